@@ -1,0 +1,21 @@
+//! The nouns of Plimsoll: quantities with their units, and the site file that
+//! describes the storage.
+//!
+//! Everything here is data: parse, print, check. Quantities are whole numbers of
+//! their base unit and convert to and from the way people write them without
+//! rounding; rounding for display belongs to the `report` crate. Nothing here
+//! looks at the machine; that is the `machine` crate.
+
+mod decimal;
+mod duration;
+mod limit;
+mod rate;
+mod size;
+
+pub mod site;
+
+pub use decimal::QuantityError;
+pub use duration::Nanos;
+pub use limit::Limit;
+pub use rate::{BytesPerSec, OpsPerSec};
+pub use size::Bytes;

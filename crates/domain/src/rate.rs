@@ -1,0 +1,109 @@
+//! Data and operations per second.
+
+use crate::decimal::{Scale, Unit, printed, quantity_text, understood};
+use crate::size::{GIB, KIB, MIB, PIB, TIB};
+
+/// A number of bytes per second. Reads and prints "551MiB/s", "1.5GB/s", exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct BytesPerSec(u64);
+
+impl BytesPerSec {
+    /// `count` bytes per second.
+    pub const fn new(count: u64) -> Self {
+        Self(count)
+    }
+
+    /// The number of bytes per second.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+const BYTE_RATES: &[Unit] = &[
+    printed("B/s", 1),
+    printed("KiB/s", KIB),
+    printed("MiB/s", MIB),
+    printed("GiB/s", GIB),
+    printed("TiB/s", TIB),
+    printed("PiB/s", PIB),
+    printed("kB/s", 1_000),
+    printed("MB/s", 1_000_000),
+    printed("GB/s", 1_000_000_000),
+    printed("TB/s", 1_000_000_000_000),
+    printed("PB/s", 1_000_000_000_000_000),
+    understood("KB/s", 1_000),
+];
+
+const BYTE_RATE_SCALE: Scale = Scale {
+    what: "rate",
+    base: "bytes per second",
+    example: "20MiB/s or 1.5GB/s",
+    units: BYTE_RATES,
+};
+
+quantity_text!(BytesPerSec, BYTE_RATE_SCALE);
+
+/// A number of operations per second. Reads and prints "200op/s"; "200iops" is understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct OpsPerSec(u64);
+
+impl OpsPerSec {
+    /// `count` operations per second.
+    pub const fn new(count: u64) -> Self {
+        Self(count)
+    }
+
+    /// The number of operations per second.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+const OPERATION_RATES: &[Unit] = &[
+    printed("op/s", 1),
+    printed("kop/s", 1_000),
+    printed("Mop/s", 1_000_000),
+    understood("ops/s", 1),
+    understood("iops", 1),
+    understood("IOPS", 1),
+    understood("kiops", 1_000),
+];
+
+const OPERATION_RATE_SCALE: Scale = Scale {
+    what: "operation rate",
+    base: "operations per second",
+    example: "200op/s or 200iops",
+    units: OPERATION_RATES,
+};
+
+quantity_text!(OpsPerSec, OPERATION_RATE_SCALE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_and_prints_rates() {
+        assert_eq!("1.5GB/s".parse(), Ok(BytesPerSec::new(1_500_000_000)));
+        assert_eq!(BytesPerSec::new(20 << 20).to_string(), "20MiB/s");
+        assert_eq!("200iops".parse(), Ok(OpsPerSec::new(200)));
+        assert_eq!(OpsPerSec::new(1500).to_string(), "1.5kop/s");
+    }
+
+    #[test]
+    fn a_size_is_not_a_rate() {
+        let error = "20MiB".parse::<BytesPerSec>().unwrap_err().to_string();
+        assert!(error.contains("20MiB/s"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(value: u64) {
+            let rate = BytesPerSec::new(value);
+            prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+            let operations = OpsPerSec::new(value);
+            prop_assert_eq!(operations.to_string().parse(), Ok(operations));
+        }
+    }
+}

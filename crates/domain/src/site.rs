@@ -1,0 +1,273 @@
+//! The site file: the storage as Plimsoll knows it, described once.
+//!
+//! A person writes it or `plimsoll site init` does; commands read what they need
+//! from it and measuring commands write back what they found. It is TOML, made to
+//! be edited by hand, so it carries a version but no checksum.
+//!
+//! [`Site`] is what the file says, [`check`](Site::check) what makes sense of it
+//! must hold, [`SiteFile`] the text with a person's comments kept on update.
+
+mod check;
+mod error;
+mod file;
+
+pub use error::SiteError;
+pub use file::{FILE_BYTES_MAX, SiteFile};
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, BytesPerSec, Nanos};
+
+/// The version that this program writes. Older ones stay readable.
+pub const SITE_VERSION: u32 = 1;
+
+/// One site: its file systems, what serves them, and what is known of their speed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Site {
+    /// Version of the format, [`SITE_VERSION`].
+    pub version: u32,
+    /// What people call the site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the hardware can do at most, whatever is measured.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
+    /// File systems, each made of targets.
+    #[serde(default, rename = "file_system", skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<FileSystem>,
+    /// Servers of data or metadata.
+    #[serde(default, rename = "server", skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<Server>,
+    /// Places that store data.
+    #[serde(default, rename = "target", skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
+    /// Nodes that do I/O.
+    #[serde(default, rename = "client", skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<Client>,
+    /// How long slowness lasted when it was measured.
+    #[serde(default, rename = "slowness", skip_serializing_if = "Vec::is_empty")]
+    pub slowness: Vec<Slowness>,
+}
+
+impl Site {
+    /// A site of which nothing is known yet.
+    pub fn empty() -> Self {
+        Site {
+            version: SITE_VERSION,
+            name: None,
+            limits: Limits::default(),
+            file_systems: Vec::new(),
+            servers: Vec::new(),
+            targets: Vec::new(),
+            clients: Vec::new(),
+            slowness: Vec::new(),
+        }
+    }
+
+    /// The target of that name.
+    pub fn target(&self, name: &str) -> Option<&Target> {
+        self.targets.iter().find(|target| target.name == name)
+    }
+}
+
+/// Physical limits of the parts between a client and a target, per part.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// One client's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<BytesPerSec>,
+    /// One I/O router's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router: Option<BytesPerSec>,
+    /// One server's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<BytesPerSec>,
+    /// The whole network between clients and servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<BytesPerSec>,
+}
+
+impl Limits {
+    fn is_empty(&self) -> bool {
+        *self == Limits::default()
+    }
+}
+
+/// A file system that people see as one tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileSystem {
+    /// Its name on this site.
+    pub name: String,
+    /// Its type as the kernel names it: lustre, ext4, xfs, nfs4, ….
+    pub kind: String,
+    /// Where it is mounted on clients.
+    pub mount: PathBuf,
+}
+
+/// What a server serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ServerRole {
+    /// Targets (a Lustre OSS).
+    Storage,
+    /// Names and attributes (a Lustre MDS).
+    Metadata,
+}
+
+/// A machine that serves targets or metadata.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Its name on this site.
+    pub name: String,
+    /// What it serves.
+    pub role: ServerRole,
+    /// Servers that share something (a rack, a controller, a switch) name it alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+}
+
+/// A place that stores data: a Lustre OST, a block device with a file system, a directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its name on this site.
+    pub name: String,
+    /// The file system that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// The server that serves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The directory in which files go to this target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// The index of the OST in its Lustre file system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lustre_index: Option<u32>,
+    /// The block device below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<PathBuf>,
+    /// How much it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// The best rates it gives.
+    #[serde(default, skip_serializing_if = "Peak::is_empty")]
+    pub peak: Peak,
+    /// What one transaction costs it.
+    #[serde(default, skip_serializing_if = "Costs::is_empty")]
+    pub cost: Costs,
+}
+
+impl Target {
+    /// A target of which only the name is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        Target {
+            name: name.into(),
+            file_system: None,
+            server: None,
+            path: None,
+            lustre_index: None,
+            device: None,
+            capacity: None,
+            peak: Peak::default(),
+            cost: Costs::default(),
+        }
+    }
+}
+
+/// Peak rates of a target: given, or the 97.3rd percentile of single-target bursts
+/// (Xie, section 4.2).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peak {
+    /// Reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<BytesPerSec>,
+    /// Writing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<BytesPerSec>,
+}
+
+impl Peak {
+    fn is_empty(&self) -> bool {
+        *self == Peak::default()
+    }
+}
+
+/// Transaction costs of a target, reads and writes apart.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// Reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Cost>,
+    /// Writing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Cost>,
+}
+
+impl Costs {
+    fn is_empty(&self) -> bool {
+        *self == Costs::default()
+    }
+}
+
+/// What one transaction of b bytes costs: `seconds_per_operation + seconds_per_byte * b`
+/// (Uselton and Wright, equation 1), and how well that was known when it was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// The fixed part of a transaction.
+    pub seconds_per_operation: f64,
+    /// The part in proportion to its size.
+    pub seconds_per_byte: f64,
+    /// Root mean square of the fit's relative residuals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_error: Option<f64>,
+    /// Transactions in flight during the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
+    /// How full the target was, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<f64>,
+    /// When it was measured (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+}
+
+/// A node that does I/O.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// Its name on this site.
+    pub name: String,
+    /// Where it sits in the network (torus coordinates, for example).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coordinates: Vec<i64>,
+    /// The I/O router that it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router: Option<String>,
+}
+
+/// How long low and normal sequences lasted (Xie, section 5.4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slowness {
+    /// A measure is low below this quantile of all measures, between 0 and 1.
+    pub quantile: f64,
+    /// Median duration of a low sequence.
+    pub low_median: Nanos,
+    /// Median duration of a normal sequence.
+    pub normal_median: Nanos,
+    /// Sequences that the medians rest on.
+    pub sequences: u64,
+    /// When it was measured (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+}

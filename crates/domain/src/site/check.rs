@@ -1,0 +1,146 @@
+//! What a site must hold beyond being well-formed: names are unique and printable,
+//! references lead somewhere, quantities are possible.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::{Cost, Site, Target};
+
+/// Longest name; it must fit a table.
+const NAME_CHARS_MAX: usize = 100;
+
+impl Site {
+    /// The first contradiction found, in words.
+    pub fn check(&self) -> Result<(), String> {
+        check_names("file_system", self.file_systems.iter().map(|it| it.name.as_str()))?;
+        check_names("server", self.servers.iter().map(|it| it.name.as_str()))?;
+        check_names("target", self.targets.iter().map(|it| it.name.as_str()))?;
+        check_names("client", self.clients.iter().map(|it| it.name.as_str()))?;
+        let labels = self.name.iter();
+        let labels = labels.chain(self.servers.iter().filter_map(|it| it.group.as_ref()));
+        let labels = labels.chain(self.clients.iter().filter_map(|it| it.router.as_ref()));
+        labels
+            .chain(self.file_systems.iter().map(|it| &it.kind))
+            .try_for_each(|it| printable(it))?;
+        for file_system in &self.file_systems {
+            absolute(&format!("file_system {:?}", file_system.name), "mount", &file_system.mount)?;
+        }
+        self.check_targets()?;
+        self.check_limits()?;
+        self.slowness.iter().try_for_each(|it| match it.quantile {
+            quantile if quantile > 0.0 && quantile < 1.0 => Ok(()),
+            quantile => Err(format!("slowness: quantile {quantile} is not between 0 and 1")),
+        })
+    }
+
+    fn check_targets(&self) -> Result<(), String> {
+        let file_systems: HashSet<_> = self.file_systems.iter().map(|it| &it.name).collect();
+        let servers: HashSet<_> = self.servers.iter().map(|it| &it.name).collect();
+        let mut indexes = HashSet::new();
+        for target in &self.targets {
+            let who = format!("target {:?}", target.name);
+            if let Some(name) = target.file_system.as_ref().filter(|it| !file_systems.contains(it))
+            {
+                return Err(format!("{who} names the unknown file_system {name:?}"));
+            }
+            if let Some(name) = target.server.as_ref().filter(|it| !servers.contains(it)) {
+                return Err(format!("{who} names the unknown server {name:?}"));
+            }
+            if target.lustre_index.is_some()
+                && !indexes.insert((&target.file_system, target.lustre_index))
+            {
+                return Err(format!("{who} has the lustre_index of another target"));
+            }
+            check_place(&who, target)?;
+            check_speed(&who, target)?;
+        }
+        Ok(())
+    }
+
+    fn check_limits(&self) -> Result<(), String> {
+        let limits = &self.limits;
+        let rates = [limits.client, limits.router, limits.server, limits.network];
+        match rates.iter().flatten().any(|rate| rate.get() == 0) {
+            true => Err("limits: a rate of zero; hint: leave out what is not known".into()),
+            false => Ok(()),
+        }
+    }
+}
+
+fn check_names<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for name in names {
+        printable(name).map_err(|problem| format!("{kind}: {problem}"))?;
+        if name.is_empty() {
+            return Err(format!("a {kind} has an empty name"));
+        }
+        if !seen.insert(name) {
+            return Err(format!("two entries of {kind} have the name {name:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Names reach terminals and file names, so no control characters and no novels.
+fn printable(text: &str) -> Result<(), String> {
+    if text.chars().any(char::is_control) {
+        return Err(format!("{text:?} contains control characters"));
+    }
+    if text.chars().count() > NAME_CHARS_MAX {
+        return Err(format!("a name is longer than {NAME_CHARS_MAX} characters"));
+    }
+    Ok(())
+}
+
+fn check_place(who: &str, target: &Target) -> Result<(), String> {
+    let places = [("path", &target.path), ("device", &target.device)];
+    for (key, path) in places.iter().filter_map(|(key, path)| path.as_ref().map(|p| (key, p))) {
+        absolute(who, key, path)?;
+    }
+    if target.lustre_index.is_some() && target.file_system.is_none() {
+        return Err(format!("{who} has a lustre_index but no file_system"));
+    }
+    if target.path.is_none() && target.device.is_none() && target.lustre_index.is_none() {
+        return Err(format!("{who} has no path, device or lustre_index"));
+    }
+    Ok(())
+}
+
+fn absolute(who: &str, key: &str, path: &Path) -> Result<(), String> {
+    if path.to_string_lossy().chars().any(char::is_control) {
+        return Err(format!("{who}: {key} contains control characters"));
+    }
+    match path.is_absolute() {
+        true => Ok(()),
+        false => Err(format!("{who}: {key} {path:?} is not an absolute path")),
+    }
+}
+
+fn check_speed(who: &str, target: &Target) -> Result<(), String> {
+    if [target.peak.read, target.peak.write].iter().flatten().any(|rate| rate.get() == 0) {
+        return Err(format!("{who}: a peak rate of zero; hint: leave out what is not known"));
+    }
+    let costs = [("read", &target.cost.read), ("write", &target.cost.write)];
+    for (key, cost) in costs.iter().filter_map(|(key, cost)| cost.as_ref().map(|c| (key, c))) {
+        check_cost(cost).map_err(|problem| format!("{who}: cost.{key}: {problem}"))?;
+    }
+    Ok(())
+}
+
+fn check_cost(cost: &Cost) -> Result<(), String> {
+    let parts = [
+        ("seconds_per_operation", Some(cost.seconds_per_operation), f64::MAX),
+        ("seconds_per_byte", Some(cost.seconds_per_byte), f64::MAX),
+        ("relative_error", cost.relative_error, f64::MAX),
+        ("fill", cost.fill, 1.0),
+    ];
+    for (key, value, most) in parts {
+        if let Some(value) = value.filter(|value| !(0.0..=most).contains(value)) {
+            return Err(format!("{key} = {value} is not possible"));
+        }
+    }
+    if cost.seconds_per_operation == 0.0 && cost.seconds_per_byte == 0.0 {
+        return Err("a transaction that costs nothing".into());
+    }
+    Ok(())
+}

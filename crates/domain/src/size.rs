@@ -1,0 +1,148 @@
+//! Amounts of data.
+
+use crate::decimal::{Scale, Unit, printed, quantity_text, understood};
+
+/// A number of bytes. Reads and prints "64KiB", "1.5GB", "4096B", exactly.
+///
+/// KiB, MiB, … are powers of 1024 and kB, MB, … powers of 1000. A bare K, M, G, T
+/// or P is a power of 1024, as in dd, fio and lfs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// `count` bytes.
+    pub const fn new(count: u64) -> Self {
+        Self(count)
+    }
+
+    /// `count` times 1024² bytes; `None` when that does not fit.
+    pub const fn from_mib(count: u64) -> Option<Self> {
+        match count.checked_mul(1 << 20) {
+            Some(bytes) => Some(Self(bytes)),
+            None => None,
+        }
+    }
+
+    /// The number of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// Shared with [`crate::BytesPerSec`], whose units are these with "/s".
+pub(crate) const KIB: u64 = 1 << 10;
+pub(crate) const MIB: u64 = 1 << 20;
+pub(crate) const GIB: u64 = 1 << 30;
+pub(crate) const TIB: u64 = 1 << 40;
+pub(crate) const PIB: u64 = 1 << 50;
+
+const UNITS: &[Unit] = &[
+    printed("B", 1),
+    printed("KiB", KIB),
+    printed("MiB", MIB),
+    printed("GiB", GIB),
+    printed("TiB", TIB),
+    printed("PiB", PIB),
+    printed("kB", 1_000),
+    printed("MB", 1_000_000),
+    printed("GB", 1_000_000_000),
+    printed("TB", 1_000_000_000_000),
+    printed("PB", 1_000_000_000_000_000),
+    understood("KB", 1_000),
+    understood("k", KIB),
+    understood("K", KIB),
+    understood("M", MIB),
+    understood("G", GIB),
+    understood("T", TIB),
+    understood("P", PIB),
+    understood("kiB", KIB),
+    understood("kib", KIB),
+    understood("mib", MIB),
+    understood("gib", GIB),
+    understood("tib", TIB),
+    understood("pib", PIB),
+];
+
+const SCALE: Scale = Scale { what: "size", base: "bytes", example: "64KiB or 1.5GB", units: UNITS };
+
+quantity_text!(Bytes, SCALE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::QuantityError;
+    use proptest::prelude::*;
+
+    fn bytes(text: &str) -> u64 {
+        text.parse::<Bytes>().unwrap().get()
+    }
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!(bytes("64KiB"), 65_536);
+        assert_eq!(bytes("1.5GB"), 1_500_000_000);
+        assert_eq!(bytes(" 4 MiB "), 4 << 20);
+        assert_eq!(bytes("64k"), 65_536, "a bare k is 1024, as in dd");
+        assert_eq!(bytes("64kB"), 64_000);
+        assert_eq!(bytes("0.5KiB"), 512);
+        assert_eq!(bytes("0B"), 0);
+        assert_eq!(bytes("18446744073709551615B"), u64::MAX);
+    }
+
+    #[test]
+    fn prints_the_shortest_exact_form() {
+        for (value, text) in [
+            (0, "0B"),
+            (1, "1B"),
+            (1000, "1kB"),
+            (1024, "1KiB"),
+            (1536, "1.5KiB"),
+            (65_536, "64KiB"),
+            (1_500_000_000, "1.5GB"),
+            (1_234_567, "1234567B"),
+            (u64::MAX, "18446744073709551615B"),
+        ] {
+            assert_eq!(Bytes::new(value).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn refuses_with_the_reason() {
+        let error = |text: &str| text.parse::<Bytes>().unwrap_err();
+        assert!(matches!(error(""), QuantityError::Empty { .. }));
+        assert!(matches!(error("-1B"), QuantityError::Negative { .. }));
+        assert!(matches!(error("NaN"), QuantityError::NotANumber { .. }));
+        assert!(matches!(error("1.B"), QuantityError::NotANumber { .. }));
+        assert!(matches!(error("1..5KiB"), QuantityError::NotANumber { .. }));
+        assert!(matches!(error("5"), QuantityError::Unit { .. }));
+        assert!(matches!(error("5Mb"), QuantityError::Unit { .. }), "megabits are not bytes");
+        assert!(matches!(error("5e3B"), QuantityError::Unit { .. }));
+        assert!(matches!(error("0.3B"), QuantityError::Fraction { .. }));
+        assert!(matches!(error("18446744073709551616B"), QuantityError::TooLarge { .. }));
+        assert!(matches!(error("99999999PiB"), QuantityError::TooLarge { .. }));
+        assert!(matches!(error(&"9".repeat(5000)), QuantityError::NotANumber { .. }));
+        assert_eq!(
+            error("5Mb").to_string(),
+            "size \"5Mb\" has the unknown unit \"Mb\"; write it like 64KiB or 1.5GB \
+             (units: B KiB MiB GiB TiB PiB kB MB GB TB PB)"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(value: u64) {
+            prop_assert_eq!(bytes(&Bytes::new(value).to_string()), value);
+        }
+
+        #[test]
+        fn round_values_read_back(mantissa in 0u64..5000, shift in 0u32..5) {
+            let value = mantissa << (10 * shift);
+            prop_assert_eq!(bytes(&Bytes::new(value).to_string()), value);
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,60}") {
+            let _ = text.parse::<Bytes>();
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Site files as people write them, as old versions wrote them, and as an enemy would.
+
+use std::path::Path;
+
+use plimsoll_domain::site::{FILE_BYTES_MAX, Site, SiteError, SiteFile, Target};
+use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
+use proptest::prelude::*;
+
+const GOLDEN_V1: &str = include_str!("golden/site-v1.toml");
+
+fn parse(text: &str) -> Result<SiteFile, SiteError> {
+    SiteFile::parse(Path::new("site.toml"), text)
+}
+
+fn problem(text: &str) -> String {
+    let message = parse(text).unwrap_err().to_string();
+    assert!(!message.contains('\n'), "one line: {message}");
+    message
+}
+
+fn with_target(keys: &str) -> String {
+    format!("version = 1\n[[target]]\nname = \"a\"\npath = \"/a\"\n{keys}\n")
+}
+
+#[test]
+fn golden_file_of_version_1_is_read_in_full() {
+    let file = parse(GOLDEN_V1).unwrap();
+    let site = file.site();
+    let target = site.target("OST0000").unwrap();
+    assert_eq!(target.lustre_index, Some(0));
+    assert_eq!(target.capacity, Some(Bytes::new(7 << 40)));
+    assert_eq!(target.peak.write, Some(BytesPerSec::new(551 << 20)));
+    assert_eq!(target.cost.write.as_ref().unwrap().seconds_per_byte, 1.73e-9);
+    assert_eq!(site.servers[0].group.as_deref(), Some("controller-3"));
+    assert_eq!(site.clients[0].coordinates, [0, 3, 17]);
+    assert_eq!(site.limits.network, Some(BytesPerSec::new(35_000_000_000)));
+    assert_eq!(site.slowness[0].low_median, Nanos::new(40_000_000_000));
+}
+
+#[test]
+fn what_is_created_reads_back() {
+    let site = parse(GOLDEN_V1).unwrap().site().clone();
+    let again = SiteFile::create(Path::new("x"), &site).unwrap();
+    assert_eq!(again.site(), &site);
+    let empty = SiteFile::create(Path::new("x"), &Site::empty()).unwrap();
+    assert_eq!(empty.site(), &Site::empty());
+}
+
+#[test]
+fn update_keeps_comments_and_measurements() {
+    let mut file = parse(GOLDEN_V1).unwrap();
+    let mut found = Site::empty();
+    let mut known = Target::named("OST0000");
+    known.path = Some("/elsewhere".into());
+    let mut new = Target::named("OST0001");
+    new.path = Some("/new".into());
+    found.targets = vec![known, new];
+
+    assert_eq!(file.add_new(&found).unwrap(), 1);
+    assert!(file.text().starts_with(GOLDEN_V1.trim_end().split("[[client]]").next().unwrap()));
+    assert_eq!(file.site().targets.len(), 3);
+    assert_eq!(file.site().target("OST0000").unwrap().path, None, "what is known stays");
+    assert_eq!(file.add_new(&found).unwrap(), 0, "a second time changes nothing");
+}
+
+#[test]
+fn save_replaces_the_file_whole_and_leaves_no_temporary_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.toml");
+    std::fs::write(&path, "old").unwrap();
+    let file = SiteFile::create(&path, &Site::empty()).unwrap();
+    file.save().unwrap();
+    assert_eq!(SiteFile::load(&path).unwrap().site(), &Site::empty());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn mistakes_are_named_with_their_line() {
+    for (text, part) in [
+        ("", "no `version = 1`"),
+        ("version = \"1\"", "no `version = 1`"),
+        ("version = 2", "update plimsoll"),
+        ("version = -1", "version -1"),
+        ("version = 1\nnonsense = 3", "line 2: unknown field `nonsense`"),
+        ("version = 1\n[[target]\n", "line 2"),
+        (&with_target("capacity = \"7 lakh\""), "line 5: size \"7 lakh\""),
+        (&with_target("capacity = \"-7B\""), "is negative"),
+        (&with_target("lustre_index = -1"), "line 5"),
+        (&with_target("[target.peak]\nwrite = \"0B/s\""), "peak rate of zero"),
+    ] {
+        let message = problem(text);
+        assert!(message.contains(part), "{message:?} should contain {part:?}");
+    }
+}
+
+#[test]
+fn contradictions_are_named() {
+    let cost = |operation: &str, byte: &str| {
+        with_target(&format!(
+            "[target.cost.write]\nseconds_per_operation = {operation}\nseconds_per_byte = {byte}"
+        ))
+    };
+    for (text, part) in [
+        (with_target("[[target]]\nname = \"a\"\npath = \"/b\""), "have the name \"a\""),
+        (with_target("server = \"x\""), "unknown server \"x\""),
+        (with_target("file_system = \"x\""), "unknown file_system \"x\""),
+        (with_target("lustre_index = 3"), "no file_system"),
+        ("version = 1\n[[target]]\nname = \"a\"\n".into(), "no path, device or lustre_index"),
+        ("version = 1\n[[target]]\nname = \"a\"\npath = \"b\"\n".into(), "not an absolute path"),
+        ("version = 1\n[[client]]\nname = \"\"\n".into(), "empty name"),
+        ("version = 1\n[[client]]\nname = \"a\\u001b[2Jb\"\n".into(), "control characters"),
+        (cost("nan", "1e-9"), "NaN is not possible"),
+        (cost("-1.0", "1e-9"), "-1 is not possible"),
+        (cost("0.0", "inf"), "inf is not possible"),
+        (cost("0.0", "0.0"), "costs nothing"),
+        ("version = 1\nname = \"a\\nb\"".into(), "control characters"),
+    ] {
+        let message = problem(&text);
+        assert!(message.contains(part), "{message:?} should contain {part:?}");
+    }
+}
+
+#[test]
+fn hostile_files_get_an_answer_not_a_crash() {
+    let nested = format!("version = 1\nx = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    problem(&nested);
+    problem(&format!("version = 1\nname = \"{}\"", "x".repeat(100_000)));
+    problem("version = 99999999999999999999999999");
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.toml");
+    std::fs::write(&path, b"version = 1\nname = \"\xff\"").unwrap();
+    assert!(SiteFile::load(&path).unwrap_err().to_string().contains("line 2: not UTF-8"));
+    assert!(matches!(SiteFile::load(folder.path()), Err(SiteError::Read { .. })));
+    assert!(matches!(SiteFile::load(Path::new("/dev/zero")), Err(SiteError::TooLarge { .. })));
+    const { assert!(FILE_BYTES_MAX < 64 << 20) };
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "(version = 1\n)?(.|\n){0,300}") {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn no_damage_to_a_good_file_panics(at in 0..GOLDEN_V1.len(), with in ".{0,3}") {
+        if GOLDEN_V1.is_char_boundary(at) {
+            let _ = parse(&format!("{}{with}{}", &GOLDEN_V1[..at], &GOLDEN_V1[(at + 1).min(GOLDEN_V1.len())..]));
+        }
+    }
+}
