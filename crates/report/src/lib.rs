@@ -1,0 +1,20 @@
+//! How results look: one [`Record`] gives both the table that people read and the
+//! JSON that programs read, from the same [`Number`] definitions that make up
+//! docs/numbers.md. Nothing can be printed that is not defined there.
+//!
+//! Only strings are made here. Who prints them, and whether in colour, is the `cli`
+//! crate's business; what they mean is the business of whoever made the record.
+
+mod chart;
+mod json;
+mod number;
+mod record;
+mod sparkline;
+mod table;
+
+pub use chart::{Bar, bars, line_plot};
+pub use json::envelope;
+pub use number::{Number, Unit};
+pub use record::{Record, Value};
+pub use sparkline::sparkline;
+pub use table::{Align, Table};

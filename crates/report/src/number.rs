@@ -1,0 +1,164 @@
+//! The definition of a printed number, and how a value of its unit reads.
+
+/// What a printed number is: its key in JSON, its label in tables, its unit and its
+/// meaning. One constant each; docs/numbers.md is generated from them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Number {
+    /// Key in JSON.
+    pub key: &'static str,
+    /// Label in tables.
+    pub label: &'static str,
+    /// Base unit in JSON and how it is shown in tables.
+    pub unit: Unit,
+    /// One or two sentences that define it.
+    pub meaning: &'static str,
+    /// The paper and equation, or where else the definition comes from.
+    pub source: &'static str,
+}
+
+impl Number {
+    /// Key, label, unit, meaning and source, in the order in which a reader asks for them.
+    pub const fn new(
+        key: &'static str,
+        label: &'static str,
+        unit: Unit,
+        meaning: &'static str,
+        source: &'static str,
+    ) -> Self {
+        Number { key, label, unit, meaning, source }
+    }
+}
+
+/// Units of printed numbers. JSON has the base unit, tables a readable multiple.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Things: targets, jobs, operations. Expectations have decimals.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSec,
+    /// Seconds.
+    Seconds,
+    /// Seconds per byte.
+    SecondsPerByte,
+    /// A pure number.
+    Ratio,
+    /// Of one hundred.
+    Percent,
+}
+
+impl Unit {
+    /// The unit of the value in JSON, for documentation.
+    pub fn base(self) -> &'static str {
+        match self {
+            Unit::Count => "count",
+            Unit::Bytes => "bytes",
+            Unit::BytesPerSec => "bytes per second",
+            Unit::Seconds => "seconds",
+            Unit::SecondsPerByte => "seconds per byte",
+            Unit::Ratio => "ratio",
+            Unit::Percent => "percent",
+        }
+    }
+
+    /// `value` for a table: rounded, in a multiple that reads well.
+    pub fn show(self, value: f64) -> String {
+        if !value.is_finite() {
+            return MISSING.to_string();
+        }
+        match self {
+            Unit::Count if value.fract() == 0.0 => grouped(value),
+            Unit::Count | Unit::Ratio => decimals(value),
+            Unit::Percent => format!("{value:.1} %"),
+            Unit::Bytes => scaled(value, &BYTE_STEPS, "B"),
+            Unit::BytesPerSec => scaled(value, &BYTE_STEPS, "B/s"),
+            Unit::Seconds => scaled(value, &SECOND_STEPS, "s"),
+            Unit::SecondsPerByte => scaled(value, &SECOND_STEPS, "s/B"),
+        }
+    }
+}
+
+/// What a table shows where there is no value. Missing is not zero.
+pub(crate) const MISSING: &str = "-";
+
+const BYTE_STEPS: [(f64, &str); 6] = [
+    ((1u64 << 50) as f64, "Pi"),
+    ((1u64 << 40) as f64, "Ti"),
+    ((1u64 << 30) as f64, "Gi"),
+    ((1u64 << 20) as f64, "Mi"),
+    ((1u64 << 10) as f64, "Ki"),
+    (1.0, ""),
+];
+
+const SECOND_STEPS: [(f64, &str); 5] =
+    [(1.0, ""), (1e-3, "m"), (1e-6, "\u{b5}"), (1e-9, "n"), (1e-12, "p")];
+
+/// Steps run from large to small; the first that does not exceed the value is used.
+fn scaled(value: f64, steps: &[(f64, &str)], unit: &str) -> String {
+    let smallest = steps.last().copied().unwrap_or((1.0, ""));
+    let (size, prefix) = match value {
+        0.0 => (1.0, ""),
+        _ => steps.iter().copied().find(|(size, _)| value.abs() >= *size).unwrap_or(smallest),
+    };
+    format!("{} {prefix}{unit}", significant(value / size))
+}
+
+/// Four significant digits, but never fewer than the integer part has.
+fn significant(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e5 {
+        return format!("{value:.0}");
+    }
+    let integer_digits = value.abs().max(1.0).log10().floor() as usize + 1;
+    format!("{value:.*}", 4usize.saturating_sub(integer_digits))
+}
+
+/// Three decimals, as the papers print; tiny and huge values in scientific form.
+fn decimals(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        size if !(5e-4..1e9).contains(&size) => format!("{value:.3e}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// Whole numbers with a thin grouping that copies and pastes: 1,048,576.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut out = String::from(if value < 0.0 { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_well() {
+        for (unit, value, text) in [
+            (Unit::Count, 640.0, "640"),
+            (Unit::Count, 1_048_576.0, "1,048,576"),
+            (Unit::Count, 385.185_185, "385.185"),
+            (Unit::Ratio, 1.0, "1.000"),
+            (Unit::Ratio, 1e-7, "1.000e-7"),
+            (Unit::Percent, 45.23, "45.2 %"),
+            (Unit::Bytes, 0.0, "0 B"),
+            (Unit::Bytes, 1536.0, "1.500 KiB"),
+            (Unit::BytesPerSec, 551.0 * 1048576.0, "551 MiB/s"),
+            (Unit::Seconds, 1.04e-3, "1.040 ms"),
+            (Unit::Seconds, 290.0, "290 s"),
+            (Unit::Seconds, 123456.7, "123457 s"),
+            (Unit::SecondsPerByte, 1.73e-9, "1.730 ns/B"),
+            (Unit::Seconds, f64::NAN, "-"),
+            (Unit::Seconds, f64::INFINITY, "-"),
+        ] {
+            assert_eq!(unit.show(value), text);
+        }
+    }
+}

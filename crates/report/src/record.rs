@@ -1,0 +1,292 @@
+//! A result as an ordered list of named values, shown to people or to programs.
+
+use serde_json::{Map, Value as Json};
+
+use crate::number::MISSING;
+use crate::table::{Align, Table};
+use crate::{Bar, Number, bars};
+
+/// A value of a [`Number`]. Missing is not zero: it is null in JSON and "-" in tables.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A whole number, kept exactly.
+    Integer(u64),
+    /// A real number.
+    Real(f64),
+    /// Not known or not defined here.
+    Missing,
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Value::Integer(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Real(value)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Missing, Into::into)
+    }
+}
+
+impl Value {
+    fn show(self, number: &Number) -> String {
+        match self {
+            Value::Integer(value) => number.unit.show(value as f64),
+            Value::Real(value) => number.unit.show(value),
+            Value::Missing => MISSING.to_string(),
+        }
+    }
+
+    fn json(self) -> Json {
+        match self {
+            Value::Integer(value) => Json::from(value),
+            // serde_json has no NaN or infinity: such a value becomes null.
+            Value::Real(value) => Json::from(value),
+            Value::Missing => Json::Null,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Entry {
+    Number { number: &'static Number, value: Value },
+    Text { key: &'static str, label: &'static str, text: Option<String> },
+    Section { key: &'static str, title: String, record: Record },
+    Rows { key: &'static str, title: String, rows: Vec<Record> },
+    Spectrum { number: &'static Number, title: String, points: Vec<(u64, f64)> },
+    Picture(String),
+    Note(String),
+}
+
+/// A result. Entries keep their order in tables and in JSON.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Record {
+    entries: Vec<Entry>,
+}
+
+impl Record {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A defined number.
+    pub fn number(mut self, number: &'static Number, value: impl Into<Value>) -> Self {
+        self.entries.push(Entry::Number { number, value: value.into() });
+        self
+    }
+
+    /// A word or name.
+    pub fn text(self, key: &'static str, label: &'static str, text: impl Into<String>) -> Self {
+        self.optional_text(key, label, Some(text.into()))
+    }
+
+    /// A word or name that may not be known.
+    pub fn optional_text(
+        mut self,
+        key: &'static str,
+        label: &'static str,
+        text: Option<String>,
+    ) -> Self {
+        self.entries.push(Entry::Text { key, label, text });
+        self
+    }
+
+    /// A part of the result with a heading; an object in JSON.
+    pub fn section(mut self, key: &'static str, title: impl Into<String>, record: Record) -> Self {
+        self.entries.push(Entry::Section { key, title: title.into(), record });
+        self
+    }
+
+    /// Things of one kind: a table for people, a list of objects in JSON.
+    pub fn rows(mut self, key: &'static str, title: impl Into<String>, rows: Vec<Record>) -> Self {
+        self.entries.push(Entry::Rows { key, title: title.into(), rows });
+        self
+    }
+
+    /// One number for each whole k: bars for people, an object from k to value in JSON.
+    pub fn spectrum(
+        mut self,
+        number: &'static Number,
+        title: impl Into<String>,
+        points: Vec<(u64, f64)>,
+    ) -> Self {
+        self.entries.push(Entry::Spectrum { number, title: title.into(), points });
+        self
+    }
+
+    /// A drawing for people only.
+    pub fn picture(mut self, picture: impl Into<String>) -> Self {
+        self.entries.push(Entry::Picture(picture.into()));
+        self
+    }
+
+    /// A sentence that the reader needs in order not to be misled.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.entries.push(Entry::Note(note.into()));
+        self
+    }
+
+    /// For programs: keys and base units.
+    pub fn to_json(&self) -> Json {
+        let mut object = Map::new();
+        let mut notes = Vec::new();
+        for entry in &self.entries {
+            match entry {
+                Entry::Number { number, value } => {
+                    object.insert(number.key.into(), value.json());
+                }
+                Entry::Text { key, text, .. } => {
+                    object.insert((*key).into(), Json::from(text.clone()));
+                }
+                Entry::Section { key, record, .. } => {
+                    object.insert((*key).into(), record.to_json());
+                }
+                Entry::Rows { key, rows, .. } => {
+                    let rows = rows.iter().map(Record::to_json).collect();
+                    object.insert((*key).into(), Json::Array(rows));
+                }
+                Entry::Spectrum { number, points, .. } => {
+                    let points = points.iter().map(|(k, v)| (k.to_string(), Json::from(*v)));
+                    object.insert(number.key.into(), Json::Object(points.collect()));
+                }
+                Entry::Picture(_) => {}
+                Entry::Note(note) => notes.push(Json::from(note.as_str())),
+            }
+        }
+        if !notes.is_empty() {
+            object.insert("notes".into(), Json::Array(notes));
+        }
+        Json::Object(object)
+    }
+
+    /// For people: labels, readable units, tables and bars.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        let label_width = self.entries.iter().map(label_width).max().unwrap_or(0);
+        for entry in &self.entries {
+            out.push_str(&entry_text(entry, label_width));
+        }
+        // Headings bring a blank line before them; the first one needs none.
+        out.trim_start_matches('\n').to_string()
+    }
+
+    fn cells(&self) -> impl Iterator<Item = (&'static str, Align, String)> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Number { number, value } => {
+                Some((number.label, Align::Right, value.show(number)))
+            }
+            Entry::Text { label, text, .. } => {
+                Some((*label, Align::Left, text.clone().unwrap_or_else(|| MISSING.to_string())))
+            }
+            _ => None,
+        })
+    }
+}
+
+fn label_width(entry: &Entry) -> usize {
+    match entry {
+        Entry::Number { number, .. } => number.label.len(),
+        Entry::Text { label, .. } => label.len(),
+        _ => 0,
+    }
+}
+
+fn entry_text(entry: &Entry, label_width: usize) -> String {
+    match entry {
+        Entry::Number { number, value } => {
+            format!("  {:label_width$}  {}\n", number.label, value.show(number))
+        }
+        Entry::Text { label, text, .. } => {
+            format!("  {label:label_width$}  {}\n", text.as_deref().unwrap_or(MISSING))
+        }
+        Entry::Section { title, record, .. } => format!("{}{}", heading(title), record.to_text()),
+        Entry::Rows { title, rows, .. } => format!("{}{}", heading(title), rows_text(rows)),
+        Entry::Spectrum { number, title, points } => {
+            format!("{}{}", heading(title), bars(&spectrum_bars(number, points)))
+        }
+        Entry::Picture(picture) => format!("\n{picture}"),
+        Entry::Note(note) => format!("\nnote: {note}\n"),
+    }
+}
+
+/// A blank line, and the title where there is one.
+fn heading(title: &str) -> String {
+    if title.is_empty() { "\n".to_string() } else { format!("\n{title}\n") }
+}
+
+/// A bar for each k, or for ranges of k when there would be too many to look at.
+fn spectrum_bars(number: &Number, points: &[(u64, f64)]) -> Vec<Bar> {
+    const BARS_MAX: usize = 40;
+    let bar = |range: &[(u64, f64)]| {
+        let (first, last) = (range[0].0, range[range.len() - 1].0);
+        let label = if first == last { first.to_string() } else { format!("{first}-{last}") };
+        let value = range.iter().map(|(_, value)| value).sum();
+        Bar { label, value, shown: number.unit.show(value) }
+    };
+    points.chunks(points.len().div_ceil(BARS_MAX).max(1)).map(bar).collect()
+}
+
+fn rows_text(rows: &[Record]) -> String {
+    let Some(first) = rows.first() else { return "  (none)\n".to_string() };
+    let mut table =
+        Table::new(first.cells().map(|(label, align, _)| (label.to_string(), align)).collect());
+    for row in rows {
+        table.push(row.cells().map(|(_, _, cell)| cell).collect());
+    }
+    table.to_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Unit;
+
+    const LOAD: Number =
+        Number { key: "load", label: "load", unit: Unit::Ratio, meaning: "", source: "" };
+    const IN_USE: Number = Number {
+        key: "in_use",
+        label: "targets in use",
+        unit: Unit::Count,
+        meaning: "",
+        source: "",
+    };
+
+    fn record() -> Record {
+        Record::new()
+            .number(&IN_USE, 385.185)
+            .number(&LOAD, None::<f64>)
+            .text("class", "class", "busy")
+            .rows("runs", "runs", vec![Record::new().number(&IN_USE, 1u64)])
+            .spectrum(&LOAD, "by k", vec![(1, 0.5)])
+            .note("careful")
+    }
+
+    #[test]
+    fn programs_get_keys_and_nulls() {
+        let mut json = record().to_json();
+        assert_eq!(json["load"].take(), serde_json::json!({"1": 0.5}));
+        assert_eq!(
+            json,
+            serde_json::json!({
+                "in_use": 385.185, "load": null, "class": "busy",
+                "runs": [{"in_use": 1}], "notes": ["careful"]
+            })
+        );
+        assert_eq!(Record::new().number(&LOAD, f64::NAN).to_json()["load"], Json::Null);
+    }
+
+    #[test]
+    fn people_get_aligned_labels() {
+        let text = record().to_text();
+        assert!(text.starts_with("  targets in use  385.185\n  load            -\n"), "{text}");
+        assert!(text.contains("note: careful"));
+    }
+}

@@ -1,0 +1,81 @@
+//! Aligned columns for a terminal.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Which edge of its column a cell keeps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table with a heading for each column.
+#[derive(Debug, Clone)]
+pub struct Table {
+    columns: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(columns: Vec<(String, Align)>) -> Self {
+        Table { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row; missing cells are empty, surplus cells are not shown.
+    pub fn push(&mut self, mut row: Vec<String>) {
+        row.resize(self.columns.len(), String::new());
+        self.rows.push(row);
+    }
+
+    /// The table, indented by two, headings first, no line longer than it must be.
+    pub fn to_text(&self) -> String {
+        let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.width(index)).collect();
+        let headings: Vec<String> =
+            self.columns.iter().map(|(heading, _)| heading.clone()).collect();
+        let mut out = self.line(&headings, &widths);
+        for row in &self.rows {
+            out.push_str(&self.line(row, &widths));
+        }
+        out
+    }
+
+    fn width(&self, index: usize) -> usize {
+        let cells = self.rows.iter().map(|row| row[index].width());
+        cells.chain([self.columns[index].0.width()]).max().unwrap_or(0)
+    }
+
+    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+        let mut line = String::new();
+        for ((cell, width), (_, align)) in cells.iter().zip(widths).zip(&self.columns) {
+            // Padding by hand: format! counts characters, a terminal counts columns.
+            let padding = " ".repeat(width - cell.width());
+            line.push_str("  ");
+            match align {
+                Align::Left => line.extend([cell.as_str(), &padding]),
+                Align::Right => line.extend([padding.as_str(), cell]),
+            }
+        }
+        format!("{}\n", line.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_also_with_wide_characters() {
+        let mut table =
+            Table::new(vec![("name".into(), Align::Left), ("rate".into(), Align::Right)]);
+        table.push(vec!["t0".into(), "551 MiB/s".into()]);
+        table.push(vec!["\u{76ee}\u{6807}".into(), "5 B/s".into()]);
+        table.push(vec!["short row".into()]);
+        assert_eq!(
+            table.to_text(),
+            "  name            rate\n  t0         551 MiB/s\n  \u{76ee}\u{6807}           5 B/s\n  short row\n"
+        );
+    }
+}
