@@ -1,0 +1,124 @@
+//! The kernel's counters of block devices.
+
+use plimsoll_domain::Bytes;
+
+use crate::{DeviceNumber, Machine, MachineError};
+
+const DISKSTATS: &str = "/proc/diskstats";
+
+/// The counters count sectors of 512 bytes whatever the disk's own sector size
+/// (Documentation/admin-guide/iostats.rst).
+const COUNTED_SECTOR: u64 = 512;
+
+/// What one block device has done since it appeared. Fields as in
+/// Documentation/admin-guide/iostats.rst; later kernels append further ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskCounters {
+    /// Reads completed.
+    pub reads: u64,
+    /// Sectors read.
+    pub sectors_read: u64,
+    /// Milliseconds that reads took, added over all reads.
+    pub read_milliseconds: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Sectors written.
+    pub sectors_written: u64,
+    /// Milliseconds that writes took, added over all writes.
+    pub write_milliseconds: u64,
+    /// Operations under way now.
+    pub in_flight: u64,
+    /// Milliseconds in which at least one operation was under way.
+    pub busy_milliseconds: u64,
+}
+
+impl DiskCounters {
+    /// Bytes read; stays at the largest value when it would not fit.
+    pub fn bytes_read(&self) -> Bytes {
+        Bytes::new(self.sectors_read.saturating_mul(COUNTED_SECTOR))
+    }
+
+    /// Bytes written; stays at the largest value when it would not fit.
+    pub fn bytes_written(&self) -> Bytes {
+        Bytes::new(self.sectors_written.saturating_mul(COUNTED_SECTOR))
+    }
+}
+
+impl Machine {
+    /// The counters of all block devices, by number and name.
+    pub fn disk_counters(&self) -> Result<Vec<(DeviceNumber, String, DiskCounters)>, MachineError> {
+        Ok(parse_diskstats(&self.read("the block device counters", DISKSTATS)?))
+    }
+
+    /// The counters of one block device, by its kernel name.
+    pub fn disk_counters_of(&self, name: &str) -> Option<DiskCounters> {
+        parse_block_stat(&self.read_line(format!("/sys/class/block/{name}/stat"))?)
+    }
+}
+
+/// Reads the text of `/proc/diskstats`. Lines that are not counters are skipped.
+pub fn parse_diskstats(text: &str) -> Vec<(DeviceNumber, String, DiskCounters)> {
+    text.lines()
+        .filter_map(|line| {
+            let mut fields = line.split_whitespace();
+            let major = fields.next()?.parse().ok()?;
+            let minor = fields.next()?.parse().ok()?;
+            let name = fields.next()?.to_owned();
+            Some((DeviceNumber { major, minor }, name, counters(fields)?))
+        })
+        .collect()
+}
+
+/// Reads the text of `/sys/block/NAME/stat`; `None` when it is not that
+/// (Documentation/block/stat.rst).
+pub fn parse_block_stat(text: &str) -> Option<DiskCounters> {
+    counters(text.split_whitespace())
+}
+
+fn counters<'a>(fields: impl Iterator<Item = &'a str>) -> Option<DiskCounters> {
+    const FIELDS_IN_EVERY_KERNEL: usize = 10;
+    let values: Vec<u64> = fields
+        .take(FIELDS_IN_EVERY_KERNEL)
+        .map(|field| field.parse().ok())
+        .collect::<Option<_>>()?;
+    let [reads, _, sectors_read, read_ms, writes, _, sectors_written, write_ms, in_flight, busy] =
+        values.try_into().ok()?;
+    Some(DiskCounters {
+        reads,
+        sectors_read,
+        read_milliseconds: read_ms,
+        writes,
+        sectors_written,
+        write_milliseconds: write_ms,
+        in_flight,
+        busy_milliseconds: busy,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_old_and_new_kernels() {
+        let text = " 254  0 vda 6663 4214 1964344 18475 2827 17000 1744758 2843 0 10540 21497 3686 51\n\
+                    7 0 loop0 1 0 8 2 3 0 16 4 5 6 7\n\
+                    junk\n  8 0 sda 1 2 3\n";
+        let disks = parse_diskstats(text);
+        assert_eq!(disks.len(), 2);
+        assert_eq!(disks[0].1, "vda");
+        assert_eq!(disks[1].2.bytes_read(), Bytes::new(4096));
+        assert_eq!(disks[1].2.bytes_written(), Bytes::new(8192));
+        assert_eq!(disks[1].2.in_flight, 5);
+        assert_eq!(parse_block_stat("1 0 8 2 3 0 16 4 5 6 7").unwrap(), disks[1].2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "([0-9 \n]|.){0,120}") {
+            parse_diskstats(&text);
+            parse_block_stat(&text);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Facts about the host: what is mounted, which block devices there are, whether
+//! the kernel can limit them, which clock it trusts, which MPI is installed.
+//!
+//! A [`Machine`] is a root directory and a program search path. Every fact is read
+//! below that root, so a test (or a bug report) can bring a captured tree of
+//! `/proc`, `/sys` and `/etc` and get the same answers as on the machine it came
+//! from. Parsers take text and never fail on lines they do not know: kernels add
+//! fields and lines, and a fact that is missing is better than a program that stops.
+//!
+//! Deliberately not here: anything that changes the machine (the `testbed` crate
+//! does), anything that judges whether a fact is good or bad (the caller does), and
+//! printing. The two functions that do more than read files are
+//! [`Machine::find_mpi`], which runs a launcher with `--version`, and
+//! [`Machine::space`], which asks the kernel for the free space of a directory.
+
+mod block_control;
+mod block_device;
+mod clock;
+mod counters;
+mod device_number;
+mod error;
+mod fuse;
+mod kernel;
+mod libraries;
+mod lustre_client;
+mod lustre_counters;
+mod machine;
+mod memory;
+mod mounts;
+mod mpi;
+mod mpi_version;
+mod preload;
+mod programs;
+mod space;
+
+pub use block_control::{BlockControl, NoBlockControl, THROTTLE_FILES};
+pub use block_device::{BlockDevice, LoopBacking};
+pub use clock::{ClockSource, TscTrust};
+pub use counters::{DiskCounters, parse_block_stat, parse_diskstats};
+pub use device_number::{DeviceNumber, DeviceNumberError};
+pub use error::MachineError;
+pub use fuse::Fuse;
+pub use kernel::parse_effective_uid;
+pub use libraries::parse_ld_cache;
+pub use lustre_client::{LustreFileSystem, LustreTarget};
+pub use lustre_counters::LustreCounterFile;
+pub use machine::Machine;
+pub use memory::{Memory, parse_meminfo};
+pub use mounts::{Mount, parse_mountinfo};
+pub use mpi::Mpi;
+pub use mpi_version::{MpiImplementation, MpiVersion, parse_mpi_version};
+pub use preload::{
+    PRELOAD_LIBRARY, PRELOAD_VARIABLE, PreloadMissing, preload_library, preload_library_near,
+};
+pub use space::Space;
