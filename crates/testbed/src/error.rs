@@ -1,0 +1,155 @@
+//! Why a command on a test bed failed.
+
+use std::io;
+use std::path::PathBuf;
+
+use plimsoll_domain::Bytes;
+use plimsoll_machine::{DeviceNumber, MachineError};
+use thiserror::Error;
+
+use crate::{FileSystem, Holder, MAX_TARGETS, TargetName};
+
+/// Why a command on a test bed failed. The text names operation, object and cause;
+/// [`TestbedError::hint`] says what to do.
+#[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each variant's message names its fields")]
+pub enum TestbedError {
+    /// The bed's name would not make a good file name.
+    #[error("bed name {name:?} is not made of letters, digits, '_', '-' and '.'")]
+    BedName { name: String },
+    /// The base directory cannot be used.
+    #[error("cannot use {} as base directory: {reason}", base.display())]
+    Base { base: PathBuf, reason: String },
+    /// The text does not name a target.
+    #[error("{text:?} is not a target; targets are t0, t1, … or 0, 1, …")]
+    NotATarget { text: String },
+    /// The bed has no such target.
+    #[error("the bed in {} has no target {target}", directory.display())]
+    NoSuchTarget { target: TargetName, directory: PathBuf },
+    /// More or fewer targets than a bed can have.
+    #[error("cannot make {count} targets: a bed has 1 to {MAX_TARGETS}")]
+    Count { count: u32 },
+    /// The file system does not fit into a target.
+    #[error("a target of {size} is too small: {file_system} needs {smallest}")]
+    TooSmall { size: Bytes, smallest: Bytes, file_system: FileSystem },
+    /// Not enough free space for the backing files.
+    #[error("{} has {available} free, but the targets need {needed} and {reserve} stay in reserve",
+        base.display())]
+    Space { base: PathBuf, available: Bytes, needed: Bytes, reserve: Bytes },
+    /// Loop devices were asked for and cannot be had.
+    #[error("cannot make loop devices: {}", lacking.why)]
+    NoLoop { lacking: Box<crate::Lacking> },
+    /// There is a bed already, or the remains of one.
+    #[error("a bed exists in {}", directory.display())]
+    Exists { directory: PathBuf },
+    /// There is no bed.
+    #[error("no bed in {}", directory.display())]
+    NoBed { directory: PathBuf },
+    /// The directory has devices or mounts of a bed but was not made by this program.
+    #[error("cannot clean up {}: it is not marked as a test bed", directory.display())]
+    NotABed { directory: PathBuf },
+    /// A system call on a file failed.
+    #[error("cannot {operation} {}: {cause}", path.display())]
+    File { operation: &'static str, path: PathBuf, cause: io::Error },
+    /// A program could not be run or reported failure.
+    #[error("{program} on {} failed: {reason}", path.display())]
+    Tool { program: String, path: PathBuf, reason: String },
+    /// The file system could not be mounted.
+    #[error("cannot mount {} on {}: {cause}", device.display(), point.display())]
+    Mount { device: PathBuf, point: PathBuf, cause: io::Error },
+    /// The file system is in use.
+    #[error("cannot unmount {}: in use by {}", point.display(), crate::holders::named(holders))]
+    Busy { point: PathBuf, holders: Vec<Holder> },
+    /// The loop device is in use.
+    #[error("cannot detach {}: {reason}", device.display())]
+    Detach { device: PathBuf, reason: String },
+    /// Something of the bed is still there after all was removed.
+    #[error("still there after clean-up: {}", crate::place::listed(remains))]
+    LeftOver { remains: Vec<PathBuf> },
+    /// A limit of zero would stop all I/O for ever.
+    #[error("cannot limit {target} to nothing")]
+    ZeroLimit { target: TargetName },
+    /// The kernel keeps operations per second in 32 bits and would cut the number.
+    #[error(
+        "cannot limit {target} to {operations} operations per second: the most is {}",
+        u32::MAX
+    )]
+    LimitTooLarge { target: TargetName, operations: u64 },
+    /// The target cannot be limited.
+    #[error("cannot limit {target}: {reason}")]
+    NoLimit { target: TargetName, reason: String },
+    /// The kernel has another limit than was set.
+    #[error("limit of device {device} in {}: set {wanted}, read back {found}", file.display())]
+    LimitNotTaken { device: DeviceNumber, file: PathBuf, wanted: String, found: String },
+    /// The bed has limits that cannot be made to hold.
+    #[error("cannot run a command under the bed's limits: {reason}")]
+    NoLimitedRun { reason: String },
+    /// The state file does not say what is needed.
+    #[error("cannot use {}: {reason}", path.display())]
+    State { path: PathBuf, reason: String },
+    /// The command did not start.
+    #[error("cannot start {program:?}: {cause}")]
+    Start { program: std::ffi::OsString, cause: io::Error },
+    /// A bed could not be made, and what was made could not be removed either.
+    #[error("{first}; and then cleaning up failed: {second}")]
+    CleanUp { first: Box<TestbedError>, second: Box<TestbedError> },
+    /// A fact about the host could not be read.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+impl TestbedError {
+    /// What to do about it, in one line; `None` when the message says it all.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::BedName { .. } => "choose a name like \"default\" or \"bench-2\"",
+            Self::Base { .. } => "choose another directory on a disk that you own",
+            Self::NotATarget { .. } | Self::ZeroLimit { .. } | Self::LimitNotTaken { .. } => {
+                return None;
+            }
+            Self::NoSuchTarget { .. } => "list the targets with: plimsoll testbed list",
+            Self::Count { .. } | Self::TooSmall { .. } => "choose another number or size",
+            Self::Space { .. } => "make fewer or smaller targets, or choose another base directory",
+            Self::NoLoop { lacking } => return Some(lacking.remedy.clone()),
+            Self::Exists { .. } => "remove it first with: plimsoll testbed down",
+            Self::NoBed { .. } => "make one with: plimsoll testbed up",
+            Self::NotABed { directory } => {
+                let marker = directory.join(crate::place::MARKER);
+                return Some(format!("if it is one, create {} and repeat", marker.display()));
+            }
+            Self::File { cause, .. } | Self::Mount { cause, .. } => return hint_for(cause),
+            Self::Tool { .. } => "run as root and check that the program works by hand",
+            Self::Busy { .. } => "end these processes, or use force to unmount lazily",
+            Self::Detach { .. } => "see who uses it with: losetup -l and fuser -v, then repeat",
+            Self::LeftOver { .. } => "repeat: plimsoll testbed down",
+            Self::LimitTooLarge { .. } => "leave the operations unlimited",
+            Self::NoLimit { .. } | Self::NoLimitedRun { .. } => {
+                "see what limits need with: plimsoll doctor"
+            }
+            Self::State { .. } => "remove the bed with plimsoll testbed down and make it anew",
+            Self::Start { .. } => "check the command's name and that it is executable",
+            Self::CleanUp { .. } => "repeat the clean-up with: plimsoll testbed down",
+            Self::Machine(error) => error.hint(),
+        };
+        Some(text.to_owned())
+    }
+}
+
+fn hint_for(cause: &io::Error) -> Option<String> {
+    let text = match cause.kind() {
+        io::ErrorKind::PermissionDenied => "run as root, or choose a directory of your own",
+        io::ErrorKind::StorageFull => "free some space or make smaller targets",
+        io::ErrorKind::ReadOnlyFilesystem => "choose a base directory that can be written",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// Turns the error of a system call on `path` into one that names the operation.
+pub(crate) fn file_error<E: Into<io::Error>>(
+    operation: &'static str,
+    path: impl Into<PathBuf>,
+) -> impl FnOnce(E) -> TestbedError {
+    let path = path.into();
+    move |cause| TestbedError::File { operation, path, cause: cause.into() }
+}

@@ -1,0 +1,188 @@
+//! Slowing targets down and letting them run freely again.
+
+use plimsoll_domain::Limit;
+use plimsoll_machine::{BlockControl, BlockDevice, DeviceNumber, Machine};
+
+use crate::lock::Lock;
+use crate::scan::Found;
+use crate::state_file::Record;
+use crate::support::no_control;
+use crate::{Direction, Kind, Limits, TargetName, Testbed, TestbedError, throttle};
+
+/// For whom a limit holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// For every process, at once (cgroup v1).
+    EveryProcess,
+    /// For commands that are started with [`Testbed::run`] from now on (cgroup v2).
+    UnderRun,
+}
+
+/// What became of a change of limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitOutcome {
+    /// The target.
+    pub target: TargetName,
+    /// All its limits now, read back where the kernel has them.
+    pub limits: Limits,
+    /// For whom they hold.
+    pub effect: Effect,
+}
+
+impl Testbed {
+    /// Limits a target. The limit replaces what held for that direction (bytes and
+    /// operations); the other direction keeps what it has.
+    pub fn slow(
+        &self,
+        target: TargetName,
+        limit: Limit,
+        direction: Direction,
+    ) -> Result<LimitOutcome, TestbedError> {
+        check(target, limit)?;
+        self.change(target, |limits| limits.with(direction, limit))
+    }
+
+    /// Removes all limits of a target.
+    pub fn normal(&self, target: TargetName) -> Result<LimitOutcome, TestbedError> {
+        self.change(target, |_| Limits::NONE)
+    }
+
+    fn change(
+        &self,
+        target: TargetName,
+        change: impl FnOnce(Limits) -> Limits,
+    ) -> Result<LimitOutcome, TestbedError> {
+        self.check_directories()?;
+        let directory = self.directory();
+        if !directory.exists() {
+            return Err(TestbedError::NoBed { directory });
+        }
+        let _lock = Lock::acquire(&self.place)?;
+        let mut found = Found::scan(&self.machine, &self.place)?;
+        let device = limitable_device(self, &found, target)?;
+        let recorded = found.state.as_ref().map(|state| state.limits(target));
+        let before = current(&self.machine, Some(&device), recorded.unwrap_or_default())?;
+        let wanted = change(before);
+        let effect = match self.machine.block_control()? {
+            BlockControl::V1 { hierarchy } => {
+                throttle::set(&self.machine.locate(hierarchy), device.number, &wanted)?;
+                self.record(&mut found, target, wanted)?;
+                Effect::EveryProcess
+            }
+            // Here the state file is the only place that has the limits.
+            BlockControl::V2 { .. } if found.state.is_none() => {
+                return Err(self.no_state(&found.record));
+            }
+            BlockControl::V2 { .. } => {
+                self.record(&mut found, target, wanted)?;
+                Effect::UnderRun
+            }
+            BlockControl::Neither { .. } => {
+                return Err(TestbedError::NoLimit { target, reason: no_control(&self.machine)? });
+            }
+        };
+        Ok(LimitOutcome { target, limits: wanted, effect })
+    }
+
+    /// A state file that cannot be read is left as it is.
+    fn record(
+        &self,
+        found: &mut Found,
+        target: TargetName,
+        limits: Limits,
+    ) -> Result<(), TestbedError> {
+        let Some(state) = &mut found.state else { return Ok(()) };
+        state.set_limits(target, limits);
+        state.save(&self.place)
+    }
+
+    fn no_state(&self, record: &Record) -> TestbedError {
+        let reason = match record {
+            Record::Unreadable { reason } => reason.clone(),
+            Record::Newer { version } => format!("written by a newer program (version {version})"),
+            Record::Missing | Record::Complete | Record::Unfinished => "missing".to_owned(),
+        };
+        TestbedError::State { path: self.place.state_file(), reason }
+    }
+}
+
+fn limitable_device(
+    bed: &Testbed,
+    found: &Found,
+    target: TargetName,
+) -> Result<BlockDevice, TestbedError> {
+    let directory = bed.directory();
+    if !found.is_bed() {
+        return Err(TestbedError::NoBed { directory });
+    }
+    if !found.targets().contains(&target) {
+        return Err(TestbedError::NoSuchTarget { target, directory });
+    }
+    let reason = match found.kind() {
+        Some(Kind::Directory) => "it is a plain directory and has no block device",
+        _ => "it has no loop device now",
+    };
+    let no_limit = || TestbedError::NoLimit { target, reason: reason.to_owned() };
+    found.device_of(target).cloned().ok_or_else(no_limit)
+}
+
+fn check(target: TargetName, limit: Limit) -> Result<(), TestbedError> {
+    let operations = limit.operations.map(|rate| rate.get());
+    let is_zero = limit.bytes.is_some_and(|rate| rate.get() == 0) || operations == Some(0);
+    if limit.is_none() || is_zero {
+        return Err(TestbedError::ZeroLimit { target });
+    }
+    match operations {
+        // tg_set_conf in block/blk-throttle.c stores an unsigned int.
+        Some(operations) if operations > u64::from(u32::MAX) => {
+            Err(TestbedError::LimitTooLarge { target, operations })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The limits of a device: the kernel's where it has them for all processes, and the
+/// recorded ones elsewhere.
+pub(crate) fn current(
+    machine: &Machine,
+    device: Option<&BlockDevice>,
+    recorded: Limits,
+) -> Result<Limits, TestbedError> {
+    match (machine.block_control()?, device) {
+        (BlockControl::V1 { hierarchy }, Some(device)) => {
+            throttle::get(&machine.locate(hierarchy), device.number)
+        }
+        (BlockControl::V1 { .. }, None) => Ok(Limits::NONE),
+        (BlockControl::V2 { .. } | BlockControl::Neither { .. }, _) => Ok(recorded),
+    }
+}
+
+/// Removes limits that the kernel has for a device, whoever set them.
+pub(crate) fn clear_stale(machine: &Machine, device: DeviceNumber) -> Result<(), TestbedError> {
+    let BlockControl::V1 { hierarchy } = machine.block_control()? else { return Ok(()) };
+    let hierarchy = machine.locate(hierarchy);
+    match throttle::get(&hierarchy, device)?.is_none() {
+        true => Ok(()),
+        false => throttle::set(&hierarchy, device, &Limits::NONE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(limit: &str) -> Result<(), TestbedError> {
+        check(TargetName::new(1).unwrap(), limit.parse().unwrap())
+    }
+
+    #[test]
+    fn a_limit_that_stops_everything_or_is_cut_is_refused() {
+        checked("20MiB/s,4294967295op/s").unwrap();
+        assert_eq!(checked("0B/s").unwrap_err().to_string(), "cannot limit t1 to nothing");
+        assert!(matches!(checked("1MiB/s,0op/s"), Err(TestbedError::ZeroLimit { .. })));
+        let none = check(TargetName::new(1).unwrap(), Limit::NONE);
+        assert!(matches!(none, Err(TestbedError::ZeroLimit { .. })));
+        let error = checked("4294967296op/s").unwrap_err().to_string();
+        assert!(error.contains("4294967296") && error.contains("4294967295"), "{error}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Where the files of a bed are.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::{TargetName, TestbedError};
+
+/// The file that marks a directory as a test bed, and tells the kind of its targets.
+pub(crate) const MARKER: &str = ".plimsoll-testbed";
+pub(crate) const STATE_FILE: &str = "testbed.toml";
+/// The state file while it is written.
+pub(crate) const NEW_STATE_FILE: &str = "testbed.toml.new";
+
+const LONGEST_NAME: usize = 64;
+
+/// The paths of one bed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    base: PathBuf,
+    name: String,
+}
+
+impl Place {
+    /// The bed of that name in that base directory. Paths are made free of symlinks,
+    /// as the kernel names backing files and mount points.
+    pub(crate) fn new(base: &Path, name: &str) -> Result<Self, TestbedError> {
+        if !is_good_name(name) {
+            return Err(TestbedError::BedName { name: name.to_owned() });
+        }
+        let refuse = |reason: String| TestbedError::Base { base: base.to_path_buf(), reason };
+        let resolved = resolve(base).map_err(|cause| refuse(cause.to_string()))?;
+        if resolved.as_os_str().as_bytes().contains(&b':') {
+            return Err(refuse("a colon separates paths in PLIMSOLL_TARGETS".to_owned()));
+        }
+        Ok(Self { base: resolved, name: name.to_owned() })
+    }
+
+    pub(crate) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The bed's own directory.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.base.join(&self.name)
+    }
+
+    /// Lies beside the bed's directory, as it must outlive it.
+    pub(crate) fn lock_file(&self) -> PathBuf {
+        self.base.join(format!(".{}.lock", self.name))
+    }
+
+    pub(crate) fn marker(&self) -> PathBuf {
+        self.directory().join(MARKER)
+    }
+
+    pub(crate) fn state_file(&self) -> PathBuf {
+        self.directory().join(STATE_FILE)
+    }
+
+    pub(crate) fn new_state_file(&self) -> PathBuf {
+        self.directory().join(NEW_STATE_FILE)
+    }
+
+    /// The backing file of a target.
+    pub(crate) fn image(&self, target: TargetName) -> PathBuf {
+        self.directory().join(format!("{target}.img"))
+    }
+
+    /// The directory of a target, on which its file system is mounted.
+    pub(crate) fn point(&self, target: TargetName) -> PathBuf {
+        self.directory().join(target.to_string())
+    }
+
+    /// The target whose backing file this is.
+    pub(crate) fn target_of_image(&self, file: &Path) -> Option<TargetName> {
+        (file.parent() == Some(&self.directory())).then_some(())?;
+        TargetName::of_image(file.file_name()?)
+    }
+
+    /// The files that belong to the bed and to no target; the marker last.
+    pub(crate) fn bookkeeping(&self) -> [PathBuf; 3] {
+        [self.new_state_file(), self.state_file(), self.marker()]
+    }
+
+    /// True for the name of such a file.
+    pub(crate) fn is_bookkeeping(name: &OsStr) -> bool {
+        [MARKER, STATE_FILE, NEW_STATE_FILE].iter().any(|own| name == OsStr::new(own))
+    }
+}
+
+/// Paths for a message.
+pub(crate) fn listed(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(", ")
+}
+
+fn is_good_name(name: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && name.chars().all(good)
+        && !name.starts_with(['.', '-'])
+}
+
+/// The path without symlinks, although its last parts may not exist (any more).
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    if absolute.components().any(|part| part == Component::ParentDir) {
+        return absolute.canonicalize();
+    }
+    let mut missing = Vec::new();
+    let mut existing = absolute.as_path();
+    loop {
+        match existing.canonicalize() {
+            Ok(real) => return Ok(missing.iter().rev().fold(real, |path, part| path.join(part))),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                missing.push(existing.file_name().ok_or(cause)?);
+                existing = existing.parent().unwrap_or(Path::new("/"));
+            }
+            Err(cause) => return Err(cause),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_plain_file_name() {
+        for name in ["default", "bench-2", "a.b_c", "7"] {
+            assert!(Place::new(Path::new("/var/tmp"), name).is_ok(), "{name:?}");
+        }
+        for name in ["", ".", "..", ".x", "-x", "a/b", "a b", "a:b", "ü", &"x".repeat(65)] {
+            assert!(Place::new(Path::new("/var/tmp"), name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn symlinks_are_resolved_also_above_what_is_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(real.join("disk")).unwrap();
+        std::os::unix::fs::symlink(real.join("disk"), real.join("link")).unwrap();
+        let place = Place::new(&real.join("link/not/yet"), "bed").unwrap();
+        assert_eq!(place.directory(), real.join("disk/not/yet/bed"));
+    }
+
+    #[test]
+    fn a_colon_is_refused() {
+        let error = Place::new(Path::new("/var/tmp/a:b"), "bed").unwrap_err();
+        assert!(error.to_string().contains("PLIMSOLL_TARGETS"), "{error}");
+    }
+
+    #[test]
+    fn knows_its_own_images_only() {
+        let place = Place::new(Path::new("/var/tmp"), "bed").unwrap();
+        let target = TargetName::new(3).unwrap();
+        assert_eq!(place.target_of_image(&place.image(target)), Some(target));
+        assert_eq!(place.target_of_image(Path::new("/elsewhere/t3.img")), None);
+        assert_eq!(place.target_of_image(&place.directory().join("deep/t3.img")), None);
+    }
+}

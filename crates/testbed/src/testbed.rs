@@ -1,0 +1,62 @@
+//! A test bed, by its place.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_machine::Machine;
+
+use crate::TestbedError;
+use crate::bed_directory::check_owned;
+use crate::place::Place;
+
+/// The name of the bed when none is given.
+pub const DEFAULT_NAME: &str = "default";
+
+/// A test bed, which may or may not exist: one directory with all that belongs to it.
+#[derive(Debug, Clone)]
+pub struct Testbed {
+    pub(crate) machine: Machine,
+    pub(crate) place: Place,
+    base_is_default: bool,
+}
+
+impl Testbed {
+    /// The bed of that name in the default base directory.
+    pub fn new(name: &str) -> Result<Self, TestbedError> {
+        let place = Place::new(&Self::default_base(), name)?;
+        Ok(Self { machine: Machine::host(), place, base_is_default: true })
+    }
+
+    /// The bed of that name in that base directory.
+    pub fn in_base(base: &Path, name: &str) -> Result<Self, TestbedError> {
+        let place = Place::new(base, name)?;
+        let base_is_default = base == Self::default_base();
+        Ok(Self { machine: Machine::host(), place, base_is_default })
+    }
+
+    /// The base directory when none is given: one per user, on a disk as a rule
+    /// (`/tmp` often is memory; `/var/tmp` outlives a reboot by the Filesystem
+    /// Hierarchy Standard 3.0, section 5.15).
+    pub fn default_base() -> PathBuf {
+        let uid = rustix::process::geteuid().as_raw();
+        PathBuf::from(format!("/var/tmp/plimsoll-testbed-{uid}"))
+    }
+
+    /// The bed's directory.
+    pub fn directory(&self) -> PathBuf {
+        self.place.directory()
+    }
+
+    /// Refuses a default base directory that someone else made, or a bed's directory
+    /// that is not this user's.
+    pub(crate) fn check_directories(&self) -> Result<(), TestbedError> {
+        if self.base_is_default {
+            check_owned(&Self::default_base())?;
+        }
+        crate::bed_directory::check(&self.place)
+    }
+
+    /// True when the base directory is this program's to remove.
+    pub(crate) fn owns_base(&self) -> bool {
+        self.base_is_default
+    }
+}

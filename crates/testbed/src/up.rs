@@ -1,0 +1,180 @@
+//! Making a bed.
+
+use std::path::PathBuf;
+
+use plimsoll_domain::Bytes;
+
+use crate::backing_file::{rewrite_unwritten, write_in_full};
+use crate::error::file_error;
+use crate::lock::Lock;
+use crate::scan::Found;
+use crate::state_file::State;
+use crate::support::{choose, no_disk};
+use crate::{
+    Feature, FileSystem, Kind, Lacking, Limits, Listing, Progress, Step, TargetName, Testbed,
+    TestbedError, UpOptions, bed_directory, file_system, limits, loop_device,
+};
+
+/// Stays free in the file system below, for everything else that lives there.
+const RESERVE: Bytes = Bytes::new(512 << 20);
+
+/// A bed that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bed {
+    /// The bed as [`Testbed::list`] sees it.
+    pub listing: Listing,
+    /// What the bed does not have on this machine, why, and what would provide it.
+    pub lacking: Vec<Lacking>,
+}
+
+/// What will be made.
+struct Plan {
+    kind: Kind,
+    file_system: FileSystem,
+    size: Bytes,
+    targets: u32,
+    lacking: Vec<Lacking>,
+}
+
+impl Testbed {
+    /// Makes a bed. Tells `progress` before each step.
+    ///
+    /// When it fails, or `progress` panics, all that was made is removed again.
+    pub fn up(
+        &self,
+        options: &UpOptions,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Bed, TestbedError> {
+        let (kind, lacking) = choose(&self.machine, options.kind, options.file_system)?;
+        let size = options.checked_size(kind)?;
+        let (file_system, targets) = (options.file_system, options.targets);
+        let mut plan = Plan { kind, file_system, size, targets, lacking };
+        self.check_directories()?;
+        let lock = Lock::acquire(&self.place)?;
+        self.check_directories()?;
+        if Found::scan(&self.machine, &self.place)?.is_bed() {
+            return Err(TestbedError::Exists { directory: self.directory() });
+        }
+        let undo = Undo { bed: self, lock: Some(lock) };
+        match self.make(&mut plan, &undo, progress) {
+            Ok(()) => undo.keep(),
+            Err(first) => return Err(undo.after(first)),
+        }
+        Ok(Bed { listing: self.list()?, lacking: plan.lacking })
+    }
+
+    fn make(
+        &self,
+        plan: &mut Plan,
+        undo: &Undo<'_>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(), TestbedError> {
+        self.check_space(plan)?;
+        bed_directory::make(&self.place, plan.kind)?;
+        let mut state = State {
+            kind: plan.kind,
+            file_system: plan.file_system,
+            size: plan.size,
+            complete: false,
+            targets: vec![Limits::NONE; plan.targets as usize],
+        };
+        state.save(&self.place)?;
+        for target in TargetName::first(plan.targets) {
+            let mut tell = |step| progress(&Progress { target, targets: plan.targets, step });
+            let point = self.place.point(target);
+            bed_directory::make_directory(&point).map_err(file_error("create", &point))?;
+            if let (Kind::Loop, Some(lock)) = (plan.kind, &undo.lock) {
+                let lacking = self.make_loop_target(plan, lock, target, &mut tell)?;
+                note_once(&mut plan.lacking, lacking);
+            }
+            progress(&Progress { target, targets: plan.targets, step: Step::Ready });
+        }
+        state.complete = true;
+        state.save(&self.place)
+    }
+
+    /// Gives what the target lacks.
+    fn make_loop_target(
+        &self,
+        plan: &Plan,
+        lock: &Lock,
+        target: TargetName,
+        tell: &mut dyn FnMut(Step),
+    ) -> Result<Option<Lacking>, TestbedError> {
+        let image = self.place.image(target);
+        let total = plan.size;
+        write_in_full(&image, total, |written| tell(Step::Writing { written, total }))?;
+        tell(Step::Attaching);
+        let device = loop_device::attach(&self.machine, lock, &image)?;
+        // A rule outlives the file that the device had when it was made.
+        limits::clear_stale(&self.machine, device.number)?;
+        tell(Step::Formatting);
+        file_system::make(&self.machine, lock, plan.file_system, &device.path())?;
+        rewrite_unwritten(&image, &device.path())?;
+        tell(Step::Mounting);
+        file_system::mount_on(plan.file_system, &device.path(), &self.place.point(target))?;
+        let direct_io = device.backing.is_some_and(|backing| backing.direct_io);
+        Ok((!direct_io).then(|| self.no_direct_io()))
+    }
+
+    fn no_direct_io(&self) -> Lacking {
+        let why = format!("the file system below {} refuses it", self.place.base().display());
+        Lacking::new(Feature::DirectIo, &why, "choose a base directory on ext4 or XFS on a disk")
+    }
+
+    fn check_space(&self, plan: &mut Plan) -> Result<(), TestbedError> {
+        let space = self.machine.space(self.place.base())?;
+        plan.lacking.extend(no_disk(&space));
+        let one = match plan.kind {
+            Kind::Loop => plan.size.get(),
+            Kind::Directory => 0,
+        };
+        let needed = Bytes::new(one.saturating_mul(u64::from(plan.targets)));
+        let (base, available) = (PathBuf::from(self.place.base()), space.available);
+        match needed.get().checked_add(RESERVE.get()) {
+            Some(with_reserve) if with_reserve <= available.get() => Ok(()),
+            _ => Err(TestbedError::Space { base, available, needed, reserve: RESERVE }),
+        }
+    }
+}
+
+fn note_once(lacking: &mut Vec<Lacking>, more: Option<Lacking>) {
+    lacking.extend(more.filter(|more| !lacking.contains(more)).into_iter().collect::<Vec<_>>());
+}
+
+/// Removes what was made unless told to keep it; also when the stack unwinds.
+struct Undo<'a> {
+    bed: &'a Testbed,
+    /// Taken when all is decided.
+    lock: Option<Lock>,
+}
+
+impl Undo<'_> {
+    fn keep(mut self) {
+        self.lock = None;
+    }
+
+    /// Cleans up after an error, and gives that error back.
+    fn after(mut self, first: TestbedError) -> TestbedError {
+        match self.clean_up() {
+            Ok(()) => first,
+            Err(second) => {
+                TestbedError::CleanUp { first: Box::new(first), second: Box::new(second) }
+            }
+        }
+    }
+
+    fn clean_up(&mut self) -> Result<(), TestbedError> {
+        let Some(lock) = self.lock.take() else { return Ok(()) };
+        const LEAVE_BUSY_MOUNTS: bool = false;
+        let outcome = self.bed.tear_down(Some(&lock), LEAVE_BUSY_MOUNTS).map(drop);
+        outcome.and_then(|()| self.bed.remove_lock(lock))
+    }
+}
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        // Only a panic comes here with work left; there is nobody to tell of an error.
+        let _ = self.clean_up();
+    }
+}
