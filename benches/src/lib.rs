@@ -1,0 +1,52 @@
+//! How every benchmark measures: candidate and baseline in the same run, interleaved, the
+//! ratio of each pair, and the median of the ratios with its distribution-free interval.
+//!
+//! Absolute times are noise on shared machines; ratios of neighbours in time are not. The
+//! order within a pair alternates, so that neither side always finds the caches warm.
+
+use std::time::Instant;
+
+use plimsoll_stats::{Sample, median_interval};
+
+/// Pairs that give a 95 % interval of a median: six are the least, more narrow it.
+pub const PAIRS: usize = 11;
+
+/// Runs both sides `pairs` times, interleaved, and gives the ratios candidate / baseline of
+/// whatever they return.
+pub fn interleaved(
+    pairs: usize,
+    mut candidate: impl FnMut() -> f64,
+    mut baseline: impl FnMut() -> f64,
+) -> Vec<f64> {
+    let ratio = |pair: usize| {
+        if pair.is_multiple_of(2) {
+            let measured = candidate();
+            measured / baseline()
+        } else {
+            let reference = baseline();
+            candidate() / reference
+        }
+    };
+    (0..pairs).map(ratio).collect()
+}
+
+/// Seconds that the work took.
+pub fn seconds(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
+
+/// Prints one line: what, the median ratio, its interval, and n.
+pub fn report(what: &str, ratios: Vec<f64>) {
+    let n = ratios.len();
+    let Ok(sample) = Sample::new(ratios) else {
+        println!("{what:56}  no finite ratio");
+        return;
+    };
+    let spread = match median_interval(&sample, 0.95) {
+        Ok(it) => format!("95 % interval {:.3} to {:.3}", it.low, it.high),
+        Err(reason) => reason.to_string(),
+    };
+    println!("{what:56}  {:.3}  ({spread}, n = {n})", sample.median());
+}

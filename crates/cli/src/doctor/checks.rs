@@ -1,0 +1,210 @@
+//! The checks, one function each, in the order in which a newcomer meets them.
+
+use std::path::Path;
+
+use plimsoll_machine::{BlockControl, Machine, TscTrust, preload_library};
+
+use super::Check;
+
+pub fn all(machine: &Machine) -> Vec<Check> {
+    vec![
+        root(machine),
+        loop_devices(machine),
+        limits(machine),
+        space(machine),
+        lustre(machine),
+        counters(machine),
+        clock(machine),
+        mpi(machine),
+        fuse(machine),
+        preload(),
+    ]
+}
+
+fn found(name: &'static str, needed_for: &'static str, found: impl Into<String>) -> Check {
+    Check { name, found: found.into(), missing: None, needed_for }
+}
+
+fn missing(
+    name: &'static str,
+    needed_for: &'static str,
+    found: impl Into<String>,
+    advice: impl Into<String>,
+) -> Check {
+    Check { name, found: found.into(), missing: Some(advice.into()), needed_for }
+}
+
+fn root(machine: &Machine) -> Check {
+    const NAME: &str = "root";
+    const FOR: &str = "testbed: loop devices and limits";
+    match machine.effective_uid() {
+        Ok(0) => found(NAME, FOR, "user id 0"),
+        Ok(uid) => missing(
+            NAME,
+            FOR,
+            format!("user id {uid}"),
+            "run `sudo plimsoll testbed up …`; without root, targets are plain directories",
+        ),
+        Err(error) => missing(NAME, FOR, error.to_string(), error.hint()),
+    }
+}
+
+fn loop_devices(machine: &Machine) -> Check {
+    const NAME: &str = "loop devices";
+    const FOR: &str = "testbed: real block devices";
+    if !machine.has_loop_control() {
+        return missing(NAME, FOR, "no /dev/loop-control", "load the module: modprobe loop");
+    }
+    let absent: Vec<&str> = ["losetup", "mkfs.ext4"]
+        .into_iter()
+        .filter(|program| machine.find_system_program(program).is_none())
+        .collect();
+    match absent.is_empty() {
+        true => found(NAME, FOR, "/dev/loop-control, losetup, mkfs.ext4"),
+        false => missing(
+            NAME,
+            FOR,
+            format!("no {}", absent.join(" and no ")),
+            "apt-get install util-linux e2fsprogs (or your distribution's names)",
+        ),
+    }
+}
+
+fn limits(machine: &Machine) -> Check {
+    const NAME: &str = "block limits";
+    const FOR: &str = "testbed slow";
+    match machine.block_control() {
+        Ok(BlockControl::V1 { hierarchy }) => {
+            found(NAME, FOR, format!("cgroup v1 at {}: limits hold for all", hierarchy.display()))
+        }
+        Ok(BlockControl::V2 { hierarchy }) => found(
+            NAME,
+            FOR,
+            format!("cgroup v2 at {}: limits hold in `testbed run`", hierarchy.display()),
+        ),
+        Ok(BlockControl::Neither { reasons }) => {
+            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+            missing(
+                NAME,
+                FOR,
+                reasons.join("; "),
+                "mount a cgroup hierarchy with the blkio (v1) or io and memory (v2) controllers",
+            )
+        }
+        Err(error) => missing(NAME, FOR, error.to_string(), error.hint()),
+    }
+}
+
+fn space(machine: &Machine) -> Check {
+    const NAME: &str = "disk space";
+    const FOR: &str = "testbed: backing files";
+    let place = Path::new("/var/tmp");
+    match machine.space(place) {
+        Ok(space) if space.is_memory() => missing(
+            NAME,
+            FOR,
+            format!("{} is in memory ({})", place.display(), space.fs_type),
+            "give test beds a directory on a disk: plimsoll testbed --base DIR up …",
+        ),
+        Ok(space) => {
+            let gib = space.available.get() as f64 / f64::from(1 << 30);
+            found(
+                NAME,
+                FOR,
+                format!("{gib:.0} GiB free in {} ({})", place.display(), space.fs_type),
+            )
+        }
+        Err(error) => missing(NAME, FOR, error.to_string(), error.hint()),
+    }
+}
+
+fn lustre(machine: &Machine) -> Check {
+    const NAME: &str = "Lustre";
+    const FOR: &str = "site init: targets and servers";
+    match machine.lustre_file_systems() {
+        Ok(found_here) if found_here.is_empty() => missing(
+            NAME,
+            FOR,
+            "no Lustre mount",
+            "nothing, if this machine uses no Lustre: directories and block devices work too",
+        ),
+        Ok(file_systems) => {
+            let described = file_systems.iter().map(|it| {
+                format!("{} on {} with {} targets", it.name, it.mount.display(), it.targets.len())
+            });
+            found(NAME, FOR, described.collect::<Vec<_>>().join(", "))
+        }
+        Err(error) => missing(NAME, FOR, error.to_string(), error.hint()),
+    }
+}
+
+fn counters(machine: &Machine) -> Check {
+    const NAME: &str = "kernel counters";
+    const FOR: &str = "monitor *, calibrate *";
+    let lustre = machine.lustre_counters().len();
+    match machine.disk_counters() {
+        Ok(disks) => found(
+            NAME,
+            FOR,
+            format!("{} block devices, {lustre} Lustre counter files", disks.len()),
+        ),
+        Err(error) => missing(NAME, FOR, error.to_string(), error.hint()),
+    }
+}
+
+fn clock(machine: &Machine) -> Check {
+    const NAME: &str = "clock";
+    const FOR: &str = "record *";
+    match machine.clock_source() {
+        Ok(source) => match source.tsc() {
+            TscTrust::InUse => found(NAME, FOR, "tsc, trusted by the kernel"),
+            TscTrust::Available => {
+                found(NAME, FOR, format!("{} (tsc is trusted but not in use)", source.current))
+            }
+            TscTrust::NotTrusted => {
+                found(NAME, FOR, format!("{} (the kernel does not trust tsc)", source.current))
+            }
+        },
+        Err(error) => missing(NAME, FOR, error.to_string(), error.hint()),
+    }
+}
+
+fn mpi(machine: &Machine) -> Check {
+    const NAME: &str = "MPI";
+    const FOR: &str = "record *, bench * on many nodes";
+    let mpi = machine.find_mpi();
+    if mpi.is_absent() {
+        return missing(
+            NAME,
+            FOR,
+            "no mpirun, mpiexec or libmpi",
+            "load your site's MPI module, or apt-get install libopenmpi-dev openmpi-bin",
+        );
+    }
+    let version = mpi
+        .version
+        .map(|it| format!("{} {}", it.implementation.name(), it.version.unwrap_or_default()));
+    let launcher = mpi.launcher.map(|it| it.display().to_string());
+    let described = [version, launcher].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    found(NAME, FOR, format!("{described} ({} libraries)", mpi.libraries.len()))
+}
+
+fn fuse(machine: &Machine) -> Check {
+    const NAME: &str = "FUSE";
+    const FOR: &str = "stow *: mounting containers";
+    let fuse = machine.fuse();
+    match (fuse.device, &fuse.fusermount3) {
+        (true, Some(program)) => found(NAME, FOR, format!("/dev/fuse, {}", program.display())),
+        (true, None) => missing(NAME, FOR, "/dev/fuse, no fusermount3", "apt-get install fuse3"),
+        (false, _) => missing(NAME, FOR, "no /dev/fuse", "load the module: modprobe fuse"),
+    }
+}
+
+fn preload() -> Check {
+    const NAME: &str = "preload library";
+    const FOR: &str = "record *, stow *";
+    match preload_library() {
+        Ok(path) => found(NAME, FOR, path.display().to_string()),
+        Err(error) => missing(NAME, FOR, "not found", error.hint()),
+    }
+}

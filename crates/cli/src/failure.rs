@@ -1,0 +1,49 @@
+//! How the program fails: one line on stderr that says what to do, and exit status 2.
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+
+/// Wrong use or environment.
+const WRONG_USE: u8 = 2;
+
+/// A command could not do its work.
+pub fn of_command(error: &anyhow::Error) -> ExitCode {
+    if is_closed_pipe(error) {
+        // The reader has seen enough (`plimsoll … | head`).
+        return ExitCode::SUCCESS;
+    }
+    let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
+    eprintln!("error: {}", one_line(&chain.join(": ")));
+    ExitCode::from(WRONG_USE)
+}
+
+/// The arguments make no sense, or ask for help or the version.
+pub fn of_arguments(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Nothing to be done when even the help text cannot be printed.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(WRONG_USE);
+    }
+    // clap's text has the problem first, tips between, usage and a pointer to --help last.
+    let text = error.to_string();
+    let problem = text.split("\n\nUsage:").next().unwrap_or(&text);
+    let problem = problem.split("\n\nFor more information").next().unwrap_or(problem);
+    let problem = problem.strip_prefix("error: ").unwrap_or(problem);
+    eprintln!("error: {}; hint: see --help", one_line(problem));
+    ExitCode::from(WRONG_USE)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

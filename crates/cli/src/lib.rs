@@ -1,0 +1,100 @@
+//! The command line: the only crate that parses arguments, prints and exits.
+//!
+//! A library beside the binary, so that man pages, completions and docs/numbers.md are
+//! generated from the very definitions that the program uses.
+
+mod doctor;
+mod failure;
+mod model;
+mod output;
+mod progress;
+mod site;
+mod testbed;
+mod value;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use plimsoll_report::Number;
+
+use output::Output;
+
+/// Shows how loaded parallel storage is, why a program's I/O is slow, and what would help.
+#[derive(Parser)]
+#[command(
+    name = "plimsoll",
+    version,
+    before_help = "Examples:\n  \
+        plimsoll doctor\n  \
+        plimsoll testbed up --targets 4 --size 256MiB\n  \
+        plimsoll model contention --targets 480 --per-job 160 --jobs 4",
+    after_help = "Every command prints a table, or JSON in base units with --json; docs/numbers.md defines each number.\n\
+        Exit status: 0 fine, 1 a negative finding or a failed check, 2 wrong use or environment.",
+    subcommand_required = true,
+    disable_help_subcommand = true
+)]
+struct Arguments {
+    /// Print JSON in base units (bytes, seconds) instead of tables
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Doctor(doctor::Arguments),
+    Model(model::Arguments),
+    Site(site::Arguments),
+    Testbed(testbed::Arguments),
+    Completions(Completions),
+}
+
+/// Print a shell's completion script
+#[derive(clap::Args)]
+#[command(before_help = "Example:\n  plimsoll completions bash > /etc/bash_completion.d/plimsoll")]
+struct Completions {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+/// Runs the program with these arguments, the program's name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::of_arguments(&error),
+    };
+    let output = Output { json: arguments.json };
+    let result = match arguments.command {
+        Command::Doctor(arguments) => doctor::run(&arguments, output),
+        Command::Model(arguments) => model::run(arguments, output),
+        Command::Site(arguments) => site::run(arguments, output),
+        Command::Testbed(arguments) => testbed::run(arguments, output),
+        Command::Completions(arguments) => {
+            let mut script = Vec::new();
+            clap_complete::generate(arguments.shell, &mut command(), "plimsoll", &mut script);
+            output::data(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS)
+        }
+    };
+    result.unwrap_or_else(|error| failure::of_command(&error))
+}
+
+/// The whole command tree, for man pages and completions.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
+/// Every number that each command prints, for docs/numbers.md.
+pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
+    vec![
+        ("model contention", model::contention::NUMBERS),
+        ("model throttle", model::throttle::NUMBERS),
+        ("model absorb", model::absorb::NUMBERS),
+        ("model utilization", model::utilization::NUMBERS),
+        ("site show", site::NUMBERS),
+        ("testbed list", testbed::NUMBERS),
+        ("doctor", doctor::NUMBERS),
+    ]
+}

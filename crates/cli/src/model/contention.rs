@@ -1,0 +1,309 @@
+//! `plimsoll model contention`: jobs that choose targets at random.
+
+use anyhow::{Result, ensure};
+use plimsoll_report::{Number, Record, Unit, sparkline};
+use plimsoll_theory::{
+    Contention, PlacementBand, PlacementRuns, Requests, Spread, simulate_placement,
+};
+
+use super::SiteArgument;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::value;
+
+/// How jobs that choose targets at random get in each other's way
+///
+/// Each of n jobs takes r targets (stripes) at random out of D. Targets in use:
+/// D (1 - product of (1 - r_j/D)); load: targets requested over targets in use
+/// (S. A. Wright, thesis, equations 6.1 to 6.4; 6.5 and 6.6 for PLFS, where each
+/// rank is a job of 2 stripes: --per-job 2 --jobs RANKS). Beyond the thesis: how many
+/// targets are shared by exactly k jobs (a binomial, or Poisson binomial, distribution),
+/// the worst target, and a seeded simulation.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll model contention --targets 480 --per-job 160 --jobs 4\n  \
+    plimsoll model contention --targets 480 --per-job 2 --jobs 4096   (PLFS)\n  \
+    plimsoll model contention --targets 480 --per-job 160,64,64 --trials 1000\n  \
+    plimsoll model contention --targets 480 --per-job 64 --jobs 10 --max-load 1.5")]
+pub struct Arguments {
+    /// Targets of the file system, D
+    #[arg(long, value_name = "D", value_parser = value::count, allow_negative_numbers = true)]
+    targets: Option<u64>,
+
+    /// Targets that each job requests; a list has one entry for each job
+    #[arg(long, value_name = "R[,R...]", required = true, value_delimiter = ',',
+        value_parser = value::count, allow_negative_numbers = true)]
+    per_job: Vec<u64>,
+
+    /// Number of equal jobs, n (with a single --per-job)
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    jobs: Option<u64>,
+
+    /// Also find what keeps the load at most L
+    #[arg(long, value_name = "L", value_parser = value::share, allow_negative_numbers = true)]
+    max_load: Option<f64>,
+
+    /// Also play it out so many times
+    #[arg(long, value_name = "TRIALS", value_parser = value::count, allow_negative_numbers = true)]
+    trials: Option<u64>,
+
+    /// Let each trial be the mean of so many placements
+    #[arg(long, value_name = "RUNS", default_value = "1", requires = "trials",
+        value_parser = value::count, allow_negative_numbers = true)]
+    mean_of: u64,
+
+    /// Seed of the trials
+    #[arg(long, default_value = "1", requires = "trials",
+        value_parser = value::count, allow_negative_numbers = true)]
+    seed: u64,
+
+    #[command(flatten)]
+    site: SiteArgument,
+}
+
+const TARGETS: Number =
+    Number::new("targets", "targets", Unit::Count, "Targets of the file system, D.", "given");
+const JOBS: Number =
+    Number::new("jobs", "jobs", Unit::Count, "Jobs that write at the same time, n.", "given");
+const IN_USE: Number = Number::new(
+    "in_use",
+    "targets in use",
+    Unit::Count,
+    "Expected number of targets that at least one job uses.",
+    "Wright, eqs 6.1, 6.2, 6.5",
+);
+const REQUESTED: Number = Number::new(
+    "requested",
+    "targets requested",
+    Unit::Count,
+    "Targets that all jobs request together, a target counted for each job.",
+    "Wright, eq. 6.3",
+);
+const LOAD: Number = Number::new(
+    "load",
+    "load",
+    Unit::Ratio,
+    "Jobs on an average target in use: requested over expected in use. In `monte_carlo`: \
+              requested over in use in each trial, whose mean is slightly larger.",
+    "Wright, eqs 6.4, 6.6",
+);
+const WORST: Number = Number::new(
+    "worst",
+    "jobs on the worst target",
+    Unit::Count,
+    "Expected number of jobs on the most crowded target, as if targets filled independently; \
+              a lower bound that is close (within 5 % in our tests).",
+    "order statistics of the binomial",
+);
+const WORST_AT_MOST: Number = Number::new(
+    "worst_at_most",
+    "at most (bound)",
+    Unit::Count,
+    "Upper bound of the expected number of jobs on the most crowded target.",
+    "union bound",
+);
+const SHARED_BY: Number = Number::new(
+    "shared_by",
+    "targets",
+    Unit::Count,
+    "For each k, the expected number of targets that exactly k jobs use; 0 is unused.",
+    "binomial; Poisson binomial for unequal requests",
+);
+const MAX_LOAD: Number = Number::new(
+    "max_load",
+    "for a load of at most",
+    Unit::Ratio,
+    "The load that must not be exceeded.",
+    "given",
+);
+const TARGETS_NEEDED: Number = Number::new(
+    "targets_needed",
+    "targets needed",
+    Unit::Count,
+    "The fewest targets on which these jobs stay within the load.",
+    "inverse of Wright, eq. 6.4",
+);
+const PER_JOB_AT_MOST: Number = Number::new(
+    "per_job_at_most",
+    "or targets per job, at most",
+    Unit::Count,
+    "The most targets that each of these jobs, requesting equally, may take.",
+    "inverse of Wright, eq. 6.4",
+);
+const TRIALS: Number = Number::new(
+    "trials",
+    "trials",
+    Unit::Count,
+    "Times the random placement was played out.",
+    "given",
+);
+const MEAN_OF: Number = Number::new(
+    "mean_of",
+    "placements per trial",
+    Unit::Count,
+    "Each trial is the mean of so many placements.",
+    "given",
+);
+const SEED: Number = Number::new(
+    "seed",
+    "seed",
+    Unit::Count,
+    "Seed of the random numbers; equal seeds give equal results.",
+    "given",
+);
+const K: Number = Number::new("k", "jobs", Unit::Count, "Number of jobs that share a target.", "");
+const MEAN: Number =
+    Number::new("mean", "mean", Unit::Ratio, "Mean over the trials.", "simulation");
+const DEVIATION: Number = Number::new(
+    "deviation",
+    "deviation",
+    Unit::Ratio,
+    "Standard deviation over the trials (n - 1); missing for one trial.",
+    "simulation",
+);
+const LOW: Number =
+    Number::new("low", "99 % from", Unit::Ratio, "Quantile 0.005 of the trials.", "simulation");
+const HIGH: Number =
+    Number::new("high", "to", Unit::Ratio, "Quantile 0.995 of the trials.", "simulation");
+
+/// Everything that this command prints.
+pub const NUMBERS: &[&Number] = &[
+    &TARGETS,
+    &JOBS,
+    &REQUESTED,
+    &IN_USE,
+    &LOAD,
+    &WORST,
+    &WORST_AT_MOST,
+    &SHARED_BY,
+    &MAX_LOAD,
+    &TARGETS_NEEDED,
+    &PER_JOB_AT_MOST,
+    &TRIALS,
+    &MEAN_OF,
+    &SEED,
+    &K,
+    &MEAN,
+    &DEVIATION,
+    &LOW,
+    &HIGH,
+];
+
+/// Shares of targets below this are left out of the distribution's tails.
+const SHOWN_TARGETS_MIN: f64 = 0.0005;
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
+    let targets = arguments.site.targets(arguments.targets)?;
+    let requests = requests(arguments)?;
+    let contention = Contention::new(targets, requests.clone())?;
+    let occupancy = contention.occupancy();
+    let worst = occupancy.worst();
+    let mut record = Record::new()
+        .number(&TARGETS, targets)
+        .number(&JOBS, requests.jobs())
+        .number(&REQUESTED, requests.total())
+        .number(&IN_USE, contention.in_use())
+        .number(&LOAD, contention.load())
+        .number(&WORST, worst.expected)
+        .number(&WORST_AT_MOST, worst.at_most)
+        .spectrum(
+            &SHARED_BY,
+            "targets used by exactly k jobs (expected)",
+            occupancy.shared_by(SHOWN_TARGETS_MIN),
+        );
+    if let Some(growth) = load_growth(&contention)? {
+        record = record.picture(growth);
+    }
+    if let Some(load) = arguments.max_load {
+        record =
+            record.section("inverse", "what keeps the load", inverse(targets, &requests, load)?);
+    }
+    if let Some(trials) = arguments.trials {
+        let runs = PlacementRuns { trials, mean_of: arguments.mean_of, seed: arguments.seed };
+        record = record.section("monte_carlo", "played out", monte_carlo(&contention, runs)?);
+    }
+    let title = format!("contention: {} jobs on {targets} targets", requests.jobs());
+    output.print("model.contention", &title, &record)
+}
+
+fn requests(arguments: &Arguments) -> Result<Requests> {
+    match (arguments.per_job.as_slice(), arguments.jobs) {
+        (&[per_job], jobs) => Ok(Requests::equal(per_job, jobs.unwrap_or(1))?),
+        (list, jobs) => {
+            ensure!(
+                jobs.is_none_or(|jobs| jobs == list.len() as u64),
+                "--per-job lists {} jobs, but --jobs says {}; hint: leave out --jobs",
+                list.len(),
+                jobs.unwrap_or(0)
+            );
+            Ok(Requests::each(list)?)
+        }
+    }
+}
+
+/// One line that shows the load grow as equal jobs start one after the other.
+fn load_growth(contention: &Contention) -> Result<Option<String>> {
+    const COLUMNS: u64 = 40;
+    let &[(per_job, jobs)] = contention.requests().groups() else { return Ok(None) };
+    if jobs < 2 {
+        return Ok(None);
+    }
+    let steps = COLUMNS.min(jobs);
+    let mut loads = Vec::new();
+    for step in 0..steps {
+        let started = 1 + (jobs - 1) * step / (steps - 1);
+        let requests = Requests::equal(per_job, started)?;
+        loads.push(Contention::new(contention.targets(), requests)?.load());
+    }
+    Ok(Some(format!("load from the first job to the last\n  {}\n", sparkline(&loads))))
+}
+
+fn inverse(targets: u64, requests: &Requests, load: f64) -> Result<Record> {
+    let mut record = Record::new()
+        .number(&MAX_LOAD, load)
+        .number(&TARGETS_NEEDED, Contention::targets_for_load(requests, load)?);
+    let jobs = requests.jobs();
+    match Contention::requests_for_load(targets, jobs, load) {
+        Ok(per_job) => record = record.number(&PER_JOB_AT_MOST, per_job),
+        Err(reason) => {
+            record = record.number(&PER_JOB_AT_MOST, None::<u64>).note(reason.to_string());
+        }
+    }
+    Ok(record)
+}
+
+fn monte_carlo(contention: &Contention, runs: PlacementRuns) -> Result<Record> {
+    let progress = Progress::new("trials", runs.trials);
+    let band: PlacementBand = simulate_placement(contention, runs, &progress.done)?;
+    let shared_by = band
+        .shared_by
+        .iter()
+        .map(|(k, spread)| spread_numbers(Record::new().number(&K, *k), spread))
+        .collect();
+    Ok(Record::new()
+        .number(&TRIALS, runs.trials)
+        .number(&MEAN_OF, runs.mean_of)
+        .number(&SEED, runs.seed)
+        .rows(
+            "measures",
+            "",
+            vec![
+                measure("in_use", &band.in_use),
+                measure("load", &band.load),
+                measure("worst", &band.worst),
+            ],
+        )
+        .rows("shared_by", "targets used by exactly k jobs", shared_by))
+}
+
+fn measure(name: &str, spread: &Spread) -> Record {
+    spread_numbers(Record::new().text("measure", "measure", name), spread)
+}
+
+fn spread_numbers(record: Record, spread: &Spread) -> Record {
+    record
+        .number(&MEAN, spread.mean)
+        .number(&DEVIATION, spread.deviation)
+        .number(&LOW, spread.low)
+        .number(&HIGH, spread.high)
+}

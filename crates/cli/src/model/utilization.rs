@@ -1,0 +1,217 @@
+//! `plimsoll model utilization`: how busy transactions keep a target.
+
+use anyhow::{Context, Result, anyhow};
+use plimsoll_domain::site::Cost;
+use plimsoll_domain::{Bytes, Nanos};
+use plimsoll_report::{Number, Record, Unit};
+use plimsoll_theory::{Class, Operations, Pattern, TransactionCost};
+
+use super::SiteArgument;
+use crate::output::Output;
+use crate::value;
+
+/// How busy disk transactions keep a target: file system utilization (FSU)
+///
+/// A transaction of b bytes takes a_0 + a_1 b seconds (Uselton and Wright, equation 1), with
+/// coefficients for reads and writes apart. Time of a pattern: equation 5; achievable
+/// bandwidth: equation 6; FSU = 100 T / interval: equation 7. FSU is 100 for one target that
+/// is fully busy and is never clamped. The model is linear, so plain counts of operations
+/// and bytes do as well as a histogram. Coefficients differ between sites: take them from
+/// the site file (--site, --target) or give them (--read-cost, --write-cost).
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll model utilization --writes 4KiB=1000,1MiB=200 \\\n      --interval 5s --write-cost 1.04ms,1.73e-9\n  \
+    plimsoll model utilization --write-count 1200 --write-bytes 204MiB \\\n      --interval 5s --write-cost 1.04ms,1.73e-9\n  \
+    plimsoll model utilization --reads 1MiB=500 --interval 5s \\\n      --site site.toml --target OST0000")]
+pub struct Arguments {
+    /// Histogram of writes: size and number of transactions
+    #[arg(long, value_name = "SIZE=N,...", value_delimiter = ',', value_parser = bin,
+        conflicts_with_all = ["write_count", "write_bytes"])]
+    writes: Option<Vec<(u64, u64)>>,
+
+    /// Histogram of reads: size and number of transactions
+    #[arg(long, value_name = "SIZE=N,...", value_delimiter = ',', value_parser = bin,
+        conflicts_with_all = ["read_count", "read_bytes"])]
+    reads: Option<Vec<(u64, u64)>>,
+
+    /// Number of write transactions, instead of a histogram
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true,
+        requires = "write_bytes")]
+    write_count: Option<u64>,
+
+    /// Bytes written
+    #[arg(long, value_name = "SIZE", requires = "write_count")]
+    write_bytes: Option<Bytes>,
+
+    /// Number of read transactions, instead of a histogram
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true,
+        requires = "read_bytes")]
+    read_count: Option<u64>,
+
+    /// Bytes read
+    #[arg(long, value_name = "SIZE", requires = "read_count")]
+    read_bytes: Option<Bytes>,
+
+    /// Interval in which this happened, T
+    #[arg(long, value_name = "DURATION")]
+    interval: Nanos,
+
+    /// Targets that did it together; FSU is their mean
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value::count,
+        allow_negative_numbers = true)]
+    targets: u64,
+
+    /// Cost of a write: time per operation, seconds per byte
+    #[arg(long, value_name = "TIME,S_PER_BYTE", value_parser = cost)]
+    write_cost: Option<TransactionCost>,
+
+    /// Cost of a read: time per operation, seconds per byte
+    #[arg(long, value_name = "TIME,S_PER_BYTE", value_parser = cost)]
+    read_cost: Option<TransactionCost>,
+
+    /// Smallest transaction that counts as optimal
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    optimal: Bytes,
+
+    /// Target of the site file whose costs to take
+    #[arg(long, value_name = "NAME", requires = "site")]
+    target: Option<String>,
+
+    #[command(flatten)]
+    site: SiteArgument,
+}
+
+const FSU: Number = Number::new(
+    "fsu",
+    "file system utilization",
+    Unit::Percent,
+    "Time that the transactions take over the interval, in percent, the mean over the targets; 100 \
+     is fully busy, larger values are possible and kept.",
+    "Uselton and Wright, eq. 7",
+);
+const TIME: Number = Number::new(
+    "time",
+    "time of the transactions",
+    Unit::Seconds,
+    "Time that one target needs for the transactions.",
+    "Uselton and Wright, eq. 5",
+);
+const ACHIEVABLE: Number = Number::new(
+    "achievable",
+    "achievable bandwidth",
+    Unit::BytesPerSec,
+    "Bandwidth of one target, fully busy with this pattern; missing without transactions.",
+    "Uselton and Wright, eq. 6",
+);
+const OBSERVED: Number = Number::new(
+    "observed",
+    "observed bandwidth",
+    Unit::BytesPerSec,
+    "Bytes over the interval, for each target.",
+    "Uselton and Wright, section II",
+);
+const OPTIMAL_SHARE: Number = Number::new(
+    "optimal_share",
+    "optimal transactions",
+    Unit::Ratio,
+    "Share of transactions of at least the optimal size (1 MiB unless --optimal is given); missing \
+     when sizes are not known.",
+    "Uselton and Wright, tables II and III",
+);
+
+/// Everything that this command prints.
+pub const NUMBERS: &[&Number] = &[&FSU, &TIME, &ACHIEVABLE, &OBSERVED, &OPTIMAL_SHARE];
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
+    let optimal = arguments.optimal.get();
+    let writes =
+        operations(&arguments.writes, arguments.write_count, arguments.write_bytes, optimal)?;
+    let reads = operations(&arguments.reads, arguments.read_count, arguments.read_bytes, optimal)?;
+    if writes.is_none() && reads.is_none() {
+        anyhow::bail!(
+            "no transactions; hint: --writes, --reads, or --write-count with --write-bytes"
+        );
+    }
+    let (read_cost, write_cost) = costs(arguments)?;
+    let reads = with_cost(reads, read_cost, "read")?;
+    let writes = with_cost(writes, write_cost, "write")?;
+    let pattern = Pattern::new(reads, writes);
+    let interval = arguments.interval.as_seconds();
+    let fsu = pattern.fsu(interval, arguments.targets)?;
+    let record = Record::new()
+        .number(&FSU, fsu)
+        .text("class", "class", Class::of(fsu).name())
+        .number(&TIME, pattern.seconds())
+        .number(&ACHIEVABLE, pattern.achievable())
+        .number(&OBSERVED, pattern.bytes() / interval / arguments.targets as f64)
+        .number(&OPTIMAL_SHARE, pattern.optimal_share());
+    output.print("model.utilization", &format!("utilization over {}", arguments.interval), &record)
+}
+
+fn operations(
+    histogram: &Option<Vec<(u64, u64)>>,
+    count: Option<u64>,
+    bytes: Option<Bytes>,
+    optimal: u64,
+) -> Result<Option<Operations>> {
+    match (histogram, count, bytes) {
+        (Some(sizes), _, _) => Ok(Some(Operations::from_sizes(sizes, optimal)?)),
+        (None, Some(count), Some(bytes)) => Ok(Some(Operations::new(count, bytes.get())?)),
+        _ => Ok(None),
+    }
+}
+
+type Costs = (Option<TransactionCost>, Option<TransactionCost>);
+
+/// Costs of reads and writes: flags first, then the site's target.
+fn costs(arguments: &Arguments) -> Result<Costs> {
+    let mut from_site = (None, None);
+    if let Some(site) = arguments.site.load()? {
+        let name =
+            arguments.target.as_ref().context("which target's costs? hint: --target NAME")?;
+        let target = site.target(name).with_context(|| {
+            format!("the site file has no target {name:?}; hint: `plimsoll site show` lists them")
+        })?;
+        let model =
+            |cost: &Cost| TransactionCost::new(cost.seconds_per_operation, cost.seconds_per_byte);
+        from_site.0 = target.cost.read.as_ref().map(model).transpose()?;
+        from_site.1 = target.cost.write.as_ref().map(model).transpose()?;
+    }
+    Ok((arguments.read_cost.or(from_site.0), arguments.write_cost.or(from_site.1)))
+}
+
+/// No operations need no cost; some do.
+fn with_cost(
+    operations: Option<Operations>,
+    cost: Option<TransactionCost>,
+    kind: &str,
+) -> Result<(Operations, TransactionCost)> {
+    match (operations, cost) {
+        (Some(operations), Some(cost)) => Ok((operations, cost)),
+        (Some(_), None) => Err(anyhow!(
+            "no cost of a {kind}; hint: --{kind}-cost TIME,S_PER_BYTE, or a target of the site file that has one"
+        )),
+        // No operations cost nothing, whatever the cost of one.
+        (None, _) => Ok((Operations::NONE, TransactionCost::new(1.0, 0.0)?)),
+    }
+}
+
+/// "4KiB=1000": a size and a number of transactions.
+fn bin(text: &str) -> Result<(u64, u64), String> {
+    let (size, number) =
+        text.split_once('=').ok_or("is not SIZE=N; write it like 4KiB=1000".to_string())?;
+    let size: Bytes = size.parse().map_err(|error| format!("{error}"))?;
+    Ok((size.get(), value::count(number).map_err(|error| format!("{number:?} {error}"))?))
+}
+
+/// "1.04ms,1.73e-9": time per operation, seconds per byte.
+fn cost(text: &str) -> Result<TransactionCost, String> {
+    let (operation, byte) = text
+        .split_once(',')
+        .ok_or("is not TIME,S_PER_BYTE; write it like 1.04ms,1.73e-9".to_string())?;
+    let operation: Nanos = operation.parse().map_err(|error| format!("{error}"))?;
+    let byte: f64 = byte.trim().parse().map_err(|_| {
+        format!("{byte:?} is not a number of seconds per byte; write it like 1.73e-9")
+    })?;
+    TransactionCost::new(operation.as_seconds(), byte).map_err(|error| error.to_string())
+}

@@ -1,0 +1,40 @@
+//! What the program prints: data on stdout, messages on stderr.
+
+use std::io::Write;
+
+use anyhow::Result;
+use plimsoll_report::{Record, envelope};
+
+/// Whether people or programs read the result.
+#[derive(Clone, Copy)]
+pub struct Output {
+    pub json: bool,
+}
+
+impl Output {
+    /// Prints a result: a title and a table for people, one JSON document for programs.
+    /// `command` names the schema, with dots between the words of a subcommand.
+    pub fn print(self, command: &str, title: &str, result: &Record) -> Result<()> {
+        if self.json {
+            return data(&format!("{:#}\n", envelope(command, SCHEMA_VERSION, result)));
+        }
+        data(&format!("{title}\n\n{}", result.to_text()))
+    }
+}
+
+/// Version of every JSON result. A command that must break its keys gets its own.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Writes to stdout as it is. Fails when nobody reads any more.
+pub fn data(text: &str) -> Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// A message to the person at the terminal.
+pub fn message(text: &str) {
+    // A closed stderr must not stop the work.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,69 @@
+//! `plimsoll site init`: write a site file from what this machine has.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use plimsoll_domain::site::{Site, SiteFile};
+use plimsoll_machine::Machine;
+use plimsoll_testbed::{DEFAULT_NAME, Testbed};
+
+use super::discover::discover;
+use super::show;
+use crate::output::{self, Output};
+
+/// Write a site file from what this machine has
+///
+/// Finds Lustre mounts with their targets and servers, test-bed targets, and mounted block
+/// devices. What it cannot find (groups, peaks, costs, coordinates, limits) is measured by
+/// other commands or added by hand. With --update a file that exists gets what is new;
+/// everything in it, comments too, stays as it is.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll site init\n  \
+    plimsoll site init --update -o lab.toml\n  \
+    plimsoll site init -o -")]
+pub struct Arguments {
+    /// The file to write; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "site.toml")]
+    output: PathBuf,
+
+    /// Add what is new to a file that exists
+    #[arg(long)]
+    update: bool,
+
+    /// Look at a captured tree of /proc and /sys instead of this machine
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let found = find(arguments)?;
+    if arguments.output == Path::new("-") {
+        output::data(&SiteFile::create(Path::new("site.toml"), &found)?.text())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (file, added) = match (arguments.output.exists(), arguments.update) {
+        (true, true) => {
+            let mut file = SiteFile::load(&arguments.output)?;
+            let added = file.add_new(&found)?;
+            (file, format!("added {added} entries to"))
+        }
+        (true, false) => bail!(
+            "{} exists; hint: --update adds what is new, -o FILE writes another file",
+            arguments.output.display()
+        ),
+        (false, _) => (SiteFile::create(&arguments.output, &found)?, "wrote".to_string()),
+    };
+    file.save()?;
+    output::message(&format!("{added} {}", arguments.output.display()));
+    show::print(file.site(), &arguments.output, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find(arguments: &Arguments) -> Result<Site> {
+    match &arguments.root {
+        Some(root) => discover(&Machine::at(root, ""), None),
+        None => discover(&Machine::host(), Some(&Testbed::new(DEFAULT_NAME)?)),
+    }
+}

@@ -1,0 +1,210 @@
+//! `plimsoll site show`: a site file as tables.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use plimsoll_domain::site::{Cost, Server, ServerRole, Site, SiteFile, Slowness, Target};
+use plimsoll_domain::{Bytes, BytesPerSec};
+use plimsoll_report::{Number, Record, Unit};
+
+use crate::output::Output;
+
+const CAPACITY: Number =
+    Number::new("capacity", "capacity", Unit::Bytes, "How much a target holds.", "site file");
+const PEAK_READ: Number = Number::new(
+    "peak_read",
+    "peak read",
+    Unit::BytesPerSec,
+    "Best rate at which a target is read.",
+    "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)",
+);
+const PEAK_WRITE: Number = Number::new(
+    "peak_write",
+    "peak write",
+    Unit::BytesPerSec,
+    "Best rate at which a target is written.",
+    "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)",
+);
+const LUSTRE_INDEX: Number = Number::new(
+    "lustre_index",
+    "OST",
+    Unit::Count,
+    "Index of a Lustre target in its file system.",
+    "site file",
+);
+const PER_OPERATION: Number = Number::new(
+    "seconds_per_operation",
+    "per operation",
+    Unit::Seconds,
+    "Fixed cost of a transaction, a_0.",
+    "site file: Uselton and Wright, eq. 1",
+);
+const PER_BYTE: Number = Number::new(
+    "seconds_per_byte",
+    "per byte",
+    Unit::SecondsPerByte,
+    "Cost of a transaction's bytes, a_1.",
+    "site file: Uselton and Wright, eq. 1",
+);
+const RELATIVE_ERROR: Number = Number::new(
+    "relative_error",
+    "error",
+    Unit::Ratio,
+    "Root mean square of the relative residuals of the cost fit.",
+    "site file: Uselton and Wright, eq. 4",
+);
+const QUANTILE: Number = Number::new(
+    "quantile",
+    "low below quantile",
+    Unit::Ratio,
+    "A measure is low below this quantile of all measures.",
+    "site file: Xie, section 5.4",
+);
+const LOW_MEDIAN: Number = Number::new(
+    "low_median",
+    "slow for",
+    Unit::Seconds,
+    "Median duration of a sequence of low measures.",
+    "site file: Xie, section 5.4",
+);
+const NORMAL_MEDIAN: Number = Number::new(
+    "normal_median",
+    "normal for",
+    Unit::Seconds,
+    "Median duration of a sequence of normal measures.",
+    "site file: Xie, section 5.4",
+);
+const SEQUENCES: Number = Number::new(
+    "sequences",
+    "sequences",
+    Unit::Count,
+    "Number of sequences that the medians rest on.",
+    "site file: Xie, section 5.4",
+);
+const LIMIT: Number = Number::new(
+    "limit",
+    "at most",
+    Unit::BytesPerSec,
+    "Physical limit of one part between client and target.",
+    "site file",
+);
+
+/// Everything that this command prints.
+pub const NUMBERS: &[&Number] = &[
+    &CAPACITY,
+    &PEAK_READ,
+    &PEAK_WRITE,
+    &LUSTRE_INDEX,
+    &PER_OPERATION,
+    &PER_BYTE,
+    &RELATIVE_ERROR,
+    &QUANTILE,
+    &LOW_MEDIAN,
+    &NORMAL_MEDIAN,
+    &SEQUENCES,
+    &LIMIT,
+];
+
+pub fn run(file: &Path, output: Output) -> Result<ExitCode> {
+    print(SiteFile::load(file)?.site(), file, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn print(site: &Site, file: &Path, output: Output) -> Result<()> {
+    output.print("site", &format!("site {}", file.display()), &record(site))
+}
+
+fn record(site: &Site) -> Record {
+    let file_systems = site.file_systems.iter().map(|it| {
+        Record::new().text("name", "name", &it.name).text("kind", "kind", &it.kind).text(
+            "mount",
+            "mounted on",
+            it.mount.display().to_string(),
+        )
+    });
+    let clients = site.clients.iter().map(|it| {
+        let coordinates: Vec<String> = it.coordinates.iter().map(ToString::to_string).collect();
+        Record::new()
+            .text("name", "name", &it.name)
+            .optional_text("coordinates", "coordinates", some(coordinates.join(",")))
+            .optional_text("router", "router", it.router.clone())
+    });
+    Record::new()
+        .optional_text("name", "name", site.name.clone())
+        .rows("file_systems", "file systems", file_systems.collect())
+        .rows("targets", "targets", site.targets.iter().map(target).collect())
+        .rows("costs", "transaction costs", site.targets.iter().flat_map(costs).collect())
+        .rows("servers", "servers", site.servers.iter().map(server).collect())
+        .rows("clients", "clients", clients.collect())
+        .rows("limits", "physical limits", limits(site))
+        .rows("slowness", "durations of slowness", site.slowness.iter().map(slowness).collect())
+}
+
+fn target(target: &Target) -> Record {
+    let place = [&target.path, &target.device];
+    let [path, device] = place.map(|it| it.as_ref().map(|path| path.display().to_string()));
+    Record::new()
+        .text("name", "name", &target.name)
+        .optional_text("file_system", "file system", target.file_system.clone())
+        .optional_text("server", "server", target.server.clone())
+        .number(&LUSTRE_INDEX, target.lustre_index.map(u64::from))
+        .optional_text("path", "path", path)
+        .optional_text("device", "device", device)
+        .number(&CAPACITY, target.capacity.map(Bytes::get))
+        .number(&PEAK_READ, target.peak.read.map(BytesPerSec::get))
+        .number(&PEAK_WRITE, target.peak.write.map(BytesPerSec::get))
+}
+
+fn costs(target: &Target) -> Vec<Record> {
+    let cost = |kind: &str, cost: &Cost| {
+        Record::new()
+            .text("target", "target", &target.name)
+            .text("kind", "kind", kind)
+            .number(&PER_OPERATION, cost.seconds_per_operation)
+            .number(&PER_BYTE, cost.seconds_per_byte)
+            .number(&RELATIVE_ERROR, cost.relative_error)
+            .optional_text("measured", "measured", cost.measured.clone())
+    };
+    let reads = target.cost.read.iter().map(|it| cost("read", it));
+    reads.chain(target.cost.write.iter().map(|it| cost("write", it))).collect()
+}
+
+fn server(server: &Server) -> Record {
+    let role = match server.role {
+        ServerRole::Storage => "storage",
+        ServerRole::Metadata => "metadata",
+    };
+    Record::new().text("name", "name", &server.name).text("role", "role", role).optional_text(
+        "group",
+        "group",
+        server.group.clone(),
+    )
+}
+
+fn limits(site: &Site) -> Vec<Record> {
+    let limits = &site.limits;
+    let parts = [
+        ("client", limits.client),
+        ("router", limits.router),
+        ("server", limits.server),
+        ("network", limits.network),
+    ];
+    let known = parts.into_iter().filter_map(|(part, limit)| limit.map(|limit| (part, limit)));
+    known
+        .map(|(part, limit)| Record::new().text("part", "part", part).number(&LIMIT, limit.get()))
+        .collect()
+}
+
+fn slowness(slowness: &Slowness) -> Record {
+    Record::new()
+        .number(&QUANTILE, slowness.quantile)
+        .number(&LOW_MEDIAN, slowness.low_median.as_seconds())
+        .number(&NORMAL_MEDIAN, slowness.normal_median.as_seconds())
+        .number(&SEQUENCES, slowness.sequences)
+        .optional_text("measured", "measured", slowness.measured.clone())
+}
+
+fn some(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,269 @@
+//! `plimsoll testbed`: several real storage targets on one machine.
+
+mod listing;
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Result, anyhow};
+use clap::{Subcommand, ValueEnum};
+use plimsoll_domain::{Bytes, Limit};
+use plimsoll_testbed::{
+    DEFAULT_NAME, Direction, DownOptions, Effect, FileSystem, KindChoice, LimitOutcome, Step,
+    TargetName, Testbed, TestbedError, UpOptions,
+};
+
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use crate::value;
+
+pub use listing::NUMBERS;
+
+/// Several real storage targets on one machine, to try things on
+///
+/// Each target is a loop device with a file system of its own, in a backing file that is
+/// written in full beforehand so that targets do not disturb each other. Any of them can be
+/// limited in bytes or operations per second. Needs root; without root, or without loop
+/// devices, targets are plain directories and what is then missing is said.
+#[derive(clap::Args)]
+#[command(
+    before_help = "Examples:\n  \
+        plimsoll testbed up --targets 4 --size 256MiB\n  \
+        plimsoll testbed slow t2 20MiB/s\n  \
+        plimsoll testbed run -- my-program\n  \
+        plimsoll testbed down",
+    subcommand_required = true,
+    disable_help_subcommand = true
+)]
+pub struct Arguments {
+    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
+    #[arg(long, value_name = "DIR", global = true)]
+    base: Option<PathBuf>,
+
+    /// Name of the test bed
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, global = true)]
+    name: String,
+
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Up(Up),
+    List(List),
+    Slow(Slow),
+    Normal(Normal),
+    Run(Run),
+    Down(Down),
+}
+
+/// Make the targets
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll testbed up --targets 4 --size 256MiB\n  \
+    plimsoll testbed up --targets 2 --size 1GiB --file-system xfs")]
+struct Up {
+    /// Number of targets
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    targets: u64,
+
+    /// Size of each target
+    #[arg(long, value_name = "SIZE")]
+    size: Bytes,
+
+    /// What targets are: loop devices where possible, or one kind by force
+    #[arg(long, value_enum, default_value = "auto")]
+    kind: KindArgument,
+
+    /// File system of loop targets
+    #[arg(long, value_enum, default_value = "ext4")]
+    file_system: FileSystemArgument,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindArgument {
+    Auto,
+    Loop,
+    Directory,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FileSystemArgument {
+    Ext4,
+    Xfs,
+}
+
+/// List the targets
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  plimsoll testbed list\n  plimsoll testbed list --json")]
+struct List;
+
+/// Limit a target in bytes or operations per second
+///
+/// On machines with cgroup v1 the limit holds for every process, and for direct I/O, fsync
+/// and write-back alike. On machines with cgroup v2 only, it holds for what is started with
+/// `plimsoll testbed run`.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll testbed slow t2 20MiB/s\n  \
+    plimsoll testbed slow 2 200op/s --only write")]
+struct Slow {
+    /// Name or index of the target
+    target: String,
+
+    /// Bytes per second, operations per second, or both: 20MiB/s,200op/s
+    rate: Limit,
+
+    /// Limit one direction only
+    #[arg(long, value_enum)]
+    only: Option<DirectionArgument>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DirectionArgument {
+    Read,
+    Write,
+}
+
+/// Take all limits of a target away
+#[derive(clap::Args)]
+#[command(before_help = "Example:\n  plimsoll testbed normal t2")]
+struct Normal {
+    /// Name or index of the target
+    target: String,
+}
+
+/// Run a command under the limits of the test bed
+///
+/// The command finds the targets' directories in PLIMSOLL_TARGETS, separated by colons. Its
+/// exit status is passed on; 128 + N when signal N ended it.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll testbed run -- make -C app checkpoint\n  \
+    plimsoll testbed run -- sh -c 'echo \"$PLIMSOLL_TARGETS\"'")]
+struct Run {
+    /// The command and its arguments
+    #[arg(required = true, last = true)]
+    command: Vec<OsString>,
+}
+
+/// Remove the test bed: limits, mounts, devices and files
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  plimsoll testbed down\n  plimsoll testbed down --force")]
+struct Down {
+    /// Unmount also while processes use the targets
+    #[arg(long)]
+    force: bool,
+}
+
+pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
+    let testbed = match &arguments.base {
+        Some(base) => Testbed::in_base(base, &arguments.name),
+        None => Testbed::new(&arguments.name),
+    };
+    let testbed = testbed.map_err(with_hint)?;
+    match arguments.action {
+        Action::Up(up) => make(&testbed, &up, output),
+        Action::List(List) => list(&testbed, output),
+        Action::Slow(slow) => limit(&testbed, &slow),
+        Action::Normal(normal) => unlimit(&testbed, &normal),
+        Action::Run(run) => run_command(&testbed, &run),
+        Action::Down(down) => remove(&testbed, &down),
+    }
+}
+
+/// One line with the advice at its end.
+fn with_hint(error: TestbedError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => anyhow!("{error}; hint: {hint}"),
+        None => anyhow!("{error}"),
+    }
+}
+
+fn make(testbed: &Testbed, up: &Up, output: Output) -> Result<ExitCode> {
+    let options = UpOptions {
+        // More than the library's limit is refused there, with its reason.
+        targets: u32::try_from(up.targets).unwrap_or(u32::MAX),
+        size: up.size,
+        kind: match up.kind {
+            KindArgument::Auto => KindChoice::Auto,
+            KindArgument::Loop => KindChoice::Loop,
+            KindArgument::Directory => KindChoice::Directory,
+        },
+        file_system: match up.file_system {
+            FileSystemArgument::Ext4 => FileSystem::Ext4,
+            FileSystemArgument::Xfs => FileSystem::Xfs,
+        },
+    };
+    let progress = Progress::new("writing backing files", up.targets.saturating_mul(up.size.get()));
+    let mut finished = 0;
+    let bed = testbed.up(&options, &mut |step| match step.step {
+        Step::Writing { written, .. } => {
+            progress.done.store(finished + written.get(), Ordering::Relaxed);
+        }
+        Step::Ready => finished += up.size.get(),
+        _ => {}
+    });
+    drop(progress);
+    let bed = bed.map_err(with_hint)?;
+    let lacking: Vec<String> = bed
+        .lacking
+        .iter()
+        .map(|it| format!("no {}: {}; {}", it.feature.name(), it.why, it.remedy))
+        .collect();
+    listing::print(&bed.listing, lacking, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(testbed: &Testbed, output: Output) -> Result<ExitCode> {
+    listing::print(&testbed.list().map_err(with_hint)?, Vec::new(), output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn limit(testbed: &Testbed, slow: &Slow) -> Result<ExitCode> {
+    let target: TargetName = slow.target.parse().map_err(with_hint)?;
+    let direction = match slow.only {
+        None => Direction::Both,
+        Some(DirectionArgument::Read) => Direction::Read,
+        Some(DirectionArgument::Write) => Direction::Write,
+    };
+    let outcome = testbed.slow(target, slow.rate, direction).map_err(with_hint)?;
+    say_limits(target, &outcome);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unlimit(testbed: &Testbed, normal: &Normal) -> Result<ExitCode> {
+    let target: TargetName = normal.target.parse().map_err(with_hint)?;
+    let outcome = testbed.normal(target).map_err(with_hint)?;
+    say_limits(target, &outcome);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say_limits(target: TargetName, outcome: &LimitOutcome) {
+    let limits = listing::limits_text(&outcome.limits).unwrap_or_else(|| "none".into());
+    let holds = match outcome.effect {
+        Effect::EveryProcess => "for every process, from now on",
+        Effect::UnderRun => "for commands started with: plimsoll testbed run -- COMMAND",
+    };
+    output::message(&format!("limit of {target}: {limits}, {holds}"));
+}
+
+fn run_command(testbed: &Testbed, run: &Run) -> Result<ExitCode> {
+    let Some((program, arguments)) = run.command.split_first() else {
+        return Err(anyhow!("no command; hint: plimsoll testbed run -- COMMAND"));
+    };
+    let status = testbed.run(program, arguments).map_err(with_hint)?;
+    // A shell reports a signal the same way.
+    let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+fn remove(testbed: &Testbed, down: &Down) -> Result<ExitCode> {
+    let removed = testbed.down(DownOptions { force: down.force }).map_err(with_hint)?;
+    output::message(&listing::removed_text(&removed, testbed));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,50 @@
+//! Reading argument values that are not quantities of `domain`: counts and shares.
+
+/// A whole number, not negative: "131072", "131_072", "131,072" where no list is expected.
+pub fn count(text: &str) -> Result<u64, String> {
+    let digits: String = text.trim().chars().filter(|c| *c != '_').collect();
+    if digits.starts_with('-') {
+        return Err("is negative; write a whole number like 480".into());
+    }
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("is not a whole number; write it like 480".into());
+    }
+    digits.parse().map_err(|_| format!("is too large (at most {})", u64::MAX))
+}
+
+/// A finite number, not negative: "0.2", or "20%" for the same.
+pub fn share(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(value) if !value.is_finite() => Err("is not a finite number".into()),
+        Ok(value) if value < 0.0 => Err("is negative".into()),
+        Ok(value) => Ok(value / scale),
+        Err(_) => Err("is not a number; write it like 0.2 or 20%".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_whole_and_not_negative() {
+        assert_eq!(count("131_072"), Ok(131_072));
+        for bad in ["", "-1", "1.5", "1e3", "NaN", "0x10", "99999999999999999999"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn shares_are_finite_and_not_negative() {
+        assert_eq!(share("20%"), Ok(0.2));
+        assert_eq!(share(" 1.5 "), Ok(1.5));
+        for bad in ["", "%", "-0.1", "nan", "inf", "a"] {
+            assert!(share(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Running the real binary.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// How the program ended.
+pub struct Outcome {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Outcome {
+    fn from(output: Output) -> Self {
+        Outcome {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// The binary that cargo built for these tests.
+pub fn binary() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.env("NO_COLOR", "1");
+    command
+}
+
+/// Runs with arguments separated by blanks.
+pub fn plimsoll(arguments: &str) -> Outcome {
+    binary().args(arguments.split_whitespace()).output().unwrap().into()
+}
+
+/// Runs, expects success, and gives what was printed.
+#[track_caller]
+pub fn text(arguments: &str) -> String {
+    let outcome = plimsoll(arguments);
+    assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
+    outcome.stdout
+}
+
+/// Runs with --json, expects success, and gives the result.
+#[track_caller]
+pub fn json(arguments: &str) -> Value {
+    let document: Value = serde_json::from_str(&text(&format!("{arguments} --json"))).unwrap();
+    let schema = document["schema"].as_str().unwrap();
+    assert!(schema.starts_with("plimsoll.") && schema.ends_with("/1"), "{schema}");
+    document["result"].clone()
+}
+
+/// The folder of captured samples, or `None` with a word about what is skipped.
+pub fn samples(what: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
+    let folder = std::env::var_os("PLIMSOLL_SAMPLES").map_or(beside, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("SKIPPED: {what} needs captured samples (PLIMSOLL_SAMPLES names their folder)");
+    None
+}

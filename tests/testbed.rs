@@ -1,0 +1,245 @@
+//! `plimsoll testbed` on real loop devices, and without them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::command::{Outcome, binary};
+
+/// A base directory of its own on disk; whatever a test leaves in it goes with it.
+struct Base {
+    folder: tempfile::TempDir,
+}
+
+impl Base {
+    fn new() -> Self {
+        Base { folder: tempfile::tempdir_in("/var/tmp").unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = binary();
+        command.args(["testbed", "--base"]).arg(self.path()).args(arguments.split_whitespace());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Outcome {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    #[track_caller]
+    fn fine(&self, arguments: &str) -> Outcome {
+        let outcome = self.run(arguments);
+        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
+        outcome
+    }
+
+    #[track_caller]
+    fn targets(&self) -> Vec<Value> {
+        let listing: Value = serde_json::from_str(&self.fine("list --json").stdout).unwrap();
+        listing["result"]["targets"].as_array().unwrap().clone()
+    }
+
+    /// Loop devices and mounts that belong to this base.
+    fn remains(&self) -> String {
+        let devices =
+            Command::new("losetup").args(["-l", "-n", "-O", "BACK-FILE"]).output().unwrap();
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let all = String::from_utf8_lossy(&devices.stdout).into_owned() + &mounts;
+        let base = self.path().to_str().unwrap();
+        all.lines().filter(|line| line.contains(base)).collect::<Vec<_>>().join("\n")
+    }
+
+    #[track_caller]
+    fn assert_nothing_left(&self) {
+        assert_eq!(self.remains(), "");
+        let left: Vec<PathBuf> =
+            fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let beds = left.iter().filter(|path| path.is_dir()).collect::<Vec<_>>();
+        assert!(beds.is_empty(), "{beds:?}");
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        // Also after a failed test nothing may stay behind.
+        let _ = self.command("down --force").output();
+    }
+}
+
+fn has_loop_devices() -> bool {
+    let has = rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists();
+    if !has {
+        eprintln!("SKIPPED: needs root and loop devices");
+    }
+    has
+}
+
+fn has_limits() -> bool {
+    let has = Path::new("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device").exists();
+    if !has {
+        eprintln!("SKIPPED: needs the blkio controller of cgroup v1");
+    }
+    has
+}
+
+#[test]
+fn targets_are_real_devices_and_leave_nothing_behind() {
+    if !has_loop_devices() {
+        return;
+    }
+    let base = Base::new();
+    base.fine("up --targets 2 --size 24MiB");
+    let targets = base.targets();
+    assert_eq!(targets.len(), 2);
+    for (target, name) in targets.iter().zip(["t0", "t1"]) {
+        assert_eq!(target["name"], name);
+        assert!(target["device"].as_str().unwrap().starts_with("/dev/loop"));
+        assert_eq!(target["limit"], Value::Null);
+        let file = Path::new(target["path"].as_str().unwrap()).join("file");
+        fs::write(&file, vec![7u8; 1 << 20]).unwrap();
+        assert_eq!(fs::read(&file).unwrap().len(), 1 << 20);
+    }
+    let again = base.run("up --targets 2 --size 24MiB");
+    assert_eq!(again.status, Some(2));
+    assert!(again.stderr.contains("hint: remove it first"), "{}", again.stderr);
+    base.fine("down");
+    base.assert_nothing_left();
+    assert!(base.fine("down").stderr.contains("nothing to remove"));
+}
+
+#[test]
+fn limits_are_set_shown_and_taken_away() {
+    if !has_loop_devices() || !has_limits() {
+        return;
+    }
+    let base = Base::new();
+    base.fine("up --targets 2 --size 24MiB");
+    let device = base.targets()[1]["device"].as_str().unwrap().to_string();
+    base.fine("slow t1 20MiB/s");
+    assert_eq!(base.targets()[1]["limit"], "20MiB/s");
+    base.fine("slow 1 5MiB/s,200op/s --only read");
+    assert_eq!(base.targets()[1]["limit"], "read 5MiB/s,200op/s, write 20MiB/s");
+    assert_eq!(base.targets()[0]["limit"], Value::Null);
+    assert_eq!(base.run("slow t1 0B/s").status, Some(2));
+    assert_eq!(base.run("slow t9 1MiB/s").status, Some(2));
+    base.fine("normal 1");
+    assert_eq!(base.targets()[1]["limit"], Value::Null);
+
+    base.fine("slow t1 20MiB/s");
+    let number = fs::read_to_string(device.replace("/dev/", "/sys/block/") + "/dev").unwrap();
+    base.fine("down");
+    let rules = fs::read_to_string("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device").unwrap();
+    let rule = format!("{} ", number.trim());
+    assert!(!rules.lines().any(|line| line.starts_with(&rule)), "{rules}");
+}
+
+#[test]
+fn a_killed_up_is_cleaned_up_by_down() {
+    if !has_loop_devices() {
+        return;
+    }
+    // Kill at different moments: while writing, attaching, formatting, mounting.
+    for milliseconds in [5, 40, 120, 250, 400, 700] {
+        let base = Base::new();
+        let mut up = base.command("up --targets 6 --size 48MiB");
+        let mut child = up.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        base.fine("list");
+        base.fine("down");
+        base.assert_nothing_left();
+    }
+}
+
+#[test]
+fn run_passes_targets_in_and_the_status_out() {
+    let base = Base::new();
+    base.fine("up --targets 2 --size 24MiB --kind directory");
+    let run = |script: &str| -> Outcome {
+        base.command("run -- sh -c").arg(script).output().unwrap().into()
+    };
+    let targets = run("echo $PLIMSOLL_TARGETS").stdout;
+    assert_eq!(targets.trim().split(':').count(), 2);
+    assert!(targets.split(':').all(|path| Path::new(path.trim()).is_dir()), "{targets}");
+    assert_eq!(run("exit 7").status, Some(7));
+    assert_eq!(run("kill -TERM $$").status, Some(128 + 15));
+    assert_eq!(base.run("run -- /no/such/program").status, Some(2));
+}
+
+#[test]
+fn directories_say_what_is_missing_and_cannot_be_slowed() {
+    let base = Base::new();
+    let up = base.fine("up --targets 2 --size 24MiB --kind directory");
+    assert!(up.stdout.contains("note: no limits"), "{}", up.stdout);
+    assert_eq!(base.targets()[0]["device"], Value::Null);
+    let slow = base.run("slow t0 20MiB/s");
+    assert_eq!(slow.status, Some(2));
+    assert!(slow.stderr.starts_with("error: cannot limit t0"), "{}", slow.stderr);
+    base.fine("down");
+    base.assert_nothing_left();
+}
+
+#[test]
+fn without_root_targets_are_directories() {
+    if !rustix::process::geteuid().is_root() {
+        // Then the test above covers it; with root we must become somebody else.
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    // The build folder may not be open to others, so they get a copy.
+    let program = folder.path().join("plimsoll");
+    fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
+    let as_nobody = |arguments: &str| -> Outcome {
+        Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(&program)
+            .args(["testbed", "--base"])
+            .arg(folder.path().join("base"))
+            .args(arguments.split_whitespace())
+            .output()
+            .unwrap()
+            .into()
+    };
+    let up = as_nobody("up --targets 2 --size 1MiB");
+    assert_eq!(up.status, Some(0), "{}", up.stderr);
+    assert!(up.stdout.contains("loop devices need root"), "{}", up.stdout);
+    assert!(folder.path().join("base/default/t1").is_dir());
+    assert_eq!(as_nobody("up --targets 2 --size 1MiB --kind loop --name other").status, Some(2));
+    assert_eq!(as_nobody("down").status, Some(0));
+    assert!(!folder.path().join("base/default").exists());
+}
+
+#[test]
+fn no_test_bed_is_an_answer() {
+    let base = Base::new();
+    assert!(base.targets().is_empty());
+    assert!(base.fine("down").stderr.contains("nothing to remove"));
+    assert_eq!(base.run("run -- true").status, Some(2));
+    assert_eq!(base.run("slow t0 1MiB/s").status, Some(2));
+}
+
+#[test]
+fn a_bed_that_does_not_fit_is_refused_before_anything_is_written() {
+    let base = Base::new();
+    for (arguments, part) in [
+        ("up --targets 64 --size 100TiB", "free"),
+        ("up --targets 65 --size 24MiB", "1 to 64"),
+        ("up --targets 1 --size 18446744073709551615B", "free"),
+    ] {
+        let outcome = base.run(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments}");
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(part), "{arguments}: {}", outcome.stderr);
+    }
+    base.assert_nothing_left();
+}

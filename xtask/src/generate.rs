@@ -1,0 +1,120 @@
+//! What is written from the code's own definitions: docs/numbers.md and man pages.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use plimsoll_report::Number;
+
+const MAN_FOLDER: &str = "man";
+const NUMBERS_PAGE: &str = "docs/numbers.md";
+
+/// Writes every generated file and removes man pages of commands that are gone.
+pub fn write_all(root: &Path) -> Result<()> {
+    for stale in stale_pages(root)? {
+        fs::remove_file(root.join(stale))?;
+    }
+    for (path, text) in generated()? {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(root))?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Complains about generated files that differ from what the code says.
+pub fn drift(root: &Path) -> Result<Vec<String>> {
+    const ADVICE: &str = "run `cargo xtask generate`";
+    let mut complaints: Vec<String> = generated()?
+        .into_iter()
+        .filter(|(path, text)| {
+            fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str())
+        })
+        .map(|(path, _)| format!("{}: out of date; {ADVICE}", path.display()))
+        .collect();
+    for page in stale_pages(root)? {
+        complaints.push(format!("{}: no such command any more; {ADVICE}", page.display()));
+    }
+    Ok(complaints)
+}
+
+/// Path from the root, and text, of every generated file.
+fn generated() -> Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::from([(PathBuf::from(NUMBERS_PAGE), numbers_page())]);
+    let mut command = plimsoll::command();
+    command.build();
+    add_man_pages(&command, "plimsoll", &mut files)?;
+    Ok(files)
+}
+
+fn add_man_pages(
+    command: &clap::Command,
+    name: &str,
+    files: &mut BTreeMap<PathBuf, String>,
+) -> Result<()> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(with_examples_last(command, name))
+        .title(name)
+        .source(format!("plimsoll {}", env!("CARGO_PKG_VERSION")))
+        .manual("Plimsoll")
+        .render(&mut page)?;
+    files.insert(Path::new(MAN_FOLDER).join(format!("{name}.1")), String::from_utf8(page)?);
+    for subcommand in command.get_subcommands() {
+        add_man_pages(subcommand, &format!("{name}-{}", subcommand.get_name()), files)?;
+    }
+    Ok(())
+}
+
+/// clap_mangen prints what stands after the options, not the examples before them.
+fn with_examples_last(command: &clap::Command, name: &str) -> clap::Command {
+    let examples = command.get_before_help().map(ToString::to_string).unwrap_or_default();
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let text = [examples, after].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>();
+    command
+        .clone()
+        .display_name(name.to_owned())
+        .after_help(text.join("\n\n"))
+        .version(None::<&str>)
+}
+
+fn stale_pages(root: &Path) -> Result<Vec<PathBuf>> {
+    let known = generated()?;
+    let Ok(entries) = fs::read_dir(root.join(MAN_FOLDER)) else { return Ok(Vec::new()) };
+    let pages = entries.flatten().map(|entry| Path::new(MAN_FOLDER).join(entry.file_name()));
+    Ok(pages.filter(|page| !known.contains_key(page)).collect())
+}
+
+fn numbers_page() -> String {
+    let mut page = String::from(NUMBERS_INTRODUCTION);
+    for (command, numbers) in plimsoll::numbers() {
+        page.push_str(&format!("\n## `plimsoll {command}`\n\n"));
+        page.push_str("| key | label | unit | meaning | from |\n|---|---|---|---|---|\n");
+        for number in numbers {
+            page.push_str(&number_row(number));
+        }
+    }
+    page
+}
+
+fn number_row(number: &Number) -> String {
+    let Number { key, label, unit, meaning, source } = number;
+    format!("| `{key}` | {label} | {} | {meaning} | {source} |\n", unit.base())
+}
+
+const NUMBERS_INTRODUCTION: &str = "\
+# Every number that Plimsoll prints
+
+Generated from the code by `cargo xtask generate`; `cargo xtask tidy` fails when it differs.
+
+Tables round and choose readable units; `--json` has the base unit given here, unrounded. A value
+that is not known or not defined is `-` in a table and `null` in JSON: missing is not zero.
+KiB, MiB, … are powers of 1024; kB, MB, … powers of 1000. Sizes, rates and durations that you type
+are taken exactly or refused.
+
+Papers: **Wright**: S. A. Wright, *Monitoring, analysis and optimisation of I/O in parallel applications*,
+PhD thesis, University of Warwick. **Huang**: D. Huang et al., *Can I/O variability be reduced on QoS-less
+HPC storage systems?* **Xie**: B. Xie et al., *Characterizing output bottlenecks of a production
+supercomputer: analysis and implications*. **Uselton and Wright**: A. Uselton and N. Wright, *A file system
+utilization metric for I/O characterization*.
+";
