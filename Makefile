@@ -17,7 +17,7 @@ help:
 	@echo 'make install   PREFIX=$(PREFIX): binary, man pages, completions'
 
 needs:
-	@scripts/need 'Rust links with the C compiler' cc=gcc
+	@scripts/need 'Rust links with the C compiler' cc=gcc /usr/include/stdio.h=libc6-dev
 	@scripts/need 'the test bed makes loop devices and file systems' losetup=mount mkfs.ext4=e2fsprogs
 
 build: needs
