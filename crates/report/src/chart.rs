@@ -60,9 +60,10 @@ pub fn line_plot(points: &[(f64, f64)], x_label: &str, y_label: &str) -> String 
         let at = first.0 + (last.0 - first.0) * x as f64 / (PLOT_COLUMNS * 2 - 1) as f64;
         let share = position(interpolate(&points, at), y_least, y_most);
         let y = ((1.0 - share) * (PLOT_ROWS * 4 - 1) as f64).round() as usize;
-        // Where the line is steep, all dots between two columns belong to it.
+        dots.set(x, y);
+        // Where the line is steep, the dots between two columns belong to it too.
         let from = previous.unwrap_or(y);
-        (y.min(from)..=y.max(from)).for_each(|between| dots.set(x, between));
+        (y.min(from) + 1..y.max(from)).for_each(|between| dots.set(x, between));
         previous = Some(y);
     }
     frame(&dots, (first.0, last.0), (y_least, y_most), x_label, y_label)
