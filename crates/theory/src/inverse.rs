@@ -11,7 +11,9 @@ impl Contention {
     pub fn targets_for_load(requests: &Requests, load: f64) -> Result<u64, TheoryError> {
         check_load(load)?;
         let requested = requests.total() as f64;
-        let enough = |targets: u64| requested <= load * in_use(targets, requests.groups());
+        let enough = |targets: u64| {
+            requested <= load * in_use(targets, requests.groups()) * (1.0 + ROUNDING)
+        };
         let fewest = requests.largest().max(1);
         first_true(fewest, TARGETS_MAX, enough).ok_or_else(|| {
             TheoryError::NoAnswer(format!(
@@ -80,6 +82,10 @@ mod tests {
     fn a_single_job_fits_on_what_it_requests() {
         let one = Requests::equal(160, 1).unwrap();
         assert_eq!(Contention::targets_for_load(&one, 1.001), Ok(160));
+        for size in 1..200 {
+            let one = Requests::equal(size, 1).unwrap();
+            assert_eq!(Contention::targets_for_load(&one, 1.0), Ok(size));
+        }
         assert_eq!(Contention::requests_for_load(480, 1, 1.0), Ok(480));
     }
 
@@ -98,7 +104,7 @@ mod tests {
             let requests = Requests::equal(size, jobs).unwrap();
             let targets = Contention::targets_for_load(&requests, load).unwrap();
             let at = |targets| Contention::new(targets, requests.clone()).unwrap().load().unwrap();
-            prop_assert!(at(targets) <= load);
+            prop_assert!(at(targets) <= load * (1.0 + 1e-9));
             prop_assert!(targets == size || at(targets - 1) > load);
 
             if let Ok(most) = Contention::requests_for_load(480, jobs, load) {

@@ -82,12 +82,22 @@ impl Noise {
 
     /// Data moved away from each noisy target over the data it had; at most all of it.
     pub fn moved_out(&self, allowance: f64) -> Result<f64, TheoryError> {
-        Ok(self.uncapped_moved_out(not_negative("--tf", allowance)?).min(1.0))
+        let moved = self.uncapped_moved_out(not_negative("--tf", allowance)?).min(1.0);
+        Ok(if self.can_move() { moved } else { 0.0 })
     }
 
-    /// False when no target is noisy or none is quiet.
+    /// Data moved to each quiet target over the data it had: what the noisy ones give.
+    pub fn moved_in(&self, allowance: f64) -> Result<f64, TheoryError> {
+        let moved_out = self.moved_out(allowance)?;
+        Ok(self
+            .quiet_per_noisy()
+            .filter(|quiet| *quiet > 0.0)
+            .map_or(0.0, |quiet| moved_out / quiet))
+    }
+
+    /// False when there is no noise, or no quiet target to move to.
     pub fn can_move(&self) -> bool {
-        self.noisy > 0 && self.noisy < self.targets
+        self.ratio > 0.0 && self.noisy < self.targets
     }
 
     fn uncapped_moved_out(&self, allowance: f64) -> f64 {
@@ -119,6 +129,18 @@ mod tests {
         let all_noisy = Noise::new(4, 4, 8, 1).unwrap();
         assert_eq!((all_noisy.throttling_factor(), all_noisy.fluid_bound()), (0.0, 3.0));
         assert_eq!(all_noisy.write_time(0.5), Ok(3.0));
+        for nowhere in [quiet, all_noisy, Noise::new(16, 4, 0, 1).unwrap()] {
+            assert_eq!((nowhere.moved_in(0.5), nowhere.moved_out(0.5)), (Ok(0.0), Ok(0.0)));
+            assert_eq!(nowhere.read_time(0.5), Ok(1.0));
+        }
+    }
+
+    #[test]
+    fn no_more_moves_than_there_is() {
+        let heavy = Noise::new(16, 4, 64, 1).unwrap();
+        assert_eq!(heavy.moved_out(1e300), Ok(1.0));
+        assert_eq!(heavy.moved_in(1e300), Ok(1.0 / 3.0));
+        assert!((heavy.moved_in(0.2).unwrap() - 0.2).abs() < 1e-12);
     }
 
     #[test]

@@ -117,6 +117,7 @@ mod tests {
         assert_eq!(rates.write_time(1.0), Ok(1.25));
         assert_eq!(rates.throttling_factor(), 0.25);
         assert_eq!(rates.read_time(0.25), Ok(1.25));
+        assert_eq!(rates.read_time(0.1), Ok(1.1), "no target may hold more than its allowance");
     }
 
     #[test]
