@@ -96,8 +96,8 @@ pub(crate) const fn understood(name: &'static str, base_units: u64) -> Unit {
     Unit { name, base_units, printed: false }
 }
 
-/// Digits accepted in one number: enough for every u64 with nine decimals, and
-/// small enough that mantissa times unit stays far below `u128::MAX`.
+/// Digits accepted in one number: enough for every u64 with eight decimals. Zeros at the
+/// end of a fraction do not count.
 const DIGITS_MAX: usize = 28;
 
 /// Decimals a printed value may have; beyond that a smaller unit is clearer.
@@ -190,6 +190,7 @@ fn print_in(value: u64, unit: &Unit) -> Option<Printed> {
 fn parse_decimal(number: &str) -> Option<(u128, u32)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let has_digits = !(whole.is_empty() || number.contains('.') && fraction.is_empty());
+    let fraction = fraction.trim_end_matches('0');
     let digits: String = [whole, fraction].concat();
     if !has_digits || digits.len() > DIGITS_MAX || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;

@@ -58,6 +58,10 @@ mod tests {
             assert_eq!(duration.to_string(), text);
         }
         assert_eq!("3\u{b5}s".parse(), Ok(Nanos::new(3000)));
+        for (text, seconds) in [("1min", 60), ("1h", 3600), ("1d", 86_400), ("1sec", 1)] {
+            assert_eq!(text.parse(), Ok(Nanos::new(seconds * SECOND)));
+        }
+        assert_eq!("1us".parse(), Ok(Nanos::new(1000)));
         assert_eq!(Nanos::new(90 * SECOND).to_string(), "90s");
         assert!("5m".parse::<Nanos>().is_err(), "minutes or metres? write min");
     }

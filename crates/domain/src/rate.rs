@@ -32,6 +32,11 @@ const BYTE_RATES: &[Unit] = &[
     printed("TB/s", 1_000_000_000_000),
     printed("PB/s", 1_000_000_000_000_000),
     understood("KB/s", 1_000),
+    understood("k/s", KIB),
+    understood("K/s", KIB),
+    understood("M/s", MIB),
+    understood("G/s", GIB),
+    understood("T/s", TIB),
 ];
 
 const BYTE_RATE_SCALE: Scale = Scale {
@@ -89,6 +94,26 @@ mod tests {
         assert_eq!(BytesPerSec::new(20 << 20).to_string(), "20MiB/s");
         assert_eq!("200iops".parse(), Ok(OpsPerSec::new(200)));
         assert_eq!(OpsPerSec::new(1500).to_string(), "1.5kop/s");
+    }
+
+    #[test]
+    fn every_unit_is_what_it_says() {
+        let rate = |text: &str| text.parse::<BytesPerSec>().unwrap().get();
+        for (power, binary, decimal) in [
+            (1, "KiB", "kB"),
+            (2, "MiB", "MB"),
+            (3, "GiB", "GB"),
+            (4, "TiB", "TB"),
+            (5, "PiB", "PB"),
+        ] {
+            assert_eq!(rate(&format!("1{binary}/s")), 1024u64.pow(power));
+            assert_eq!(rate(&format!("1{decimal}/s")), 1000u64.pow(power));
+        }
+        assert_eq!(rate("20M/s"), 20 << 20, "a bare letter is a power of 1024, as in sizes");
+        let operations = |text: &str| text.parse::<OpsPerSec>().unwrap().get();
+        assert_eq!(operations("1kiops"), 1000);
+        assert_eq!(operations("1kop/s"), 1000);
+        assert_eq!(operations("1Mop/s"), 1_000_000);
     }
 
     #[test]

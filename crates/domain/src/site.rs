@@ -25,7 +25,7 @@ pub const SITE_VERSION: u32 = 1;
 
 /// One site: its file systems, what serves them, and what is known of their speed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a site")]
 pub struct Site {
     /// Version of the format, [`SITE_VERSION`].
     pub version: u32,
@@ -75,7 +75,7 @@ impl Site {
 
 /// Physical limits of the parts between a client and a target, per part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of rates")]
 pub struct Limits {
     /// One client's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ impl Limits {
 
 /// A file system that people see as one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a file system")]
 pub struct FileSystem {
     /// Its name on this site.
     pub name: String,
@@ -117,11 +117,13 @@ pub enum ServerRole {
     Storage,
     /// Names and attributes (a Lustre MDS).
     Metadata,
+    /// Both, as on small sites.
+    Combined,
 }
 
 /// A machine that serves targets or metadata.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a server")]
 pub struct Server {
     /// Its name on this site.
     pub name: String,
@@ -134,7 +136,7 @@ pub struct Server {
 
 /// A place that stores data: a Lustre OST, a block device with a file system, a directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a target")]
 pub struct Target {
     /// Its name on this site.
     pub name: String,
@@ -184,7 +186,7 @@ impl Target {
 /// Peak rates of a target: given, or the 97.3rd percentile of single-target bursts
 /// (Xie, section 4.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of rates")]
 pub struct Peak {
     /// Reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -202,7 +204,7 @@ impl Peak {
 
 /// Transaction costs of a target, reads and writes apart.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of read and write costs")]
 pub struct Costs {
     /// Reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -221,7 +223,7 @@ impl Costs {
 /// What one transaction of b bytes costs: `seconds_per_operation + seconds_per_byte * b`
 /// (Uselton and Wright, equation 1), and how well that was known when it was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of costs")]
 pub struct Cost {
     /// The fixed part of a transaction.
     pub seconds_per_operation: f64,
@@ -243,7 +245,7 @@ pub struct Cost {
 
 /// A node that does I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a client")]
 pub struct Client {
     /// Its name on this site.
     pub name: String,
@@ -257,7 +259,7 @@ pub struct Client {
 
 /// How long low and normal sequences lasted (Xie, section 5.4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "durations of slowness")]
 pub struct Slowness {
     /// A measure is low below this quantile of all measures, between 0 and 1.
     pub quantile: f64,

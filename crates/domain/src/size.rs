@@ -15,14 +15,6 @@ impl Bytes {
         Self(count)
     }
 
-    /// `count` times 1024² bytes; `None` when that does not fit.
-    pub const fn from_mib(count: u64) -> Option<Self> {
-        match count.checked_mul(1 << 20) {
-            Some(bytes) => Some(Self(bytes)),
-            None => None,
-        }
-    }
-
     /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.0
@@ -87,6 +79,23 @@ mod tests {
         assert_eq!(bytes("0.5KiB"), 512);
         assert_eq!(bytes("0B"), 0);
         assert_eq!(bytes("18446744073709551615B"), u64::MAX);
+    }
+
+    #[test]
+    fn every_unit_is_what_it_says() {
+        for (power, binary, bare, decimal) in [
+            (1, "KiB", "K", "kB"),
+            (2, "MiB", "M", "MB"),
+            (3, "GiB", "G", "GB"),
+            (4, "TiB", "T", "TB"),
+            (5, "PiB", "P", "PB"),
+        ] {
+            assert_eq!(bytes(&format!("1{binary}")), 1024u64.pow(power));
+            assert_eq!(bytes(&format!("1{}", binary.to_lowercase())), 1024u64.pow(power));
+            assert_eq!(bytes(&format!("1{bare}")), 1024u64.pow(power));
+            assert_eq!(bytes(&format!("1{decimal}")), 1000u64.pow(power));
+        }
+        assert_eq!(bytes("1.000000000000000000000000000PiB"), 1 << 50, "zeros cost nothing");
     }
 
     #[test]

@@ -72,15 +72,39 @@ fn save_replaces_the_file_whole_and_leaves_no_temporary_file() {
     file.save().unwrap();
     assert_eq!(SiteFile::load(&path).unwrap().site(), &Site::empty());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let nowhere = SiteFile::create(&folder.path().join("no/such/folder"), &Site::empty()).unwrap();
+    assert!(matches!(nowhere.save(), Err(SiteError::Write { .. })));
+    let occupied = folder.path().join("occupied");
+    std::fs::create_dir(&occupied).unwrap();
+    std::fs::write(occupied.join("file"), "").unwrap();
+    let occupied = SiteFile::create(&occupied, &Site::empty()).unwrap();
+    assert!(matches!(occupied.save(), Err(SiteError::Write { .. })));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file");
+}
+
+#[test]
+fn save_keeps_links_and_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (real, link) = (folder.path().join("real.toml"), folder.path().join("site.toml"));
+    std::fs::write(&real, "version = 1").unwrap();
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    SiteFile::create(&link, &Site::empty()).unwrap().save().unwrap();
+    assert!(link.is_symlink());
+    assert!(std::fs::read_to_string(&real).unwrap().starts_with("# The storage"));
+    assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
 fn mistakes_are_named_with_their_line() {
     for (text, part) in [
         ("", "no `version = 1`"),
-        ("version = \"1\"", "no `version = 1`"),
+        ("version = \"1\"", "not a whole number"),
+        ("version = 1\nlimits = 3", "expected a table of rates"),
         ("version = 2", "update plimsoll"),
-        ("version = -1", "version -1"),
+        ("version = -1", "has version -1, this program reads 1 to 1"),
         ("version = 1\nnonsense = 3", "line 2: unknown field `nonsense`"),
         ("version = 1\n[[target]\n", "line 2"),
         (&with_target("capacity = \"7 lakh\""), "line 5: size \"7 lakh\""),
@@ -114,6 +138,13 @@ fn contradictions_are_named() {
         (cost("0.0", "inf"), "inf is not possible"),
         (cost("0.0", "0.0"), "costs nothing"),
         ("version = 1\nname = \"a\\nb\"".into(), "control characters"),
+        (
+            "version = 1\n[[client]]\nname = \"a\"\nrouter = \"\\u0007\"".into(),
+            "control characters",
+        ),
+        (cost("1.0", "0.0") + "measured = \"\\u001b]0;x\"\n", "control characters"),
+        (cost("1.0", "0.0") + "fill = 1.5\n", "fill = 1.5 is not possible"),
+        ("version = 1\n[limits]\nserver = \"0B/s\"".into(), "a rate of zero"),
     ] {
         let message = problem(&text);
         assert!(message.contains(part), "{message:?} should contain {part:?}");

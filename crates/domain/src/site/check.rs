@@ -19,9 +19,11 @@ impl Site {
         let labels = self.name.iter();
         let labels = labels.chain(self.servers.iter().filter_map(|it| it.group.as_ref()));
         let labels = labels.chain(self.clients.iter().filter_map(|it| it.router.as_ref()));
-        labels
-            .chain(self.file_systems.iter().map(|it| &it.kind))
-            .try_for_each(|it| printable(it))?;
+        let labels = labels.chain(self.file_systems.iter().map(|it| &it.kind));
+        let costs = self.targets.iter().flat_map(|it| [&it.cost.read, &it.cost.write]);
+        let labels = labels.chain(costs.flatten().filter_map(|it| it.measured.as_ref()));
+        let mut labels = labels.chain(self.slowness.iter().filter_map(|it| it.measured.as_ref()));
+        labels.try_for_each(|it| printable(it))?;
         for file_system in &self.file_systems {
             absolute(&format!("file_system {:?}", file_system.name), "mount", &file_system.mount)?;
         }

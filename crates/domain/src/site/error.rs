@@ -6,20 +6,20 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum SiteError {
     /// The file cannot be read.
-    #[error("cannot read site file {}: {source}{}", path.display(), missing_hint(source))]
+    #[error("cannot read site file {}: {cause}{}", path.display(), missing_hint(cause))]
     Read {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The file cannot be written.
-    #[error("cannot write site file {}: {source}", path.display())]
+    #[error("cannot write site file {}: {cause}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The file is larger than any site.
     #[error("site file {} is larger than {limit} bytes; hint: is it a site file?", path.display())]
@@ -41,8 +41,9 @@ pub enum SiteError {
     },
     /// The file is of a version that this program does not know.
     #[error(
-        "site file {} has version {found}, this program reads up to {known}; hint: update plimsoll",
-        path.display()
+        "site file {} has version {found}, this program reads 1 to {known}{}",
+        path.display(),
+        if *found > i64::from(*known) { "; hint: update plimsoll" } else { "" }
     )]
     Version {
         /// The file.

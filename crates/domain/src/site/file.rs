@@ -1,5 +1,6 @@
 //! Reading a site file, and updating one without losing what a person wrote in it.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub struct SiteFile {
 impl SiteFile {
     /// Reads and checks the file.
     pub fn load(path: &Path) -> Result<Self, SiteError> {
-        let read_error = |source| SiteError::Read { path: path.to_path_buf(), source };
+        let read_error = |cause| SiteError::Read { path: path.to_path_buf(), cause };
         let file = File::open(path).map_err(read_error)?;
         let mut bytes = Vec::new();
         // `take` also bounds devices and pipes, whose length says nothing.
@@ -79,23 +80,10 @@ impl SiteFile {
     /// new, and leaves every line that is there as it is. Returns how many were added.
     pub fn add_new(&mut self, found: &Site) -> Result<usize, SiteError> {
         let known = &self.site;
-        let file_systems: Vec<_> = found
-            .file_systems
-            .iter()
-            .filter(|new| known.file_systems.iter().all(|old| old.name != new.name))
-            .collect();
-        let servers: Vec<_> = found
-            .servers
-            .iter()
-            .filter(|new| known.servers.iter().all(|old| old.name != new.name))
-            .collect();
-        let targets: Vec<_> =
-            found.targets.iter().filter(|new| known.target(&new.name).is_none()).collect();
-        let clients: Vec<_> = found
-            .clients
-            .iter()
-            .filter(|new| known.clients.iter().all(|old| old.name != new.name))
-            .collect();
+        let file_systems = new(&found.file_systems, &known.file_systems, |it| &it.name);
+        let servers = new(&found.servers, &known.servers, |it| &it.name);
+        let targets = new(&found.targets, &known.targets, |it| &it.name);
+        let clients = new(&found.clients, &known.clients, |it| &it.name);
         let added = file_systems.len() + servers.len() + targets.len() + clients.len();
         let mut document = self.document.clone();
         let path = &self.path;
@@ -109,22 +97,32 @@ impl SiteFile {
     }
 
     /// Writes the text to a temporary file beside the old one and renames it, so that
-    /// a crash or a full disk leaves the old file whole.
+    /// a crash or a full disk leaves the old file whole. A symbolic link stays one, and
+    /// the file keeps its permissions.
     pub fn save(&self) -> Result<(), SiteError> {
-        let write_error = |source| SiteError::Write { path: self.path.clone(), source };
-        let mut temporary = self.path.clone().into_os_string();
+        // A file that does not exist yet has no other name than the one given.
+        let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let mut temporary = target.clone().into_os_string();
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = PathBuf::from(temporary);
-        let written = File::create_new(&temporary).and_then(|mut file| {
-            file.write_all(self.text().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&temporary, &self.path)
-        });
+        let written = self.write_through(&temporary, &target);
         if written.is_err() {
             // Best effort: the write error is what the user needs to see.
             let _ = fs::remove_file(&temporary);
         }
-        written.map_err(write_error)
+        written.map_err(|cause| SiteError::Write { path: self.path.clone(), cause })
+    }
+
+    fn write_through(&self, temporary: &Path, target: &Path) -> std::io::Result<()> {
+        let mut file = File::create_new(temporary)?;
+        if let Ok(old) = fs::metadata(target) {
+            file.set_permissions(old.permissions())?;
+        }
+        file.write_all(self.text().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(temporary, target)?;
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
     }
 }
 
@@ -143,9 +141,18 @@ fn check_version(path: &Path, document: &DocumentMut) -> Result<(), SiteError> {
         None => Err(SiteError::Syntax {
             path: path.to_path_buf(),
             line: 1,
-            message: format!("no `version = {SITE_VERSION}` at the top; is it a site file?"),
+            message: match document.contains_key("version") {
+                true => "the version is not a whole number".into(),
+                false => format!("no `version = {SITE_VERSION}` at the top; is it a site file?"),
+            },
         }),
     }
+}
+
+/// Those of `found` whose name is not among the `known`.
+fn new<'a, T>(found: &'a [T], known: &[T], name: fn(&T) -> &String) -> Vec<&'a T> {
+    let names: HashSet<&String> = known.iter().map(name).collect();
+    found.iter().filter(|it| !names.contains(name(it))).collect()
 }
 
 fn append<T: Serialize>(
