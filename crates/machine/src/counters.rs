@@ -49,11 +49,6 @@ impl Machine {
     pub fn disk_counters(&self) -> Result<Vec<(DeviceNumber, String, DiskCounters)>, MachineError> {
         Ok(parse_diskstats(&self.read("the block device counters", DISKSTATS)?))
     }
-
-    /// The counters of one block device, by its kernel name.
-    pub fn disk_counters_of(&self, name: &str) -> Option<DiskCounters> {
-        parse_block_stat(&self.read_line(format!("/sys/class/block/{name}/stat"))?)
-    }
 }
 
 /// Reads the text of `/proc/diskstats`. Lines that are not counters are skipped.

@@ -19,13 +19,6 @@ pub struct DeviceNumber {
 #[error("{0:?} is not a device number like 7:0")]
 pub struct DeviceNumberError(String);
 
-impl DeviceNumber {
-    /// The number in the form of `st_dev` and `st_rdev`.
-    pub fn from_raw(device: u64) -> Self {
-        Self { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
-    }
-}
-
 impl FromStr for DeviceNumber {
     type Err = DeviceNumberError;
 

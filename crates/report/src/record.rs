@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use crate::number::MISSING;
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, visible};
 use crate::{Bar, Number, bars};
 
 /// A value of a [`Number`]. Missing is not zero: it is null in JSON and "-" in tables.
@@ -205,7 +205,8 @@ fn entry_text(entry: &Entry, label_width: usize) -> String {
             format!("  {:label_width$}  {}\n", number.label, value.show(number))
         }
         Entry::Text { label, text, .. } => {
-            format!("  {label:label_width$}  {}\n", text.as_deref().unwrap_or(MISSING))
+            let text = visible(text.as_deref().unwrap_or(MISSING));
+            format!("  {label:label_width$}  {text}\n")
         }
         Entry::Section { title, record, .. } => format!("{}{}", heading(title), record.to_text()),
         Entry::Rows { title, rows, .. } => format!("{}{}", heading(title), rows_text(rows)),

@@ -25,7 +25,8 @@ impl Table {
     }
 
     /// Adds a row; missing cells are empty, surplus cells are not shown.
-    pub fn push(&mut self, mut row: Vec<String>) {
+    pub fn push(&mut self, row: Vec<String>) {
+        let mut row: Vec<String> = row.iter().map(|cell| visible(cell)).collect();
         row.resize(self.columns.len(), String::new());
         self.rows.push(row);
     }
@@ -62,9 +63,31 @@ impl Table {
     }
 }
 
+/// The text with characters that steer a terminal, or turn the direction of writing,
+/// spelled out: names come from files and programs that we do not control.
+pub(crate) fn visible(text: &str) -> String {
+    let steers =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match steers(character) {
+            true => shown.extend(character.escape_unicode()),
+            false => shown.push(character),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_in_a_cell_steers_the_terminal() {
+        let mut table = Table::new(vec![("name".into(), Align::Left)]);
+        table.push(vec!["a\u{1b}[2J\n\u{202e}b".into()]);
+        assert_eq!(table.to_text(), "  name\n  a\\u{1b}[2J\\u{a}\\u{202e}b\n");
+    }
 
     #[test]
     fn columns_align_also_with_wide_characters() {

@@ -97,11 +97,9 @@ pub struct BrunnerMunzel {
     pub p_value: f64,
 }
 
-/// Values in each sample from which the t approximation is good; below it rejects
-/// somewhat too often (Brunner & Munzel 2000).
-pub const BRUNNER_MUNZEL_ADVISED_N: usize = 10;
-
 /// Tests whether P(a < b) + P(a = b)/2 = 1/2, without assuming equal shapes or variances.
+/// The t approximation is good from ten values in each sample on; with fewer it rejects
+/// somewhat too often.
 ///
 /// Brunner & Munzel, "The Nonparametric Behrens-Fisher Problem", Biometrical Journal 42
 /// (2000), with their t approximation.
