@@ -134,6 +134,7 @@ fn distribution_is_complete_and_equal_to_the_list_form() {
     assert!((all - 480.0).abs() < 1e-9);
     // 480 (1/3)^4 targets are shared by all four.
     assert!((shared_by["4"].as_f64().unwrap() - 480.0 / 81.0).abs() < 1e-9);
+    assert!(equal["worst"].as_f64().unwrap() > 3.99);
     assert_eq!(equal["worst_at_most"], 4.0, "some target has all four jobs, almost surely");
 }
 
@@ -146,6 +147,18 @@ fn the_inverse_question_has_a_tight_answer() {
     assert!(load(needed, 64) <= 1.5 && load(needed - 1, 64) > 1.5);
     let most = inverse["per_job_at_most"].as_u64().unwrap();
     assert!(load(480, most) <= 1.5 && load(480, most + 1) > 1.5);
+}
+
+#[test]
+fn an_impossible_load_is_an_answer_not_a_failure() {
+    let one = "model contention --targets 500 --per-job 27 --jobs 1 --max-load 1";
+    assert_eq!(json(one)["inverse"]["targets_needed"], 27);
+    let ten = "model contention --targets 480 --per-job 64 --jobs 10 --max-load 1";
+    let inverse = &json(ten)["inverse"];
+    assert_eq!(inverse["targets_needed"], Value::Null);
+    assert!(inverse["notes"][0].as_str().unwrap().contains("down to 1"), "{inverse}");
+    let none = "model contention --targets 480 --per-job 64 --jobs 0 --max-load 2";
+    assert!(json(none)["inverse"]["notes"][0].as_str().unwrap().contains("without jobs"));
 }
 
 #[test]

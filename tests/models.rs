@@ -33,6 +33,16 @@ fn throttling_at_a_given_allowance_in_seconds() {
 }
 
 #[test]
+fn no_more_data_moves_than_there_is() {
+    let wide = json("model throttle --targets 16 --noisy 4 --noise 64 --tf 5");
+    assert_eq!(wide["moved_out"], 1.0);
+    assert!((number(&wide["moved_in"]) - 1.0 / 3.0).abs() < 1e-12, "12 quiet take from 4 noisy");
+    assert!(wide["notes"][0].as_str().unwrap().contains("exceeds"));
+    let quiet = json("model throttle --targets 16 --noisy 4 --noise 0 --tf 0.5");
+    assert_eq!((&quiet["moved_in"], &quiet["read_time"]), (&0.0.into(), &1.0.into()));
+}
+
+#[test]
 fn more_streams_of_our_own_weaken_the_noise() {
     let result = json("model throttle --targets 16 --noisy 4 --noise 64 --streams 16");
     assert!((number(&result["static_time"]) - 2.0).abs() < 1e-9);
@@ -84,6 +94,17 @@ fn utilization_from_a_histogram_and_from_counts() {
 }
 
 #[test]
+fn utilization_of_several_targets_is_their_mean() {
+    let rest = "--writes 1MiB=100 --interval 5s --write-cost 1.04ms,1.73e-9";
+    let one = json(&format!("model utilization {rest}"));
+    let four = json(&format!("model utilization {rest} --targets 4"));
+    for key in ["fsu", "observed"] {
+        assert!((number(&one[key]) / number(&four[key]) - 4.0).abs() < 1e-12, "{key}");
+    }
+    assert_eq!(one["achievable"], four["achievable"], "of one target");
+}
+
+#[test]
 fn utilization_is_never_clamped() {
     let busy =
         json("model utilization --writes 1MiB=10000 --interval 5s --write-cost 1.04ms,1.73e-9");
@@ -93,7 +114,7 @@ fn utilization_is_never_clamped() {
 #[test]
 fn people_get_tables_bars_and_plots() {
     let contention = text("model contention --targets 480 --per-job 160 --jobs 4");
-    assert!(contention.contains("targets in use            385.185\n"), "{contention}");
+    assert!(contention.contains("targets in use          385.185\n"), "{contention}");
     assert!(contention.contains('█') && contention.contains('▁'), "{contention}");
     let throttle = text("model throttle --targets 16 --noisy 4 --noise 64");
     assert!(

@@ -92,9 +92,50 @@ fn models_take_from_the_site_what_flags_leave_out() {
     };
     assert_eq!(model("contention --per-job 1 --jobs 2")["targets"], 2);
     assert_eq!(model("contention --per-job 1 --jobs 2 --targets 7")["targets"], 7, "flags win");
+    let flag =
+        model("utilization --writes 1MiB=100 --interval 1s --target OST0000 --write-cost 1s,0");
+    assert_eq!(flag["time"], 100.0, "flags win");
+    let flags = model("utilization --writes 1MiB=100 --interval 1s --write-cost 1s,0");
+    assert_eq!(flags["time"], 100.0, "no target is needed when flags say it all");
     let busy = model("utilization --writes 1MiB=100 --interval 1s --target OST0000");
     let seconds = 100.0 * (1.04e-3 + 1.73e-9 * 1048576.0);
     assert!((busy["time"].as_f64().unwrap() - seconds).abs() < 1e-9);
+}
+
+#[test]
+fn the_drain_rate_is_that_of_all_targets_within_the_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = |name: &str| {
+        format!("[[target]]\nname = \"{name}\"\npath = \"/\"\npeak = {{ write = \"3GB/s\" }}\n")
+    };
+    let drain = |limits: &str| -> f64 {
+        let text = format!("version = 1\n{limits}\n{}{}", target("a"), target("b"));
+        fs::write(folder.path().join("site.toml"), text).unwrap();
+        let output = binary()
+            .current_dir(folder.path())
+            .args(
+                "model absorb --compute 1s --burst 1GB --cache 0B --site site.toml --json"
+                    .split(' '),
+            )
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        result["result"]["drain"].as_f64().unwrap()
+    };
+    assert_eq!(drain(""), 6e9);
+    assert_eq!(drain("limits = { network = \"5GB/s\" }"), 5e9);
+}
+
+#[test]
+fn devices_on_servers_are_not_looked_for_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "version = 1\n[[server]]\nname = \"s\"\nrole = \"combined\"\n\
+        [[target]]\nname = \"a\"\nserver = \"s\"\ndevice = \"/dev/no-such-disk\"\n";
+    fs::write(folder.path().join("site.toml"), text).unwrap();
+    assert_eq!(site(folder.path(), &["check"]).status, Some(0));
+    fs::write(folder.path().join("site.toml"), text.replace("server = \"s\"\n", "")).unwrap();
+    assert_eq!(site(folder.path(), &["check"]).status, Some(1));
 }
 
 /// A Lustre client's own /proc, captured by others: seven targets on two servers.

@@ -10,6 +10,8 @@ fn refused(arguments: &str, part: &str) {
     assert!(message.starts_with("error: "), "{arguments}: {message}");
     assert_eq!(message.lines().count(), 1, "{arguments}: {message}");
     assert!(message.contains(part), "{arguments}: {message:?} should contain {part:?}");
+    assert!(message.len() < 500, "{arguments}: {message}");
+    assert_eq!(message.matches("os error").count() / 2, 0, "said twice: {message}");
     assert!(outcome.stdout.is_empty(), "{arguments}: {}", outcome.stdout);
 }
 
@@ -29,7 +31,9 @@ fn contention() {
     refused(&with("--targets 480 --per-job 2 --jobs 2 --max-load 0.5"), "at least 1");
     refused(&with("--targets 480 --per-job 2 --jobs 2 --max-load nan"), "not a finite number");
     refused(&with("--targets 480 --per-job 2 --jobs 2 --trials 0"), "--trials is 0");
-    refused(&with("--targets 480 --per-job 2 --jobs 100000000 --trials 9000000"), "fewer --trials");
+    refused(&with("--targets 480 --per-job 2 --jobs 1000000 --trials 9000000"), "fewer --trials");
+    refused(&with("--targets 1 --per-job 1 --jobs 100000000 --trials 2"), "--jobs with --trials");
+    refused(&with(&format!("--targets {} --per-job 1", "x".repeat(5000))), "not a whole number");
     refused(&with("--targets 480 --jobs 1"), "--per-job");
     refused(&with("--per-job 2 --jobs 1"), "--targets");
 }

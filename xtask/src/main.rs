@@ -31,6 +31,7 @@ fn main() -> ExitCode {
 fn tidy(root: &Path) -> Result<()> {
     let sources = tree::rust_sources(root)?;
     let mut complaints = rules::dependency_direction(root)?;
+    complaints.extend(rules::architecture_is_true(root)?);
     complaints.extend(rules::file_sizes(root, &sources)?);
     complaints.extend(sources.iter().flat_map(rules::unsafe_without_reason));
     complaints.extend(sources.iter().flat_map(rules::leftovers));

@@ -9,7 +9,7 @@ use toml_edit::{DocumentMut, Item};
 
 use crate::tree::Source;
 
-/// Who may use whom: arrows point down only. The same list is in ARCHITECTURE.md.
+/// Who may use whom: arrows point down only. ARCHITECTURE.md shows the same list.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("stats", &[]),
@@ -40,6 +40,18 @@ pub fn dependency_direction(root: &Path) -> Result<Vec<String>> {
         }
     }
     Ok(complaints)
+}
+
+/// Complains about a crate whose line in ARCHITECTURE.md tells another list.
+pub fn architecture_is_true(root: &Path) -> Result<Vec<String>> {
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).context("no ARCHITECTURE.md")?;
+    let differs = |name: &str, allowed: &[&str]| {
+        let expected = if allowed.is_empty() { "nothing".to_string() } else { allowed.join(", ") };
+        let mut lines = text.lines().filter(|line| line.starts_with(&format!("  {name}/")));
+        !lines.any(|line| line.rsplit("-> ").next().is_some_and(|list| list.trim() == expected))
+    };
+    let wrong = MAY_USE.iter().filter(|(name, allowed)| differs(name, allowed));
+    Ok(wrong.map(|(name, _)| format!("ARCHITECTURE.md: what {name} may use is not so")).collect())
 }
 
 fn used_crates(manifest: &str) -> Result<Vec<String>> {
@@ -106,7 +118,12 @@ pub fn unsafe_without_reason(source: &Source) -> Vec<String> {
 }
 
 /// Split so that this file does not complain about itself.
-const UNSAFE_FORMS: [&str; 2] = [concat!("unsafe", " {"), concat!("unsafe", " impl")];
+const UNSAFE_FORMS: [&str; 4] = [
+    concat!("unsafe", " {"),
+    concat!("unsafe", "{"),
+    concat!("unsafe", " impl"),
+    concat!("unsafe", " extern"),
+];
 
 const LEFTOVERS: [&str; 4] = [
     concat!("to", "do!("),

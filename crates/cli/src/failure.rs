@@ -38,8 +38,19 @@ pub fn of_arguments(error: &clap::Error) -> ExitCode {
     ExitCode::from(WRONG_USE)
 }
 
+/// One line that fits a screen. What a person typed may be long: the middle is left out,
+/// so that the beginning and the reason at the end stay.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    const KEPT_AT_EACH_END: usize = 200;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut = line.char_indices().nth(KEPT_AT_EACH_END);
+    let resume = line.char_indices().rev().nth(KEPT_AT_EACH_END - 1);
+    match (cut, resume) {
+        (Some((cut, _)), Some((resume, _))) if cut < resume => {
+            format!("{}...{}", &line[..cut], &line[resume..])
+        }
+        _ => line,
+    }
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

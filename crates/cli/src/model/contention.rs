@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use plimsoll_report::{Number, Record, Unit, sparkline};
 use plimsoll_theory::{
-    Contention, PlacementBand, PlacementRuns, Requests, Spread, simulate_placement,
+    Contention, PlacementBand, PlacementRuns, Requests, Spread, TheoryError, simulate_placement,
 };
 
 use super::SiteArgument;
@@ -89,15 +89,16 @@ const LOAD: Number = Number::new(
 );
 const WORST: Number = Number::new(
     "worst",
-    "jobs on the worst target",
+    "worst target, at least",
     Unit::Count,
-    "Expected number of jobs on the most crowded target, as if targets filled independently; \
-              a lower bound that is close (within 5 % in our tests).",
+    "Expected number of jobs on the most crowded target, as if targets filled independently: a \
+     lower bound, 11 % low for four targets and within 5 % from 16 targets on. With --trials, \
+     `monte_carlo` has the mean and its spread.",
     "order statistics of the binomial",
 );
 const WORST_AT_MOST: Number = Number::new(
     "worst_at_most",
-    "at most (bound)",
+    "worst target, at most",
     Unit::Count,
     "Upper bound of the expected number of jobs on the most crowded target.",
     "union bound",
@@ -161,10 +162,20 @@ const DEVIATION: Number = Number::new(
     "Standard deviation over the trials (n - 1); missing for one trial.",
     "simulation",
 );
-const LOW: Number =
-    Number::new("low", "99 % from", Unit::Ratio, "Quantile 0.005 of the trials.", "simulation");
-const HIGH: Number =
-    Number::new("high", "to", Unit::Ratio, "Quantile 0.995 of the trials.", "simulation");
+const LOW: Number = Number::new(
+    "low",
+    "99 % from",
+    Unit::Ratio,
+    "Quantile 0.005 of the trials, by the nearest rank.",
+    "simulation",
+);
+const HIGH: Number = Number::new(
+    "high",
+    "to",
+    Unit::Ratio,
+    "Quantile 0.995 of the trials, by the nearest rank.",
+    "simulation",
+);
 
 /// Everything that this command prints.
 pub const NUMBERS: &[&Number] = &[
@@ -204,7 +215,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
         .number(&REQUESTED, requests.total())
         .number(&IN_USE, contention.in_use())
         .number(&LOAD, contention.load())
-        .number(&WORST, worst.expected)
+        .number(&WORST, worst.at_least)
         .number(&WORST_AT_MOST, worst.at_most)
         .spectrum(
             &SHARED_BY,
@@ -259,15 +270,20 @@ fn load_growth(contention: &Contention) -> Result<Option<String>> {
 }
 
 fn inverse(targets: u64, requests: &Requests, load: f64) -> Result<Record> {
-    let mut record = Record::new()
-        .number(&MAX_LOAD, load)
-        .number(&TARGETS_NEEDED, Contention::targets_for_load(requests, load)?);
-    let jobs = requests.jobs();
-    match Contention::requests_for_load(targets, jobs, load) {
-        Ok(per_job) => record = record.number(&PER_JOB_AT_MOST, per_job),
-        Err(reason) => {
-            record = record.number(&PER_JOB_AT_MOST, None::<u64>).note(reason.to_string());
-        }
+    let mut record = Record::new().number(&MAX_LOAD, load);
+    if requests.jobs() == 0 {
+        return Ok(record.note("without jobs there is no load"));
+    }
+    let answers = [
+        (&TARGETS_NEEDED, Contention::targets_for_load(requests, load)),
+        (&PER_JOB_AT_MOST, Contention::requests_for_load(targets, requests.jobs(), load)),
+    ];
+    for (number, answer) in answers {
+        record = match answer {
+            Ok(answer) => record.number(number, answer),
+            Err(TheoryError::NoAnswer(reason)) => record.number(number, None::<u64>).note(reason),
+            Err(wrong) => return Err(wrong.into()),
+        };
     }
     Ok(record)
 }
@@ -278,6 +294,7 @@ fn monte_carlo(contention: &Contention, runs: PlacementRuns) -> Result<Record> {
     let shared_by = band
         .shared_by
         .iter()
+        .filter(|(_, spread)| spread.mean >= SHOWN_TARGETS_MIN)
         .map(|(k, spread)| spread_numbers(Record::new().number(&K, *k), spread))
         .collect();
     Ok(Record::new()

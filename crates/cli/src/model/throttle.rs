@@ -15,8 +15,10 @@ use crate::value;
 /// noisy one, all targets finish together when each quiet one takes in
 /// TF = r / ((r + 1) k + 1) times its own data (Huang et al., equation 1). For an allowance
 /// x: write time max(1 + x, (r + 1)(1 - k x)) D/B, never above the static (r + 1) D/B;
-/// reading back on quiet targets (1 + x) D/B. For measured rates B_i (--rates): fluid bound
-/// T = sum(D) / sum(B_i) and TF_i = B_i T / D - 1.
+/// reading back on quiet targets (1 + x) D/B. An allowance beyond TF is counted as used in
+/// full. For measured rates B_i (--rates): fluid bound T = sum(D) / sum(B_i) and
+/// TF_i = B_i T / D - 1; there an allowance is what a target may take at most, and one beyond
+/// TF changes nothing.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll model throttle --targets 16 --noisy 4 --noise 64\n  \
@@ -167,6 +169,11 @@ pub static NUMBERS: &[&Number] = &[
     &READ_TIME.seconds,
     &SPEEDUP,
     &RATE,
+    &STATIC_TIME.relative,
+    &ROUTED_TIME.relative,
+    &OPTIMUM_TIME.relative,
+    &FLUID_BOUND.relative,
+    &READ_TIME.relative,
 ];
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
@@ -207,7 +214,7 @@ fn under_noise(arguments: &Arguments) -> Result<(String, Record)> {
     let mut record = Record::new()
         .number(&THROTTLING_FACTOR, best)
         .number(&ALLOWANCE, allowance)
-        .number(&MOVED_IN, if noise.can_move() { allowance } else { 0.0 })
+        .number(&MOVED_IN, noise.moved_in(allowance)?)
         .number(&MOVED_OUT, noise.moved_out(allowance)?);
     record = clock.put(record, &STATIC_TIME, noise.static_time());
     record = clock.put(record, &ROUTED_TIME, routed);
@@ -277,5 +284,8 @@ fn measured(arguments: &Arguments, rates: &[BytesPerSec]) -> Result<(String, Rec
         clock.put(row, &STATIC_TIME, share.static_time)
     });
     record = record.rows("targets", "targets when all finish together", rows.collect());
+    if allowance > best {
+        record = record.note("the allowance exceeds the throttling factor; more is not needed");
+    }
     Ok((format!("throttling: {} targets with measured rates, {data} each", rates.len()), record))
 }

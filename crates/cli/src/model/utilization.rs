@@ -1,7 +1,7 @@
 //! `plimsoll model utilization`: how busy transactions keep a target.
 
-use anyhow::{Context, Result, anyhow};
-use plimsoll_domain::site::Cost;
+use anyhow::{Context, Result};
+use plimsoll_domain::site::{Cost, Costs};
 use plimsoll_domain::{Bytes, Nanos};
 use plimsoll_report::{Number, Record, Unit};
 use plimsoll_theory::{Class, Operations, Pattern, TransactionCost};
@@ -132,9 +132,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
             "no transactions; hint: --writes, --reads, or --write-count with --write-bytes"
         );
     }
-    let (read_cost, write_cost) = costs(arguments)?;
-    let reads = with_cost(reads, read_cost, "read")?;
-    let writes = with_cost(writes, write_cost, "write")?;
+    let reads = with_cost(reads, arguments.read_cost, arguments, "read", |costs| &costs.read)?;
+    let writes = with_cost(writes, arguments.write_cost, arguments, "write", |costs| &costs.write)?;
     let pattern = Pattern::new(reads, writes);
     let interval = arguments.interval.as_seconds();
     let fsu = pattern.fsu(interval, arguments.targets)?;
@@ -161,39 +160,41 @@ fn operations(
     }
 }
 
-type Costs = (Option<TransactionCost>, Option<TransactionCost>);
-
-/// Costs of reads and writes: flags first, then the site's target.
-fn costs(arguments: &Arguments) -> Result<Costs> {
-    let mut from_site = (None, None);
-    if let Some(site) = arguments.site.load()? {
-        let name =
-            arguments.target.as_ref().context("which target's costs? hint: --target NAME")?;
-        let target = site.target(name).with_context(|| {
-            format!("the site file has no target {name:?}; hint: `plimsoll site show` lists them")
-        })?;
-        let model =
-            |cost: &Cost| TransactionCost::new(cost.seconds_per_operation, cost.seconds_per_byte);
-        from_site.0 = target.cost.read.as_ref().map(model).transpose()?;
-        from_site.1 = target.cost.write.as_ref().map(model).transpose()?;
-    }
-    Ok((arguments.read_cost.or(from_site.0), arguments.write_cost.or(from_site.1)))
-}
-
-/// No operations need no cost; some do.
+/// Operations with what each costs: by the flag, or else by the site's target. No
+/// operations cost nothing, whatever the cost of one.
 fn with_cost(
     operations: Option<Operations>,
-    cost: Option<TransactionCost>,
+    flag: Option<TransactionCost>,
+    arguments: &Arguments,
     kind: &str,
+    of: fn(&Costs) -> &Option<Cost>,
 ) -> Result<(Operations, TransactionCost)> {
-    match (operations, cost) {
-        (Some(operations), Some(cost)) => Ok((operations, cost)),
-        (Some(_), None) => Err(anyhow!(
-            "no cost of a {kind}; hint: --{kind}-cost TIME,S_PER_BYTE, or a target of the site file that has one"
-        )),
-        // No operations cost nothing, whatever the cost of one.
-        (None, _) => Ok((Operations::NONE, TransactionCost::new(1.0, 0.0)?)),
-    }
+    let Some(operations) = operations else {
+        return Ok((Operations::NONE, TransactionCost::new(1.0, 0.0)?));
+    };
+    let cost = match flag {
+        Some(cost) => Some(cost),
+        None => site_cost(arguments, of)?,
+    };
+    let cost = cost.with_context(|| {
+        format!("no cost of a {kind}; hint: --{kind}-cost TIME,S_PER_BYTE, or a target of the site file that has one")
+    })?;
+    Ok((operations, cost))
+}
+
+fn site_cost(
+    arguments: &Arguments,
+    of: fn(&Costs) -> &Option<Cost>,
+) -> Result<Option<TransactionCost>> {
+    let Some(site) = arguments.site.load()? else { return Ok(None) };
+    let name = arguments.target.as_ref().context("which target's costs? hint: --target NAME")?;
+    let target = site.target(name).with_context(|| {
+        format!("the site file has no target {name:?}; hint: `plimsoll site show` lists them")
+    })?;
+    let cost = of(&target.cost).as_ref();
+    let model =
+        |cost: &Cost| TransactionCost::new(cost.seconds_per_operation, cost.seconds_per_byte);
+    Ok(cost.map(model).transpose()?)
 }
 
 /// "4KiB=1000": a size and a number of transactions.

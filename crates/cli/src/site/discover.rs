@@ -53,8 +53,10 @@ fn add_lustre(site: &mut Site, found: &LustreFileSystem) {
 }
 
 fn add_server(site: &mut Site, name: &str, role: ServerRole) {
-    if site.servers.iter().all(|server| server.name != name) {
-        site.servers.push(Server { name: name.to_owned(), role, group: None });
+    match site.servers.iter_mut().find(|server| server.name == name) {
+        None => site.servers.push(Server { name: name.to_owned(), role, group: None }),
+        Some(server) if server.role != role => server.role = ServerRole::Combined,
+        Some(_) => {}
     }
 }
 

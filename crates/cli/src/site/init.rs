@@ -32,6 +32,14 @@ pub struct Arguments {
     #[arg(long)]
     update: bool,
 
+    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
+    #[arg(long, value_name = "DIR")]
+    base: Option<PathBuf>,
+
+    /// Name of the test bed to look for
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
+    name: String,
+
     /// Look at a captured tree of /proc and /sys instead of this machine
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -40,7 +48,10 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let found = find(arguments)?;
     if arguments.output == Path::new("-") {
-        output::data(&SiteFile::create(Path::new("site.toml"), &found)?.text())?;
+        match output.json {
+            true => show::print(&found, &arguments.output, output)?,
+            false => output::data(&SiteFile::create(Path::new("site.toml"), &found)?.text())?,
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let (file, added) = match (arguments.output.exists(), arguments.update) {
@@ -62,8 +73,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 }
 
 fn find(arguments: &Arguments) -> Result<Site> {
-    match &arguments.root {
-        Some(root) => discover(&Machine::at(root, ""), None),
-        None => discover(&Machine::host(), Some(&Testbed::new(DEFAULT_NAME)?)),
+    if let Some(root) = &arguments.root {
+        return discover(&Machine::at(root, ""), None);
     }
+    let testbed = match &arguments.base {
+        Some(base) => Testbed::in_base(base, &arguments.name)?,
+        None => Testbed::new(&arguments.name)?,
+    };
+    discover(&Machine::host(), Some(&testbed))
 }

@@ -54,6 +54,20 @@ const RELATIVE_ERROR: Number = Number::new(
     "Root mean square of the relative residuals of the cost fit.",
     "site file: Uselton and Wright, eq. 4",
 );
+const QUEUE_DEPTH: Number = Number::new(
+    "queue_depth",
+    "queue depth",
+    Unit::Count,
+    "Transactions in flight while the cost was measured.",
+    "site file",
+);
+const FILL: Number = Number::new(
+    "fill",
+    "fill",
+    Unit::Ratio,
+    "How full the target was while the cost was measured, from 0 to 1.",
+    "site file",
+);
 const QUANTILE: Number = Number::new(
     "quantile",
     "low below quantile",
@@ -99,6 +113,8 @@ pub const NUMBERS: &[&Number] = &[
     &PER_OPERATION,
     &PER_BYTE,
     &RELATIVE_ERROR,
+    &QUEUE_DEPTH,
+    &FILL,
     &QUANTILE,
     &LOW_MEDIAN,
     &NORMAL_MEDIAN,
@@ -164,6 +180,8 @@ fn costs(target: &Target) -> Vec<Record> {
             .number(&PER_OPERATION, cost.seconds_per_operation)
             .number(&PER_BYTE, cost.seconds_per_byte)
             .number(&RELATIVE_ERROR, cost.relative_error)
+            .number(&QUEUE_DEPTH, cost.queue_depth.map(u64::from))
+            .number(&FILL, cost.fill)
             .optional_text("measured", "measured", cost.measured.clone())
     };
     let reads = target.cost.read.iter().map(|it| cost("read", it));
@@ -174,6 +192,7 @@ fn server(server: &Server) -> Record {
     let role = match server.role {
         ServerRole::Storage => "storage",
         ServerRole::Metadata => "metadata",
+        ServerRole::Combined => "combined",
     };
     Record::new().text("name", "name", &server.name).text("role", "role", role).optional_text(
         "group",
