@@ -1,11 +1,13 @@
 //! `plimsoll testbed` on real loop devices, and without them.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::command::{Outcome, binary};
@@ -172,14 +174,102 @@ fn run_passes_targets_in_and_the_status_out() {
     assert!(targets.split(':').all(|path| Path::new(path.trim()).is_dir()), "{targets}");
     assert_eq!(run("exit 7").status, Some(7));
     assert_eq!(run("kill -TERM $$").status, Some(128 + 15));
-    assert_eq!(base.run("run -- /no/such/program").status, Some(2));
+    let missing = base.run("run -- /no/such/program");
+    assert_eq!(missing.status, Some(127));
+    assert!(missing.stderr.starts_with("error: cannot start"), "{}", missing.stderr);
+    assert_eq!(missing.stderr.lines().count(), 1, "{}", missing.stderr);
+    assert_eq!(base.run("run -- /etc").status, Some(126));
+    assert_eq!(base.run("run").status, Some(2));
+    assert_eq!(base.run("--name other run -- true").status, Some(2));
+}
+
+#[test]
+fn signals_reach_the_command() {
+    let base = Base::new();
+    base.fine("up --targets 1 --size 1MiB --kind directory");
+    for (name, signal) in [("TERM", Signal::TERM), ("INT", Signal::INT), ("HUP", Signal::HUP)] {
+        let script = format!("trap 'exit 42' {name}; echo ready; while :; do sleep 0.02; done");
+        // Whoever runs the tests may ignore signals, and that is inherited.
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(env!("CARGO_BIN_EXE_plimsoll"));
+        command.args(["testbed", "--base"]).arg(base.path()).args(["run", "--", "sh", "-c"]);
+        let mut child = command.arg(script).stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(42), "{name}");
+    }
+}
+
+#[test]
+fn whoever_waits_is_told_for_whom() {
+    let base = Base::new();
+    base.fine("up --targets 1 --size 1MiB --kind directory");
+    // The lock of a bed is that of this file; this process stands for another command.
+    let lock = base.path().join(".default.lock");
+    let file = fs::OpenOptions::new().read(true).write(true).open(&lock).unwrap();
+    file.lock().unwrap();
+    fs::write(&lock, "4242\n").unwrap();
+    let mut down = base.command("down").stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    let mut stderr = BufReader::new(down.stderr.take().unwrap());
+    stderr.read_line(&mut told).unwrap();
+    assert_eq!(told, "waiting for another plimsoll testbed command (pid 4242)\n");
+    drop(file);
+    assert!(down.wait().unwrap().success());
+    base.assert_nothing_left();
+}
+
+#[test]
+fn programs_get_what_was_done() {
+    if !has_loop_devices() || !has_limits() {
+        return;
+    }
+    let base = Base::new();
+    let result = |arguments: &str| -> Value {
+        let outcome = base.fine(arguments);
+        assert_eq!(outcome.stderr, "", "{arguments}");
+        serde_json::from_str(&outcome.stdout).unwrap()
+    };
+    base.fine("up --targets 2 --size 24MiB");
+    let slow = result("slow t1 5MiB/s,200op/s --only read --json");
+    assert_eq!(slow["schema"], "plimsoll.testbed.slow/1");
+    assert_eq!(slow["result"]["target"], "t1");
+    for limited in [&slow["result"], &base.targets()[1]] {
+        assert_eq!(limited["limit"], "read 5MiB/s,200op/s");
+        assert_eq!(limited["read_bytes_per_second"], 5 << 20);
+        assert_eq!(limited["read_operations_per_second"], 200);
+        assert_eq!(limited["write_bytes_per_second"], Value::Null);
+        assert_eq!(limited["write_operations_per_second"], Value::Null);
+    }
+    let normal = result("normal t1 --json");
+    assert_eq!(normal["schema"], "plimsoll.testbed.normal/1");
+    assert_eq!(normal["result"]["limit"], Value::Null);
+    fs::write(base.path().join("default/notes"), "precious").unwrap();
+    let down = result("down --json");
+    assert_eq!(down["schema"], "plimsoll.testbed.down/1");
+    assert_eq!(down["result"]["outcome"], "removed");
+    assert_eq!(down["result"]["detached"].as_array().unwrap().len(), 2);
+    let kept = down["result"]["kept"][0]["path"].as_str().unwrap();
+    assert!(kept.ends_with("default/notes"), "{kept}");
+    assert_eq!(result("down --json")["result"]["outcome"], "nothing to remove");
+    fs::remove_dir_all(base.path().join("default")).unwrap();
+}
+
+#[test]
+fn a_file_system_for_directories_is_refused() {
+    let base = Base::new();
+    let outcome = base.run("up --targets 1 --size 24MiB --kind directory --file-system ext4");
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("plain directories were asked for"), "{}", outcome.stderr);
 }
 
 #[test]
 fn directories_say_what_is_missing_and_cannot_be_slowed() {
     let base = Base::new();
     let up = base.fine("up --targets 2 --size 24MiB --kind directory");
-    assert!(up.stdout.contains("note: no limits"), "{}", up.stdout);
+    let note = "note: no limits, block counters and isolation: plain directories were asked for";
+    assert!(up.stdout.contains(note), "{}", up.stdout);
     assert_eq!(base.targets()[0]["device"], Value::Null);
     let slow = base.run("slow t0 20MiB/s");
     assert_eq!(slow.status, Some(2));
@@ -234,6 +324,7 @@ fn a_bed_that_does_not_fit_is_refused_before_anything_is_written() {
     for (arguments, part) in [
         ("up --targets 64 --size 100TiB", "free"),
         ("up --targets 65 --size 24MiB", "1 to 64"),
+        ("up --targets 100000000000 --size 24MiB", "cannot make 100000000000 targets"),
         ("up --targets 1 --size 18446744073709551615B", "free"),
     ] {
         let outcome = base.run(arguments);
@@ -242,4 +333,20 @@ fn a_bed_that_does_not_fit_is_refused_before_anything_is_written() {
         assert!(outcome.stderr.contains(part), "{arguments}: {}", outcome.stderr);
     }
     base.assert_nothing_left();
+}
+
+#[test]
+fn messages_are_short_and_readable() {
+    let base = Base::new();
+    let too_large = base.run("up --targets 64 --size 100TiB").stderr;
+    assert!(too_large.contains(" GiB free") || too_large.contains(" TiB free"), "{too_large}");
+    assert!(too_large.contains("need 6.2 PiB and 512 MiB"), "{too_large}");
+    let long = "x".repeat(5000);
+    for arguments in [format!("list --name {long}"), format!("slow {long} 1MiB/s")] {
+        let message = base.run(&arguments).stderr;
+        assert!(message.contains("xxx") && message.len() < 250, "{message}");
+    }
+    let newline = binary().args(["testbed", "--base", "/var/tmp/a\nb", "list"]).output().unwrap();
+    let message = Outcome::from(newline).stderr;
+    assert!(message.contains("control character") && message.contains("a\\nb"), "{message}");
 }

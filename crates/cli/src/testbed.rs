@@ -13,7 +13,7 @@ use clap::{Subcommand, ValueEnum};
 use plimsoll_domain::{Bytes, Limit};
 use plimsoll_testbed::{
     DEFAULT_NAME, Direction, DownOptions, Effect, FileSystem, KindChoice, LimitOutcome, Step,
-    TargetName, Testbed, TestbedError, UpOptions,
+    TargetName, Testbed, TestbedError, UpOptions, Waiting,
 };
 
 use crate::output::{self, Output};
@@ -79,9 +79,9 @@ struct Up {
     #[arg(long, value_enum, default_value = "auto")]
     kind: KindArgument,
 
-    /// File system of loop targets
-    #[arg(long, value_enum, default_value = "ext4")]
-    file_system: FileSystemArgument,
+    /// File system of loop targets; asking for one means loop devices or an error [default: ext4]
+    #[arg(long, value_enum)]
+    file_system: Option<FileSystemArgument>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -140,7 +140,9 @@ struct Normal {
 /// Run a command under the limits of the test bed
 ///
 /// The command finds the targets' directories in PLIMSOLL_TARGETS, separated by colons. Its
-/// exit status is passed on; 128 + N when signal N ended it.
+/// exit status is passed on; 128 + N when signal N ended it. The status is 127 when the command
+/// cannot be found, 126 when it cannot be executed, and 2 when plimsoll itself is used wrongly.
+/// Signals that ask plimsoll to end (TERM, INT, HUP) go to the command.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll testbed run -- make -C app checkpoint\n  \
@@ -155,7 +157,7 @@ struct Run {
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  plimsoll testbed down\n  plimsoll testbed down --force")]
 struct Down {
-    /// Unmount also while processes use the targets
+    /// Unmount also while processes use the targets, and foreign mounts in the test bed
     #[arg(long)]
     force: bool,
 }
@@ -165,15 +167,20 @@ pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
         Some(base) => Testbed::in_base(base, &arguments.name),
         None => Testbed::new(&arguments.name),
     };
-    let testbed = testbed.map_err(with_hint)?;
+    let testbed = testbed.map_err(with_hint)?.when_waiting(say_waiting);
     match arguments.action {
         Action::Up(up) => make(&testbed, &up, output),
         Action::List(List) => list(&testbed, output),
-        Action::Slow(slow) => limit(&testbed, &slow),
-        Action::Normal(normal) => unlimit(&testbed, &normal),
+        Action::Slow(slow) => limit(&testbed, &slow, output),
+        Action::Normal(normal) => unlimit(&testbed, &normal, output),
         Action::Run(run) => run_command(&testbed, &run),
-        Action::Down(down) => remove(&testbed, &down),
+        Action::Down(down) => remove(&testbed, &down, output),
     }
+}
+
+fn say_waiting(waiting: Waiting) {
+    let holder = waiting.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
+    output::message(&format!("waiting for another plimsoll testbed command{holder}"));
 }
 
 /// One line with the advice at its end.
@@ -186,18 +193,17 @@ fn with_hint(error: TestbedError) -> anyhow::Error {
 
 fn make(testbed: &Testbed, up: &Up, output: Output) -> Result<ExitCode> {
     let options = UpOptions {
-        // More than the library's limit is refused there, with its reason.
-        targets: u32::try_from(up.targets).unwrap_or(u32::MAX),
+        targets: up.targets,
         size: up.size,
         kind: match up.kind {
             KindArgument::Auto => KindChoice::Auto,
             KindArgument::Loop => KindChoice::Loop,
             KindArgument::Directory => KindChoice::Directory,
         },
-        file_system: match up.file_system {
+        file_system: up.file_system.map(|file_system| match file_system {
             FileSystemArgument::Ext4 => FileSystem::Ext4,
             FileSystemArgument::Xfs => FileSystem::Xfs,
-        },
+        }),
     };
     let progress = Progress::new("writing backing files", up.targets.saturating_mul(up.size.get()));
     let mut finished = 0;
@@ -213,7 +219,7 @@ fn make(testbed: &Testbed, up: &Up, output: Output) -> Result<ExitCode> {
     let lacking: Vec<String> = bed
         .lacking
         .iter()
-        .map(|it| format!("no {}: {}; {}", it.feature.name(), it.why, it.remedy))
+        .map(|it| format!("no {}: {}; {}", it.names(), it.why, it.remedy))
         .collect();
     listing::print(&bed.listing, lacking, output)?;
     Ok(ExitCode::SUCCESS)
@@ -224,7 +230,7 @@ fn list(testbed: &Testbed, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn limit(testbed: &Testbed, slow: &Slow) -> Result<ExitCode> {
+fn limit(testbed: &Testbed, slow: &Slow, output: Output) -> Result<ExitCode> {
     let target: TargetName = slow.target.parse().map_err(with_hint)?;
     let direction = match slow.only {
         None => Direction::Both,
@@ -232,38 +238,60 @@ fn limit(testbed: &Testbed, slow: &Slow) -> Result<ExitCode> {
         Some(DirectionArgument::Write) => Direction::Write,
     };
     let outcome = testbed.slow(target, slow.rate, direction).map_err(with_hint)?;
-    say_limits(target, &outcome);
-    Ok(ExitCode::SUCCESS)
+    say_limits("testbed.slow", &outcome, output)
 }
 
-fn unlimit(testbed: &Testbed, normal: &Normal) -> Result<ExitCode> {
+fn unlimit(testbed: &Testbed, normal: &Normal, output: Output) -> Result<ExitCode> {
     let target: TargetName = normal.target.parse().map_err(with_hint)?;
     let outcome = testbed.normal(target).map_err(with_hint)?;
-    say_limits(target, &outcome);
-    Ok(ExitCode::SUCCESS)
+    say_limits("testbed.normal", &outcome, output)
 }
 
-fn say_limits(target: TargetName, outcome: &LimitOutcome) {
+/// A line for people, a record for programs.
+fn say_limits(command: &str, outcome: &LimitOutcome, output: Output) -> Result<ExitCode> {
+    if output.json {
+        output.print(command, "limit", &listing::limit_record(outcome))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let limits = listing::limits_text(&outcome.limits).unwrap_or_else(|| "none".into());
     let holds = match outcome.effect {
         Effect::EveryProcess => "for every process, from now on",
         Effect::UnderRun => "for commands started with: plimsoll testbed run -- COMMAND",
     };
-    output::message(&format!("limit of {target}: {limits}, {holds}"));
+    output::message(&format!("limit of {}: {limits}, {holds}", outcome.target));
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run_command(testbed: &Testbed, run: &Run) -> Result<ExitCode> {
     let Some((program, arguments)) = run.command.split_first() else {
         return Err(anyhow!("no command; hint: plimsoll testbed run -- COMMAND"));
     };
-    let status = testbed.run(program, arguments).map_err(with_hint)?;
+    let status = match testbed.run(program, arguments) {
+        Err(error @ TestbedError::Start { .. }) => return Ok(not_started(error)),
+        ended => ended.map_err(with_hint)?,
+    };
     // A shell reports a signal the same way.
     let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-fn remove(testbed: &Testbed, down: &Down) -> Result<ExitCode> {
+/// As shells and env(1) do, so that a status of 2 can only be plimsoll's own.
+fn not_started(error: TestbedError) -> ExitCode {
+    const CANNOT_EXECUTE: u8 = 126;
+    const NOT_FOUND: u8 = 127;
+    let is_missing = matches!(&error, TestbedError::Start { cause, .. }
+        if cause.kind() == std::io::ErrorKind::NotFound);
+    output::message(&format!("error: {}", with_hint(error)));
+    ExitCode::from(if is_missing { NOT_FOUND } else { CANNOT_EXECUTE })
+}
+
+fn remove(testbed: &Testbed, down: &Down, output: Output) -> Result<ExitCode> {
     let removed = testbed.down(DownOptions { force: down.force }).map_err(with_hint)?;
-    output::message(&listing::removed_text(&removed, testbed));
+    match output.json {
+        true => {
+            output.print("testbed.down", "removed", &listing::removed_record(&removed, testbed))?
+        }
+        false => output::message(&listing::removed_text(&removed, testbed)),
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,12 +1,14 @@
 //! The bed's directory: made with a marker, and removed without touching what is
 //! not the bed's own.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::file_error;
+use crate::lock::Lock;
+use crate::marker::Marker;
 use crate::place::Place;
 use crate::{Kind, TestbedError};
 
@@ -14,23 +16,22 @@ use crate::{Kind, TestbedError};
 const MODE: u32 = 0o755;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Makes the directory, if it is not there, and marks it as a bed of that kind.
-pub(crate) fn make(place: &Place, kind: Kind) -> Result<(), TestbedError> {
+/// Makes the directory, if it is not there, and marks it as a bed of that kind and size.
+pub(crate) fn make(
+    place: &Place,
+    kind: Kind,
+    targets: u32,
+    lock: &Lock,
+) -> Result<(), TestbedError> {
     let directory = place.directory();
-    match make_directory(&directory) {
-        Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(file_error("create", &directory)(cause));
-        }
-        _ => check(place)?,
+    let made_directory = fs::symlink_metadata(&directory).is_err();
+    if made_directory {
+        lock.note_unmarked(true)?;
+        make_directory(&directory).map_err(file_error("create", &directory))?;
     }
-    write_marker(place, kind).map_err(file_error("write", place.marker()))?;
-    crate::state_file::sync_directory(place)
-}
-
-fn write_marker(place: &Place, kind: Kind) -> io::Result<()> {
-    let mut marker = File::create_new(place.marker())?;
-    writeln!(marker, "{kind}")?;
-    marker.sync_all()
+    check(place)?;
+    Marker { kind, targets, made_directory }.write(place)?;
+    lock.note_unmarked(false)
 }
 
 /// A directory of mode 755.
@@ -50,13 +51,13 @@ pub(crate) fn check_owned(path: &Path) -> Result<(), TestbedError> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         metadata => metadata.map_err(file_error("look at", path))?,
     };
-    let me = rustix::process::geteuid().as_raw();
+    let (owner, me) = (metadata.uid(), rustix::process::geteuid().as_raw());
     let reason = if metadata.file_type().is_symlink() {
         "it is a symlink".to_owned()
     } else if !metadata.is_dir() {
         "it is not a directory".to_owned()
-    } else if metadata.uid() != me {
-        format!("it belongs to user {} and not to user {me}", metadata.uid())
+    } else if owner != me {
+        return Err(TestbedError::NotYours { directory: path.to_path_buf(), owner, me });
     } else if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
         format!("others can write to it (mode {:o})", metadata.mode() & 0o7777)
     } else {
@@ -65,17 +66,11 @@ pub(crate) fn check_owned(path: &Path) -> Result<(), TestbedError> {
     Err(TestbedError::Base { base: path.to_path_buf(), reason })
 }
 
-/// The kind that the marker tells; `None` when there is no marker or it is damaged.
-pub(crate) fn marked_kind(place: &Place) -> Option<Kind> {
-    match fs::read_to_string(place.marker()).ok()?.trim() {
-        "loop" => Some(Kind::Loop),
-        "directory" => Some(Kind::Directory),
-        _ => None,
-    }
-}
-
-/// Removes a file if it is there. A symlink is removed, not what it points to.
+/// Removes a regular file if it is there. What else has the name is not the bed's own.
 pub(crate) fn remove_file(path: &Path) -> Result<(), TestbedError> {
+    if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(());
+    }
     match fs::remove_file(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         outcome => outcome.map_err(file_error("remove", path)),
@@ -88,15 +83,20 @@ pub(crate) fn remove_if_empty(path: &Path) -> Result<bool, TestbedError> {
         Ok(()) => Ok(true),
         Err(cause) => match cause.kind() {
             io::ErrorKind::NotFound => Ok(true),
-            io::ErrorKind::DirectoryNotEmpty => Ok(false),
+            // Or it is no directory at all, and not the bed's own.
+            io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => Ok(false),
             _ => Err(file_error("remove", path)(cause)),
         },
     }
 }
 
 /// Removes a directory and all below it. Symlinks are removed, not followed
-/// (guaranteed by `std::fs::remove_dir_all`); nothing may be mounted below.
+/// (guaranteed by `std::fs::remove_dir_all`); nothing may be mounted below. What has
+/// the name and is no directory is not the bed's own.
 pub(crate) fn remove_all(path: &Path) -> Result<(), TestbedError> {
+    if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(());
+    }
     match fs::remove_dir_all(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         outcome => outcome.map_err(file_error("remove", path)),
@@ -124,7 +124,8 @@ mod tests {
     fn others_directories_are_refused() {
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
-        let refused = || make(&place, Kind::Loop).unwrap_err().to_string();
+        let lock = Lock::acquire(&place, None).unwrap();
+        let refused = || make(&place, Kind::Loop, 1, &lock).unwrap_err().to_string();
         symlink("/etc", place.directory()).unwrap();
         assert!(refused().contains("symlink"));
         fs::remove_file(place.directory()).unwrap();
@@ -134,14 +135,18 @@ mod tests {
     }
 
     #[test]
-    fn the_marker_tells_the_kind() {
+    fn the_marker_tells_who_made_the_directory() {
+        use crate::marker::Mark;
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
-        assert_eq!(marked_kind(&place), None);
-        make(&place, Kind::Directory).unwrap();
-        assert_eq!(marked_kind(&place), Some(Kind::Directory));
-        fs::write(place.marker(), "").unwrap();
-        assert_eq!(marked_kind(&place), None);
+        let lock = Lock::acquire(&place, None).unwrap();
+        let mut marker = Marker { kind: Kind::Directory, targets: 3, made_directory: true };
+        make(&place, Kind::Directory, 3, &lock).unwrap();
+        assert_eq!(Mark::read(&place), Mark::Own(marker));
+        fs::remove_file(place.marker()).unwrap();
+        make(&place, Kind::Directory, 3, &lock).unwrap();
+        marker.made_directory = false;
+        assert_eq!(Mark::read(&place), Mark::Own(marker));
     }
 
     #[test]

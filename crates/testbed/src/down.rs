@@ -1,21 +1,28 @@
 //! Removing a bed, or whatever there is of one.
 
+use std::cmp::Reverse;
+use std::fs;
 use std::path::PathBuf;
 
-use plimsoll_machine::{BlockControl, BlockDevice};
+use plimsoll_machine::{BlockControl, BlockDevice, Mount};
 
+use crate::error::file_error;
 use crate::lock::Lock;
-use crate::scan::Found;
-use crate::unmount::unmount_from;
+use crate::marker::{Mark, Marker};
+use crate::owner::Owner;
+use crate::place::MARKER;
+use crate::scan::{Found, devices_of, mounts_below};
+use crate::unmount::{unmount_from, unmount_lazily};
 use crate::{
-    Kind, Record, TargetName, Testbed, TestbedError, bed_directory, io_max, limits, loop_device,
+    Kind, Record, TargetName, Testbed, TestbedError, base_directory, bed_directory, io_max, limits,
+    loop_device,
 };
 
 /// How [`Testbed::down`] shall go about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DownOptions {
-    /// Take file systems that are in use out of sight, and let the kernel release
-    /// them when their last user is gone.
+    /// Take file systems that are in use, and foreign ones that are mounted in the bed,
+    /// out of sight, and let the kernel release them when their last user is gone.
     pub force: bool,
 }
 
@@ -26,8 +33,11 @@ pub struct Removed {
     pub was_there: bool,
     /// What the state file said; anything but [`Record::Complete`] is worth a word.
     pub record: Record,
-    /// What was unmounted.
+    /// Which of the bed's own file systems were unmounted.
     pub unmounted: Vec<PathBuf>,
+    /// Where foreign file systems were mounted that were taken out of sight; only with
+    /// force.
+    pub foreign_unmounted: Vec<PathBuf>,
     /// The devices that were detached.
     pub detached: Vec<PathBuf>,
     /// Devices that the kernel will release when their last user is gone; only with force.
@@ -36,28 +46,60 @@ pub struct Removed {
     pub kept: Vec<PathBuf>,
 }
 
+impl Removed {
+    fn nothing_yet(found: &Found) -> Self {
+        Self {
+            was_there: found.is_bed(),
+            record: found.record.clone(),
+            unmounted: Vec::new(),
+            foreign_unmounted: Vec::new(),
+            detached: Vec::new(),
+            lingering: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+}
+
 impl Testbed {
     /// Removes the bed: limits first, then mounts, devices, and files; and checks that
     /// nothing is left. Works on any part of a bed, and does no harm without one.
+    ///
+    /// Only what the marker says is the bed's is removed. Root can remove another user's
+    /// bed, which is then done with that user's rights.
     pub fn down(&self, options: DownOptions) -> Result<Removed, TestbedError> {
-        self.check_directories()?;
-        if !self.directory().exists() && !self.place.lock_file().exists() {
-            // Devices may have outlived their directory.
-            return self.tear_down(None, options.force);
+        let directory = self.directory();
+        match Owner::other_than_root(&directory) {
+            Some(_) if Mark::read(&self.place).own().is_none() => self.leave_alone(),
+            Some(owner) => owner
+                .work(|| self.down_as_owner(options))
+                .map_err(file_error("act as the owner of", directory))?,
+            None => self.down_as_owner(options),
         }
-        let lock = Lock::acquire(&self.place)?;
-        self.check_directories()?;
-        let removed = self.tear_down(Some(&lock), options.force)?;
-        self.remove_lock(lock)?;
-        Ok(removed)
     }
 
-    pub(crate) fn remove_lock(&self, lock: Lock) -> Result<(), TestbedError> {
-        lock.remove(&self.place)?;
-        if self.owns_base() {
-            bed_directory::remove_if_empty(self.place.base())?;
+    /// Removes nothing from another user's directory that is no bed, and says why.
+    fn leave_alone(&self) -> Result<Removed, TestbedError> {
+        let found = Found::scan(&self.machine, &self.place)?;
+        match &found.mark {
+            Mark::Foreign { reason } => Err(self.not_a_bed(reason.clone())),
+            Mark::Own(_) | Mark::None => self.remove_remains(&found, None, false),
         }
-        Ok(())
+    }
+
+    fn down_as_owner(&self, options: DownOptions) -> Result<Removed, TestbedError> {
+        self.check_directories()?;
+        let is_there = |path: PathBuf| fs::symlink_metadata(path).is_ok();
+        if !is_there(self.directory()) && !is_there(self.place.lock_file()) {
+            // Devices may have outlived their directory.
+            let removed = self.tear_down(None, options.force)?;
+            base_directory::remove_if_made(self.place.base());
+            return Ok(removed);
+        }
+        let lock = self.lock()?;
+        self.check_directories()?;
+        let removed = self.tear_down(Some(&lock), options.force)?;
+        lock.remove()?;
+        Ok(removed)
     }
 
     pub(crate) fn tear_down(
@@ -66,54 +108,108 @@ impl Testbed {
         force: bool,
     ) -> Result<Removed, TestbedError> {
         let found = Found::scan(&self.machine, &self.place)?;
-        let mut removed = Removed {
-            was_there: found.is_bed(),
-            record: found.record.clone(),
-            unmounted: Vec::new(),
-            detached: Vec::new(),
-            lingering: Vec::new(),
-            kept: Vec::new(),
-        };
-        if !self.may_remove(&found)? {
-            removed.was_there = false;
-            removed.kept = bed_directory::entries(&self.directory())?;
-            return Ok(removed);
+        match &found.mark {
+            Mark::Own(marker) => self.remove_bed(&found, *marker, lock, force),
+            Mark::None => self.remove_remains(&found, lock, force),
+            Mark::Foreign { reason } => Err(self.not_a_bed(reason.clone())),
         }
+    }
+
+    fn not_a_bed(&self, reason: String) -> TestbedError {
+        TestbedError::NotABed { directory: self.directory(), reason }
+    }
+
+    fn remove_bed(
+        &self,
+        found: &Found,
+        marker: Marker,
+        lock: Option<&Lock>,
+        force: bool,
+    ) -> Result<Removed, TestbedError> {
+        let mut removed = Removed::nothing_yet(found);
+        let mounts = self.mounts_to_remove(found, force)?;
         // A slow device would take long to write back what is left to write.
         for (_, device) in &found.devices {
             limits::clear_stale(&self.machine, device.number)?;
         }
-        removed.unmounted = self.unmount_all(&found, force)?;
-        (removed.detached, removed.lingering) = self.detach_all(&found, lock, force)?;
+        (removed.unmounted, removed.foreign_unmounted) = self.unmount_all(found, &mounts, force)?;
+        (removed.detached, removed.lingering) = self.detach_all(found, lock, force)?;
         self.remove_stale_groups()?;
-        removed.kept = self.remove_files(&found)?;
-        self.verify(&removed)?;
+        removed.kept = self.remove_files(found, marker, lock)?;
+        self.verify(marker, &removed)?;
         Ok(removed)
     }
 
-    /// True for a bed of this program and for the remains of one; an error for a
-    /// directory that only looks like it and has devices in use.
-    fn may_remove(&self, found: &Found) -> Result<bool, TestbedError> {
+    /// A directory without a marker is not ours, but between making and marking one a
+    /// process may have been killed, and devices may have outlived theirs.
+    fn remove_remains(
+        &self,
+        found: &Found,
+        lock: Option<&Lock>,
+        force: bool,
+    ) -> Result<Removed, TestbedError> {
+        let mut removed = Removed::nothing_yet(found);
         let directory = self.directory();
-        if found.is_marked() || self.owns_base() || !directory.exists() {
-            return Ok(true);
+        if fs::symlink_metadata(&directory).is_err() {
+            (removed.detached, removed.lingering) = self.detach_all(found, lock, force)?;
+            removed.was_there = !found.devices.is_empty();
+            return Ok(removed);
         }
-        if !found.devices.is_empty() || !found.mounts.is_empty() {
-            return Err(TestbedError::NotABed { directory });
+        let looks_like_a_bed =
+            !found.devices.is_empty() || fs::symlink_metadata(self.place.state_file()).is_ok();
+        if looks_like_a_bed {
+            return Err(self.not_a_bed(format!("its marker {MARKER} is missing")));
         }
-        // Between creating and marking a directory a process may have been killed.
-        bed_directory::remove_if_empty(&directory)
+        if let Some(lock) = lock {
+            if found.entries == [self.place.new_marker()] {
+                bed_directory::remove_file(&self.place.new_marker())?;
+            }
+            if lock.is_unmarked() {
+                removed.was_there = bed_directory::remove_if_empty(&directory)?;
+            }
+        }
+        removed.kept = bed_directory::entries(&directory)?;
+        Ok(removed)
     }
 
-    /// The deepest first, and of several on one directory the last first.
-    fn unmount_all(&self, found: &Found, force: bool) -> Result<Vec<PathBuf>, TestbedError> {
-        let mut points: Vec<PathBuf> =
-            found.mounts.iter().rev().map(|mount| mount.point.clone()).collect();
-        points.sort_by_key(|point| std::cmp::Reverse(point.components().count()));
-        for point in &points {
-            unmount_from(&self.machine, point, force)?;
+    /// The deepest first, and of several on one directory the last first. Refuses
+    /// foreign ones unless forced.
+    fn mounts_to_remove<'a>(
+        &self,
+        found: &'a Found,
+        force: bool,
+    ) -> Result<Vec<&'a Mount>, TestbedError> {
+        let mut mounts: Vec<&Mount> = found.mounts.iter().rev().collect();
+        mounts.sort_by_key(|mount| Reverse(mount.point.components().count()));
+        let foreign = mounts.iter().find(|mount| !found.is_own(&self.place, mount));
+        match foreign {
+            Some(mount) if !force => Err(TestbedError::ForeignMount {
+                point: mount.point.clone(),
+                fs_type: mount.fs_type.clone(),
+            }),
+            _ => Ok(mounts),
         }
-        Ok(points)
+    }
+
+    /// Gives where the bed's own file systems were, and where foreign ones.
+    fn unmount_all(
+        &self,
+        found: &Found,
+        mounts: &[&Mount],
+        force: bool,
+    ) -> Result<(Vec<PathBuf>, Vec<PathBuf>), TestbedError> {
+        let (mut own, mut foreign) = (Vec::new(), Vec::new());
+        for mount in mounts {
+            let point = mount.point.clone();
+            if found.is_own(&self.place, mount) {
+                unmount_from(&self.machine, &point, force)?;
+                own.push(point);
+            } else {
+                unmount_lazily(&point)?;
+                foreign.push(point);
+            }
+        }
+        Ok((own, foreign))
     }
 
     /// Gives the devices that are detached, and those that will be.
@@ -148,53 +244,84 @@ impl Testbed {
 
     /// Gives what is not the bed's own and therefore stays. The marker goes last, so
     /// that a killed clean-up can be repeated.
-    fn remove_files(&self, found: &Found) -> Result<Vec<PathBuf>, TestbedError> {
-        let mut kept = found.foreign.clone();
-        for target in &found.images {
-            bed_directory::remove_file(&self.place.image(*target))?;
+    fn remove_files(
+        &self,
+        found: &Found,
+        marker: Marker,
+        lock: Option<&Lock>,
+    ) -> Result<Vec<PathBuf>, TestbedError> {
+        for target in found.targets() {
+            bed_directory::remove_file(&self.place.image(target))?;
+            self.remove_point(marker.kind, target)?;
         }
-        for target in &found.points {
-            kept.extend(self.remove_point(found, *target)?);
+        if let (true, Some(lock)) = (marker.made_directory, lock) {
+            lock.note_unmarked(true)?;
         }
         for path in self.place.bookkeeping() {
-            if !kept.contains(&path) {
-                bed_directory::remove_file(&path)?;
-            }
+            bed_directory::remove_file(&path)?;
         }
-        bed_directory::remove_if_empty(&self.directory())?;
-        Ok(kept)
+        if marker.made_directory {
+            bed_directory::remove_if_empty(&self.directory())?;
+        }
+        bed_directory::entries(&self.directory())
     }
 
     /// The contents of a plain directory are the target's data. Contents of what should
     /// be an empty mount point are somebody's mistake, and kept.
-    fn remove_point(
-        &self,
-        found: &Found,
-        target: TargetName,
-    ) -> Result<Option<PathBuf>, TestbedError> {
+    fn remove_point(&self, kind: Kind, target: TargetName) -> Result<(), TestbedError> {
         let point = self.place.point(target);
-        if found.kind() == Some(Kind::Directory) {
-            bed_directory::remove_all(&point)?;
-            return Ok(None);
+        match kind {
+            Kind::Directory => bed_directory::remove_all(&point),
+            Kind::Loop => bed_directory::remove_if_empty(&point).map(drop),
         }
-        Ok((!bed_directory::remove_if_empty(&point)?).then_some(point))
     }
 
-    fn verify(&self, removed: &Removed) -> Result<(), TestbedError> {
-        let left = Found::scan(&self.machine, &self.place)?;
-        let devices = left.devices.iter().map(|(_, device)| device.path());
+    /// Looks again whether all is gone that is the bed's.
+    fn verify(&self, marker: Marker, removed: &Removed) -> Result<(), TestbedError> {
+        let devices = devices_of(&self.machine, &self.place, marker.targets)?;
+        let devices = devices.into_iter().map(|(_, device)| device.path());
         let devices = devices.filter(|device| !removed.lingering.contains(device));
-        let mounts = left.mounts.iter().map(|mount| mount.point.clone());
-        let images = left.images.iter().map(|target| self.place.image(*target));
-        let points = left.points.iter().map(|target| self.place.point(*target));
-        let points = points.filter(|point| !removed.kept.contains(point));
-        let directory = Some(self.directory())
-            .filter(|directory| removed.kept.is_empty() && directory.symlink_metadata().is_ok());
-        let remains: Vec<PathBuf> =
-            devices.chain(mounts).chain(images).chain(points).chain(directory).collect();
+        let mounts = mounts_below(&self.machine, &self.place)?.into_iter();
+        let mounts = mounts.map(|mount| mount.point);
+        let files = TargetName::first(marker.targets)
+            .flat_map(|target| [self.place.image(target), self.place.point(target)])
+            .chain(self.place.bookkeeping())
+            .chain(marker.made_directory.then(|| self.directory()))
+            .filter(|path| fs::symlink_metadata(path).is_ok())
+            .filter(|path| !removed.kept.iter().any(|kept| kept.starts_with(path)));
+        let remains: Vec<PathBuf> = devices.chain(mounts).chain(files).collect();
         match remains.is_empty() {
             true => Ok(()),
             false => Err(TestbedError::LeftOver { remains }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{KindChoice, UpOptions};
+    use plimsoll_domain::Bytes;
+
+    #[test]
+    fn what_is_still_there_is_noticed() {
+        let base = tempfile::tempdir_in("/var/tmp").unwrap();
+        let bed = Testbed::in_base(base.path(), "bed").unwrap();
+        let options =
+            UpOptions { kind: KindChoice::Directory, ..UpOptions::new(1, Bytes::new(4096)) };
+        bed.up(&options, &mut |_| ()).unwrap();
+        let found = Found::scan(&bed.machine, &bed.place).unwrap();
+        let marker = found.mark.own().unwrap();
+        let mut removed = Removed::nothing_yet(&found);
+        let TestbedError::LeftOver { remains } = bed.verify(marker, &removed).unwrap_err() else {
+            panic!("another error");
+        };
+        let names = ["t0", "testbed.toml", MARKER].map(|name| bed.directory().join(name));
+        assert_eq!(remains, [names.as_slice(), &[bed.directory()]].concat());
+        // What is known to stay, and that its directory does, is fine.
+        removed.kept = names.to_vec();
+        bed.verify(marker, &removed).unwrap();
+        bed.down(DownOptions::default()).unwrap();
+        bed.verify(marker, &Removed::nothing_yet(&found)).unwrap();
     }
 }

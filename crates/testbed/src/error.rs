@@ -7,7 +7,7 @@ use plimsoll_domain::Bytes;
 use plimsoll_machine::{DeviceNumber, MachineError};
 use thiserror::Error;
 
-use crate::{FileSystem, Holder, MAX_TARGETS, TargetName};
+use crate::{FileSystem, Holder, MAX_TARGETS, TargetName, shown};
 
 /// Why a command on a test bed failed. The text names operation, object and cause;
 /// [`TestbedError::hint`] says what to do.
@@ -15,26 +15,31 @@ use crate::{FileSystem, Holder, MAX_TARGETS, TargetName};
 #[allow(missing_docs, reason = "each variant's message names its fields")]
 pub enum TestbedError {
     /// The bed's name would not make a good file name.
-    #[error("bed name {name:?} is not made of letters, digits, '_', '-' and '.'")]
+    #[error("bed name {} is not made of letters, digits, '_', '-' and '.'", shown::name(name))]
     BedName { name: String },
     /// The base directory cannot be used.
-    #[error("cannot use {} as base directory: {reason}", base.display())]
+    #[error("cannot use {} as base directory: {reason}", shown::path(base))]
     Base { base: PathBuf, reason: String },
+    /// The directory is another user's.
+    #[error("{} belongs to user {owner} and not to user {me}", directory.display())]
+    NotYours { directory: PathBuf, owner: u32, me: u32 },
     /// The text does not name a target.
-    #[error("{text:?} is not a target; targets are t0, t1, … or 0, 1, …")]
+    #[error("{} is not a target; targets are t0, t1, … or 0, 1, …", shown::name(text))]
     NotATarget { text: String },
     /// The bed has no such target.
     #[error("the bed in {} has no target {target}", directory.display())]
     NoSuchTarget { target: TargetName, directory: PathBuf },
     /// More or fewer targets than a bed can have.
     #[error("cannot make {count} targets: a bed has 1 to {MAX_TARGETS}")]
-    Count { count: u32 },
+    Count { count: u64 },
     /// The file system does not fit into a target.
     #[error("a target of {size} is too small: {file_system} needs {smallest}")]
     TooSmall { size: Bytes, smallest: Bytes, file_system: FileSystem },
     /// Not enough free space for the backing files.
-    #[error("{} has {available} free, but the targets need {needed} and {reserve} stay in reserve",
-        base.display())]
+    #[error(
+        "{} has {} free, but the targets need {} and {} stay in reserve",
+        base.display(), shown::size(*available), shown::size(*needed), shown::size(*reserve)
+    )]
     Space { base: PathBuf, available: Bytes, needed: Bytes, reserve: Bytes },
     /// Loop devices were asked for and cannot be had.
     #[error("cannot make loop devices: {}", lacking.why)]
@@ -45,9 +50,18 @@ pub enum TestbedError {
     /// There is no bed.
     #[error("no bed in {}", directory.display())]
     NoBed { directory: PathBuf },
-    /// The directory has devices or mounts of a bed but was not made by this program.
-    #[error("cannot clean up {}: it is not marked as a test bed", directory.display())]
-    NotABed { directory: PathBuf },
+    /// The directory holds things that are no bed's, so that none can be made in it.
+    #[error(
+        "cannot make a bed in {}: it holds {}, which is not part of a bed",
+        directory.display(), entry.display()
+    )]
+    Foreign { directory: PathBuf, entry: PathBuf },
+    /// The directory looks like a bed but is not marked as that one.
+    #[error("cannot clean up {}: it is not a test bed: {reason}", directory.display())]
+    NotABed { directory: PathBuf, reason: String },
+    /// Somebody else mounted something inside of the bed.
+    #[error("cannot clean up: {} is a mount of {fs_type} that is not the bed's", point.display())]
+    ForeignMount { point: PathBuf, fs_type: String },
     /// A system call on a file failed.
     #[error("cannot {operation} {}: {cause}", path.display())]
     File { operation: &'static str, path: PathBuf, cause: io::Error },
@@ -88,7 +102,7 @@ pub enum TestbedError {
     #[error("cannot use {}: {reason}", path.display())]
     State { path: PathBuf, reason: String },
     /// The command did not start.
-    #[error("cannot start {program:?}: {cause}")]
+    #[error("cannot start {}: {cause}", shown::name(&program.to_string_lossy()))]
     Start { program: std::ffi::OsString, cause: io::Error },
     /// A bed could not be made, and what was made could not be removed either.
     #[error("{first}; and then cleaning up failed: {second}")]
@@ -113,13 +127,24 @@ impl TestbedError {
             Self::NoLoop { lacking } => return Some(lacking.remedy.clone()),
             Self::Exists { .. } => "remove it first with: plimsoll testbed down",
             Self::NoBed { .. } => "make one with: plimsoll testbed up",
-            Self::NotABed { directory } => {
-                let marker = directory.join(crate::place::MARKER);
-                return Some(format!("if it is one, create {} and repeat", marker.display()));
+            Self::NotYours { owner, .. } => {
+                return Some(format!("run as user {owner} or as root, or choose another --base"));
+            }
+            Self::Foreign { .. } => "move it elsewhere, or choose another --name or --base",
+            Self::NotABed { .. } => {
+                "if it is a copy or the rest of one: umount, losetup -d, and remove it by hand"
+            }
+            Self::ForeignMount { point, .. } => {
+                let point = point.display();
+                return Some(format!(
+                    "umount {point}, or unmount it lazily with: plimsoll testbed down --force"
+                ));
             }
             Self::File { cause, .. } | Self::Mount { cause, .. } => return hint_for(cause),
             Self::Tool { .. } => "run as root and check that the program works by hand",
-            Self::Busy { .. } => "end these processes, or use force to unmount lazily",
+            Self::Busy { .. } => {
+                "end these processes, or unmount lazily with: plimsoll testbed down --force"
+            }
             Self::Detach { .. } => "see who uses it with: losetup -l and fuser -v, then repeat",
             Self::LeftOver { .. } => "repeat: plimsoll testbed down",
             Self::LimitTooLarge { .. } => "leave the operations unlimited",

@@ -10,29 +10,36 @@
 //!
 //! The kernel is asked what exists; the state file only adds what the kernel cannot
 //! know. So [`Testbed::down`] cleans up after a process that was killed at any
-//! moment, with the state file missing, damaged or written by a newer version. It
-//! removes what is known to be the bed's own and nothing else.
+//! moment, with the state file missing, damaged or written by a newer version. A
+//! marker, written first and removed last, says that a directory is a bed, which one
+//! and how large; `down` removes what it covers and nothing else.
 //!
 //! Deliberately not here: printing and parsing of commands (the program does), and
 //! anything that measures. Facts about the host come from the `machine` crate.
 
 mod backing_file;
+mod base_directory;
 mod bed_directory;
 mod direction;
 mod down;
 mod error;
 mod file_system;
+mod forward;
 mod holders;
 mod io_max;
 mod limits;
 mod list;
 mod lock;
 mod loop_device;
+mod marker;
 mod options;
+mod owner;
 mod place;
 mod progress;
 mod run;
 mod scan;
+mod shown;
+mod small_file;
 mod state_file;
 mod support;
 mod target_name;
@@ -48,6 +55,7 @@ pub use error::TestbedError;
 pub use holders::Holder;
 pub use limits::{Effect, LimitOutcome};
 pub use list::{Listing, TargetDevice, TargetInfo, TargetState};
+pub use lock::Waiting;
 pub use options::{FileSystem, Kind, KindChoice, MAX_TARGETS, UpOptions};
 pub use progress::{Progress, Step};
 pub use run::{TARGETS_VARIABLE, TESTBED_VARIABLE};

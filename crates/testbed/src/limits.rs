@@ -3,7 +3,6 @@
 use plimsoll_domain::Limit;
 use plimsoll_machine::{BlockControl, BlockDevice, DeviceNumber, Machine};
 
-use crate::lock::Lock;
 use crate::scan::Found;
 use crate::state_file::Record;
 use crate::support::no_control;
@@ -57,7 +56,7 @@ impl Testbed {
         if !directory.exists() {
             return Err(TestbedError::NoBed { directory });
         }
-        let _lock = Lock::acquire(&self.place)?;
+        let _lock = self.lock()?;
         let mut found = Found::scan(&self.machine, &self.place)?;
         let device = limitable_device(self, &found, target)?;
         let recorded = found.state.as_ref().map(|state| state.limits(target));
@@ -115,7 +114,7 @@ fn limitable_device(
     if !found.is_bed() {
         return Err(TestbedError::NoBed { directory });
     }
-    if !found.targets().contains(&target) {
+    if !found.targets().any(|own| own == target) {
         return Err(TestbedError::NoSuchTarget { target, directory });
     }
     let reason = match found.kind() {

@@ -1,10 +1,13 @@
 //! What a bed consists of now.
 
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use plimsoll_domain::Bytes;
 use plimsoll_machine::DeviceNumber;
 
+use crate::marker::Mark;
 use crate::scan::Found;
 use crate::{FileSystem, Kind, Limits, Record, TargetName, Testbed, TestbedError, limits};
 
@@ -13,15 +16,17 @@ use crate::{FileSystem, Kind, Limits, Record, TargetName, Testbed, TestbedError,
 pub struct Listing {
     /// The bed's directory.
     pub directory: PathBuf,
-    /// False when there is nothing of a bed.
+    /// False when the directory is not a bed.
     pub exists: bool,
+    /// Why it is none although it has a marker: it is a copy, or the marker is damaged.
+    pub not_a_bed: Option<String>,
     /// What the state file says about itself.
     pub record: Record,
     /// What the targets are, if anything tells.
     pub kind: Option<Kind>,
     /// The file system of loop targets, if the state file tells.
     pub file_system: Option<FileSystem>,
-    /// Every target of which there is any sign, by index.
+    /// Every target that the bed has or was to have, by index.
     pub targets: Vec<TargetInfo>,
 }
 
@@ -45,6 +50,8 @@ pub struct TargetInfo {
     pub limits: Limits,
     /// How far it is.
     pub state: TargetState,
+    /// What is the matter with it, if its state does not say it all.
+    pub problem: Option<String>,
 }
 
 /// The loop device of a target.
@@ -69,6 +76,10 @@ pub enum TargetState {
     NotMounted,
     /// It was begun and not finished.
     HalfMade,
+    /// A foreign file system is mounted over it.
+    Covered,
+    /// It cannot be looked at.
+    Unreachable,
 }
 
 impl TargetState {
@@ -84,10 +95,14 @@ impl Testbed {
     pub fn list(&self) -> Result<Listing, TestbedError> {
         let found = Found::scan(&self.machine, &self.place)?;
         let targets: Result<Vec<TargetInfo>, TestbedError> =
-            found.targets().into_iter().map(|target| self.look_at(&found, target)).collect();
+            found.targets().map(|target| self.look_at(&found, target)).collect();
         Ok(Listing {
             directory: self.directory(),
             exists: found.is_bed(),
+            not_a_bed: match &found.mark {
+                Mark::Foreign { reason } => Some(reason.clone()),
+                Mark::Own(_) | Mark::None => None,
+            },
             record: found.record.clone(),
             kind: found.kind(),
             file_system: found.state.as_ref().map(|state| state.file_system),
@@ -97,7 +112,7 @@ impl Testbed {
 
     fn look_at(&self, found: &Found, target: TargetName) -> Result<TargetInfo, TestbedError> {
         let path = self.place.point(target);
-        let state = self.state_of(found, target);
+        let (mut state, mut problem) = self.state_of(found, target);
         let device = found.device_of(target);
         let recorded = found.state.as_ref().map(|state| state.limits(target));
         let limits = limits::current(&self.machine, device, recorded.unwrap_or_default())?;
@@ -108,32 +123,41 @@ impl Testbed {
             .map(|state| state.size)
             .or_else(|| device.map(|device| device.size))
             .or_else(|| image_size().map(Bytes::new));
-        let free = match state.is_usable() {
-            true => Some(self.machine.space(&path)?.available),
-            false => None,
-        };
+        let mut free = None;
+        if state.is_usable() {
+            match self.machine.space(&path) {
+                Ok(space) => free = Some(space.available),
+                Err(error) => (state, problem) = unreachable(&error),
+            }
+        }
         let device = device.map(|device| TargetDevice {
             path: device.path(),
             number: device.number,
             direct_io: device.backing.as_ref().is_some_and(|backing| backing.direct_io),
         });
-        Ok(TargetInfo { name: target, path, kind: found.kind(), device, size, free, limits, state })
+        let (name, kind) = (target, found.kind());
+        Ok(TargetInfo { name, path, kind, device, size, free, limits, state, problem })
     }
 
-    fn state_of(&self, found: &Found, target: TargetName) -> TargetState {
+    /// The state, and what is the matter where that does not say it all.
+    fn state_of(&self, found: &Found, target: TargetName) -> (TargetState, Option<String>) {
         let point = self.place.point(target);
-        let number = found.device_of(target).map(|device| device.number);
-        let is_mounted =
-            found.mounts.iter().any(|mount| mount.point == point && Some(mount.device) == number);
-        let is_plain = found.kind() == Some(Kind::Directory) && found.points.contains(&target);
-        if is_mounted {
-            TargetState::Mounted
-        } else if is_plain {
-            TargetState::Plain
-        } else if found.record == Record::Complete {
-            TargetState::NotMounted
-        } else {
-            TargetState::HalfMade
-        }
+        let is_directory = match fs::symlink_metadata(&point) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => return unreachable(&cause),
+            metadata => metadata.is_ok_and(|metadata| metadata.is_dir()),
+        };
+        // Of several mounts on one directory the last one is visible.
+        let state = match found.mounts.iter().rfind(|mount| mount.point == point) {
+            Some(mount) if found.is_own(&self.place, mount) => TargetState::Mounted,
+            Some(mount) => return (TargetState::Covered, Some(mount.fs_type.clone())),
+            None if found.kind() == Some(Kind::Directory) && is_directory => TargetState::Plain,
+            None if found.record == Record::Complete => TargetState::NotMounted,
+            None => TargetState::HalfMade,
+        };
+        (state, None)
     }
+}
+
+fn unreachable(error: &impl std::fmt::Display) -> (TargetState, Option<String>) {
+    (TargetState::Unreachable, Some(error.to_string()))
 }

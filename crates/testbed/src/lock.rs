@@ -1,13 +1,36 @@
 //! One command at a time on a bed.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::cell::Cell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use crate::TestbedError;
 use crate::error::file_error;
 use crate::place::Place;
+use crate::small_file::open_quickly;
+use crate::{TestbedError, base_directory};
+
+/// Whoever waits longer than this wants to know for whom.
+const QUIET: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(10);
+
+/// Other commands that come and go at the same time are outlasted; a directory in which
+/// nothing can be made is not.
+const ATTEMPTS: u32 = 1000;
+
+/// In the lock file while the bed's directory is made and not yet marked, or is no
+/// longer marked and not yet removed.
+const UNMARKED: &str = "unmarked";
+
+/// Another command works on the bed, and this one has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// The process of the other command, if the lock file tells.
+    pub pid: Option<u32>,
+}
 
 /// The lock of a bed, held until dropped.
 ///
@@ -17,32 +40,96 @@ use crate::place::Place;
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
+    place: Place,
+    /// The lock file was not there before, and goes when dropped.
+    is_temporary: bool,
+    unmarked: Cell<bool>,
 }
 
 impl Lock {
-    /// Waits until no other command works on the bed. Makes the base directory if
-    /// need be.
-    pub(crate) fn acquire(place: &Place) -> Result<Self, TestbedError> {
-        let path = place.lock_file();
+    /// Waits until no other command works on the bed, and tells `told` if that takes
+    /// long. Makes the base directory if need be.
+    pub(crate) fn acquire(place: &Place, told: Option<fn(Waiting)>) -> Result<Self, TestbedError> {
+        let mut attempts = 0;
         loop {
-            make_base(place)?;
-            let file = match open(place) {
-                // A `down` removed the base directory just now.
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened.map_err(file_error("open the lock file", &path))?,
-            };
-            file.lock().map_err(file_error("lock", &path))?;
-            // While this process waited, a `down` may have removed the file, and a
-            // third command may hold the lock of its successor.
-            if is_same_file(&file, place) {
-                return Ok(Self { file });
+            attempts += 1;
+            // A `down` may have removed the base directory just now.
+            let retry =
+                |cause: &io::Error| cause.kind() == io::ErrorKind::NotFound && attempts < ATTEMPTS;
+            match base_directory::make(place.base()) {
+                Err(cause) if retry(&cause) => continue,
+                made => made.map_err(file_error("create the base directory", place.base()))?,
+            }
+            match Self::attempt(place, told) {
+                Err(cause) if retry(&cause) => continue,
+                Err(cause) => {
+                    base_directory::remove_if_made(place.base());
+                    return Err(file_error("lock", place.lock_file())(cause));
+                }
+                Ok(Some(lock)) => return Ok(lock),
+                Ok(None) => (),
             }
         }
     }
 
-    /// Removes the lock file, as the last act on a bed that is gone.
-    pub(crate) fn remove(self, place: &Place) -> Result<(), TestbedError> {
-        fs::remove_file(place.lock_file()).map_err(file_error("remove", place.lock_file()))
+    /// `None` when the lock that was waited for is no longer the bed's.
+    fn attempt(place: &Place, told: Option<fn(Waiting)>) -> io::Result<Option<Self>> {
+        let (file, is_new) = open(&place.lock_file())?;
+        wait(&file, told)?;
+        // While this process waited, a `down` may have removed the file, and a
+        // third command may hold the lock of its successor.
+        if !is_same_file(&file, place) {
+            return Ok(None);
+        }
+        let before = contents(&file);
+        let unmarked = Cell::new(before.lines().any(|line| line == UNMARKED));
+        let is_temporary = is_new && before.is_empty();
+        let lock = Self { file, place: place.clone(), is_temporary, unmarked };
+        lock.write()?;
+        Ok(Some(lock))
+    }
+
+    /// Remembers, also for the next command after a kill, that the bed's directory is
+    /// this program's although it is not marked.
+    pub(crate) fn note_unmarked(&self, unmarked: bool) -> Result<(), TestbedError> {
+        self.unmarked.set(unmarked);
+        self.write().map_err(file_error("write", self.place.lock_file()))
+    }
+
+    /// What [`Lock::note_unmarked`] remembers.
+    pub(crate) fn is_unmarked(&self) -> bool {
+        self.unmarked.get()
+    }
+
+    /// The writer's process id for those who wait. Leaves the file's position at its
+    /// end, so that it reads as empty standard input.
+    fn write(&self) -> io::Result<()> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "{}", std::process::id())?;
+        if self.unmarked.get() {
+            writeln!(file, "{UNMARKED}")?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the lock file, as the bed is there to stay.
+    pub(crate) fn keep(mut self) {
+        self.is_temporary = false;
+    }
+
+    /// Removes the lock file, and the base directory if it was made for beds and this
+    /// was the last one, as the last act on a bed that is gone.
+    pub(crate) fn remove(mut self) -> Result<(), TestbedError> {
+        self.is_temporary = false;
+        self.remove_file().map_err(file_error("remove", self.place.lock_file()))
+    }
+
+    fn remove_file(&self) -> io::Result<()> {
+        fs::remove_file(self.place.lock_file())?;
+        base_directory::remove_if_made(self.place.base());
+        Ok(())
     }
 
     /// The lock as standard input for a program: empty, and locked while it runs.
@@ -51,15 +138,47 @@ impl Lock {
     }
 }
 
-fn open(place: &Place) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
-        .open(place.lock_file())
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            // An empty lock file does no harm.
+            let _ = self.remove_file();
+        }
+    }
+}
+
+/// The lock file, and whether it was not there before.
+fn open(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    match open_quickly(options.clone().create_new(true), path) {
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+            open_quickly(&mut options, path).map(|file| (file, false))
+        }
+        opened => opened.map(|file| (file, true)),
+    }
+}
+
+fn wait(file: &File, told: Option<fn(Waiting)>) -> io::Result<()> {
+    let started = Instant::now();
+    while started.elapsed() < QUIET {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(POLL),
+            Err(fs::TryLockError::Error(cause)) => return Err(cause),
+        }
+    }
+    if let Some(tell) = told {
+        tell(Waiting { pid: contents(file).lines().next().and_then(|line| line.parse().ok()) });
+    }
+    file.lock()
+}
+
+/// What a holder of the lock wrote; empty when nobody did.
+fn contents(file: &File) -> String {
+    let mut bytes = [0; 64];
+    let length = file.read_at(&mut bytes, 0).unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
 
 fn is_same_file(file: &File, place: &Place) -> bool {
@@ -69,18 +188,14 @@ fn is_same_file(file: &File, place: &Place) -> bool {
     (held.dev(), held.ino()) == (named.dev(), named.ino())
 }
 
-fn make_base(place: &Place) -> Result<(), TestbedError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(place.base())
-        .map_err(file_error("create the base directory", place.base()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn acquire(place: &Place) -> Lock {
+        Lock::acquire(place, None).unwrap()
+    }
 
     #[test]
     fn only_one_holds_the_lock_although_it_is_removed_in_between() {
@@ -92,11 +207,12 @@ mod tests {
                 let (place, holders) = (&place, &holders);
                 scope.spawn(move || {
                     for _ in 0..50 {
-                        let lock = Lock::acquire(place).unwrap();
+                        let lock = acquire(place);
                         assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
                         holders.fetch_sub(1, Ordering::SeqCst);
-                        if round % 2 == 0 {
-                            lock.remove(place).unwrap();
+                        match round % 2 == 0 {
+                            true => lock.remove().unwrap(),
+                            false => lock.keep(),
                         }
                     }
                 });
@@ -108,11 +224,11 @@ mod tests {
     fn a_program_that_is_left_behind_keeps_the_lock() {
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
-        let lock = Lock::acquire(&place).unwrap();
+        let lock = acquire(&place);
         let mut left_behind =
             std::process::Command::new("sleep").arg("1000").stdin(lock.as_stdin()).spawn().unwrap();
-        drop(lock);
-        let is_locked = || open(&place).unwrap().try_lock().is_err();
+        lock.keep();
+        let is_locked = || open(&place.lock_file()).unwrap().0.try_lock().is_err();
         let was_locked = is_locked();
         left_behind.kill().unwrap();
         left_behind.wait().unwrap();
@@ -120,11 +236,51 @@ mod tests {
     }
 
     #[test]
-    fn a_symlink_is_not_followed() {
+    fn whoever_waits_long_is_told_for_whom() {
+        static TOLD: AtomicU32 = AtomicU32::new(0);
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
+        let lock = acquire(&place);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let tell = |waiting: Waiting| TOLD.store(waiting.pid.unwrap(), Ordering::SeqCst);
+                drop(Lock::acquire(&place, Some(tell)).unwrap());
+            });
+            while TOLD.load(Ordering::SeqCst) == 0 {
+                std::thread::sleep(POLL);
+            }
+            drop(lock);
+        });
+        assert_eq!(TOLD.load(Ordering::SeqCst), std::process::id());
+    }
+
+    #[test]
+    fn a_file_and_directories_that_were_made_go_unless_kept() {
+        let base = tempfile::tempdir().unwrap();
+        let place = Place::new(&base.path().join("made"), "bed").unwrap();
+        drop(acquire(&place));
+        assert!(!place.base().exists());
+        let lock = acquire(&place);
+        lock.note_unmarked(true).unwrap();
+        lock.keep();
+        let again = acquire(&place);
+        assert!(again.is_unmarked(), "remembered");
+        drop(again);
+        assert!(place.lock_file().exists(), "it was there before");
+        acquire(&place).remove().unwrap();
+        assert!(!place.base().exists());
+    }
+
+    #[test]
+    fn a_symlink_or_a_fifo_is_not_used() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let base = tempfile::tempdir().unwrap();
+        let place = Place::new(base.path(), "bed").unwrap();
+        let refused = || Lock::acquire(&place, None).unwrap_err().to_string();
         std::os::unix::fs::symlink("/nonexistent/victim", place.lock_file()).unwrap();
-        let error = Lock::acquire(&place).unwrap_err();
-        assert!(error.to_string().contains(".bed.lock"), "{error}");
+        assert!(refused().contains(".bed.lock"), "{}", refused());
+        fs::remove_file(place.lock_file()).unwrap();
+        mknodat(CWD, place.lock_file(), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        assert!(refused().contains("not a regular file"), "{}", refused());
     }
 }

@@ -86,29 +86,36 @@ impl fmt::Display for FileSystem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpOptions {
     /// How many targets, 1 to [`MAX_TARGETS`].
-    pub targets: u32,
+    pub targets: u64,
     /// The size of each; rounded up to a multiple of 4 KiB.
     pub size: Bytes,
     /// Loop devices or directories.
     pub kind: KindChoice,
-    /// The file system of loop targets.
-    pub file_system: FileSystem,
+    /// The file system of loop targets. Asking for one is asking for loop targets, or an
+    /// error; `None` is ext4 where there are loop targets at all.
+    pub file_system: Option<FileSystem>,
 }
 
 impl UpOptions {
     /// `targets` targets of that size, of kind [`KindChoice::Auto`], with ext4.
-    pub fn new(targets: u32, size: Bytes) -> Self {
-        Self { targets, size, kind: KindChoice::default(), file_system: FileSystem::default() }
+    pub fn new(targets: u64, size: Bytes) -> Self {
+        Self { targets, size, kind: KindChoice::default(), file_system: None }
     }
 
-    /// The number, size and sum checked; the size rounded up to whole pages.
+    /// The number of targets, checked.
+    pub(crate) fn checked_targets(&self) -> Result<u32, TestbedError> {
+        let count = u32::try_from(self.targets).ok();
+        count
+            .filter(|count| (1..=MAX_TARGETS).contains(count))
+            .ok_or(TestbedError::Count { count: self.targets })
+    }
+
+    /// The size checked and rounded up to whole pages.
     pub(crate) fn checked_size(&self, kind: Kind) -> Result<Bytes, TestbedError> {
-        if self.targets == 0 || self.targets > MAX_TARGETS {
-            return Err(TestbedError::Count { count: self.targets });
-        }
-        let smallest = self.file_system.smallest();
+        let file_system = self.file_system.unwrap_or_default();
+        let smallest = file_system.smallest();
         if kind == Kind::Loop && self.size < smallest {
-            let (size, file_system) = (self.size, self.file_system);
+            let size = self.size;
             return Err(TestbedError::TooSmall { size, smallest, file_system });
         }
         let rounded = self.size.get().checked_next_multiple_of(PAGE);
@@ -120,9 +127,10 @@ impl UpOptions {
 mod tests {
     use super::*;
 
-    fn checked(targets: u32, size: u64) -> Result<u64, String> {
+    fn checked(targets: u64, size: u64) -> Result<u64, String> {
         let options = UpOptions::new(targets, Bytes::new(size));
-        options.checked_size(Kind::Loop).map(Bytes::get).map_err(|error| error.to_string())
+        let size = options.checked_targets().and_then(|_| options.checked_size(Kind::Loop));
+        size.map(Bytes::get).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -130,7 +138,9 @@ mod tests {
         assert_eq!(checked(1, 16 << 20), Ok(16 << 20));
         assert_eq!(checked(64, (16 << 20) + 1), Ok((16 << 20) + 4096));
         assert!(checked(0, 1 << 30).unwrap_err().contains("1 to 64"));
-        assert!(checked(65, 1 << 30).unwrap_err().contains("65"));
+        for count in [65, 100_000_000_000] {
+            assert!(checked(count, 1 << 30).unwrap_err().contains(&count.to_string()));
+        }
         assert_eq!(
             checked(1, 1 << 20).unwrap_err(),
             "a target of 1MiB is too small: ext4 needs 16MiB"

@@ -1,14 +1,15 @@
 //! Where the files of a bed are.
 
-use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::{TargetName, TestbedError};
 
-/// The file that marks a directory as a test bed, and tells the kind of its targets.
+/// The file that marks a directory as a test bed.
 pub(crate) const MARKER: &str = ".plimsoll-testbed";
+/// The marker while it is written.
+pub(crate) const NEW_MARKER: &str = ".plimsoll-testbed.new";
 pub(crate) const STATE_FILE: &str = "testbed.toml";
 /// The state file while it is written.
 pub(crate) const NEW_STATE_FILE: &str = "testbed.toml.new";
@@ -31,8 +32,12 @@ impl Place {
         }
         let refuse = |reason: String| TestbedError::Base { base: base.to_path_buf(), reason };
         let resolved = resolve(base).map_err(|cause| refuse(cause.to_string()))?;
-        if resolved.as_os_str().as_bytes().contains(&b':') {
+        let has = |bad: fn(&u8) -> bool| resolved.as_os_str().as_bytes().iter().any(bad);
+        if has(|byte| *byte == b':') {
             return Err(refuse("a colon separates paths in PLIMSOLL_TARGETS".to_owned()));
+        }
+        if has(u8::is_ascii_control) {
+            return Err(refuse("it has a control character in its name".to_owned()));
         }
         Ok(Self { base: resolved, name: name.to_owned() })
     }
@@ -57,6 +62,10 @@ impl Place {
 
     pub(crate) fn marker(&self) -> PathBuf {
         self.directory().join(MARKER)
+    }
+
+    pub(crate) fn new_marker(&self) -> PathBuf {
+        self.directory().join(NEW_MARKER)
     }
 
     pub(crate) fn state_file(&self) -> PathBuf {
@@ -84,13 +93,8 @@ impl Place {
     }
 
     /// The files that belong to the bed and to no target; the marker last.
-    pub(crate) fn bookkeeping(&self) -> [PathBuf; 3] {
-        [self.new_state_file(), self.state_file(), self.marker()]
-    }
-
-    /// True for the name of such a file.
-    pub(crate) fn is_bookkeeping(name: &OsStr) -> bool {
-        [MARKER, STATE_FILE, NEW_STATE_FILE].iter().any(|own| name == OsStr::new(own))
+    pub(crate) fn bookkeeping(&self) -> [PathBuf; 4] {
+        [self.new_state_file(), self.state_file(), self.new_marker(), self.marker()]
     }
 }
 
@@ -153,9 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn a_colon_is_refused() {
-        let error = Place::new(Path::new("/var/tmp/a:b"), "bed").unwrap_err();
-        assert!(error.to_string().contains("PLIMSOLL_TARGETS"), "{error}");
+    fn a_colon_or_a_control_character_is_refused() {
+        let refused = |base: &str| Place::new(Path::new(base), "bed").unwrap_err().to_string();
+        assert!(refused("/var/tmp/a:b").contains("PLIMSOLL_TARGETS"));
+        for base in ["/var/tmp/a\nb", "/var/tmp/a\u{1b}[31m", "/var/tmp/\u{7f}"] {
+            assert!(refused(base).contains("control character"), "{base:?}");
+            assert!(!refused(base).contains(char::is_control), "{base:?}");
+        }
     }
 
     #[test]

@@ -2,12 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 
 use plimsoll_machine::{BlockControl, DeviceNumber, Machine};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use crate::forward::Forwarding;
 use crate::io_max::{LimitedGroup, remove_stale};
 use crate::support::no_control;
 use crate::{Limits, Listing, Testbed, TestbedError};
@@ -24,6 +27,9 @@ impl Testbed {
     ///
     /// With cgroup v1, limits hold for every process anyway. With cgroup v2, the
     /// command and all it starts are put into a cgroup with the limits as they are now.
+    ///
+    /// Signals that ask this process to end (SIGHUP, SIGINT, SIGTERM) go to the command
+    /// while it runs; to that which was started first where there are several.
     pub fn run(&self, program: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, TestbedError> {
         let listing = self.list()?;
         if !listing.exists {
@@ -47,8 +53,8 @@ impl Testbed {
         if let Some(group) = &group {
             enter_before_exec(&mut command, group.entrance()?);
         }
-        let outcome = command.status();
-        outcome.map_err(|cause| TestbedError::Start { program: program.to_owned(), cause })
+        run_to_end(&mut command)
+            .map_err(|cause| TestbedError::Start { program: program.to_owned(), cause })
     }
 
     fn limited_group(
@@ -61,6 +67,25 @@ impl Testbed {
         let home = home_group(&self.machine, hierarchy);
         LimitedGroup::make(hierarchy, &home, self.place.name(), std::process::id(), limits)
     }
+}
+
+/// Starts the command and waits until it ends, while signals go to it.
+fn run_to_end(command: &mut Command) -> io::Result<ExitStatus> {
+    let forwarding = Forwarding::begin();
+    let mut child = command.spawn()?;
+    if let Some(forwarding) = &forwarding {
+        forwarding.to(&child);
+    }
+    wait_without_reaping(&child)?;
+    // While the ended process is not reaped, no other one can have its number.
+    drop(forwarding);
+    child.wait()
+}
+
+fn wait_without_reaping(child: &Child) -> io::Result<()> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let ended = || waitid(WaitId::Pid(Pid::from_child(child)), options);
+    Ok(rustix::io::retry_on_intr(ended).map(drop)?)
 }
 
 /// Makes the command move itself into a cgroup after it is forked and before it is

@@ -7,8 +7,9 @@ use plimsoll_domain::{Bytes, Limit};
 use serde::{Deserialize, Serialize};
 
 use crate::error::file_error;
+use crate::marker::{Marker, path_text};
 use crate::place::Place;
-use crate::{FileSystem, Kind, Limits, TargetName, TestbedError};
+use crate::{FileSystem, Kind, Limits, TargetName, TestbedError, small_file};
 
 /// The version that this program writes. Raised when an older program would
 /// misunderstand the file; new optional fields do not raise it.
@@ -63,18 +64,19 @@ impl State {
     pub(crate) fn save(&self, place: &Place) -> Result<(), TestbedError> {
         let (path, new) = (place.state_file(), place.new_state_file());
         let text = self
-            .to_text(place.name())
+            .to_text(place)
             .map_err(|reason| TestbedError::State { path: path.clone(), reason })?;
         write_synced(&new, &text).map_err(file_error("write", &new))?;
         fs::rename(&new, &path).map_err(file_error("replace", &path))?;
         sync_directory(place)
     }
 
-    fn to_text(&self, name: &str) -> Result<String, String> {
+    fn to_text(&self, place: &Place) -> Result<String, String> {
         let targets = TargetName::first(self.targets.len() as u32).zip(&self.targets);
         let file = StateFile {
             version: VERSION,
-            name: name.to_owned(),
+            name: place.name().to_owned(),
+            directory: path_text(&place.directory()),
             kind: self.kind,
             file_system: self.file_system,
             size: self.size.to_string(),
@@ -84,13 +86,16 @@ impl State {
         toml::to_string(&file).map(|text| format!("{PREFACE}{text}")).map_err(|e| e.to_string())
     }
 
-    fn from_text(text: &str) -> Result<Self, Record> {
+    fn from_text(text: &str, place: &Place) -> Result<Self, Record> {
         let unreadable = |reason: String| Record::Unreadable { reason };
         let header: Header = toml::from_str(text).map_err(|e| unreadable(one_line(&e)))?;
         if header.version > VERSION {
             return Err(Record::Newer { version: header.version });
         }
         let file: StateFile = toml::from_str(text).map_err(|e| unreadable(one_line(&e)))?;
+        if file.directory != path_text(&place.directory()) || file.name != place.name() {
+            return Err(unreadable(format!("it is that of the bed in {}", file.directory)));
+        }
         let limits = |entry: &TargetEntry| entry.limits().map_err(unreadable);
         Ok(Self {
             kind: file.kind,
@@ -102,14 +107,19 @@ impl State {
     }
 }
 
-/// Reads the state file; when it cannot be used, why.
-pub(crate) fn load(place: &Place) -> (Option<State>, Record) {
-    let text = match fs::read_to_string(place.state_file()) {
+/// Reads the state file of the bed with that marker; when it cannot be used, why.
+pub(crate) fn load(place: &Place, marker: Marker) -> (Option<State>, Record) {
+    let text = match small_file::read(&place.state_file()) {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return (None, Record::Missing),
         Err(cause) => return (None, Record::Unreadable { reason: cause.to_string() }),
     };
-    match State::from_text(&text) {
+    let agrees =
+        |state: &State| state.kind == marker.kind && state.targets.len() == marker.targets as usize;
+    match State::from_text(&text, place) {
+        Ok(state) if !agrees(&state) => {
+            (None, Record::Unreadable { reason: "it contradicts the bed's marker".to_owned() })
+        }
         Ok(state) if state.complete => (Some(state), Record::Complete),
         Ok(state) => (Some(state), Record::Unfinished),
         Err(record) => (None, record),
@@ -124,7 +134,8 @@ pub(crate) fn sync_directory(place: &Place) -> Result<(), TestbedError> {
         .map_err(file_error("sync", directory))
 }
 
-fn write_synced(path: &std::path::Path, text: &str) -> io::Result<()> {
+/// Writes a new file to the disk in place of what may be there.
+pub(crate) fn write_synced(path: &std::path::Path, text: &str) -> io::Result<()> {
     // A remainder of a killed process, or a symlink that must not be followed.
     match fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
@@ -135,7 +146,8 @@ fn write_synced(path: &std::path::Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-fn one_line(error: &toml::de::Error) -> String {
+/// What is wrong with a file, in one line.
+pub(crate) fn one_line(error: &toml::de::Error) -> String {
     error.message().lines().collect::<Vec<_>>().join(" ")
 }
 
@@ -148,6 +160,7 @@ struct Header {
 struct StateFile {
     version: u32,
     name: String,
+    directory: String,
     kind: Kind,
     file_system: FileSystem,
     size: String,
@@ -197,35 +210,57 @@ mod tests {
         }
     }
 
+    const MARKER: Marker = Marker { kind: Kind::Loop, targets: 2, made_directory: true };
+
+    fn place(base: &std::path::Path) -> Place {
+        Place::new(base, "bed").unwrap()
+    }
+
     #[test]
     fn what_is_written_reads_back() {
         let base = tempfile::tempdir().unwrap();
-        let place = Place::new(base.path(), "bed").unwrap();
-        assert_eq!(load(&place), (None, Record::Missing));
+        let place = place(base.path());
+        assert_eq!(load(&place, MARKER), (None, Record::Missing));
         fs::create_dir(place.directory()).unwrap();
         state().save(&place).unwrap();
-        assert_eq!(load(&place), (Some(state()), Record::Complete));
+        assert_eq!(load(&place, MARKER), (Some(state()), Record::Complete));
         assert!(!place.new_state_file().exists());
     }
 
     #[test]
+    fn a_file_of_another_bed_or_of_another_size_is_of_no_use() {
+        let base = tempfile::tempdir().unwrap();
+        let (own, other) = (place(base.path()), Place::new(base.path(), "other").unwrap());
+        fs::create_dir(own.directory()).unwrap();
+        fs::create_dir(other.directory()).unwrap();
+        state().save(&own).unwrap();
+        fs::copy(own.state_file(), other.state_file()).unwrap();
+        let (loaded, record) = load(&other, MARKER);
+        let Record::Unreadable { reason } = record else { panic!("{record:?}") };
+        assert!(loaded.is_none() && reason.contains("/bed"), "{reason}");
+        let (loaded, _) = load(&own, Marker { targets: 3, ..MARKER });
+        assert_eq!(loaded, None);
+    }
+
+    #[test]
     fn damaged_and_newer_files_are_told_apart() {
-        let text = state().to_text("bed").unwrap();
+        let place = place(std::path::Path::new("/var/tmp"));
+        let text = state().to_text(&place).unwrap();
         for length in 0..text.trim_end().len() {
-            let cut = State::from_text(&text[..length]);
+            let cut = State::from_text(&text[..length], &place);
             let is_damaged = matches!(cut, Err(Record::Unreadable { .. }));
             assert!(is_damaged || cut.is_ok(), "cut after {length} bytes: {cut:?}");
         }
-        let newer = State::from_text("version = 7\nkind = \"tape\"\n");
+        let newer = State::from_text("version = 7\nkind = \"tape\"\n", &place);
         assert_eq!(newer, Err(Record::Newer { version: 7 }));
-        let with_more = State::from_text(&text.replace("kind", "colour = 1\nkind"));
+        let with_more = State::from_text(&text.replace("kind", "colour = 1\nkind"), &place);
         assert_eq!(with_more, Ok(state()), "unknown fields are passed over");
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in "(version = 1\n|[a-z_]+ = |\\[\\[target\\]\\]\n|.|\n){0,40}") {
-            let _ = State::from_text(&text);
+            let _ = State::from_text(&text, &place(std::path::Path::new("/var/tmp")));
         }
     }
 }

@@ -33,11 +33,11 @@ impl Feature {
     }
 }
 
-/// A feature that a bed does not have.
+/// What a bed does not have, for one cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacking {
     /// What is missing.
-    pub feature: Feature,
+    pub features: Vec<Feature>,
     /// Why.
     pub why: String,
     /// What would provide it.
@@ -45,30 +45,46 @@ pub struct Lacking {
 }
 
 impl Lacking {
-    pub(crate) fn new(feature: Feature, why: &str, remedy: &str) -> Self {
-        Self { feature, why: why.to_owned(), remedy: remedy.to_owned() }
+    pub(crate) fn new(features: &[Feature], why: &str, remedy: &str) -> Self {
+        let (why, remedy) = (why.to_owned(), remedy.to_owned());
+        Self { features: features.to_vec(), why, remedy }
+    }
+
+    /// The names of what is missing: "limits, block counters and isolation".
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.features.iter().map(|feature| feature.name()).collect();
+        match names.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
     }
 }
 
-/// Decides what targets will be, and what they will lack for it.
+/// Decides what targets will be, and what they will lack for it. Whoever asks for a
+/// file system asks for loop devices.
 pub(crate) fn choose(
     machine: &Machine,
     choice: KindChoice,
-    file_system: FileSystem,
+    file_system: Option<FileSystem>,
 ) -> Result<(Kind, Vec<Lacking>), TestbedError> {
     let obstacle = match choice {
         KindChoice::Directory => {
-            Some(("plain directories were asked for".to_owned(), "ask for loop devices".to_owned()))
+            let remedy = match file_system {
+                Some(_) => "leave out --file-system, or ask for loop devices",
+                None => "ask for loop devices",
+            };
+            Some(without_loop("plain directories were asked for", remedy))
         }
-        KindChoice::Auto | KindChoice::Loop => loop_obstacle(machine, file_system)?,
+        KindChoice::Auto | KindChoice::Loop => {
+            loop_obstacle(machine, file_system.unwrap_or_default())?
+        }
     };
-    match (choice, obstacle) {
-        (_, None) => Ok((Kind::Loop, no_limits(machine)?.into_iter().collect())),
-        (KindChoice::Loop, Some((why, remedy))) => {
-            let lacking = Box::new(Lacking { feature: Feature::Isolation, why, remedy });
-            Err(TestbedError::NoLoop { lacking })
-        }
-        (_, Some((why, remedy))) => Ok((Kind::Directory, without_loop(&why, &remedy))),
+    let needs_loop = choice == KindChoice::Loop || file_system.is_some();
+    match obstacle {
+        None => Ok((Kind::Loop, no_limits(machine)?.into_iter().collect())),
+        Some(lacking) if needs_loop => Err(TestbedError::NoLoop { lacking: Box::new(lacking) }),
+        Some(lacking) => Ok((Kind::Directory, vec![lacking])),
     }
 }
 
@@ -76,21 +92,21 @@ pub(crate) fn choose(
 fn loop_obstacle(
     machine: &Machine,
     file_system: FileSystem,
-) -> Result<Option<(String, String)>, TestbedError> {
+) -> Result<Option<Lacking>, TestbedError> {
     const ROOT: u32 = 0;
     if machine.effective_uid()? != ROOT {
-        return Ok(Some(("loop devices need root".to_owned(), "run as root".to_owned())));
+        return Ok(Some(without_loop("loop devices need root", "run as root")));
     }
     if !machine.has_loop_control() {
-        let why = "there is no /dev/loop-control".to_owned();
         let remedy = "load the loop driver with: modprobe loop (in a container: on its host)";
-        return Ok(Some((why, remedy.to_owned())));
+        return Ok(Some(without_loop("there is no /dev/loop-control", remedy)));
     }
     let missing = ["losetup", mkfs_program(file_system)]
         .into_iter()
         .find(|program| machine.find_system_program(program).is_none());
     Ok(missing.map(|program| {
-        (format!("{program} is not installed"), format!("install {}", package_of(program)))
+        let remedy = format!("install {}", package_of(program));
+        without_loop(&format!("{program} is not installed"), &remedy)
     }))
 }
 
@@ -102,17 +118,15 @@ fn package_of(program: &str) -> &'static str {
     }
 }
 
-fn without_loop(why: &str, remedy: &str) -> Vec<Lacking> {
-    [Feature::Limits, Feature::BlockCounters, Feature::Isolation]
-        .map(|feature| Lacking::new(feature, why, remedy))
-        .to_vec()
+fn without_loop(why: &str, remedy: &str) -> Lacking {
+    Lacking::new(&[Feature::Limits, Feature::BlockCounters, Feature::Isolation], why, remedy)
 }
 
 fn no_limits(machine: &Machine) -> Result<Option<Lacking>, TestbedError> {
     let BlockControl::Neither { .. } = machine.block_control()? else { return Ok(None) };
     let remedy = "boot a kernel with CONFIG_BLK_CGROUP and CONFIG_BLK_DEV_THROTTLING and mount \
                   cgroup v2 with the io and memory controllers";
-    Ok(Some(Lacking::new(Feature::Limits, &no_control(machine)?, remedy)))
+    Ok(Some(Lacking::new(&[Feature::Limits], &no_control(machine)?, remedy)))
 }
 
 /// Why block devices cannot be limited here; empty when they can.
@@ -129,7 +143,7 @@ pub(crate) fn no_control(machine: &Machine) -> Result<String, TestbedError> {
 pub(crate) fn no_disk(space: &Space) -> Option<Lacking> {
     let why = format!("{} is {}, which is memory", space.mounted_at.display(), space.fs_type);
     let remedy = "choose a base directory on a disk";
-    space.is_memory().then(|| Lacking::new(Feature::Disk, &why, remedy))
+    space.is_memory().then(|| Lacking::new(&[Feature::Disk], &why, remedy))
 }
 
 #[cfg(test)]
@@ -159,24 +173,40 @@ mod tests {
     #[test]
     fn directories_where_loop_devices_cannot_be_had() {
         let (_root, user) = machine(1000, &["losetup", "mkfs.ext4"]);
-        let (kind, lacking) = choose(&user, KindChoice::Auto, FileSystem::Ext4).unwrap();
+        let (kind, lacking) = choose(&user, KindChoice::Auto, None).unwrap();
         assert_eq!(kind, Kind::Directory);
-        assert_eq!(lacking.len(), 3);
+        assert_eq!(lacking.len(), 1, "the cause is told once");
+        assert_eq!(lacking[0].names(), "limits, block counters and isolation");
         assert_eq!(lacking[0].remedy, "run as root");
         let (_root, bare) = machine(0, &["losetup"]);
-        let (_, lacking) = choose(&bare, KindChoice::Auto, FileSystem::Ext4).unwrap();
-        assert_eq!(lacking[2].remedy, "install e2fsprogs");
+        let (_, lacking) = choose(&bare, KindChoice::Auto, None).unwrap();
+        assert_eq!(lacking[0].remedy, "install e2fsprogs");
+    }
+
+    #[test]
+    fn a_file_system_that_was_asked_for_is_had_or_an_error() {
+        let (_root, without_xfs) = machine(0, &["losetup", "mkfs.ext4"]);
+        let error = choose(&without_xfs, KindChoice::Auto, Some(FileSystem::Xfs)).unwrap_err();
+        assert_eq!(error.to_string(), "cannot make loop devices: mkfs.xfs is not installed");
+        assert_eq!(error.hint().as_deref(), Some("install xfsprogs"));
+        let (kind, _) = choose(&without_xfs, KindChoice::Auto, Some(FileSystem::Ext4)).unwrap();
+        assert_eq!(kind, Kind::Loop);
+        let error = choose(&without_xfs, KindChoice::Directory, Some(FileSystem::Ext4));
+        assert!(matches!(error, Err(TestbedError::NoLoop { .. })));
+        let (_root, user) = machine(1000, &["losetup", "mkfs.ext4"]);
+        let error = choose(&user, KindChoice::Auto, Some(FileSystem::Ext4)).unwrap_err();
+        assert_eq!(error.hint().as_deref(), Some("run as root"));
     }
 
     #[test]
     fn loop_devices_or_an_error_when_asked_for() {
         let (_root, user) = machine(1000, &["losetup", "mkfs.ext4"]);
-        let error = choose(&user, KindChoice::Loop, FileSystem::Ext4).unwrap_err();
+        let error = choose(&user, KindChoice::Loop, None).unwrap_err();
         assert_eq!(error.to_string(), "cannot make loop devices: loop devices need root");
         assert_eq!(error.hint().as_deref(), Some("run as root"));
         let (_root, root) = machine(0, &["losetup", "mkfs.ext4"]);
-        let (kind, lacking) = choose(&root, KindChoice::Loop, FileSystem::Ext4).unwrap();
+        let (kind, lacking) = choose(&root, KindChoice::Loop, None).unwrap();
         assert_eq!(kind, Kind::Loop);
-        assert_eq!(lacking[0].feature, Feature::Limits, "there is no cgroup in this tree");
+        assert_eq!(lacking[0].features, [Feature::Limits], "there is no cgroup in this tree");
     }
 }

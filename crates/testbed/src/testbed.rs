@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_machine::Machine;
 
-use crate::TestbedError;
 use crate::bed_directory::check_owned;
+use crate::lock::Lock;
 use crate::place::Place;
+use crate::{TestbedError, Waiting};
 
 /// The name of the bed when none is given.
 pub const DEFAULT_NAME: &str = "default";
@@ -17,20 +18,27 @@ pub struct Testbed {
     pub(crate) machine: Machine,
     pub(crate) place: Place,
     base_is_default: bool,
+    told_to_wait: Option<fn(Waiting)>,
 }
 
 impl Testbed {
     /// The bed of that name in the default base directory.
     pub fn new(name: &str) -> Result<Self, TestbedError> {
         let place = Place::new(&Self::default_base(), name)?;
-        Ok(Self { machine: Machine::host(), place, base_is_default: true })
+        Ok(Self { machine: Machine::host(), place, base_is_default: true, told_to_wait: None })
     }
 
     /// The bed of that name in that base directory.
     pub fn in_base(base: &Path, name: &str) -> Result<Self, TestbedError> {
         let place = Place::new(base, name)?;
         let base_is_default = base == Self::default_base();
-        Ok(Self { machine: Machine::host(), place, base_is_default })
+        Ok(Self { machine: Machine::host(), place, base_is_default, told_to_wait: None })
+    }
+
+    /// The same bed; `tell` is called when a command on it has to wait for another one
+    /// for longer than a second.
+    pub fn when_waiting(self, tell: fn(Waiting)) -> Self {
+        Self { told_to_wait: Some(tell), ..self }
     }
 
     /// The base directory when none is given: one per user, on a disk as a rule
@@ -50,13 +58,13 @@ impl Testbed {
     /// that is not this user's.
     pub(crate) fn check_directories(&self) -> Result<(), TestbedError> {
         if self.base_is_default {
-            check_owned(&Self::default_base())?;
+            check_owned(self.place.base())?;
         }
         crate::bed_directory::check(&self.place)
     }
 
-    /// True when the base directory is this program's to remove.
-    pub(crate) fn owns_base(&self) -> bool {
-        self.base_is_default
+    /// Waits until no other command works on the bed.
+    pub(crate) fn lock(&self) -> Result<Lock, TestbedError> {
+        Lock::acquire(&self.place, self.told_to_wait)
     }
 }

@@ -40,7 +40,9 @@ pub(crate) fn unmount_from(
     }
 }
 
-fn unmount_lazily(point: &Path) -> Result<(), TestbedError> {
+/// Takes what is mounted on `point` out of sight; the kernel releases it when its last
+/// user is gone.
+pub(crate) fn unmount_lazily(point: &Path) -> Result<(), TestbedError> {
     unmount(point, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)
         .map_err(file_error("lazily unmount", point))
 }

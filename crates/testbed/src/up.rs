@@ -1,6 +1,6 @@
 //! Making a bed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
 
@@ -45,22 +45,40 @@ impl Testbed {
         options: &UpOptions,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Bed, TestbedError> {
+        let targets = options.checked_targets()?;
         let (kind, lacking) = choose(&self.machine, options.kind, options.file_system)?;
         let size = options.checked_size(kind)?;
-        let (file_system, targets) = (options.file_system, options.targets);
+        let file_system = options.file_system.unwrap_or_default();
         let mut plan = Plan { kind, file_system, size, targets, lacking };
         self.check_directories()?;
-        let lock = Lock::acquire(&self.place)?;
+        let lock = self.lock()?;
         self.check_directories()?;
-        if Found::scan(&self.machine, &self.place)?.is_bed() {
-            return Err(TestbedError::Exists { directory: self.directory() });
-        }
+        self.check_vacant(&Found::scan(&self.machine, &self.place)?)?;
         let undo = Undo { bed: self, lock: Some(lock) };
         match self.make(&mut plan, &undo, progress) {
             Ok(()) => undo.keep(),
             Err(first) => return Err(undo.after(first)),
         }
         Ok(Bed { listing: self.list()?, lacking: plan.lacking })
+    }
+
+    /// Refuses a directory with a bed or with anything else in it, and one whose devices
+    /// outlived it.
+    fn check_vacant(&self, found: &Found) -> Result<(), TestbedError> {
+        let directory = self.directory();
+        if found.is_bed() {
+            return Err(TestbedError::Exists { directory });
+        }
+        let bookkeeping = self.place.bookkeeping();
+        let (own_names, foreign): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            found.entries.iter().partition(|entry| bookkeeping.contains(entry));
+        // A killed process leaves the beginnings of a marker.
+        let own_names = own_names.into_iter().filter(|name| **name != self.place.new_marker());
+        match foreign.into_iter().chain(own_names).next() {
+            Some(entry) => Err(TestbedError::Foreign { directory, entry: entry.clone() }),
+            None if !found.devices.is_empty() => Err(TestbedError::Exists { directory }),
+            None => Ok(()),
+        }
     }
 
     fn make(
@@ -70,7 +88,8 @@ impl Testbed {
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(), TestbedError> {
         self.check_space(plan)?;
-        bed_directory::make(&self.place, plan.kind)?;
+        let Some(lock) = &undo.lock else { return Ok(()) };
+        bed_directory::make(&self.place, plan.kind, plan.targets, lock)?;
         let mut state = State {
             kind: plan.kind,
             file_system: plan.file_system,
@@ -83,7 +102,7 @@ impl Testbed {
             let mut tell = |step| progress(&Progress { target, targets: plan.targets, step });
             let point = self.place.point(target);
             bed_directory::make_directory(&point).map_err(file_error("create", &point))?;
-            if let (Kind::Loop, Some(lock)) = (plan.kind, &undo.lock) {
+            if plan.kind == Kind::Loop {
                 let lacking = self.make_loop_target(plan, lock, target, &mut tell)?;
                 note_once(&mut plan.lacking, lacking);
             }
@@ -119,7 +138,7 @@ impl Testbed {
 
     fn no_direct_io(&self) -> Lacking {
         let why = format!("the file system below {} refuses it", self.place.base().display());
-        Lacking::new(Feature::DirectIo, &why, "choose a base directory on ext4 or XFS on a disk")
+        Lacking::new(&[Feature::DirectIo], &why, "choose a base directory on ext4 or XFS on a disk")
     }
 
     fn check_space(&self, plan: &mut Plan) -> Result<(), TestbedError> {
@@ -130,10 +149,16 @@ impl Testbed {
             Kind::Directory => 0,
         };
         let needed = Bytes::new(one.saturating_mul(u64::from(plan.targets)));
-        let (base, available) = (PathBuf::from(self.place.base()), space.available);
-        match needed.get().checked_add(RESERVE.get()) {
-            Some(with_reserve) if with_reserve <= available.get() => Ok(()),
-            _ => Err(TestbedError::Space { base, available, needed, reserve: RESERVE }),
+        check_fits(self.place.base(), needed, space.available)
+    }
+}
+
+fn check_fits(base: &Path, needed: Bytes, available: Bytes) -> Result<(), TestbedError> {
+    match needed.get().checked_add(RESERVE.get()) {
+        Some(with_reserve) if with_reserve <= available.get() => Ok(()),
+        _ => {
+            let base = base.to_path_buf();
+            Err(TestbedError::Space { base, available, needed, reserve: RESERVE })
         }
     }
 }
@@ -151,7 +176,9 @@ struct Undo<'a> {
 
 impl Undo<'_> {
     fn keep(mut self) {
-        self.lock = None;
+        if let Some(lock) = self.lock.take() {
+            lock.keep();
+        }
     }
 
     /// Cleans up after an error, and gives that error back.
@@ -168,7 +195,14 @@ impl Undo<'_> {
         let Some(lock) = self.lock.take() else { return Ok(()) };
         const LEAVE_BUSY_MOUNTS: bool = false;
         let outcome = self.bed.tear_down(Some(&lock), LEAVE_BUSY_MOUNTS).map(drop);
-        outcome.and_then(|()| self.bed.remove_lock(lock))
+        match outcome {
+            Ok(()) => lock.remove(),
+            Err(error) => {
+                // The rest of a bed is there, and its lock shall be.
+                lock.keep();
+                Err(error)
+            }
+        }
     }
 }
 
@@ -176,5 +210,27 @@ impl Drop for Undo<'_> {
     fn drop(&mut self) {
         // Only a panic comes here with work left; there is nobody to tell of an error.
         let _ = self.clean_up();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_gibibyte_stays_free() {
+        let fits = |needed: u64, available: u64| {
+            check_fits(Path::new("/base"), Bytes::new(needed), Bytes::new(available))
+        };
+        const MIB: u64 = 1 << 20;
+        fits(100 * MIB, 612 * MIB).unwrap();
+        fits(0, 512 * MIB).unwrap();
+        assert!(fits(0, 512 * MIB - 1).is_err());
+        assert!(fits(u64::MAX, u64::MAX).is_err());
+        let error = fits(100 * MIB, 612 * MIB - 1).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "/base has 612.0 MiB free, but the targets need 100 MiB and 512 MiB stay in reserve"
+        );
     }
 }

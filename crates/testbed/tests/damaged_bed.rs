@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 
 use common::{TempBed, directory_targets, has_loop_devices, loop_targets};
@@ -86,7 +86,6 @@ fn foreign_files_are_kept_and_told() {
     bed.assert_nothing_left_but(&["bed"]);
     assert_eq!(fs::read_dir(bed.bed.directory()).unwrap().count(), foreign.len());
     assert!(!down(&bed).was_there, "the rest is no bed");
-    bed.up(1);
 }
 
 #[test]
@@ -101,6 +100,15 @@ fn what_was_written_below_a_mount_is_kept() {
     fs::write(bed.path("t0/file"), "precious").unwrap();
     assert_eq!(down(&bed).kept, [bed.path("t0")]);
     assert_eq!(fs::read_to_string(bed.path("t0/file")).unwrap(), "precious");
+    // What is left is no bed for anybody.
+    assert!(!down(&bed).was_there && !bed.bed.list().unwrap().exists);
+    let error = bed.bed.up(&loop_targets(1), &mut |_| ()).unwrap_err();
+    let TestbedError::Foreign { entry, .. } = &error else { panic!("{error}") };
+    assert_eq!(*entry, bed.path("t0"));
+    assert!(error.hint().unwrap().contains("move it elsewhere"));
+    bed.assert_nothing_left_but(&["bed"]);
+    fs::remove_dir_all(bed.path("t0")).unwrap();
+    bed.up(1);
 }
 
 #[test]
@@ -118,8 +126,6 @@ fn symlinks_are_not_followed() {
     symlink(&precious, bed.path("testbed.toml.new")).unwrap();
     let kept = down(&bed).kept;
     assert_eq!(kept, ["t1", "t2.img", "testbed.toml.new"].map(|name| bed.path(name)));
-    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
-    bed.bed.up(&directory_targets(1), &mut |_| ()).unwrap();
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
 }
 
@@ -165,7 +171,7 @@ fn whoever_uses_a_target_is_named() {
     assert_eq!(*point, bed.path("t1"));
     assert_eq!((holders[0].pid, holders[0].command.as_str()), (sleep.0.id(), "sleep"));
     assert!(error.to_string().contains(&format!("process {} (sleep", sleep.0.id())), "{error}");
-    assert!(error.hint().unwrap().contains("force"));
+    assert!(error.hint().unwrap().contains("--force"));
 
     let removed = bed.bed.down(DownOptions { force: true }).unwrap();
     assert_eq!(removed.lingering, std::slice::from_ref(&device.path));
@@ -186,39 +192,41 @@ fn wait_until_released(image: &Path) {
 }
 
 #[test]
-fn mounts_within_a_target_are_unmounted_first() {
+fn a_lost_or_damaged_marker_is_refused_with_a_hint() {
     if !has_loop_devices() {
         return;
     }
     let bed = TempBed::new();
     bed.up(1);
-    let inner = bed.path("t0/inner");
-    fs::create_dir(&inner).unwrap();
-    let outside = tempfile::tempdir_in("/var/tmp").unwrap();
-    fs::write(outside.path().join("file"), "precious").unwrap();
-    let bind: [PathBuf; 2] = [outside.path().into(), inner.clone()];
-    assert!(Command::new("mount").arg("--bind").args(bind).status().unwrap().success());
-    let removed = down(&bed);
-    assert_eq!(removed.unmounted, [inner, bed.path("t0")]);
-    assert!(outside.path().join("file").exists());
+    let marker = fs::read(bed.path(".plimsoll-testbed")).unwrap();
+    fs::write(bed.path(".plimsoll-testbed"), "").unwrap();
+    let damaged = bed.bed.down(DownOptions::default()).unwrap_err();
+    fs::remove_file(bed.path(".plimsoll-testbed")).unwrap();
+    for error in [damaged, bed.bed.down(DownOptions::default()).unwrap_err()] {
+        assert!(matches!(error, TestbedError::NotABed { .. }), "{error}");
+        assert!(error.hint().unwrap().contains("losetup -d"));
+    }
+    let foreign = bed.bed.up(&loop_targets(1), &mut |_| ()).unwrap_err();
+    assert!(matches!(foreign, TestbedError::Foreign { .. }), "{foreign}");
+    assert!(bed.path("t0.img").exists());
+    fs::write(bed.path(".plimsoll-testbed"), marker).unwrap();
+    down(&bed);
     bed.assert_nothing_left();
 }
 
 #[test]
-fn an_unknown_bed_with_devices_is_refused_with_a_hint() {
+fn devices_that_outlived_their_directory_are_detached() {
     if !has_loop_devices() {
         return;
     }
     let bed = TempBed::new();
-    bed.up(1);
-    fs::remove_file(bed.path("testbed.toml")).unwrap();
-    fs::remove_file(bed.path(".plimsoll-testbed")).unwrap();
-    let error = bed.bed.down(DownOptions::default()).unwrap_err();
-    assert!(matches!(error, TestbedError::NotABed { .. }), "{error}");
-    let exists = bed.bed.up(&loop_targets(1), &mut |_| ()).unwrap_err();
-    assert!(matches!(exists, TestbedError::Exists { .. }), "{exists}");
-    assert!(error.hint().unwrap().contains(".plimsoll-testbed"));
-    fs::write(bed.path(".plimsoll-testbed"), "").unwrap();
-    down(&bed);
+    bed.up(2);
+    for target in ["t0", "t1"] {
+        assert!(Command::new("umount").arg(bed.path(target)).status().unwrap().success());
+    }
+    fs::remove_dir_all(bed.bed.directory()).unwrap();
+    let error = bed.bed.up(&loop_targets(1), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, TestbedError::Exists { .. }), "{error}");
+    assert_eq!(down(&bed).detached.len(), 2);
     bed.assert_nothing_left();
 }

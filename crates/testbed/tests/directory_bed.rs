@@ -4,25 +4,22 @@ mod common;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use common::{SIZE, TempBed, directory_targets};
-use plimsoll_machine::Machine;
+use common::{NOBODY, SIZE, TempBed, as_nobody, can_be_nobody, directory_targets};
 use plimsoll_testbed::{
     Direction, DownOptions, Feature, Kind, TargetState, Testbed, TestbedError, UpOptions,
 };
 
 /// Tells the child where to make a bed.
 const BASE: &str = "PLIMSOLL_TEST_BASE";
-/// "nobody" on every Linux system (overflow uid, Documentation/admin-guide/sysctl/kernel.rst).
-const NOBODY: u32 = 65534;
 
 fn use_bed(bed: &Testbed, options: &UpOptions) {
     let made = bed.up(options, &mut |_| ()).unwrap();
     assert_eq!(made.listing.kind, Some(Kind::Directory));
-    let lacking: Vec<Feature> = made.lacking.iter().map(|lacking| lacking.feature).collect();
-    assert_eq!(lacking, [Feature::Limits, Feature::BlockCounters, Feature::Isolation]);
+    assert_eq!(made.lacking.len(), 1);
+    let lacking = &made.lacking[0].features;
+    assert_eq!(*lacking, [Feature::Limits, Feature::BlockCounters, Feature::Isolation]);
     for target in &made.listing.targets {
         assert_eq!((target.state, target.device.clone()), (TargetState::Plain, None));
         fs::create_dir_all(target.path.join("deep/er")).unwrap();
@@ -67,29 +64,16 @@ fn child_that_is_an_ordinary_user() {
 
 #[test]
 fn an_ordinary_user_gets_directories() {
-    let is_root = Machine::host().effective_uid().unwrap() == 0;
-    if !is_root || !nobody_can_run(&std::env::current_exe().unwrap()) {
-        println!("SKIPPED: needs root, setpriv, and a test program that everyone can run");
+    if !can_be_nobody() {
         return;
     }
     let bed = TempBed::new();
     std::os::unix::fs::chown(bed.base(), Some(NOBODY), Some(NOBODY)).unwrap();
-    let status = as_nobody(&std::env::current_exe().unwrap())
+    let status = as_nobody()
         .args(["--exact", "child_that_is_an_ordinary_user"])
         .env(BASE, bed.base())
         .status()
         .unwrap();
     assert!(status.success());
     bed.assert_nothing_left();
-}
-
-fn as_nobody(program: &Path) -> Command {
-    let mut command = Command::new("setpriv");
-    let user = NOBODY.to_string();
-    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]).arg(program);
-    command
-}
-
-fn nobody_can_run(program: &Path) -> bool {
-    as_nobody(program).arg("--list").output().is_ok_and(|output| output.status.success())
 }

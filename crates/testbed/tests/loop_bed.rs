@@ -6,11 +6,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
 
 use common::{SIZE, TempBed, blkio, has_loop_devices, loop_targets, rules};
 use plimsoll_domain::{Bytes, Limit};
 use plimsoll_testbed::{
-    Direction, DownOptions, Effect, Kind, Limits, Record, Step, TargetState, TestbedError,
+    Direction, DownOptions, Effect, Feature, Kind, Limits, Progress, Record, Step, TargetState,
+    TestbedError,
 };
 
 #[test]
@@ -133,12 +136,66 @@ fn an_error_in_the_midst_leaves_nothing() {
         return;
     }
     let bed = TempBed::new();
-    fs::create_dir_all(bed.path("t1.img")).unwrap();
-    let error = bed.bed.up(&loop_targets(2), &mut |_| ()).unwrap_err();
+    let mut hinder = |progress: &Progress| {
+        if progress.step == Step::Attaching {
+            let _ = fs::create_dir(bed.path("t1.img"));
+        }
+    };
+    let error = bed.bed.up(&loop_targets(2), &mut hinder).unwrap_err();
     assert!(error.to_string().contains("t1.img"), "{error}");
     bed.assert_nothing_left_but(&["bed"]);
     fs::remove_dir(bed.path("t1.img")).unwrap();
     bed.up(2);
+}
+
+/// Whether the kernel does direct I/O on a file in that directory, asked without the bed.
+fn can_do_direct_io(directory: &Path) -> bool {
+    let file = directory.join("reference.img");
+    fs::write(&file, vec![0; 1 << 20]).unwrap();
+    let losetup = |arguments: &[&OsStr]| {
+        let output = Command::new("losetup").args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let options = ["--find", "--show", "--direct-io=on"].map(OsStr::new);
+    let device = losetup(&[options.as_slice(), &[file.as_os_str()]].concat());
+    let dio = fs::read_to_string(device.replace("/dev/", "/sys/block/") + "/loop/dio");
+    losetup(&["--detach", &device].map(OsStr::new));
+    fs::remove_file(file).unwrap();
+    dio.is_ok_and(|dio| dio.trim() == "1")
+}
+
+#[test]
+fn devices_do_direct_io_where_it_is_possible() {
+    if !has_loop_devices() {
+        return;
+    }
+    let bed = TempBed::new();
+    let is_possible = can_do_direct_io(bed.base());
+    if !is_possible {
+        println!("SKIPPED: the file system of {} has no direct I/O", bed.base().display());
+    }
+    let made = bed.up(1);
+    assert_eq!(made.listing.targets[0].device.as_ref().unwrap().direct_io, is_possible);
+    let is_missed = made.lacking.iter().any(|it| it.features.contains(&Feature::DirectIo));
+    assert_eq!(is_missed, !is_possible);
+}
+
+#[test]
+fn beds_with_names_that_begin_alike_do_not_meet() {
+    if !has_loop_devices() {
+        return;
+    }
+    let bed = TempBed::new();
+    let longer = bed.beside("bed2");
+    bed.up(1);
+    longer.up(1);
+    fs::write(longer.path("t0/file"), "contents").unwrap();
+    let removed = bed.bed.down(DownOptions::default()).unwrap();
+    assert_eq!(removed.unmounted, [bed.path("t0")]);
+    assert_eq!(longer.bed.list().unwrap().targets[0].state, TargetState::Mounted);
+    assert!(longer.path("t0/file").exists());
+    assert_eq!(longer.bed.down(DownOptions::default()).unwrap().detached.len(), 1);
+    bed.assert_nothing_left();
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! A test bed as a table.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
-use plimsoll_domain::Bytes;
+use plimsoll_domain::{Bytes, BytesPerSec, Limit, OpsPerSec};
 use plimsoll_report::{Number, Record, Unit};
 use plimsoll_testbed::{
-    Limits, Listing, Record as StateRecord, Removed, TargetInfo, TargetState, Testbed,
+    Effect, LimitOutcome, Limits, Listing, Record as StateRecord, Removed, TargetInfo, TargetState,
+    Testbed,
 };
 
 use crate::output::Output;
@@ -19,11 +22,46 @@ const FREE: Number = Number::new(
     "the target's file system",
 );
 
+const READ_BYTES: Number = Number::new(
+    "read_bytes_per_second",
+    "read",
+    Unit::BytesPerSec,
+    "At most so many bytes are read from a target per second; missing when unlimited.",
+    "the kernel (cgroup v1), or test bed",
+);
+const WRITE_BYTES: Number = Number::new(
+    "write_bytes_per_second",
+    "write",
+    Unit::BytesPerSec,
+    "At most so many bytes are written to a target per second; missing when unlimited.",
+    "the kernel (cgroup v1), or test bed",
+);
+const READ_OPERATIONS: Number = Number::new(
+    "read_operations_per_second",
+    "reads",
+    Unit::Count,
+    "At most so many operations read from a target per second; missing when unlimited.",
+    "the kernel (cgroup v1), or test bed",
+);
+const WRITE_OPERATIONS: Number = Number::new(
+    "write_operations_per_second",
+    "writes",
+    Unit::Count,
+    "At most so many operations write to a target per second; missing when unlimited.",
+    "the kernel (cgroup v1), or test bed",
+);
+
 /// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[&SIZE, &FREE];
+pub const NUMBERS: &[&Number] =
+    &[&SIZE, &FREE, &READ_BYTES, &WRITE_BYTES, &READ_OPERATIONS, &WRITE_OPERATIONS];
 
 /// Prints the bed. `lacking` are sentences about what it does not have on this machine.
 pub fn print(listing: &Listing, lacking: Vec<String>, output: Output) -> Result<()> {
+    let target = |it: &TargetInfo| match output.json {
+        // For people the text of the limit says it in less space.
+        true => limit_numbers(target(it), &it.limits),
+        false => target(it),
+    };
     let mut record = Record::new()
         .text("directory", "directory", listing.directory.display().to_string())
         .text("state", "state", state_text(listing))
@@ -35,6 +73,9 @@ pub fn print(listing: &Listing, lacking: Vec<String>, output: Output) -> Result<
 }
 
 fn state_text(listing: &Listing) -> String {
+    if let Some(reason) = &listing.not_a_bed {
+        return format!("none: {reason}");
+    }
     if !listing.exists {
         return "none; make one with: plimsoll testbed up".into();
     }
@@ -63,6 +104,12 @@ fn target(target: &TargetInfo) -> Record {
         TargetState::Plain => "plain directory",
         TargetState::NotMounted => "not mounted",
         TargetState::HalfMade => "half made",
+        TargetState::Covered => "covered by a foreign mount",
+        TargetState::Unreachable => "unreachable",
+    };
+    let state = match &target.problem {
+        Some(problem) => format!("{state}: {problem}"),
+        None => state.to_string(),
     };
     Record::new()
         .text("name", "name", target.name.to_string())
@@ -72,6 +119,46 @@ fn target(target: &TargetInfo) -> Record {
         .number(&SIZE, target.size.map(Bytes::get))
         .number(&FREE, target.free.map(Bytes::get))
         .text("state", "state", state)
+}
+
+fn limit_numbers(record: Record, limits: &Limits) -> Record {
+    let bytes = |limit: Limit| limit.bytes.map(BytesPerSec::get);
+    let operations = |limit: Limit| limit.operations.map(OpsPerSec::get);
+    record
+        .number(&READ_BYTES, bytes(limits.read))
+        .number(&WRITE_BYTES, bytes(limits.write))
+        .number(&READ_OPERATIONS, operations(limits.read))
+        .number(&WRITE_OPERATIONS, operations(limits.write))
+}
+
+/// What became of a limit, for programs.
+pub fn limit_record(outcome: &LimitOutcome) -> Record {
+    let holds_for = match outcome.effect {
+        Effect::EveryProcess => "every process",
+        Effect::UnderRun => "plimsoll testbed run",
+    };
+    let record = Record::new()
+        .text("target", "target", outcome.target.to_string())
+        .optional_text("limit", "limit", limits_text(&outcome.limits))
+        .text("holds_for", "holds for", holds_for);
+    limit_numbers(record, &outcome.limits)
+}
+
+/// What `down` did, for programs.
+pub fn removed_record(removed: &Removed, testbed: &Testbed) -> Record {
+    let path = |path: &PathBuf| Record::new().text("path", "path", path.display().to_string());
+    let rows = |paths: &[PathBuf]| paths.iter().map(path).collect::<Vec<_>>();
+    let outcome = if removed.was_there { "removed" } else { "nothing to remove" };
+    let state = removed.was_there.then(|| record_text(&removed.record));
+    Record::new()
+        .text("directory", "directory", testbed.directory().display().to_string())
+        .text("outcome", "outcome", outcome)
+        .optional_text("state", "state", state)
+        .rows("unmounted", "unmounted", rows(&removed.unmounted))
+        .rows("foreign_unmounted", "foreign, unmounted", rows(&removed.foreign_unmounted))
+        .rows("detached", "detached", rows(&removed.detached))
+        .rows("lingering", "lingering", rows(&removed.lingering))
+        .rows("kept", "kept", rows(&removed.kept))
 }
 
 /// "20MiB/s" for both directions, or "read 5MiB/s, write 20MiB/s"; `None` without limits.
@@ -102,6 +189,9 @@ pub fn removed_text(removed: &Removed, testbed: &Testbed) -> String {
     }
     for device in &removed.lingering {
         lines.push(format!("{} goes when its last user is gone", device.display()));
+    }
+    for point in &removed.foreign_unmounted {
+        lines.push(format!("unmounted {} lazily: not part of a test bed", point.display()));
     }
     for path in &removed.kept {
         lines.push(format!("kept {}: not part of a test bed", path.display()));

@@ -2,8 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use plimsoll_domain::Bytes;
 use plimsoll_machine::{BlockControl, DeviceNumber, Machine, THROTTLE_FILES};
@@ -38,8 +40,42 @@ pub fn blkio() -> Option<PathBuf> {
     }
 }
 
+/// "nobody" on every Linux system (overflow uid, Documentation/admin-guide/sysctl/kernel.rst).
+pub const NOBODY: u32 = 65534;
+
+/// True when this is root and the test program can be run by everyone; otherwise says so.
+pub fn can_be_nobody() -> bool {
+    let is_root = Machine::host().effective_uid().unwrap() == 0;
+    let can = is_root && as_nobody().arg("--list").output().is_ok_and(|it| it.status.success());
+    if !can {
+        println!("SKIPPED: needs root, setpriv, and a test program that everyone can run");
+    }
+    can
+}
+
+/// This test program as an ordinary user.
+pub fn as_nobody() -> Command {
+    let mut command = Command::new("setpriv");
+    let user = NOBODY.to_string();
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
+    command.arg(std::env::current_exe().unwrap());
+    command
+}
+
+/// Runs a system program that has to succeed.
+#[track_caller]
+pub fn system(program: &str, arguments: &[&OsStr]) {
+    assert!(Command::new(program).args(arguments).status().unwrap().success(), "{program}");
+}
+
+pub fn mount_tmpfs(point: &Path) {
+    let options = ["-t", "tmpfs", "-o", "size=1m", "foreign"].map(OsStr::new);
+    system("mount", &[options.as_slice(), &[point.as_os_str()]].concat());
+}
+
 pub struct TempBed {
     base: PathBuf,
+    owns_base: bool,
     pub bed: Testbed,
 }
 
@@ -48,14 +84,20 @@ impl TempBed {
         let base = tempfile::Builder::new().prefix("plimsoll-test-").tempdir_in(DISK).unwrap();
         let base = base.keep().canonicalize().unwrap();
         let bed = Testbed::in_base(&base, "bed").unwrap();
-        Self { base, bed }
+        Self { base, owns_base: true, bed }
+    }
+
+    /// Another bed in the same base directory.
+    pub fn beside(&self, name: &str) -> Self {
+        let bed = Testbed::in_base(&self.base, name).unwrap();
+        Self { base: self.base.clone(), owns_base: false, bed }
     }
 
     pub fn base(&self) -> &Path {
         &self.base
     }
 
-    pub fn up(&self, targets: u32) -> Bed {
+    pub fn up(&self, targets: u64) -> Bed {
         self.bed.up(&loop_targets(targets), &mut |_| ()).unwrap()
     }
 
@@ -91,15 +133,17 @@ impl Drop for TempBed {
         if let Err(error) = self.bed.down(DownOptions { force: true }) {
             eprintln!("cannot clean up after the test: {error}");
         }
-        let _ = fs::remove_dir_all(&self.base);
+        if self.owns_base {
+            let _ = fs::remove_dir_all(&self.base);
+        }
     }
 }
 
-pub fn loop_targets(targets: u32) -> UpOptions {
+pub fn loop_targets(targets: u64) -> UpOptions {
     UpOptions { kind: KindChoice::Loop, ..UpOptions::new(targets, SIZE) }
 }
 
-pub fn directory_targets(targets: u32) -> UpOptions {
+pub fn directory_targets(targets: u64) -> UpOptions {
     UpOptions { kind: KindChoice::Directory, ..UpOptions::new(targets, SIZE) }
 }
 

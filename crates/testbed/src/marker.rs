@@ -1,0 +1,200 @@
+//! The marker: the file that makes a directory a bed, and says which one.
+//!
+//! It is written before anything else of a bed and removed after everything else. It
+//! names the directory that it is for, so that a copy of a bed is not taken for one.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::file_error;
+use crate::place::{MARKER, Place};
+use crate::{Kind, TestbedError, small_file};
+
+/// The version that this program writes; raised when an older program would
+/// misunderstand the file.
+const VERSION: u32 = 1;
+
+const PREFACE: &str = "# Marks a test bed. Remove the bed with: plimsoll testbed down\n";
+
+/// What the marker says of a bed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Marker {
+    pub(crate) kind: Kind,
+    /// How many targets the bed has, or would have if it were finished.
+    pub(crate) targets: u32,
+    /// True when the bed's directory was not there before.
+    pub(crate) made_directory: bool,
+}
+
+/// Whether a directory is a bed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It is.
+    Own(Marker),
+    /// It has no marker.
+    None,
+    /// It has one that is not its own or cannot be used.
+    Foreign {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Mark {
+    /// The marker of a directory that is a bed.
+    pub(crate) fn own(&self) -> Option<Marker> {
+        match self {
+            Self::Own(marker) => Some(*marker),
+            Self::None | Self::Foreign { .. } => None,
+        }
+    }
+
+    /// Reads the marker of the bed at that place.
+    pub(crate) fn read(place: &Place) -> Self {
+        let text = match small_file::read(&place.marker()) {
+            Err(cause) if is_nothing(&cause) => return Self::None,
+            Err(cause) => return foreign(&cause),
+            Ok(text) => text,
+        };
+        understood(&text, place).map_or_else(|reason| foreign(&reason), Self::Own)
+    }
+}
+
+/// Neither the marker nor, perhaps, its directory is there.
+fn is_nothing(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn foreign(reason: &impl std::fmt::Display) -> Mark {
+    Mark::Foreign { reason: format!("its marker {MARKER} is of no use: {reason}") }
+}
+
+fn understood(text: &str, place: &Place) -> Result<Marker, String> {
+    let damaged = |error: toml::de::Error| crate::state_file::one_line(&error);
+    let header: Header = toml::from_str(text).map_err(damaged)?;
+    if header.version > VERSION {
+        return Err(format!("written by a newer program (version {})", header.version));
+    }
+    let file: MarkerFile = toml::from_str(text).map_err(damaged)?;
+    let directory = place.directory();
+    if file.directory != path_text(&directory) || file.name != place.name() {
+        return Err(format!("it is that of the bed in {}", file.directory));
+    }
+    let owner = fs::symlink_metadata(&directory).map_err(|cause| cause.to_string())?.uid();
+    if file.owner != owner {
+        return Err(format!("user {} made it, but the directory is user {owner}'s", file.owner));
+    }
+    Ok(Marker { kind: file.kind, targets: file.targets, made_directory: file.made_directory })
+}
+
+impl Marker {
+    /// Writes the marker so that it is either there in full or not at all.
+    pub(crate) fn write(self, place: &Place) -> Result<(), TestbedError> {
+        let (path, new) = (place.marker(), place.new_marker());
+        let text = self.to_text(place).map_err(file_error("write", &path))?;
+        crate::state_file::write_synced(&new, &text).map_err(file_error("write", &new))?;
+        fs::rename(&new, &path).map_err(file_error("replace", &path))?;
+        crate::state_file::sync_directory(place)
+    }
+
+    fn to_text(self, place: &Place) -> io::Result<String> {
+        let file = MarkerFile {
+            version: VERSION,
+            name: place.name().to_owned(),
+            directory: path_text(&place.directory()),
+            owner: rustix::process::geteuid().as_raw(),
+            kind: self.kind,
+            targets: self.targets,
+            made_directory: self.made_directory,
+        };
+        let text = toml::to_string(&file).map_err(io::Error::other)?;
+        Ok(format!("{PREFACE}{text}"))
+    }
+}
+
+/// A path as text from which no other path gives the same.
+pub(crate) fn path_text(path: &Path) -> String {
+    path.as_os_str().as_bytes().escape_ascii().to_string()
+}
+
+#[derive(Deserialize)]
+struct Header {
+    version: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MarkerFile {
+    version: u32,
+    name: String,
+    directory: String,
+    owner: u32,
+    kind: Kind,
+    targets: u32,
+    made_directory: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARKER_OF_TWO: Marker = Marker { kind: Kind::Loop, targets: 2, made_directory: true };
+
+    fn marked() -> (tempfile::TempDir, Place) {
+        let base = tempfile::tempdir().unwrap();
+        let place = Place::new(base.path(), "bed").unwrap();
+        fs::create_dir(place.directory()).unwrap();
+        MARKER_OF_TWO.write(&place).unwrap();
+        (base, place)
+    }
+
+    fn reason(place: &Place) -> String {
+        match Mark::read(place) {
+            Mark::Foreign { reason } => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let (_base, place) = marked();
+        assert_eq!(Mark::read(&place), Mark::Own(MARKER_OF_TWO));
+        assert!(!place.new_marker().exists());
+        fs::remove_file(place.marker()).unwrap();
+        assert_eq!(Mark::read(&place), Mark::None);
+        fs::remove_dir(place.directory()).unwrap();
+        assert_eq!(Mark::read(&place), Mark::None);
+    }
+
+    #[test]
+    fn a_copy_is_not_the_bed() {
+        let (base, place) = marked();
+        let copy = Place::new(base.path(), "copy").unwrap();
+        fs::create_dir(copy.directory()).unwrap();
+        fs::copy(place.marker(), copy.marker()).unwrap();
+        assert!(reason(&copy).contains("/bed"), "{}", reason(&copy));
+    }
+
+    #[test]
+    fn a_damaged_a_newer_and_a_foreign_marker_are_of_no_use() {
+        let (_base, place) = marked();
+        let text = fs::read_to_string(place.marker()).unwrap();
+        for length in 0..text.len() - 1 {
+            fs::write(place.marker(), &text[..length]).unwrap();
+            let cut = Mark::read(&place);
+            assert!(matches!(cut, Mark::Foreign { .. }), "cut after {length} bytes: {cut:?}");
+        }
+        fs::write(place.marker(), "version = 9\n").unwrap();
+        assert!(reason(&place).contains("version 9"), "{}", reason(&place));
+        let owner = format!("owner = {}", rustix::process::geteuid().as_raw());
+        fs::write(place.marker(), text.replace(&owner, "owner = 4242")).unwrap();
+        assert!(reason(&place).contains("user 4242"), "{}", reason(&place));
+        fs::remove_file(place.marker()).unwrap();
+        fs::create_dir(place.marker()).unwrap();
+        assert!(reason(&place).contains("not a regular file"), "{}", reason(&place));
+    }
+}
