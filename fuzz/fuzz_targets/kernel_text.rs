@@ -3,13 +3,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use plimsoll_machine::{
-    parse_block_stat, parse_diskstats, parse_ld_cache, parse_meminfo, parse_mountinfo,
-    parse_mpi_version,
+    parse_block_stat, parse_diskstats, parse_layout, parse_ld_cache, parse_meminfo,
+    parse_mountinfo, parse_mpi_version,
 };
 
 fuzz_target!(|bytes: &[u8]| {
     parse_mountinfo(bytes);
     parse_ld_cache(bytes);
+    parse_layout(bytes);
     let text = String::from_utf8_lossy(bytes);
     parse_diskstats(&text);
     parse_block_stat(&text);

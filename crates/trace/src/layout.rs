@@ -1,0 +1,225 @@
+//! The layout of a process's file, for the writer in its mapping and the reader from bytes.
+//!
+//! ```text
+//! file header, 4096 bytes
+//! block 0, 64 KiB: chunk header, payload [, chunk header, payload ...]
+//! block 1, ...
+//! ```
+//! A chunk is written by one thread. When a thread ends early, the rest of its block becomes
+//! another chunk. All integers are little endian.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// First bytes of every file.
+pub const FILE_MAGIC: [u8; 8] = *b"PLIMREC\0";
+/// First bytes of every chunk.
+pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"PCHK");
+/// Version of the format.
+pub const FORMAT_VERSION: u32 = 1;
+/// Bytes before the first block.
+pub const HEADER_BYTES: usize = 4096;
+/// Bytes of a block: small enough for many threads, large enough that taking one is rare.
+pub const BLOCK_BYTES: usize = 64 << 10;
+/// Bytes of a chunk header; chunks begin at multiples of it.
+pub const CHUNK_HEADER_BYTES: usize = 64;
+
+/// Why events are missing. The index into [`FileHeader::lost`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Loss {
+    /// A signal handler did I/O in the very moment in which its thread was recording.
+    Reentered = 0,
+    /// No space, or a file-size limit: recording stopped and the program went on.
+    NoSpace = 1,
+    /// The spool could not be created, opened or mapped.
+    NoFile = 2,
+}
+
+/// Number of entries of [`FileHeader::lost`].
+pub const LOSSES: usize = 8;
+
+/// How a file ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    /// Still running, or killed.
+    Running = 0,
+    /// The process ended and recording with it.
+    Finished = 1,
+    /// The process replaced itself by another program.
+    Executed = 2,
+    /// Recording stopped before the process did; see the losses.
+    Stopped = 3,
+}
+
+/// What the ticks of a file count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Clock {
+    /// Nanoseconds of CLOCK_MONOTONIC.
+    Monotonic = 0,
+    /// The processor's time stamp counter.
+    Tsc = 1,
+}
+
+/// A moment on three clocks.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct Anchor {
+    /// The file's own ticks.
+    pub ticks: u64,
+    /// CLOCK_MONOTONIC, in nanoseconds: common to all processes of a node.
+    pub monotonic_ns: u64,
+    /// CLOCK_REALTIME, in nanoseconds since 1970.
+    pub realtime_ns: u64,
+}
+
+/// Text in a fixed field: filled up with zeros, cut off when too long.
+pub type Text<const N: usize> = [u8; N];
+
+/// What does not change after the file was created; covered by a checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Identity {
+    /// [`FILE_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`FORMAT_VERSION`].
+    pub version: u32,
+    /// [`BLOCK_BYTES`] of the writer.
+    pub block_bytes: u32,
+    /// A [`Clock`].
+    pub clock: u32,
+    /// The process.
+    pub pid: u32,
+    /// Its parent.
+    pub parent_pid: u32,
+    /// Checksum flag space; zero.
+    pub reserved: u32,
+    /// When recording began, which is before the first recorded call: when the program was
+    /// loaded, or the one that forked it.
+    pub start: Anchor,
+    /// The node's boot, which is when its monotonic clock was zero.
+    pub boot_id: [u8; 16],
+    /// The node.
+    pub host: Text<64>,
+    /// The launcher's job, if there is one.
+    pub job: Text<128>,
+    /// The program's path.
+    pub program: Text<512>,
+    /// Its arguments, separated by zeros.
+    pub arguments: Text<1024>,
+    /// Where it was started.
+    pub directory: Text<512>,
+}
+
+/// The first 4096 bytes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct FileHeader {
+    /// Written once.
+    pub identity: Identity,
+    /// CRC32C of the identity.
+    pub identity_crc: u32,
+    /// A [`State`].
+    pub state: u32,
+    /// Blocks that were allocated.
+    pub blocks: u32,
+    /// Rank in MPI_COMM_WORLD, or -1.
+    pub rank: i32,
+    /// Size of MPI_COMM_WORLD, or 0.
+    pub ranks: u32,
+    /// System error number that stopped the recording, or 0.
+    pub stop_errno: u32,
+    /// Events that are missing, by [`Loss`].
+    pub lost: [u64; LOSSES],
+    /// The latest moment that is known on all clocks; moves on while recording.
+    pub latest: Anchor,
+    /// Zeros, up to 4096 bytes.
+    pub padding: [u8; HEADER_BYTES - size_of::<Identity>() - 24 - 8 * LOSSES - 24],
+}
+
+const _: () = assert!(size_of::<FileHeader>() == HEADER_BYTES);
+
+/// What a chunk holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum ChunkKind {
+    /// Calls of one thread.
+    Events = 1,
+    /// What numbers in events mean: files, hints, moments.
+    Definitions = 2,
+}
+
+/// The first 64 bytes of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct ChunkHeader {
+    /// [`CHUNK_MAGIC`].
+    pub magic: u32,
+    /// A [`ChunkKind`].
+    pub kind: u16,
+    /// 1 when the chunk is complete and `crc` holds.
+    pub sealed: u16,
+    /// The thread that wrote it.
+    pub thread: u32,
+    /// Counts the chunks of a thread of this process, from 0.
+    pub sequence: u32,
+    /// Ticks that the first event counts from.
+    pub base_ticks: u64,
+    /// Bytes from this header to the next one, or to the end of the block.
+    pub span: u32,
+    /// Bytes of payload that are valid; moves on with every event.
+    pub committed: u32,
+    /// CRC32C of the payload, then of the header's other fields, once sealed.
+    pub crc: u32,
+    /// Zeros.
+    pub padding: [u8; CHUNK_HEADER_BYTES - 36],
+}
+
+const _: () = assert!(size_of::<ChunkHeader>() == CHUNK_HEADER_BYTES);
+
+impl ChunkHeader {
+    /// A chunk without events.
+    pub fn new(kind: ChunkKind, thread: u32, sequence: u32, base_ticks: u64, span: u32) -> Self {
+        ChunkHeader {
+            magic: CHUNK_MAGIC,
+            kind: kind as u16,
+            sealed: 0,
+            thread,
+            sequence,
+            base_ticks,
+            span,
+            committed: 0,
+            crc: 0,
+            padding: [0; CHUNK_HEADER_BYTES - 36],
+        }
+    }
+
+    /// The checksum of a complete chunk: payload first, then this header with `crc` zero.
+    pub fn checksum(&self, payload: &[u8]) -> u32 {
+        let mut header = *self;
+        header.crc = 0;
+        header.sealed = 1;
+        crc32c::crc32c_append(crc32c::crc32c(payload), header.as_bytes())
+    }
+}
+
+/// CRC32C of an identity.
+pub fn identity_checksum(identity: &Identity) -> u32 {
+    crc32c::crc32c(identity.as_bytes())
+}
+
+/// Puts text into a fixed field, cut off where it does not fit.
+pub fn put_text<const N: usize>(field: &mut Text<N>, text: &[u8]) {
+    let length = text.len().min(N);
+    field.fill(0);
+    field[..length].copy_from_slice(&text[..length]);
+}
+
+/// The text of a fixed field, without the zeros at its end.
+pub fn get_text(field: &[u8]) -> &[u8] {
+    let length = field.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &field[..length]
+}

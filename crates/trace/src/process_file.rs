@@ -1,0 +1,202 @@
+//! Reading the file of one process. By `pread`, not by mapping: a file that shrinks under a
+//! mapping would kill the reader.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use zerocopy::FromBytes;
+
+use crate::TraceError;
+use crate::definition::{Definition, decode_definition};
+use crate::layout::{
+    BLOCK_BYTES, CHUNK_HEADER_BYTES, CHUNK_MAGIC, ChunkHeader, ChunkKind, Clock, FILE_MAGIC,
+    FORMAT_VERSION, FileHeader, HEADER_BYTES, identity_checksum,
+};
+use crate::timeline::Timeline;
+
+/// The file of one process.
+#[derive(Debug)]
+pub struct ProcessFile {
+    path: PathBuf,
+    file: File,
+    header: FileHeader,
+    blocks: u64,
+}
+
+/// A chunk of events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// The thread that wrote it.
+    pub thread: u32,
+    /// Its place among the chunks of that thread.
+    pub sequence: u32,
+    /// Ticks that its first event counts from.
+    pub base_ticks: u64,
+    /// Position of its payload in the file.
+    position: u64,
+    /// Bytes of payload.
+    length: u32,
+}
+
+/// What could not be read. The rest could.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Chunks whose header or checksum is wrong.
+    pub chunks: u64,
+    /// Bytes of them, and of events that make no sense.
+    pub bytes: u64,
+    /// Blocks that should be there and are not: the file was cut off.
+    pub missing_blocks: u64,
+}
+
+impl ProcessFile {
+    /// Opens a file and checks its first page.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let read_error = |cause| TraceError::Read { path: path.to_path_buf(), cause };
+        let file = File::open(path).map_err(read_error)?;
+        let mut page = [0u8; HEADER_BYTES];
+        file.read_exact_at(&mut page, 0).map_err(|cause| match cause.kind() {
+            ErrorKind::UnexpectedEof => TraceError::Foreign { path: path.to_path_buf() },
+            _ => read_error(cause),
+        })?;
+        let damaged = |what| TraceError::Damaged { path: path.to_path_buf(), what };
+        let header =
+            FileHeader::read_from_bytes(&page).map_err(|_| damaged("its first page is cut off"))?;
+        if header.identity.magic != FILE_MAGIC {
+            return Err(TraceError::Foreign { path: path.to_path_buf() });
+        }
+        if header.identity.version != FORMAT_VERSION {
+            let found = header.identity.version;
+            return Err(TraceError::Version {
+                path: path.to_path_buf(),
+                found,
+                known: FORMAT_VERSION,
+            });
+        }
+        if identity_checksum(&header.identity) != header.identity_crc {
+            return Err(damaged("the checksum of its first page is wrong"));
+        }
+        if header.identity.block_bytes as usize != BLOCK_BYTES {
+            return Err(damaged("its blocks have an impossible size"));
+        }
+        let length = file.metadata().map_err(read_error)?.len();
+        let blocks = length.saturating_sub(HEADER_BYTES as u64) / BLOCK_BYTES as u64;
+        Ok(ProcessFile { path: path.to_path_buf(), file, header, blocks })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its first page.
+    pub fn header(&self) -> &FileHeader {
+        &self.header
+    }
+
+    /// How its ticks become nanoseconds.
+    pub fn timeline(&self) -> Timeline {
+        let start = self.header.identity.start;
+        let nanos = Timeline::of_nanos(start);
+        match self.header.identity.clock == Clock::Tsc as u32 {
+            true => Timeline::new(start, self.header.latest).unwrap_or(nanos),
+            false => nanos,
+        }
+    }
+
+    /// Finds every chunk. Definitions go to `define` at once, since events may use numbers that
+    /// another thread defined; chunks of events come back, those of each thread in order.
+    pub fn scan(
+        &self,
+        mut define: impl FnMut(Definition<'_>),
+    ) -> Result<(Vec<Chunk>, Damage), TraceError> {
+        let mut chunks = Vec::new();
+        let mut damage = Damage {
+            missing_blocks: u64::from(self.header.blocks).saturating_sub(self.blocks),
+            ..Damage::default()
+        };
+        let mut block = vec![0u8; BLOCK_BYTES];
+        for index in 0..self.blocks.min(u64::from(self.header.blocks)) {
+            let position = HEADER_BYTES as u64 + index * BLOCK_BYTES as u64;
+            self.file
+                .read_exact_at(&mut block, position)
+                .map_err(|cause| TraceError::Read { path: self.path.clone(), cause })?;
+            scan_block(&block, position, &mut chunks, &mut define, &mut damage);
+        }
+        chunks.sort_by_key(|chunk: &Chunk| (chunk.thread, chunk.sequence));
+        Ok((chunks, damage))
+    }
+
+    /// Reads a chunk's events into `buffer`.
+    pub fn payload<'a>(
+        &self,
+        chunk: &Chunk,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], TraceError> {
+        buffer.resize(chunk.length as usize, 0);
+        self.file
+            .read_exact_at(buffer, chunk.position)
+            .map_err(|cause| TraceError::Read { path: self.path.clone(), cause })?;
+        Ok(buffer)
+    }
+}
+
+fn scan_block(
+    block: &[u8],
+    position: u64,
+    chunks: &mut Vec<Chunk>,
+    define: &mut impl FnMut(Definition<'_>),
+    damage: &mut Damage,
+) {
+    let mut at = 0;
+    while let Some(header) = block.get(at..at + CHUNK_HEADER_BYTES) {
+        let Ok(header) = ChunkHeader::read_from_bytes(header) else { return };
+        if header.magic == 0 && at == 0 && header.committed == 0 {
+            return; // allocated and never used
+        }
+        let Some(payload) = checked_payload(block, at, &header) else {
+            damage.chunks += 1;
+            damage.bytes += (block.len() - at) as u64;
+            return;
+        };
+        let is_sound = header.sealed == 0 || header.checksum(payload) == header.crc;
+        match (is_sound, header.kind) {
+            (false, _) => {
+                damage.chunks += 1;
+                damage.bytes += payload.len() as u64;
+            }
+            (true, kind) if kind == ChunkKind::Definitions as u16 => {
+                let mut rest = payload;
+                while let Some(definition) = decode_definition(&mut rest) {
+                    define(definition);
+                }
+                damage.bytes += rest.len() as u64;
+            }
+            (true, _) => chunks.push(Chunk {
+                thread: header.thread,
+                sequence: header.sequence,
+                base_ticks: header.base_ticks,
+                position: position + (at + CHUNK_HEADER_BYTES) as u64,
+                length: header.committed,
+            }),
+        }
+        at += header.span as usize;
+    }
+}
+
+/// The payload of the chunk at `at`, if its header is possible.
+fn checked_payload<'a>(block: &'a [u8], at: usize, header: &ChunkHeader) -> Option<&'a [u8]> {
+    let span = header.span as usize;
+    let known_kind =
+        [ChunkKind::Events as u16, ChunkKind::Definitions as u16].contains(&header.kind);
+    let is_possible = header.magic == CHUNK_MAGIC
+        && known_kind
+        && span >= CHUNK_HEADER_BYTES
+        && span.is_multiple_of(CHUNK_HEADER_BYTES)
+        && at + span <= block.len()
+        && CHUNK_HEADER_BYTES + header.committed as usize <= span;
+    let start = at + CHUNK_HEADER_BYTES;
+    is_possible.then(|| &block[start..start + header.committed as usize])
+}

@@ -1,0 +1,168 @@
+//! Writing the file of a process the ordinary way: for tests, benchmarks and importers. The
+//! preload library writes the same bytes through mappings.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use zerocopy::{FromZeros, IntoBytes};
+
+use crate::definition::{DefinitionKind, definition_bytes, encode_definition};
+use crate::encode::{Call, EVENT_BYTES_MAX, Prediction, encode};
+use crate::layout::{
+    Anchor, BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Clock, FILE_MAGIC,
+    FORMAT_VERSION, FileHeader, HEADER_BYTES, State, identity_checksum, put_text,
+};
+
+/// What a file says about its process.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// Process id.
+    pub pid: u32,
+    /// Rank in MPI_COMM_WORLD, if it is an MPI program.
+    pub rank: Option<u32>,
+    /// Size of MPI_COMM_WORLD.
+    pub ranks: u32,
+    /// The node.
+    pub host: String,
+    /// The node's boot.
+    pub boot_id: [u8; 16],
+    /// The program's path.
+    pub program: String,
+    /// The launcher's job.
+    pub job: String,
+}
+
+/// Writes one file. Ticks are nanoseconds of CLOCK_MONOTONIC.
+#[derive(Debug)]
+pub struct ProcessWriter {
+    file: File,
+    header: FileHeader,
+    threads: BTreeMap<u32, Block>,
+    definitions: Block,
+}
+
+#[derive(Debug)]
+struct Block {
+    header: ChunkHeader,
+    payload: Vec<u8>,
+    prediction: Prediction,
+}
+
+impl Block {
+    fn new(kind: ChunkKind, thread: u32, sequence: u32, base_ticks: u64) -> Self {
+        Block {
+            header: ChunkHeader::new(kind, thread, sequence, base_ticks, BLOCK_BYTES as u32),
+            payload: Vec::with_capacity(PAYLOAD_BYTES),
+            prediction: Prediction::new(base_ticks),
+        }
+    }
+
+    fn next(&self, base_ticks: u64) -> Self {
+        let kind = match self.header.kind == ChunkKind::Definitions as u16 {
+            true => ChunkKind::Definitions,
+            false => ChunkKind::Events,
+        };
+        Block::new(kind, self.header.thread, self.header.sequence + 1, base_ticks)
+    }
+}
+
+const PAYLOAD_BYTES: usize = BLOCK_BYTES - CHUNK_HEADER_BYTES;
+
+impl ProcessWriter {
+    /// Creates the file.
+    pub fn create(path: &Path, program: &Program, start: Anchor) -> io::Result<Self> {
+        let mut header = FileHeader::new_zeroed();
+        let identity = &mut header.identity;
+        identity.magic = FILE_MAGIC;
+        identity.version = FORMAT_VERSION;
+        identity.block_bytes = BLOCK_BYTES as u32;
+        identity.clock = Clock::Monotonic as u32;
+        identity.pid = program.pid;
+        identity.start = start;
+        identity.boot_id = program.boot_id;
+        put_text(&mut identity.host, program.host.as_bytes());
+        put_text(&mut identity.job, program.job.as_bytes());
+        put_text(&mut identity.program, program.program.as_bytes());
+        header.rank = program.rank.map_or(-1, |rank| rank as i32);
+        header.ranks = program.ranks;
+        header.latest = start;
+        header.identity_crc = identity_checksum(&header.identity);
+        let mut file = File::create(path)?;
+        file.write_all(&[0u8; HEADER_BYTES])?;
+        let definitions = Block::new(ChunkKind::Definitions, 0, 0, 0);
+        Ok(ProcessWriter { file, header, threads: BTreeMap::new(), definitions })
+    }
+
+    /// Says what a number means.
+    pub fn define(
+        &mut self,
+        kind: DefinitionKind,
+        number: u32,
+        value: u64,
+        text: &[u8],
+    ) -> io::Result<()> {
+        if self.definitions.payload.len() + definition_bytes(text) > PAYLOAD_BYTES {
+            let next = self.definitions.next(0);
+            let full = std::mem::replace(&mut self.definitions, next);
+            self.write(full)?;
+        }
+        let at = self.definitions.payload.len();
+        self.definitions.payload.resize(at + definition_bytes(text), 0);
+        encode_definition(kind, number, value, text, &mut self.definitions.payload[at..]);
+        Ok(())
+    }
+
+    /// Adds a call of a thread.
+    pub fn call(&mut self, thread: u32, call: &Call) -> io::Result<()> {
+        let block = self
+            .threads
+            .entry(thread)
+            .or_insert_with(|| Block::new(ChunkKind::Events, thread, 0, call.start));
+        if block.payload.len() + EVENT_BYTES_MAX > PAYLOAD_BYTES {
+            let next = block.next(call.start);
+            let full = std::mem::replace(block, next);
+            self.write(full)?;
+            return self.call(thread, call);
+        }
+        let mut room = [0u8; EVENT_BYTES_MAX];
+        let length = encode(call, &mut block.prediction, &mut room);
+        block.payload.extend_from_slice(&room[..length]);
+        self.header.latest.ticks = self.header.latest.ticks.max(call.end);
+        Ok(())
+    }
+
+    /// Events that the file says are missing.
+    pub fn set_lost(&mut self, lost: [u64; crate::layout::LOSSES]) {
+        self.header.lost = lost;
+    }
+
+    /// Writes what is left and the first page.
+    pub fn finish(mut self) -> io::Result<()> {
+        use std::os::unix::fs::FileExt;
+        for (_, block) in std::mem::take(&mut self.threads) {
+            self.write(block)?;
+        }
+        let definitions =
+            std::mem::replace(&mut self.definitions, Block::new(ChunkKind::Definitions, 0, 0, 0));
+        self.write(definitions)?;
+        let start = self.header.identity.start;
+        let passed = self.header.latest.ticks.saturating_sub(start.ticks);
+        self.header.latest.monotonic_ns = start.monotonic_ns.saturating_add(passed);
+        self.header.latest.realtime_ns = start.realtime_ns.saturating_add(passed);
+        self.header.state = State::Finished as u32;
+        self.file.write_all_at(self.header.as_bytes(), 0)
+    }
+
+    fn write(&mut self, mut block: Block) -> io::Result<()> {
+        block.header.committed = block.payload.len() as u32;
+        block.header.sealed = 1;
+        block.header.crc = block.header.checksum(&block.payload);
+        block.payload.resize(PAYLOAD_BYTES, 0);
+        self.file.write_all(block.header.as_bytes())?;
+        self.file.write_all(&block.payload)?;
+        self.header.blocks += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! What is written is read back, and what is damaged is said.
+
+use std::path::Path;
+
+use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::encode::{Call, NO_FILE, Outcome, UNKNOWN_OFFSET};
+use plimsoll_trace::layout::{Anchor, BLOCK_BYTES, HEADER_BYTES};
+use plimsoll_trace::{
+    Damage, Event, Op, ProcessFile, ProcessWriter, Program, ThreadDecoder, TraceError,
+};
+use proptest::prelude::*;
+
+const START: Anchor = Anchor { ticks: 1_000, monotonic_ns: 1_000, realtime_ns: 9_000 };
+
+fn write(path: &Path, calls: &[(u32, Call)]) {
+    let program = Program { pid: 42, host: "node1".into(), ..Program::default() };
+    let mut writer = ProcessWriter::create(path, &program, START).unwrap();
+    writer.define(DefinitionKind::File, 1, 0, b"/data/out").unwrap();
+    for (thread, call) in calls {
+        writer.call(*thread, call).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+fn read(path: &Path) -> (Vec<(u32, Event)>, Vec<String>, Damage) {
+    let file = ProcessFile::open(path).unwrap();
+    let mut files = Vec::new();
+    let (chunks, mut damage) = file
+        .scan(|definition| files.push(String::from_utf8_lossy(definition.text).into_owned()))
+        .unwrap();
+    let mut events = Vec::new();
+    let (mut buffer, mut decoder, mut thread) = (Vec::new(), ThreadDecoder::new(), None);
+    for chunk in &chunks {
+        if thread.replace(chunk.thread) != Some(chunk.thread) {
+            decoder = ThreadDecoder::new();
+        }
+        let payload = file.payload(chunk, &mut buffer).unwrap();
+        let lost =
+            decoder.decode(chunk.base_ticks, payload, |event| events.push((chunk.thread, event)));
+        damage.bytes += lost as u64;
+    }
+    (events, files, damage)
+}
+
+fn call(op: Op, start: u64, end: u64) -> Call {
+    let (offset, length) = if op.class().is_data() { (0, 0) } else { (UNKNOWN_OFFSET, 0) };
+    Call { op, file: NO_FILE, offset, length, outcome: Outcome::Value(0), argument: 0, start, end }
+}
+
+fn any_call() -> impl Strategy<Value = (u32, Call)> {
+    let op = (0..Op::ALL.len()).prop_map(|index| Op::ALL[index]);
+    let op = op.prop_filter("a call of its own", |op| *op != Op::Enter);
+    let outcome =
+        prop_oneof![any::<u64>().prop_map(Outcome::Value), any::<u32>().prop_map(Outcome::Error)];
+    let offset = prop_oneof![Just(UNKNOWN_OFFSET), 0u64..1 << 50, any::<u64>()];
+    let length = prop_oneof![Just(4096u64), any::<u64>()];
+    let span = prop_oneof![0u64..5000, 0u64..1 << 40];
+    (0u32..3, op, any::<u32>(), offset, length, outcome, any::<u64>(), (any::<u32>(), span))
+        .prop_map(|(thread, op, file, offset, length, outcome, argument, (start, span))| {
+            let is_data = op.class().is_data();
+            let (offset, length) = if is_data { (offset, length) } else { (UNKNOWN_OFFSET, 0) };
+            let start = u64::from(start);
+            let end = start + span;
+            (thread, Call { op, file, offset, length, outcome, argument, start, end })
+        })
+}
+
+fn as_event(call: &Call) -> Event {
+    let is_data = call.op.class().is_data();
+    Event {
+        op: call.op,
+        file: call.file,
+        offset: (is_data && call.offset != UNKNOWN_OFFSET).then_some(call.offset),
+        length: call.length,
+        outcome: call.outcome,
+        argument: call.argument,
+        start: call.start,
+        end: call.end,
+        depth: 0,
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_calls_read_back(calls in proptest::collection::vec(any_call(), 0..400)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1.rec");
+        write(&path, &calls);
+        let (events, files, damage) = read(&path);
+        prop_assert_eq!(damage, Damage::default());
+        prop_assert_eq!(files, ["/data/out"]);
+        for thread in 0..3 {
+            let of = |list: &[(u32, Event)]| -> Vec<Event> {
+                list.iter().filter(|(by, _)| *by == thread).map(|(_, event)| *event).collect()
+            };
+            let expected: Vec<(u32, Event)> =
+                calls.iter().map(|(thread, call)| (*thread, as_event(call))).collect();
+            prop_assert_eq!(of(&events), of(&expected));
+        }
+    }
+
+    #[test]
+    fn any_damage_is_survived(
+        calls in proptest::collection::vec(any_call(), 1..50),
+        at in HEADER_BYTES..HEADER_BYTES + 2 * BLOCK_BYTES,
+        value: u8,
+        cut in proptest::option::of(0usize..HEADER_BYTES + 3 * BLOCK_BYTES),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1.rec");
+        write(&path, &calls);
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte = value;
+        }
+        bytes.truncate(cut.unwrap_or(usize::MAX));
+        std::fs::write(&path, bytes).unwrap();
+        if ProcessFile::open(&path).is_ok() {
+            let _ = read(&path);
+        }
+    }
+
+    #[test]
+    fn no_payload_panics(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
+        let mut events = 0u64;
+        let left = ThreadDecoder::new().decode(0, &bytes, |_| events += 1);
+        prop_assert!(left <= bytes.len());
+    }
+}
+
+#[test]
+fn calls_inside_a_call_have_a_depth_also_across_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.rec");
+    let mut calls = vec![(7, call(Op::Enter, 2_000, 2_000))];
+    // On the same tick as the call around it, as a coarse clock may have it.
+    calls.push((7, call(Op::Pwrite, 2_000, 2_000)));
+    // Enough to fill more than one chunk.
+    for index in 0..20_000u64 {
+        let start = 2_010 + index * 100;
+        calls.push((7, Call { length: index, ..call(Op::Pwrite, start, start + 50) }));
+    }
+    calls.push((7, call(Op::MpiWriteAt, 2_000, 3_000_000)));
+    calls.push((7, call(Op::Fsync, 3_000_100, 3_000_200)));
+    write(&path, &calls);
+    let (events, _, damage) = read(&path);
+    assert_eq!(damage, Damage::default());
+    assert_eq!(events.len(), 20_003);
+    assert!(events[..20_001].iter().all(|(_, event)| event.depth == 1));
+    assert_eq!(events[20_001].1.depth, 0);
+    assert_eq!((events[20_001].1.start, events[20_001].1.end), (2_000, 3_000_000));
+    assert_eq!(events[20_002].1.depth, 0);
+}
+
+#[test]
+fn a_flipped_bit_is_noticed_and_the_other_chunks_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.rec");
+    let calls: Vec<(u32, Call)> =
+        (0..2).map(|thread| (thread, call(Op::Fsync, 2_000, 3_000))).collect();
+    write(&path, &calls);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[HEADER_BYTES + 64] ^= 0x40;
+    std::fs::write(&path, bytes).unwrap();
+    let (events, _, damage) = read(&path);
+    assert_eq!(damage.chunks, 1);
+    assert_eq!(events.len(), 1);
+}
+
+#[test]
+fn foreign_newer_and_damaged_files_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.rec");
+    std::fs::write(&path, "not a recording").unwrap();
+    assert!(matches!(ProcessFile::open(&path), Err(TraceError::Foreign { .. })));
+    write(&path, &[]);
+    let good = std::fs::read(&path).unwrap();
+    let with = |at: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = value;
+        std::fs::write(&path, bytes).unwrap();
+        ProcessFile::open(&path)
+    };
+    assert!(matches!(with(8, 99), Err(TraceError::Version { found: 99, .. })));
+    assert!(matches!(with(20, 99), Err(TraceError::Damaged { .. })));
+    assert!(matches!(ProcessFile::open(folder.path()), Err(TraceError::Read { .. })));
+}
