@@ -1,11 +1,13 @@
 //! How results look: one [`Record`] gives both the table that people read and the
 //! JSON that programs read, from the same [`Number`] definitions that make up
-//! docs/numbers.md. Nothing can be printed that is not defined there.
+//! docs/numbers.md. Nothing can be printed that is not defined there. [`html`] has the
+//! building blocks of reports for a browser.
 //!
 //! Only strings are made here. Who prints them, and whether in colour, is the `cli`
 //! crate's business; what they mean is the business of whoever made the record.
 
 mod chart;
+pub mod html;
 mod json;
 mod number;
 mod record;

@@ -55,10 +55,12 @@ impl Value {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Entry {
+pub(crate) enum Entry {
     Number { number: &'static Number, value: Value },
     Text { key: &'static str, label: &'static str, text: Option<String> },
+    Texts { key: &'static str, label: &'static str, texts: Vec<String> },
     Section { key: &'static str, title: String, record: Record },
+    Cards { key: &'static str, title: String, cards: Vec<Record> },
     Rows { key: &'static str, title: String, rows: Vec<Record> },
     Spectrum { number: &'static Number, title: String, points: Vec<(u64, f64)> },
     Picture(String),
@@ -68,7 +70,7 @@ enum Entry {
 /// A result. Entries keep their order in tables and in JSON.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
-    entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
 impl Record {
@@ -96,6 +98,24 @@ impl Record {
         text: Option<String>,
     ) -> Self {
         self.entries.push(Entry::Text { key, label, text });
+        self
+    }
+
+    /// Several sentences; a list in JSON.
+    pub fn texts(mut self, key: &'static str, label: &'static str, texts: Vec<String>) -> Self {
+        self.entries.push(Entry::Texts { key, label, texts });
+        self
+    }
+
+    /// Things of one kind that each need some lines: blocks for people, a list of objects in
+    /// JSON.
+    pub fn cards(
+        mut self,
+        key: &'static str,
+        title: impl Into<String>,
+        cards: Vec<Record>,
+    ) -> Self {
+        self.entries.push(Entry::Cards { key, title: title.into(), cards });
         self
     }
 
@@ -146,10 +166,13 @@ impl Record {
                 Entry::Text { key, text, .. } => {
                     object.insert((*key).into(), Json::from(text.clone()));
                 }
+                Entry::Texts { key, texts, .. } => {
+                    object.insert((*key).into(), Json::from(texts.clone()));
+                }
                 Entry::Section { key, record, .. } => {
                     object.insert((*key).into(), record.to_json());
                 }
-                Entry::Rows { key, rows, .. } => {
+                Entry::Rows { key, rows, .. } | Entry::Cards { key, cards: rows, .. } => {
                     let rows = rows.iter().map(Record::to_json).collect();
                     object.insert((*key).into(), Json::Array(rows));
                 }
@@ -194,7 +217,7 @@ impl Record {
 fn label_width(entry: &Entry) -> usize {
     match entry {
         Entry::Number { number, .. } => number.label.len(),
-        Entry::Text { label, .. } => label.len(),
+        Entry::Text { label, .. } | Entry::Texts { label, .. } => label.len(),
         _ => 0,
     }
 }
@@ -208,7 +231,9 @@ fn entry_text(entry: &Entry, label_width: usize) -> String {
             let text = visible(text.as_deref().unwrap_or(MISSING));
             format!("  {label:label_width$}  {text}\n")
         }
+        Entry::Texts { label, texts, .. } => texts_text(label, texts, label_width),
         Entry::Section { title, record, .. } => format!("{}{}", heading(title), record.to_text()),
+        Entry::Cards { title, cards, .. } => format!("{}{}", heading(title), cards_text(cards)),
         Entry::Rows { title, rows, .. } => format!("{}{}", heading(title), rows_text(rows)),
         Entry::Spectrum { number, title, points } => {
             format!("{}{}", heading(title), bars(&spectrum_bars(number, points)))
@@ -216,6 +241,22 @@ fn entry_text(entry: &Entry, label_width: usize) -> String {
         Entry::Picture(picture) => format!("\n{picture}"),
         Entry::Note(note) => format!("\nnote: {note}\n"),
     }
+}
+
+/// Sentences below each other, behind their label.
+fn texts_text(label: &str, texts: &[String], label_width: usize) -> String {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let line =
+        |(label, text): (&str, &String)| format!("  {label:label_width$}  {}\n", visible(text));
+    labels.zip(texts).map(line).collect()
+}
+
+fn cards_text(cards: &[Record]) -> String {
+    if cards.is_empty() {
+        return "  (none)\n".to_string();
+    }
+    let texts: Vec<String> = cards.iter().map(Record::to_text).collect();
+    texts.join("\n")
 }
 
 /// A blank line, and the title where there is one.

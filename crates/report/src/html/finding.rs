@@ -1,0 +1,106 @@
+//! What is wrong, what it costs, how we know, and what to change.
+
+use crate::Unit;
+
+use super::axis::exact;
+use super::escape::escape;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Low,
+    /// Worth changing.
+    Medium,
+    /// The first thing to change.
+    High,
+}
+
+impl Severity {
+    fn word(self) -> &'static str {
+        match self {
+            Severity::Low => "low",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+        }
+    }
+
+    /// A shape for each, so that colour is not the only sign.
+    fn sign(self) -> &'static str {
+        match self {
+            Severity::Low => "\u{25cb}",
+            Severity::Medium => "\u{25d0}",
+            Severity::High => "\u{25cf}",
+        }
+    }
+}
+
+/// A finding, shown as a card.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Its name in JSON, such as `data-sieving`.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Estimated cost in seconds, where it can be estimated.
+    pub cost_seconds: Option<f64>,
+    /// What was seen, a sentence each.
+    pub evidence: Vec<String>,
+    /// What to do.
+    pub advice: String,
+    /// The exact change to copy: a hint and its value, a flag, a call. May be empty.
+    pub change: String,
+}
+
+impl Finding {
+    pub(crate) fn to_html(&self) -> String {
+        let evidence: String =
+            self.evidence.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+        let evidence = match evidence.as_str() {
+            "" => String::new(),
+            list => format!("<h5>Evidence</h5><ul>{list}</ul>"),
+        };
+        format!(
+            "<article class=\"finding {word}\"><header><span class=\"severity\">{sign} {word}\
+             </span><h4>{title}</h4>{cost}</header>{evidence}{advice}\
+             <p class=\"finding-id\">{id}</p></article>\n",
+            word = self.severity.word(),
+            sign = self.severity.sign(),
+            title = escape(&self.title),
+            cost = self.cost(),
+            advice = self.advice(),
+            id = escape(&self.id),
+        )
+    }
+
+    fn cost(&self) -> String {
+        let Some(seconds) = self.cost_seconds.filter(|seconds| seconds.is_finite()) else {
+            return "<span class=\"cost\">cost not known</span>".to_string();
+        };
+        let (shown, tip) = (Unit::Seconds.show(seconds), exact(seconds, Unit::Seconds));
+        format!(
+            "<span class=\"cost\" data-tip=\"estimated cost: {}\">costs about <b>{}</b></span>",
+            escape(&tip),
+            escape(&shown)
+        )
+    }
+
+    fn advice(&self) -> String {
+        let advice = match self.advice.as_str() {
+            "" => String::new(),
+            advice => format!("<h5>What to change</h5><p>{}</p>", escape(advice)),
+        };
+        advice + &preformatted(&self.change)
+    }
+}
+
+/// Text that keeps its lines and spaces.
+pub(crate) fn preformatted(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = text.lines().map(escape).collect();
+    format!("<pre tabindex=\"0\">{}</pre>\n", lines.join("\n"))
+}

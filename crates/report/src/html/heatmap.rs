@@ -1,0 +1,236 @@
+//! Rows by time, each cell coloured by the class that has most of it.
+//!
+//! 256 rows of 600 cells as SVG rectangles of 55 bytes would take 8 MB. The cells are
+//! embedded as one byte each, and the script paints them into an image inside the SVG.
+
+use serde_json::json;
+
+use crate::Unit;
+
+use super::axis::{Axis, Fitted};
+use super::escape::spelled;
+use super::figure::{Drawing, Mark, skipped_note};
+use super::frame::Frame;
+use super::pack::pack;
+use super::svg::{Anchor, px, text};
+use super::table::{Cell, Column, Table};
+
+/// A grid of cells; each class has a value in each cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeatMap {
+    pub(crate) title: String,
+    x: Axis,
+    /// What the rows are, such as ranks.
+    row_title: String,
+    rows: Vec<String>,
+    /// From where to where the columns reach on the x axis.
+    reach: (f64, f64),
+    columns: usize,
+    /// What a cell shows: its name and unit.
+    value: Axis,
+    classes: Vec<(String, Vec<f64>)>,
+}
+
+const ROWS_MAX: usize = 256;
+const COLUMNS_MAX: usize = 600;
+
+impl HeatMap {
+    /// No classes yet: `columns` equal steps of `x` over `reach`, in each of the named rows.
+    /// `value` says what the cells hold, such as seconds or a share.
+    pub fn new(
+        title: impl Into<String>,
+        x: Axis,
+        reach: (f64, f64),
+        columns: usize,
+        row_title: impl Into<String>,
+        rows: Vec<String>,
+        value: Axis,
+    ) -> Self {
+        let (title, row_title) = (title.into(), row_title.into());
+        let x = Axis { scale: Default::default(), ..x };
+        HeatMap { title, x, row_title, rows, reach, columns, value, classes: Vec::new() }
+    }
+
+    /// Adds a class: its values row by row. Missing values are nothing, surplus ones are
+    /// not shown, negative ones are left out and counted.
+    pub fn class(mut self, name: impl Into<String>, values: Vec<f64>) -> Self {
+        self.classes.push((name.into(), values));
+        self
+    }
+
+    pub(crate) fn draw(&self) -> Drawing {
+        let cells = self.rows.len().saturating_mul(self.columns);
+        let values = || self.classes.iter().flat_map(|(_, values)| values.iter().take(cells));
+        let skipped = values().filter(|value| !drawable(**value)).count();
+        let greatest = values().copied().filter(|value| drawable(*value)).reduce(f64::max);
+        let (Some(greatest), Some(x)) =
+            (greatest, self.x.fit([self.reach.0, self.reach.1].into_iter()))
+        else {
+            return Drawing::empty(skipped);
+        };
+        let grid = Grid::new(self.rows.len(), self.columns);
+        let packed: Vec<String> =
+            self.classes.iter().map(|(_, values)| pack(&grid.bytes(values, greatest))).collect();
+        let mut notes = skipped_note(skipped);
+        notes.extend(grid.note());
+        notes.push(self.reading_note(greatest));
+        let frame = self.frame(&grid);
+        let first_rows = (0..grid.rows).map(|row| self.row_name(&grid, row));
+        let names: Vec<&String> = self.classes.iter().map(|(name, _)| name).collect();
+        let data = json!({ "kind": "heat", "plot": frame.json(), "x": x.json(),
+            "value": { "title": spelled(&self.value.title), "unit": self.value.unit.base() },
+            "row": spelled(&self.row_title), "rows": first_rows.collect::<Vec<_>>(),
+            "columns": grid.columns, "greatest": greatest,
+            "classes": names.iter().map(|name| spelled(name)).collect::<Vec<_>>(),
+            "cells": packed });
+        let legend = names.iter().map(|name| ((*name).clone(), Mark::Block)).collect();
+        let svg = self.svg(&frame, &x, &grid);
+        let table = Some(self.table());
+        Drawing { svg, legend, filter: true, notes, data: Some(data), table, zoom: true }
+    }
+
+    fn reading_note(&self, greatest: f64) -> String {
+        let greatest = self.value.unit.show(greatest);
+        let classes = match self.classes.len() {
+            1 => "Fainter is less",
+            _ => "A cell has the colour of the class with most of it; fainter is less",
+        };
+        format!("{classes}. Full colour: {} {greatest}.", self.value.title)
+    }
+
+    fn frame(&self, grid: &Grid) -> Frame {
+        let height = (grid.rows as f64 * (240.0 / grid.rows as f64).clamp(1.5, 18.0)).min(400.0);
+        Frame::with_names(self.rows.iter().map(String::as_str), height).below(24.0)
+    }
+
+    /// The name of a drawn row: its first and last where several are merged.
+    fn row_name(&self, grid: &Grid, row: usize) -> String {
+        let first = row * grid.rows_merged;
+        let last = (first + grid.rows_merged).min(self.rows.len()).saturating_sub(1);
+        let name = |index: usize| self.rows.get(index).map_or(String::new(), |name| spelled(name));
+        if first >= last { name(first) } else { format!("{} to {}", name(first), name(last)) }
+    }
+
+    fn svg(&self, frame: &Frame, x: &Fitted, grid: &Grid) -> String {
+        let image = format!(
+            "<image class=\"cells\" x=\"0\" y=\"0\" width=\"{}\" height=\"{}\" \
+             preserveAspectRatio=\"none\"/>",
+            px(frame.width),
+            px(frame.height)
+        );
+        let title = text(0.0, 11.0, Anchor::Start, "axis", &self.row_title);
+        let inside = title
+            + &self.row_names(frame, grid)
+            + &frame.x_axis(x)
+            + &frame.area(&image)
+            + &frame.without_script("This chart is painted by a script, which did not run.")
+            + &frame.base_line();
+        let words = format!(
+            "{}: {} rows, {}. Painted by the script; the numbers below have the sums.",
+            self.title,
+            self.rows.len(),
+            x.words()
+        );
+        frame.chart(&words, true, &inside)
+    }
+
+    /// As many row names as fit below each other.
+    fn row_names(&self, frame: &Frame, grid: &Grid) -> String {
+        let slot = frame.height / grid.rows as f64;
+        let every = round_up((18.0 / slot).ceil() as usize);
+        let named = (0..grid.rows).step_by(every.max(1));
+        named
+            .map(|row| {
+                let name = self.rows.get(row * grid.rows_merged).map_or("", String::as_str);
+                frame.row_name(name, frame.top + (row as f64 + 0.5) * slot)
+            })
+            .collect()
+    }
+
+    /// Sums by class, because single cells are too many for a table.
+    fn table(&self) -> Table {
+        let cells = self.rows.len().saturating_mul(self.columns);
+        let greatest = format!("greatest {}", self.value.title);
+        let columns = [
+            Column::text("class"),
+            Column::figures("cells above zero"),
+            Column::figures(format!("mean {}", self.value.title)),
+            Column::figures(greatest),
+        ];
+        let mut table = Table::new(columns.into());
+        for (name, values) in &self.classes {
+            let drawn = || values.iter().copied().take(cells).filter(|value| drawable(*value));
+            let above = drawn().filter(|value| *value > 0.0).count() as u64;
+            let mean = drawn().map(|value| value / cells.max(1) as f64).sum::<f64>();
+            table.push(vec![
+                Cell::Text(name.clone()),
+                Cell::value(above, Unit::Count),
+                Cell::value(mean, self.value.unit),
+                Cell::value(drawn().reduce(f64::max), self.value.unit),
+            ]);
+        }
+        table
+    }
+}
+
+fn drawable(value: f64) -> bool {
+    (0.0..1e300).contains(&value)
+}
+
+/// 1, 2, 5, 10, 20, ...: names of ranks then count in round numbers.
+fn round_up(count: usize) -> usize {
+    let mut step = 1;
+    for factor in [2, 5, 10, 20, 50, 100, 200] {
+        if step < count {
+            step = factor;
+        }
+    }
+    step
+}
+
+/// How many neighbouring rows and columns are merged into one that is drawn.
+struct Grid {
+    all: (usize, usize),
+    rows: usize,
+    columns: usize,
+    rows_merged: usize,
+    columns_merged: usize,
+}
+
+impl Grid {
+    fn new(rows: usize, columns: usize) -> Self {
+        let rows_merged = rows.div_ceil(ROWS_MAX).max(1);
+        let columns_merged = columns.div_ceil(COLUMNS_MAX).max(1);
+        Grid {
+            all: (rows, columns),
+            rows: rows.div_ceil(rows_merged),
+            columns: columns.div_ceil(columns_merged),
+            rows_merged,
+            columns_merged,
+        }
+    }
+
+    /// A byte for each drawn cell: 0 for nothing, 255 for the greatest of all.
+    fn bytes(&self, values: &[f64], greatest: f64) -> Vec<u8> {
+        let mut bytes = vec![0u8; self.rows * self.columns];
+        for (index, value) in values.iter().enumerate().take(self.all.0.saturating_mul(self.all.1))
+        {
+            let (row, column) = (index / self.all.1, index % self.all.1);
+            let cell = row / self.rows_merged * self.columns + column / self.columns_merged;
+            if drawable(*value) && *value > 0.0 {
+                let level = (value / greatest * 255.0).round().clamp(1.0, 255.0) as u8;
+                bytes[cell] = bytes[cell].max(level);
+            }
+        }
+        bytes
+    }
+
+    fn note(&self) -> Option<String> {
+        (self.rows_merged > 1 || self.columns_merged > 1).then(|| {
+            format!(
+                "A cell stands for {} x {} cells and shows the greatest of them.",
+                self.rows_merged, self.columns_merged
+            )
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! Tables that the reader can sort, with definitions and exact values in tooltips.
+
+use crate::number::MISSING;
+use crate::{Number, Unit, Value};
+
+use super::axis::exact;
+use super::escape::escape;
+
+/// A column: its heading, and what the heading means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    title: String,
+    meaning: String,
+    numeric: bool,
+    number: Option<&'static Number>,
+}
+
+impl Column {
+    /// A column of words or names.
+    pub fn text(title: impl Into<String>) -> Self {
+        Column { title: title.into(), meaning: String::new(), numeric: false, number: None }
+    }
+
+    /// A column of figures that need no definition.
+    pub fn figures(title: impl Into<String>) -> Self {
+        Column { numeric: true, ..Column::text(title) }
+    }
+
+    /// A column of a defined number; the page explains it.
+    pub fn number(number: &'static Number) -> Self {
+        let meaning = definition(number);
+        Column { title: number.label.into(), meaning, numeric: true, number: Some(number) }
+    }
+}
+
+/// What a number means and where that comes from, in one line.
+pub(crate) fn definition(number: &Number) -> String {
+    match (number.meaning, number.source) {
+        (meaning, "") => meaning.to_string(),
+        (meaning, source) => format!("{meaning} ({source})"),
+    }
+}
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A word or name.
+    Text(String),
+    /// A value and its unit.
+    Value(Value, Unit),
+    /// Nothing known.
+    Missing,
+}
+
+impl Cell {
+    /// A value and its unit.
+    pub fn value(value: impl Into<Value>, unit: Unit) -> Self {
+        Cell::Value(value.into(), unit)
+    }
+
+    fn to_html(&self, numeric: bool) -> String {
+        let class = if numeric { " class=\"n\"" } else { "" };
+        match self {
+            Cell::Text(text) => format!("<td{class}>{}</td>", escape(text)),
+            Cell::Missing | Cell::Value(Value::Missing, _) => {
+                format!("<td{class}>{MISSING}</td>")
+            }
+            Cell::Value(value, unit) => {
+                let (sort, shown, tip) = readings(*value, *unit);
+                let tip = if tip == shown {
+                    String::new()
+                } else {
+                    format!(" data-tip=\"{}\"", escape(&tip))
+                };
+                format!("<td class=\"n\" data-v=\"{sort}\"{tip}>{}</td>", escape(&shown))
+            }
+        }
+    }
+}
+
+/// What to sort by, what to show, and the exact value for the tooltip.
+pub(crate) fn readings(value: Value, unit: Unit) -> (String, String, String) {
+    match value {
+        Value::Integer(whole) => {
+            let shown = unit.show(whole as f64);
+            // Beyond 2^53 the nearest f64 is another whole number.
+            let tip = match whole < 1 << 53 {
+                true => exact(whole as f64, unit),
+                false => format!("{shown} (exactly {whole} {})", unit.base()),
+            };
+            (whole.to_string(), shown, tip)
+        }
+        Value::Real(real) if real.is_finite() => {
+            (real.to_string(), unit.show(real), exact(real, unit))
+        }
+        _ => (String::new(), MISSING.to_string(), MISSING.to_string()),
+    }
+}
+
+/// A table with a heading for each column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+    caption: String,
+}
+
+/// More rows than this make a page slow, and nobody reads them.
+const ROWS_MAX: usize = 1000;
+
+impl Table {
+    /// A table without rows.
+    pub fn new(columns: Vec<Column>) -> Self {
+        Table { columns, rows: Vec::new(), caption: String::new() }
+    }
+
+    /// A heading above the table.
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+
+    /// Adds a row; missing cells are shown as not known, surplus cells are not shown.
+    pub fn row(mut self, cells: Vec<Cell>) -> Self {
+        self.push(cells);
+        self
+    }
+
+    /// Adds a row in place.
+    pub fn push(&mut self, mut cells: Vec<Cell>) {
+        cells.resize(self.columns.len(), Cell::Missing);
+        self.rows.push(cells);
+    }
+
+    /// The defined numbers in the headings.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = &'static Number> {
+        self.columns.iter().filter_map(|column| column.number)
+    }
+
+    /// The table, or a sentence where it has no rows.
+    pub(crate) fn to_html(&self) -> String {
+        if self.rows.is_empty() || self.columns.is_empty() {
+            let caption = if self.caption.is_empty() { "" } else { ": " };
+            return format!("<p class=\"empty\">{}{caption}none.</p>\n", escape(&self.caption));
+        }
+        let caption = match self.caption.as_str() {
+            "" => String::new(),
+            caption => format!("<caption>{}</caption>", escape(caption)),
+        };
+        let headings: String = self.columns.iter().map(heading).collect();
+        let rows: String = self.rows.iter().take(ROWS_MAX).map(|row| self.row_html(row)).collect();
+        format!(
+            "<div class=\"wide\" tabindex=\"0\"><table class=\"sortable\">{caption}\
+             <thead><tr>{headings}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n{}",
+            self.left_out()
+        )
+    }
+
+    fn row_html(&self, row: &[Cell]) -> String {
+        let cells =
+            row.iter().zip(&self.columns).map(|(cell, column)| cell.to_html(column.numeric));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    }
+
+    fn left_out(&self) -> String {
+        match self.rows.len().saturating_sub(ROWS_MAX) {
+            0 => String::new(),
+            more => format!(
+                "<p class=\"note\">The first {ROWS_MAX} rows; {more} more are not shown.</p>\n"
+            ),
+        }
+    }
+}
+
+fn heading(column: &Column) -> String {
+    let class = if column.numeric { " class=\"n\"" } else { "" };
+    let meaning = match column.meaning.as_str() {
+        "" => String::new(),
+        meaning => format!(" title=\"{}\"", escape(meaning)),
+    };
+    let title = escape(&column.title);
+    format!("<th scope=\"col\"{class}><button type=\"button\"{meaning}>{title}</button></th>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_sort_by_their_exact_value() {
+        let table = Table::new(vec![Column::text("file"), Column::figures("bytes")])
+            .row(vec![Cell::Text("<a>".into()), Cell::value(1536u64, Unit::Bytes)])
+            .row(vec![Cell::Text("b".into())]);
+        let html = table.to_html();
+        assert!(html.contains("<td>&lt;a&gt;</td>"), "{html}");
+        assert!(html.contains("data-v=\"1536\" data-tip=\"1.500 KiB (exactly 1536 B)\""), "{html}");
+        assert!(html.contains("<td>b</td><td class=\"n\">-</td>"), "{html}");
+    }
+
+    #[test]
+    fn whole_numbers_stay_exact() {
+        let (sort, _, tip) = readings(Value::Integer(u64::MAX), Unit::Bytes);
+        assert_eq!(sort, u64::MAX.to_string());
+        assert!(tip.contains("18446744073709551615"), "{tip}");
+    }
+}

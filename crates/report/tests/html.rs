@@ -1,0 +1,224 @@
+//! Whatever is put on a page: nothing panics, tags balance, embedded JSON parses, and no
+//! text from outside becomes markup.
+
+use plimsoll_report::html::{
+    Axis, Bars, BoxPlots, BoxSummary, Cell, Chart, Column, Finding, Gantt, HeatMap, Lines, Page,
+    Scale, Scatter, Section, Severity, Span, StackedBars, Table, Tile,
+};
+use plimsoll_report::{Number, Record, Unit};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const RATE: Number =
+    Number::new("rate", "rate <b>", Unit::BytesPerSec, "What \"rate\" means & more.", "eq. 1 <i>");
+
+/// Elements that have no end tag.
+const VOID: [&str; 3] = ["meta", "br", "!doctype"];
+
+/// Complains about the first tag that does not match, text that looks like a tag, or JSON
+/// that does not parse. Text in `style` and in our script is skipped.
+fn check(html: &str) -> Result<(), String> {
+    let mut open: Vec<String> = Vec::new();
+    let mut rest = html;
+    while let Some(start) = rest.find('<') {
+        let end = tag_end(&rest[start..]).ok_or("a tag that does not end")? + start;
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        let name: String = tag.chars().take_while(|c| !c.is_whitespace() && *c != '/').collect();
+        if let Some(closing) = tag.strip_prefix('/') {
+            let expected = open.pop();
+            if expected.as_deref() != Some(closing) {
+                return Err(format!("</{closing}> closes {expected:?}"));
+            }
+        } else if name == "script" || name == "style" {
+            let end = rest.find(&format!("</{name}>")).ok_or("raw text that does not end")?;
+            if tag.contains("application/json") {
+                serde_json::from_str::<serde_json::Value>(&rest[..end])
+                    .map_err(|e| e.to_string())?;
+            }
+            rest = &rest[end + name.len() + 3..];
+        } else if !tag.ends_with('/') && !VOID.contains(&name.as_str()) {
+            open.push(name);
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("left open: {open:?}")) }
+}
+
+/// The end of a tag, not fooled by `>` in attributes.
+fn tag_end(text: &str) -> Option<usize> {
+    let mut quoted = false;
+    text.char_indices().find_map(|(index, character)| {
+        quoted ^= character == '"';
+        (character == '>' && !quoted).then_some(index)
+    })
+}
+
+fn whole(section: Section) -> String {
+    Page::new("a & b", "<sub>").section(section).footer("<end>").to_html()
+}
+
+const HOSTILE: [&str; 6] = [
+    "</script><script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "\u{202e}gpj.exe\u{2066}\u{200f}",
+    "\0\u{1b}[2J\r\n\u{7f}\u{85}",
+    "<!--<![CDATA[&lt;",
+];
+
+fn everything(text: &str, values: &[f64]) -> Section {
+    let name = || text.to_string();
+    let axis = || Axis::new(name(), Unit::Bytes);
+    let points: Vec<(f64, f64)> =
+        values.iter().copied().zip(values.iter().rev().copied()).collect();
+    let names = vec![name(); 3];
+    let mut gantt = Gantt::new(name(), axis(), names.clone(), names.clone());
+    for (index, pair) in points.iter().enumerate() {
+        let (row, kind) = (index % 4, index % 3);
+        gantt.push(Span { row, kind, start: pair.0, end: pair.1, detail: name() });
+    }
+    let mut five = values.to_vec();
+    five.resize(5, 1.0);
+    five.sort_by(f64::total_cmp);
+    let summary = BoxSummary {
+        name: name(),
+        count: 5,
+        low: five[0],
+        first_quartile: five[1],
+        median: five[2],
+        third_quartile: five[3],
+        high: five[4],
+        median_interval: Some((five[1], five[3])),
+        outliers: values.to_vec(),
+    };
+    let charts: Vec<Chart> = vec![
+        Bars::columns(name(), name(), axis(), names.clone()).series(name(), values.to_vec()).into(),
+        Bars::rows(name(), name(), axis(), names.clone()).series(name(), values.to_vec()).into(),
+        StackedBars::new(name(), name(), axis(), names.clone()).row(name(), values.to_vec()).into(),
+        StackedBars::new(name(), name(), axis(), names.clone())
+            .row(name(), values.to_vec())
+            .as_shares()
+            .into(),
+        Lines::new(name(), axis(), axis())
+            .line(name(), points.clone())
+            .line(name(), vec![])
+            .area()
+            .into(),
+        Lines::cdf(name(), axis().scale(Scale::Log10)).distribution(name(), values.to_vec()).into(),
+        Scatter::new(name(), axis(), axis()).points(name(), points.clone()).into(),
+        Scatter::new(name(), axis().scale(Scale::Log2), axis())
+            .points(name(), points)
+            .diagonal()
+            .into(),
+        HeatMap::new(name(), axis(), (values[0], 1.0), 2, name(), names.clone(), axis())
+            .class(name(), values.to_vec())
+            .into(),
+        gantt.into(),
+        BoxPlots::new(name(), name(), axis()).summary(summary).into(),
+    ];
+    let record = Record::new()
+        .number(&RATE, values[0])
+        .text("k", "l", name())
+        .section("s", name(), Record::new().number(&RATE, 1u64))
+        .rows("r", name(), vec![Record::new().text("k", "l", name()).number(&RATE, values[0])])
+        .spectrum(&RATE, name(), vec![(1, values[0]), (2, 3.0)])
+        .picture(name())
+        .note(name());
+    let table = Table::new(vec![Column::text(name()), Column::number(&RATE)])
+        .caption(name())
+        .row(vec![Cell::Text(name()), Cell::value(values[0], Unit::Percent)]);
+    let finding = Finding {
+        id: name(),
+        title: name(),
+        severity: Severity::High,
+        cost_seconds: Some(values[0]),
+        evidence: vec![name()],
+        advice: name(),
+        change: name(),
+    };
+    let section =
+        Section::new(name()).text(text).note(text).code(text).record(&record).table(&table);
+    let section = section
+        .tiles(&[Tile::new(&RATE, values[0]).note(text)])
+        .findings(&[finding])
+        .folded(Section::new(text).text(text));
+    charts.into_iter().fold(section, Section::chart)
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    for text in HOSTILE {
+        let html = whole(everything(text, &[1.0, 2.0, 3.0, 4.0, 5.0]));
+        assert_eq!(check(&html), Ok(()), "{text:?}");
+        for markup in ["<img", "<!--", "<![CDATA", "<script>alert", "\0", "\u{202e}", "\u{1b}"] {
+            assert!(!html.contains(markup), "{markup:?} in the page of {text:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    let html = whole(everything("x", &[1.0, 2.0]));
+    let namespace = "http://www.w3.org/2000/svg";
+    assert!(!html.replace(namespace, "").contains("://"), "an address in the page");
+    assert!(!html.contains(" src=") && !html.contains("@import") && !html.contains("url("));
+}
+
+#[test]
+fn the_script_sets_text_and_never_markup() {
+    let scripts = [include_str!("../src/html/page.js"), include_str!("../src/html/charts.js")];
+    for script in scripts {
+        assert!(script.lines().count() < 150, "the script should stay small");
+        for word in ["innerHTML", "insertAdjacent", "document.write", "eval(", "fetch(", "</"] {
+            assert!(!script.contains(word), "{word} in the script");
+        }
+    }
+}
+
+#[test]
+fn empty_data_gives_a_sentence() {
+    let axis = || Axis::new("x", Unit::Seconds);
+    let html = whole(
+        Section::new("")
+            .chart(Bars::columns("a", "b", axis(), vec![]))
+            .chart(Lines::new("a", axis(), axis()).line("l", vec![(f64::NAN, 1.0)]))
+            .chart(HeatMap::new("a", axis(), (0.0, 1.0), 5, "r", vec!["0".into()], axis()))
+            .table(&Table::new(vec![]))
+            .findings(&[]),
+    );
+    assert_eq!(html.matches("Nothing to draw: no values.").count(), 3);
+    assert!(html.contains("1 value that cannot be drawn") && html.contains("No findings."));
+    assert_eq!(check(&html), Ok(()));
+}
+
+#[test]
+fn thinning_is_said() {
+    let points = (0..100_000).map(|x| (f64::from(x), f64::from(x % 100))).collect();
+    let axis = || Axis::new("x", Unit::Count);
+    let html = whole(Section::new("").chart(Scatter::new("a", axis(), axis()).points("p", points)));
+    assert!(html.contains("of 100,000 points are drawn"));
+    assert!(html.len() < 2_000_000, "{} bytes", html.len());
+}
+
+#[test]
+fn definitions_are_listed_once() {
+    let record = Record::new().number(&RATE, 1.0);
+    let html = whole(Section::new("a").record(&record).record(&record));
+    assert_eq!(html.matches("<dt>rate &lt;b&gt;</dt>").count(), 1);
+    assert!(html.contains("What &quot;rate&quot; means &amp; more."));
+}
+
+fn any_value() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>(), -1e3..1e3f64, Just(f64::NAN), Just(f64::INFINITY), Just(0.0)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_input_breaks_the_page(text in any::<String>(), values in vec(any_value(), 1..12)) {
+        let html = whole(everything(&text, &values));
+        prop_assert_eq!(check(&html), Ok(()));
+        prop_assert!(!html.contains("NaN\"") && !html.contains("inf\""));
+    }
+}
