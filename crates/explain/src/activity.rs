@@ -1,0 +1,225 @@
+//! What processes do over time.
+
+use plimsoll_trace::{Class, Layer};
+
+use crate::grid::Grid;
+
+/// What a thread does in a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Activity {
+    /// Inside a POSIX or stdio read.
+    Read,
+    /// Inside a POSIX or stdio write.
+    Write,
+    /// Opening, closing, names, attributes and directories.
+    Metadata,
+    /// Making data durable.
+    Sync,
+    /// Taking or giving back a lock.
+    Lock,
+    /// Inside an MPI-IO call, and in none of the above: exchanging data or waiting.
+    MpiWaiting,
+    /// Any other recorded call.
+    Other,
+}
+
+/// Number of activities.
+pub const ACTIVITIES: usize = 7;
+
+impl Activity {
+    /// All, in the order of [`TimelineRow::shares`].
+    pub const ALL: [Activity; ACTIVITIES] = [
+        Activity::Read,
+        Activity::Write,
+        Activity::Metadata,
+        Activity::Sync,
+        Activity::Lock,
+        Activity::MpiWaiting,
+        Activity::Other,
+    ];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Activity::Read => "read",
+            Activity::Write => "write",
+            Activity::Metadata => "metadata",
+            Activity::Sync => "sync",
+            Activity::Lock => "lock",
+            Activity::MpiWaiting => "mpi_waiting",
+            Activity::Other => "other",
+        }
+    }
+
+    pub(crate) fn of(class: Class) -> Activity {
+        match class {
+            Class::Read => Activity::Read,
+            Class::Write => Activity::Write,
+            Class::Sync => Activity::Sync,
+            Class::Lock | Class::Unlock => Activity::Lock,
+            Class::Open | Class::Close | Class::Metadata => Activity::Metadata,
+            Class::Seek | Class::Other => Activity::Other,
+        }
+    }
+}
+
+/// Most bins of the time line, and most rows.
+pub(crate) const TIMELINE_BINS: u64 = 256;
+pub(crate) const TIMELINE_ROWS: usize = 256;
+
+/// Nanoseconds by row, bin and activity.
+#[derive(Debug, Clone)]
+pub(crate) struct TimelineSums {
+    grid: Grid,
+    processes: usize,
+    rows: Vec<[u64; ACTIVITIES]>,
+}
+
+impl TimelineSums {
+    pub fn new(span_ns: u64, processes: usize) -> Self {
+        let grid = Grid::new(span_ns, TIMELINE_BINS);
+        let rows = vec![[0; ACTIVITIES]; grid.bins() * processes.min(TIMELINE_ROWS)];
+        TimelineSums { grid, processes, rows }
+    }
+
+    /// The row of a process: its own, or one that it shares with its neighbours.
+    fn row(&self, process: usize) -> usize {
+        match self.processes <= TIMELINE_ROWS {
+            true => process,
+            false => process * TIMELINE_ROWS / self.processes,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, process: usize, bin: usize, activity: Activity, nanos: u64) {
+        let at = self.row(process) * self.grid.bins() + bin;
+        if let Some(cell) = self.rows.get_mut(at) {
+            let cell = &mut cell[activity as usize];
+            *cell = cell.saturating_add(nanos);
+        }
+    }
+
+    pub fn merge(&mut self, other: &TimelineSums) {
+        for (own, other) in self.rows.iter_mut().flatten().zip(other.rows.iter().flatten()) {
+            *own = own.saturating_add(*other);
+        }
+    }
+
+    pub fn finish(&self) -> Timeline {
+        let rows = (0..self.processes.min(TIMELINE_ROWS)).map(|row| self.finish_row(row));
+        let bin_seconds = self.grid.width_ns() as f64 * 1e-9;
+        Timeline { bin_seconds, bins: self.grid.bins(), rows: rows.collect() }
+    }
+
+    fn finish_row(&self, row: usize) -> TimelineRow {
+        let members = (0..self.processes).filter(|process| self.row(*process) == row);
+        let (first, count) = members.fold((usize::MAX, 0), |(f, n), p| (f.min(p), n + 1));
+        let bins = self.grid.bins();
+        let shares = (0..bins).map(|bin| {
+            let time = (self.grid.inside_ns(bin).max(1) * count.max(1) as u64) as f64;
+            self.rows[row * bins + bin].map(|nanos| nanos as f64 / time)
+        });
+        TimelineRow { first_process: first, processes: count, shares: shares.collect() }
+    }
+}
+
+/// What each process does over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    /// Width of a bin.
+    pub bin_seconds: f64,
+    /// Number of bins.
+    pub bins: usize,
+    /// By process; neighbours share a row when there are more than 256.
+    pub rows: Vec<TimelineRow>,
+}
+
+/// One row of a [`Timeline`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineRow {
+    /// Index of the first process of the row in the recording.
+    pub first_process: usize,
+    /// Processes that share it.
+    pub processes: usize,
+    /// By bin, the time in each [`Activity`] over the time of the row's processes. More than 1
+    /// in total where several threads of a process were active.
+    pub shares: Vec<[f64; ACTIVITIES]>,
+}
+
+/// Where one thread is in the time line. What lies before the end of an earlier call is not
+/// counted again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TimelineCursor {
+    frontier: u64,
+    mpi_frontier: u64,
+}
+
+impl TimelineCursor {
+    /// A call that is not of MPI.
+    #[inline]
+    pub fn add(&mut self, sums: &mut TimelineSums, process: usize, class: Class, call: (u64, u64)) {
+        let start = call.0.max(self.frontier);
+        let activity = Activity::of(class);
+        if start < call.1 {
+            let grid = sums.grid;
+            grid.spread(start, call.1, |bin, ns| sums.add(process, bin, activity, ns));
+            self.frontier = call.1;
+        }
+    }
+
+    /// An MPI call with so many nanoseconds outside other calls, spread evenly over it.
+    #[inline]
+    pub fn add_mpi(
+        &mut self,
+        sums: &mut TimelineSums,
+        process: usize,
+        waiting: u64,
+        call: (u64, u64),
+    ) {
+        let (start, end) = (call.0.max(self.mpi_frontier), call.1);
+        if start >= end {
+            return;
+        }
+        self.mpi_frontier = end;
+        let (grid, nanos) = (sums.grid, u128::from(call.1 - call.0));
+        if start == call.0 && grid.bin(start) == grid.bin(end - 1) {
+            return sums.add(process, grid.bin(start), Activity::MpiWaiting, waiting);
+        }
+        grid.spread(start, end, |bin, ns| {
+            let part = u128::from(waiting) * u128::from(ns) / nanos;
+            sums.add(process, bin, Activity::MpiWaiting, part as u64);
+        });
+    }
+}
+
+/// True for calls that show in the time line as themselves.
+#[inline]
+pub(crate) fn is_direct(layer: Layer) -> bool {
+    layer != Layer::Mpi
+}
+
+/// Bytes and calls by the bin in which they ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Series {
+    /// Bytes moved by data calls of the program itself, by direction.
+    pub bytes: [Vec<u64>; 2],
+    /// Opening, closing, names, attributes and directories.
+    pub metadata_calls: Vec<u64>,
+    /// Calls that make data durable.
+    pub syncs: Vec<u64>,
+}
+
+impl Series {
+    pub fn new(grid: Grid) -> Self {
+        let zeros = || vec![0; grid.bins()];
+        Series { bytes: [zeros(), zeros()], metadata_calls: zeros(), syncs: zeros() }
+    }
+
+    pub fn merge(&mut self, other: &Series) {
+        use crate::file_totals::add_all;
+        add_all(&mut self.bytes[0], &other.bytes[0]);
+        add_all(&mut self.bytes[1], &other.bytes[1]);
+        add_all(&mut self.metadata_calls, &other.metadata_calls);
+        add_all(&mut self.syncs, &other.syncs);
+    }
+}

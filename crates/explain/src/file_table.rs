@@ -1,0 +1,83 @@
+//! One number for each path, common to all processes.
+
+use std::collections::HashMap;
+
+/// A file's number in a recording: an index into [`FileTable::path`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+impl FileId {
+    /// Calls on no file, or on one whose name is not known.
+    pub const UNKNOWN: FileId = FileId(0);
+    /// All files beyond the limit of the table, added up.
+    pub const FOLDED: FileId = FileId(1);
+}
+
+/// Paths by number. Equal paths on different nodes are taken for the same file.
+#[derive(Debug, Clone)]
+pub struct FileTable {
+    paths: Vec<String>,
+    numbers: HashMap<String, FileId>,
+    files_max: usize,
+    folded: u64,
+}
+
+impl FileTable {
+    /// No files yet, and room for so many.
+    pub fn new(files_max: usize) -> Self {
+        let paths = vec!["(no known file)".to_string(), "(other files)".to_string()];
+        FileTable { paths, numbers: HashMap::new(), files_max, folded: 0 }
+    }
+
+    /// The number of a path, a new one if there is room.
+    pub fn intern(&mut self, path: &[u8]) -> FileId {
+        let path = String::from_utf8_lossy(path);
+        if let Some(id) = self.numbers.get(path.as_ref()) {
+            return *id;
+        }
+        if self.numbers.len() >= self.files_max {
+            self.folded += 1;
+            return FileId::FOLDED;
+        }
+        let id = FileId(self.paths.len() as u32);
+        self.paths.push(path.clone().into_owned());
+        self.numbers.insert(path.into_owned(), id);
+        id
+    }
+
+    /// The path of a file.
+    pub fn path(&self, id: FileId) -> &str {
+        self.paths.get(id.0 as usize).map_or("?", String::as_str)
+    }
+
+    /// Numbers in use, those of [`FileId::UNKNOWN`] and [`FileId::FOLDED`] included.
+    pub fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// True when no file has a name.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// Definitions of files that found no room, each time a process named one.
+    pub fn folded(&self) -> u64 {
+        self.folded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_paths_share_a_number_and_the_rest_is_folded() {
+        let mut table = FileTable::new(2);
+        let a = table.intern(b"/a");
+        assert_eq!(table.intern(b"/b"), FileId(3));
+        assert_eq!(table.intern(b"/a"), a);
+        assert_eq!(table.intern(b"/c"), FileId::FOLDED);
+        assert_eq!((table.folded(), table.len(), table.path(a)), (1, 4, "/a"));
+        assert_eq!(table.path(FileId(99)), "?");
+    }
+}

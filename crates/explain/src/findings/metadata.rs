@@ -1,0 +1,111 @@
+//! Calls that move no data.
+
+use plimsoll_trace::{Class, Layer, Op};
+
+use super::mpi::worst_file;
+use super::words::{count, short, time};
+use super::{Candidate, participants_in};
+use crate::analysis::Analysis;
+
+pub(super) const METADATA_STORM: (&str, &str) =
+    ("metadata-storm", "much time goes into opening, closing and looking up files");
+pub(super) const FSYNC_STORM: (&str, &str) =
+    ("fsync-storm", "data is forced to storage again and again");
+
+/// Fewer calls are no storm, however slow.
+const METADATA_CALLS_MIN: u64 = 1000;
+/// Fewer syncs are no storm.
+const SYNCS_MIN: u64 = 10;
+/// Up to this many syncs of a file are checkpoints.
+const SYNCS_PER_FILE_MIN: f64 = 4.0;
+
+fn is_metadata(op: Op) -> bool {
+    op.layer() != Layer::Mpi && matches!(op.class(), Class::Open | Class::Close | Class::Metadata)
+}
+
+fn is_sync(op: Op) -> bool {
+    op.layer() == Layer::Posix && op.class() == Class::Sync
+}
+
+/// Cost: time in opens, closes and calls on names, attributes and directories, for each process
+/// that makes any. Most of it goes away when files stay open and are few.
+pub(super) fn metadata_storm(analysis: &Analysis) -> Option<Candidate> {
+    let metadata = &analysis.metadata;
+    if metadata.calls < METADATA_CALLS_MIN {
+        return None;
+    }
+    let worst = analysis
+        .totals
+        .iter()
+        .filter(|entry| is_metadata(entry.op))
+        .max_by_key(|entry| (entry.totals.nanos, std::cmp::Reverse(entry.op)))?;
+    let advice = match worst.op.class() {
+        Class::Open | Class::Close => {
+            "open each file once and keep it open; put many small data sets into one file (HDF5, \
+             ADIOS, a tar file, SQLite) instead of a file each"
+        }
+        _ => {
+            "remember what stat, access and readdir said instead of asking again; list a \
+             directory once, on one rank, and pass the names on with MPI_Bcast"
+        }
+    };
+    Some(Candidate {
+        name: METADATA_STORM,
+        cost_seconds: metadata.seconds / participants_in(analysis, is_metadata),
+        evidence: vec![
+            format!(
+                "{} calls on names, attributes and directories took {} in all processes together",
+                metadata.calls,
+                time(metadata.seconds)
+            ),
+            format!(
+                "{} of them a second over the run, {} at the peak, on {}",
+                short(metadata.calls_per_second),
+                short(metadata.peak_calls_per_second),
+                count(analysis.files.len() as u64, "file")
+            ),
+            format!(
+                "most time goes into {}: {} in {}",
+                worst.op.name(),
+                time(worst.totals.seconds()),
+                count(worst.totals.calls, "call")
+            ),
+        ],
+        advice: vec![advice.to_string()],
+    })
+}
+
+/// Cost: sync time beyond one sync for each file, for each process that syncs.
+pub(super) fn fsync_storm(analysis: &Analysis) -> Option<Candidate> {
+    let metadata = &analysis.metadata;
+    let per_file = metadata.syncs_per_file?;
+    if metadata.syncs < SYNCS_MIN || per_file < SYNCS_PER_FILE_MIN {
+        return None;
+    }
+    let excess = metadata.sync_seconds * (1.0 - 1.0 / per_file);
+    let mut evidence = vec![format!(
+        "{} calls of fsync and its kin on {} took {} in all processes together",
+        metadata.syncs,
+        count(metadata.synced_files, "file"),
+        time(metadata.sync_seconds)
+    )];
+    if let Some(per_mib) = metadata.syncs_per_mib {
+        evidence.push(format!(
+            "{} for each file, {} for each MiB",
+            short(per_file),
+            short(per_mib)
+        ));
+    }
+    evidence.extend(worst_file(analysis, |file| file.ops.sum(is_sync).nanos));
+    Some(Candidate {
+        name: FSYNC_STORM,
+        cost_seconds: excess / participants_in(analysis, is_sync),
+        evidence,
+        advice: vec![
+            "call fsync once, when the file or the checkpoint is complete; collect transactions \
+             (in SQLite BEGIN ... COMMIT around many statements, PRAGMA journal_mode=WAL with \
+             synchronous=NORMAL); for steady write-back without waiting, sync_file_range"
+                .to_string(),
+        ],
+    })
+}

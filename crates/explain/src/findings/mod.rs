@@ -1,0 +1,156 @@
+//! What to change, worst first.
+//!
+//! Every cost is an estimate of the run time that the change would save: the time that all
+//! processes spent on the fault, over the number of processes that took part in it, since they
+//! run side by side. Each function says how its part is found. A finding is given only when its
+//! cost matters (see [`COST_SHARE_OF_RUN`]), so that a program without faults gets none.
+
+mod metadata;
+mod mpi;
+mod requests;
+mod sharing;
+mod words;
+
+use plimsoll_trace::Op;
+
+use crate::analysis::{Analysis, ProcessAnalysis};
+
+/// A finding costs at least this part of the run time, …: less than twenty findings of this size
+/// fit into a run, and less than a run varies between repetitions anyway.
+pub const COST_SHARE_OF_RUN: f64 = 0.05;
+/// … or at least this part of the mean I/O time of a process: a program that mostly computes
+/// has I/O that is worth mending, too.
+pub const COST_SHARE_OF_IO: f64 = 0.10;
+/// … and at least this many seconds: shorter times are noise of starting and scheduling.
+pub const COST_SECONDS_MIN: f64 = 0.05;
+
+/// Costs from this part of the run time are of medium severity.
+pub const MEDIUM_SHARE: f64 = 0.10;
+/// Costs from this part of the run time are of high severity.
+pub const HIGH_SHARE: f64 = 0.25;
+
+/// How much a finding costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Less than [`MEDIUM_SHARE`] of the run time.
+    Low,
+    /// Less than [`HIGH_SHARE`].
+    Medium,
+    /// That or more.
+    High,
+}
+
+impl Severity {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Low => "low",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+        }
+    }
+
+    fn of(share_of_run: f64) -> Self {
+        match share_of_run {
+            share if share >= HIGH_SHARE => Severity::High,
+            share if share >= MEDIUM_SHARE => Severity::Medium,
+            _ => Severity::Low,
+        }
+    }
+}
+
+/// Something that costs time and can be changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Its name for programs.
+    pub id: &'static str,
+    /// By the share of run time that it costs.
+    pub severity: Severity,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Estimated run time that the change would save.
+    pub cost_seconds: f64,
+    /// Sentences with the numbers that it rests on.
+    pub evidence: Vec<String>,
+    /// The exact change; alternatives when there are several.
+    pub advice: Vec<String>,
+}
+
+/// Every finding that there is: id and title.
+pub const FINDINGS: [(&str, &str); 13] = [
+    mpi::DATA_SIEVING,
+    mpi::NO_COLLECTIVE_BUFFERING,
+    requests::SMALL_REQUESTS,
+    requests::UNALIGNED_REQUESTS,
+    sharing::SERIALIZED_SHARED_WRITES,
+    sharing::LOCK_CONTENTION,
+    sharing::STRAGGLING_RANKS,
+    metadata::METADATA_STORM,
+    metadata::FSYNC_STORM,
+    requests::REREADS,
+    requests::REWRITES,
+    requests::RANDOM_ACCESS,
+    sharing::SINGLE_WRITER,
+];
+
+/// What to change, worst first. A program without faults gets none.
+pub fn findings(analysis: &Analysis) -> Vec<Finding> {
+    let candidates = [
+        mpi::data_sieving(analysis),
+        mpi::no_collective_buffering(analysis),
+        requests::small_requests(analysis),
+        requests::unaligned_requests(analysis),
+        sharing::serialized_shared_writes(analysis),
+        sharing::lock_contention(analysis),
+        sharing::straggling_ranks(analysis),
+        metadata::metadata_storm(analysis),
+        metadata::fsync_storm(analysis),
+        requests::rereads(analysis),
+        requests::rewrites(analysis),
+        requests::random_access(analysis),
+        sharing::single_writer(analysis),
+    ];
+    let mut findings: Vec<Finding> = candidates
+        .into_iter()
+        .flatten()
+        .filter(|candidate| matters(analysis, candidate.cost_seconds))
+        .map(|candidate| candidate.judge(analysis))
+        .collect();
+    findings.sort_by(|a, b| b.cost_seconds.total_cmp(&a.cost_seconds).then(a.id.cmp(b.id)));
+    findings
+}
+
+/// True for costs above the thresholds.
+fn matters(analysis: &Analysis, cost_seconds: f64) -> bool {
+    let io_seconds = analysis.own.total_seconds() / analysis.active_processes().max(1) as f64;
+    cost_seconds >= COST_SECONDS_MIN
+        && (cost_seconds >= COST_SHARE_OF_RUN * analysis.span_seconds
+            || cost_seconds >= COST_SHARE_OF_IO * io_seconds)
+}
+
+/// A finding before it is known whether it matters.
+struct Candidate {
+    name: (&'static str, &'static str),
+    cost_seconds: f64,
+    evidence: Vec<String>,
+    advice: Vec<String>,
+}
+
+impl Candidate {
+    fn judge(self, analysis: &Analysis) -> Finding {
+        let (id, title) = self.name;
+        let (cost_seconds, evidence, advice) = (self.cost_seconds, self.evidence, self.advice);
+        let severity = Severity::of(cost_seconds / analysis.span_seconds.max(f64::MIN_POSITIVE));
+        Finding { id, severity, title, cost_seconds, evidence, advice }
+    }
+}
+
+/// Processes that pass, at least 1: what a sum over processes is divided by.
+fn participants(analysis: &Analysis, passes: impl Fn(&ProcessAnalysis) -> bool) -> f64 {
+    analysis.processes.iter().filter(|process| passes(process)).count().max(1) as f64
+}
+
+/// Processes that made a call that passes.
+fn participants_in(analysis: &Analysis, passes: impl Fn(Op) -> bool + Copy) -> f64 {
+    participants(analysis, |process| process.ops.sum(passes).calls > 0)
+}

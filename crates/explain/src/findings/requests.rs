@@ -1,0 +1,249 @@
+//! How large requests are and where they go.
+
+use plimsoll_trace::{Layer, Op};
+
+use super::mpi::{large_request_rate, worst_file};
+use super::words::{bytes, count, percent, short, time};
+use super::{Candidate, participants_in};
+use crate::access::{AccessCounts, PAGE_BYTES, SMALL_BYTES};
+use crate::analysis::{Analysis, FileAnalysis};
+use crate::histogram::Volume;
+use crate::totals::Direction;
+
+pub(super) const SMALL_REQUESTS: (&str, &str) =
+    ("small-requests", "many small requests that could be few large ones");
+pub(super) const UNALIGNED_REQUESTS: (&str, &str) =
+    ("unaligned-requests", "requests that do not begin and end on page boundaries");
+pub(super) const RANDOM_ACCESS: (&str, &str) = ("random-access", "requests in random order");
+pub(super) const REREADS: (&str, &str) = ("rereads", "the same bytes are read again and again");
+pub(super) const REWRITES: (&str, &str) =
+    ("rewrites", "the same bytes are written again and again");
+
+/// Fewer requests are no pattern.
+const REQUESTS_MIN: u64 = 1000;
+/// Fewer aligned or unaligned requests make no rate to compare.
+const ALIGNMENT_MIN: u64 = 100;
+/// Rates are compared between requests of about one size.
+const SIZE_RATIO_MAX: f64 = 4.0;
+/// Fewer random requests than this share have a pattern in the main.
+const RANDOM_SHARE_MIN: f64 = 0.5;
+/// Random requests of this size are as good as sequential ones: a disk's seek of 5 to 10 ms is
+/// less than it takes to move a few MiB, and flash needs far less.
+const RANDOM_BYTES_MAX: u64 = 1 << 20;
+/// Less than this share touched again is headers and indexes.
+const REPEATED_SHARE_MIN: f64 = 0.2;
+
+fn is_posix(direction: Direction) -> impl Fn(Op) -> bool + Copy {
+    move |op| op.layer() == Layer::Posix && Direction::of(op.class()) == Some(direction)
+}
+
+fn is_direct(direction: Direction) -> impl Fn(Op) -> bool + Copy {
+    move |op| op.layer() != Layer::Mpi && Direction::of(op.class()) == Some(direction)
+}
+
+/// Cost: the time of POSIX requests below 64 KiB that a program makes itself and that follow a
+/// pattern, less what their bytes take at the rate of large requests (of this recording, or
+/// 1 GiB/s), for each process that makes such calls. Reads and writes apart, added up.
+pub(super) fn small_requests(analysis: &Analysis) -> Option<Candidate> {
+    let mut cost_seconds = 0.0;
+    let mut evidence = Vec::new();
+    for direction in Direction::ALL {
+        let small = &analysis.access[direction as usize].small_mergeable;
+        if small.calls < REQUESTS_MIN {
+            continue;
+        }
+        let rate = large_request_rate(analysis, Layer::Posix, direction);
+        let excess = (small.seconds() - small.bytes as f64 / rate).max(0.0);
+        cost_seconds += excess / participants_in(analysis, is_posix(direction));
+        evidence.push(format!(
+            "{} below {}, {} on average, took {} in all processes together",
+            count(small.calls, direction.name()),
+            bytes(SMALL_BYTES),
+            bytes(small.bytes / small.calls),
+            time(small.seconds())
+        ));
+        let of_file = |file: &FileAnalysis| file.access[direction as usize].small_mergeable.nanos;
+        evidence.extend(worst_file(analysis, of_file));
+    }
+    (!evidence.is_empty()).then(|| Candidate {
+        name: SMALL_REQUESTS,
+        cost_seconds,
+        evidence,
+        advice: vec![
+            "gather data in memory and move at least 1 MiB with each call: a larger buffer \
+             (setvbuf, bs=1M, block_size), one readv or writev for many pieces, or MPI collective \
+             calls with romio_cb_write=enable"
+                .to_string(),
+        ],
+    })
+}
+
+/// Cost, for POSIX requests of at least a page: their time less what their bytes take at the rate
+/// of aligned requests of about their size; where the recording has too few of those, their time
+/// times the share of bytes in the pages that they touch and do not fill.
+pub(super) fn unaligned_requests(analysis: &Analysis) -> Option<Candidate> {
+    let mut cost_seconds = 0.0;
+    let mut evidence = Vec::new();
+    for direction in Direction::ALL {
+        let access = &analysis.access[direction as usize];
+        let unaligned = &access.unaligned_large;
+        if unaligned.calls < ALIGNMENT_MIN || unaligned.bytes == 0 {
+            continue;
+        }
+        let (excess, how) = unaligned_excess(access);
+        cost_seconds += excess / participants_in(analysis, is_posix(direction));
+        evidence.push(format!(
+            "{} of at least {}, {} on average, do not begin and end on page boundaries \
+             ({} of all such {}s); {how}",
+            count(unaligned.calls, direction.name()),
+            bytes(PAGE_BYTES),
+            bytes(unaligned.bytes / unaligned.calls),
+            percent(unaligned.calls as f64 / (unaligned.calls + access.aligned_large.calls) as f64),
+            direction.name(),
+        ));
+        let of_file = |file: &FileAnalysis| file.access[direction as usize].unaligned_large.nanos;
+        evidence.extend(worst_file(analysis, of_file));
+    }
+    (!evidence.is_empty()).then(|| Candidate {
+        name: UNALIGNED_REQUESTS,
+        cost_seconds,
+        evidence,
+        advice: vec![
+            "let requests begin and end at multiples of 4096 bytes, better of the stripe (1 MiB): \
+             pad headers and records, H5Pset_alignment(fapl, 0, 1048576) in HDF5, or the hints \
+             striping_unit=1048576 and romio_cb_write=enable, which align what aggregators write"
+                .to_string(),
+        ],
+    })
+}
+
+/// Seconds lost to alignment in all processes, and how that is known.
+fn unaligned_excess(access: &AccessCounts) -> (f64, String) {
+    let (unaligned, aligned) = (&access.unaligned_large, &access.aligned_large);
+    let mean = |volume: &Volume| volume.bytes as f64 / volume.calls.max(1) as f64;
+    let ratio = mean(unaligned) / mean(aligned).max(1.0);
+    let is_comparable = (1.0 / SIZE_RATIO_MAX..=SIZE_RATIO_MAX).contains(&ratio);
+    let rate = aligned.bytes_per_second().filter(|rate| *rate > 0.0);
+    match rate.filter(|_| aligned.calls >= ALIGNMENT_MIN && is_comparable) {
+        Some(rate) => {
+            let excess = (unaligned.seconds() - unaligned.bytes as f64 / rate).max(0.0);
+            let slower = rate / unaligned.bytes_per_second().unwrap_or(rate).max(1.0);
+            (excess, format!("aligned ones of that size are {} times as fast", short(slower)))
+        }
+        None => {
+            let extra = access.unaligned_large_excess as f64;
+            let share = extra / (unaligned.bytes as f64 + extra);
+            let how = format!("{} of the pages that they touch are not theirs", percent(share));
+            (unaligned.seconds() * share, how)
+        }
+    }
+}
+
+/// Cost: the time of random requests (half of all or more, below 1 MiB on average) less what
+/// their bytes take at the rate of sequential requests of this recording, or of large ones where
+/// there are too few.
+pub(super) fn random_access(analysis: &Analysis) -> Option<Candidate> {
+    let mut cost_seconds = 0.0;
+    let mut evidence = Vec::new();
+    for direction in Direction::ALL {
+        let access = &analysis.access[direction as usize];
+        let random = &access.random;
+        let share = access.shares().map_or(0.0, |shares| shares.random);
+        let is_large = random.bytes / random.calls.max(1) >= RANDOM_BYTES_MAX;
+        if random.calls < REQUESTS_MIN || share < RANDOM_SHARE_MIN || is_large {
+            continue;
+        }
+        let sequential = access.sequential.bytes_per_second();
+        let rate = sequential
+            .filter(|rate| *rate > 0.0 && access.sequential.calls >= REQUESTS_MIN)
+            .unwrap_or_else(|| large_request_rate(analysis, Layer::Posix, direction));
+        let excess = (random.seconds() - random.bytes as f64 / rate).max(0.0);
+        cost_seconds += excess / participants_in(analysis, is_direct(direction));
+        evidence.push(format!(
+            "{} of {} on average, {} of all, jump about in their files and took {} in all \
+             processes together",
+            count(random.calls, direction.name()),
+            bytes(random.bytes / random.calls),
+            percent(share),
+            time(random.seconds())
+        ));
+        let of_file = |file: &FileAnalysis| file.access[direction as usize].random.nanos;
+        evidence.extend(worst_file(analysis, of_file));
+    }
+    (!evidence.is_empty()).then(|| Candidate {
+        name: RANDOM_ACCESS,
+        cost_seconds,
+        evidence,
+        advice: vec![
+            "order requests by offset before making them, or read larger blocks and pick from \
+             them in memory; where the order cannot be known, keep many requests in flight \
+             (threads or io_uring) and call posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM)"
+                .to_string(),
+        ],
+    })
+}
+
+/// Cost: the read time of each file times the share of bytes that the same process had read
+/// before, for each reading process. Files under data sieving are left out.
+pub(super) fn rereads(analysis: &Analysis) -> Option<Candidate> {
+    let advice = "keep what was read in memory, or read each part once: a larger cache or chunk \
+                  cache (H5Pset_chunk_cache in HDF5), or one rank that reads and MPI_Bcast";
+    repeated(analysis, Direction::Read, REREADS, advice)
+}
+
+/// Cost: the write time of each file times the share of bytes that the same process had written
+/// before, for each writing process. Files under data sieving are left out.
+pub(super) fn rewrites(analysis: &Analysis) -> Option<Candidate> {
+    let advice = "write each part once, when it is complete: collect updates in memory first, and \
+                  write headers and indexes at the end";
+    repeated(analysis, Direction::Write, REWRITES, advice)
+}
+
+fn repeated(
+    analysis: &Analysis,
+    direction: Direction,
+    name: (&'static str, &'static str),
+    advice: &str,
+) -> Option<Candidate> {
+    let cost = |file: &FileAnalysis| {
+        let share = repeated_share(file, direction)?;
+        let time = file.ops.sum(is_direct(direction)).seconds();
+        let users = match direction {
+            Direction::Read => file.readers,
+            Direction::Write => file.direct_writers,
+        };
+        Some(time * share / f64::from(users.max(1)))
+    };
+    let cases = analysis.files.iter().filter(|file| file.sieving.cycles == 0);
+    let costs: Vec<(&FileAnalysis, f64)> =
+        cases.filter_map(|file| Some((file, cost(file)?))).collect();
+    let (worst, _) = costs.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let repeated = worst.detail.as_ref()?.repeated[direction as usize];
+    let estimated = if repeated.is_estimate { ", estimated from a sample of the file" } else { "" };
+    let evidence = format!(
+        "{} of {} {} of {} had been {} before by the same process ({}{estimated})",
+        bytes(repeated.repeated),
+        bytes(repeated.bytes),
+        past(direction),
+        worst.path,
+        past(direction),
+        percent(repeated_share(worst, direction)?),
+    );
+    let files = count(costs.len() as u64, "file");
+    let evidence = vec![evidence, format!("{files} with at least {}", percent(REPEATED_SHARE_MIN))];
+    let cost_seconds = costs.iter().map(|(_, cost)| cost).sum();
+    Some(Candidate { name, cost_seconds, evidence, advice: vec![advice.to_string()] })
+}
+
+fn past(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "read",
+        Direction::Write => "written",
+    }
+}
+
+/// The share of bytes touched again, where it is large enough.
+fn repeated_share(file: &FileAnalysis, direction: Direction) -> Option<f64> {
+    let share = file.detail.as_ref()?.repeated[direction as usize].share()?;
+    (share >= REPEATED_SHARE_MIN).then_some(share)
+}

@@ -1,0 +1,67 @@
+//! From recordings to findings: what a program did with its files, and why it was slow.
+//!
+//! [`Recording::open`] reads who took part, [`analyze`] streams all events once and adds them up
+//! in memory that does not grow with their number, [`findings`](fn@findings) says what to change and
+//! [`compare`](fn@compare) what a change brought. Results are the same for any number of threads: sums are
+//! whole numbers, samples are chosen by hashes, and everything else is computed from those.
+//!
+//! Not here: printing and drawing (`report`, `cli`), the bytes of a recording (`trace`).
+
+mod access;
+mod activity;
+mod analysis;
+mod analyze;
+mod clock;
+mod compare;
+mod coverage;
+mod each_rank;
+mod error;
+mod extents;
+mod file_stream;
+mod file_table;
+mod file_totals;
+mod findings;
+mod gathered;
+mod grid;
+mod histogram;
+mod nesting;
+mod number_map;
+mod options;
+mod process_pass;
+mod process_totals;
+mod reader;
+mod recording;
+mod sample;
+mod serialisation;
+mod stragglers;
+mod summary;
+mod timing;
+mod totals;
+
+pub use access::{AccessCounts, PAGE_BYTES, PatternShares, SMALL_BYTES};
+pub use activity::{ACTIVITIES, Activity, Timeline, TimelineRow};
+pub use analysis::*;
+pub use analyze::analyze;
+pub use clock::{Clock, Clocks, align};
+pub use compare::{
+    BandwidthChange, Change, Comparison, DurationChange, OpChange, SAME_WITHIN, Verdict, compare,
+};
+pub use coverage::BusyTime;
+pub use each_rank::call_on_each_rank;
+pub use error::ExplainError;
+pub use extents::RepeatedBytes;
+pub use file_table::{FileId, FileTable};
+pub use file_totals::OffsetSample;
+pub use findings::{
+    COST_SECONDS_MIN, COST_SHARE_OF_IO, COST_SHARE_OF_RUN, FINDINGS, Finding, HIGH_SHARE,
+    MEDIUM_SHARE, Severity, findings,
+};
+pub use histogram::{CLASSES, JumpHistogram, SizeHistogram, Volume, class_of, class_start};
+pub use nesting::{MpiCall, MpiTime, NESTED_CALLS_MAX, NestedCall, Sieving, is_collective};
+pub use options::Options;
+pub use process_totals::OwnCalls;
+pub use recording::{FILES_MAX, Process, ProcessState, Recording};
+pub use serialisation::Serialisation;
+pub use stragglers::{Straggler, Stragglers};
+pub use timing::{Bandwidth, InFlight, Phase, Rates};
+pub use totals::{Direction, OpTable, OpTotals, Totals};

@@ -1,0 +1,315 @@
+//! From sums to an [`Analysis`].
+
+use std::collections::BTreeMap;
+
+use plimsoll_trace::layout::Loss;
+use plimsoll_trace::{Class, Layer, Op};
+
+use crate::analysis::{
+    Analysis, DurationSample, FileAnalysis, FileDetails, MetadataSummary, NodeAnalysis,
+    ProcessAnalysis, RequestSizes,
+};
+use crate::clock::Clocks;
+use crate::file_table::FileId;
+use crate::file_totals::{FileDetail, FileTotals, layer_index};
+use crate::gathered::{Gathered, Plan};
+use crate::histogram::SizeHistogram;
+use crate::nesting::{MpiTime, Sieving};
+use crate::options::Options;
+use crate::process_totals::{OwnCalls, ProcessTotals};
+use crate::recording::{Process, ProcessState, Recording};
+use crate::sample::HashSample;
+use crate::serialisation::serialisation;
+use crate::stragglers::stragglers;
+use crate::timing::{Rates, bandwidths, in_flight, phases, rates};
+use crate::totals::{Direction, seconds};
+
+/// Turns sums into an [`Analysis`].
+pub(crate) struct Summary<'a> {
+    pub recording: &'a Recording,
+    pub clocks: Clocks,
+    pub plan: Plan,
+    pub options: &'a Options,
+}
+
+impl Summary<'_> {
+    pub fn finish(&self, mut gathered: Gathered) -> Analysis {
+        let totals = gathered.totals();
+        gathered.processes.sort_by_key(|process| process.process);
+        let mut own = OwnCalls::default();
+        let mut sieving = Sieving::default();
+        for process in &gathered.processes {
+            own.merge(&process.own);
+            sieving.merge(&process.sieving);
+        }
+        let gap_ns = (self.plan.span_ns as f64 * self.options.phase_gap_share) as u64;
+        let series_rates = rates(&gathered.series, self.plan.grid);
+        let mpi_time_by_op = mpi_time_by_op(&gathered.mpi);
+        let mut mpi_time = MpiTime::default();
+        mpi_time_by_op.iter().for_each(|(_, time)| mpi_time.merge(time));
+        let (files, jumps) = (self.files(&mut gathered), gathered.jumps.clone());
+        let mut analysis = Analysis {
+            span_seconds: seconds(self.plan.span_ns),
+            start_realtime_ns: self.clocks.start_realtime_ns,
+            clock_error_seconds: self.clocks.error_seconds,
+            resolution_seconds: seconds(self.plan.grid.width_ns()),
+            events: gathered.events,
+            lost_events: self.recording.lost_events(),
+            events_outside_span: gathered.outside_span,
+            bandwidths: bandwidths(&totals, &gathered.extents, Some(&gathered.coverages)),
+            own,
+            folded_files: self.recording.files().folded(),
+            detailed_files: files.iter().filter(|file| file.detail.is_some()).count(),
+            processes: self.processes(&gathered.processes),
+            nodes: Vec::new(),
+            request_sizes: request_sizes(&gathered.sizes),
+            jumps,
+            access: Default::default(),
+            repeated: Default::default(),
+            read_and_written_bytes: 0,
+            phases: phases(&gathered.coverages, &gathered.series, gap_ns),
+            mpi_time,
+            mpi_time_by_op,
+            slow_calls: gathered.slow.into_calls(),
+            sieving,
+            in_flight: in_flight(&gathered.coverages),
+            timeline: gathered.timeline.finish(),
+            stragglers: None,
+            metadata: MetadataSummary::default(),
+            durations: durations(gathered.durations),
+            warnings: self.warnings(&gathered.processes, gathered.warnings),
+            rates: series_rates,
+            totals,
+            files,
+        };
+        add_up_files(&mut analysis);
+        analysis.nodes = nodes(&analysis.processes);
+        analysis.stragglers = stragglers(&io_times(&analysis.processes));
+        analysis.metadata = metadata(&analysis);
+        analysis
+    }
+
+    fn files(&self, gathered: &mut Gathered) -> Vec<FileAnalysis> {
+        let mut details: BTreeMap<FileId, FileDetail> = BTreeMap::new();
+        for detail in gathered.details.iter_mut().filter_map(Option::take) {
+            details.insert(detail.file, *detail);
+        }
+        let totals = gathered.files.iter_mut().map(Option::take).enumerate();
+        let mut files: Vec<FileAnalysis> = totals
+            .filter_map(|(id, totals)| Some((FileId(id as u32), totals?)))
+            .map(|(id, totals)| self.file(id, *totals, details.remove(&id)))
+            .collect();
+        files.sort_by(|a, b| b.own_seconds.total_cmp(&a.own_seconds).then(a.id.cmp(&b.id)));
+        files
+    }
+
+    fn file(&self, id: FileId, mut totals: FileTotals, detail: Option<FileDetail>) -> FileAnalysis {
+        totals.ops.sort();
+        let data = totals.data.unwrap_or_default();
+        let coverages = detail.as_ref().map(|detail| &detail.coverages);
+        let bandwidths = bandwidths(&totals.ops, &data.extents, coverages);
+        let is_written_by_several = totals.direct_writers > 1 && id > FileId::FOLDED;
+        let detail = detail.map(|detail| FileDetails {
+            request_sizes: request_sizes(&detail.sizes),
+            repeated: data.repeated,
+            read_and_written_bytes: data.read_and_written_bytes,
+            serialisation: is_written_by_several.then(|| serialisation(&detail)),
+            jumps: detail.jumps,
+            sampled_from: detail.samples.seen(),
+            samples: detail.samples.into_values(),
+        });
+        FileAnalysis {
+            id,
+            path: self.recording.files().path(id).to_string(),
+            hints: self.recording.hints(id).map(str::to_string).collect(),
+            own_seconds: seconds(totals.own_nanos),
+            processes: totals.processes,
+            readers: totals.readers,
+            writers: totals.writers,
+            direct_writers: totals.direct_writers,
+            bandwidths,
+            access: data.access,
+            own: data.own,
+            independent_writes: data.independent_writes,
+            sieving: data.sieving,
+            detail,
+            ops: totals.ops,
+        }
+    }
+
+    fn processes(&self, totals: &[ProcessTotals]) -> Vec<ProcessAnalysis> {
+        let describe = |totals: &ProcessTotals| {
+            let process = &self.recording.processes()[totals.process];
+            ProcessAnalysis {
+                process: totals.process,
+                pid: process.pid,
+                rank: process.rank,
+                host: process.host.clone(),
+                program: process.program.clone(),
+                state: process.state,
+                lost_events: process.lost_events(),
+                events: totals.events,
+                ops: totals.ops.clone(),
+                own: totals.own,
+                files: totals.files,
+                lock_seconds: seconds(totals.lock_nanos),
+            }
+        };
+        totals.iter().map(describe).collect()
+    }
+
+    fn warnings(&self, totals: &[ProcessTotals], mut unread: Vec<(usize, String)>) -> Vec<String> {
+        unread.sort();
+        let mut warnings: Vec<String> = self.recording.warnings().to_vec();
+        warnings.extend(unread.into_iter().map(|(_, warning)| warning));
+        for (process, totals) in self.recording.processes().iter().zip(totals) {
+            warnings.extend(damage(process, totals.undecodable_bytes));
+            warnings.extend(losses(process));
+        }
+        let more = warnings.len().saturating_sub(WARNINGS_MAX);
+        warnings.truncate(WARNINGS_MAX);
+        if more > 0 {
+            warnings.push(format!("{more} more warnings like these"));
+        }
+        warnings
+    }
+}
+
+/// More warnings than this are not read anyway.
+const WARNINGS_MAX: usize = 20;
+
+fn damage(process: &Process, undecodable_bytes: u64) -> Option<String> {
+    let damage = &process.damage;
+    let bytes = damage.bytes.saturating_add(undecodable_bytes);
+    (bytes > 0 || damage.chunks > 0 || damage.missing_blocks > 0).then(|| {
+        format!(
+            "{} is damaged: {bytes} bytes in {} chunks cannot be read and {} blocks are missing; \
+             the rest is in this report",
+            process.path.display(),
+            damage.chunks,
+            damage.missing_blocks
+        )
+    })
+}
+
+fn losses(process: &Process) -> Option<String> {
+    let (label, lost) = (process.label(), process.lost_events());
+    match (process.state, lost) {
+        (ProcessState::Stopped, _) => Some(format!(
+            "recording of {label} stopped before it ended (system error {}); {lost} events are missing",
+            process.stop_errno
+        )),
+        (_, 0) => None,
+        (_, _) => Some(format!(
+            "{lost} events of {label} are missing: {} in signal handlers, {} for want of space, {} \
+             for want of a file",
+            process.lost_by(Loss::Reentered),
+            process.lost_by(Loss::NoSpace),
+            process.lost_by(Loss::NoFile)
+        )),
+    }
+}
+
+fn request_sizes(sizes: &[[SizeHistogram; 2]; 3]) -> Vec<RequestSizes> {
+    let pairs = Layer::ALL.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
+    pairs
+        .map(|(layer, direction)| {
+            let histogram = sizes[layer_index(layer)][direction as usize].clone();
+            RequestSizes { layer, direction, histogram }
+        })
+        .filter(|sizes| sizes.histogram.total().calls > 0)
+        .collect()
+}
+
+fn mpi_time_by_op(times: &[MpiTime]) -> Vec<(Op, MpiTime)> {
+    let used = times.iter().enumerate().filter(|(_, time)| time.calls > 0);
+    used.filter_map(|(number, time)| Some((Op::from_number(number as u8)?, *time))).collect()
+}
+
+fn durations(samples: Vec<Option<HashSample<u64>>>) -> Vec<DurationSample> {
+    let numbered = samples.into_iter().enumerate();
+    numbered
+        .filter_map(|(number, sample)| {
+            let (op, sample) = (Op::from_number(number as u8)?, sample?);
+            let calls = sample.seen();
+            let seconds = sample.into_values().into_iter().map(seconds).collect();
+            Some(DurationSample { op, calls, seconds })
+        })
+        .collect()
+}
+
+fn add_up_files(analysis: &mut Analysis) {
+    for file in &analysis.files {
+        for way in 0..2 {
+            analysis.access[way].merge(&file.access[way]);
+            if let Some(detail) = &file.detail {
+                analysis.repeated[way].merge(&detail.repeated[way]);
+            }
+        }
+        if let Some(detail) = &file.detail {
+            analysis.read_and_written_bytes =
+                analysis.read_and_written_bytes.saturating_add(detail.read_and_written_bytes);
+        }
+    }
+}
+
+fn nodes(processes: &[ProcessAnalysis]) -> Vec<NodeAnalysis> {
+    let mut nodes: BTreeMap<&str, NodeAnalysis> = BTreeMap::new();
+    for process in processes {
+        let node = nodes.entry(&process.host).or_insert_with(|| NodeAnalysis {
+            host: process.host.clone(),
+            processes: 0,
+            ops: Default::default(),
+            own: OwnCalls::default(),
+        });
+        node.processes += 1;
+        node.ops.merge(&process.ops);
+        node.own.merge(&process.own);
+    }
+    nodes
+        .into_values()
+        .map(|mut node| {
+            node.ops.sort();
+            node
+        })
+        .collect()
+}
+
+fn io_times(processes: &[ProcessAnalysis]) -> Vec<(usize, f64)> {
+    let ranks = processes.iter().filter(|process| process.rank.is_some());
+    ranks.map(|process| (process.process, process.own.total_seconds())).collect()
+}
+
+fn metadata(analysis: &Analysis) -> MetadataSummary {
+    let direct = |classes: &'static [Class]| {
+        move |op: Op| op.layer() != Layer::Mpi && classes.contains(&op.class())
+    };
+    let is_metadata = direct(&[Class::Open, Class::Close, Class::Metadata]);
+    // fflush makes nothing durable.
+    let is_sync = |op: Op| op.layer() == Layer::Posix && op.class() == Class::Sync;
+    let calls = analysis.totals.sum(is_metadata);
+    let syncs = analysis.totals.sum(is_sync);
+    let written = analysis.totals.sum(direct(&[Class::Write])).bytes;
+    let synced_files =
+        analysis.files.iter().filter(|file| file.ops.sum(is_sync).calls > 0).count() as u64;
+    MetadataSummary {
+        calls: calls.calls,
+        seconds: calls.seconds(),
+        calls_per_second: per(calls.calls as f64, analysis.span_seconds).unwrap_or(0.0),
+        peak_calls_per_second: peak(&analysis.rates),
+        syncs: syncs.calls,
+        sync_seconds: syncs.seconds(),
+        synced_files,
+        syncs_per_file: per(syncs.calls as f64, synced_files as f64),
+        syncs_per_mib: per(syncs.calls as f64, written as f64 / f64::from(1 << 20)),
+    }
+}
+
+fn peak(rates: &Rates) -> f64 {
+    let most = rates.metadata_calls.iter().max().copied().unwrap_or(0);
+    per(most as f64, rates.bin_seconds).unwrap_or(0.0)
+}
+
+fn per(value: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| value / whole)
+}
