@@ -1,4 +1,5 @@
-//! What is written from the code's own definitions: docs/numbers.md and man pages.
+//! What is written from the code's own definitions: docs/numbers.md, docs/coverage.md and
+//! man pages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,15 +8,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use plimsoll_report::Number;
 
+use crate::coverage;
+
 const MAN_FOLDER: &str = "man";
 const NUMBERS_PAGE: &str = "docs/numbers.md";
+const COVERAGE_PAGE: &str = "docs/coverage.md";
 
 /// Writes every generated file and removes man pages of commands that are gone.
 pub fn write_all(root: &Path) -> Result<()> {
     for stale in stale_pages(root)? {
         fs::remove_file(root.join(stale))?;
     }
-    for (path, text) in generated()? {
+    for (path, text) in generated(root)? {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap_or(root))?;
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -26,7 +30,7 @@ pub fn write_all(root: &Path) -> Result<()> {
 /// Complains about generated files that differ from what the code says.
 pub fn drift(root: &Path) -> Result<Vec<String>> {
     const ADVICE: &str = "run `cargo xtask generate`";
-    let mut complaints: Vec<String> = generated()?
+    let mut complaints: Vec<String> = generated(root)?
         .into_iter()
         .filter(|(path, text)| {
             fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str())
@@ -40,8 +44,11 @@ pub fn drift(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Path from the root, and text, of every generated file.
-fn generated() -> Result<BTreeMap<PathBuf, String>> {
-    let mut files = BTreeMap::from([(PathBuf::from(NUMBERS_PAGE), numbers_page())]);
+fn generated(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::from([
+        (PathBuf::from(NUMBERS_PAGE), numbers_page()),
+        (PathBuf::from(COVERAGE_PAGE), coverage::page(root)?),
+    ]);
     let mut command = plimsoll::command();
     command.build();
     add_man_pages(&command, "plimsoll", &mut files)?;
@@ -79,7 +86,7 @@ fn with_examples_last(command: &clap::Command, name: &str) -> clap::Command {
 }
 
 fn stale_pages(root: &Path) -> Result<Vec<PathBuf>> {
-    let known = generated()?;
+    let known = generated(root)?;
     let Ok(entries) = fs::read_dir(root.join(MAN_FOLDER)) else { return Ok(Vec::new()) };
     let pages = entries.flatten().map(|entry| Path::new(MAN_FOLDER).join(entry.file_name()));
     Ok(pages.filter(|page| !known.contains_key(page)).collect())

@@ -1,6 +1,7 @@
 //! Chores of the project: `cargo xtask generate` writes what is derived from the code,
 //! `cargo xtask tidy` checks the tree itself.
 
+mod coverage;
 mod generate;
 mod rules;
 mod tree;

@@ -1,0 +1,312 @@
+//! Chunks: a writer puts events into the mapping of one; threads own them through slots.
+
+use core::cell::UnsafeCell;
+use core::ptr;
+use core::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+
+use plimsoll_trace::Op;
+use plimsoll_trace::encode::{Call, EVENT_BYTES_MAX, Prediction, encode};
+use plimsoll_trace::layout::{
+    BLOCK_BYTES, CHUNK_HEADER_BYTES, CHUNK_MAGIC, ChunkHeader, ChunkKind,
+};
+use rustix::io::Errno;
+use rustix::mm::munmap;
+
+use crate::lock::Held;
+use crate::process::Process;
+use crate::spool::Spool;
+use crate::{clock, spool, sys};
+
+/// Threads that can have a chunk of their own: 96 chunks are 6 MiB.
+pub const SLOTS: usize = 96;
+
+/// The rest of a block that is worth a chunk of its own.
+const REST_BYTES_MIN: usize = 4096;
+
+/// A data call, in as few words as it can be told.
+pub struct Data {
+    /// The operation.
+    pub op: Op,
+    /// The file's number.
+    pub file: u32,
+    /// Where.
+    pub offset: u64,
+    /// Bytes asked for.
+    pub length: u64,
+    /// Bytes moved; negative after a failure.
+    pub moved: isize,
+    /// When it began.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+}
+
+/// A place in a mapped chunk. Zeros are no chunk: the limit is below every cursor.
+#[repr(C)]
+pub struct Writer {
+    /// What the next event is predicted from.
+    pub prediction: Prediction,
+    /// Where the next byte goes.
+    pub cursor: *mut u8,
+    /// One past the last byte of the chunk; null without a chunk.
+    pub end: *mut u8,
+    /// The chunk's header.
+    pub chunk: *mut ChunkHeader,
+    /// When the file's latest anchor is to be moved on, in ticks.
+    pub anchor_due: u64,
+    /// The mapping that is given back with the chunk.
+    map_start: *mut u8,
+    map_end: *mut u8,
+}
+
+impl Writer {
+    /// True when an event fits.
+    #[inline(always)]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        (self.cursor as usize).wrapping_add(bytes) <= self.end as usize
+    }
+
+    /// Adds an event.
+    ///
+    /// # Safety
+    /// There is room for [`EVENT_BYTES_MAX`], and nobody else uses the writer.
+    #[inline(always)]
+    pub unsafe fn put(&mut self, call: &Call) {
+        // SAFETY: the caller's promise: the bytes are mapped and only ours.
+        let room = unsafe { core::slice::from_raw_parts_mut(self.cursor, EVENT_BYTES_MAX) };
+        let length = encode(call, &mut self.prediction, room);
+        // SAFETY: not past the room.
+        unsafe { self.advance(length) };
+    }
+
+    /// Adds a data event that is what was predicted, which most are: six bytes, stored as one
+    /// word (see [`plimsoll_trace::encode`] for their meaning). False when it is not.
+    ///
+    /// # Safety
+    /// Nobody else uses the writer.
+    #[inline(always)]
+    pub unsafe fn put_predicted(&mut self, data: &Data) -> bool {
+        let prediction = &mut self.prediction;
+        let gap = data.start.wrapping_sub(prediction.clock);
+        let duration = data.end.wrapping_sub(data.start);
+        // A negative gap has high bits too.
+        let is_predicted = (gap | duration) >> 16 == 0
+            && data.file == prediction.file
+            && data.length == prediction.length
+            && data.moved as u64 == data.length
+            && data.offset == prediction.next_offset()
+            && data.end < self.anchor_due
+            && (self.cursor as usize).wrapping_add(EVENT_BYTES_MAX) <= self.end as usize;
+        if !is_predicted {
+            return false;
+        }
+        let word = u64::from(data.op as u8) | gap << 16 | duration << 32;
+        prediction.clock = data.end;
+        prediction.offset = data.offset;
+        // SAFETY: there is room for more than eight bytes; six of them are made valid.
+        unsafe {
+            self.cursor.cast::<u64>().write_unaligned(word.to_le());
+            self.advance(6);
+        }
+        true
+    }
+
+    /// Makes the next `length` bytes valid.
+    ///
+    /// # Safety
+    /// They are within the chunk and written.
+    #[inline(always)]
+    pub unsafe fn advance(&mut self, length: usize) {
+        // SAFETY: within the chunk, says the caller.
+        unsafe { self.cursor = self.cursor.add(length) };
+        let payload = self.chunk.wrapping_add(1) as usize;
+        let committed = (self.cursor as usize).wrapping_sub(payload) as u32;
+        // SAFETY: the header is mapped with its chunk. The release makes the bytes valid for
+        // whoever sees the count, which after a kill is the reader of the file.
+        unsafe {
+            AtomicU32::from_ptr(&raw mut (*self.chunk).committed)
+                .store(committed, Ordering::Release);
+        }
+    }
+
+    /// Begins a chunk in mapped bytes. What was there before must be sealed.
+    ///
+    /// # Safety
+    /// `start` begins `span` mapped bytes that nobody else writes to, at a multiple of the
+    /// header's size in a block.
+    pub unsafe fn begin(
+        &mut self,
+        start: *mut u8,
+        span: usize,
+        kind: ChunkKind,
+        thread: u32,
+        sequence: u32,
+    ) {
+        let base = clock::ticks();
+        let chunk = start.cast::<ChunkHeader>();
+        let mut header = ChunkHeader::new(kind, thread, sequence, base, span as u32);
+        header.magic = 0;
+        // SAFETY: the header fits. The magic comes last: a chunk without it does not count as
+        // begun, so that a kill in this moment leaves no half header behind.
+        unsafe {
+            chunk.write(header);
+            AtomicU32::from_ptr(&raw mut (*chunk).magic).store(CHUNK_MAGIC, Ordering::Release);
+        }
+        self.chunk = chunk;
+        self.cursor = start.wrapping_add(CHUNK_HEADER_BYTES);
+        self.end = start.wrapping_add(span);
+        self.prediction = Prediction::new(base);
+    }
+
+    /// The chunk is complete: cut to what it holds when `cut`, with its checksum. Gives the
+    /// bytes after it that are free again.
+    pub fn seal(&mut self, cut: Option<usize>) {
+        if self.chunk.is_null() {
+            return;
+        }
+        let payload = self.chunk.wrapping_add(1).cast::<u8>();
+        // SAFETY: the chunk is mapped and only ours; its payload is what was committed.
+        unsafe {
+            if let Some(span) = cut {
+                AtomicU32::from_ptr(&raw mut (*self.chunk).span)
+                    .store(span as u32, Ordering::Release);
+            }
+            let header = *self.chunk;
+            let committed = header.committed as usize;
+            let crc = header.checksum(core::slice::from_raw_parts(payload, committed));
+            AtomicU32::from_ptr(&raw mut (*self.chunk).crc).store(crc, Ordering::Release);
+            AtomicU16::from_ptr(&raw mut (*self.chunk).sealed).store(1, Ordering::Release);
+        }
+        self.chunk = ptr::null_mut();
+        self.cursor = ptr::null_mut();
+        self.end = ptr::null_mut();
+    }
+
+    /// Gives the mapping back.
+    pub fn unmap(&mut self) {
+        let length = (self.map_end as usize).wrapping_sub(self.map_start as usize);
+        if length != 0 {
+            // SAFETY: the range was mapped for this writer only, and its chunk is sealed.
+            let _ = unsafe { munmap(self.map_start.cast(), length) };
+        }
+        self.map_start = ptr::null_mut();
+        self.map_end = ptr::null_mut();
+    }
+
+    /// Says which mapping is given back with the chunk.
+    pub fn set_mapping(&mut self, start: *mut u8, length: usize) {
+        self.map_start = start;
+        self.map_end = start.wrapping_add(length);
+    }
+
+    /// Seals the chunk if there is one, and begins another in a new block.
+    pub fn renew(
+        &mut self,
+        process: &Process,
+        held: &Held<'_>,
+        kind: ChunkKind,
+        thread: u32,
+    ) -> Result<(), Errno> {
+        // Whoever filled a block will fill the next: its pages are had cheaper at once.
+        let was_full = !self.chunk.is_null();
+        self.seal(None);
+        self.unmap();
+        let block = spool::take_block(process, held, was_full)?;
+        // SAFETY: the lock is held.
+        let sequence = unsafe { (*process.spool.get()).next_sequence() };
+        self.set_mapping(block.map_start, block.map_length);
+        // SAFETY: a block that was just mapped for us.
+        unsafe { self.begin(block.start, BLOCK_BYTES, kind, thread, sequence) };
+        Ok(())
+    }
+}
+
+/// The place of one thread.
+#[repr(C, align(64))]
+pub struct Slot {
+    /// What its owner must know to use it; 0 when it must be taken anew.
+    pub key: u64,
+    /// The events' chunk. Only for the owner, and for others once the owner is gone.
+    pub writer: UnsafeCell<Writer>,
+    /// The thread; 0 when free.
+    pub owner: AtomicU32,
+}
+
+/// A slot for this thread. `None`: all are taken, share one.
+pub fn take_slot(
+    process: &'static Process,
+    held: &Held<'_>,
+    thread: u32,
+) -> Result<Option<*mut Slot>, Errno> {
+    // SAFETY: the lock is held.
+    let spool = unsafe { &mut *process.spool.get() };
+    let mut free = None;
+    for slot in &process.slots {
+        let owner = slot.owner.load(Ordering::Acquire);
+        if owner == 0 {
+            free = free.or(Some(slot));
+            // Slots are taken from the front: behind one that was never used there is none.
+            if slot.key == 0 {
+                break;
+            }
+            continue;
+        }
+        // A thread that has our number and is not we is gone: numbers are used again.
+        if owner == thread || sys::is_gone(spool.pid, owner) {
+            // SAFETY: the owner is gone and we hold the lock.
+            let writer = unsafe { &mut *slot.writer.get() };
+            inherit(writer, spool, thread);
+            if !writer.has_room(EVENT_BYTES_MAX) {
+                writer.renew(process, held, ChunkKind::Events, thread)?;
+            }
+            return Ok(Some(claim(slot, thread)));
+        }
+    }
+    let Some(slot) = free else { return Ok(None) };
+    // SAFETY: free, and we hold the lock.
+    let writer = unsafe { &mut *slot.writer.get() };
+    writer.renew(process, held, ChunkKind::Events, thread)?;
+    Ok(Some(claim(slot, thread)))
+}
+
+/// Makes a slot a thread's own.
+pub fn claim(slot: &Slot, thread: u32) -> *mut Slot {
+    let slot = ptr::from_ref(slot).cast_mut();
+    // SAFETY: the slot is in the process's region, and nobody else uses it now. Ticks are never
+    // 0 and differ from those of every earlier claim, also of the process that forked us.
+    unsafe {
+        (*slot).key = clock::ticks() | 1;
+        (*slot).owner.store(thread, Ordering::Release);
+    }
+    slot
+}
+
+/// The rest of a dead thread's block becomes a chunk of this thread.
+fn inherit(writer: &mut Writer, spool: &mut Spool, thread: u32) {
+    if writer.chunk.is_null() {
+        return;
+    }
+    let start = writer.chunk.cast::<u8>();
+    let end = writer.end;
+    let used = (writer.cursor as usize).wrapping_sub(start as usize);
+    let span = used.next_multiple_of(CHUNK_HEADER_BYTES);
+    let rest = (end as usize).wrapping_sub(start as usize).saturating_sub(span);
+    if rest < REST_BYTES_MIN {
+        return writer.seal(None);
+    }
+    let mut next = Writer {
+        cursor: ptr::null_mut(),
+        end: ptr::null_mut(),
+        chunk: ptr::null_mut(),
+        prediction: Prediction::new(0),
+        anchor_due: 0,
+        map_start: writer.map_start,
+        map_end: writer.map_end,
+    };
+    let sequence = spool.next_sequence();
+    // SAFETY: within the dead thread's chunk, behind what it wrote. The new header is complete
+    // before the old chunk is cut, so that at no moment a reader finds a gap.
+    unsafe { next.begin(start.wrapping_add(span), rest, ChunkKind::Events, thread, sequence) };
+    writer.seal(Some(span));
+    *writer = next;
+}

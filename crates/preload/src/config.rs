@@ -1,0 +1,156 @@
+//! What is to be recorded, from the environment, decided once per program.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use plimsoll_trace::Layer;
+use plimsoll_trace::layout::{Anchor, Clock};
+
+use crate::process::Process;
+use crate::text::Text;
+use crate::{clock, environment, process, sys};
+
+/// Nothing was decided yet.
+pub const UNDECIDED: u32 = 0;
+/// All layers.
+pub const ANY_LAYER: u32 = 0b111;
+/// It was decided; without a layer's bit: off.
+const DECIDED: u32 = 1 << 8;
+
+/// What every call reads, in one cache line: after a system call, each further line may be a miss.
+#[repr(C, align(64))]
+pub struct Hot {
+    mode: AtomicU32,
+    /// See [`clock`].
+    pub clock: AtomicU32,
+    /// See [`process`].
+    pub region: AtomicPtr<Process>,
+}
+
+/// What every call reads.
+pub static HOT: Hot = Hot {
+    mode: AtomicU32::new(UNDECIDED),
+    clock: AtomicU32::new(Clock::Monotonic as u32),
+    region: AtomicPtr::new(core::ptr::null_mut()),
+};
+
+/// What does not change while the program runs. Copied: the program may change its environment.
+pub struct Config {
+    /// Where recordings are collected, absolute.
+    pub directory: Text<1024>,
+    /// Where the file grows, absolute; the same directory when no spool is used.
+    pub spool: Text<1024>,
+    /// Only files that match one of these globs; empty: all.
+    pub include: Text<4096>,
+    /// No files that match one of these globs.
+    pub exclude: Text<4096>,
+    /// The launcher's job.
+    pub job: Text<128>,
+    /// When the program, or the one that forked it, was loaded: before any recorded call.
+    pub loaded: Anchor,
+}
+
+struct Global(UnsafeCell<Config>);
+
+// SAFETY: written once, by the thread that decides, before the mode says that it was.
+unsafe impl Sync for Global {}
+
+static CONFIG: Global = Global(UnsafeCell::new(Config {
+    directory: Text::new(),
+    spool: Text::new(),
+    include: Text::new(),
+    exclude: Text::new(),
+    job: Text::new(),
+    loaded: Anchor { ticks: 0, monotonic_ns: 0, realtime_ns: 0 },
+}));
+
+/// The bit of a layer in the mode.
+#[inline(always)]
+pub const fn bit(layer: Layer) -> u32 {
+    match layer {
+        Layer::Mpi => 1,
+        Layer::Stdio => 2,
+        Layer::Posix => 4,
+    }
+}
+
+/// Which layers are recorded.
+#[inline(always)]
+pub fn mode() -> u32 {
+    HOT.mode.load(Ordering::Relaxed)
+}
+
+/// True when anything is recorded.
+#[inline(always)]
+pub fn is_on() -> bool {
+    mode() & ANY_LAYER != 0
+}
+
+/// Records nothing from now on, in this process and the ones that it forks.
+pub fn turn_off() {
+    HOT.mode.store(DECIDED, Ordering::Relaxed);
+}
+
+/// The configuration. Only meaningful when something is recorded.
+pub fn get() -> &'static Config {
+    // SAFETY: not written any more once the mode has a layer.
+    unsafe { &*CONFIG.0.get() }
+}
+
+/// Decides. Harmless when it was decided already, or is being decided.
+#[cold]
+pub fn init() {
+    let taken =
+        HOT.mode.compare_exchange(UNDECIDED, DECIDED, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    if !taken {
+        return;
+    }
+    let layers = match sys::variable(b"PLIMSOLL_RECORD_DIR") {
+        Some(directory) if !directory.is_empty() => read(directory),
+        _ => 0,
+    };
+    if layers != 0 && process::init() {
+        clock::init();
+        // SAFETY: we are the one that decides, and nobody reads before that.
+        unsafe { (*CONFIG.0.get()).loaded = clock::anchor() };
+        environment::keep();
+        HOT.mode.store(DECIDED | layers, Ordering::Release);
+    }
+}
+
+fn read(directory: &[u8]) -> u32 {
+    // SAFETY: we are the one that decides, and nobody reads before that.
+    let config = unsafe { &mut *CONFIG.0.get() };
+    config.directory.set_absolute(directory);
+    match sys::variable(b"PLIMSOLL_SPOOL") {
+        Some(spool) if !spool.is_empty() => config.spool.set_absolute(spool),
+        _ => config.spool.set_absolute(directory),
+    }
+    config.include.set(sys::variable(b"PLIMSOLL_INCLUDE").unwrap_or(b""));
+    config.exclude.set(sys::variable(b"PLIMSOLL_EXCLUDE").unwrap_or(b""));
+    let job = JOB_VARIABLES.iter().find_map(|name| sys::variable(name));
+    config.job.set(job.unwrap_or(b""));
+    match sys::variable(b"PLIMSOLL_LAYERS") {
+        Some(list) if !list.is_empty() => layers_of(list),
+        _ => ANY_LAYER,
+    }
+}
+
+/// How launchers name the job.
+const JOB_VARIABLES: [&[u8]; 8] = [
+    b"PLIMSOLL_JOB",
+    b"SLURM_JOB_ID",
+    b"PBS_JOBID",
+    b"LSB_JOBID",
+    b"FLUX_JOB_ID",
+    b"COBALT_JOBID",
+    b"PMIX_NAMESPACE",
+    b"OMPI_MCA_ess_base_jobid",
+];
+
+fn layers_of(list: &[u8]) -> u32 {
+    list.split(|byte| *byte == b',').fold(0, |layers, name| {
+        let named = Layer::ALL.into_iter().filter(|layer| layer.name().as_bytes() == name);
+        layers | named.fold(0, |bits, layer| bits | bit(layer))
+    })
+}

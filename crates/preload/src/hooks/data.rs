@@ -1,0 +1,149 @@
+//! Calls that move data. Reading and writing are the same here; the operation says which.
+
+use core::ffi::c_int;
+
+use libc::{iovec, off_t};
+use plimsoll_trace::encode::{NO_FILE, Outcome, UNKNOWN_OFFSET};
+use plimsoll_trace::layout::Loss;
+use plimsoll_trace::{Class, Layer, Op};
+
+use crate::chunk::Data;
+use crate::files::EXCLUDED;
+use crate::hooks::failure;
+use crate::recorder::{self, Finished, Start, begin_in};
+use crate::thread::Busy;
+use crate::{clock, descriptors, process};
+
+/// Data at a given offset: `pread`, `pwrite`.
+#[inline(always)]
+pub fn positioned(
+    op: Op,
+    fd: c_int,
+    length: usize,
+    offset: off_t,
+    real: impl FnOnce() -> isize,
+) -> isize {
+    let start = begin_in(Layer::Posix);
+    let moved = real();
+    if start.is_on() {
+        end(start, op, fd, length as u64, Some(offset as u64), moved);
+    }
+    moved
+}
+
+/// Data at the descriptor's position: `read`, `write`.
+#[inline(always)]
+pub fn sequential(op: Op, fd: c_int, length: usize, real: impl FnOnce() -> isize) -> isize {
+    let start = begin_in(Layer::Posix);
+    let moved = real();
+    if start.is_on() {
+        end(start, op, fd, length as u64, None, moved);
+    }
+    moved
+}
+
+/// Data of several buffers, at the descriptor's position or, where `offset` is not -1, there.
+///
+/// # Safety
+/// The arguments are those of a `readv`.
+#[inline]
+pub unsafe fn vector(
+    op: Op,
+    fd: c_int,
+    buffers: *const iovec,
+    count: c_int,
+    offset: off_t,
+    real: impl FnOnce() -> isize,
+) -> isize {
+    let start = begin_in(Layer::Posix);
+    let moved = real();
+    if start.is_on() {
+        let length = match moved < 0 || buffers.is_null() || count <= 0 {
+            // The list may be the reason for the failure.
+            true => 0,
+            false => {
+                // SAFETY: the kernel has just read the same list.
+                unsafe { core::slice::from_raw_parts(buffers, count as usize) }
+                    .iter()
+                    .fold(0u64, |sum, buffer| sum.wrapping_add(buffer.iov_len as u64))
+            }
+        };
+        let offset = (offset >= 0).then_some(offset as u64);
+        end(start, op, fd, length, offset, moved);
+    }
+    moved
+}
+
+/// Records a data call. An offset of `None` is the descriptor's position.
+#[inline(always)]
+fn end(start: Start, op: Op, fd: c_int, length: u64, offset: Option<u64>, moved: isize) {
+    let end = clock::ticks();
+    let Some(busy) = Busy::begin() else { return process::lose(Loss::Reentered) };
+    let (file, offset) = match offset {
+        Some(offset) => (descriptors::file(&busy, fd), offset),
+        None => {
+            let known = descriptors::known(&busy, fd);
+            (known.file, known.advance(fd, moved.max(0) as u64, op.class() == Class::Write))
+        }
+    };
+    if file != EXCLUDED {
+        let data = Data { op, file, offset, length, moved, start: start.0, end };
+        recorder::write_data(&busy, &data);
+    }
+}
+
+/// From one descriptor to another: `copy_file_range`, `sendfile`. Recorded for the side that
+/// the operation's class says; the other side's position moves too. Offsets are those before
+/// the call; `None` is the descriptor's position.
+#[inline]
+pub fn between(
+    op: Op,
+    from: (c_int, Option<u64>),
+    to: (c_int, Option<u64>),
+    length: usize,
+    real: impl FnOnce() -> isize,
+) -> isize {
+    let start = begin_in(Layer::Posix);
+    let moved = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        let Some(busy) = Busy::begin() else {
+            process::lose(Loss::Reentered);
+            return moved;
+        };
+        let outcome = if moved < 0 { failure() } else { Outcome::Value(moved as u64) };
+        let bytes = moved.max(0) as u64;
+        let mut sides = [(NO_FILE, UNKNOWN_OFFSET); 2];
+        for (side, ((fd, offset), writes)) in sides.iter_mut().zip([(from, false), (to, true)]) {
+            let known = descriptors::known(&busy, fd);
+            *side = (known.file, offset.unwrap_or_else(|| known.advance(fd, bytes, writes)));
+        }
+        let [from, to] = sides;
+        let (file, offset) = if op.class() == Class::Write { to } else { from };
+        if file != EXCLUDED {
+            // `splice` is not a data event: there the bytes are the argument.
+            let argument = if op.class().is_data() { 0 } else { bytes };
+            let outcome = match outcome {
+                Outcome::Value(_) if argument != 0 => Outcome::Value(0),
+                other => other,
+            };
+            let length = length as u64;
+            let call = Finished { op, file, offset, length, outcome, argument };
+            recorder::write(&busy, &call.at(start.0, end));
+        }
+    }
+    moved
+}
+
+/// The offset that a call is given by address; `None` for the descriptor's position.
+///
+/// # Safety
+/// Null or the address that a program gave to such a call.
+#[inline]
+pub unsafe fn at(offset: *const off_t) -> Option<u64> {
+    if !crate::config::is_on() || offset.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller says; the call reads it next.
+    Some(unsafe { offset.read_unaligned() } as u64)
+}

@@ -1,0 +1,184 @@
+//! Calls on descriptors that move no data, and calls that make, copy and end descriptors.
+
+use core::ffi::{c_char, c_int};
+
+use plimsoll_trace::encode::NO_FILE;
+use plimsoll_trace::layout::Loss;
+use plimsoll_trace::{Layer, Op};
+
+use crate::files::EXCLUDED;
+use crate::hooks::{Code, Returned, is_fault};
+use crate::recorder::{self, Finished, Start, begin_in};
+use crate::thread::Busy;
+use crate::{clock, config, descriptors, paths, process};
+
+/// A call on a descriptor.
+#[inline]
+pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> R) -> R {
+    let start = begin_in(op.layer());
+    let result = real();
+    if start.is_on() {
+        end_on(start, op, Some(fd), result, argument);
+    }
+    result
+}
+
+/// A call on no file in particular.
+#[inline]
+pub fn on_none<R: Returned>(op: Op, argument: u64, real: impl FnOnce() -> R) -> R {
+    let start = begin_in(op.layer());
+    let result = real();
+    if start.is_on() {
+        end_on(start, op, None, result, argument);
+    }
+    result
+}
+
+/// A call that moves no data has ended.
+#[inline]
+pub fn end_on<R: Returned>(start: Start, op: Op, fd: Option<c_int>, result: R, argument: u64) {
+    let end = clock::ticks();
+    let Some(busy) = Busy::begin() else { return process::lose(Loss::Reentered) };
+    let file = fd.map_or(NO_FILE, |fd| descriptors::file(&busy, fd));
+    write(&busy, start, end, op, file, result, argument);
+}
+
+/// Records a call that moves no data.
+#[inline(never)]
+pub fn write<R: Returned>(
+    busy: &Busy,
+    start: Start,
+    end: u64,
+    op: Op,
+    file: u32,
+    result: R,
+    argument: u64,
+) {
+    if file != EXCLUDED {
+        let outcome = result.outcome();
+        let call = Finished { op, file, offset: 0, length: 0, outcome, argument };
+        recorder::write(busy, &call.at(start.0, end));
+    }
+}
+
+/// A file is opened by name.
+///
+/// # Safety
+/// The path is what a program gave to `openat`.
+#[inline]
+pub unsafe fn open(
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    let start = begin_in(Layer::Posix);
+    let fd = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        let Some(busy) = Busy::begin() else {
+            process::lose(Loss::Reentered);
+            return fd;
+        };
+        let file = match is_fault(fd.outcome()) {
+            true => NO_FILE,
+            // SAFETY: the kernel has read the same string.
+            false => unsafe { paths::number_at(&busy, directory, path) },
+        };
+        if fd >= 0 {
+            descriptors::opened(fd, file, flags);
+        }
+        write(&busy, start, end, Op::Open, file, fd, flags as u32 as u64);
+    }
+    fd
+}
+
+/// A descriptor is closed.
+#[inline]
+pub fn close(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let start = begin_in(Layer::Posix);
+    // Not asked for when unknown: programs close thousands that are not even open.
+    let file = descriptors::look(fd).map_or(NO_FILE, |known| known.file);
+    if config::is_on() {
+        // Before the call: after it, another thread may get the same number.
+        descriptors::forget(fd);
+    }
+    let result = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        match Busy::begin() {
+            Some(busy) => write(&busy, start, end, Op::Close, file, result, 0),
+            None => process::lose(Loss::Reentered),
+        }
+    }
+    result
+}
+
+/// Many descriptors are closed.
+#[inline]
+pub fn close_range(first: u32, last: u32, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let start = begin_in(Layer::Posix);
+    let result = real();
+    // With CLOEXEC they only will be closed.
+    let closed = result >= 0 && flags & CLOSE_RANGE_CLOEXEC == 0;
+    if closed && config::is_on() {
+        descriptors::forget_range(first, last);
+    }
+    if start.is_on() {
+        end_on(start, Op::Close, None, result, u64::from(first));
+    }
+    result
+}
+
+/// include/uapi/linux/close_range.h
+const CLOSE_RANGE_CLOEXEC: c_int = 4;
+
+/// All descriptors from one on are closed.
+#[inline]
+pub fn close_from(first: c_int, real: impl FnOnce()) {
+    let all = || {
+        real();
+        0
+    };
+    close_range(first.max(0) as u32, u32::MAX, 0, all);
+}
+
+/// A call on a descriptor that gives zero or an error number.
+#[inline]
+pub fn on_code(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> c_int) -> c_int {
+    on(op, fd, argument, || Code(real())).0
+}
+
+/// A descriptor is duplicated.
+#[inline]
+pub fn duplicate(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let start = begin_in(Layer::Posix);
+    let copy = real();
+    if copy >= 0 && config::is_on() {
+        descriptors::duplicated(fd, copy);
+    }
+    if start.is_on() {
+        end_on(start, Op::Dup, Some(fd), copy, copy.max(0) as u64);
+    }
+    copy
+}
+
+/// The position of a descriptor is set.
+#[inline]
+pub fn seek(fd: c_int, real: impl FnOnce() -> i64) -> i64 {
+    let start = begin_in(Layer::Posix);
+    let position = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        let Some(busy) = Busy::begin() else {
+            process::lose(Loss::Reentered);
+            return position;
+        };
+        let known = descriptors::known(&busy, fd);
+        if position >= 0 {
+            known.set_position(position as u64);
+        }
+        write(&busy, start, end, Op::Lseek, known.file, position, position.max(0) as u64);
+    }
+    position
+}

@@ -1,0 +1,90 @@
+//! Reading directories. Their descriptors are opened and closed inside of libc.
+
+use core::ffi::{c_char, c_int};
+
+use libc::{AT_FDCWD, DIR};
+use plimsoll_trace::Op;
+use plimsoll_trace::encode::NO_FILE;
+
+use crate::hooks::{Anything, Returned, descriptor, name};
+use crate::thread::Busy;
+use crate::{config, descriptors, paths, sys};
+
+/// `opendir`.
+///
+/// # Safety
+/// The path is what a program gave to `opendir`.
+#[inline]
+pub unsafe fn open(path: *const c_char, real: impl FnOnce() -> *mut DIR) -> *mut DIR {
+    // SAFETY: the same path.
+    let directory = unsafe { name::on(Op::Opendir, AT_FDCWD, path, 0, real) };
+    if config::is_on()
+        && !directory.is_null()
+        && let Some(busy) = Busy::begin()
+    {
+        // SAFETY: it was opened by this path.
+        let (file, fd) =
+            unsafe { (paths::number_at(&busy, AT_FDCWD, path), descriptor_of(directory)) };
+        descriptors::opened(fd, file, 0);
+    }
+    directory
+}
+
+/// `fdopendir`.
+#[inline]
+pub fn open_descriptor(fd: c_int, real: impl FnOnce() -> *mut DIR) -> *mut DIR {
+    descriptor::on(Op::Opendir, fd, 0, real)
+}
+
+/// `readdir`. Null is the end of the directory, and rarely a failure.
+///
+/// # Safety
+/// An open directory.
+#[inline]
+pub unsafe fn read<T>(directory: *mut DIR, real: impl FnOnce() -> *mut T) -> *mut T {
+    // SAFETY: an open directory.
+    let fd = unsafe { descriptor_of(directory) };
+    descriptor::on(Op::Readdir, fd, 0, || Anything(real())).0
+}
+
+/// `closedir`.
+///
+/// # Safety
+/// An open directory.
+#[inline]
+pub unsafe fn close(directory: *mut DIR, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: an open directory.
+    let fd = unsafe { descriptor_of(directory) };
+    ended(Op::Closedir, fd, real)
+}
+
+/// A call that closes a descriptor inside of libc.
+#[inline]
+pub fn ended<R: Returned>(op: Op, fd: c_int, real: impl FnOnce() -> R) -> R {
+    let start = crate::recorder::begin_in(op.layer());
+    let file = descriptors::look(fd).map_or(NO_FILE, |known| known.file);
+    if config::is_on() {
+        descriptors::forget(fd);
+    }
+    let result = real();
+    if start.is_on() {
+        let end = crate::clock::ticks();
+        if let Some(busy) = Busy::begin() {
+            descriptor::write(&busy, start, end, op, file, result, 0);
+        }
+    }
+    result
+}
+
+/// # Safety
+/// An open directory.
+unsafe fn descriptor_of(directory: *mut DIR) -> c_int {
+    if !config::is_on() || directory.is_null() {
+        return -1;
+    }
+    let before = sys::errno();
+    // SAFETY: an open directory.
+    let fd = unsafe { libc::dirfd(directory) };
+    sys::set_errno(before);
+    fd
+}

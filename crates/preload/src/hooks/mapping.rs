@@ -1,0 +1,89 @@
+//! Mappings of files. Those of memory are not I/O.
+
+use core::ffi::{c_int, c_void};
+
+use plimsoll_trace::encode::{NO_FILE, Outcome};
+use plimsoll_trace::layout::Loss;
+use plimsoll_trace::{Layer, Op};
+
+use crate::files::EXCLUDED;
+use crate::hooks::{Returned, descriptor, failure};
+use crate::recorder::begin_in;
+use crate::thread::Busy;
+use crate::{clock, descriptors, process};
+
+#[derive(Clone, Copy)]
+struct Address(*mut c_void);
+
+impl Returned for Address {
+    fn outcome(self) -> Outcome {
+        if self.0 == libc::MAP_FAILED { failure() } else { Outcome::Value(0) }
+    }
+}
+
+/// `mmap`.
+#[inline]
+pub fn map(
+    length: usize,
+    flags: c_int,
+    fd: c_int,
+    real: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    if flags & libc::MAP_ANONYMOUS != 0 || fd < 0 {
+        return real();
+    }
+    let start = begin_in(Layer::Posix);
+    let address = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        let Some(busy) = Busy::begin() else {
+            process::lose(Loss::Reentered);
+            return address;
+        };
+        let file = descriptors::file(&busy, fd);
+        if address != libc::MAP_FAILED
+            && file != EXCLUDED
+            && let Some(process) = process::current()
+        {
+            process.mappings.add(address as usize, length, file);
+        }
+        descriptor::write(&busy, start, end, Op::Mmap, file, Address(address), length as u64);
+    }
+    address
+}
+
+/// `munmap`.
+#[inline]
+pub fn unmap(address: *mut c_void, length: usize, real: impl FnOnce() -> c_int) -> c_int {
+    let Some(file) = find(address) else { return real() };
+    if let Some(process) = process::current() {
+        // Before the call: after it, another thread may get the same address.
+        process.mappings.remove(address as usize);
+    }
+    end(Op::Munmap, file, length, real)
+}
+
+/// `msync`.
+#[inline]
+pub fn sync(address: *mut c_void, length: usize, real: impl FnOnce() -> c_int) -> c_int {
+    end(Op::Msync, find(address).unwrap_or(NO_FILE), length, real)
+}
+
+fn find(address: *mut c_void) -> Option<u32> {
+    process::current()?.mappings.find(address as usize)
+}
+
+fn end(op: Op, file: u32, length: usize, real: impl FnOnce() -> c_int) -> c_int {
+    let start = begin_in(Layer::Posix);
+    let result = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        match Busy::begin() {
+            Some(busy) => {
+                descriptor::write(&busy, start, end, op, file, result, length as u64);
+            }
+            None => process::lose(Loss::Reentered),
+        }
+    }
+    result
+}

@@ -1,0 +1,90 @@
+//! What the stand-ins do, by kind of call. Each takes the real call as a closure.
+
+pub mod data;
+pub mod descriptor;
+pub mod directory;
+pub mod lock;
+pub mod mapping;
+pub mod name;
+pub mod program;
+pub mod stream;
+pub mod variadic;
+
+use core::ffi::{c_int, c_void};
+
+use plimsoll_trace::encode::Outcome;
+
+use crate::sys;
+
+/// What a function gives back, as an outcome.
+pub trait Returned: Copy {
+    /// The outcome of a call that moves no data.
+    fn outcome(self) -> Outcome;
+}
+
+impl Returned for c_int {
+    #[inline]
+    fn outcome(self) -> Outcome {
+        if self < 0 { failure() } else { Outcome::Value(0) }
+    }
+}
+
+impl Returned for isize {
+    #[inline]
+    fn outcome(self) -> Outcome {
+        if self < 0 { failure() } else { Outcome::Value(0) }
+    }
+}
+
+impl Returned for i64 {
+    #[inline]
+    fn outcome(self) -> Outcome {
+        if self < 0 { failure() } else { Outcome::Value(0) }
+    }
+}
+
+impl Returned for () {
+    #[inline]
+    fn outcome(self) -> Outcome {
+        Outcome::Value(0)
+    }
+}
+
+impl<T> Returned for *mut T {
+    #[inline]
+    fn outcome(self) -> Outcome {
+        if self.cast::<c_void>().is_null() { failure() } else { Outcome::Value(0) }
+    }
+}
+
+/// A result that is zero or an error number, as of `posix_fallocate`.
+#[derive(Clone, Copy)]
+pub struct Code(pub c_int);
+
+impl Returned for Code {
+    fn outcome(self) -> Outcome {
+        if self.0 != 0 { Outcome::Error(self.0 as u32) } else { Outcome::Value(0) }
+    }
+}
+
+/// A result that says nothing about failure, as the end of a directory.
+#[derive(Clone, Copy)]
+pub struct Anything<T>(pub T);
+
+impl<T: Copy> Returned for Anything<T> {
+    fn outcome(self) -> Outcome {
+        Outcome::Value(0)
+    }
+}
+
+/// The last call failed.
+#[cold]
+pub fn failure() -> Outcome {
+    Outcome::Error(sys::errno() as u32)
+}
+
+/// True when the last call failed because an address was wrong: then its arguments must not be
+/// looked at.
+pub fn is_fault(outcome: Outcome) -> bool {
+    outcome == Outcome::Error(libc::EFAULT as u32)
+}

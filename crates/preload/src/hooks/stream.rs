@@ -1,0 +1,278 @@
+//! The C library's streams. Their own system calls are invisible to us, so a stream counts its
+//! position itself: it is where the program is, not where the buffer is.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use libc::{AT_FDCWD, FILE};
+use plimsoll_trace::encode::{NO_FILE, Outcome};
+use plimsoll_trace::layout::Loss;
+use plimsoll_trace::{Class, Layer, Op};
+
+use crate::descriptors::Known;
+use crate::files::EXCLUDED;
+use crate::hooks::{Returned, descriptor, directory, failure, is_fault};
+use crate::recorder::{self, Finished, begin_in};
+use crate::thread::Busy;
+use crate::{clock, config, descriptors, paths, process, sys};
+
+// SAFETY: the C library defines both for every program, as pointers to streams.
+unsafe extern "C" {
+    static stdin: *mut FILE;
+    static stdout: *mut FILE;
+}
+
+/// The program's standard input.
+pub fn input() -> *mut FILE {
+    // SAFETY: a plain read of the C library's variable.
+    unsafe { stdin }
+}
+
+/// The program's standard output.
+pub fn output() -> *mut FILE {
+    // SAFETY: a plain read of the C library's variable.
+    unsafe { stdout }
+}
+
+/// Data through a stream. `amounts` says of the result how many bytes were asked for and how
+/// many moved, `None` for a failure.
+#[inline(always)]
+pub fn data<R: Copy>(
+    op: Op,
+    stream: *mut FILE,
+    real: impl FnOnce() -> R,
+    amounts: impl FnOnce(R) -> (u64, Option<u64>),
+) -> R {
+    let start = begin_in(Layer::Stdio);
+    let result = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        let (length, moved) = amounts(result);
+        let outcome = moved.map_or_else(failure, Outcome::Value);
+        let Some(busy) = Busy::begin() else {
+            process::lose(Loss::Reentered);
+            return result;
+        };
+        let known = known(&busy, stream);
+        if known.file != EXCLUDED {
+            let writes = op.class() as u8 == Class::Write as u8;
+            let offset = known.advance_stream(moved.unwrap_or(0), writes);
+            if op as u8 == Op::Fscanf as u8 {
+                known.lose_position();
+            }
+            let call = Finished { op, file: known.file, offset, length, outcome, argument: 0 };
+            recorder::write(&busy, &call.at(start.0, end));
+        }
+    }
+    result
+}
+
+/// Amounts of `fread` and `fwrite`. Less than everything is the end of the file or a failure,
+/// and only the stream knows which; the bytes are right in both cases.
+#[inline]
+pub fn items(size: usize, asked: usize) -> impl FnOnce(usize) -> (u64, Option<u64>) {
+    move |done| (size.wrapping_mul(asked) as u64, Some(size.wrapping_mul(done) as u64))
+}
+
+/// Amounts of a call that gives a number of bytes, negative at the end of the file.
+#[inline]
+pub fn count(done: isize) -> (u64, Option<u64>) {
+    let moved = done.max(0) as u64;
+    (moved, Some(moved))
+}
+
+/// Amounts of a call that gives a number of bytes, negative after a failure.
+#[inline]
+pub fn count_or_failure(done: c_int) -> (u64, Option<u64>) {
+    match done < 0 {
+        true => (0, None),
+        false => (done as u64, Some(done as u64)),
+    }
+}
+
+/// Amounts of a call that reads one byte, -1 at the end of the file.
+#[inline]
+pub fn byte_read(result: c_int) -> (u64, Option<u64>) {
+    (1, Some(u64::from(result >= 0)))
+}
+
+/// Amounts of a call that writes one byte, -1 after a failure.
+#[inline]
+pub fn byte_written(result: c_int) -> (u64, Option<u64>) {
+    (1, (result >= 0).then_some(1))
+}
+
+/// Amounts of `fgets`: null at the end of the file.
+///
+/// # Safety
+/// The result is null or a C string.
+#[inline]
+pub unsafe fn line(result: *mut c_char) -> (u64, Option<u64>) {
+    if result.is_null() {
+        return (0, Some(0));
+    }
+    // SAFETY: as the caller says.
+    let length = unsafe { CStr::from_ptr(result) }.count_bytes() as u64;
+    (length, Some(length))
+}
+
+/// Amounts of a call that writes a string and more bytes after it.
+///
+/// # Safety
+/// A C string.
+#[inline]
+pub unsafe fn text(text: *const c_char, more: u64) -> impl FnOnce(c_int) -> (u64, Option<u64>) {
+    move |result| {
+        // SAFETY: as the caller says, and libc has just read it.
+        let length = unsafe { CStr::from_ptr(text) }.count_bytes() as u64 + more;
+        (length, (result >= 0).then_some(length))
+    }
+}
+
+/// A stream is opened by name.
+///
+/// # Safety
+/// Path and mode are what a program gave to `fopen`.
+#[inline]
+pub unsafe fn open(
+    path: *const c_char,
+    mode: *const c_char,
+    real: impl FnOnce() -> *mut FILE,
+) -> *mut FILE {
+    let start = begin_in(Layer::Stdio);
+    let stream = real();
+    if config::is_on() {
+        let end = clock::ticks();
+        let Some(busy) = Busy::begin() else { return stream };
+        let file = match path.is_null() || is_fault(stream.outcome()) {
+            true => NO_FILE,
+            // SAFETY: the kernel has read the same string.
+            false => unsafe { paths::number_at(&busy, AT_FDCWD, path) },
+        };
+        // SAFETY: libc has read it.
+        let flags = unsafe { flags_of(mode) };
+        let fd = descriptor_of(stream);
+        if fd >= 0 && file != NO_FILE {
+            descriptors::opened(fd, file, flags);
+        }
+        if start.is_on() {
+            descriptor::write(&busy, start, end, Op::Fopen, file, stream, flags as u32 as u64);
+        }
+    }
+    stream
+}
+
+/// A stream gets another file; its descriptor is closed inside of libc.
+///
+/// # Safety
+/// The arguments are what a program gave to `freopen`.
+#[inline]
+pub unsafe fn reopen(
+    path: *const c_char,
+    mode: *const c_char,
+    stream: *mut FILE,
+    real: impl FnOnce() -> *mut FILE,
+) -> *mut FILE {
+    if config::is_on() && !path.is_null() {
+        descriptors::forget(descriptor_of(stream));
+    }
+    // SAFETY: the same arguments.
+    unsafe { open(path, mode, real) }
+}
+
+/// A stream is made of a descriptor.
+#[inline]
+pub fn open_descriptor(fd: c_int, real: impl FnOnce() -> *mut FILE) -> *mut FILE {
+    descriptor::on(Op::Fopen, fd, 0, real)
+}
+
+/// A stream is closed.
+#[inline]
+pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
+    let fd = if config::is_on() { descriptor_of(stream) } else { -1 };
+    directory::ended(Op::Fclose, fd, real)
+}
+
+/// A stream's position is set.
+#[inline]
+pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
+    let start = begin_in(Layer::Stdio);
+    let result = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        let before = sys::errno();
+        // SAFETY: the program's open stream. Only libc knows where it is now.
+        let position = unsafe { libc::ftello(stream) };
+        sys::set_errno(before);
+        let Some(busy) = Busy::begin() else { return result };
+        let known = known(&busy, stream);
+        if position >= 0 {
+            known.set_position(position as u64);
+        }
+        let argument = position.max(0) as u64;
+        descriptor::write(&busy, start, end, Op::Fseek, known.file, result, argument);
+    }
+    result
+}
+
+/// A stream's buffer is written, or those of all.
+#[inline]
+pub fn flush(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
+    let start = begin_in(Layer::Stdio);
+    let result = real();
+    if start.is_on() {
+        let end = clock::ticks();
+        if let Some(busy) = Busy::begin() {
+            let file = if stream.is_null() { NO_FILE } else { known(&busy, stream).file };
+            descriptor::write(&busy, start, end, Op::Fflush, file, result, 0);
+        }
+    }
+    result
+}
+
+/// Formatted input: only libc knows how much was read, so the position is lost
+/// until the next seek.
+#[inline]
+pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
+    data(Op::Fscanf, stream, real, |_| (0, Some(0)))
+}
+
+fn known(busy: &Busy, stream: *mut FILE) -> Known {
+    descriptors::known(busy, descriptor_of(stream))
+}
+
+/// The stream's descriptor; -1 for streams in memory.
+fn descriptor_of(stream: *mut FILE) -> c_int {
+    if stream.is_null() {
+        return -1;
+    }
+    let before = sys::errno();
+    // SAFETY: the program's open stream.
+    let fd = unsafe { libc::fileno(stream) };
+    if fd < 0 {
+        sys::set_errno(before);
+    }
+    fd
+}
+
+/// The flags of `open` that a mode of `fopen` means.
+///
+/// # Safety
+/// Null or a C string.
+unsafe fn flags_of(mode: *const c_char) -> c_int {
+    if mode.is_null() {
+        return 0;
+    }
+    // SAFETY: as the caller says.
+    let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
+    let access = match (mode.first(), mode.contains(&b'+')) {
+        (_, true) => libc::O_RDWR,
+        (Some(b'r'), false) => libc::O_RDONLY,
+        _ => libc::O_WRONLY,
+    };
+    access
+        | match mode.first() {
+            Some(b'w') => libc::O_CREAT | libc::O_TRUNC,
+            Some(b'a') => libc::O_CREAT | libc::O_APPEND,
+            _ => 0,
+        }
+}

@@ -1,0 +1,58 @@
+//! libplimsoll.so: records the I/O calls of the program that it is loaded into.
+//!
+//! A call goes through `recorder::begin`, the real function, `recorder::end`; a write layer
+//! will join between the first two. Which calls there are is said in `table`; an event goes into
+//! the calling thread's chunk (`chunk`), which is a shared mapping of the process's file
+//! (`spool`), so that nothing that was completed is lost when the process is killed.
+//!
+//! This code runs inside other people's programs. It never allocates with their allocator, never
+//! prints, keeps `errno` and return values as they are, calls no function that it stands in for,
+//! and holds no descriptor. When it cannot work, it switches itself off.
+//!
+//! Not here: launching programs and collecting recordings (`plimsoll record`), reading (`trace`).
+
+mod chunk;
+mod clock;
+pub mod config;
+mod definitions;
+mod descriptors;
+mod environment;
+mod exit;
+mod files;
+mod hooks;
+mod lock;
+mod mappings;
+pub mod mpi;
+mod paths;
+mod process;
+pub mod real;
+pub mod recorder;
+mod spool;
+mod stage;
+mod sys;
+pub mod table;
+mod text;
+mod thread;
+
+use plimsoll_trace::layout::State;
+
+extern "C" fn constructor() {
+    for real in table::REALS {
+        real.resolve();
+    }
+    config::init();
+}
+
+extern "C" fn destructor() {
+    exit::finish(State::Finished);
+}
+
+/// Runs when the library is loaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+
+/// Runs after the program's own exit handlers.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static DESTRUCTOR: extern "C" fn() = destructor;

@@ -1,0 +1,86 @@
+//! From the names that programs use to absolute ones.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use plimsoll_trace::encode::NO_FILE;
+
+use crate::text::Text;
+use crate::thread::Busy;
+use crate::{descriptors, files, process};
+
+/// The cached working directory; empty when it must be asked for. Zeros are empty.
+#[repr(C)]
+pub struct WorkingDirectory {
+    path: Text<2048>,
+}
+
+/// The number of the file with this name, which may count from a directory's descriptor or,
+/// when that is `AT_FDCWD`, from the working directory.
+///
+/// # Safety
+/// `path` is null or a C string.
+pub unsafe fn number_at(busy: &Busy, directory: c_int, path: *const c_char) -> u32 {
+    if path.is_null() {
+        return NO_FILE;
+    }
+    // SAFETY: not null, so a C string, says the caller.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if path.is_empty() {
+        // With AT_EMPTY_PATH, the descriptor itself.
+        return if directory >= 0 { descriptors::file(busy, directory) } else { NO_FILE };
+    }
+    if path.starts_with(b"/") && is_clean(path) {
+        return files::number(busy, path);
+    }
+    let mut absolute = Text::<4096>::new();
+    if !path.starts_with(b"/") {
+        match directory {
+            libc::AT_FDCWD => push_working_directory(busy, &mut absolute),
+            _ => descriptors::push_link(directory, &mut absolute),
+        }
+    }
+    for part in path.split(|byte| *byte == b'/') {
+        if !part.is_empty() && part != b"." {
+            absolute.push(b"/");
+            absolute.push(part);
+        }
+    }
+    files::number(busy, absolute.as_bytes())
+}
+
+/// True when nothing is to be taken out. `..` stays: with symbolic links its meaning is not in
+/// the name.
+fn is_clean(path: &[u8]) -> bool {
+    let mut previous = 0u8;
+    for (index, byte) in path.iter().enumerate() {
+        let next = path.get(index + 1).copied().unwrap_or(b'/');
+        if *byte == b'/' && previous == b'/' || *byte == b'.' && previous == b'/' && next == b'/' {
+            return false;
+        }
+        previous = *byte;
+    }
+    previous != b'/' || path.len() == 1
+}
+
+fn push_working_directory(busy: &Busy, to: &mut Text<4096>) {
+    let Some(process) = process::current() else { return };
+    let _held = process.lock.hold(busy);
+    // SAFETY: the lock is held.
+    let directory = unsafe { &mut *process.directory.get() };
+    if directory.path.as_bytes().is_empty() {
+        directory.path.push_link(c"/proc/self/cwd");
+    }
+    match directory.path.as_bytes() {
+        b"/" => {}
+        path => to.push(path),
+    }
+}
+
+/// The working directory changed.
+pub fn forget_working_directory(busy: &Busy) {
+    if let Some(process) = process::current() {
+        let _held = process.lock.hold(busy);
+        // SAFETY: the lock is held.
+        unsafe { (*process.directory.get()).path.truncate(0) };
+    }
+}

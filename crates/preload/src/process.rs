@@ -1,0 +1,160 @@
+//! What belongs to one process: its file, chunks, names and descriptors, all in one region that
+//! the kernel wipes in a forked child. Zeros are a process that has recorded nothing, so the
+//! child begins anew with its first call, whichever way it was forked.
+
+use core::cell::UnsafeCell;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use plimsoll_trace::layout::{FileHeader, Loss};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use crate::chunk::{SLOTS, Slot, Writer};
+use crate::config::HOT;
+use crate::descriptors::Descriptors;
+use crate::files::Names;
+use crate::lock::{Held, Lock};
+use crate::mappings::Mappings;
+use crate::paths::WorkingDirectory;
+use crate::spool::{self, Spool};
+use crate::thread::Busy;
+
+/// Everything of one process. Zeros are valid everywhere.
+#[repr(C)]
+pub struct Process {
+    /// Guards what is marked so below.
+    pub lock: Lock,
+    /// A [`Phase`].
+    phase: AtomicU32,
+    /// The first page of its file; null before there is one.
+    header: AtomicPtr<FileHeader>,
+    /// Its file. Guarded by `lock`.
+    pub spool: UnsafeCell<Spool>,
+    /// Where definitions go. Guarded by `lock`.
+    pub definitions: UnsafeCell<Writer>,
+    /// The directory that relative names count from. Guarded by `lock`.
+    pub directory: UnsafeCell<WorkingDirectory>,
+    /// Where the threads' events go.
+    pub slots: [Slot; SLOTS],
+    /// Where events go of the threads that found no slot.
+    pub shared: Slot,
+    /// Guards `shared`.
+    pub shared_lock: Lock,
+    /// Open files.
+    pub descriptors: Descriptors,
+    /// Names that have a number.
+    pub names: Names,
+    /// Mappings of files.
+    pub mappings: Mappings,
+}
+
+// SAFETY: cells are used under the lock or, in slots, by the thread that owns the slot.
+unsafe impl Sync for Process {}
+
+/// How far a process is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Phase {
+    Fresh = 0,
+    Recording = 1,
+    /// No file could be created, or it cannot grow.
+    Stopped = 2,
+}
+
+/// Makes the region. False when this system cannot wipe it in forked children: then nothing
+/// may be recorded, because a child would write into its parent's chunks.
+pub fn init() -> bool {
+    let length = size_of::<Process>();
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let Ok(region) = (unsafe { mmap_anonymous(ptr::null_mut(), length, protection, flags) }) else {
+        return false;
+    };
+    // SAFETY: advice about our own new mapping. Huge pages would make a megabyte of a few bytes.
+    unsafe {
+        let _ = madvise(region, length, Advice::LinuxNoHugepage);
+        if madvise(region, length, Advice::LinuxWipeOnFork).is_err() {
+            let _ = munmap(region, length);
+            return false;
+        }
+    }
+    HOT.region.store(region.cast(), Ordering::Release);
+    true
+}
+
+/// The process, whether it has recorded anything or not. `None` when recording is off.
+#[inline(always)]
+pub fn current() -> Option<&'static Process> {
+    let region = HOT.region.load(Ordering::Relaxed);
+    // SAFETY: null or the region, which is never unmapped and valid with any contents that we
+    // or the kernel's wiping give it.
+    unsafe { region.as_ref() }
+}
+
+/// The process with its file, which is created when there is none yet. `None` when it cannot
+/// record; the caller counts the loss.
+pub fn recording(busy: &Busy) -> Option<&'static Process> {
+    let process = current()?;
+    match process.phase.load(Ordering::Acquire) {
+        phase if phase == Phase::Recording as u32 => Some(process),
+        phase if phase == Phase::Fresh as u32 => {
+            let held = process.lock.hold(busy);
+            process.start(busy, &held)
+        }
+        _ => None,
+    }
+}
+
+impl Process {
+    fn start(&'static self, busy: &Busy, held: &Held<'_>) -> Option<&'static Process> {
+        if self.phase.load(Ordering::Relaxed) == Phase::Fresh as u32 {
+            let phase = match spool::create(self, busy, held) {
+                Ok(()) => Phase::Recording,
+                Err(_) => Phase::Stopped,
+            };
+            self.phase.store(phase as u32, Ordering::Release);
+        }
+        (self.phase.load(Ordering::Relaxed) == Phase::Recording as u32).then_some(self)
+    }
+
+    /// True when it has a file that grows.
+    pub fn is_recording(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == Phase::Recording as u32
+    }
+
+    /// Records no more.
+    pub fn stop(&self) {
+        self.phase.store(Phase::Stopped as u32, Ordering::Release);
+    }
+
+    /// The first page of its file.
+    #[inline]
+    pub fn header(&self) -> Option<*mut FileHeader> {
+        let header = self.header.load(Ordering::Acquire);
+        (!header.is_null()).then_some(header)
+    }
+
+    /// Says where the first page is mapped.
+    pub fn set_header(&self, header: *mut FileHeader) {
+        self.header.store(header, Ordering::Release);
+    }
+
+    /// Counts an event that is not in the file.
+    pub fn lose(&self, why: Loss) {
+        let Some(header) = self.header() else { return };
+        // SAFETY: the page stays mapped; the index is one of the array's.
+        let counter = unsafe { &raw mut (*header).lost }.cast::<u64>().wrapping_add(why as usize);
+        // SAFETY: as above, and nobody uses it but atomically.
+        unsafe { AtomicU64::from_ptr(counter) }.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts an event that is not in the file, if there is one.
+#[cold]
+#[inline(never)]
+pub fn lose(why: Loss) {
+    if let Some(process) = current() {
+        process.lose(why);
+    }
+}

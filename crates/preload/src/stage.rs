@@ -1,0 +1,134 @@
+//! Staging out: from the spool to the directory of the recording. With our own system calls
+//! only, and so that a kill at any moment leaves a whole file in one of the two.
+
+use core::ptr;
+
+use plimsoll_trace::layout::{FileHeader, HEADER_BYTES, State};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::process::{Resource, getrlimit};
+
+use crate::process::Process;
+use crate::text::Text;
+use crate::thread::Busy;
+use crate::{config, spool};
+
+/// Bytes that are copied at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Copies the file to the recording's directory and removes it from the spool, if these differ.
+/// When that fails, the file stays in the spool, for `plimsoll record --collect`.
+pub fn out(process: &'static Process, busy: &Busy, state: State) {
+    let config = config::get();
+    if config.directory.as_bytes() == config.spool.as_bytes() {
+        return;
+    }
+    let held = process.lock.hold(busy);
+    // SAFETY: the lock is held.
+    let spool = unsafe { &mut *process.spool.get() };
+    let Some(name) = spool.path.as_bytes().get(spool.name_at..) else { return };
+    let mut to = Text::<1280>::new();
+    to.push(config.directory.as_bytes());
+    to.push(b"/");
+    let directory_length = to.as_bytes().len();
+    to.push(name);
+    if to.as_bytes() == spool.path.as_bytes() {
+        return; // staged already, and gone on after a program could not be executed
+    }
+    let whole = to.as_bytes().len();
+    let mut part = Text::<1280>::new();
+    part.push(to.as_bytes());
+    part.push(b".part");
+    let moved = copy(&mut spool.path, &mut part)
+        .and_then(|()| rustix::fs::renameat(CWD, part.as_c_str(), CWD, to.as_c_str()));
+    if moved.is_err() {
+        let _ = rustix::fs::unlinkat(CWD, part.as_c_str(), AtFlags::empty());
+        return;
+    }
+    let _ = rustix::fs::unlinkat(CWD, spool.path.as_c_str(), AtFlags::empty());
+    to.truncate(whole);
+    spool.path.set(to.as_bytes());
+    spool.name_at = directory_length;
+    drop(held);
+    if state == State::Finished {
+        // What is still recorded would go into a file that has no name any more.
+        process.stop();
+    }
+}
+
+fn copy(from: &mut Text<1280>, to: &mut Text<1280>) -> Result<(), Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let source = rustix::fs::openat(CWD, from.as_c_str(), flags, Mode::empty())?;
+    let length = rustix::fs::fstat(&source)?.st_size as u64;
+    // Beyond the limit, a write would be SIGXFSZ.
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length) {
+        return Err(Errno::FBIG);
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    let target = rustix::fs::openat(CWD, to.as_c_str(), flags, Mode::from_raw_mode(0o644))?;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let memory =
+        unsafe { mmap_anonymous(ptr::null_mut(), PIECE_BYTES, protection, MapFlags::PRIVATE)? };
+    // SAFETY: so many bytes were mapped, for us alone.
+    let buffer = unsafe { core::slice::from_raw_parts_mut(memory.cast::<u8>(), PIECE_BYTES) };
+    let result = copy_pieces(&source, &target, length, buffer);
+    // SAFETY: our own mapping, not used any more.
+    let _ = unsafe { munmap(memory, PIECE_BYTES) };
+    result
+}
+
+fn copy_pieces(
+    source: &OwnedFd,
+    target: &OwnedFd,
+    length: u64,
+    buffer: &mut [u8],
+) -> Result<(), Errno> {
+    let mut at = 0;
+    while at < length {
+        let count = match rustix::io::pread(source, &mut *buffer, at) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error),
+        };
+        let mut piece = buffer.get(..count).unwrap_or(&[]);
+        while !piece.is_empty() {
+            match rustix::io::pwrite(target, piece, at) {
+                Ok(0) => return Err(Errno::NOSPC),
+                Ok(written) => {
+                    piece = piece.get(written..).unwrap_or(&[]);
+                    at += written as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A program could not be executed, and the file was staged already: goes on in the copy. The
+/// chunks of this thread and of definitions are sealed, so that their next ones are new blocks
+/// of the copy. What other threads still write into their old blocks is lost; programs that
+/// execute others have one thread, nearly always.
+pub fn undo(process: &'static Process, busy: &Busy) {
+    let config = config::get();
+    if config.directory.as_bytes() == config.spool.as_bytes() {
+        return;
+    }
+    let _held = process.lock.hold(busy);
+    // SAFETY: the lock is held.
+    let spool = unsafe { &mut *process.spool.get() };
+    let is_staged = spool.path.as_bytes().starts_with(config.directory.as_bytes());
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    if is_staged
+        && let Ok(file) = rustix::fs::openat(CWD, spool.path.as_c_str(), flags, Mode::empty())
+        && let Ok(header) = spool::map(&file, 0, HEADER_BYTES, MapFlags::empty())
+    {
+        // The old page stays mapped: another thread may be counting a loss in it.
+        process.set_header(header.cast::<FileHeader>());
+    }
+}

@@ -1,0 +1,121 @@
+//! Small things that need the system: never through a function that we intercept, and never
+//! with the C library's `errno` as a side effect.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use rustix::fd::BorrowedFd;
+use rustix::fs::{CWD, Mode, OFlags};
+
+// SAFETY: the C library defines it for every program, as a list of strings.
+unsafe extern "C" {
+    /// The program's environment. Not `getenv`: bash has its own function of that name.
+    static environ: *const *const c_char;
+}
+
+/// The program's environment as it is now.
+pub fn environment() -> *const *const c_char {
+    // SAFETY: a plain read of the C library's variable.
+    unsafe { environ }
+}
+
+/// The strings of a list that ends with a null pointer.
+///
+/// # Safety
+/// `list` is null or such a list, and it stays unchanged while it is walked.
+pub unsafe fn strings<'a>(list: *const *const c_char) -> impl Iterator<Item = &'a CStr> {
+    let mut next = list;
+    core::iter::from_fn(move || {
+        if next.is_null() {
+            return None;
+        }
+        // SAFETY: not past the end, which the caller's promise says is marked by null.
+        let text = unsafe { *next };
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: the next entry exists, and the text is a C string.
+        unsafe {
+            next = next.add(1);
+            Some(CStr::from_ptr(text))
+        }
+    })
+}
+
+/// Value of a variable of the environment.
+pub fn variable(name: &[u8]) -> Option<&'static [u8]> {
+    // SAFETY: the C library keeps its environment as such a list. The program may change it at
+    // the same time as for any reader of it; we read it when the program starts.
+    unsafe { strings(environment()) }.find_map(|entry| {
+        entry.to_bytes().strip_prefix(name).and_then(|rest| rest.strip_prefix(b"="))
+    })
+}
+
+/// The system error number that the last call left.
+#[inline]
+pub fn errno() -> c_int {
+    // SAFETY: the address is valid for the calling thread.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the system error number.
+#[inline]
+pub fn set_errno(number: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = number };
+}
+
+/// A descriptor of the program, for a call of our own. `None` for numbers that cannot be one.
+#[inline]
+pub fn borrow(fd: c_int) -> Option<BorrowedFd<'static>> {
+    // SAFETY: not negative. Whether it is open is the kernel's to say; we never close it.
+    (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// The first bytes of a small file; empty when it cannot be read.
+pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::openat(CWD, path, flags, Mode::empty()) else { return &[] };
+    let mut length = 0;
+    while let Some(room) = buffer.get_mut(length..).filter(|room| !room.is_empty()) {
+        match rustix::io::read(&file, room) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => length += count,
+        }
+    }
+    buffer.get(..length).unwrap_or(&[])
+}
+
+/// True when a thread of this process does not exist any more.
+pub fn is_gone(process: u32, thread: u32) -> bool {
+    tgkill(process, thread) == -(libc::ESRCH as isize)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn tgkill(process: u32, thread: u32) -> isize {
+    let mut result = libc::SYS_tgkill as isize;
+    // SAFETY: signal 0 only asks whether the thread exists; the kernel keeps all registers but
+    // the ones named here.
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            inout("rax") result,
+            in("rdi") process as usize,
+            in("rsi") thread as usize,
+            in("rdx") 0usize,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn tgkill(process: u32, thread: u32) -> isize {
+    let before = errno();
+    // SAFETY: signal 0 only asks whether the thread exists.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) };
+    let result = if result < 0 { -(errno() as isize) } else { 0 };
+    set_errno(before);
+    result
+}

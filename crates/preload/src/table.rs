@@ -1,0 +1,302 @@
+//! The table of intercepted calls. A row: name, aliases in brackets, arguments, result, and what
+//! is done around the real call. Exports, real functions and the list of names are made from it;
+//! functions with variable arguments lead here from `hooks::variadic`.
+#![allow(clippy::too_many_arguments)]
+#![allow(unused_unsafe)] // a row need not know which helpers are safe
+
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+
+use libc::{AT_FDCWD, DIR, FILE, iovec, mode_t, off_t, pid_t, size_t, ssize_t};
+use plimsoll_trace::Op;
+
+use crate::hooks::{data, descriptor, directory, lock, mapping, name, program, stream};
+use crate::sys;
+
+/// What `creat` means.
+const CREAT_FLAGS: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+/// How `mkstemp` opens.
+const TEMPORARY_FLAGS: c_int = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
+
+crate::intercept! {
+    posix {
+        // Opening and closing.
+        open [open64] (path: *const c_char, flags: c_int, mode: mode_t) -> c_int
+            => |real| descriptor::open(AT_FDCWD, path, flags, || real(path, flags, mode));
+        openat [openat64] (directory: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int
+            => |real| descriptor::open(directory, path, flags, || real(directory, path, flags, mode));
+        __open_2 [__open64_2] (path: *const c_char, flags: c_int) -> c_int
+            => |real| descriptor::open(AT_FDCWD, path, flags, || real(path, flags));
+        __openat_2 [__openat64_2] (directory: c_int, path: *const c_char, flags: c_int) -> c_int
+            => |real| descriptor::open(directory, path, flags, || real(directory, path, flags));
+        creat [creat64] (path: *const c_char, mode: mode_t) -> c_int
+            => |real| descriptor::open(AT_FDCWD, path, CREAT_FLAGS, || real(path, mode));
+        mkstemp [mkstemp64] (template: *mut c_char) -> c_int
+            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS, || real(template));
+        mkostemp [mkostemp64] (template: *mut c_char, flags: c_int) -> c_int
+            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS | flags, || real(template, flags));
+        mkstemps [mkstemps64] (template: *mut c_char, suffix: c_int) -> c_int
+            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS, || real(template, suffix));
+        mkostemps [mkostemps64] (template: *mut c_char, suffix: c_int, flags: c_int) -> c_int
+            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS | flags, || real(template, suffix, flags));
+        close [] (fd: c_int) -> c_int
+            => |real| descriptor::close(fd, || real(fd));
+        close_range [] (first: c_uint, last: c_uint, flags: c_int) -> c_int
+            => |real| descriptor::close_range(first, last, flags, || real(first, last, flags));
+        closefrom [] (first: c_int) -> ()
+            => |real| descriptor::close_from(first, || real(first));
+        dup [] (fd: c_int) -> c_int
+            => |real| descriptor::duplicate(fd, || real(fd));
+        dup2 [] (fd: c_int, to: c_int) -> c_int
+            => |real| descriptor::duplicate(fd, || real(fd, to));
+        dup3 [] (fd: c_int, to: c_int, flags: c_int) -> c_int
+            => |real| descriptor::duplicate(fd, || real(fd, to, flags));
+        // Data.
+        read [] (fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t
+            => |real| data::sequential(Op::Read, fd, length, || real(fd, buffer, length));
+        __read_chk [] (fd: c_int, buffer: *mut c_void, length: size_t, room: size_t) -> ssize_t
+            => |real| data::sequential(Op::Read, fd, length, || real(fd, buffer, length, room));
+        write [] (fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t
+            => |real| data::sequential(Op::Write, fd, length, || real(fd, buffer, length));
+        pread [pread64] (fd: c_int, buffer: *mut c_void, length: size_t, offset: off_t) -> ssize_t
+            => |real| data::positioned(Op::Pread, fd, length, offset, || real(fd, buffer, length, offset));
+        __pread_chk [__pread64_chk] (fd: c_int, buffer: *mut c_void, length: size_t, offset: off_t, room: size_t) -> ssize_t
+            => |real| data::positioned(Op::Pread, fd, length, offset, || real(fd, buffer, length, offset, room));
+        pwrite [pwrite64] (fd: c_int, buffer: *const c_void, length: size_t, offset: off_t) -> ssize_t
+            => |real| data::positioned(Op::Pwrite, fd, length, offset, || real(fd, buffer, length, offset));
+        readv [] (fd: c_int, buffers: *const iovec, count: c_int) -> ssize_t
+            => |real| data::vector(Op::Readv, fd, buffers, count, -1, || real(fd, buffers, count));
+        writev [] (fd: c_int, buffers: *const iovec, count: c_int) -> ssize_t
+            => |real| data::vector(Op::Writev, fd, buffers, count, -1, || real(fd, buffers, count));
+        preadv [preadv64] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t) -> ssize_t
+            => |real| data::vector(Op::Preadv, fd, buffers, count, offset, || real(fd, buffers, count, offset));
+        pwritev [pwritev64] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t) -> ssize_t
+            => |real| data::vector(Op::Pwritev, fd, buffers, count, offset, || real(fd, buffers, count, offset));
+        preadv2 [preadv64v2] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t
+            => |real| data::vector(Op::Preadv, fd, buffers, count, offset, || real(fd, buffers, count, offset, flags));
+        pwritev2 [pwritev64v2] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t
+            => |real| data::vector(Op::Pwritev, fd, buffers, count, offset, || real(fd, buffers, count, offset, flags));
+        copy_file_range [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
+            => |real| data::between(Op::CopyFileRange, (from, data::at(from_offset)), (to, data::at(to_offset)), length, || real(from, from_offset, to, to_offset, length, flags));
+        sendfile [sendfile64] (to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t
+            => |real| data::between(Op::Sendfile, (from, data::at(offset)), (to, None), length, || real(to, from, offset, length));
+        splice [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
+            => |real| data::between(Op::Splice, (from, data::at(from_offset)), (to, data::at(to_offset)), length, || real(from, from_offset, to, to_offset, length, flags));
+        lseek [lseek64] (fd: c_int, offset: off_t, whence: c_int) -> off_t
+            => |real| descriptor::seek(fd, || real(fd, offset, whence));
+        // Durability and space.
+        fsync [] (fd: c_int) -> c_int
+            => |real| descriptor::on(Op::Fsync, fd, 0, || real(fd));
+        fdatasync [] (fd: c_int) -> c_int
+            => |real| descriptor::on(Op::Fdatasync, fd, 0, || real(fd));
+        sync_file_range [] (fd: c_int, offset: off_t, length: off_t, flags: c_uint) -> c_int
+            => |real| descriptor::on(Op::SyncFileRange, fd, length as u64, || real(fd, offset, length, flags));
+        syncfs [] (fd: c_int) -> c_int
+            => |real| descriptor::on(Op::Sync, fd, 0, || real(fd));
+        sync [] () -> ()
+            => |real| descriptor::on_none(Op::Sync, 0, || real());
+        ftruncate [ftruncate64] (fd: c_int, length: off_t) -> c_int
+            => |real| descriptor::on(Op::Ftruncate, fd, length as u64, || real(fd, length));
+        truncate [truncate64] (path: *const c_char, length: off_t) -> c_int
+            => |real| name::on(Op::Truncate, AT_FDCWD, path, length as u64, || real(path, length));
+        fallocate [fallocate64] (fd: c_int, mode: c_int, offset: off_t, length: off_t) -> c_int
+            => |real| descriptor::on(Op::Fallocate, fd, length as u64, || real(fd, mode, offset, length));
+        posix_fallocate [posix_fallocate64] (fd: c_int, offset: off_t, length: off_t) -> c_int
+            => |real| descriptor::on_code(Op::Fallocate, fd, length as u64, || real(fd, offset, length));
+        // Locks.
+        fcntl [fcntl64] (fd: c_int, command: c_int, argument: usize) -> c_int
+            => |real| lock::control(fd, command, argument, || real(fd, command, argument));
+        flock [] (fd: c_int, operation: c_int) -> c_int
+            => |real| lock::whole_file(fd, operation, || real(fd, operation));
+        lockf [lockf64] (fd: c_int, command: c_int, length: off_t) -> c_int
+            => |real| lock::section(fd, command, length, || real(fd, command, length));
+        // Attributes.
+        stat [stat64] (path: *const c_char, status: *mut c_void) -> c_int
+            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(path, status));
+        lstat [lstat64] (path: *const c_char, status: *mut c_void) -> c_int
+            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(path, status));
+        fstat [fstat64] (fd: c_int, status: *mut c_void) -> c_int
+            => |real| descriptor::on(Op::Stat, fd, 0, || real(fd, status));
+        fstatat [fstatat64] (directory: c_int, path: *const c_char, status: *mut c_void, flags: c_int) -> c_int
+            => |real| name::on(Op::Stat, directory, path, 0, || real(directory, path, status, flags));
+        statx [] (directory: c_int, path: *const c_char, flags: c_int, mask: c_uint, status: *mut c_void) -> c_int
+            => |real| name::on(Op::Stat, directory, path, 0, || real(directory, path, flags, mask, status));
+        __xstat [__xstat64] (version: c_int, path: *const c_char, status: *mut c_void) -> c_int
+            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(version, path, status));
+        __lxstat [__lxstat64] (version: c_int, path: *const c_char, status: *mut c_void) -> c_int
+            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(version, path, status));
+        __fxstat [__fxstat64] (version: c_int, fd: c_int, status: *mut c_void) -> c_int
+            => |real| descriptor::on(Op::Stat, fd, 0, || real(version, fd, status));
+        __fxstatat [__fxstatat64] (version: c_int, directory: c_int, path: *const c_char, status: *mut c_void, flags: c_int) -> c_int
+            => |real| name::on(Op::Stat, directory, path, 0, || real(version, directory, path, status, flags));
+        access [euidaccess eaccess] (path: *const c_char, mode: c_int) -> c_int
+            => |real| name::on(Op::Access, AT_FDCWD, path, 0, || real(path, mode));
+        faccessat [] (directory: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int
+            => |real| name::on(Op::Access, directory, path, 0, || real(directory, path, mode, flags));
+        chmod [] (path: *const c_char, mode: mode_t) -> c_int
+            => |real| name::on(Op::Chmod, AT_FDCWD, path, u64::from(mode), || real(path, mode));
+        fchmod [] (fd: c_int, mode: mode_t) -> c_int
+            => |real| descriptor::on(Op::Chmod, fd, u64::from(mode), || real(fd, mode));
+        fchmodat [] (directory: c_int, path: *const c_char, mode: mode_t, flags: c_int) -> c_int
+            => |real| name::on(Op::Chmod, directory, path, u64::from(mode), || real(directory, path, mode, flags));
+        statfs [statfs64 statvfs statvfs64] (path: *const c_char, status: *mut c_void) -> c_int
+            => |real| name::on(Op::Statfs, AT_FDCWD, path, 0, || real(path, status));
+        fstatfs [fstatfs64 fstatvfs fstatvfs64] (fd: c_int, status: *mut c_void) -> c_int
+            => |real| descriptor::on(Op::Statfs, fd, 0, || real(fd, status));
+        getxattr [lgetxattr] (path: *const c_char, attribute: *const c_char, value: *mut c_void, size: size_t) -> ssize_t
+            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, attribute, value, size));
+        fgetxattr [] (fd: c_int, attribute: *const c_char, value: *mut c_void, size: size_t) -> ssize_t
+            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, attribute, value, size));
+        setxattr [lsetxattr] (path: *const c_char, attribute: *const c_char, value: *const c_void, size: size_t, flags: c_int) -> c_int
+            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, attribute, value, size, flags));
+        fsetxattr [] (fd: c_int, attribute: *const c_char, value: *const c_void, size: size_t, flags: c_int) -> c_int
+            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, attribute, value, size, flags));
+        listxattr [llistxattr] (path: *const c_char, list: *mut c_char, size: size_t) -> ssize_t
+            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, list, size));
+        flistxattr [] (fd: c_int, list: *mut c_char, size: size_t) -> ssize_t
+            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, list, size));
+        removexattr [lremovexattr] (path: *const c_char, attribute: *const c_char) -> c_int
+            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, attribute));
+        fremovexattr [] (fd: c_int, attribute: *const c_char) -> c_int
+            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, attribute));
+        // Names.
+        unlink [] (path: *const c_char) -> c_int
+            => |real| name::on(Op::Unlink, AT_FDCWD, path, 0, || real(path));
+        remove [] (path: *const c_char) -> c_int
+            => |real| name::on(Op::Unlink, AT_FDCWD, path, 0, || real(path));
+        unlinkat [] (directory: c_int, path: *const c_char, flags: c_int) -> c_int
+            => |real| name::on(name::unlinkat_op(flags), directory, path, 0, || real(directory, path, flags));
+        rename [] (path: *const c_char, to: *const c_char) -> c_int
+            => |real| name::on(Op::Rename, AT_FDCWD, path, 0, || real(path, to));
+        renameat [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char) -> c_int
+            => |real| name::on(Op::Rename, directory, path, 0, || real(directory, path, to_directory, to));
+        renameat2 [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char, flags: c_uint) -> c_int
+            => |real| name::on(Op::Rename, directory, path, 0, || real(directory, path, to_directory, to, flags));
+        link [] (path: *const c_char, to: *const c_char) -> c_int
+            => |real| name::on(Op::Link, AT_FDCWD, path, 0, || real(path, to));
+        linkat [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char, flags: c_int) -> c_int
+            => |real| name::on(Op::Link, directory, path, 0, || real(directory, path, to_directory, to, flags));
+        symlink [] (target: *const c_char, path: *const c_char) -> c_int
+            => |real| name::on(Op::Symlink, AT_FDCWD, path, 0, || real(target, path));
+        symlinkat [] (target: *const c_char, directory: c_int, path: *const c_char) -> c_int
+            => |real| name::on(Op::Symlink, directory, path, 0, || real(target, directory, path));
+        readlink [] (path: *const c_char, buffer: *mut c_char, length: size_t) -> ssize_t
+            => |real| name::on(Op::Readlink, AT_FDCWD, path, 0, || real(path, buffer, length));
+        __readlink_chk [] (path: *const c_char, buffer: *mut c_char, length: size_t, room: size_t) -> ssize_t
+            => |real| name::on(Op::Readlink, AT_FDCWD, path, 0, || real(path, buffer, length, room));
+        readlinkat [] (directory: c_int, path: *const c_char, buffer: *mut c_char, length: size_t) -> ssize_t
+            => |real| name::on(Op::Readlink, directory, path, 0, || real(directory, path, buffer, length));
+        __readlinkat_chk [] (directory: c_int, path: *const c_char, buffer: *mut c_char, length: size_t, room: size_t) -> ssize_t
+            => |real| name::on(Op::Readlink, directory, path, 0, || real(directory, path, buffer, length, room));
+        mkdir [] (path: *const c_char, mode: mode_t) -> c_int
+            => |real| name::on(Op::Mkdir, AT_FDCWD, path, u64::from(mode), || real(path, mode));
+        mkdirat [] (directory: c_int, path: *const c_char, mode: mode_t) -> c_int
+            => |real| name::on(Op::Mkdir, directory, path, u64::from(mode), || real(directory, path, mode));
+        mkdtemp [] (template: *mut c_char) -> *mut c_char
+            => |real| name::on(Op::Mkdir, AT_FDCWD, template, 0, || real(template));
+        rmdir [] (path: *const c_char) -> c_int
+            => |real| name::on(Op::Rmdir, AT_FDCWD, path, 0, || real(path));
+        // Directories.
+        opendir [] (path: *const c_char) -> *mut DIR
+            => |real| directory::open(path, || real(path));
+        fdopendir [] (fd: c_int) -> *mut DIR
+            => |real| directory::open_descriptor(fd, || real(fd));
+        readdir [readdir64] (stream: *mut DIR) -> *mut c_void
+            => |real| directory::read(stream, || real(stream));
+        closedir [] (stream: *mut DIR) -> c_int
+            => |real| directory::close(stream, || real(stream));
+        // Mappings.
+        mmap [mmap64] (address: *mut c_void, length: size_t, protection: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void
+            => |real| mapping::map(length, flags, fd, || real(address, length, protection, flags, fd, offset));
+        munmap [] (address: *mut c_void, length: size_t) -> c_int
+            => |real| mapping::unmap(address, length, || real(address, length));
+        msync [] (address: *mut c_void, length: size_t, flags: c_int) -> c_int
+            => |real| mapping::sync(address, length, || real(address, length, flags));
+    }
+    stdio {
+        fopen [fopen64] (path: *const c_char, mode: *const c_char) -> *mut FILE
+            => |real| stream::open(path, mode, || real(path, mode));
+        freopen [freopen64] (path: *const c_char, mode: *const c_char, stream: *mut FILE) -> *mut FILE
+            => |real| stream::reopen(path, mode, stream, || real(path, mode, stream));
+        fdopen [] (fd: c_int, mode: *const c_char) -> *mut FILE
+            => |real| stream::open_descriptor(fd, || real(fd, mode));
+        tmpfile [tmpfile64] () -> *mut FILE
+            => |real| descriptor::on_none(Op::Fopen, 0, || real());
+        fclose [] (stream: *mut FILE) -> c_int
+            => |real| stream::close(stream, || real(stream));
+        fread [fread_unlocked] (buffer: *mut c_void, size: size_t, items: size_t, stream: *mut FILE) -> size_t
+            => |real| stream::data(Op::Fread, stream, || real(buffer, size, items, stream), stream::items(size, items));
+        __fread_chk [__fread_unlocked_chk] (buffer: *mut c_void, room: size_t, size: size_t, items: size_t, stream: *mut FILE) -> size_t
+            => |real| stream::data(Op::Fread, stream, || real(buffer, room, size, items, stream), stream::items(size, items));
+        fwrite [fwrite_unlocked] (buffer: *const c_void, size: size_t, items: size_t, stream: *mut FILE) -> size_t
+            => |real| stream::data(Op::Fwrite, stream, || real(buffer, size, items, stream), stream::items(size, items));
+        fgets [fgets_unlocked] (buffer: *mut c_char, size: c_int, stream: *mut FILE) -> *mut c_char
+            => |real| stream::data(Op::Fgets, stream, || real(buffer, size, stream), |line| stream::line(line));
+        __fgets_chk [__fgets_unlocked_chk] (buffer: *mut c_char, room: size_t, size: c_int, stream: *mut FILE) -> *mut c_char
+            => |real| stream::data(Op::Fgets, stream, || real(buffer, room, size, stream), |line| stream::line(line));
+        fputs [fputs_unlocked] (text: *const c_char, stream: *mut FILE) -> c_int
+            => |real| stream::data(Op::Fputs, stream, || real(text, stream), stream::text(text, 0));
+        puts [] (text: *const c_char) -> c_int
+            => |real| stream::data(Op::Fputs, stream::output(), || real(text), stream::text(text, 1));
+        fgetc [getc fgetc_unlocked getc_unlocked] (stream: *mut FILE) -> c_int
+            => |real| stream::data(Op::Fgetc, stream, || real(stream), stream::byte_read);
+        getchar [getchar_unlocked] () -> c_int
+            => |real| stream::data(Op::Fgetc, stream::input(), || real(), stream::byte_read);
+        fputc [putc fputc_unlocked putc_unlocked] (byte: c_int, stream: *mut FILE) -> c_int
+            => |real| stream::data(Op::Fputc, stream, || real(byte, stream), stream::byte_written);
+        putchar [putchar_unlocked] (byte: c_int) -> c_int
+            => |real| stream::data(Op::Fputc, stream::output(), || real(byte), stream::byte_written);
+        getdelim [__getdelim] (line: *mut *mut c_char, room: *mut size_t, delimiter: c_int, stream: *mut FILE) -> ssize_t
+            => |real| stream::data(Op::Getline, stream, || real(line, room, delimiter, stream), stream::count);
+        getline [] (line: *mut *mut c_char, room: *mut size_t, stream: *mut FILE) -> ssize_t
+            => |real| stream::data(Op::Getline, stream, || real(line, room, stream), stream::count);
+        vfprintf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::data(Op::Fprintf, stream, || real(stream, format, list), stream::count_or_failure);
+        vprintf [] (format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::data(Op::Fprintf, stream::output(), || real(format, list), stream::count_or_failure);
+        __vfprintf_chk [] (stream: *mut FILE, flag: c_int, format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::data(Op::Fprintf, stream, || real(stream, flag, format, list), stream::count_or_failure);
+        __vprintf_chk [] (flag: c_int, format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::data(Op::Fprintf, stream::output(), || real(flag, format, list), stream::count_or_failure);
+        vfscanf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::scan(stream, || real(stream, format, list));
+        __isoc99_vfscanf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::scan(stream, || real(stream, format, list));
+        __isoc23_vfscanf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::scan(stream, || real(stream, format, list));
+        fseek [] (stream: *mut FILE, offset: c_long, whence: c_int) -> c_int
+            => |real| stream::seek(stream, || real(stream, offset, whence));
+        fseeko [fseeko64] (stream: *mut FILE, offset: off_t, whence: c_int) -> c_int
+            => |real| stream::seek(stream, || real(stream, offset, whence));
+        fsetpos [fsetpos64] (stream: *mut FILE, position: *const c_void) -> c_int
+            => |real| stream::seek(stream, || real(stream, position));
+        rewind [] (stream: *mut FILE) -> ()
+            => |real| stream::seek(stream, || real(stream));
+        fflush [fflush_unlocked] (stream: *mut FILE) -> c_int
+            => |real| stream::flush(stream, || real(stream));
+    }
+    program {
+        // Vfork shares memory with its child, whose calls would then be the parent's, and a child that is recorded needs memory of its own: fork does the same for a program.
+        vfork [] () -> pid_t
+            => |_| libc::fork();
+        _exit [_Exit quick_exit] (status: c_int) -> !
+            => |real| { program::ends(); real(status) };
+        execve [] (path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
+            => |real| program::execute(environment, |environment| real(path, arguments, environment));
+        execv [] (path: *const c_char, arguments: *const *const c_char) -> c_int
+            => |_| execve(path, arguments, sys::environment());
+        execvpe [] (name: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
+            => |real| program::execute(environment, |environment| real(name, arguments, environment));
+        execvp [] (name: *const c_char, arguments: *const *const c_char) -> c_int
+            => |_| execvpe(name, arguments, sys::environment());
+        fexecve [] (fd: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
+            => |real| program::execute(environment, |environment| real(fd, arguments, environment));
+        execveat [] (directory: c_int, path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char, flags: c_int) -> c_int
+            => |real| program::execute(environment, |environment| real(directory, path, arguments, environment, flags));
+        posix_spawn [posix_spawnp] (pid: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
+            => |real| program::spawn(environment, |environment| real(pid, path, actions, attributes, arguments, environment));
+        chdir [] (path: *const c_char) -> c_int
+            => |real| program::change_directory(|| real(path));
+        fchdir [] (fd: c_int) -> c_int
+            => |real| program::change_directory(|| real(fd));
+    }
+}

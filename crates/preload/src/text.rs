@@ -1,0 +1,102 @@
+//! Bytes in a fixed place: what `String` would be if we could allocate.
+
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+
+use rustix::fs::CWD;
+
+/// Up to `N - 1` bytes and a zero. Zeros are the empty text.
+#[repr(C)]
+pub struct Text<const N: usize> {
+    length: usize,
+    bytes: [MaybeUninit<u8>; N],
+}
+
+impl<const N: usize> Text<N> {
+    /// The empty text. The bytes stay uninitialised: a path's buffer costs nothing.
+    #[inline]
+    pub const fn new() -> Self {
+        Text { length: 0, bytes: [MaybeUninit::uninit(); N] }
+    }
+
+    /// Adds bytes; what does not fit is cut off.
+    #[inline]
+    pub fn push(&mut self, more: &[u8]) {
+        let room = N.saturating_sub(self.length).saturating_sub(1);
+        let count = more.len().min(room);
+        if let Some(place) = self.bytes.get_mut(self.length..self.length + count) {
+            for (to, from) in place.iter_mut().zip(more) {
+                to.write(*from);
+            }
+            self.length += count;
+        }
+    }
+
+    /// Adds a number in hexadecimal or decimal digits.
+    pub fn push_number(&mut self, number: u64, base: u64) {
+        let mut digits = [0u8; 20];
+        let (mut at, mut rest) = (digits.len(), number);
+        while at > 0 {
+            at -= 1;
+            let digit = (rest % base) as u8;
+            if let Some(place) = digits.get_mut(at) {
+                *place = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+            }
+            rest /= base;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push(digits.get(at..).unwrap_or(&[]));
+    }
+
+    /// Replaces everything.
+    pub fn set(&mut self, text: &[u8]) {
+        self.length = 0;
+        self.push(text);
+    }
+
+    /// Replaces everything by a path that does not depend on the working directory.
+    pub fn set_absolute(&mut self, path: &[u8]) {
+        self.length = 0;
+        if !path.starts_with(b"/") {
+            self.push_link(c"/proc/self/cwd");
+            self.push(b"/");
+        }
+        self.push(path);
+    }
+
+    /// Adds what a symbolic link says; nothing when it cannot be read.
+    pub fn push_link(&mut self, link: &CStr) {
+        let room = N.saturating_sub(self.length).saturating_sub(1);
+        let Some(place) = self.bytes.get_mut(self.length..self.length + room) else { return };
+        if let Ok((text, _)) = rustix::fs::readlinkat_raw(CWD, link, place) {
+            self.length += text.len();
+        }
+    }
+
+    /// Shortens it.
+    #[inline]
+    pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        let bytes = self.bytes.get(..self.length).unwrap_or(&[]);
+        // SAFETY: everything up to the length was written.
+        unsafe { &*(core::ptr::from_ref(bytes) as *const [u8]) }
+    }
+
+    /// The bytes for a system call. Empty when they contain a zero.
+    pub fn as_c_str(&mut self) -> &CStr {
+        if let Some(end) = self.bytes.get_mut(self.length) {
+            end.write(0);
+        }
+        let bytes = self.bytes.get(..self.length + 1).unwrap_or(&[]);
+        // SAFETY: everything up to the zero was written.
+        let bytes = unsafe { &*(core::ptr::from_ref(bytes) as *const [u8]) };
+        CStr::from_bytes_until_nul(bytes).unwrap_or(c"")
+    }
+}

@@ -1,0 +1,122 @@
+//! What the recorder knows of the calling thread, in 32 bytes of thread-local storage.
+//!
+//! `thread_local!` in a shared library compiles to a call of `__tls_get_addr`, which may even
+//! allocate. The initial-exec model is one load, and libc keeps room for it in every thread as
+//! long as it is small. Nothing here has a destructor: a thread that ended is noticed when
+//! somebody else needs its place.
+
+use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+
+use crate::chunk::Slot;
+
+/// State of one thread. Zeros are a thread that has recorded nothing.
+#[repr(C)]
+pub struct Thread {
+    /// Where its events go. Only valid while the slot has the same key.
+    pub slot: *mut Slot,
+    /// Key of the slot when this thread took it. Differs after a fork and after a reset.
+    pub key: u64,
+    /// 1 while the recorder works for this thread; a signal handler that finds 1 keeps out.
+    busy: AtomicU32,
+    /// Unused; keeps the size a power of two.
+    reserved: u32,
+    /// Unused.
+    reserved_too: u64,
+}
+
+const _: () = assert!(size_of::<Thread>() == 32);
+
+#[cfg(target_arch = "x86_64")]
+core::arch::global_asm!(
+    ".pushsection .tbss.plimsoll_thread,\"awT\",@nobits",
+    ".balign 16",
+    ".globl plimsoll_thread",
+    ".hidden plimsoll_thread",
+    ".type plimsoll_thread,@object",
+    ".size plimsoll_thread,32",
+    "plimsoll_thread:",
+    ".zero 32",
+    ".popsection",
+);
+
+/// The calling thread.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn current() -> *mut Thread {
+    let thread: *mut Thread;
+    // SAFETY: reads the thread pointer and the symbol's offset from it; both are constant for a
+    // thread, so that the result may be reused.
+    unsafe {
+        core::arch::asm!(
+            "mov {thread}, qword ptr [rip + plimsoll_thread@GOTTPOFF]",
+            "add {thread}, qword ptr fs:[0]",
+            thread = out(reg) thread,
+            options(pure, nomem, nostack),
+        );
+    }
+    thread
+}
+
+/// The calling thread.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub fn current() -> *mut Thread {
+    use core::cell::UnsafeCell;
+    std::thread_local! {
+        static THREAD: UnsafeCell<Thread> = const {
+            UnsafeCell::new(Thread {
+                slot: core::ptr::null_mut(),
+                key: 0,
+                busy: AtomicU32::new(0),
+                reserved: 0,
+                reserved_too: 0,
+            })
+        };
+    }
+    THREAD.with(UnsafeCell::get)
+}
+
+/// True when the recorder was interrupted on this thread by the code that asks.
+#[inline(always)]
+pub fn is_busy() -> bool {
+    // SAFETY: the thread's own storage lives as long as the thread.
+    unsafe { (*current()).busy.load(Ordering::Relaxed) != 0 }
+}
+
+/// Proof that the recorder works for this thread. Whatever takes a lock or touches the thread's
+/// chunk asks for it, so that a signal handler on the same thread can never wait for itself.
+pub struct Busy {
+    thread: *mut Thread,
+}
+
+impl Busy {
+    /// `None` when the recorder was interrupted on this thread.
+    #[inline(always)]
+    pub fn begin() -> Option<Busy> {
+        let thread = current();
+        // SAFETY: the thread's own storage; only this thread and its signal handlers use it.
+        let busy = unsafe { &(*thread).busy };
+        if busy.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        busy.store(1, Ordering::Relaxed);
+        // A handler runs on the same processor: it is enough that the compiler keeps the order.
+        compiler_fence(Ordering::SeqCst);
+        Some(Busy { thread })
+    }
+
+    /// The thread's state.
+    #[inline(always)]
+    pub fn thread(&self) -> *mut Thread {
+        self.thread
+    }
+}
+
+impl Drop for Busy {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: as in `begin`.
+        unsafe { (*self.thread).busy.store(0, Ordering::Relaxed) };
+    }
+}

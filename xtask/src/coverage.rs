@@ -1,0 +1,92 @@
+//! docs/coverage.md: every call that the preload library intercepts, read off its tables.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+const TABLE: &str = "crates/preload/src/table.rs";
+const MPI_TABLE: &str = "crates/preload/src/mpi/table.rs";
+
+/// The page.
+pub fn page(root: &Path) -> Result<String> {
+    let read = |path: &str| {
+        fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))
+    };
+    let groups = groups(&read(TABLE)?);
+    let (mpi, counted) = mpi_names(&read(MPI_TABLE)?);
+    ensure!(groups.len() >= 3 && mpi.len() > 10, "the interception tables look different now");
+    let mut page = String::from(INTRODUCTION);
+    for (name, rows) in &groups {
+        page.push_str(&format!("\n## {name}\n\n"));
+        for row in rows {
+            page.push_str(&format!("- {row}\n"));
+        }
+    }
+    page.push_str("\n## mpi\n\nEach also as `PMPI_`.\n\n");
+    mpi.iter().for_each(|name| page.push_str(&format!("- `MPI_{name}`\n")));
+    counted.iter().for_each(|name| page.push_str(&format!("- `MPI_{name}`, `MPI_{name}_c`\n")));
+    Ok(page)
+}
+
+const INTRODUCTION: &str = "\
+# Every call that is recorded
+
+Generated from the interception tables by `cargo xtask generate`; `cargo xtask tidy` fails when it differs.
+Names in brackets are other names of the same call.
+";
+
+type Group = (String, Vec<String>);
+
+/// Rows are `name [aliases] (arguments) -> result`, in groups `layer {`.
+fn groups(table: &str) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let body = table.split("intercept! {").nth(1).unwrap_or("");
+    for line in body.lines() {
+        let row = line.trim();
+        if let Some(layer) = line.strip_prefix("    ").and_then(|it| it.strip_suffix(" {")) {
+            groups.push((layer.trim().to_string(), Vec::new()));
+        } else if let Some((names, _)) = row.split_once("] (")
+            && let Some((name, aliases)) = names.split_once(" [")
+            && let Some((_, rows)) = groups.last_mut()
+        {
+            let aliases: Vec<String> =
+                aliases.split(' ').filter(|it| !it.is_empty()).map(code).collect();
+            rows.push(match aliases.is_empty() {
+                true => code(name),
+                false => format!("{} [{}]", code(name), aliases.join(", ")),
+            });
+        }
+    }
+    groups
+}
+
+fn code(name: &str) -> String {
+    format!("`{name}`")
+}
+
+/// Names of functions with one kind of count, and of those with two.
+fn mpi_names(table: &str) -> (Vec<String>, Vec<String>) {
+    let body = table.split("\nfunctions! {").nth(1).unwrap_or("");
+    let (one, two) = body.split_once("two counts: {").unwrap_or((body, ""));
+    let names = |text: &str| -> Vec<String> {
+        text.split('"').skip(1).step_by(2).map(str::to_string).collect()
+    };
+    (names(one), names(two))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_off_the_table() {
+        let table = "intercept! {\n    posix {\n        open [open64] (a: b) -> c\n            => x;\n        \
+                     close [] (a: b) -> c\n    }\n}";
+        let expected = vec!["`open` [`open64`]".to_string(), "`close`".to_string()];
+        assert_eq!(groups(table), [("posix".to_string(), expected)]);
+        let mpi =
+            "\nfunctions! {\n one: { \"Init\" Enter; } two counts: { \"File_read\" MpiRead; } }";
+        assert_eq!(mpi_names(mpi), (vec!["Init".to_string()], vec!["File_read".to_string()]));
+    }
+}
