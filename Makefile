@@ -4,8 +4,10 @@ PREFIX ?= /usr/local
 SECONDS_PER_FUZZ_TARGET ?= 60
 
 PLIMSOLL = target/release/plimsoll
+# Beside the program, where it looks for it.
+LIBRARY  = target/release/libplimsoll.so
 
-.PHONY: help demo test bench check fuzz generate install build needs
+.PHONY: help demo test bench check fuzz generate install build library needs needs-test
 
 help:
 	@echo 'make demo      the main job end to end, on test-bed targets of this machine'
@@ -14,19 +16,39 @@ help:
 	@echo 'make check     formatting, clippy, documentation, rules of the tree'
 	@echo 'make fuzz      every fuzz target for $(SECONDS_PER_FUZZ_TARGET) s'
 	@echo 'make generate  man pages and docs/numbers.md from the code'
-	@echo 'make install   PREFIX=$(PREFIX): binary, man pages, completions'
+	@echo 'make install   PREFIX=$(PREFIX): binary, library, man pages, completions'
 
 needs:
 	@scripts/need 'Rust links with the C compiler' cc=gcc /usr/include/stdio.h=libc6-dev
 	@scripts/need 'the test bed makes loop devices and file systems' losetup=mount mkfs.ext4=e2fsprogs
 
-build: needs
+# Tests that miss one of these say so and are skipped: this must not fail where nothing can be installed.
+needs-test: needs
+	-@scripts/need 'tests record MPI programs of two libraries, in C and Fortran' \
+	    mpicc.openmpi=libopenmpi-dev mpirun.openmpi=openmpi-bin \
+	    mpicc.mpich=libmpich-dev mpirun.mpich=mpich gfortran=gfortran
+	-@scripts/need 'tests record Python programs that use MPI and HDF5' /usr/bin/python3=python3 \
+	    /usr/lib/python3/dist-packages/mpi4py=python3-mpi4py \
+	    /usr/lib/python3/dist-packages/h5py=python3-h5py \
+	    /usr/lib/python3/dist-packages/h5py/_debian_h5py_mpi=python3-h5py-mpi
+	-@scripts/need 'tests record everyday programs and compare with what the kernel saw' \
+	    fio=fio sqlite3=sqlite3 git=git strace=strace
+
+build: needs library
 	$(CARGO) build --release --package plimsoll
 
-demo: build
-	scripts/demo $(PLIMSOLL)
+# On its own, so that no other crate's features get into it.
+library: needs
+	$(CARGO) build --release --manifest-path crates/preload/Cargo.toml --target-dir target/preload
+	@scripts/check-library target/preload/release/libplimsoll.so
+	@mkdir -p target/release
+	cp target/preload/release/libplimsoll.so $(LIBRARY)
 
-test: needs
+demo: build
+	cc -O2 -o target/release/checkpoint demo/checkpoint.c
+	scripts/demo $(PLIMSOLL) target/release/checkpoint
+
+test: needs-test library
 	$(CARGO) test --workspace
 	$(CARGO) xtask tidy
 	@echo 'make test: all passed'
@@ -36,7 +58,9 @@ bench: build
 
 check:
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path crates/preload/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release --manifest-path crates/preload/Cargo.toml --target-dir target/preload -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --quiet
 	$(CARGO) xtask tidy
 	@echo 'make check: all passed'
@@ -49,6 +73,7 @@ generate:
 
 install: build
 	install -D -m 755 $(PLIMSOLL) $(DESTDIR)$(PREFIX)/bin/plimsoll
+	install -D -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/plimsoll/libplimsoll.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \

@@ -3,11 +3,15 @@
 //! A library beside the binary, so that man pages, completions and docs/numbers.md are
 //! generated from the very definitions that the program uses.
 
+mod compare;
 mod doctor;
+mod export;
 mod failure;
 mod model;
 mod output;
 mod progress;
+mod record;
+mod report;
 mod site;
 mod testbed;
 mod value;
@@ -45,8 +49,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Compare(compare::Arguments),
     Doctor(doctor::Arguments),
+    Export(export::Arguments),
     Model(model::Arguments),
+    Record(record::Arguments),
+    Report(report::Arguments),
     Site(site::Arguments),
     Testbed(testbed::Arguments),
     Completions(Completions),
@@ -68,8 +76,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let output = Output { json: arguments.json };
     let result = match arguments.command {
+        Command::Compare(arguments) => compare::run(&arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
+        Command::Export(arguments) => export::run(&arguments, output),
         Command::Model(arguments) => model::run(arguments, output),
+        Command::Record(arguments) => record::run(&arguments, output),
+        Command::Report(arguments) => report::run(&arguments, output),
         Command::Site(arguments) => site::run(arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
         Command::Completions(arguments) => {
@@ -96,5 +108,9 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("site show", site::NUMBERS),
         ("testbed list", testbed::NUMBERS),
         ("doctor", doctor::NUMBERS),
+        ("record --collect", record::NUMBERS),
+        ("report", report::NUMBERS),
+        ("compare", compare::NUMBERS),
+        ("export", export::NUMBERS),
     ]
 }

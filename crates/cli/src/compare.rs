@@ -1,0 +1,161 @@
+//! `plimsoll compare`: what changed between two recordings, and whether it got faster.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use plimsoll_explain::{
+    Analysis, Change, Comparison, Finding, Options, Recording, analyze, compare,
+};
+use plimsoll_report::{Number, Record, Unit};
+
+use crate::output::Output;
+
+/// What changed between two recordings, and whether it got faster
+///
+/// One run each gives a ratio but no interval: repeat runs before you trust a small one. Where
+/// both recordings have enough calls of the main operation, their durations are compared
+/// robustly (Brunner-Munzel test, Cliff's delta, ratio of medians with a bootstrap interval).
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll compare before after\n  \
+    plimsoll compare before after --json")]
+pub struct Arguments {
+    /// The recording before the change
+    before: PathBuf,
+
+    /// The recording after it
+    after: PathBuf,
+
+    /// Rows of the table of operations
+    #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
+    top: u64,
+}
+
+macro_rules! numbers {
+    ($($name:ident = $key:literal, $label:literal, $unit:ident, $meaning:literal;)*) => {
+        $(const $name: Number = Number::new($key, $label, Unit::$unit, $meaning, "two recordings");)*
+        /// Everything that this command prints.
+        pub const NUMBERS: &[&Number] = &[$(&$name,)*];
+    };
+}
+
+numbers! {
+    WALL_BEFORE = "wall_before", "wall time before", Seconds, "Wall time of the first recording.";
+    WALL_AFTER = "wall_after", "wall time after", Seconds, "Wall time of the second recording.";
+    SPEEDUP = "speedup", "speed-up", Ratio, "Wall time before over wall time after.";
+    IO_BEFORE = "io_before", "I/O time before", Seconds, "Time in calls of the programs themselves, in the first recording.";
+    IO_AFTER = "io_after", "I/O time after", Seconds, "The same in the second recording.";
+    IO_SPEEDUP = "io_speedup", "I/O speed-up", Ratio, "I/O time before over I/O time after.";
+    CALLS_BEFORE = "calls_before", "calls before", Count, "Calls of an operation in the first recording.";
+    CALLS_AFTER = "calls_after", "calls after", Count, "The same in the second recording.";
+    BYTES_BEFORE = "bytes_before", "bytes before", Bytes, "Bytes that an operation moved in the first recording.";
+    BYTES_AFTER = "bytes_after", "bytes after", Bytes, "The same in the second recording.";
+    SECONDS_BEFORE = "seconds_before", "time before", Seconds, "Time in calls of an operation in the first recording.";
+    SECONDS_AFTER = "seconds_after", "time after", Seconds, "The same in the second recording.";
+    COST = "cost_seconds", "cost", Seconds, "Estimated time that a finding costs.";
+    RATE_BEFORE = "rate_before", "before", BytesPerSec, "Perceived bandwidth of a layer in the first recording.";
+    RATE_AFTER = "rate_after", "after", BytesPerSec, "The same in the second recording.";
+    MEDIAN_BEFORE = "median_before", "median before", Seconds, "Median duration of the main operation in the first recording.";
+    MEDIAN_AFTER = "median_after", "median after", Seconds, "The same in the second recording.";
+    RATIO = "ratio", "after over before", Ratio, "Ratio of the medians.";
+    RATIO_LOW = "ratio_low", "95 % from", Ratio, "Lower end of the bootstrap interval of the ratio.";
+    RATIO_HIGH = "ratio_high", "to", Ratio, "Upper end of the bootstrap interval of the ratio.";
+    DELTA = "delta", "Cliff's delta", Ratio, "Effect size: probability that a call after is longer minus that it is shorter.";
+    P_VALUE = "p_value", "p", Ratio, "Brunner-Munzel test of equal durations.";
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let before = read(&arguments.before)?;
+    let after = read(&arguments.after)?;
+    let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
+    let record = record(&compare(&before, &after), rows);
+    let title = format!("{} against {}", arguments.after.display(), arguments.before.display());
+    output.print("compare", &title, &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<Analysis> {
+    Ok(analyze(&Recording::open(path)?, &Options::default())?)
+}
+
+fn record(changes: &Comparison, rows: usize) -> Record {
+    let (wall, io) = (changes.wall_seconds, changes.io_seconds);
+    let record = Record::new()
+        .text("verdict", "verdict", changes.verdict.name())
+        .number(&WALL_BEFORE, wall.before)
+        .number(&WALL_AFTER, wall.after)
+        .number(&SPEEDUP, wall.speedup())
+        .number(&IO_BEFORE, io.before)
+        .number(&IO_AFTER, io.after)
+        .number(&IO_SPEEDUP, io.speedup());
+    let record = record
+        .rows("findings_gone", "findings that are gone", findings(&changes.findings_gone))
+        .rows("findings_new", "new findings", findings(&changes.findings_new))
+        .rows("findings_kept", "findings that stay", kept(changes))
+        .rows("bandwidth", "perceived bandwidth", bandwidths(changes))
+        .rows("operations", "operations, most time first", operations(changes, rows));
+    durations(record, changes).note(&changes.statement)
+}
+
+fn findings(list: &[Finding]) -> Vec<Record> {
+    let row = |finding: &Finding| {
+        Record::new()
+            .text("id", "finding", finding.id)
+            .text("severity", "severity", finding.severity.name())
+            .number(&COST, finding.cost_seconds)
+    };
+    list.iter().map(row).collect()
+}
+
+fn kept(changes: &Comparison) -> Vec<Record> {
+    let row = |(before, after): &(Finding, Finding)| {
+        Record::new()
+            .text("id", "finding", before.id)
+            .number(&SECONDS_BEFORE, before.cost_seconds)
+            .number(&SECONDS_AFTER, after.cost_seconds)
+    };
+    changes.findings_kept.iter().map(row).collect()
+}
+
+fn bandwidths(changes: &Comparison) -> Vec<Record> {
+    let rows = changes.bandwidths.iter().filter_map(|it| Some((it, it.perceived?)));
+    let row = |(it, change): (&plimsoll_explain::BandwidthChange, Change)| {
+        Record::new()
+            .text("layer", "layer", it.layer.name())
+            .text("direction", "direction", it.direction.map_or("both", |it| it.name()))
+            .number(&RATE_BEFORE, change.before)
+            .number(&RATE_AFTER, change.after)
+    };
+    rows.map(row).collect()
+}
+
+fn operations(changes: &Comparison, rows: usize) -> Vec<Record> {
+    let row = |it: &plimsoll_explain::OpChange| {
+        Record::new()
+            .text("operation", "operation", it.op.name())
+            .number(&CALLS_BEFORE, it.before.calls)
+            .number(&CALLS_AFTER, it.after.calls)
+            .number(&BYTES_BEFORE, it.before.bytes)
+            .number(&BYTES_AFTER, it.after.bytes)
+            .number(&SECONDS_BEFORE, it.before.seconds())
+            .number(&SECONDS_AFTER, it.after.seconds())
+    };
+    changes.ops.iter().take(rows).map(row).collect()
+}
+
+fn durations(record: Record, changes: &Comparison) -> Record {
+    let Some(durations) = &changes.durations else { return record };
+    let comparison = &durations.comparison;
+    let ratio = comparison.ratio.as_ref().ok();
+    let section = Record::new()
+        .text("operation", "operation", durations.op.name())
+        .number(&MEDIAN_BEFORE, comparison.median_a)
+        .number(&MEDIAN_AFTER, comparison.median_b)
+        .number(&RATIO, ratio.map(|it| it.estimate))
+        .number(&RATIO_LOW, ratio.map(|it| it.low))
+        .number(&RATIO_HIGH, ratio.map(|it| it.high))
+        .number(&DELTA, comparison.delta.delta)
+        .number(&P_VALUE, comparison.test.as_ref().ok().map(|it| it.p_value));
+    record.section("durations", "durations of the main operation", section)
+}

@@ -1,0 +1,237 @@
+//! `plimsoll export`: a recording for other tools.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Error, Result, bail, ensure};
+use clap::ValueEnum;
+use plimsoll_explain::Recording;
+use plimsoll_export::{ExportError, Exported, FILES_MAX, chunks, write_parquet, write_perfetto};
+use plimsoll_report::{Number, Record, Unit};
+
+use crate::output::{self, Output};
+use crate::progress::Progress;
+
+/// Write every call of a recording to a file for other tools
+///
+/// parquet: one row for each call, for pandas, polars, DuckDB and the like: process, pid, rank,
+/// host, thread, layer, operation, file, offset, length, bytes, errno, argument, start_ns (since
+/// the beginning of the recording, on one time line for all processes), duration_ns, depth (0
+/// for calls of the program itself). Facts about the recording are in the file's metadata.
+///
+/// perfetto: a trace to look at, with a track for each thread and the POSIX calls inside the MPI
+/// calls that made them. Open it at https://ui.perfetto.dev, which draws it in the browser and
+/// uploads nothing. It takes some million calls; for more, use parquet.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll export run1 --to parquet\n  \
+    plimsoll export run1 --to perfetto -o trace.json\n  \
+    plimsoll export run1 --to perfetto -o - | gzip > trace.json.gz\n  \
+    duckdb -c \"select operation, count(*), sum(bytes) from 'run1.parquet' group by all\"")]
+pub struct Arguments {
+    /// The recording
+    recording: PathBuf,
+
+    /// What to write
+    #[arg(long, value_enum)]
+    to: Format,
+
+    /// File to write, or - for stdout (perfetto) [default: RECORDING.parquet or RECORDING.perfetto.json]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    /// A table with one row for each call
+    Parquet,
+    /// A trace for https://ui.perfetto.dev
+    Perfetto,
+}
+
+const CALLS: Number = Number::new(
+    "calls",
+    "calls",
+    Unit::Count,
+    "Calls that were written, nested ones included: rows of the Parquet file, slices of the Perfetto trace.",
+    "the recording",
+);
+const FILE_BYTES: Number = Number::new(
+    "file_bytes",
+    "size of the file",
+    Unit::Bytes,
+    "Size of the file that was written; missing where it is no regular file.",
+    "the file system",
+);
+
+/// Everything that this command prints.
+pub const NUMBERS: &[&Number] = &[&CALLS, &FILE_BYTES];
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let recording = Recording::open_with_limit(&arguments.recording, FILES_MAX)?;
+    if arguments.output.as_deref() == Some(Path::new("-")) {
+        return to_stdout(&recording, arguments.to, output);
+    }
+    let path = match &arguments.output {
+        Some(path) => path.clone(),
+        None => default_path(&arguments.recording, arguments.to)?,
+    };
+    let file = Target::open(&path, &arguments.recording, arguments.force)?;
+    let exported = export(&recording, arguments.to, &file.file)
+        .map_err(|error| file.give_up(error))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    warn(&exported);
+    let size = fs::metadata(&path).ok().filter(|it| it.is_file()).map(|it| it.len());
+    let record = Record::new()
+        .text("file", "file", path.to_string_lossy())
+        .number(&CALLS, exported.calls)
+        .number(&FILE_BYTES, size);
+    let record = match arguments.to {
+        Format::Perfetto if !output.json => record.note("open it at https://ui.perfetto.dev"),
+        _ => record,
+    };
+    let title = format!("recording {}", arguments.recording.display());
+    output.print("export", &title, &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn to_stdout(recording: &Recording, format: Format, output: Output) -> Result<ExitCode> {
+    ensure!(
+        format == Format::Perfetto,
+        "a Parquet file cannot go to stdout; hint: give a name with -o FILE"
+    );
+    ensure!(!output.json, "--json and -o - both want stdout; hint: give a name with -o FILE");
+    let exported = export(recording, format, io::stdout())
+        .map_err(|error| Error::from(reason(error)).context("cannot write to stdout"))?;
+    warn(&exported);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn export(
+    recording: &Recording,
+    format: Format,
+    output: impl Write + Send,
+) -> Result<Exported, ExportError> {
+    let progress = Progress::new("exporting", chunks(recording));
+    match format {
+        Format::Parquet => write_parquet(recording, output, &progress.done),
+        Format::Perfetto => write_perfetto(recording, output, &progress.done),
+    }
+}
+
+fn warn(exported: &Exported) {
+    for warning in &exported.warnings {
+        output::message(&format!("warning: {warning}"));
+    }
+}
+
+/// Beside the recording, with its name.
+fn default_path(recording: &Path, format: Format) -> Result<PathBuf> {
+    let recording = match recording.file_name() {
+        Some(_) => recording.to_path_buf(),
+        // "." and ".." have a name elsewhere.
+        None => fs::canonicalize(recording)
+            .with_context(|| format!("cannot find the recording {}", recording.display()))?,
+    };
+    let Some(name) = recording.file_name() else {
+        bail!(
+            "{} has no name to call a file after; hint: give one with -o FILE",
+            recording.display()
+        );
+    };
+    let mut name = name.to_os_string();
+    name.push(match format {
+        Format::Parquet => ".parquet",
+        Format::Perfetto => ".perfetto.json",
+    });
+    Ok(recording.with_file_name(name))
+}
+
+/// The file that is written.
+struct Target {
+    path: PathBuf,
+    file: File,
+    is_ours: bool,
+}
+
+impl Target {
+    fn open(path: &Path, recording: &Path, force: bool) -> Result<Self> {
+        ensure!(
+            !is_in(path, recording),
+            "{} is a file of the recording itself; hint: give another name with -o FILE",
+            path.display()
+        );
+        let existing = fs::metadata(path).ok();
+        ensure!(
+            !existing.as_ref().is_some_and(fs::Metadata::is_dir),
+            "{} is a directory; hint: give the name of a file with -o FILE",
+            path.display()
+        );
+        let is_device = existing.as_ref().is_some_and(|it| !it.is_file());
+        // A device or pipe is written to, and nothing is lost by that.
+        let opened = match is_device {
+            true => File::options().write(true).open(path),
+            false if force => File::create(path),
+            false => File::create_new(path),
+        };
+        match opened {
+            Ok(file) => Ok(Target { path: path.to_path_buf(), file, is_ours: !is_device }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                bail!(
+                    "{} exists; hint: replace it with --force, or give another name with -o FILE",
+                    path.display()
+                )
+            }
+            Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
+        }
+    }
+
+    /// Half a file is worse than none.
+    fn give_up(&self, error: ExportError) -> Error {
+        if self.is_ours {
+            // The reason of the failure is worth more than that of this one.
+            let _ = fs::remove_file(&self.path);
+        }
+        Error::from(reason(error))
+    }
+}
+
+/// True for a name that would count as a file of the recording.
+fn is_in(path: &Path, recording: &Path) -> bool {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_same = match (fs::canonicalize(folder), fs::canonicalize(recording)) {
+        (Ok(folder), Ok(recording)) => folder == recording,
+        _ => false,
+    };
+    is_same && path.extension().is_some_and(|extension| extension == "rec")
+}
+
+/// What the system said, where it was the system.
+fn reason(error: ExportError) -> io::Error {
+    match error {
+        ExportError::Write(cause) => cause,
+        other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_called_after_the_recording_and_beside_it() {
+        let path = |recording: &str, format| default_path(Path::new(recording), format).unwrap();
+        assert_eq!(path("runs/run1/", Format::Parquet), Path::new("runs/run1.parquet"));
+        assert_eq!(path("run1.x", Format::Perfetto), Path::new("run1.x.perfetto.json"));
+        let here = std::env::current_dir().unwrap();
+        let name = format!("{}.parquet", here.file_name().unwrap().to_string_lossy());
+        assert_eq!(path(".", Format::Parquet), here.with_file_name(name));
+        assert!(default_path(Path::new("/"), Format::Parquet).is_err());
+    }
+}

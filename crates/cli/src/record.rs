@@ -1,0 +1,195 @@
+//! `plimsoll record`: run a program and record its I/O calls.
+
+mod collect;
+mod key;
+pub mod marker;
+mod program;
+mod spool;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail, ensure};
+use plimsoll_machine::{Machine, preload_library};
+
+use crate::output::{self, Output};
+
+pub use collect::NUMBERS;
+
+/// Run a program and record every I/O call it makes
+///
+/// Works for any dynamically linked program, serial, threaded, forking or MPI, without
+/// recompiling; `plimsoll record -- mpirun -n 64 app` and `mpirun -n 64 plimsoll record -- app`
+/// both do. The program's output, exit status and signals are its own. A recording is a
+/// directory with one file per process; `plimsoll report DIR` explains it.
+///
+/// Without this command, in a batch script: LD_PRELOAD=.../libplimsoll.so
+/// PLIMSOLL_RECORD_DIR=/absolute/DIR, and PLIMSOLL_SPOOL, PLIMSOLL_LAYERS, PLIMSOLL_INCLUDE and
+/// PLIMSOLL_EXCLUDE for the options.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll record -- ./app input.nml\n  \
+    plimsoll record -o run1 -- mpirun -n 4 ./app\n  \
+    mpirun -n 4 plimsoll record -o run1 -- ./app\n  \
+    plimsoll record --collect run1        (after a crash of the machine or the job)")]
+pub struct Arguments {
+    /// Directory of the recording [default: plimsoll-PROGRAM-JOB or -TIME]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Layers to record
+    #[arg(long, value_name = "LAYER,...", value_delimiter = ',', default_value = "mpi,stdio,posix",
+        value_parser = ["mpi", "stdio", "posix"])]
+    layers: Vec<String>,
+
+    /// Record only files whose path matches; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+
+    /// Do not record files whose path matches; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    /// Node-local directory to buffer in [default: DIR itself on a local file system]
+    #[arg(long, value_name = "DIR")]
+    spool: Option<PathBuf>,
+
+    /// Bring what a crash left in this node's spool into the recording DIR
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "command"])]
+    collect: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "collect")]
+    command: Vec<OsString>,
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    if let Some(directory) = &arguments.collect {
+        let collected = collect::collect(&absolute(directory)?, arguments.spool.as_deref())?;
+        collect::print(&collected, directory, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some((program, rest)) = arguments.command.split_first() else {
+        bail!("no program; hint: plimsoll record -- PROGRAM ARGUMENTS");
+    };
+    let library = library()?;
+    let directory = directory(arguments, program)?;
+    marker::join(&directory, &arguments.command)?;
+    let spool = spool::choose(&directory, arguments.spool.as_deref(), &Machine::host())?;
+
+    let mut command = Command::new(program);
+    command.args(rest);
+    set_environment(&mut command, arguments, &library, &directory, &spool);
+    tell(&directory);
+    if spool == directory {
+        // Nothing is left to do afterwards, so the program takes our place: its process id, its
+        // signals and its status are then nobody else's.
+        let error = command.exec();
+        return Ok(program::not_started(program, &error));
+    }
+    let status = program::run(program, command)?;
+    collect::collect(&directory, Some(&spool))?;
+    program::end_like(status)
+}
+
+fn library() -> Result<PathBuf> {
+    let library = preload_library()
+        .map_err(|missing| anyhow::anyhow!("{missing}; hint: {}", missing.hint()))?;
+    let library = fs::canonicalize(&library)
+        .with_context(|| format!("cannot resolve {}", library.display()))?;
+    // The dynamic linker separates the entries of LD_PRELOAD by blanks and colons.
+    let text = library.to_string_lossy();
+    ensure!(
+        !text.contains([' ', ':']),
+        "{text} cannot be preloaded: its path has a blank or a colon; hint: set PLIMSOLL_LIBRARY to a copy elsewhere"
+    );
+    Ok(library)
+}
+
+/// Where the recording goes: said, inherited from a `record` around this one, or named after
+/// the program and the job.
+fn directory(arguments: &Arguments, program: &OsStr) -> Result<PathBuf> {
+    let inherited = std::env::var_os("PLIMSOLL_RECORD_DIR").map(PathBuf::from);
+    let directory = match arguments.output.clone().or(inherited) {
+        Some(directory) => directory,
+        None => {
+            let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+            PathBuf::from(format!("plimsoll-{name}-{}", key::of_this_run()))
+        }
+    };
+    fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create the recording {}", directory.display()))?;
+    absolute(&directory)
+}
+
+fn absolute(directory: &Path) -> Result<PathBuf> {
+    fs::canonicalize(directory)
+        .with_context(|| format!("cannot find the recording {}", directory.display()))
+}
+
+fn set_environment(
+    command: &mut Command,
+    arguments: &Arguments,
+    library: &Path,
+    directory: &Path,
+    spool: &Path,
+) {
+    command.env("LD_PRELOAD", preload_list(library, std::env::var_os("LD_PRELOAD")));
+    command.env("PLIMSOLL_RECORD_DIR", directory).env("PLIMSOLL_SPOOL", spool);
+    command.env("PLIMSOLL_LAYERS", arguments.layers.join(","));
+    for (variable, globs) in
+        [("PLIMSOLL_INCLUDE", &arguments.include), ("PLIMSOLL_EXCLUDE", &arguments.exclude)]
+    {
+        if !globs.is_empty() {
+            command.env(variable, globs.join(":"));
+        }
+    }
+    // Ranks that a launcher started with this command all have the library: barriers are safe.
+    if key::rank().is_some() && std::env::var_os("PLIMSOLL_MPI_BARRIER").is_none() {
+        command.env("PLIMSOLL_MPI_BARRIER", "1");
+    }
+    // A program built with AddressSanitizer refuses to start behind another library unless told.
+    let mut sanitizer = std::env::var_os("ASAN_OPTIONS").unwrap_or_default();
+    if !sanitizer.is_empty() {
+        sanitizer.push(":");
+    }
+    sanitizer.push("verify_asan_link_order=0");
+    command.env("ASAN_OPTIONS", sanitizer);
+}
+
+/// Ours first, others after it; once.
+fn preload_list(library: &Path, existing: Option<OsString>) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    let existing = existing.unwrap_or_default();
+    let others = existing.to_string_lossy();
+    for other in others.split([' ', ':']).filter(|it| !it.is_empty() && Path::new(it) != library) {
+        list.push(":");
+        list.push(other);
+    }
+    list
+}
+
+/// Where the recording is, told to a person once; never into a program's log.
+fn tell(directory: &Path) {
+    use std::io::IsTerminal;
+    if std::io::stderr().is_terminal() && key::rank().is_none_or(|rank| rank == 0) {
+        output::message(&format!("plimsoll: recording into {}", directory.display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_library_comes_first_and_once() {
+        let library = Path::new("/lib/libplimsoll.so");
+        let list = |existing: &str| preload_list(library, Some(existing.into()));
+        assert_eq!(preload_list(library, None), "/lib/libplimsoll.so");
+        assert_eq!(list("/a.so /b.so"), "/lib/libplimsoll.so:/a.so:/b.so");
+        assert_eq!(list("/a.so:/lib/libplimsoll.so"), "/lib/libplimsoll.so:/a.so");
+    }
+}

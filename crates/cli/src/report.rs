@@ -1,0 +1,114 @@
+//! `plimsoll report`: what a program did with its files, and why it was slow.
+
+mod numbers;
+mod page;
+mod sections;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use plimsoll_explain::{Analysis, Finding, Options, Recording, analyze, findings};
+use plimsoll_report::Record;
+
+use crate::output::Output;
+use crate::record::marker;
+
+pub use numbers::NUMBERS;
+
+/// Explain a recording: totals, bandwidths, where the time went, and what to change
+///
+/// Effective bandwidth is bytes over the sum of durations of all calls of a layer (Wright,
+/// section 4.2.1); perceived bandwidth is bytes over the wall time during which at least one
+/// process is inside a data call. Findings come worst first, each with its evidence, its
+/// estimated cost in seconds and the exact change.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll report run1\n  \
+    plimsoll report run1 --html run1.html\n  \
+    plimsoll report run1 --json\n  \
+    plimsoll report run1 --fail-on medium")]
+pub struct Arguments {
+    /// The recording
+    recording: PathBuf,
+
+    /// Also draw the report into this file: one HTML page that works offline
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
+    top: u64,
+
+    /// Exit with 1 when there is a finding of at least this severity
+    #[arg(long, value_enum)]
+    fail_on: Option<SeverityArgument>,
+}
+
+/// Rows of each table of a page; a browser sorts and searches them.
+const PAGE_ROWS: usize = 500;
+
+/// What a preloaded library cannot see. Named, so that nobody takes silence for absence.
+const BLIND_SPOTS: &str = "Not visible to a preloaded library: the kernel calls that stdio \
+    makes for its own buffers, io_uring, asynchronous I/O (aio), accesses through mapped memory, \
+    and programs that are statically linked or change their user.";
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SeverityArgument {
+    Low,
+    Medium,
+    High,
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let notes = marker::notes(&arguments.recording);
+    let recording = Recording::open(&arguments.recording).map_err(|error| match notes.first() {
+        Some(note) => anyhow::anyhow!("nothing was recorded: {note}"),
+        None => error.into(),
+    })?;
+    let analysis = analyze(&recording, &Options::default())?;
+    let found = findings(&analysis);
+    // Programs get every row; people get those that matter.
+    let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
+    let record = notes.iter().fold(record(&analysis, &found, rows), |it, note| it.note(note));
+    let title = format!("recording {}", arguments.recording.display());
+    if let Some(path) = &arguments.html {
+        let page = page::page(&title, &recording, &analysis, &found, PAGE_ROWS);
+        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    output.print("report", &title, &record)?;
+    let fails =
+        arguments.fail_on.is_some_and(|least| found.iter().any(|it| rank(it) >= least as u8));
+    Ok(ExitCode::from(u8::from(fails)))
+}
+
+fn rank(finding: &Finding) -> u8 {
+    use plimsoll_explain::Severity;
+    match finding.severity {
+        Severity::Low => SeverityArgument::Low as u8,
+        Severity::Medium => SeverityArgument::Medium as u8,
+        Severity::High => SeverityArgument::High as u8,
+    }
+}
+
+fn record(analysis: &Analysis, found: &[Finding], rows: usize) -> Record {
+    let mut record = sections::overview(analysis);
+    record = sections::findings(record, found);
+    record = record.section("bandwidth", "bandwidth", sections::bandwidth(analysis)).rows(
+        "totals",
+        "calls by layer and operation",
+        sections::totals(&analysis.totals),
+    );
+    record = sections::mpi_time(record, analysis);
+    record = sections::files(record, analysis, rows);
+    record = sections::ranks(record, analysis, rows);
+    record = sections::nodes(record, analysis);
+    record = sections::sizes(record, analysis);
+    record = sections::access(record, analysis);
+    record = sections::time(record, analysis, rows);
+    for warning in &analysis.warnings {
+        record = record.note(warning);
+    }
+    record.note(BLIND_SPOTS)
+}

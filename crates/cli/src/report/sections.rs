@@ -1,0 +1,256 @@
+//! The parts of a report, each from the analysis alone.
+
+use std::path::Path;
+
+use plimsoll_explain::{
+    Analysis, Direction, FileAnalysis, Finding, MpiTime, OpTable, Phase, ProcessAnalysis,
+};
+use plimsoll_machine::{LustreLayout, lustre_layout};
+use plimsoll_report::{Record, sparkline};
+use plimsoll_trace::Layer;
+
+use super::numbers::*;
+
+/// What was recorded.
+pub fn overview(analysis: &Analysis) -> Record {
+    Record::new()
+        .number(&PROCESSES, analysis.active_processes() as u64)
+        .number(&SPAN, analysis.span_seconds)
+        .number(&IO_SECONDS, analysis.own.total_seconds())
+        .number(&EVENTS, analysis.events)
+        .number(&LOST, analysis.lost_events)
+        .number(&CLOCK_ERROR, analysis.clock_error_seconds)
+}
+
+/// Conclusions, worst first.
+pub fn findings(record: Record, found: &[Finding]) -> Record {
+    let rows = found.iter().map(|finding| {
+        Record::new()
+            .text("id", "finding", finding.id)
+            .text("severity", "severity", finding.severity.name())
+            .number(&COST, finding.cost_seconds)
+            .text("title", "what", finding.title)
+            .texts("evidence", "evidence", finding.evidence.clone())
+            .texts("advice", "advice", finding.advice.clone())
+    });
+    record.cards("findings", "findings, worst first", rows.collect())
+}
+
+/// Three answers to "how fast".
+pub fn bandwidth(analysis: &Analysis) -> Record {
+    let of = |layer| analysis.bandwidth(layer, None);
+    let top = Layer::ALL.into_iter().find_map(of);
+    Record::new()
+        .number(&PERCEIVED, top.and_then(|it| it.perceived()))
+        .number(&FIRST_TO_LAST, top.and_then(|it| it.first_to_last()))
+        .number(&EFFECTIVE_MPI, of(Layer::Mpi).and_then(|it| it.effective()))
+        .number(&EFFECTIVE_STDIO, of(Layer::Stdio).and_then(|it| it.effective()))
+        .number(&EFFECTIVE_POSIX, of(Layer::Posix).and_then(|it| it.effective()))
+        .number(&PERCEIVED_MPI, of(Layer::Mpi).and_then(|it| it.perceived()))
+        .number(&PERCEIVED_POSIX, of(Layer::Posix).and_then(|it| it.perceived()))
+}
+
+/// Calls by layer and operation, those with most time first.
+pub fn totals(ops: &OpTable) -> Vec<Record> {
+    let mut rows: Vec<_> = ops.iter().collect();
+    rows.sort_by_key(|it| (it.op.layer(), std::cmp::Reverse(it.totals.nanos)));
+    rows.iter()
+        .map(|it| {
+            Record::new()
+                .text("layer", "layer", it.op.layer().name())
+                .text("operation", "operation", it.op.name())
+                .number(&CALLS, it.totals.calls)
+                .number(&ERRORS, it.totals.errors)
+                .number(&BYTES, it.totals.bytes)
+                .number(&SECONDS, it.totals.seconds())
+        })
+        .collect()
+}
+
+/// Where the time of MPI-IO calls goes (Wright, figure 4.8).
+pub fn mpi_time(record: Record, analysis: &Analysis) -> Record {
+    let time = &analysis.mpi_time;
+    if time.calls == 0 {
+        return record;
+    }
+    let rows = parts(time).into_iter().map(|(part, nanos)| {
+        let seconds = nanos as f64 * 1e-9;
+        Record::new()
+            .text("part", "part", part)
+            .number(&SECONDS, seconds)
+            .number(&SHARE, seconds / time.seconds())
+    });
+    record.rows("mpi_time", "where the time of MPI-IO calls goes", rows.collect())
+}
+
+pub fn parts(time: &MpiTime) -> [(&'static str, u64); 6] {
+    [
+        ("read", time.read_nanos),
+        ("write", time.write_nanos),
+        ("lock", time.lock_nanos),
+        ("unlock", time.unlock_nanos),
+        ("other", time.other_nanos),
+        ("waiting", time.waiting_nanos()),
+    ]
+}
+
+/// Files, those with most time first.
+pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
+    let shown: Vec<(&FileAnalysis, Option<String>)> =
+        analysis.files.iter().take(rows).map(|it| (it, layout(&it.path))).collect();
+    // A column that says nothing is left out: few machines have Lustre.
+    let has_layouts = shown.iter().any(|(_, layout)| layout.is_some());
+    let row = |(it, layout): (&FileAnalysis, Option<String>)| match has_layouts {
+        true => file(it).optional_text("layout", "layout", layout),
+        false => file(it),
+    };
+    let rows_shown = shown.into_iter().map(row).collect();
+    let record = record.rows("files", "files, most time first", rows_shown);
+    match analysis.files.len().saturating_sub(rows) {
+        0 => record,
+        more => record.note(format!("{more} more files; --top N shows more, --json all")),
+    }
+}
+
+/// How a file lies on Lustre's targets, if it still exists and is there.
+fn layout(path: &str) -> Option<String> {
+    Some(match lustre_layout(Path::new(path))? {
+        LustreLayout::Composite => "composite".to_string(),
+        LustreLayout::Striped { stripe_count, stripe_size } => {
+            format!("{stripe_count} x {stripe_size}")
+        }
+    })
+}
+
+fn file(file: &FileAnalysis) -> Record {
+    let top = Layer::ALL.into_iter().find_map(|layer| file.bandwidth(layer, None));
+    let effective = |layer| file.bandwidth(layer, None).and_then(|it| it.effective());
+    Record::new()
+        .text("path", "file", &file.path)
+        .text("use", "use", if file.is_shared() { "shared" } else { "private" })
+        .number(&READERS, u64::from(file.readers))
+        .number(&WRITERS, u64::from(file.writers))
+        .number(&READ_BYTES, file.own[0].bytes)
+        .number(&WRITTEN_BYTES, file.own[1].bytes)
+        .number(&IO_SECONDS, file.own_seconds)
+        .number(&PERCEIVED, top.and_then(|it| it.perceived()))
+        .number(&EFFECTIVE_MPI, effective(Layer::Mpi))
+        .number(&EFFECTIVE_POSIX, effective(Layer::Posix))
+}
+
+/// Processes, by rank.
+pub fn ranks(record: Record, analysis: &Analysis, rows: usize) -> Record {
+    let active: Vec<&ProcessAnalysis> =
+        analysis.processes.iter().filter(|process| process.events > 0).collect();
+    let shown = active.iter().take(rows).map(|process| {
+        Record::new()
+            .text("name", "process", process.label())
+            .text("host", "node", &process.host)
+            .text("program", "program", &process.program)
+            .text("state", "ended", process.state.name())
+            .number(&CALLS, process.events)
+            .number(&READ_BYTES, process.own.bytes(Direction::Read))
+            .number(&WRITTEN_BYTES, process.own.bytes(Direction::Write))
+            .number(&IO_SECONDS, process.own.total_seconds())
+            .number(&LOST, process.lost_events)
+    });
+    let mut record = record.rows("ranks", "processes", shown.collect());
+    if let Some(more) = active.len().checked_sub(rows).filter(|more| *more > 0) {
+        record = record.note(format!("{more} more processes; --top N shows more, --json all"));
+    }
+    let slow = analysis.stragglers.iter().flat_map(|it| &it.slow).map(|straggler| {
+        let process = &analysis.processes[straggler.process];
+        Record::new()
+            .text("name", "process", process.label())
+            .number(&IO_SECONDS, straggler.seconds)
+            .number(&SCORE, straggler.score)
+    });
+    let slow: Vec<Record> = slow.collect();
+    if slow.is_empty() { record } else { record.rows("stragglers", "stragglers", slow) }
+}
+
+/// Nodes, where there are several.
+pub fn nodes(record: Record, analysis: &Analysis) -> Record {
+    if analysis.nodes.len() < 2 {
+        return record;
+    }
+    let rows = analysis.nodes.iter().map(|node| {
+        Record::new()
+            .text("host", "node", &node.host)
+            .number(&PROCESSES, node.processes as u64)
+            .number(&IO_SECONDS, node.own.total_seconds())
+    });
+    record.rows("nodes", "nodes", rows.collect())
+}
+
+/// Requests by size.
+pub fn sizes(record: Record, analysis: &Analysis) -> Record {
+    let rows = analysis.request_sizes.iter().flat_map(|sizes| {
+        sizes.histogram.non_empty().map(|(from, volume)| {
+            Record::new()
+                .text("layer", "layer", sizes.layer.name())
+                .text("direction", "direction", sizes.direction.name())
+                .number(&SIZE_FROM, from)
+                .number(&CALLS, volume.calls)
+                .number(&BYTES, volume.bytes)
+                .number(&SECONDS, volume.seconds())
+        })
+    });
+    record.rows("request_sizes", "request sizes", rows.collect())
+}
+
+/// Patterns of access.
+pub fn access(record: Record, analysis: &Analysis) -> Record {
+    let rows = Direction::ALL.into_iter().zip(&analysis.access).zip(&analysis.repeated);
+    let rows = rows.filter_map(|((direction, access), repeated)| {
+        let shares = access.shares()?;
+        Some(
+            Record::new()
+                .text("direction", "direction", direction.name())
+                .number(&SEQUENTIAL, shares.sequential)
+                .number(&STRIDED, shares.strided)
+                .number(&RANDOM, shares.random)
+                .number(&UNALIGNED, access.unaligned_page_share())
+                .number(&REPEATED, repeated.share()),
+        )
+    });
+    record.rows("access", "patterns of access", rows.collect())
+}
+
+/// Phases, and writes in flight over time.
+pub fn time(record: Record, analysis: &Analysis, rows: usize) -> Record {
+    let record = record.rows("phases", "I/O phases", phases(analysis, rows));
+    match writes_in_flight(analysis) {
+        Some(line) => record.picture(line),
+        None => record,
+    }
+}
+
+/// Stretches of time with data calls.
+pub fn phases(analysis: &Analysis, rows: usize) -> Vec<Record> {
+    let phases = analysis.phases.iter().take(rows);
+    let row = |phase: &Phase| {
+        Record::new()
+            .number(&START, phase.start_seconds)
+            .number(&END, phase.end_seconds)
+            .number(&READ_BYTES, phase.read_bytes)
+            .number(&WRITTEN_BYTES, phase.written_bytes)
+    };
+    phases.map(row).collect()
+}
+
+/// One line: how many writes are in flight from the beginning to the end.
+fn writes_in_flight(analysis: &Analysis) -> Option<String> {
+    const COLUMNS: usize = 72;
+    let posix = analysis
+        .in_flight
+        .iter()
+        .find(|it| it.layer == Layer::Posix && it.direction == Direction::Write)?;
+    let bins = posix.mean.len().div_ceil(COLUMNS).max(1);
+    let means: Vec<Option<f64>> = posix
+        .mean
+        .chunks(bins)
+        .map(|chunk| Some(chunk.iter().sum::<f64>() / chunk.len() as f64))
+        .collect();
+    Some(format!("writes in flight over time\n  {}\n", sparkline(&means)))
+}

@@ -1,0 +1,169 @@
+//! A recording that a test made: every call in it, and the library and programs that made it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use plimsoll_trace::layout::State;
+use plimsoll_trace::{Event, Op, ProcessFile, ThreadDecoder};
+
+use crate::command::{Outcome, binary};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The preload library, built once for all tests the way a release is.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = root().join("target/preload");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--quiet", "--manifest-path"])
+            .arg(root().join("crates/preload/Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&target)
+            .status()
+            .unwrap();
+        assert!(built.success(), "the preload library does not build");
+        target.join("release/libplimsoll.so")
+    })
+}
+
+/// A program of tests/programs, compiled once by this compiler with these flags.
+pub fn program(source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
+    static COMPILING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one_at_a_time = COMPILING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let folder = root().join("target/test-programs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let name = format!("{source}-{compiler}{}", flags.concat()).replace(['/', '='], "_");
+    let (source, binary) = (root().join("tests/programs").join(source), folder.join(name));
+    let is_fresh = |path: &Path| {
+        let time = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
+        time(path).is_some_and(|built| time(&source).is_some_and(|changed| built > changed))
+    };
+    if !is_fresh(&binary) {
+        let mut command = Command::new(compiler);
+        command.args(["-O2", "-g", "-pthread", "-o"]).arg(&binary).arg(&source).args(flags);
+        assert!(command.status().unwrap().success(), "{command:?}");
+    }
+    binary
+}
+
+/// `plimsoll record -o DIR -- COMMAND`, ready to run.
+pub fn record(directory: &Path) -> Command {
+    let mut command = binary();
+    command.env("PLIMSOLL_LIBRARY", library()).args(["record", "-o"]).arg(directory);
+    command
+}
+
+/// Records a command and gives how it ended.
+pub fn run_recorded(directory: &Path, command: &[&str]) -> Outcome {
+    record(directory).arg("--").args(command).output().unwrap().into()
+}
+
+/// One process of a recording.
+pub struct Process {
+    pub program: String,
+    pub rank: Option<u32>,
+    pub state: u32,
+    pub lost: u64,
+    pub files: BTreeMap<u32, String>,
+    pub hints: Vec<String>,
+    /// Exits of the barriers that align clocks: place in the run and ticks.
+    pub barriers: Vec<(u32, u64)>,
+    /// Ticks of the beginning and of the latest moment that it knows.
+    pub span: (u64, u64),
+    pub events: Vec<Event>,
+}
+
+/// Reads every process of a recording. Any damage is a failure.
+pub fn processes(directory: &Path) -> Vec<Process> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "rec"));
+    paths.sort();
+    paths.iter().map(|path| read(path)).collect()
+}
+
+fn read(path: &Path) -> Process {
+    use plimsoll_trace::definition::DefinitionKind;
+    let file = ProcessFile::open(path).unwrap();
+    let (mut files, mut hints, mut barriers) = (BTreeMap::new(), Vec::new(), Vec::new());
+    let (chunks, damage) = file
+        .scan(|definition| {
+            let text = String::from_utf8_lossy(definition.text).into_owned();
+            match definition.kind {
+                Some(DefinitionKind::File) => drop(files.insert(definition.number, text)),
+                Some(DefinitionKind::Hint) => hints.push(text),
+                Some(DefinitionKind::Barrier) => {
+                    barriers.push((definition.number, definition.value));
+                }
+                _ => {}
+            }
+        })
+        .unwrap();
+    assert_eq!(damage, plimsoll_trace::Damage::default(), "{}", path.display());
+    let (mut events, mut buffer) = (Vec::new(), Vec::new());
+    let (mut decoder, mut thread) = (ThreadDecoder::new(), None);
+    for chunk in &chunks {
+        if thread.replace(chunk.thread) != Some(chunk.thread) {
+            decoder = ThreadDecoder::new();
+        }
+        let payload = file.payload(chunk, &mut buffer).unwrap();
+        assert_eq!(decoder.decode(chunk.base_ticks, payload, |event| events.push(event)), 0);
+    }
+    let header = file.header();
+    Process {
+        program: String::from_utf8_lossy(plimsoll_trace::layout::get_text(
+            &header.identity.program,
+        ))
+        .into_owned(),
+        rank: u32::try_from(header.rank).ok(),
+        state: header.state,
+        lost: header.lost.iter().sum(),
+        files,
+        hints,
+        barriers,
+        span: (header.identity.start.ticks, header.latest.ticks),
+        events,
+    }
+}
+
+/// True when all these programs are installed; else says which ones a test is skipped for.
+pub fn has(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &&&str| std::env::split_paths(&path).any(|at| at.join(name).is_file());
+    let missing: Vec<&&str> = programs.iter().filter(|name| !is_there(name)).collect();
+    if !missing.is_empty() {
+        eprintln!("SKIPPED: needs {missing:?}");
+    }
+    missing.is_empty()
+}
+
+/// The system's Python, whose modules are the distribution's.
+pub fn python() -> &'static str {
+    let system = "/usr/bin/python3";
+    if Path::new(system).is_file() { system } else { "python3" }
+}
+
+/// Calls and bytes of an operation on files whose path ends so, over all processes.
+pub fn calls(processes: &[Process], op: Op, path: &str) -> (u64, u64) {
+    let mut sum = (0, 0);
+    for process in processes {
+        let on_it = |event: &&Event| {
+            event.op == op && process.files.get(&event.file).is_some_and(|it| it.ends_with(path))
+        };
+        for event in process.events.iter().filter(on_it) {
+            sum = (sum.0 + 1, sum.1 + event.bytes());
+        }
+    }
+    sum
+}
+
+/// True when every process ended its file properly.
+pub fn all_finished(processes: &[Process]) -> bool {
+    let ends = [State::Finished as u32, State::Executed as u32];
+    processes.iter().all(|process| ends.contains(&process.state))
+}

@@ -1,0 +1,146 @@
+//! `plimsoll report` and `plimsoll compare` on recordings of real programs.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{Outcome, binary};
+use crate::recording::{program, run_recorded};
+
+fn json(arguments: &[&str]) -> Value {
+    let output = binary().args(arguments).arg("--json").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice::<Value>(&output.stdout).unwrap()["result"].clone()
+}
+
+/// Records `traps NAME out COUNT` into a folder of that name.
+fn recorded(folder: &Path, name: &str, count: u64) -> String {
+    let rec = folder.join(name);
+    let traps = program("traps.c", "cc", &[]);
+    let out = folder.join("out");
+    let command = [traps.to_str().unwrap(), name, out.to_str().unwrap(), &count.to_string()];
+    assert_eq!(run_recorded(&rec, &command).status, Some(0));
+    rec.to_str().unwrap().to_string()
+}
+
+#[test]
+fn totals_add_up_and_every_key_is_there() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let report = json(&["report", &recorded(folder.path(), "plain", 1000)]);
+    let totals = report["totals"].as_array().unwrap();
+    let of = |operation: &str| {
+        let row = totals.iter().find(|row| row["operation"] == operation).unwrap();
+        (row["calls"].as_u64().unwrap(), row["bytes"].as_u64().unwrap())
+    };
+    assert_eq!(of("pwrite"), (1000, 16_000));
+    assert_eq!(of("fsync"), (1, 0));
+    assert!(totals.iter().all(|row| row["seconds"].is_number() && row["layer"].is_string()));
+    for key in ["perceived", "effective_mpi", "effective_posix"] {
+        assert!(report["bandwidth"].get(key).is_some(), "{key}");
+    }
+    assert_eq!(report["bandwidth"]["effective_mpi"], Value::Null, "no MPI is not zero");
+    let (effective, perceived) =
+        (&report["bandwidth"]["effective_posix"], &report["bandwidth"]["perceived"]);
+    let ratio = perceived.as_f64().unwrap() / effective.as_f64().unwrap();
+    assert!((0.5..1.5).contains(&ratio), "one process writes one by one: {ratio}");
+    let files = report["files"].as_array().unwrap();
+    assert!(files.iter().any(|file| file["path"].as_str().unwrap().ends_with("/out")));
+    assert_eq!(report["ranks"].as_array().unwrap().len(), 1);
+    assert_eq!((&report["lost_events"], &report["clock_error_seconds"]), (&0.into(), &0.0.into()));
+    assert!(report["findings"].is_array());
+}
+
+#[test]
+fn a_clean_program_gets_no_finding() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let out = folder.path().join("out");
+    let rec = folder.path().join("rec");
+    let of = format!("of={}", out.display());
+    let outcome = run_recorded(
+        &rec,
+        &["dd", "if=/dev/zero", &of, "bs=4M", "count=16", "conv=fsync", "status=none"],
+    );
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let report = json(&["report", rec.to_str().unwrap()]);
+    assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
+}
+
+#[test]
+fn the_page_is_one_file_without_links_outward() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let rec = recorded(folder.path(), "forks", 500);
+    let page = folder.path().join("report.html");
+    let output = binary().args(["report", &rec, "--html"]).arg(&page).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(
+        html.to_lowercase().starts_with("<!doctype html>") && html.trim_end().ends_with("</html>")
+    );
+    for outward in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!html.contains(outward), "{outward}");
+    }
+    for part in ["Findings", "Bandwidth", "Over time", "Files", "Processes"] {
+        assert!(html.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn compare_says_what_changed() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let before = recorded(folder.path(), "plain", 3000);
+    let after = recorded(folder.path(), "quick", 30);
+    let changes = json(&["compare", &before, &after]);
+    let pwrite =
+        changes["operations"].as_array().unwrap().iter().find(|it| it["operation"] == "pwrite");
+    let pwrite = pwrite.unwrap();
+    assert_eq!((&pwrite["calls_before"], &pwrite["calls_after"]), (&3000.into(), &30.into()));
+    assert!(changes["speedup"].as_f64().unwrap() > 0.0);
+    assert!(["faster", "slower", "about the same"].contains(&changes["verdict"].as_str().unwrap()));
+}
+
+#[test]
+fn what_is_not_a_recording_is_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let report =
+        |path: &Path| -> Outcome { binary().arg("report").arg(path).output().unwrap().into() };
+    let empty = report(folder.path());
+    assert_eq!(empty.status, Some(2));
+    assert!(empty.stderr.contains("is not a recording"), "{}", empty.stderr);
+    assert_eq!(report(&folder.path().join("nowhere")).status, Some(2));
+    fs::write(folder.path().join("x.rec"), "junk").unwrap();
+    let junk = report(folder.path());
+    assert_eq!(junk.status, Some(2));
+    assert_eq!(junk.stderr.lines().count(), 1, "{}", junk.stderr);
+}
+
+#[test]
+fn damage_costs_only_what_is_damaged() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let rec = recorded(folder.path(), "plain", 60_000);
+    let file = fs::read_dir(&rec).unwrap().map(|it| it.unwrap().path());
+    let mut file = file.filter(|it| it.extension().is_some_and(|it| it == "rec"));
+    let file = file.next().unwrap();
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    fs::write(&file, &bytes).unwrap();
+    let report = json(&["report", &rec]);
+    let calls: u64 =
+        report["totals"].as_array().unwrap().iter().map(|row| row["calls"].as_u64().unwrap()).sum();
+    assert!(calls > 40_000 && calls < 60_004, "{calls}");
+    assert!(report["notes"].to_string().contains("damage"), "{}", report["notes"]);
+}
+
+#[test]
+fn a_static_program_is_named_not_passed_over() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let rec = folder.path().join("rec");
+    let traps = program("traps.c", "cc", &["-static"]);
+    let out = folder.path().join("out");
+    let command = [traps.to_str().unwrap(), "plain", out.to_str().unwrap(), "5"];
+    assert_eq!(run_recorded(&rec, &command).status, Some(0));
+    let outcome: Outcome = binary().arg("report").arg(&rec).output().unwrap().into();
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("statically linked"), "{}", outcome.stderr);
+}
