@@ -8,6 +8,7 @@ mod everyday;
 mod export;
 mod models;
 mod mpi;
+mod no_space;
 mod record;
 mod recording;
 mod report;

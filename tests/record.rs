@@ -13,7 +13,7 @@ use crate::recording::{
 };
 
 /// Runs a trap under the recorder; the file it writes is named out.
-fn trap(name: &str, count: u64) -> (Outcome, Vec<Process>) {
+pub fn trap(name: &str, count: u64) -> (Outcome, Vec<Process>) {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let (rec, out) = (folder.path().join("rec"), folder.path().join("out"));
     let traps = program("traps.c", "cc", &[]);
@@ -141,13 +141,21 @@ fn daemons_are_recorded() {
 }
 
 #[test]
-fn a_file_size_limit_stops_the_recording_and_not_the_program() {
-    let (outcome, recorded) = trap("file_size", 400_000);
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    let (count, _) = calls(&recorded, Op::Pwrite, "/out");
-    let lost: u64 = recorded.iter().map(|process| process.lost).sum();
-    assert!(lost > 0 && count > 0, "{count} recorded, {lost} lost");
-    assert!(count + lost >= 400_000, "{count} recorded and {lost} lost of 400000");
+fn programs_that_set_ld_preload_or_have_their_own_getenv_are_recorded() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let out = folder.path().join("out");
+    let other = program("early.c", "cc", &["-shared", "-fPIC"]);
+    let traps = program("traps.c", "cc", &[]);
+    let script =
+        format!("LD_PRELOAD={} {} plain {} 60", other.display(), traps.display(), out.display());
+    let rec = folder.path().join("setter");
+    assert_eq!(run_recorded(&rec, &["sh", "-c", &script]).status, Some(0));
+    assert_writes(&processes(&rec), 60);
+
+    let own = program("own_getenv.c", "cc", &[]);
+    let rec = folder.path().join("getenv");
+    assert_eq!(run_recorded(&rec, &[own.to_str().unwrap(), out.to_str().unwrap()]).status, Some(0));
+    assert_writes(&processes(&rec), 40);
 }
 
 #[test]
