@@ -141,6 +141,15 @@ fn daemons_are_recorded() {
 }
 
 #[test]
+fn a_sandbox_stops_the_recording_at_most() {
+    let (outcome, recorded) = trap("sandbox", 100_000);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let (count, _) = calls(&recorded, Op::Pwrite, "/out");
+    let lost: u64 = recorded.iter().map(|process| process.lost).sum();
+    assert!(count > 10 && count + lost >= 100_010, "{count} recorded and {lost} lost of 100010");
+}
+
+#[test]
 fn programs_that_set_ld_preload_or_have_their_own_getenv_are_recorded() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let out = folder.path().join("out");

@@ -4,6 +4,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -277,6 +281,30 @@ static void errors(void)
     }
 }
 
+/* A sandbox that refuses to open, allocate and map files; then COUNT records. */
+static void sandbox(void)
+{
+    int fd = open_file();
+    write_records(fd, 0, 10);
+#define REFUSE(call)                                                         \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1),                       \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        REFUSE(SYS_openat),
+        REFUSE(SYS_fallocate),
+        REFUSE(SYS_mmap),
+        REFUSE(SYS_rename),
+        REFUSE(SYS_getrlimit),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof rules / sizeof *rules, rules };
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    write_records(fd, 10, count);
+    CHECK(close(fd) == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -288,6 +316,7 @@ int main(int argc, char **argv)
         { "signals", signals },   { "cancels", cancels },     { "close_all", close_all },
         { "killed", killed },     { "quick", quick },         { "silent", silent },
         { "file_size", file_size }, { "daemon", daemon_writes }, { "errors", errors },
+        { "sandbox", sandbox },
     };
     if (argc < 3)
         return 2;
