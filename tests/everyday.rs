@@ -90,7 +90,7 @@ fn git_makes_a_sound_repository() {
         return;
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let work = folder.path().join("work");
+    let work = folder.path().join("tree");
     fs::create_dir(&work).unwrap();
     for index in 0..50 {
         fs::write(work.join(format!("file{index}")), format!("{index}\n").repeat(500)).unwrap();
@@ -113,8 +113,8 @@ fn git_makes_a_sound_repository() {
     let recorded = processes(&rec);
     assert!(all_finished(&recorded));
     for index in [0, 49] {
-        let (reads, _) = calls(&recorded, Op::Read, &format!("/work/file{index}"));
-        let (maps, _) = calls(&recorded, Op::Mmap, &format!("/work/file{index}"));
+        let (reads, _) = calls(&recorded, Op::Read, &format!("/tree/file{index}"));
+        let (maps, _) = calls(&recorded, Op::Mmap, &format!("/tree/file{index}"));
         assert!(reads + maps > 0, "file{index} was not read");
     }
 }

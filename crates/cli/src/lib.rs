@@ -31,6 +31,8 @@ use output::Output;
     version,
     before_help = "Examples:\n  \
         plimsoll doctor\n  \
+        plimsoll record -o run1 -- mpirun -n 4 ./app\n  \
+        plimsoll report run1\n  \
         plimsoll testbed up --targets 4 --size 256MiB\n  \
         plimsoll model contention --targets 480 --per-job 160 --jobs 4",
     after_help = "Every command prints a table, or JSON in base units with --json; docs/numbers.md defines each number.\n\

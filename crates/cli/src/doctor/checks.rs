@@ -154,7 +154,7 @@ fn counters(machine: &Machine) -> Check {
 
 fn clock(machine: &Machine) -> Check {
     const NAME: &str = "clock";
-    const FOR: &str = "record *";
+    const FOR: &str = "record";
     match machine.clock_source() {
         Ok(source) => match source.tsc() {
             TscTrust::InUse => found(NAME, FOR, "tsc, trusted by the kernel"),
@@ -171,7 +171,7 @@ fn clock(machine: &Machine) -> Check {
 
 fn mpi(machine: &Machine) -> Check {
     const NAME: &str = "MPI";
-    const FOR: &str = "record *, bench * on many nodes";
+    const FOR: &str = "record: MPI programs; bench * on many nodes";
     let mpi = machine.find_mpi();
     if mpi.is_absent() {
         return missing(
@@ -202,7 +202,7 @@ fn fuse(machine: &Machine) -> Check {
 
 fn preload() -> Check {
     const NAME: &str = "preload library";
-    const FOR: &str = "record *, stow *";
+    const FOR: &str = "record, stow *";
     match preload_library() {
         Ok(path) => found(NAME, FOR, path.display().to_string()),
         Err(error) => missing(NAME, FOR, "not found", error.hint()),
