@@ -30,7 +30,7 @@ fn main() -> Result<()> {
                 rate(suffix, &program, api, folder.path(), record.then_some(library.as_path()))
                     .unwrap_or(f64::NAN)
             };
-            let ratios = interleaved(PAIRS, || run(true), || run(false));
+            let ratios = interleaved(2 * PAIRS, || run(true), || run(false));
             report(&format!("{name}, {api} calls: recorded over not"), ratios);
         }
     }
