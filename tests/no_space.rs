@@ -1,10 +1,11 @@
-//! Recording where there is no space left: it stops, the program does not.
+//! Recording where there is no space left, or no leave to take it: it stops, the program does
+//! not.
 
 use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
 
-use crate::command::{Outcome, binary};
+use crate::command::binary;
 use crate::record::trap;
 use crate::recording::{calls, processes, program, run_recorded};
 
@@ -60,6 +61,16 @@ fn a_full_disk_stops_the_recording_and_not_the_program() {
     let lost: u64 = recorded.iter().map(|process| process.lost).sum();
     assert!(count > 0 && lost > 0, "{count} recorded, {lost} lost");
     assert!(count + lost >= 300_000, "{count} recorded and {lost} lost of 300000");
-    let report: Outcome = binary().arg("report").arg(&rec).output().unwrap().into();
-    assert!(report.stdout.contains("calls lost"), "{}", report.stdout);
+    let report = binary().args(["report", "--json"]).arg(&rec).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["result"]["lost_events"], lost, "the report says what is missing");
+}
+
+#[test]
+fn a_sandbox_stops_the_recording_at_most() {
+    let (outcome, recorded) = trap("sandbox", 100_000);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let (count, _) = calls(&recorded, Op::Pwrite, "/out");
+    let lost: u64 = recorded.iter().map(|process| process.lost).sum();
+    assert!(count > 10 && count + lost >= 100_010, "{count} recorded and {lost} lost of 100010");
 }
