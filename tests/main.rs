@@ -1,5 +1,6 @@
 //! Black-box tests of the `plimsoll` binary, one file for each thing a user does.
 
+mod aliases;
 mod command;
 mod contention;
 mod doctor;

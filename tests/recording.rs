@@ -31,7 +31,8 @@ pub fn library() -> &'static Path {
     })
 }
 
-/// A program of tests/programs, compiled once by this compiler with these flags.
+/// A program of tests/programs, compiled once by this compiler with these flags. What it includes
+/// is in a folder of its name.
 pub fn program(source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
     static COMPILING: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one_at_a_time = COMPILING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -39,11 +40,10 @@ pub fn program(source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     let name = format!("{source}-{compiler}{}", flags.concat()).replace(['/', '='], "_");
     let (source, binary) = (root().join("tests/programs").join(source), folder.join(name));
-    let is_fresh = |path: &Path| {
-        let time = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
-        time(path).is_some_and(|built| time(&source).is_some_and(|changed| built > changed))
-    };
-    if !is_fresh(&binary) {
+    let time = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
+    let included = std::fs::read_dir(source.with_extension("")).into_iter().flatten();
+    let changed = included.map(|entry| time(&entry.unwrap().path())).max().max(Some(time(&source)));
+    if time(&binary) <= changed.flatten() {
         let mut command = Command::new(compiler);
         command.args(["-O2", "-g", "-pthread", "-o"]).arg(&binary).arg(&source).args(flags);
         assert!(command.status().unwrap().success(), "{command:?}");

@@ -1,0 +1,95 @@
+/* Part of aliases.c: processes that begin, change and end. Each is seen by what it writes. */
+
+static void write_lines(int fd, long calls, size_t bytes)
+{
+    for (long call = 0; call < calls; call++)
+        CHECK(pwrite(fd, buffer, bytes, call) == (ssize_t)bytes);
+}
+
+static void wait_for(pid_t pid)
+{
+    int status;
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+    expect("pwrite", count, count * size);
+}
+
+static void forks(void)
+{
+    int fd = raw_open(path, O_RDWR);
+    pid_t pid = AS(vfork)();
+    if (pid == 0) {
+        write_lines(fd, count, size);
+        _exit(0);
+    }
+    wait_for(pid);
+}
+
+static void ends(void)
+{
+    int fd = raw_open(path, O_RDWR);
+    pid_t pid = fork();
+    if (pid == 0) {
+        write_lines(fd, count, size);
+        AS(_exit)(0);
+    }
+    wait_for(pid);
+}
+
+static char counts[24], sizes[24];
+static char *const nothing[] = { NULL };
+#define WORDS "aliases", "child", path, counts, sizes
+#define LIST ((char *[]) { WORDS, NULL })
+
+/* The child becomes a program that writes, without any variable for it to be recorded. */
+#define EXECUTES(family, call_it)                                            \
+    static void family(void)                                                 \
+    {                                                                        \
+        snprintf(counts, sizeof counts, "%ld", count);                       \
+        snprintf(sizes, sizeof sizes, "%zu", size);                          \
+        int program = raw_open(self, O_RDONLY | O_CLOEXEC);                  \
+        pid_t pid = fork();                                                  \
+        if (pid == 0) {                                                      \
+            clearenv();                                                      \
+            CHECK((call_it) == 0);                                           \
+        }                                                                    \
+        (void)program;                                                       \
+        wait_for(pid);                                                       \
+    }
+EXECUTES(executes, AS(execve)(self, LIST, nothing))
+EXECUTES(executes_here, AS(execv)(self, LIST))
+EXECUTES(executes_descriptor, AS(fexecve)(program, LIST, nothing))
+EXECUTES(executes_at, AS(execveat)(AT_FDCWD, self, LIST, nothing, 0))
+EXECUTES(executes_words, AS(execl)(self, WORDS, NULL))
+EXECUTES(executes_words_with, AS(execle)(self, WORDS, NULL, nothing))
+
+static void spawns(void)
+{
+    snprintf(counts, sizeof counts, "%ld", count);
+    snprintf(sizes, sizeof sizes, "%zu", size);
+    pid_t pid;
+    CHECK(AS(posix_spawn)(&pid, self, NULL, NULL, LIST, nothing) == 0);
+    wait_for(pid);
+}
+
+/* A relative name counts from the new directory. */
+#define CHANGES_DIRECTORY(family, call_it)                                   \
+    static void family(void)                                                 \
+    {                                                                        \
+        CHECK(chdir("/") == 0 && access("etc", F_OK) == 0);                  \
+        int fd = syscall(SYS_openat, AT_FDCWD, folder, O_DIRECTORY);         \
+        (void)fd;                                                            \
+        CHECK((call_it) == 0);                                               \
+        CHECK(close(open(name, O_RDWR | O_CREAT, 0644)) == 0);               \
+        expect("open", 1, 0);                                                \
+        expect("close", 1, 0);                                               \
+    }
+CHANGES_DIRECTORY(changes_directory, AS(chdir)(folder))
+CHANGES_DIRECTORY(changes_directory_descriptor, AS(fchdir)(fd))
+
+#define PROCESS_ROWS                                                                            \
+    { "vfork", forks }, { "_exit", ends }, { "_Exit", ends }, { "quick_exit", ends },           \
+    { "execve", executes }, { "execvpe", executes }, { "execv", executes_here },                \
+    { "execvp", executes_here }, { "fexecve", executes_descriptor },                            \
+    { "execveat", executes_at }, { "execl", executes_words }, { "execlp", executes_words },     \
+    { "execle", executes_words_with }, { "posix_spawn", spawns }, { "posix_spawnp", spawns },   \
+    { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },
