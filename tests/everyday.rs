@@ -1,6 +1,7 @@
 //! `plimsoll record` on programs of everyday life: they work as without it, and the recording
 //! has what they did.
 
+mod cat;
 mod strace;
 
 use std::fs;
