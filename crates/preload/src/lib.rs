@@ -33,6 +33,7 @@ mod sys;
 pub mod table;
 mod text;
 mod thread;
+mod unwind;
 
 use plimsoll_trace::layout::State;
 
