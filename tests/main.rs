@@ -2,6 +2,7 @@
 
 mod aliases;
 mod command;
+mod container;
 mod contention;
 mod doctor;
 mod documentation;

@@ -71,7 +71,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let found = findings(&analysis);
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
-    let record = notes.iter().fold(record(&analysis, &found, rows), |it, note| it.note(note));
+    let notes = notes.iter().map(String::as_str).chain(recording.notes());
+    let record = notes.fold(record(&analysis, &found, rows), |it, note| it.note(note));
     let title = format!("recording {}", arguments.recording.display());
     if let Some(path) = &arguments.html {
         let page = page::page(&title, &recording, &analysis, &found, PAGE_ROWS);

@@ -1,5 +1,7 @@
 //! The environment of programs that this one executes: without our variables in it, they would
 //! not be recorded. Programs build environments of their own (`env -i`, `sudo`, launchers).
+//! Where our library does not exist any more, because the program has another root directory by
+//! now, it is taken out: the dynamic linker would complain on the program's standard error.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
@@ -7,8 +9,8 @@ use core::ptr;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use crate::sys;
 use crate::text::Text;
+use crate::{config, sys};
 
 const PRELOAD: &[u8] = b"LD_PRELOAD=";
 const OURS: &[u8] = b"PLIMSOLL_";
@@ -52,93 +54,129 @@ pub fn keep() {
     }
 }
 
-/// An environment with our variables; the program's own list when it has them already.
+/// What a program that is executed now would need and cannot reach; `None` when it has all.
+pub fn out_of_reach() -> Option<&'static [u8]> {
+    // SAFETY: not written any more.
+    let library = unsafe { &*KEPT.0.get() }.library.as_bytes();
+    let needed = [library, config::get().spool.as_bytes()];
+    needed.into_iter().find(|path| !path.is_empty() && !sys::is_reachable(path))
+}
+
+/// A changed environment; the program's own list when nothing had to be changed.
 pub struct Patched {
     given: *const *const c_char,
-    /// Our list and text, when we had to make one; given back when the call comes back.
-    memory: *mut c_void,
-    length: usize,
+    /// What we had to make; given back when the call comes back.
+    made: Option<List>,
 }
 
 impl Patched {
     /// The list for `execve`.
     pub fn list(&self) -> *const *const c_char {
-        if self.memory.is_null() { self.given } else { self.memory.cast() }
+        self.made.as_ref().map_or(self.given, |made| made.memory.cast())
     }
 
-    /// Adds what is missing.
+    /// Adds what is missing for the program to be recorded.
     ///
     /// # Safety
     /// `given` is null or a list of C strings that ends with null.
-    pub unsafe fn new(given: *const *const c_char) -> Patched {
+    pub unsafe fn to_be_recorded(given: *const *const c_char) -> Patched {
         // SAFETY: not written any more.
         let kept = unsafe { &*KEPT.0.get() };
-        let nothing = Patched { given, memory: ptr::null_mut(), length: 0 };
         let library = kept.library.as_bytes();
-        let (mut count, mut preload, mut has_ours) = (0usize, None, false);
         // SAFETY: the caller's promise.
-        for entry in unsafe { sys::strings(given) } {
-            count += 1;
-            let entry = entry.to_bytes();
-            has_ours |= entry.starts_with(DIRECTORY);
-            preload = preload.or(entry.strip_prefix(PRELOAD));
+        let found = unsafe { Found::new(given) };
+        let is_loaded = entries(found.preload).any(|path| is_same(path, library));
+        if is_loaded && found.has_ours || library.is_empty() {
+            return Patched { given, made: None };
         }
-        let is_loaded = preload.is_some_and(|list| {
-            list.split(|byte| matches!(byte, b':' | b' ')).any(|path| is_same(path, library))
-        });
-        if is_loaded && has_ours || library.is_empty() {
-            return nothing;
-        }
-        let words = count + VARIABLES + 2;
-        let text = PRELOAD.len() + preload.map_or(0, <[u8]>::len) + library.len() + 2;
-        let length = words * size_of::<*const c_char>() + text;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let memory =
-            unsafe { mmap_anonymous(ptr::null_mut(), length, protection, MapFlags::PRIVATE) };
-        let Ok(memory) = memory else { return nothing };
-        let list = memory.cast::<*const c_char>();
-        let mut used = 0;
-        let mut add = |entry: *const c_char| {
-            if used + 1 < words {
-                // SAFETY: within the list, and its last word stays null.
-                unsafe { list.add(used).write(entry) };
-                used += 1;
-            }
+        let text = PRELOAD.len() + found.preload.len() + library.len() + 2;
+        let Some(mut made) = List::new(found.count + VARIABLES + 2, text) else {
+            return Patched { given, made: None };
         };
-        // SAFETY: behind the list there is room for the text.
-        let text = unsafe { list.add(words) }.cast::<u8>();
-        match is_loaded {
-            true => {}
-            false => {
-                let mut at = text;
-                let separator: &[u8] =
-                    if preload.is_some_and(|list| !list.is_empty()) { b":" } else { b"" };
-                // Ours last: other libraries that want to be first were put there on purpose.
-                for part in [PRELOAD, preload.unwrap_or(b""), separator, library] {
-                    // SAFETY: the sum of the parts was allocated, and the zero is there already.
-                    unsafe {
-                        ptr::copy_nonoverlapping(part.as_ptr(), at, part.len());
-                        at = at.add(part.len());
-                    }
-                }
-                add(text.cast());
-            }
+        if !is_loaded {
+            // Ours last: other libraries that want to be first were put there on purpose.
+            let separator: &[u8] = if found.preload.is_empty() { b"" } else { b":" };
+            made.add_text([PRELOAD, found.preload, separator, library].into_iter());
         }
         // SAFETY: the caller's promise.
         for entry in unsafe { sys::strings(given) } {
             if is_loaded || !entry.to_bytes().starts_with(PRELOAD) {
-                add(entry.as_ptr());
+                made.add(entry.as_ptr());
             }
         }
-        if !has_ours {
+        if !found.has_ours {
             let variables = kept.variables.as_bytes().split_inclusive(|byte| *byte == 0);
             for variable in variables.filter(|variable| variable.ends_with(b"\0")).take(VARIABLES) {
-                add(variable.as_ptr().cast());
+                made.add(variable.as_ptr().cast());
             }
         }
-        Patched { given, memory, length }
+        Patched { given, made: Some(made) }
     }
+
+    /// Takes our library out, and nothing else.
+    ///
+    /// # Safety
+    /// `given` is null or a list of C strings that ends with null.
+    pub unsafe fn not_to_be_recorded(given: *const *const c_char) -> Patched {
+        // SAFETY: not written any more.
+        let library = unsafe { &*KEPT.0.get() }.library.as_bytes();
+        // SAFETY: the caller's promise.
+        let found = unsafe { Found::new(given) };
+        let others = || entries(found.preload).filter(|path| !is_same(path, library));
+        if others().count() == entries(found.preload).count() {
+            return Patched { given, made: None };
+        }
+        // Every entry gets a separator behind it, of which the dynamic linker takes any number.
+        let text = PRELOAD.len() + found.preload.len() + 2;
+        let Some(mut made) = List::new(found.count + 1, text) else {
+            return Patched { given, made: None };
+        };
+        if others().next().is_some() {
+            let separated = others().flat_map(|path| [path, b":"]);
+            made.add_text(core::iter::once(PRELOAD).chain(separated));
+        }
+        // SAFETY: the caller's promise.
+        for entry in unsafe { sys::strings(given) } {
+            if !entry.to_bytes().starts_with(PRELOAD) {
+                made.add(entry.as_ptr());
+            }
+        }
+        Patched { given, made: Some(made) }
+    }
+}
+
+/// What an environment has of what we need.
+struct Found<'a> {
+    /// Its variables.
+    count: usize,
+    /// The value of its LD_PRELOAD.
+    preload: &'a [u8],
+    has_ours: bool,
+}
+
+impl Found<'_> {
+    /// # Safety
+    /// Null or a list of C strings that ends with null.
+    unsafe fn new(list: *const *const c_char) -> Self {
+        let mut found = Found { count: 0, preload: b"", has_ours: false };
+        // SAFETY: the caller's promise.
+        for entry in unsafe { sys::strings(list) } {
+            let entry = entry.to_bytes();
+            found.count += 1;
+            found.has_ours |= entry.starts_with(DIRECTORY);
+            // Of several, the first is the one that counts.
+            if let Some(preload) = entry.strip_prefix(PRELOAD).filter(|_| found.preload.is_empty())
+            {
+                found.preload = preload;
+            }
+        }
+        found
+    }
+}
+
+/// The libraries that a value of LD_PRELOAD names.
+fn entries(preload: &[u8]) -> impl Iterator<Item = &[u8]> {
+    preload.split(|byte| matches!(byte, b':' | b' ')).filter(|path| !path.is_empty())
 }
 
 /// The same library, by whatever path.
@@ -147,11 +185,56 @@ fn is_same(path: &[u8], library: &[u8]) -> bool {
     path.get(name(path)..) == library.get(name(library)..)
 }
 
-impl Drop for Patched {
-    fn drop(&mut self) {
-        if !self.memory.is_null() {
-            // SAFETY: our own mapping, and the call that used it is over.
-            let _ = unsafe { munmap(self.memory, self.length) };
+/// A list of C strings that ends with null, and room for text behind it.
+struct List {
+    memory: *mut c_void,
+    length: usize,
+    words: usize,
+    used: usize,
+    text_used: usize,
+}
+
+impl List {
+    fn new(words: usize, text: usize) -> Option<List> {
+        let length = words * size_of::<*const c_char>() + text;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice; it is all zeros.
+        let memory =
+            unsafe { mmap_anonymous(ptr::null_mut(), length, protection, MapFlags::PRIVATE) };
+        Some(List { memory: memory.ok()?, length, words, used: 0, text_used: 0 })
+    }
+
+    fn add(&mut self, entry: *const c_char) {
+        if self.used + 1 < self.words {
+            // SAFETY: within the list, and its last word stays null.
+            unsafe { self.memory.cast::<*const c_char>().add(self.used).write(entry) };
+            self.used += 1;
         }
+    }
+
+    /// Adds the parts as one string.
+    fn add_text<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>) {
+        // SAFETY: the text is behind the list, in the same mapping.
+        let text = unsafe { self.memory.cast::<*const c_char>().add(self.words) }.cast::<u8>();
+        let room = self.length - self.words * size_of::<*const c_char>();
+        let entry = text.wrapping_add(self.text_used);
+        for part in parts {
+            // The last byte stays zero.
+            if self.text_used + part.len() < room {
+                let at = text.wrapping_add(self.text_used);
+                // SAFETY: there is room for it, and nobody else has this mapping.
+                unsafe { ptr::copy_nonoverlapping(part.as_ptr(), at, part.len()) };
+                self.text_used += part.len();
+            }
+        }
+        self.text_used += 1;
+        self.add(entry.cast());
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, and the call that used it is over.
+        let _ = unsafe { munmap(self.memory, self.length) };
     }
 }

@@ -4,7 +4,10 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use rustix::fd::BorrowedFd;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::text::Text;
 
 // SAFETY: the C library defines it for every program, as a list of strings.
 unsafe extern "C" {
@@ -83,6 +86,14 @@ pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
         }
     }
     buffer.get(..length).unwrap_or(&[])
+}
+
+/// False when nothing can be opened by this path, in the root directory that the process has now.
+pub fn is_reachable(path: &[u8]) -> bool {
+    let mut text = Text::<4096>::new();
+    text.push(path);
+    let found = rustix::fs::accessat(CWD, text.as_c_str(), Access::EXISTS, AtFlags::empty());
+    !matches!(found, Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS))
 }
 
 /// True when a thread of this process does not exist any more.

@@ -281,22 +281,28 @@ crate::intercept! {
         _exit [_Exit quick_exit] (status: c_int) -> !
             => |real| { program::ends(); real(status) };
         execve [] (path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::execute(environment, |environment| real(path, arguments, environment));
+            => |real| program::execute(path, environment, |environment| real(path, arguments, environment));
         execv [] (path: *const c_char, arguments: *const *const c_char) -> c_int
             => |_| execve(path, arguments, sys::environment());
         execvpe [] (name: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::execute(environment, |environment| real(name, arguments, environment));
+            => |real| program::execute(name, environment, |environment| real(name, arguments, environment));
         execvp [] (name: *const c_char, arguments: *const *const c_char) -> c_int
             => |_| execvpe(name, arguments, sys::environment());
         fexecve [] (fd: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::execute(environment, |environment| real(fd, arguments, environment));
+            => |real| program::execute(core::ptr::null(), environment, |environment| real(fd, arguments, environment));
         execveat [] (directory: c_int, path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char, flags: c_int) -> c_int
-            => |real| program::execute(environment, |environment| real(directory, path, arguments, environment, flags));
+            => |real| program::execute(path, environment, |environment| real(directory, path, arguments, environment, flags));
         posix_spawn [posix_spawnp] (pid: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::spawn(environment, |environment| real(pid, path, actions, attributes, arguments, environment));
+            => |real| program::spawn(path, environment, |environment| real(pid, path, actions, attributes, arguments, environment));
         chdir [] (path: *const c_char) -> c_int
             => |real| program::change_directory(|| real(path));
         fchdir [] (fd: c_int) -> c_int
             => |real| program::change_directory(|| real(fd));
+        chroot [] (path: *const c_char) -> c_int
+            => |real| program::change_root(|| real(path));
+        unshare [] (flags: c_int) -> c_int
+            => |real| program::change_root(|| real(flags));
+        setns [] (fd: c_int, kind: c_int) -> c_int
+            => |real| program::change_root(|| real(fd, kind));
     }
 }

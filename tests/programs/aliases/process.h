@@ -86,10 +86,27 @@ static void spawns(void)
 CHANGES_DIRECTORY(changes_directory, AS(chdir)(folder))
 CHANGES_DIRECTORY(changes_directory_descriptor, AS(fchdir)(fd))
 
+/* Calls that nothing is expected of here but to come through. */
+static void changes_root(void)
+{
+    EACH CHECK(AS(chroot)("/") == 0 || errno == EPERM);
+}
+
+static void unshares(void)
+{
+    EACH CHECK(AS(unshare)(0) == 0);
+}
+
+static void enters_namespace(void)
+{
+    EACH CHECK(AS(setns)(-1, 0) == -1 && errno == EBADF);
+}
+
 #define PROCESS_ROWS                                                                            \
     { "vfork", forks }, { "_exit", ends }, { "_Exit", ends }, { "quick_exit", ends },           \
     { "execve", executes }, { "execvpe", executes }, { "execv", executes_here },                \
     { "execvp", executes_here }, { "fexecve", executes_descriptor },                            \
     { "execveat", executes_at }, { "execl", executes_words }, { "execlp", executes_words },     \
     { "execle", executes_words_with }, { "posix_spawn", spawns }, { "posix_spawnp", spawns },   \
-    { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },
+    { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },                 \
+    { "chroot", changes_root }, { "unshare", unshares }, { "setns", enters_namespace },

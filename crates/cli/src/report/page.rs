@@ -41,9 +41,9 @@ pub fn page(
         .section(requests(analysis))
         .section(files(analysis, rows))
         .section(processes(analysis, rows));
-    let facts = analysis
-        .warnings
-        .iter()
+    let warnings = analysis.warnings.iter().map(String::as_str);
+    let facts = warnings
+        .chain(recording.notes())
         .fold(Section::new("About this recording"), |section, it| section.note(it));
     page.section(facts.record(&sections::overview(analysis)).text(super::BLIND_SPOTS))
         .footer("Made by plimsoll report. Times count from the beginning of the recording.")
