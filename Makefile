@@ -2,12 +2,15 @@
 CARGO  ?= cargo
 PREFIX ?= /usr/local
 SECONDS_PER_FUZZ_TARGET ?= 60
+# Of the hosts and containers that the portable library is for; 2.17 is that of CentOS 7.
+GLIBC  ?= 2.17
 
 PLIMSOLL = target/release/plimsoll
 # Beside the program, where it looks for it.
 LIBRARY  = target/release/libplimsoll.so
 
-.PHONY: help demo test bench check fuzz generate install build library needs needs-test
+.PHONY: help demo test bench check fuzz generate install build library library-portable \
+    needs needs-test
 
 help:
 	@echo 'make demo      the main job end to end, on test-bed targets of this machine'
@@ -16,6 +19,7 @@ help:
 	@echo 'make check     formatting, clippy, documentation, rules of the tree'
 	@echo 'make fuzz      every fuzz target for $(SECONDS_PER_FUZZ_TARGET) s'
 	@echo 'make generate  man pages and docs/numbers.md from the code'
+	@echo 'make library-portable  the preload library for hosts and containers with glibc $(GLIBC) or newer'
 	@echo 'make install   PREFIX=$(PREFIX): binary, library, man pages, completions'
 
 needs:
@@ -43,6 +47,10 @@ library: needs
 	@scripts/check-library target/preload/release/libplimsoll.so
 	@mkdir -p target/release
 	cp target/preload/release/libplimsoll.so $(LIBRARY)
+
+library-portable: needs
+	scripts/build-portable-library target/portable $(GLIBC)
+	@scripts/check-library target/portable/libplimsoll.so $(GLIBC)
 
 demo: build
 	cc -O2 -o target/release/checkpoint demo/checkpoint.c

@@ -8,6 +8,7 @@ mod doctor;
 mod documentation;
 mod everyday;
 mod export;
+mod library;
 mod models;
 mod mpi;
 mod no_space;

@@ -10,14 +10,19 @@ use plimsoll_trace::{Event, Op, ProcessFile, ThreadDecoder};
 
 use crate::command::{Outcome, binary};
 
-fn root() -> PathBuf {
+/// The root of the repository.
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The preload library, built once for all tests the way a release is.
+/// The preload library: the one of `PLIMSOLL_LIBRARY`, or built once for all tests the way a
+/// release is.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
+        if let Some(given) = std::env::var_os("PLIMSOLL_LIBRARY") {
+            return PathBuf::from(given).canonicalize().unwrap();
+        }
         let target = root().join("target/preload");
         let built = Command::new(env!("CARGO"))
             .args(["build", "--release", "--quiet", "--manifest-path"])
