@@ -34,12 +34,10 @@ impl Root {
             let path = String::from_utf8(found.unwrap().stdout).unwrap().trim().to_string();
             fs::create_dir_all(root.at("/bin")).unwrap();
             fs::copy(&path, root.at(&format!("/bin/{name}"))).unwrap();
-            let needed = Command::new("ldd").arg(&path).output().unwrap();
-            let needed = String::from_utf8(needed.stdout).unwrap();
-            for library in needed.split_whitespace().filter(|word| word.starts_with('/')) {
-                root.copy_in(Path::new(library));
-            }
+            root.copy_in_needs_of(Path::new(&path));
         }
+        // Of the C library all is there in a real one.
+        root.copy_in_needs_of(library());
         let may =
             Command::new("chroot").arg(root.folder.path()).args(["/bin/sh", "-c", ":"]).output();
         if !may.unwrap().status.success() {
@@ -59,6 +57,15 @@ impl Root {
         let copy = self.at(path.to_str().unwrap());
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
         fs::copy(path, copy).unwrap();
+    }
+
+    /// Copies the libraries that a program or library needs.
+    fn copy_in_needs_of(&self, path: &Path) {
+        let needed = Command::new("ldd").arg(path).output().unwrap();
+        let needed = String::from_utf8(needed.stdout).unwrap();
+        for needed in needed.split_whitespace().filter(|word| word.starts_with('/')) {
+            self.copy_in(Path::new(needed));
+        }
     }
 
     fn command(&self) -> [&str; 5] {

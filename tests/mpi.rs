@@ -242,10 +242,12 @@ fn ranks_share_one_time() {
             let span =
                 [process.span.0, process.barriers[0].1, process.barriers[1].1, process.span.1];
             assert!(span.is_sorted(), "{mpi}: {span:?}");
-            // What libraries do before MPI_Init may even come before the recorder's start.
-            let is_inside = |it: &Event| match it.op.layer() {
-                Layer::Mpi => begun <= it.start && it.start <= it.end && it.end <= ended,
-                _ => it.start <= it.end && it.end <= process.span.1,
+            let is_inside = |it: &Event| {
+                let (from, to) = match it.op.layer() {
+                    Layer::Mpi => (begun, ended),
+                    _ => process.span,
+                };
+                [from, it.start, it.end, to].is_sorted()
             };
             let outside: Vec<&Event> = process.events.iter().filter(|it| !is_inside(it)).collect();
             assert!(outside.is_empty(), "{mpi}: outside {span:?}: {outside:?}");
