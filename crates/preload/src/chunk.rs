@@ -4,8 +4,9 @@ use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
-use plimsoll_trace::Op;
-use plimsoll_trace::encode::{Call, EVENT_BYTES_MAX, Prediction, encode};
+use plimsoll_trace::encode::{
+    Call, DataCall, EVENT_BYTES_MAX, PREDICTED_BYTES, Prediction, encode, encode_predicted,
+};
 use plimsoll_trace::layout::{
     BLOCK_BYTES, CHUNK_HEADER_BYTES, CHUNK_MAGIC, ChunkHeader, ChunkKind,
 };
@@ -22,24 +23,6 @@ pub const SLOTS: usize = 96;
 
 /// The rest of a block that is worth a chunk of its own.
 const REST_BYTES_MIN: usize = 4096;
-
-/// A data call, in as few words as it can be told.
-pub struct Data {
-    /// The operation.
-    pub op: Op,
-    /// The file's number.
-    pub file: u32,
-    /// Where.
-    pub offset: u64,
-    /// Bytes asked for.
-    pub length: u64,
-    /// Bytes moved; negative after a failure.
-    pub moved: isize,
-    /// When it began.
-    pub start: u64,
-    /// When it ended.
-    pub end: u64,
-}
 
 /// A place in a mapped chunk. Zeros are no chunk: the limit is below every cursor.
 #[repr(C)]
@@ -79,34 +62,21 @@ impl Writer {
         unsafe { self.advance(length) };
     }
 
-    /// Adds a data event that is what was predicted, which most are: six bytes, stored as one
-    /// word (see [`plimsoll_trace::encode`] for their meaning). False when it is not.
+    /// Adds a data event that is what was predicted; false when it is not, or there is no room, or
+    /// the clock is due.
     ///
     /// # Safety
     /// Nobody else uses the writer.
     #[inline(always)]
-    pub unsafe fn put_predicted(&mut self, data: &Data) -> bool {
-        let prediction = &mut self.prediction;
-        let gap = data.start.wrapping_sub(prediction.clock);
-        let duration = data.end.wrapping_sub(data.start);
-        // A negative gap has high bits too.
-        let is_predicted = (gap | duration) >> 16 == 0
-            && data.file == prediction.file
-            && data.length == prediction.length
-            && data.moved as u64 == data.length
-            && data.offset == prediction.next_offset()
-            && data.end < self.anchor_due
-            && (self.cursor as usize).wrapping_add(EVENT_BYTES_MAX) <= self.end as usize;
-        if !is_predicted {
+    pub unsafe fn put_predicted(&mut self, data: &DataCall) -> bool {
+        if data.end >= self.anchor_due || !self.has_room(EVENT_BYTES_MAX) {
             return false;
         }
-        let word = u64::from(data.op as u8) | gap << 16 | duration << 32;
-        prediction.clock = data.end;
-        prediction.offset = data.offset;
-        // SAFETY: there is room for more than eight bytes; six of them are made valid.
+        let Some(word) = encode_predicted(data, &mut self.prediction) else { return false };
+        // SAFETY: there is room for more than the word, of which some bytes are made valid.
         unsafe {
             self.cursor.cast::<u64>().write_unaligned(word.to_le());
-            self.advance(6);
+            self.advance(PREDICTED_BYTES);
         }
         true
     }

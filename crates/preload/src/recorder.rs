@@ -3,11 +3,10 @@
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use plimsoll_trace::definition::DefinitionKind;
-use plimsoll_trace::encode::{Call, EVENT_BYTES_MAX, NO_FILE, Outcome};
+use plimsoll_trace::encode::{Call, DataCall, EVENT_BYTES_MAX, NO_FILE, Outcome};
 use plimsoll_trace::layout::{ChunkKind, Loss};
 use plimsoll_trace::{Layer, Op};
 
-use crate::chunk::Data;
 use crate::config::{self, bit};
 use crate::files::{self, EXCLUDED};
 use crate::process::{self, Process};
@@ -158,7 +157,7 @@ pub fn write(busy: &Busy, call: &Call) {
 
 /// Puts a data event into the thread's chunk. The hot path: a call that is as predicted.
 #[inline(always)]
-pub fn write_data(busy: &Busy, data: &Data) {
+pub fn write_data(busy: &Busy, data: &DataCall) {
     let thread = busy.thread();
     // SAFETY: as in `write`.
     unsafe {

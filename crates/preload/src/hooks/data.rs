@@ -3,11 +3,10 @@
 use core::ffi::c_int;
 
 use libc::{iovec, off_t};
-use plimsoll_trace::encode::{NO_FILE, Outcome, UNKNOWN_OFFSET};
+use plimsoll_trace::encode::{DataCall, NO_FILE, Outcome, UNKNOWN_OFFSET};
 use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Class, Layer, Op};
 
-use crate::chunk::Data;
 use crate::files::EXCLUDED;
 use crate::hooks::failure;
 use crate::recorder::{self, Finished, Start, begin_in};
@@ -87,7 +86,7 @@ fn end(start: Start, op: Op, fd: c_int, length: u64, offset: Option<u64>, moved:
         }
     };
     if file != EXCLUDED {
-        let data = Data { op, file, offset, length, moved, start: start.0, end };
+        let data = DataCall { op, file, offset, length, moved, start: start.0, end };
         recorder::write_data(&busy, &data);
     }
 }
