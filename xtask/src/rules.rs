@@ -21,7 +21,30 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("theory", &["stats"]),
     ("machine", &["domain"]),
     ("testbed", &["domain", "machine"]),
-    ("cli", &["domain", "explain", "export", "machine", "report", "testbed", "theory", "trace"]),
+    ("engine", &["domain", "machine"]),
+    ("measures", &["domain"]),
+    ("score", &["domain", "measures", "stats"]),
+    ("bench", &["domain", "engine", "machine", "measures", "stats"]),
+    ("calibrate", &["domain", "engine", "machine", "stats"]),
+    (
+        "cli",
+        &[
+            "bench",
+            "calibrate",
+            "domain",
+            "engine",
+            "explain",
+            "export",
+            "machine",
+            "measures",
+            "report",
+            "score",
+            "stats",
+            "testbed",
+            "theory",
+            "trace",
+        ],
+    ),
 ];
 
 /// Complains about a crate that uses one that it may not, or that the list does not know.

@@ -12,6 +12,7 @@ mod limit;
 mod rate;
 mod size;
 
+pub mod burst;
 pub mod site;
 
 pub use decimal::QuantityError;

@@ -1,0 +1,1 @@
+//! Runs experiments: plan, schedule, a team of processes, results.

@@ -1,0 +1,1 @@
+//! What an operation and a byte cost on a target: Uselton's ladder and its fit.

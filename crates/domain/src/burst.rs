@@ -1,0 +1,116 @@
+//! The setting of a burst: what processes do in an instance of a benchmark.
+//!
+//! Instances with equal settings are comparable: Xie's *equivalent instance set* (5.1).
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+
+/// Which way the data goes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// To the targets, ended by fsync.
+    #[default]
+    Write,
+    /// From the targets, of data that another process wrote.
+    Read,
+}
+
+/// In which order a process walks through its bytes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// One transfer after the other.
+    #[default]
+    Sequential,
+    /// Every transfer once, in an order that the seed gives.
+    Random,
+}
+
+/// Who writes into one file.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Every process has a file of its own on each of its targets.
+    #[default]
+    Independent,
+    /// All processes of a target write regions of one file (Xie 4.6).
+    Shared,
+}
+
+/// How the page cache is kept out of the measure.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Caching {
+    /// O_DIRECT: the cache is not used. A write still ends by fsync.
+    #[default]
+    Direct,
+    /// Through the cache: a write ends by fsync, and a file's pages are dropped before it is read.
+    Synced,
+}
+
+/// Who does the transfers.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// pread and pwrite, one at a time.
+    #[default]
+    Synchronous,
+    /// io_uring, up to `depth` in flight.
+    Uring,
+}
+
+/// Everything that two instances must have in common to be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Which way the data goes.
+    pub operation: Operation,
+    /// Clients that take part.
+    pub clients: u32,
+    /// Processes of each client.
+    pub processes: u32,
+    /// Targets that are written, by all clients together.
+    pub targets: u32,
+    /// What each process writes or reads.
+    pub burst: Bytes,
+    /// Bytes of one call.
+    pub transfer: Bytes,
+    /// The order of the calls.
+    pub pattern: Pattern,
+    /// Who writes into one file.
+    pub sharing: Sharing,
+    /// Targets that one file lies on; 1 is unstriped.
+    pub stripe_count: u32,
+    /// Bytes before the next target of a striped file follows.
+    pub stripe_size: Bytes,
+    /// How the page cache is kept out.
+    pub caching: Caching,
+    /// Who does the transfers.
+    pub engine: Engine,
+    /// Transfers in flight of each process: 1 with the synchronous engine.
+    pub depth: u32,
+}
+
+impl Setting {
+    /// Whether a file lies on more than one target.
+    pub fn striped(&self) -> bool {
+        self.stripe_count > 1
+    }
+
+    /// Whether scores of pairs are defined: each file on one target, of one client (Xie 5).
+    pub fn has_pairs(&self) -> bool {
+        !self.striped() && self.sharing == Sharing::Independent
+    }
+}

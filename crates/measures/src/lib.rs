@@ -1,0 +1,20 @@
+//! What a benchmark measured, and the directory that keeps it.
+//!
+//! An experiment is runs of groups of rounds of instances (Xie 3). In an instance, clients move
+//! one burst each to or from targets; what one client got from one target is a [`Pair`].
+//!
+//! A directory of results holds
+//!
+//! | file | what |
+//! |---|---|
+//! | `plan.toml` | what was asked for, complete, with the seed |
+//! | `environment.json` | the machine, the program, how the cache was kept out |
+//! | `journal.ndjson` | one checked line for each instance, written as it ends; a kill loses none |
+//! | `pairs.parquet`, `instances.parquet` | the same as columns, written at the end |
+//! | `summary.json` | what came of it, and the checksums of the files above |
+//!
+//! The journal is the truth while an experiment runs; the Parquet files are for everybody else.
+
+pub mod instance;
+
+pub use instance::{Instance, Outcome, Pair};

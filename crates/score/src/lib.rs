@@ -1,0 +1,1 @@
+//! Scores of what a benchmark measured: pure functions from measures to verdicts.
