@@ -1,1 +1,19 @@
 //! Runs experiments: plan, schedule, a team of processes, results.
+//!
+//! An experiment is what Xie (section 3, figure 6) calls one: runs, each a sequence of groups, each
+//! a round for every burst size, each an instance for every value of the parameter that is varied.
+//! One half of the crate is pure and decides what happens ([`plan`], [`template`], [`schedule`],
+//! [`estimate`](mod@estimate), [`stopping`]); the other half does it.
+//!
+//! Deliberately not here: how one process moves its bytes (`engine`), the form of the results
+//! (`measures`), what follows from them (`score`).
+
+mod choice;
+pub mod describe;
+pub mod estimate;
+pub mod plan;
+pub mod schedule;
+mod shape;
+pub mod stopping;
+pub mod template;
+pub mod warm_up;

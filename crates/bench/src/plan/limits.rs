@@ -1,0 +1,20 @@
+//! Bounds beyond which a number in a plan is a slip of the pen.
+
+/// Processes of one instance: what `Vec`s of an instance hold.
+pub(crate) const PROCESSES_MAX: u64 = 1 << 20;
+/// Different settings of a plan: values times burst sizes times groups.
+pub(crate) const SETTINGS_MAX: usize = 10_000;
+/// Transfers in flight; io_uring itself allows 32768 entries.
+pub(crate) const DEPTH_MAX: u32 = 4096;
+/// Bytes of one instance: file offsets are signed 64-bit numbers.
+pub(crate) const INSTANCE_BYTES_MAX: u64 = i64::MAX as u64;
+/// Bytes of one call: Linux moves at most 2 GiB less one page (read(2), NOTES).
+pub(crate) const TRANSFER_MAX: u64 = 1 << 30;
+/// What O_DIRECT wants of addresses and lengths at least; the device may want more.
+pub(crate) const DIRECT_ALIGNMENT: u64 = 512;
+/// What Lustre wants of stripe sizes (`LOV_MIN_STRIPE_SIZE`).
+pub(crate) const LUSTRE_STRIPE_UNIT: u64 = 1 << 16;
+/// Largest OST index that fits a layout request; 65535 means "any".
+pub(crate) const LUSTRE_INDEX_MAX: u32 = u16::MAX as u32 - 1;
+/// Characters of a name: names reach terminals, file names and results.
+pub(crate) const NAME_CHARS_MAX: usize = 200;

@@ -1,0 +1,279 @@
+//! What is varied, and over which values.
+
+use std::fmt;
+
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::Sharing;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Something that can differ between instances.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parameter {
+    /// Nothing differs.
+    #[default]
+    None,
+    /// Clients that take part.
+    Clients,
+    /// Targets that are used.
+    Targets,
+    /// Clients and as many targets, each client with a target of its own (Xie 4.5).
+    Pairs,
+    /// Processes of each client.
+    Processes,
+    /// Bytes of a burst, instead of `burst.sizes`.
+    Burst,
+    /// Bytes of one call.
+    Transfer,
+    /// Transfers in flight.
+    Depth,
+    /// Targets that one file lies on.
+    StripeCount,
+    /// Bytes before the next target of a striped file follows.
+    #[serde(alias = "chunk")]
+    StripeSize,
+    /// Who writes into one file (Xie 4.6).
+    Sharing,
+    /// The server whose targets are used (Xie 4.3); for groups only.
+    Server,
+}
+
+/// One value of a [`Parameter`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// Of clients, targets, pairs, processes, depth and stripe-count.
+    Count(u32),
+    /// Of burst, transfer and stripe-size.
+    Size(Bytes),
+    /// Of sharing.
+    Sharing(Sharing),
+    /// Of server.
+    Server(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Count(count) => write!(f, "{count}"),
+            Value::Size(size) => write!(f, "{size}"),
+            Value::Sharing(Sharing::Independent) => f.write_str("independent"),
+            Value::Sharing(Sharing::Shared) => f.write_str("shared"),
+            Value::Server(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A parameter and the values that it takes, each once.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "RawVary", into = "RawVary")]
+pub struct Vary {
+    /// What differs.
+    pub parameter: Parameter,
+    /// The values; none if nothing differs.
+    pub values: Vec<Value>,
+}
+
+impl Vary {
+    /// A parameter over counts.
+    pub fn counts(parameter: Parameter, counts: impl IntoIterator<Item = u32>) -> Self {
+        Vary { parameter, values: counts.into_iter().map(Value::Count).collect() }
+    }
+
+    /// A parameter over sizes.
+    pub fn sizes(parameter: Parameter, sizes: impl IntoIterator<Item = Bytes>) -> Self {
+        Vary { parameter, values: sizes.into_iter().map(Value::Size).collect() }
+    }
+
+    /// Number of instances of a round, or groups of a repetition: 1 if nothing differs.
+    pub fn len(&self) -> usize {
+        self.values.len().max(1)
+    }
+
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+impl Parameter {
+    /// The word as a plan writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Parameter::None => "none",
+            Parameter::Clients => "clients",
+            Parameter::Targets => "targets",
+            Parameter::Pairs => "pairs",
+            Parameter::Processes => "processes",
+            Parameter::Burst => "burst",
+            Parameter::Transfer => "transfer",
+            Parameter::Depth => "depth",
+            Parameter::StripeCount => "stripe-count",
+            Parameter::StripeSize => "stripe-size",
+            Parameter::Sharing => "sharing",
+            Parameter::Server => "server",
+        }
+    }
+
+    /// Whether `value` is one that this parameter can take.
+    pub(crate) fn takes(self, value: &Value) -> bool {
+        matches!(
+            (self.kind(), value),
+            (Kind::Count, Value::Count(_))
+                | (Kind::Size, Value::Size(_))
+                | (Kind::Sharing, Value::Sharing(_))
+                | (Kind::Server, Value::Server(_))
+        )
+    }
+
+    fn kind(self) -> Kind {
+        use Parameter as P;
+        match self {
+            P::None => Kind::Nothing,
+            P::Clients | P::Targets | P::Pairs | P::Processes | P::Depth | P::StripeCount => {
+                Kind::Count
+            }
+            P::Burst | P::Transfer | P::StripeSize => Kind::Size,
+            P::Sharing => Kind::Sharing,
+            P::Server => Kind::Server,
+        }
+    }
+
+    /// Makes a value of what was written, or says what should have been.
+    fn value(self, raw: RawValue) -> Result<Value, String> {
+        let name = self.as_str();
+        match (self.kind(), raw) {
+            (Kind::Count, RawValue::Count(count)) => Ok(Value::Count(count)),
+            (Kind::Size, RawValue::Text(text)) => {
+                text.parse().map(Value::Size).map_err(|error| format!("values: {error}"))
+            }
+            (Kind::Sharing, RawValue::Text(text)) => match text.as_str() {
+                "independent" => Ok(Value::Sharing(Sharing::Independent)),
+                "shared" => Ok(Value::Sharing(Sharing::Shared)),
+                _ => Err(format!("values: {text:?} is not \"independent\" or \"shared\"")),
+            },
+            (Kind::Server, RawValue::Text(text)) => Ok(Value::Server(text)),
+            (Kind::Nothing, _) => {
+                Err("values without a parameter; hint: name it, or leave the values out".into())
+            }
+            (Kind::Count, _) => Err(format!("values of {name} are whole numbers, like [1, 2, 4]")),
+            (Kind::Size, _) => {
+                Err(format!("values of {name} are sizes, like [\"1MiB\", \"16MiB\"]"))
+            }
+            (Kind::Sharing, _) => {
+                Err("values of sharing are words: [\"shared\", \"independent\"]".into())
+            }
+            (Kind::Server, _) => Err("values of server are names, like [\"oss0\"]".into()),
+        }
+    }
+}
+
+enum Kind {
+    Nothing,
+    Count,
+    Size,
+    Sharing,
+    Server,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with parameter and values")]
+struct RawVary {
+    #[serde(default)]
+    parameter: Parameter,
+    #[serde(default)]
+    values: Vec<RawValue>,
+}
+
+impl TryFrom<RawVary> for Vary {
+    type Error = String;
+
+    fn try_from(raw: RawVary) -> Result<Self, String> {
+        let values = raw.values.into_iter().map(|value| raw.parameter.value(value));
+        Ok(Vary { parameter: raw.parameter, values: values.collect::<Result<_, _>>()? })
+    }
+}
+
+impl From<Vary> for RawVary {
+    fn from(vary: Vary) -> Self {
+        let raw = |value: Value| match value {
+            Value::Count(count) => RawValue::Count(count),
+            other => RawValue::Text(other.to_string()),
+        };
+        RawVary { parameter: vary.parameter, values: vary.values.into_iter().map(raw).collect() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RawValue {
+    Count(u32),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for RawValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RawValueVisitor)
+    }
+}
+
+struct RawValueVisitor;
+
+impl Visitor<'_> for RawValueVisitor {
+    type Value = RawValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number or a text")
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<RawValue, E> {
+        let count = u32::try_from(value);
+        count
+            .map(RawValue::Count)
+            .map_err(|_| E::custom(format!("{value} is not 1 to {}", u32::MAX)))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<RawValue, E> {
+        let count = u32::try_from(value);
+        count
+            .map(RawValue::Count)
+            .map_err(|_| E::custom(format!("{value} is not 1 to {}", u32::MAX)))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<RawValue, E> {
+        Ok(RawValue::Text(value.to_string()))
+    }
+}
+
+/// How many targets an instance uses: a number, or `"all"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TargetsUsed {
+    /// Every target of the plan, or of the group's server.
+    #[default]
+    All,
+    /// So many.
+    Count(u32),
+}
+
+impl Serialize for TargetsUsed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            TargetsUsed::All => serializer.serialize_str("all"),
+            TargetsUsed::Count(count) => serializer.serialize_u32(*count),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TargetsUsed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match RawValue::deserialize(deserializer)? {
+            RawValue::Count(count) => Ok(TargetsUsed::Count(count)),
+            RawValue::Text(text) if text == "all" => Ok(TargetsUsed::All),
+            RawValue::Text(text) => {
+                Err(de::Error::custom(format!("targets {text:?} is neither a number nor \"all\"")))
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Plans for the questions that are asked most, in sizes that fit the machine.
+//!
+//! Each is an experiment of Xie (sections 4.1 to 4.6 and 5.4) or Wright (6.1, appendix F.2) with
+//! its shape kept and its sizes scaled: no instance takes more than a tenth of the free space of
+//! the fullest target.
+
+mod build;
+
+use std::fmt;
+use std::str::FromStr;
+
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
+
+pub use build::plan_of;
+
+use crate::plan::{Budget, ClientsPlan, Pause, TargetPlan, Value};
+
+/// A question about the storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Template {
+    /// What one process gets from one target, by burst size (Xie 4.1).
+    Pipeline,
+    /// What a target gives, by number of clients (Xie 4.2, Wright F.2).
+    Target,
+    /// What a server gives, by number of clients on all its targets (Xie 4.3).
+    Server,
+    /// What a client gets from several targets, by their number (Xie 4.4).
+    Fanout {
+        /// Every file over all of the targets, instead of each file on one.
+        striped: bool,
+    },
+    /// What pairs of a client and a target get, by their number (Xie 4.5).
+    ManyPairs,
+    /// What sharing a file costs, by number of clients (Xie 4.6).
+    Sharing,
+    /// How long targets stay slow: one target after the other, over and over (Xie 5.4).
+    Sequences,
+    /// Which striping is fastest: stripe count and stripe size (Wright 6.1).
+    Sweep,
+}
+
+impl Template {
+    /// All of them, in the order in which they are worth running.
+    pub const ALL: [Template; 9] = [
+        Template::Pipeline,
+        Template::Target,
+        Template::Server,
+        Template::Fanout { striped: false },
+        Template::Fanout { striped: true },
+        Template::ManyPairs,
+        Template::Sharing,
+        Template::Sequences,
+        Template::Sweep,
+    ];
+
+    /// The name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Template::Pipeline => "pipeline",
+            Template::Target => "target",
+            Template::Server => "server",
+            Template::Fanout { striped: false } => "fanout",
+            Template::Fanout { striped: true } => "fanout-striped",
+            Template::ManyPairs => "many-pairs",
+            Template::Sharing => "sharing",
+            Template::Sequences => "sequences",
+            Template::Sweep => "sweep",
+        }
+    }
+
+    /// The question that it answers, in a line.
+    pub fn question(self) -> &'static str {
+        match self {
+            Template::Pipeline => "what does one process get from one target, by burst size?",
+            Template::Target => "what does one target give, by number of clients?",
+            Template::Server => "what does one server give, by number of clients?",
+            Template::Fanout { striped: false } => {
+                "what does one client get from several targets, each file on one?"
+            }
+            Template::Fanout { striped: true } => {
+                "what does one client get from several targets, each file on all?"
+            }
+            Template::ManyPairs => "what do pairs of client and target get, by their number?",
+            Template::Sharing => "what does it cost to share a file, by number of clients?",
+            Template::Sequences => "how long do targets stay slow once they are?",
+            Template::Sweep => "which stripe count and stripe size are fastest?",
+        }
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Template {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Template::ALL.into_iter().find(|template| template.name() == text).ok_or_else(|| {
+            let names = Template::ALL.map(Template::name).join(", ");
+            format!("no template {text:?}; there are {names}")
+        })
+    }
+}
+
+/// What a template must know about the machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Where data can go.
+    pub targets: Vec<TargetPlan>,
+    /// Cores of a client.
+    pub cores: u32,
+    /// Free space of the fullest target.
+    pub free_bytes_least: Bytes,
+    /// Memory of a client; 0 if not known.
+    pub memory: Bytes,
+    /// Whether all targets take O_DIRECT.
+    pub direct_io: bool,
+    /// Whether Lustre can place files on all targets.
+    pub lustre: bool,
+}
+
+/// What a person wants otherwise than the template has it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TemplateOptions {
+    /// Name of the results.
+    pub name: Option<String>,
+    /// Decides every order and every choice.
+    pub seed: u64,
+    /// The clients that there are: nodes of a job, or processes of this machine that play them.
+    pub clients: Option<ClientsPlan>,
+    /// Values of the parameter that rounds vary.
+    pub values: Option<Vec<Value>>,
+    /// Burst sizes; for `pipeline` they are what is varied.
+    pub sizes: Option<Vec<Bytes>>,
+    /// Bytes of one call.
+    pub transfer: Option<Bytes>,
+    /// Which way the data goes.
+    pub operation: Operation,
+    /// The order of the calls.
+    pub pattern: Pattern,
+    /// Who writes into one file, unless that is varied.
+    pub sharing: Sharing,
+    /// How the page cache is kept out: directly where that is possible.
+    pub caching: Option<Caching>,
+    /// Who does the transfers.
+    pub engine: Engine,
+    /// Transfers in flight.
+    pub depth: Option<u32>,
+    /// Bytes before the next target of a striped file follows.
+    pub stripe_size: Option<Bytes>,
+    /// Whether the data is compared after the measure.
+    pub verify: bool,
+    /// Runs.
+    pub runs: Option<u32>,
+    /// Least repetitions of each round.
+    pub rounds: Option<u32>,
+    /// Most repetitions of each round.
+    pub rounds_max: Option<u32>,
+    /// When to stop before.
+    pub precision: Option<f64>,
+    /// When to stop at the latest.
+    pub budget: Budget,
+    /// Rest between the parts.
+    pub pause: Pause,
+}

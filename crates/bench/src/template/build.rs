@@ -1,0 +1,305 @@
+//! From a question and a machine to a plan.
+
+use plimsoll_domain::burst::{Caching, Engine, Operation, Sharing};
+use plimsoll_domain::{Bytes, Nanos};
+
+use super::{Facts, Template, TemplateOptions};
+use crate::plan::{
+    Budget, BurstPlan, ClientsPlan, PLAN_VERSION, Parameter, Placement, Plan, PlanError, Repeat,
+    SizeOf, Striping, TargetOrder, TargetsUsed, Value, Vary,
+};
+
+/// The plan of a template for this machine, checked.
+///
+/// # Errors
+/// If the machine lacks what the template is about, or the options cannot be run.
+pub fn plan_of(
+    template: Template,
+    facts: &Facts,
+    options: &TemplateOptions,
+) -> Result<Plan, PlanError> {
+    if facts.targets.is_empty() {
+        let problem = "no targets; hint: name directories, a site or a test bed";
+        return Err(PlanError::value("template", format!("{template}: {problem}")));
+    }
+    let mut plan = Draft { template, facts, options }.plan()?;
+    if let Some(values) = &options.values {
+        plan.vary.values.clone_from(values);
+    }
+    plan.check()?;
+    Ok(plan)
+}
+
+const MIB: u64 = 1 << 20;
+
+/// Tasks on one target in Wright's table F.2; Xie's targets are saturated by 4 to 16 clients.
+const CLIENTS_OF_TARGET: u32 = 16;
+/// Clients of Xie's sequences (5.4).
+const CLIENTS_OF_SEQUENCES: u32 = 4;
+/// Xie's stripes are of 1 MiB, and so is the largest transfer of a Lustre RPC on most sites.
+const TRANSFER: u64 = MIB;
+/// Six rounds are the least that bound a median at 95 %.
+const ROUNDS: u32 = 6;
+const ROUNDS_MAX: u32 = 30;
+const PRECISION: f64 = 0.1;
+/// A sequence lasts minutes (Xie, figure 25), a series of them longer.
+const TIME_OF_SEQUENCES: Nanos = Nanos::new(600 * 1_000_000_000);
+/// More instances than fit the time; time is what ends them.
+const ROUNDS_MAX_OF_SEQUENCES: u32 = 1_000_000;
+
+struct Draft<'a> {
+    template: Template,
+    facts: &'a Facts,
+    options: &'a TemplateOptions,
+}
+
+impl Draft<'_> {
+    fn plan(&self) -> Result<Plan, PlanError> {
+        match self.template {
+            Template::Pipeline => self.pipeline(),
+            Template::Target => self.target(),
+            Template::Server => self.server(),
+            Template::Fanout { striped: false } => self.fanout(),
+            Template::Fanout { striped: true } => self.fanout_striped(),
+            Template::ManyPairs => self.many_pairs(),
+            Template::Sharing => self.sharing(),
+            Template::Sequences => self.sequences(),
+            Template::Sweep => self.sweep(),
+        }
+    }
+
+    fn pipeline(&self) -> Result<Plan, PlanError> {
+        let readers_and_writers = if self.options.operation == Operation::Read { 2 } else { 1 };
+        let mut plan = self.base(ClientsPlan { used: 1, ..self.clients(readers_and_writers) });
+        let sizes = self.sizes(256, 5, 1)?;
+        (plan.placement.targets, plan.burst.sizes) = (TargetsUsed::Count(1), Vec::new());
+        plan.vary = Vary::sizes(Parameter::Burst, sizes);
+        Ok(plan)
+    }
+
+    fn target(&self) -> Result<Plan, PlanError> {
+        let mut plan = self.base(self.clients(CLIENTS_OF_TARGET));
+        let most = plan.clients.count;
+        plan.burst.sizes = self.sizes(64, 3, u64::from(most))?;
+        plan.placement.targets = TargetsUsed::Count(1);
+        // Every number of tasks up to 16, as in table F.2, and then in doublings.
+        let counts = (1..=most.min(CLIENTS_OF_TARGET))
+            .chain(doublings(most).skip_while(|n| *n <= CLIENTS_OF_TARGET));
+        plan.vary = Vary::counts(Parameter::Clients, counts);
+        Ok(plan)
+    }
+
+    fn server(&self) -> Result<Plan, PlanError> {
+        let mut names: Vec<&String> =
+            self.facts.targets.iter().filter_map(|target| target.server.as_ref()).collect();
+        let on_largest =
+            names.iter().map(|name| names.iter().filter(|it| *it == name).count()).max();
+        names.sort();
+        names.dedup();
+        let Some(on_largest) = on_largest else {
+            let problem = "no target has a server; hint: name servers in the site file";
+            return Err(PlanError::value("template", format!("server: {problem}")));
+        };
+        // Xie goes on to 4 clients a target, where the server is the bottleneck.
+        let mut plan = self.base(self.clients((4 * on_largest as u32).max(4)));
+        plan.burst.of = SizeOf::Instance;
+        plan.burst.sizes = self.totals(256, u64::from(plan.clients.count))?;
+        plan.vary = Vary::counts(Parameter::Clients, doublings(plan.clients.count));
+        let values = names.into_iter().cloned().map(Value::Server).collect();
+        plan.groups = Vary { parameter: Parameter::Server, values };
+        Ok(plan)
+    }
+
+    fn fanout(&self) -> Result<Plan, PlanError> {
+        let count = self.count_of_targets();
+        let mut plan = self.base(ClientsPlan { used: 1, ..self.clients(1) });
+        plan.burst.of = SizeOf::Instance;
+        plan.burst.sizes = self.totals(256, u64::from(count))?;
+        plan.vary = Vary::counts(Parameter::Processes, doublings(count));
+        Ok(plan)
+    }
+
+    fn fanout_striped(&self) -> Result<Plan, PlanError> {
+        let mut clients = ClientsPlan { used: 1, ..self.clients(1) };
+        if self.options.clients.is_none() {
+            // All cores write in Xie, where a node has 16.
+            clients.processes = self.facts.cores.clamp(2, 16);
+        }
+        let mut plan = self.base(clients);
+        plan.burst.of = SizeOf::Instance;
+        plan.burst.sizes = self.totals(256, u64::from(plan.clients.processes))?;
+        plan.placement.targets = TargetsUsed::Count(1);
+        plan.vary = Vary::counts(Parameter::StripeCount, doublings(self.count_of_targets()));
+        Ok(plan)
+    }
+
+    fn many_pairs(&self) -> Result<Plan, PlanError> {
+        let count = self.count_of_targets();
+        let mut plan = self.base(self.clients(count));
+        plan.burst.sizes = self.sizes(64, 1, u64::from(plan.clients.processes))?;
+        plan.vary = Vary::counts(Parameter::Pairs, doublings(count.min(plan.clients.count)));
+        Ok(plan)
+    }
+
+    fn sharing(&self) -> Result<Plan, PlanError> {
+        let mut plan = self.base(self.clients(CLIENTS_OF_TARGET));
+        plan.burst.sizes = self.sizes(16, 2, u64::from(plan.clients.count))?;
+        plan.placement.targets = TargetsUsed::Count(1);
+        // Shared and independent in one round: neighbours in time are compared best.
+        let values = vec![Value::Sharing(Sharing::Shared), Value::Sharing(Sharing::Independent)];
+        plan.vary = Vary { parameter: Parameter::Sharing, values };
+        plan.groups = Vary::counts(Parameter::Clients, doublings(plan.clients.count));
+        Ok(plan)
+    }
+
+    fn sequences(&self) -> Result<Plan, PlanError> {
+        let mut plan = self.base(self.clients(CLIENTS_OF_SEQUENCES));
+        plan.clients.used = plan.clients.used.min(CLIENTS_OF_SEQUENCES);
+        plan.burst.sizes = self.sizes(16, 1, u64::from(plan.clients.used))?;
+        plan.placement =
+            Placement { targets: TargetsUsed::Count(1), order: TargetOrder::RoundRobin };
+        let rounds = self.options.rounds.unwrap_or(self.count_of_targets());
+        plan.repeat = Repeat {
+            rounds,
+            rounds_max: Some(
+                self.options.rounds_max.unwrap_or(ROUNDS_MAX_OF_SEQUENCES.max(rounds)),
+            ),
+            precision: self.options.precision,
+            ..plan.repeat
+        };
+        if self.options.budget == Budget::default() {
+            plan.budget.time = Some(TIME_OF_SEQUENCES);
+        }
+        Ok(plan)
+    }
+
+    fn sweep(&self) -> Result<Plan, PlanError> {
+        let count = self.count_of_targets();
+        let mut plan = self.base(self.clients(count.min(4)));
+        plan.burst.sizes = self.sizes(64, 1, u64::from(plan.clients.count))?;
+        plan.placement.targets = TargetsUsed::Count(1);
+        plan.vary = Vary::counts(Parameter::StripeCount, doublings(count));
+        let burst = plan.burst.sizes.iter().max().map_or(0, |size| size.get());
+        let unit = plan.burst.transfer.get().max(TRANSFER);
+        let sizes = [1, 4, 16, 64, 256].map(|factor| Bytes::new(factor * unit));
+        // A stripe as large as the burst is no striping at all.
+        let smaller = sizes.into_iter().enumerate();
+        let smaller = smaller.filter(|(index, size)| *index == 0 || size.get() < burst);
+        plan.groups = Vary::sizes(Parameter::StripeSize, smaller.map(|(_, size)| size));
+        Ok(plan)
+    }
+
+    fn count_of_targets(&self) -> u32 {
+        u32::try_from(self.facts.targets.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The clients that were named, or as many as the template would like and memory allows.
+    fn clients(&self, wanted: u32) -> ClientsPlan {
+        if let Some(clients) = &self.options.clients {
+            return clients.clone();
+        }
+        let each = 4 * self.transfer().get().max(TRANSFER);
+        let fit = match self.facts.memory.get() {
+            0 => u64::from(wanted),
+            memory => (memory / each).clamp(2, u64::from(wanted.max(2))),
+        };
+        ClientsPlan::of(wanted.min(fit as u32))
+    }
+
+    fn transfer(&self) -> Bytes {
+        self.options.transfer.unwrap_or(Bytes::new(TRANSFER))
+    }
+
+    /// Up to `count` burst sizes in steps of four, the largest of so many MiB or what fits when
+    /// `at_once` of them lie on one target.
+    fn sizes(&self, largest_mib: u64, count: usize, at_once: u64) -> Result<Vec<Bytes>, PlanError> {
+        if let Some(sizes) = &self.options.sizes {
+            return Ok(sizes.clone());
+        }
+        let least = self.transfer().get().max(1);
+        let room = self.facts.free_bytes_least.get() / 10 / at_once.max(1);
+        let mut size = (largest_mib * MIB / least).max(1) * least;
+        let mut sizes = Vec::new();
+        while size >= least && sizes.len() < count {
+            if size <= room {
+                sizes.insert(0, Bytes::new(size));
+            }
+            size = size / 4 / least * least;
+        }
+        match sizes.is_empty() {
+            false => Ok(sizes),
+            true => Err(self.no_room(Bytes::new(least), at_once)),
+        }
+    }
+
+    /// As [`sizes`](Self::sizes), for what all of an instance's processes move together: it may
+    /// all lie on one target, and each process needs at least one transfer.
+    fn totals(&self, largest_mib: u64, processes: u64) -> Result<Vec<Bytes>, PlanError> {
+        let sizes = self.sizes(largest_mib, 3, 1)?;
+        let least = self.transfer().get().saturating_mul(processes);
+        let enough = |size: &Bytes| self.options.sizes.is_some() || size.get() >= least;
+        let sizes: Vec<Bytes> = sizes.into_iter().filter(enough).collect();
+        match sizes.is_empty() {
+            false => Ok(sizes),
+            true => Err(self.no_room(Bytes::new(least), 1)),
+        }
+    }
+
+    fn no_room(&self, burst: Bytes, at_once: u64) -> PlanError {
+        let (template, free) = (self.template, self.facts.free_bytes_least);
+        let problem = format!(
+            "{template}: {at_once} bursts of {burst} on one target are more than a tenth of the \
+             {free} that the fullest has free; hint: name burst sizes, or use fewer clients"
+        );
+        PlanError::value("template", problem)
+    }
+
+    fn base(&self, clients: ClientsPlan) -> Plan {
+        let (facts, options) = (self.facts, self.options);
+        let direct = if facts.direct_io { Caching::Direct } else { Caching::Synced };
+        let depth = if options.engine == Engine::Uring { 8 } else { 1 };
+        let adaptive = options.rounds.is_none() || options.precision.is_some();
+        let rounds = options.rounds.unwrap_or(ROUNDS);
+        let most = options.rounds_max.or(adaptive.then_some(ROUNDS_MAX.max(rounds)));
+        Plan {
+            version: PLAN_VERSION,
+            name: options.name.clone().unwrap_or_else(|| self.template.name().into()),
+            seed: options.seed,
+            targets: facts.targets.clone(),
+            clients,
+            placement: Placement::default(),
+            burst: BurstPlan {
+                sizes: Vec::new(),
+                of: SizeOf::Process,
+                transfer: self.transfer(),
+                operation: options.operation,
+                pattern: options.pattern,
+                sharing: options.sharing,
+                caching: options.caching.unwrap_or(direct),
+                engine: options.engine,
+                depth: options.depth.unwrap_or(depth),
+                striping: if facts.lustre { Striping::Lustre } else { Striping::Directories },
+                stripe_count: 1,
+                stripe_size: options.stripe_size.unwrap_or(self.transfer()),
+                verify: options.verify,
+            },
+            vary: Vary::default(),
+            groups: Vary::default(),
+            repeat: Repeat {
+                runs: options.runs.unwrap_or(1),
+                rounds,
+                rounds_max: most,
+                precision: options.precision.or(adaptive.then_some(PRECISION)),
+                confidence: 0.95,
+            },
+            budget: options.budget,
+            pause: options.pause,
+        }
+    }
+}
+
+/// 1, 2, 4, … and the last.
+fn doublings(last: u32) -> impl Iterator<Item = u32> + Clone {
+    let powers = (0..32).map(|power| 1u32 << power).take_while(move |value| *value < last);
+    powers.chain(std::iter::once(last))
+}
