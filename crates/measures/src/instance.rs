@@ -71,7 +71,7 @@ impl Pair {
 impl Instance {
     /// Bytes of all pairs.
     pub fn bytes(&self) -> u64 {
-        self.pairs.iter().map(|pair| pair.bytes).sum()
+        self.pairs.iter().fold(0, |sum, pair| pair.bytes.saturating_add(sum))
     }
 
     /// Seconds from the release to the last completion of any pair. Each pair's time is taken on

@@ -15,6 +15,23 @@
 //!
 //! The journal is the truth while an experiment runs; the Parquet files are for everybody else.
 
+mod columns;
+mod error;
+mod files;
+mod from_rows;
 pub mod instance;
+mod journal;
+mod line;
+mod reading;
+mod results;
+mod rows;
+mod summary;
+mod table_reader;
+mod table_writer;
 
+pub use error::MeasuresError;
+pub use files::{ENVIRONMENT, INSTANCES, JOURNAL, PAIRS, PLAN, SUMMARY};
 pub use instance::{Instance, Outcome, Pair};
+pub use journal::{Journal, Resumed};
+pub use line::LINE_BYTES_MAX;
+pub use results::{Instances, Results};

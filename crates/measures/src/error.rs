@@ -1,0 +1,157 @@
+//! Why results cannot be written or read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+use thiserror::Error;
+
+/// Why results cannot be written or read: one line, with a hint where something can be done.
+#[derive(Debug, Error)]
+pub enum MeasuresError {
+    /// The system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No room, or no more quota.
+    #[error(
+        "cannot {action} {path}: {source}; all instances up to here are kept; \
+         hint: make room, then continue with --resume"
+    )]
+    Full {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The directory has something that would be overwritten.
+    #[error(
+        "{directory} already has {file}; hint: continue that experiment with --resume, or choose \
+         another directory with -o"
+    )]
+    Exists {
+        /// The directory.
+        directory: PathBuf,
+        /// What is in it.
+        file: &'static str,
+    },
+    /// Nothing that an experiment wrote.
+    #[error("{directory} holds no results: it has neither {} nor {}", crate::JOURNAL, crate::PAIRS)]
+    NoResults {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// There is nothing to continue.
+    #[error(
+        "the experiment in {directory} is complete; hint: choose another directory with -o to repeat it"
+    )]
+    Complete {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// Another process has the journal.
+    #[error("another process is writing {path}; hint: wait until it has ended")]
+    Busy {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// Written by a later version of this program.
+    #[error(
+        "{path} has version {version}, this program knows up to {known}; hint: read it with a newer plimsoll"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u64,
+        /// The newest that is known.
+        known: u64,
+    },
+    /// A file does not hold what it should.
+    #[error("cannot understand {path}: {reason}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An instance that the format has no place for.
+    #[error("cannot keep instance {instance}: {reason}")]
+    Refused {
+        /// Its number.
+        instance: u64,
+        /// Why not.
+        reason: String,
+    },
+    /// A column that is not there.
+    #[error("{path} has no column {column:?}; hint: docs/results.md lists all columns")]
+    NoColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column's name.
+        column: &'static str,
+    },
+    /// A column of another type.
+    #[error("column {column:?} of {path} is {found}, expected {expected}")]
+    ColumnType {
+        /// The file.
+        path: PathBuf,
+        /// The column's name.
+        column: &'static str,
+        /// What its values are.
+        found: String,
+        /// What they should be.
+        expected: &'static str,
+    },
+    /// A value that cannot be.
+    #[error("row {row} of {path}, column {column:?}: {reason}")]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The column's name.
+        column: &'static str,
+        /// The row, from 0.
+        row: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl MeasuresError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => MeasuresError::Full { action, path, source },
+            _ => MeasuresError::Io { action, path, source },
+        }
+    }
+
+    pub(crate) fn format(path: &Path, reason: impl ToString) -> Self {
+        MeasuresError::Format { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    pub(crate) fn parquet(action: &'static str, path: &Path, error: ParquetError) -> Self {
+        match error {
+            // What the system said is inside, and the caller wants to know its kind.
+            ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+                Ok(cause) => Self::io(action, path, *cause),
+                Err(cause) => Self::format(path, cause),
+            },
+            ParquetError::General(reason) if reason.contains("Disabled feature") => {
+                Self::format(path, format!("{reason}; hint: write it with compression snappy"))
+            }
+            ParquetError::General(reason) => Self::format(path, reason),
+            other => Self::format(path, other),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Writing results while an experiment runs.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::files::{self, temporary_name};
+use crate::line::{self, Header};
+use crate::reading::JournalReader;
+use crate::rows::RowWriter;
+use crate::summary::Summary;
+use crate::{ENVIRONMENT, INSTANCES, Instance, JOURNAL, MeasuresError, PAIRS, PLAN, SUMMARY};
+
+/// Writes while an experiment runs. Every instance whose [`Journal::append`] has returned is
+/// found again, also when the process is killed at any moment after it.
+#[derive(Debug)]
+pub struct Journal {
+    directory: PathBuf,
+    path: PathBuf,
+    file: File,
+    /// Bytes of whole lines. What is behind is left of a line that found no room.
+    length: u64,
+    is_torn: bool,
+    /// The number that the next instance has at least.
+    next_instance: u64,
+}
+
+/// What a runner must know to continue an experiment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resumed {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The plan that it was started with.
+    pub plan_text: String,
+    /// Instances that were executed: the number of the next one.
+    pub instances: u64,
+    /// Whether the last line was cut off by a kill, and was dropped.
+    pub torn: bool,
+    /// What is missing or doubtful, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Journal {
+    /// Begins an experiment in a directory, which is made if need be.
+    ///
+    /// # Errors
+    /// When the directory already has results or a file of one of their names.
+    pub fn create(
+        directory: &Path,
+        experiment: &str,
+        plan_text: &str,
+        environment: &Value,
+    ) -> Result<Journal, MeasuresError> {
+        fs::create_dir_all(directory)
+            .map_err(|error| MeasuresError::io("create", directory, error))?;
+        for file in [JOURNAL, PAIRS, INSTANCES, SUMMARY, PLAN, ENVIRONMENT] {
+            if directory.join(file).symlink_metadata().is_ok() {
+                return Err(MeasuresError::Exists { directory: directory.to_owned(), file });
+            }
+        }
+        let header = Header::new(experiment).line();
+        let header = header.map_err(|it| MeasuresError::format(&directory.join(JOURNAL), it))?;
+        files::create(&directory.join(PLAN), plan_text.as_bytes())?;
+        files::create(&directory.join(ENVIRONMENT), format!("{environment:#}\n").as_bytes())?;
+        files::create(&directory.join(JOURNAL), header.as_bytes())?;
+        files::sync_directory(directory);
+        Journal::open(directory, header.len() as u64, 0)
+    }
+
+    /// Opens an unfinished experiment to continue it. A line that a kill cut off is dropped.
+    ///
+    /// # Errors
+    /// When there is none, when it is complete, or when another process is writing it.
+    pub fn resume(directory: &Path) -> Result<(Journal, Resumed), MeasuresError> {
+        let path = directory.join(JOURNAL);
+        if !path.exists() {
+            return Err(MeasuresError::NoResults { directory: directory.to_owned() });
+        }
+        // The lock comes first: what another process is appending is not torn.
+        let mut journal = Journal::open(directory, 0, 0)?;
+        let mut reader = JournalReader::open(&path)?;
+        let scan = reader.scan()?;
+        if Summary::read(directory)?.is_some_and(|it| it.complete && it.describes(&scan)) {
+            return Err(MeasuresError::Complete { directory: directory.to_owned() });
+        }
+        let plan = directory.join(PLAN);
+        let plan_text = files::read_text(&plan)?
+            .ok_or_else(|| MeasuresError::io("open", &plan, std::io::ErrorKind::NotFound.into()))?;
+        if scan.is_torn {
+            journal.cut(scan.whole_bytes)?;
+        }
+        journal.length = scan.whole_bytes;
+        journal.next_instance = scan.next_instance;
+        let resumed = Resumed {
+            warnings: scan.warnings(&path),
+            experiment: reader.experiment,
+            plan_text,
+            instances: scan.next_instance,
+            torn: scan.is_torn,
+        };
+        Ok((journal, resumed))
+    }
+
+    fn open(directory: &Path, length: u64, next_instance: u64) -> Result<Journal, MeasuresError> {
+        let path = directory.join(JOURNAL);
+        let file = OpenOptions::new().append(true).open(&path);
+        let file = file.map_err(|error| MeasuresError::io("open", &path, error))?;
+        // Where the file system has no locks, nothing is held apart, and nothing else is lost.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(MeasuresError::Busy { path });
+        }
+        let directory = directory.to_owned();
+        Ok(Journal { directory, path, file, length, is_torn: false, next_instance })
+    }
+
+    /// Keeps an instance: one write of one line.
+    ///
+    /// # Errors
+    /// When the disk is full, for example. The journal then ends with the instance before.
+    pub fn append(&mut self, instance: &Instance) -> Result<(), MeasuresError> {
+        let number = instance.instance;
+        let refused = |reason: String| MeasuresError::Refused { instance: number, reason };
+        if number < self.next_instance {
+            let reason = format!("instance {} is to follow", self.next_instance);
+            return Err(refused(reason));
+        }
+        // Parquet's times are signed: up to the year 2262.
+        let is_late = |time: u64| i64::try_from(time).is_err();
+        if instance.pairs.iter().any(|pair| is_late(pair.start) || is_late(pair.end)) {
+            return Err(refused("a time lies behind the year 2262".into()));
+        }
+        let line = line::encode(instance).map_err(refused)?;
+        if self.is_torn {
+            self.cut(self.length)?;
+        }
+        if let Err(error) = self.file.write_all(&line) {
+            self.is_torn = true;
+            // When even this fails, the rest is a torn last line, which readers drop.
+            let _ = self.cut(self.length);
+            return Err(MeasuresError::io("append to", &self.path, error));
+        }
+        self.length += line.len() as u64;
+        self.next_instance = number.saturating_add(1);
+        Ok(())
+    }
+
+    fn cut(&mut self, length: u64) -> Result<(), MeasuresError> {
+        self.file.set_len(length).map_err(|it| MeasuresError::io("cut off", &self.path, it))?;
+        self.is_torn = false;
+        Ok(())
+    }
+
+    /// Writes the Parquet files, and `summary.json` with `complete` and what the caller found.
+    /// The journal stays.
+    ///
+    /// # Errors
+    /// When there is no room, for example. All results are still in the journal then.
+    pub fn finish(self, complete: bool, summary: Value) -> Result<(), MeasuresError> {
+        let synced = self.file.sync_all();
+        synced.map_err(|error| MeasuresError::io("write", &self.path, error))?;
+        let temporary = |name| self.directory.join(temporary_name(name));
+        let (pairs, instances) = (temporary(PAIRS), temporary(INSTANCES));
+        let written = write_parquet(&self.path, &pairs, &instances);
+        if written.is_err() {
+            let _ = (fs::remove_file(&pairs), fs::remove_file(&instances));
+        }
+        let totals = written?;
+        files::rename(&self.directory, PAIRS)?;
+        files::rename(&self.directory, INSTANCES)?;
+        files::sync_directory(&self.directory);
+        Summary::write(&self.directory, complete, totals, summary)?;
+        files::sync_directory(&self.directory);
+        Ok(())
+    }
+}
+
+/// What the Parquet files hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub experiment: String,
+    pub instances: u64,
+    pub pairs: u64,
+    /// Lines of the journal that could not be read any more.
+    pub damaged: u64,
+}
+
+fn write_parquet(journal: &Path, pairs: &Path, instances: &Path) -> Result<Totals, MeasuresError> {
+    let mut reader = JournalReader::open(journal)?;
+    let mut totals = Totals { experiment: reader.experiment.clone(), ..Totals::default() };
+    let mut rows = RowWriter::create(pairs.to_owned(), instances.to_owned(), &reader.experiment)?;
+    while let Some(instance) = reader.next()? {
+        rows.push(&instance)?;
+        totals.instances += 1;
+        totals.pairs += instance.pairs.len() as u64;
+    }
+    rows.finish()?;
+    totals.damaged = reader.damaged;
+    Ok(totals)
+}

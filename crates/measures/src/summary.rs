@@ -1,0 +1,108 @@
+//! `summary.json`: what came of an experiment, and the checksums of its files.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::files::{self, checksum};
+use crate::journal::Totals;
+use crate::reading::Scan;
+use crate::{ENVIRONMENT, INSTANCES, JOURNAL, MeasuresError, PAIRS, PLAN, SUMMARY};
+
+const FORMAT: &str = "plimsoll.results";
+const VERSION: u64 = 1;
+
+/// What `summary.json` says.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Summary {
+    #[serde(default)]
+    pub complete: bool,
+    #[serde(default)]
+    pub experiment: String,
+    #[serde(default)]
+    files: std::collections::BTreeMap<String, Checksum>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Checksum {
+    bytes: u64,
+    /// Eight hexadecimal digits.
+    crc32c: String,
+}
+
+impl Checksum {
+    fn of(path: &Path, most: u64) -> Result<Self, MeasuresError> {
+        let (bytes, sum) = checksum(path, most)?;
+        Ok(Checksum { bytes, crc32c: format!("{sum:08x}") })
+    }
+}
+
+impl Summary {
+    /// Writes it last: what it says of the other files is so.
+    pub fn write(
+        directory: &Path,
+        complete: bool,
+        totals: Totals,
+        summary: Value,
+    ) -> Result<(), MeasuresError> {
+        let mut sums = Map::new();
+        for name in [PLAN, ENVIRONMENT, JOURNAL, PAIRS, INSTANCES] {
+            let sum = Checksum::of(&directory.join(name), u64::MAX)?;
+            sums.insert(name.into(), json!(sum));
+        }
+        let text = json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "program": format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+            "experiment": totals.experiment,
+            "complete": complete,
+            "instances": totals.instances,
+            "pairs": totals.pairs,
+            "damaged_lines": totals.damaged,
+            "files": sums,
+            "summary": summary,
+        });
+        files::replace(directory, SUMMARY, format!("{text:#}\n").as_bytes())
+    }
+
+    /// Reads it; nothing when there is none.
+    pub fn read(directory: &Path) -> Result<Option<Self>, MeasuresError> {
+        let path = directory.join(SUMMARY);
+        let Some(text) = files::read_text(&path)? else { return Ok(None) };
+        let invalid = |error: serde_json::Error| MeasuresError::format(&path, error);
+        let value: Value = serde_json::from_str(&text).map_err(invalid)?;
+        if value["format"] != FORMAT {
+            return Err(MeasuresError::format(&path, format!("no format {FORMAT:?}")));
+        }
+        match value["version"].as_u64() {
+            Some(version) if version > VERSION => {
+                Err(MeasuresError::Newer { path, version, known: VERSION })
+            }
+            Some(_) => serde_json::from_value(value).map(Some).map_err(invalid),
+            None => Err(MeasuresError::format(&path, "no version")),
+        }
+    }
+
+    /// Whether the journal is still as long as when the Parquet files were made from it.
+    pub fn describes(&self, journal: &Scan) -> bool {
+        self.files.get(JOURNAL).is_some_and(|sum| sum.bytes == journal.whole_bytes)
+    }
+
+    /// Files that are not as they were written, one sentence each.
+    pub fn changed(&self, directory: &Path) -> Result<Vec<String>, MeasuresError> {
+        let mut warnings = Vec::new();
+        for (name, written) in &self.files {
+            // Names come from a file that anybody may have written.
+            let is_ours = [PLAN, ENVIRONMENT, JOURNAL, PAIRS, INSTANCES].contains(&name.as_str());
+            let path = directory.join(name);
+            if !is_ours || !path.exists() {
+                continue;
+            }
+            if Checksum::of(&path, u64::MAX)? != *written {
+                warnings.push(format!("{} was changed after plimsoll wrote it", path.display()));
+            }
+        }
+        Ok(warnings)
+    }
+}
