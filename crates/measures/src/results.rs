@@ -116,6 +116,9 @@ impl Results {
         if let Some(summary) = summary.filter(|_| is_current && has_parquet) {
             self.complete = summary.complete;
             self.warnings.extend(summary.changed(&self.directory)?);
+            if summary.damaged_lines > 0 {
+                self.warnings.extend(scan.warnings(&path));
+            }
             if !summary.complete {
                 self.warnings.push(format!(
                     "the experiment was ended early after {} instances",

@@ -20,6 +20,9 @@ pub(crate) struct Summary {
     pub complete: bool,
     #[serde(default)]
     pub experiment: String,
+    /// Lines of the journal that could not be read when the Parquet files were made.
+    #[serde(default)]
+    pub damaged_lines: u64,
     #[serde(default)]
     files: std::collections::BTreeMap<String, Checksum>,
 }

@@ -32,7 +32,7 @@ pub fn instance(number: u64, pairs: u64) -> Instance {
     let pair = |index: u64| Pair {
         client: format!("node{:02}", index % 7),
         target: format!("ost{index:04}"),
-        server: (index % 2 == 0).then(|| format!("oss{}", index % 3)),
+        server: index.is_multiple_of(2).then(|| format!("oss{}", index % 3)),
         processes: 4,
         bytes: 256 << 20,
         start,

@@ -1,0 +1,187 @@
+//! Damage, foreign files and full disks: told, never silent.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plimsoll_measures::{Instance, JOURNAL, Journal, MeasuresError, Results};
+use serde_json::json;
+
+struct Experiment {
+    _place: tempfile::TempDir,
+    directory: PathBuf,
+}
+
+/// Ten instances; the journal is handed to the test.
+fn experiment() -> (Experiment, Journal) {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("results");
+    let mut journal = Journal::create(&directory, "burst", "seed = 1\n", &json!({})).unwrap();
+    for number in 0..10 {
+        journal.append(&common::instance(number, 3)).unwrap();
+    }
+    (Experiment { _place: place, directory }, journal)
+}
+
+fn numbers(directory: &Path) -> Vec<u64> {
+    let results = Results::open(directory).unwrap();
+    results.instances().unwrap().map(|it| it.unwrap().instance).collect()
+}
+
+fn change(path: &Path, change: impl Fn(&mut Vec<u8>)) {
+    let mut bytes = fs::read(path).unwrap();
+    change(&mut bytes);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_directory_with_anything_of_ours_is_not_written_over() {
+    let (experiment, journal) = experiment();
+    let create = || Journal::create(&experiment.directory, "other", "", &json!({}));
+    assert!(create().unwrap_err().to_string().contains("--resume"));
+    journal.finish(true, json!({})).unwrap();
+    assert!(matches!(create(), Err(MeasuresError::Exists { .. })));
+    // A plan that somebody keeps where results are to go is not ours to replace.
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("plan.toml"), "mine").unwrap();
+    assert!(Journal::create(place.path(), "x", "", &json!({})).is_err());
+    assert_eq!(fs::read(place.path().join("plan.toml")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_damaged_line_is_named_and_the_others_are_read() {
+    let (experiment, journal) = experiment();
+    drop(journal);
+    let path = experiment.directory.join(JOURNAL);
+    change(&path, |bytes| {
+        let newlines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let at = newlines.map(|(at, _)| at).nth(3).unwrap();
+        bytes[at + 40] ^= 1;
+    });
+    assert_eq!(numbers(&experiment.directory), [0, 1, 2, 4, 5, 6, 7, 8, 9]);
+    let results = Results::open(&experiment.directory).unwrap();
+    let damage = &results.warnings[1];
+    assert!(damage.ends_with("is damaged: line 5; of 10 instances 1 are lost"), "{damage}");
+    let (journal, resumed) = Journal::resume(&experiment.directory).unwrap();
+    assert_eq!((resumed.instances, resumed.warnings.len()), (10, 1));
+    journal.finish(true, json!({})).unwrap();
+    let results = Results::open(&experiment.directory).unwrap();
+    assert!(results.warnings.iter().any(|it| it.contains("line 5")), "{:?}", results.warnings);
+}
+
+#[test]
+fn a_torn_line_is_dropped_and_told() {
+    let (experiment, journal) = experiment();
+    drop(journal);
+    let path = experiment.directory.join(JOURNAL);
+    for cut in [1, 30] {
+        let (experiment, journal) = self::experiment();
+        drop(journal);
+        let path = experiment.directory.join(JOURNAL);
+        change(&path, |bytes| bytes.truncate(bytes.len() - cut));
+        assert_eq!(numbers(&experiment.directory).len(), 9);
+        let results = Results::open(&experiment.directory).unwrap();
+        assert!(results.warnings[1].contains("cut off"), "{:?}", results.warnings);
+        let (mut journal, resumed) = Journal::resume(&experiment.directory).unwrap();
+        assert!(resumed.torn && resumed.instances == 9 && resumed.plan_text == "seed = 1\n");
+        journal.append(&common::instance(9, 3)).unwrap();
+        assert_eq!(numbers(&experiment.directory).len(), 10);
+    }
+    // Torn within the header: nothing was measured.
+    change(&path, |bytes| bytes.truncate(10));
+    assert!(Journal::resume(&experiment.directory).is_err());
+}
+
+#[test]
+fn what_a_newer_program_wrote_is_refused() {
+    let (experiment, journal) = experiment();
+    journal.finish(true, json!({})).unwrap();
+    for name in ["journal.ndjson", "summary.json"] {
+        let path = experiment.directory.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let newer = text.replacen("\"version\":1", "\"version\":2", 1);
+        let newer = newer.replacen("\"version\": 1", "\"version\": 2", 1);
+        fs::write(&path, newer).unwrap();
+        let error = Results::open(&experiment.directory).unwrap_err().to_string();
+        assert!(error.contains("version 2") && error.contains("newer plimsoll"), "{error}");
+        fs::write(&path, text).unwrap();
+    }
+    for name in ["pairs.parquet", "instances.parquet"] {
+        let path = experiment.directory.join(name);
+        let before = fs::read(&path).unwrap();
+        change(&path, |bytes| {
+            let at = bytes.windows(2).rposition(|it| it == b"/1").unwrap();
+            bytes[at + 1] = b'2';
+        });
+        let error = Results::open(&experiment.directory).unwrap_err().to_string();
+        assert!(error.contains("version 2"), "{error}");
+        fs::write(&path, before).unwrap();
+    }
+    assert_eq!(numbers(&experiment.directory).len(), 10);
+}
+
+#[test]
+fn two_runners_do_not_write_one_journal() {
+    let (experiment, journal) = experiment();
+    assert!(matches!(Journal::resume(&experiment.directory), Err(MeasuresError::Busy { .. })));
+    drop(journal);
+    assert!(Journal::resume(&experiment.directory).is_ok());
+}
+
+#[test]
+fn instances_come_in_order_and_with_times_that_exist() {
+    let (_experiment, mut journal) = experiment();
+    assert!(journal.append(&common::instance(9, 1)).is_err());
+    let mut late: Instance = common::instance(10, 1);
+    late.pairs[0].end = u64::MAX;
+    let error = journal.append(&late).unwrap_err().to_string();
+    assert_eq!(error, "cannot keep instance 10: a time lies behind the year 2262");
+    journal.append(&common::instance(12, 1)).unwrap();
+}
+
+#[test]
+fn an_experiment_that_goes_on_after_an_end_is_read_from_its_journal() {
+    let (experiment, journal) = experiment();
+    journal.finish(false, json!({})).unwrap();
+    let results = Results::open(&experiment.directory).unwrap();
+    assert!(!results.complete && results.warnings[0].contains("ended early"));
+    let (mut journal, resumed) = Journal::resume(&experiment.directory).unwrap();
+    journal.append(&common::instance(resumed.instances, 3)).unwrap();
+    assert_eq!(numbers(&experiment.directory).len(), 11, "the Parquet files are not up to date");
+    journal.finish(true, json!({})).unwrap();
+    assert_eq!(numbers(&experiment.directory).len(), 11);
+    assert!(matches!(Journal::resume(&experiment.directory), Err(MeasuresError::Complete { .. })));
+}
+
+/// A limit of file size gives the same short write as a full disk, without making one.
+#[test]
+fn a_full_disk_is_told_and_leaves_the_journal_readable() {
+    const ME: &str = "PLIMSOLL_TEST_FULL";
+    let Some(directory) = std::env::var_os(ME) else {
+        let place = tempfile::tempdir().unwrap();
+        let script = "trap '' XFSZ; ulimit -f 40; exec \"$0\" --exact \
+                      a_full_disk_is_told_and_leaves_the_journal_readable --nocapture";
+        let mut command = std::process::Command::new("bash");
+        command.arg("-c").arg(script).arg(std::env::current_exe().unwrap());
+        let output = command.env(ME, place.path().join("results")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    };
+    let directory = PathBuf::from(directory);
+    let mut journal = Journal::create(&directory, "burst", "", &json!({})).unwrap();
+    let mut kept = 0;
+    let error = loop {
+        match journal.append(&common::instance(kept, 20)) {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, MeasuresError::Full { .. }), "{error}");
+    assert!(error.to_string().contains("--resume"), "{error}");
+    assert_eq!(numbers(&directory).len() as u64, kept);
+    assert_eq!(Results::open(&directory).unwrap().warnings.len(), 1, "no line is torn");
+    assert!(journal.append(&common::instance(kept, 20)).is_err());
+    journal.append(&common::instance(kept, 0)).expect("a short line still has room");
+    assert_eq!(numbers(&directory).len() as u64, kept + 1);
+}
