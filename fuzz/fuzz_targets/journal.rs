@@ -6,7 +6,8 @@ use std::fs;
 use libfuzzer_sys::fuzz_target;
 use plimsoll_measures::{JOURNAL, Journal, Results};
 
-const GOLDEN: &[u8] = include_bytes!("../../crates/measures/tests/golden/results-v1/journal.ndjson");
+const GOLDEN: &[u8] =
+    include_bytes!("../../crates/measures/tests/golden/results-v1/journal.ndjson");
 
 /// The first bytes choose: anything behind a good header, or a good journal with damage at a place.
 fuzz_target!(|bytes: &[u8]| {
@@ -31,7 +32,8 @@ fuzz_target!(|bytes: &[u8]| {
             journal.truncate(at + length);
         }
     }
-    let directory = std::env::temp_dir().join(format!("plimsoll-fuzz-journal-{}", std::process::id()));
+    let directory =
+        std::env::temp_dir().join(format!("plimsoll-fuzz-journal-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join(JOURNAL), &journal).unwrap();
     fs::write(directory.join("plan.toml"), "").unwrap();

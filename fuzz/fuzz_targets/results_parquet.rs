@@ -19,7 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
     let at = u16::from_le_bytes(*place) as usize % file.len();
     let length = damage.len().min(file.len() - at);
     file[at..at + length].copy_from_slice(&damage[..length]);
-    let directory = std::env::temp_dir().join(format!("plimsoll-fuzz-parquet-{}", std::process::id()));
+    let directory =
+        std::env::temp_dir().join(format!("plimsoll-fuzz-parquet-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("pairs.parquet"), &pairs).unwrap();
     if kind & 3 != 2 {

@@ -21,6 +21,9 @@ pub struct Lines {
     series: Vec<(String, Vec<Point>)>,
     steps: bool,
     area: bool,
+    thin: bool,
+    /// Ends of lines within series, which are not values that could not be drawn.
+    seams: usize,
 }
 
 /// Points of one chart: about five for each pixel of a wide screen.
@@ -28,11 +31,14 @@ const POINTS_MAX: usize = 8000;
 const HEIGHT: f64 = 240.0;
 /// How many dash patterns style.css has.
 const DASHES: usize = 4;
+/// No point: it ends a line of a bundle.
+const SEAM: Point = (f64::NAN, f64::NAN);
 
 impl Lines {
     /// No lines yet.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Lines { title: title.into(), x, y, series: Vec::new(), steps: false, area: false }
+        let (title, series) = (title.into(), Vec::new());
+        Lines { title, x, y, series, steps: false, area: false, thin: false, seams: 0 }
     }
 
     /// The share of values that are at most x, for each x.
@@ -61,6 +67,14 @@ impl Lines {
         self.line(name, points)
     }
 
+    /// Adds many lines of one kind, each through points sorted by x: one entry of the legend, one
+    /// colour, and all lines of the chart thin, so that a crowd shows.
+    pub fn bundle(mut self, name: impl Into<String>, lines: Vec<Vec<(f64, f64)>>) -> Self {
+        self.thin = true;
+        self.seams += lines.len().saturating_sub(1);
+        self.line(name, lines.join(&SEAM))
+    }
+
     /// A value holds until the next point.
     pub fn steps(mut self) -> Self {
         self.steps = true;
@@ -76,7 +90,7 @@ impl Lines {
     pub(crate) fn draw(&self) -> Drawing {
         let held = |point: &&Point| self.x.holds(point.0) && self.y.holds(point.1);
         let all = || self.series.iter().flat_map(|(_, points)| points);
-        let skipped = all().count() - all().filter(held).count();
+        let skipped = all().count() - all().filter(held).count() - self.seams;
         let (xs, ys) = (all().filter(held).map(|p| p.0), all().filter(held).map(|p| p.1));
         let (Some(x), Some(y)) = (self.x.fit(xs), self.y.fit(ys)) else {
             return Drawing::empty(skipped);
@@ -94,7 +108,7 @@ impl Lines {
         let zoom = self.x.scale == Default::default();
         let svg = self.svg(&frame, &x, &y, &thinned, zoom);
         let name = |(index, (name, _)): (usize, &(String, Vec<Point>))| {
-            (name.clone(), Mark::Line(index % DASHES))
+            (name.clone(), Mark::Line(if self.thin { 0 } else { index % DASHES }))
         };
         let legend = self.series.iter().enumerate().map(name).collect();
         let series = self.series.iter().zip(&drawn);
@@ -154,7 +168,8 @@ impl Lines {
             let (x, y) = (px_fine(place.0), px(place.1));
             path.push_str(&if self.steps { format!("H{x}V{y}") } else { format!("L{x} {y}") });
         }
-        let line = format!("<path class=\"s d{dash}\" d=\"{path}\"/>");
+        let class = if self.thin { "s thin".to_string() } else { format!("s d{dash}") };
+        let line = format!("<path class=\"{class}\" d=\"{path}\"/>");
         match self.area {
             true => {
                 let (zero, start) = (px(zero), px_fine(first.0));
@@ -226,6 +241,17 @@ mod tests {
         let drawing = Lines::new("gap", axis(), axis()).line("a", points).draw();
         assert_eq!(drawing.svg.matches("class=\"s d0\"").count(), 2);
         assert_eq!(drawing.notes.len(), 1);
+    }
+
+    #[test]
+    fn a_bundle_is_many_lines_of_one_name() {
+        let axis = || Axis::new("x", Unit::Count);
+        let line = |height: f64| vec![(0.0, height), (1.0, height)];
+        let lines = Lines::new("crowd", axis(), axis());
+        let drawing = lines.bundle("a", vec![line(1.0), line(2.0)]).bundle("b", vec![line(3.0)]);
+        let drawing = drawing.draw();
+        assert_eq!(drawing.svg.matches("class=\"s thin\"").count(), 3);
+        assert_eq!((drawing.legend.len(), drawing.notes.len()), (2, 0));
     }
 
     #[test]
