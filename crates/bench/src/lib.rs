@@ -9,11 +9,28 @@
 //! (`measures`), what follows from them (`score`).
 
 mod choice;
+mod clock;
 pub mod describe;
 pub mod estimate;
+pub mod launcher;
+pub mod local_team;
+pub mod measuring;
+mod message;
+mod mpi;
+pub mod mpi_team;
 pub mod plan;
+pub mod preflight;
+mod release;
+pub mod runner;
 pub mod schedule;
 mod shape;
 pub mod stopping;
+mod team;
 pub mod template;
 pub mod warm_up;
+pub mod worker;
+pub mod working;
+
+pub use message::Done;
+pub use mpi::LIBRARY_VARIABLE;
+pub use team::{Member, Part, Team, TeamError};

@@ -3,6 +3,7 @@
 //! A library beside the binary, so that man pages, completions and docs/numbers.md are
 //! generated from the very definitions that the program uses.
 
+mod bench;
 mod compare;
 mod doctor;
 mod export;
@@ -51,6 +52,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Bench(Box<bench::Arguments>),
+    #[command(hide = true, before_help = "Example:\n  plimsoll bench starts its workers itself")]
+    BenchWorker,
     Compare(compare::Arguments),
     Doctor(doctor::Arguments),
     Export(export::Arguments),
@@ -78,6 +82,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let output = Output { json: arguments.json };
     let result = match arguments.command {
+        Command::Bench(arguments) => bench::run(&arguments, output),
+        Command::BenchWorker => bench::serve(),
         Command::Compare(arguments) => compare::run(&arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Export(arguments) => export::run(&arguments, output),
@@ -110,6 +116,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("site show", site::NUMBERS),
         ("testbed list", testbed::NUMBERS),
         ("doctor", doctor::NUMBERS),
+        ("bench", bench::NUMBERS),
         ("record --collect", record::NUMBERS),
         ("report", report::NUMBERS),
         ("compare", compare::NUMBERS),

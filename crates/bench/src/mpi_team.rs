@@ -1,0 +1,184 @@
+//! A team of the ranks of an MPI job. Rank 0 coordinates and takes part; the others serve it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use plimsoll_engine::{Burst, Prepared};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::monotonic;
+use crate::launcher::Launcher;
+use crate::local_team::{CALLED_OFF, make_directories, part, remove_paths};
+use crate::message::Answer;
+use crate::mpi::Mpi;
+use crate::team::{Member, Part, Team, TeamError};
+use crate::worker::measured;
+
+/// What rank 0 tells all ranks.
+#[derive(Debug, Serialize, Deserialize)]
+enum Command {
+    Bursts(Vec<(usize, Burst)>),
+    Make(Vec<PathBuf>),
+    Remove(Vec<PathBuf>),
+    End,
+}
+
+/// What a rank is to the experiment.
+pub enum Joined {
+    /// Rank 0: it runs the experiment.
+    Coordinator(MpiTeam),
+    /// Another one, which has done its part when this is returned.
+    Served,
+}
+
+/// The ranks of an MPI job.
+pub struct MpiTeam {
+    mpi: Mpi,
+    members: Vec<Member>,
+}
+
+impl MpiTeam {
+    /// Joins the job of the launcher. Ranks other than 0 come back when the experiment is over.
+    ///
+    /// # Errors
+    /// When the job's MPI cannot be used.
+    pub fn join(launcher: &Launcher) -> Result<Joined, TeamError> {
+        let mpi = Mpi::join(launcher)?;
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let hosts = mpi.gather(host.as_bytes());
+        if mpi.rank > 0 {
+            serve(&mpi);
+            return Ok(Joined::Served);
+        }
+        let hosts = hosts.iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect();
+        Ok(Joined::Coordinator(Self { mpi, members: members(hosts) }))
+    }
+
+    fn tell(&self, command: &Command) {
+        let mut text = serde_json::to_vec(command).expect("commands are plain data");
+        self.mpi.broadcast(&mut text);
+    }
+
+    /// Has all ranks do something about files, and gives the first complaint.
+    fn everywhere(&self, command: &Command) -> Result<(), TeamError> {
+        self.tell(command);
+        let complaints = self.mpi.gather(about_files(command).as_bytes());
+        match complaints.into_iter().find(|complaint| !complaint.is_empty()) {
+            Some(complaint) => Err(TeamError::Mpi(String::from_utf8_lossy(&complaint).into())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A node is a client when there are several, and each rank is one when they all share a node.
+fn members(hosts: Vec<String>) -> Vec<Member> {
+    let several_nodes = hosts.iter().collect::<BTreeSet<_>>().len() > 1;
+    let named = hosts.into_iter().enumerate().map(|(rank, host)| {
+        let client = if several_nodes { host } else { format!("{host}:{rank}") };
+        Member { client }
+    });
+    named.collect()
+}
+
+impl Team for MpiTeam {
+    fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    fn burst(
+        &mut self,
+        bursts: Vec<(usize, Burst)>,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<Part>, TeamError> {
+        if interrupted() {
+            return Err(TeamError::Interrupted);
+        }
+        let busy: Vec<usize> = bursts.iter().map(|(rank, _)| *rank).collect();
+        let command = Command::Bursts(bursts);
+        self.tell(&command);
+        let Command::Bursts(bursts) = command else { unreachable!("made above") };
+        let answers = take_part(&self.mpi, &bursts);
+        let mut parts: Vec<Option<Part>> = answers
+            .iter()
+            .map(|text| serde_json::from_slice::<Answer>(text).ok().map(part))
+            .collect();
+        let missing = || Err("it gave no answer".to_string());
+        Ok(busy.iter().map(|rank| parts[*rank].take().unwrap_or_else(missing)).collect())
+    }
+
+    fn make(&mut self, directories: &[PathBuf]) -> Result<(), TeamError> {
+        self.everywhere(&Command::Make(directories.to_vec()))
+    }
+
+    fn remove(&mut self, paths: &[PathBuf]) -> Result<(), TeamError> {
+        self.everywhere(&Command::Remove(paths.to_vec()))
+    }
+}
+
+impl Drop for MpiTeam {
+    fn drop(&mut self) {
+        self.tell(&Command::End);
+    }
+}
+
+/// What ranks other than 0 do.
+fn serve(mpi: &Mpi) {
+    loop {
+        let mut text = Vec::new();
+        mpi.broadcast(&mut text);
+        match serde_json::from_slice(&text) {
+            Ok(Command::Bursts(bursts)) => {
+                take_part(mpi, &bursts);
+            }
+            Ok(command @ (Command::Make(_) | Command::Remove(_))) => {
+                mpi.gather(about_files(&command).as_bytes());
+            }
+            Ok(Command::End) | Err(_) => return,
+        }
+    }
+}
+
+/// Does this rank's part of an instance; gives all answers at rank 0.
+fn take_part(mpi: &Mpi, bursts: &[(usize, Burst)]) -> Vec<Vec<u8>> {
+    let mine = bursts.iter().find(|(rank, _)| *rank == mpi.rank).map(|(_, burst)| burst);
+    let prepared = mine.map(|burst| Prepared::open(burst).map_err(|error| error.to_string()));
+    let complaint = matches!(prepared, Some(Err(_)));
+    let complaints = mpi.gather(&[u8::from(complaint)]);
+    let mut takes_place = vec![u8::from(complaints.iter().all(|complaint| complaint == &[0]))];
+    mpi.broadcast(&mut takes_place);
+    let takes_place = takes_place == [1];
+    if takes_place {
+        mpi.release();
+    }
+    let released_at = monotonic();
+    let answer = prepared.map(|prepared| match prepared {
+        Ok(prepared) if takes_place => measured(prepared, released_at),
+        Ok(_) => Answer::Failed(CALLED_OFF.to_string()),
+        Err(why) => Answer::Failed(why),
+    });
+    mpi.gather(&serde_json::to_vec(&answer).expect("answers are plain data"))
+}
+
+fn about_files(command: &Command) -> String {
+    let result = match command {
+        Command::Make(directories) => make_directories(directories),
+        Command::Remove(paths) => remove_paths(paths),
+        Command::Bursts(_) | Command::End => Ok(()),
+    };
+    result.err().map_or_else(String::new, |error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_one_node_are_clients_and_ranks_of_several_belong_to_theirs() {
+        let names = |hosts: &[&str]| {
+            let hosts = hosts.iter().map(ToString::to_string).collect();
+            members(hosts).into_iter().map(|member| member.client).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["a", "a"]), ["a:0", "a:1"]);
+        assert_eq!(names(&["a", "b", "a"]), ["a", "b", "a"]);
+    }
+}

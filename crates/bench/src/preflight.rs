@@ -1,0 +1,140 @@
+//! What must hold of every target before anything is written to it.
+
+use std::path::Path;
+
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::Caching;
+use plimsoll_machine::Machine;
+use rustix::fs::{Access, Mode, OFlags, access, open};
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// Share of the free space that an experiment may fill at most: a full file system is slow, and
+/// others may be using it.
+const FILL_MOST: f64 = 0.9;
+
+/// Why a target cannot be measured.
+#[derive(Debug, Error)]
+pub enum PreflightError {
+    /// Not a directory.
+    #[error("target {target}: {path} is not a directory; hint: mount it, or name another path")]
+    NotADirectory {
+        /// The target's name.
+        target: String,
+        /// Where it should be.
+        path: String,
+    },
+    /// No permission, or mounted read-only.
+    #[error("target {target}: cannot write in {path}: {error}; hint: {hint}")]
+    NotWritable {
+        /// The target's name.
+        target: String,
+        /// Where it is.
+        path: String,
+        /// What the kernel says.
+        error: Errno,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// Not enough room.
+    #[error(
+        "target {target}: the largest instance needs {needed} in {path}, of which {available} are free \
+         and nine tenths usable; hint: a smaller burst, or fewer processes on a target"
+    )]
+    TooFull {
+        /// The target's name.
+        target: String,
+        /// Where it is.
+        path: String,
+        /// What an instance writes there.
+        needed: Bytes,
+        /// What is free.
+        available: Bytes,
+    },
+    /// No O_DIRECT.
+    #[error(
+        "target {target}: the file system of {path} does not take O_DIRECT; hint: caching = \"synced\" \
+         (--caching synced)"
+    )]
+    NoDirectIo {
+        /// The target's name.
+        target: String,
+        /// Where it is.
+        path: String,
+    },
+    /// The kernel does not tell.
+    #[error("target {target}: {error}")]
+    Unknown {
+        /// The target's name.
+        target: String,
+        /// What could not be read.
+        #[source]
+        error: plimsoll_machine::MachineError,
+    },
+}
+
+/// Checks one target. Writes nothing.
+///
+/// # Errors
+/// With what does not hold.
+pub fn check_target(
+    machine: &Machine,
+    target: &str,
+    path: &Path,
+    needed: Bytes,
+    caching: Caching,
+) -> Result<(), PreflightError> {
+    let (target, shown) = (target.to_string(), path.display().to_string());
+    if !path.is_dir() {
+        return Err(PreflightError::NotADirectory { target, path: shown });
+    }
+    if let Err(error) = access(path, Access::WRITE_OK | Access::EXEC_OK) {
+        let hint = match error {
+            Errno::ROFS => "it is mounted read-only",
+            _ => "it needs permission to write",
+        };
+        return Err(PreflightError::NotWritable { target, path: shown, error, hint });
+    }
+    let space = match machine.space(path) {
+        Ok(space) => space,
+        Err(error) => return Err(PreflightError::Unknown { target, error }),
+    };
+    if needed.get() as f64 > space.available.get() as f64 * FILL_MOST {
+        let available = space.available;
+        return Err(PreflightError::TooFull { target, path: shown, needed, available });
+    }
+    if caching == Caching::Direct && !takes_direct_io(path) {
+        return Err(PreflightError::NoDirectIo { target, path: shown });
+    }
+    Ok(())
+}
+
+/// Whether files here can be opened with O_DIRECT. Tried on a file without a name, so that nothing
+/// is left; where there are no such files, only the burst itself will tell.
+pub fn takes_direct_io(path: &Path) -> bool {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    !matches!(open(path, flags, Mode::RUSR | Mode::WUSR), Err(Errno::INVAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_says_why() {
+        let machine = Machine::host();
+        let directory = tempfile::tempdir().unwrap();
+        let check = |path: &Path, needed| {
+            check_target(&machine, "t0", path, Bytes::new(needed), Caching::Synced)
+        };
+        assert!(check(directory.path(), 1 << 20).is_ok());
+        let missing = check(&directory.path().join("x"), 1).unwrap_err().to_string();
+        assert!(missing.contains("not a directory"), "{missing}");
+        let too_full = check(directory.path(), 1 << 62).unwrap_err().to_string();
+        assert!(too_full.contains("4EiB") || too_full.contains("PiB"), "{too_full}");
+        let read_only = check(Path::new("/proc"), 1).unwrap_err().to_string();
+        assert!(read_only.contains("/proc"), "{read_only}");
+        let left = std::fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(left, 0, "a check writes nothing");
+    }
+}

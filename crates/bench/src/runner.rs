@@ -1,0 +1,220 @@
+//! Does a plan's steps, one after the other, and keeps what they measured.
+
+use std::time::{Duration, Instant as Moment};
+
+use plimsoll_domain::burst::Setting;
+use plimsoll_measures::{Instance, Journal, MeasuresError, Outcome};
+use thiserror::Error;
+
+use crate::measuring::Site;
+use crate::plan::Plan;
+use crate::schedule::{InstancePlan, Schedule, Step};
+use crate::stopping::Stopping;
+use crate::team::{Team, TeamError};
+
+/// How long a pause may go on before it looks whether the user asked to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How an experiment ended. Whatever was measured is in the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Everything that was planned was measured.
+    Complete,
+    /// Every run ended when its medians were known as precisely as was asked.
+    Precise,
+    /// The budget of bytes or time was spent.
+    BudgetSpent,
+    /// The user asked to stop.
+    Interrupted,
+    /// A process could not do its part, and why.
+    Failed(String),
+}
+
+impl Ending {
+    /// Whether nothing is left to do.
+    pub fn is_complete(&self) -> bool {
+        matches!(self, Ending::Complete | Ending::Precise | Ending::BudgetSpent)
+    }
+}
+
+/// Why nothing more can be kept.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The results cannot be written.
+    #[error(transparent)]
+    Results(#[from] MeasuresError),
+    /// The processes cannot go on.
+    #[error(transparent)]
+    Team(#[from] TeamError),
+}
+
+/// What was done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Instances.
+    pub instances: u64,
+    /// Bytes moved, preparations included.
+    pub bytes: u64,
+    /// Time, that of earlier sessions of a resumed experiment left out.
+    pub time: Duration,
+}
+
+/// An experiment under way.
+pub struct Runner<'a> {
+    site: Site<'a>,
+    journal: &'a mut Journal,
+    /// Asked after each repetition, when a precision is to be reached.
+    stopping: Option<Stopping<Setting>>,
+    spent: Spent,
+    began: Moment,
+    /// Whether any run ended early, and by what.
+    ended_early: Option<Ending>,
+    /// Told after each instance.
+    progress: &'a mut dyn FnMut(&Spent),
+}
+
+impl<'a> Runner<'a> {
+    /// Prepares to run.
+    pub fn new(
+        site: Site<'a>,
+        journal: &'a mut Journal,
+        progress: &'a mut dyn FnMut(&Spent),
+    ) -> Self {
+        let repeat = &site.plan.repeat;
+        let stopping = repeat.precision.map(|it| Stopping::new(it, repeat.confidence));
+        let (spent, began) = (Spent::default(), Moment::now());
+        Self { site, journal, stopping, spent, began, ended_early: None, progress }
+    }
+
+    fn plan(&self) -> &'a Plan {
+        self.site.plan
+    }
+
+    /// Runs to the end. `measured` are the instances of an earlier session, in their order: they are
+    /// not measured again, and count for the precision and the budget of bytes.
+    ///
+    /// # Errors
+    /// When the results cannot be kept. A team that cannot go on is an [`Ending`].
+    pub fn run(
+        mut self,
+        team: &mut dyn Team,
+        measured: impl Iterator<Item = Result<Instance, MeasuresError>>,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(Ending, Spent), RunError> {
+        let mut measured = measured.peekable();
+        let mut schedule = Schedule::new(self.plan());
+        while let Some(step) = schedule.next() {
+            if interrupted() {
+                return Ok((Ending::Interrupted, self.spent));
+            }
+            match step {
+                Step::Instance(planned) => {
+                    if let Some(error) = measured.next_if(Result::is_err) {
+                        error?;
+                    }
+                    let earlier = measured.peek().and_then(|it| it.as_ref().ok());
+                    let earlier = earlier.map(|it| (it.run, it.instance));
+                    // An earlier session went on to another run here: it had its reasons.
+                    if earlier.is_some_and(|(run, _)| run > planned.run)
+                        || self.is_beyond_budget(&planned)
+                    {
+                        self.ended_early.get_or_insert(Ending::BudgetSpent);
+                        schedule.end_run();
+                        continue;
+                    }
+                    let known = earlier.is_some_and(|(_, number)| number == planned.instance);
+                    if known && let Some(instance) = measured.next() {
+                        self.count(&planned, &instance?);
+                        continue;
+                    }
+                    // Lost lines of a journal leave gaps, which are not filled afterwards.
+                    if earlier.is_some() {
+                        continue;
+                    }
+                    if let Some(ending) = self.measure(&planned, team, interrupted)? {
+                        return Ok((ending, self.spent));
+                    }
+                }
+                Step::Pause(pause) if measured.peek().is_none() => {
+                    self.pause(pause.as_seconds(), interrupted);
+                }
+                Step::EndOfRepetition { repetitions, .. } if self.is_precise(repetitions) => {
+                    self.ended_early.get_or_insert(Ending::Precise);
+                    schedule.end_run();
+                }
+                Step::EndOfRun { .. } => {
+                    self.stopping.iter_mut().for_each(Stopping::begin_run);
+                }
+                _ => {}
+            }
+        }
+        Ok((self.ended_early.unwrap_or(Ending::Complete), self.spent))
+    }
+
+    /// Measures, keeps, counts. An ending when it cannot go on.
+    fn measure(
+        &mut self,
+        planned: &InstancePlan,
+        team: &mut dyn Team,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Option<Ending>, RunError> {
+        let instance = match self.site.measure(planned, team, interrupted) {
+            Ok(instance) => instance,
+            Err(TeamError::Interrupted) => return Ok(Some(Ending::Interrupted)),
+            Err(error) => return Ok(Some(Ending::Failed(error.to_string()))),
+        };
+        self.journal.append(&instance)?;
+        self.count(planned, &instance);
+        Ok(match instance.outcome {
+            Outcome::Complete => None,
+            Outcome::Failed(why) => Some(Ending::Failed(why)),
+        })
+    }
+
+    fn count(&mut self, planned: &InstancePlan, instance: &Instance) {
+        if let (Outcome::Complete, Some(bandwidth)) =
+            (&instance.outcome, instance.aggregate_bandwidth())
+        {
+            let stopping = self.stopping.iter_mut();
+            stopping.for_each(|it| it.observe(&instance.setting, bandwidth));
+        }
+        self.spent.instances += 1;
+        self.spent.bytes += bytes_of(planned);
+        self.spent.time = self.began.elapsed();
+        (self.progress)(&self.spent);
+    }
+
+    fn is_precise(&self, repetitions: u32) -> bool {
+        let plan = self.plan();
+        let settings = plan.vary.len() * plan.groups.len() * plan.burst.sizes.len().max(1);
+        let asked = repetitions >= plan.repeat.rounds;
+        asked && self.stopping.as_ref().is_some_and(|it| it.verdict(settings).reached)
+    }
+
+    /// Whether this instance would go beyond the share of the budget that runs up to its own have.
+    fn is_beyond_budget(&self, planned: &InstancePlan) -> bool {
+        let budget = self.plan().budget;
+        let share = f64::from(planned.run + 1) / f64::from(self.plan().repeat.runs.max(1));
+        let bytes = (self.spent.bytes + bytes_of(planned)) as f64;
+        let beyond_bytes = budget.bytes.is_some_and(|most| bytes > most.get() as f64 * share);
+        let time = self.began.elapsed().as_secs_f64();
+        let beyond_time = budget.time.is_some_and(|most| time > most.as_seconds() * share);
+        beyond_bytes || beyond_time
+    }
+
+    fn pause(&self, seconds: f64, interrupted: &dyn Fn() -> bool) {
+        let until = Moment::now() + Duration::from_secs_f64(seconds);
+        while !interrupted() {
+            let left = until.saturating_duration_since(Moment::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(LOOK_EVERY));
+        }
+    }
+}
+
+fn bytes_of(planned: &InstancePlan) -> u64 {
+    let processes = planned.processes.iter().chain(&planned.prepare);
+    processes.map(|process| process.bytes.get()).sum()
+}

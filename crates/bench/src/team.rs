@@ -1,0 +1,81 @@
+//! The processes that do an experiment's bursts, wherever they run.
+
+use std::path::PathBuf;
+
+use plimsoll_engine::Burst;
+use thiserror::Error;
+
+use crate::message::Done;
+
+/// One process, and the client that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The client's name.
+    pub client: String,
+}
+
+/// What came of one burst.
+pub type Part = Result<Done, String>;
+
+/// Processes that do bursts together.
+pub trait Team {
+    /// All processes; a burst names them by their place here.
+    fn members(&self) -> &[Member];
+
+    /// Has each of these members do its burst, all released at one moment. Every member's part is
+    /// told apart: a process that cannot do its own does not lose what the others measured.
+    ///
+    /// # Errors
+    /// When a process is gone, or `interrupted` says to stop: no further burst is possible then.
+    fn burst(
+        &mut self,
+        bursts: Vec<(usize, Burst)>,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<Part>, TeamError>;
+
+    /// Makes these directories wherever a member runs.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    fn make(&mut self, directories: &[PathBuf]) -> Result<(), TeamError>;
+
+    /// Removes these files, or directories with what is in them, wherever a member runs.
+    /// What is not there is not an error.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    fn remove(&mut self, paths: &[PathBuf]) -> Result<(), TeamError>;
+}
+
+/// Why a team cannot go on.
+#[derive(Debug, Error)]
+pub enum TeamError {
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A process could not be started.
+    #[error("cannot start a worker process: {0}")]
+    Start(#[source] std::io::Error),
+    /// A process ended before its time.
+    #[error("worker {member} of client {client} is gone: {how}")]
+    Gone {
+        /// Its place in the team.
+        member: usize,
+        /// Its client.
+        client: String,
+        /// What is known of its end.
+        how: String,
+    },
+    /// Something else about files or memory.
+    #[error("cannot {what}: {error}")]
+    System {
+        /// What was attempted, on what.
+        what: String,
+        /// Why it failed.
+        #[source]
+        error: std::io::Error,
+    },
+    /// Something about MPI.
+    #[error("{0}")]
+    Mpi(String),
+}

@@ -1,0 +1,118 @@
+//! The directories that an experiment writes in: one in each target, gone when it ends.
+//!
+//! Each holds a file that its owner keeps locked. So the next experiment on a target can tell what
+//! a killed one left behind from what another one is using, and removes the former.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+const PREFIX: &str = ".plimsoll-bench-";
+const OWNER: &str = "owner";
+
+/// One directory in each target, removed on drop.
+pub struct WorkingDirectories {
+    /// One for each target; targets with one path share theirs.
+    directories: Vec<PathBuf>,
+    locks: Vec<File>,
+}
+
+impl WorkingDirectories {
+    /// Makes a directory in each of these, and locks it. Those that killed experiments left behind
+    /// are removed; their number is told.
+    ///
+    /// # Errors
+    /// With the path that failed. What was made before is removed.
+    pub fn make(targets: &[PathBuf]) -> Result<(Self, usize), (PathBuf, io::Error)> {
+        let name = format!("{PREFIX}{:08x}-{}", unique(), std::process::id());
+        let mut made = Self { directories: Vec::new(), locks: Vec::new() };
+        let mut stale = 0;
+        for target in targets {
+            let directory = target.join(&name);
+            if made.directories.contains(&directory) {
+                made.directories.push(directory);
+                continue;
+            }
+            stale += remove_stale(target);
+            fs::create_dir(&directory).map_err(|error| (directory.clone(), error))?;
+            made.directories.push(directory.clone());
+            let owner = directory.join(OWNER);
+            let lock = OpenOptions::new().write(true).create_new(true).open(&owner);
+            let lock = lock.map_err(|error| (owner, error))?;
+            // Where locks are not to be had, nothing can be taken for left behind either.
+            let _ = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+            made.locks.push(lock);
+        }
+        Ok((made, stale))
+    }
+
+    /// The directories, in the order of the targets.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.directories
+    }
+}
+
+impl Drop for WorkingDirectories {
+    fn drop(&mut self) {
+        for directory in &self.directories {
+            // A target that vanished took it along.
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+}
+
+/// Experiments of several machines may begin in one second and with one process number.
+fn unique() -> u32 {
+    let time = crate::clock::monotonic() ^ crate::clock::wall_offset();
+    (time ^ (time >> 32)) as u32
+}
+
+/// Removes the directories of experiments that are no more, and tells how many.
+fn remove_stale(target: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(target) else { return 0 };
+    let ours = entries.flatten().filter(|entry| {
+        entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    });
+    ours.filter(|entry| is_stale(&entry.path()) && fs::remove_dir_all(entry.path()).is_ok()).count()
+}
+
+fn is_stale(directory: &Path) -> bool {
+    let Ok(owner) = File::open(directory.join(OWNER)) else { return false };
+    flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_behind_goes_and_what_is_in_use_stays() {
+        let target = tempfile::tempdir().unwrap();
+        let targets = [target.path().to_path_buf()];
+        let (first, stale) = WorkingDirectories::make(&targets).unwrap();
+        assert_eq!(stale, 0);
+        let left_behind = target.path().join(format!("{PREFIX}dead"));
+        fs::create_dir(&left_behind).unwrap();
+        fs::write(left_behind.join(OWNER), "").unwrap();
+        fs::write(left_behind.join("burst"), "data").unwrap();
+        let foreign = target.path().join(format!("{PREFIX}foreign"));
+        fs::create_dir(&foreign).unwrap();
+        let (second, stale) = WorkingDirectories::make(&targets).unwrap();
+        assert_eq!(stale, 1);
+        assert!(first.paths()[0].exists() && second.paths()[0].exists() && foreign.exists());
+        drop((first, second));
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 1, "only the foreign one stays");
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_written_leaves_nothing_in_the_others() {
+        let target = tempfile::tempdir().unwrap();
+        let missing = target.path().join("missing");
+        let result = WorkingDirectories::make(&[target.path().to_path_buf(), missing.clone()]);
+        assert!(result.is_err_and(|(path, _)| path.starts_with(&missing)));
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,237 @@
+//! `plimsoll bench`: an experiment on chosen targets, measured like a statistician does.
+
+mod environment;
+mod outcome;
+mod targets;
+mod team;
+mod template;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail, ensure};
+use plimsoll_bench::describe::{describe, first_round};
+use plimsoll_bench::estimate::{Estimate, estimate};
+use plimsoll_bench::measuring::{Clients, Site};
+use plimsoll_bench::plan::{FILE_BYTES_MAX, Plan};
+use plimsoll_bench::preflight::check_target;
+use plimsoll_bench::runner::{Ending, Runner};
+use plimsoll_bench::template::Template;
+use plimsoll_bench::working::WorkingDirectories;
+use plimsoll_bench::{Team, worker};
+use plimsoll_machine::Machine;
+use plimsoll_measures::{Journal, Results};
+use plimsoll_report::Number;
+
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use team::Joined;
+
+/// Measure targets by an experiment: a plan, or a template that fits the machine
+///
+/// An experiment is runs of groups of rounds of instances. In an instance, processes of some clients
+/// write (or read) one burst each to chosen targets, released together and ended by fsync; what each
+/// client got from each target is kept. The order is random and interleaved, from a seed that is kept too.
+///
+/// Templates: pipeline, target, server, fanout, fanout-striped, many-pairs, sharing, sequences, sweep.
+///
+/// Clients are worker processes of this machine, or the nodes of an MPI job when started by mpirun or
+/// srun. The files are removed in any case. Ctrl-C keeps everything measured so far.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll bench many-pairs --targets /mnt/ost0 /mnt/ost1 -o pairs --dry-run\n  \
+    plimsoll bench many-pairs --targets /mnt/ost0 /mnt/ost1 -o pairs\n  \
+    plimsoll bench target --testbed default --rounds 20 -o target\n  \
+    plimsoll bench plans/many-pairs.toml -o pairs\n  \
+    plimsoll bench --resume pairs\n  \
+    mpirun -n 4 plimsoll bench many-pairs --site site.toml -o pairs")]
+pub struct Arguments {
+    /// A template's name, or a file with a plan
+    #[arg(value_name = "PLAN|TEMPLATE", required_unless_present = "resume")]
+    plan: Option<String>,
+
+    #[command(flatten)]
+    targets: targets::Targets,
+
+    /// Directory for the results [default: the plan's name]
+    #[arg(short, long, value_name = "RESULTS")]
+    output: Option<PathBuf>,
+
+    /// Continue the unfinished experiment in this directory
+    #[arg(long, value_name = "RESULTS", conflicts_with_all = ["plan", "output", "dry_run"])]
+    resume: Option<PathBuf>,
+
+    /// Say what would be done, how long and how much, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print the plan as TOML, to keep or to change, and do nothing else
+    #[arg(long)]
+    print_plan: bool,
+
+    #[command(flatten)]
+    options: template::Changes,
+}
+
+/// Everything that this command prints.
+pub const NUMBERS: &[&Number] = outcome::NUMBERS;
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let joined = team::join()?;
+    let Some(job) = joined else {
+        // A rank that has done its part.
+        return Ok(ExitCode::SUCCESS);
+    };
+    let machine = Machine::host();
+    if let Some(directory) = &arguments.resume {
+        let (journal, resumed) = Journal::resume(directory)?;
+        resumed.warnings.iter().for_each(|warning| output::message(&format!("note: {warning}")));
+        let plan = Plan::parse(&resumed.plan_text)
+            .with_context(|| format!("cannot continue {}", directory.display()))?;
+        return experiment(&plan, &machine, job, (journal, directory), output);
+    }
+    let plan = wanted_plan(arguments, &machine, &job)?;
+    if arguments.print_plan {
+        output::data(&plan.to_toml())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cost = estimate(&plan, arguments.targets.slowest_peak(&plan)?);
+    check_targets(&plan, &cost, &machine)?;
+    if arguments.dry_run {
+        return dry_run(&plan, &cost, output);
+    }
+    let directory = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
+    let environment = environment::describe(&plan, &machine, &job);
+    let journal = Journal::create(&directory, &plan.name, &plan.to_toml(), &environment)?;
+    experiment(&plan, &machine, job, (journal, &directory), output)
+}
+
+/// The hidden command that a worker process runs.
+pub fn serve() -> Result<ExitCode> {
+    // The coordinator decides when to end; a Ctrl-C reaches everybody in the terminal.
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
+    worker::serve().context("cannot serve; hint: plimsoll bench starts its workers itself")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &Joined) -> Result<Plan> {
+    let name = arguments.plan.as_deref().unwrap_or_default();
+    let mut plan = match name.parse::<Template>() {
+        Ok(template) => {
+            let targets = arguments.targets.find()?;
+            template::plan(template, targets, &arguments.options, machine, job)?
+        }
+        Err(unknown) => {
+            let path = Path::new(name);
+            ensure!(
+                path.exists() || name.ends_with(".toml"),
+                "{unknown}; hint: or a file with a plan"
+            );
+            arguments.options.refuse_beside_a_plan()?;
+            read_plan(path)?
+        }
+    };
+    if let Some(seed) = arguments.options.seed {
+        plan.seed = seed;
+    }
+    job.fit(&mut plan)?;
+    plan.check()?;
+    Ok(plan)
+}
+
+fn read_plan(path: &Path) -> Result<Plan> {
+    let shown = path.display();
+    let length = fs::metadata(path).with_context(|| format!("cannot read {shown}"))?.len();
+    ensure!(length <= FILE_BYTES_MAX, "{shown} has {length} bytes: that is not a plan");
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    Plan::parse(&text).with_context(|| format!("cannot use the plan {shown}"))
+}
+
+fn check_targets(plan: &Plan, cost: &Estimate, machine: &Machine) -> Result<()> {
+    for target in &plan.targets {
+        let needed = cost.bytes_at_once_per_target;
+        check_target(machine, &target.name, &target.path, needed, plan.burst.caching)?;
+    }
+    Ok(())
+}
+
+fn dry_run(plan: &Plan, cost: &Estimate, output: Output) -> Result<ExitCode> {
+    let lines: Vec<String> =
+        first_round(plan).take(20).map(|instance| describe(plan, &instance)).collect();
+    let record = outcome::of_estimate(plan, cost, lines);
+    output.print("bench", &format!("{}: nothing was written", plan.name), &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the experiment, or what is left of it, and says what came of it.
+fn experiment(
+    plan: &Plan,
+    machine: &Machine,
+    job: Joined,
+    (mut journal, directory): (Journal, &Path),
+    output: Output,
+) -> Result<ExitCode> {
+    check_targets(plan, &estimate(plan, None), machine)?;
+    let interrupted = interruption()?;
+    let paths: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
+    let (working, stale) = WorkingDirectories::make(&paths)
+        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))?;
+    if stale > 0 {
+        output::message(&format!(
+            "note: removed what {stale} killed experiment(s) left on targets"
+        ));
+    }
+    let ending = {
+        let mut team = job.into_team(plan)?;
+        team.make(working.paths())?;
+        let ending =
+            measure(plan, team.as_mut(), &working, (&mut journal, directory), &interrupted);
+        // Every node removes its own; what could not be removed is left to the drop of `working`.
+        let removed = team.remove(working.paths());
+        let ending = ending?;
+        if !matches!(ending, Ending::Failed(_)) {
+            removed?;
+        }
+        ending
+    };
+    drop(working);
+    outcome::conclude(plan, journal, directory, &ending, output)
+}
+
+fn measure(
+    plan: &Plan,
+    team: &mut dyn Team,
+    working: &WorkingDirectories,
+    (journal, directory): (&mut Journal, &Path),
+    interrupted: &AtomicBool,
+) -> Result<Ending> {
+    let clients = Clients::of(team.members());
+    let site = Site { plan, directories: working.paths(), clients: &clients };
+    let progress = Progress::new("measuring", estimate(plan, None).instances.most);
+    let earlier = Results::open(directory)?;
+    let measured = earlier.instances()?;
+    let mut tell = |spent: &plimsoll_bench::runner::Spent| {
+        progress.done.store(spent.instances, Ordering::Relaxed);
+    };
+    let runner = Runner::new(site, journal, &mut tell);
+    let (ending, _) = runner.run(team, measured, &|| interrupted.load(Ordering::Relaxed))?;
+    Ok(ending)
+}
+
+/// Set when the user asked to stop; a second time ends the program at once.
+fn interruption() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let registered = signal_hook::flag::register_conditional_default(signal, flag.clone())
+            .and_then(|_| signal_hook::flag::register(signal, flag.clone()));
+        if registered.is_err() {
+            bail!("cannot watch for Ctrl-C");
+        }
+    }
+    Ok(flag)
+}

@@ -1,0 +1,60 @@
+//! What there is to know about where an experiment ran, beside its measures.
+
+use plimsoll_bench::plan::Plan;
+use plimsoll_bench::preflight::takes_direct_io;
+use plimsoll_domain::burst::{Caching, Operation};
+use plimsoll_machine::Machine;
+use serde_json::{Value, json};
+
+use super::team::Joined;
+
+/// The environment of an experiment. What cannot be found out is null.
+pub fn describe(plan: &Plan, machine: &Machine, job: &Joined) -> Value {
+    let targets: Vec<Value> =
+        plan.targets.iter().map(|target| described(target, machine)).collect();
+    let clients: Vec<String> =
+        (0..plan.clients.count).map(|client| plan.clients.name(client)).collect();
+    json!({
+        "program": "plimsoll",
+        "version": env!("CARGO_PKG_VERSION"),
+        "command": std::env::args().collect::<Vec<_>>(),
+        "host": machine.hostname().ok(),
+        "kernel": machine.kernel_release().ok(),
+        "cores": std::thread::available_parallelism().ok().map(std::num::NonZero::get),
+        "memory_bytes": machine.memory().ok().map(|memory| memory.total.get()),
+        "clock": machine.clock_source().ok().map(|clock| clock.current),
+        "processes_started_by": job.launcher(),
+        "clients": clients,
+        "page_cache": page_cache(plan),
+        "targets": targets,
+    })
+}
+
+fn described(target: &plimsoll_bench::plan::TargetPlan, machine: &Machine) -> Value {
+    let space = machine.space(&target.path).ok();
+    let mount = machine.mount_of(&target.path).ok().flatten();
+    json!({
+        "name": target.name,
+        "path": target.path,
+        "server": target.server,
+        "lustre_index": target.lustre_index,
+        "file_system": mount.as_ref().map(|mount| mount.fs_type.clone()),
+        "mount_options": mount.as_ref().map(|mount| mount.options.clone()),
+        "source": mount.map(|mount| mount.source.to_string_lossy().into_owned()),
+        "total_bytes": space.as_ref().map(|space| space.total.get()),
+        "available_bytes": space.map(|space| space.available.get()),
+        "direct_io": takes_direct_io(&target.path),
+    })
+}
+
+/// How the page cache is kept out of the measure, in a sentence.
+fn page_cache(plan: &Plan) -> &'static str {
+    match (plan.burst.caching, plan.burst.operation) {
+        (Caching::Direct, Operation::Write) => "not used (O_DIRECT); a write ends by fsync",
+        (Caching::Direct, Operation::Read) => "not used (O_DIRECT); written by another process",
+        (Caching::Synced, Operation::Write) => "written through; a write ends by fsync",
+        (Caching::Synced, Operation::Read) => {
+            "dropped before each read; written by another process"
+        }
+    }
+}

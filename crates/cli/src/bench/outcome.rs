@@ -1,0 +1,256 @@
+//! What an experiment will cost, and what came of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use plimsoll_bench::estimate::Estimate;
+use plimsoll_bench::plan::Plan;
+use plimsoll_bench::runner::Ending;
+use plimsoll_domain::burst::Setting;
+use plimsoll_measures::{Journal, Outcome, Results};
+use plimsoll_report::{Number, Record, Unit};
+use plimsoll_stats::{FiveNumberSummary, Sample, median_interval};
+use serde_json::json;
+
+use crate::output::{self, Output};
+
+const CONFIDENCE: f64 = 0.95;
+
+const INSTANCES: Number = Number::new(
+    "instances",
+    "instances",
+    Unit::Count,
+    "Instances that were measured, failed ones included; with --dry-run, those that will be at least.",
+    "the plan and its precision",
+);
+const INSTANCES_MOST: Number = Number::new(
+    "instances_most",
+    "at most",
+    Unit::Count,
+    "Instances that will be measured if the precision is never reached.",
+    "the plan",
+);
+const BYTES_MOVED: Number = Number::new(
+    "bytes_moved",
+    "bytes to move",
+    Unit::Bytes,
+    "Bytes that the experiment writes or reads at least, those written before a read included.",
+    "the plan",
+);
+const BYTES_MOST: Number = Number::new(
+    "bytes_most",
+    "at most",
+    Unit::Bytes,
+    "Bytes that it moves if the precision is never reached; the budget bounds it.",
+    "the plan",
+);
+const SPACE_NEEDED: Number = Number::new(
+    "space_needed",
+    "space on one target",
+    Unit::Bytes,
+    "The most that the files of one instance take on one target; they are removed after it.",
+    "the plan",
+);
+const SECONDS: Number = Number::new(
+    "seconds",
+    "time",
+    Unit::Seconds,
+    "Time at least with every target at its peak; missing without a site file that knows the peaks.",
+    "the peaks, which others' load lowers",
+);
+const SECONDS_MOST: Number = Number::new(
+    "seconds_most",
+    "at most",
+    Unit::Seconds,
+    "The same if the precision is never reached; the budget bounds it.",
+    "the peaks, which others' load lowers",
+);
+const FAILED: Number = Number::new(
+    "failed",
+    "failed",
+    Unit::Count,
+    "Instances in which a process could not do its part.",
+    "exact",
+);
+const MEASURES: Number =
+    Number::new("measures", "n", Unit::Count, "Complete instances with one setting.", "exact");
+const MEDIAN: Number = Number::new(
+    "median_bandwidth",
+    "median",
+    Unit::BytesPerSec,
+    "Median of the aggregate bandwidth of these instances: all bytes over the time from the release to the last fsync.",
+    "the interval beside it",
+);
+const LOW: Number = Number::new(
+    "median_low",
+    "from",
+    Unit::BytesPerSec,
+    "Lower end of the 95 % interval of the median, free of any distribution (order statistics); missing below six measures.",
+    "assumes independent measures; score corrects for correlation",
+);
+const HIGH: Number = Number::new(
+    "median_high",
+    "to",
+    Unit::BytesPerSec,
+    "Upper end of that interval.",
+    "as the lower end",
+);
+const MINIMUM: Number =
+    Number::new("minimum", "min", Unit::BytesPerSec, "Slowest of these instances.", "one measure");
+const MAXIMUM: Number =
+    Number::new("maximum", "max", Unit::BytesPerSec, "Fastest of these instances.", "one measure");
+const OUTLIERS: Number = Number::new(
+    "outliers",
+    "outliers",
+    Unit::Count,
+    "Instances beyond 1.5 interquartile ranges of the box (Tukey). Marked, never dropped.",
+    "exact",
+);
+
+/// Everything that is printed here.
+pub const NUMBERS: &[&Number] = &[
+    &INSTANCES,
+    &INSTANCES_MOST,
+    &BYTES_MOVED,
+    &BYTES_MOST,
+    &SPACE_NEEDED,
+    &SECONDS,
+    &SECONDS_MOST,
+    &FAILED,
+    &MEASURES,
+    &MEDIAN,
+    &LOW,
+    &HIGH,
+    &MINIMUM,
+    &MAXIMUM,
+    &OUTLIERS,
+];
+
+/// What a plan will cost.
+pub fn of_estimate(plan: &Plan, cost: &Estimate, first_round: Vec<String>) -> Record {
+    let targets = plan.targets.iter().map(|it| format!("{} {}", it.name, it.path.display()));
+    Record::new()
+        .text("plan", "plan", plan.name.clone())
+        .text("seed", "seed", plan.seed.to_string())
+        .texts("targets", "targets", targets.collect())
+        .number(&INSTANCES, cost.instances.least)
+        .number(&INSTANCES_MOST, cost.instances.most)
+        .number(&BYTES_MOVED, cost.bytes.least.get())
+        .number(&BYTES_MOST, cost.bytes.most.get())
+        .number(&SPACE_NEEDED, cost.bytes_at_once_per_target.get())
+        .number(&SECONDS, cost.seconds.map(|seconds| seconds.least))
+        .number(&SECONDS_MOST, cost.seconds.map(|seconds| seconds.most))
+        .texts("first_round", "first round", first_round)
+}
+
+/// Aggregate bandwidths by setting, in the order in which settings appeared.
+#[derive(Default)]
+struct BySetting {
+    order: Vec<(Setting, String)>,
+    bandwidths: BTreeMap<Setting, Vec<f64>>,
+    instances: u64,
+    failed: u64,
+}
+
+impl BySetting {
+    fn of(directory: &Path) -> Result<Self> {
+        let mut by = Self::default();
+        for instance in Results::open(directory)?.instances()? {
+            let instance = instance?;
+            by.instances += 1;
+            match (&instance.outcome, instance.aggregate_bandwidth()) {
+                (Outcome::Complete, Some(bandwidth)) => {
+                    let known = by.bandwidths.entry(instance.setting.clone()).or_default();
+                    if known.is_empty() {
+                        by.order.push((instance.setting, instance.varied));
+                    }
+                    known.push(bandwidth);
+                }
+                _ => by.failed += 1,
+            }
+        }
+        by.order.sort();
+        Ok(by)
+    }
+
+    fn rows(&self) -> Vec<Record> {
+        let rows = self.order.iter().filter_map(|(setting, varied)| {
+            let sample = Sample::new(self.bandwidths.get(setting)?.clone()).ok()?;
+            let box_plot = FiveNumberSummary::new(&sample);
+            let outliers = sample.values().iter().filter(|value| box_plot.is_outlier(**value));
+            let interval = median_interval(&sample, CONFIDENCE).ok();
+            Some(
+                Record::new()
+                    .text("varied", "varied", varied.clone())
+                    .text("burst", "burst", setting.burst.to_string())
+                    .text("who", "clients x processes -> targets", who(setting))
+                    .number(&MEASURES, sample.n() as u64)
+                    .number(&MEDIAN, sample.median())
+                    .number(&LOW, interval.as_ref().map(|interval| interval.low))
+                    .number(&HIGH, interval.as_ref().map(|interval| interval.high))
+                    .number(&MINIMUM, sample.min())
+                    .number(&MAXIMUM, sample.max())
+                    .number(&OUTLIERS, outliers.count() as u64),
+            )
+        });
+        rows.collect()
+    }
+}
+
+fn who(setting: &Setting) -> String {
+    format!("{} x {} -> {}", setting.clients, setting.processes, setting.targets)
+}
+
+/// Writes the tables, prints what came of it, and decides the exit status.
+pub fn conclude(
+    plan: &Plan,
+    journal: Journal,
+    directory: &Path,
+    ending: &Ending,
+    output: Output,
+) -> Result<ExitCode> {
+    let by_setting = BySetting::of(directory)?;
+    let sentence = sentence(ending);
+    let record = Record::new()
+        .text("results", "results", directory.display().to_string())
+        .text("ending", "ending", sentence.clone())
+        .text("seed", "seed", plan.seed.to_string())
+        .number(&INSTANCES, by_setting.instances)
+        .number(&FAILED, by_setting.failed)
+        .rows("settings", "aggregate bandwidth by setting", by_setting.rows());
+    let summary = json!({ "ending": sentence, "result": record.to_json() });
+    journal.finish(ending.is_complete(), summary)?;
+    output.print("bench", &format!("{}: {}", plan.name, sentence), &record)?;
+    let shown = directory.display();
+    match ending {
+        Ending::Failed(why) => {
+            output::message(&format!(
+                "error: {why}; everything measured before is in {shown}; \
+                 hint: plimsoll bench --resume {shown}"
+            ));
+            Ok(ExitCode::from(1))
+        }
+        Ending::Interrupted => {
+            output::message(&format!("to go on: plimsoll bench --resume {shown}"));
+            Ok(ExitCode::from(130))
+        }
+        _ => {
+            output::message(&format!(
+                "next: plimsoll score {shown}, plimsoll report {shown} --html {shown}.html"
+            ));
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn sentence(ending: &Ending) -> String {
+    match ending {
+        Ending::Complete => "complete".to_string(),
+        Ending::Precise => "complete: as precise as asked".to_string(),
+        Ending::BudgetSpent => "complete: the budget is spent".to_string(),
+        Ending::Interrupted => "interrupted; what was measured is kept".to_string(),
+        Ending::Failed(why) => format!("failed: {why}"),
+    }
+}

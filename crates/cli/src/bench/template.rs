@@ -1,0 +1,248 @@
+//! What a person wants otherwise than a template has it.
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, Value};
+use plimsoll_bench::preflight::takes_direct_io;
+use plimsoll_bench::template::{Facts, Template, TemplateOptions, plan_of};
+use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
+use plimsoll_domain::{Bytes, Nanos};
+use plimsoll_machine::Machine;
+
+use super::team::Joined;
+
+/// Options of templates.
+#[derive(clap::Args, Default)]
+#[command(next_help_heading = "Changes to a template")]
+pub struct Changes {
+    /// Seed of every order and every choice [default: drawn, and kept in the plan]
+    #[arg(long)]
+    pub seed: Option<u64>,
+
+    /// Name of the results [default: the template's]
+    #[arg(long)]
+    name: Option<String>,
+
+    /// Clients: worker processes of this machine that play them
+    #[arg(long, value_name = "N")]
+    clients: Option<u32>,
+
+    /// Processes of each client
+    #[arg(long, value_name = "N")]
+    processes: Option<u32>,
+
+    /// Values of what a round varies, like 1,2,4 or 1MiB,16MiB
+    #[arg(long, value_delimiter = ',')]
+    values: Vec<String>,
+
+    /// Burst sizes, a round each
+    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
+    burst: Vec<Bytes>,
+
+    /// Bytes of one call
+    #[arg(long, value_name = "SIZE")]
+    transfer: Option<Bytes>,
+
+    /// Measure reads of what another process wrote
+    #[arg(long)]
+    read: bool,
+
+    /// Transfers in random order
+    #[arg(long)]
+    random: bool,
+
+    /// All processes of a target write regions of one file
+    #[arg(long)]
+    shared: bool,
+
+    /// How the page cache is kept out [default: direct where all targets take it]
+    #[arg(long)]
+    caching: Option<CachingChoice>,
+
+    /// Who does the transfers
+    #[arg(long, default_value = "sync")]
+    engine: EngineChoice,
+
+    /// Transfers in flight of each process (uring)
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
+
+    /// Bytes before the next target of a striped file follows
+    #[arg(long, value_name = "SIZE")]
+    stripe_size: Option<Bytes>,
+
+    /// Compare the data after the measure
+    #[arg(long)]
+    verify: bool,
+
+    /// Runs
+    #[arg(long, value_name = "N")]
+    runs: Option<u32>,
+
+    /// How often each round is repeated, at least
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+
+    /// … and at most, while the precision is not reached
+    #[arg(long, value_name = "N")]
+    rounds_max: Option<u32>,
+
+    /// End when half the interval of every median is at most this share of it, like 5%
+    #[arg(long, value_parser = crate::value::share)]
+    precision: Option<f64>,
+
+    /// Most bytes to move
+    #[arg(long, value_name = "SIZE")]
+    budget_bytes: Option<Bytes>,
+
+    /// Most time to take, like 10min
+    #[arg(long, value_name = "TIME")]
+    budget_time: Option<Nanos>,
+
+    /// Rest after each instance, like 100ms
+    #[arg(long, value_name = "TIME")]
+    pause: Option<Nanos>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CachingChoice {
+    /// O_DIRECT
+    Direct,
+    /// Through the cache: fsync after writes, pages dropped before reads
+    Synced,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, ValueEnum)]
+enum EngineChoice {
+    /// pread and pwrite, one at a time
+    #[default]
+    Sync,
+    /// io_uring with --depth
+    Uring,
+}
+
+impl Changes {
+    /// A file with a plan is complete; only its seed may be another.
+    pub fn refuse_beside_a_plan(&self) -> Result<()> {
+        if let Some(flag) = self.given().first() {
+            bail!("--{flag} changes a template, not a plan; hint: edit the plan");
+        }
+        Ok(())
+    }
+
+    /// The flags that were given.
+    fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            ("name", self.name.is_some()),
+            ("clients", self.clients.is_some()),
+            ("processes", self.processes.is_some()),
+            ("values", !self.values.is_empty()),
+            ("burst", !self.burst.is_empty()),
+            ("transfer", self.transfer.is_some()),
+            ("read", self.read),
+            ("random", self.random),
+            ("shared", self.shared),
+            ("caching", self.caching.is_some()),
+            ("engine", self.engine != EngineChoice::Sync),
+            ("depth", self.depth.is_some()),
+            ("stripe-size", self.stripe_size.is_some()),
+            ("verify", self.verify),
+            ("runs", self.runs.is_some()),
+            ("rounds", self.rounds.is_some()),
+            ("rounds-max", self.rounds_max.is_some()),
+            ("precision", self.precision.is_some()),
+            ("budget-bytes", self.budget_bytes.is_some()),
+            ("budget-time", self.budget_time.is_some()),
+            ("pause", self.pause.is_some()),
+        ];
+        flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
+    }
+
+    fn options(&self, there: Option<ClientsPlan>) -> Result<TemplateOptions> {
+        let values: Vec<Value> =
+            self.values.iter().map(|text| value(text)).collect::<Result<_>>()?;
+        let pause = self.pause.unwrap_or(Nanos::new(0));
+        Ok(TemplateOptions {
+            name: self.name.clone(),
+            seed: self.seed.unwrap_or_else(drawn_seed),
+            clients: self.clients_wanted(there),
+            values: (!values.is_empty()).then_some(values),
+            sizes: (!self.burst.is_empty()).then(|| self.burst.clone()),
+            transfer: self.transfer,
+            operation: if self.read { Operation::Read } else { Operation::Write },
+            pattern: if self.random { Pattern::Random } else { Pattern::Sequential },
+            sharing: if self.shared { Sharing::Shared } else { Sharing::Independent },
+            caching: self.caching.map(|choice| match choice {
+                CachingChoice::Direct => Caching::Direct,
+                CachingChoice::Synced => Caching::Synced,
+            }),
+            engine: match self.engine {
+                EngineChoice::Sync => Engine::Synchronous,
+                EngineChoice::Uring => Engine::Uring,
+            },
+            depth: self.depth,
+            stripe_size: self.stripe_size,
+            verify: self.verify,
+            runs: self.runs,
+            rounds: self.rounds,
+            rounds_max: self.rounds_max,
+            precision: self.precision,
+            budget: Budget { bytes: self.budget_bytes, time: self.budget_time },
+            pause: Pause { instances: pause, rounds: pause, runs: pause },
+        })
+    }
+
+    /// The clients of the job, or those that were asked for, or as many as the template needs.
+    fn clients_wanted(&self, there: Option<ClientsPlan>) -> Option<ClientsPlan> {
+        if self.clients.is_none() && self.processes.is_none() {
+            return there;
+        }
+        let mut wanted = there.unwrap_or_default();
+        if let Some(count) = self.clients {
+            wanted.count = count;
+            wanted.used = count;
+            wanted.names.truncate(count as usize);
+        }
+        wanted.processes = self.processes.unwrap_or(wanted.processes);
+        Some(wanted)
+    }
+}
+
+/// A value as people write it: a number, a size, a way of sharing or a server's name.
+fn value(text: &str) -> Result<Value> {
+    Ok(match text {
+        "independent" => Value::Sharing(Sharing::Independent),
+        "shared" => Value::Sharing(Sharing::Shared),
+        _ if text.bytes().all(|byte| byte.is_ascii_digit()) => Value::Count(text.parse()?),
+        _ => match text.parse::<Bytes>() {
+            Ok(size) => Value::Size(size),
+            Err(_) => Value::Server(text.to_string()),
+        },
+    })
+}
+
+/// Different for every experiment; kept in its plan.
+fn drawn_seed() -> u64 {
+    let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    (time.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
+}
+
+/// The plan of a template for these targets on this machine.
+pub fn plan(
+    template: Template,
+    targets: Vec<TargetPlan>,
+    arguments: &Changes,
+    machine: &Machine,
+    job: &Joined,
+) -> Result<Plan> {
+    let free = targets.iter().filter_map(|target| machine.space(&target.path).ok());
+    let facts = Facts {
+        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        free_bytes_least: free.map(|space| space.available).min().unwrap_or_default(),
+        memory: machine.memory().map(|memory| memory.total).unwrap_or_default(),
+        direct_io: targets.iter().all(|target| takes_direct_io(&target.path)),
+        lustre: targets.iter().all(|target| target.lustre_index.is_some()),
+        targets,
+    };
+    Ok(plan_of(template, &facts, &arguments.options(job.clients())?)?)
+}
