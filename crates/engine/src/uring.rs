@@ -96,6 +96,19 @@ impl Queue {
     }
 }
 
+impl Drop for Queue {
+    /// The kernel takes a queue apart later, in the background; files that it holds until then would
+    /// keep their file system from being unmounted.
+    fn drop(&mut self) {
+        if self.registered.files {
+            let _ = self.ring.submitter().unregister_files();
+        }
+        if self.registered.memory {
+            let _ = self.ring.submitter().unregister_buffers();
+        }
+    }
+}
+
 /// A queue at work.
 struct Flow<'a> {
     operation: Operation,
@@ -130,8 +143,11 @@ impl Flow<'_> {
     }
 
     fn submit_and_wait(&mut self) -> Result<(), EngineError> {
+        // Before the call the kernel learns what is new, and after it we learn what it took.
         self.submissions.sync();
-        match self.submitter.submit_and_wait(1) {
+        let submitted = self.submitter.submit_and_wait(1);
+        self.submissions.sync();
+        match submitted {
             // A signal, or a queue of completions that has to be emptied first.
             Err(cause) if !is_passing(&cause) => {
                 Err(EngineError::Queue { operation: "submit transfers", cause })
@@ -264,4 +280,38 @@ fn ring_of(depth: u32) -> io::Result<IoUring> {
 
 fn is_passing(cause: &io::Error) -> bool {
     matches!(cause.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::burst::tests_support::burst;
+    use crate::files::open_all;
+
+    #[test]
+    fn works_with_nothing_registered() {
+        let folder = tempfile::tempdir().unwrap();
+        for (files, memory) in [(true, true), (true, false), (false, true), (false, false)] {
+            let burst = burst(folder.path().join("file"));
+            let transfers = Transfers::new(&burst);
+            let opened = open_all(&burst, &transfers).unwrap();
+            let mut supply = Supply::new(&burst, 3).unwrap();
+            let Ok(mut queue) = Queue::new(3, &opened, &supply) else {
+                println!("SKIPPED: needs io_uring");
+                return;
+            };
+            if !files && queue.registered.files {
+                queue.ring.submitter().unregister_files().unwrap();
+                queue.registered.files = false;
+            }
+            if !memory && queue.registered.memory {
+                queue.ring.submitter().unregister_buffers().unwrap();
+                queue.registered.memory = false;
+            }
+            let mut moved = Moved::default();
+            let run = queue.run(burst.operation, &opened, &transfers, &mut supply, &mut moved);
+            run.unwrap();
+            assert_eq!((moved.bytes, moved.calls), (64 << 10, 16));
+        }
+    }
 }
