@@ -73,7 +73,25 @@ pub enum PreflightError {
     },
 }
 
-/// Checks one target. Writes nothing.
+/// Checks that a target is a directory that can be written in. Writes nothing.
+///
+/// # Errors
+/// With what does not hold.
+pub fn check_place(target: &str, path: &Path) -> Result<(), PreflightError> {
+    let (target, shown) = (target.to_string(), path.display().to_string());
+    if !path.is_dir() {
+        return Err(PreflightError::NotADirectory { target, path: shown });
+    }
+    access(path, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+        let hint = match error {
+            Errno::ROFS => "it is mounted read-only",
+            _ => "it needs permission to write",
+        };
+        PreflightError::NotWritable { target, path: shown, error, hint }
+    })
+}
+
+/// Checks a target for an experiment. Writes nothing.
 ///
 /// # Errors
 /// With what does not hold.
@@ -84,17 +102,8 @@ pub fn check_target(
     needed: Bytes,
     caching: Caching,
 ) -> Result<(), PreflightError> {
+    check_place(target, path)?;
     let (target, shown) = (target.to_string(), path.display().to_string());
-    if !path.is_dir() {
-        return Err(PreflightError::NotADirectory { target, path: shown });
-    }
-    if let Err(error) = access(path, Access::WRITE_OK | Access::EXEC_OK) {
-        let hint = match error {
-            Errno::ROFS => "it is mounted read-only",
-            _ => "it needs permission to write",
-        };
-        return Err(PreflightError::NotWritable { target, path: shown, error, hint });
-    }
     let space = match machine.space(path) {
         Ok(space) => space,
         Err(error) => return Err(PreflightError::Unknown { target, error }),

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, Value};
-use plimsoll_bench::preflight::takes_direct_io;
+use plimsoll_bench::preflight::{check_place, takes_direct_io};
 use plimsoll_bench::template::{Facts, Template, TemplateOptions, plan_of};
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
@@ -235,6 +235,9 @@ pub fn plan(
     machine: &Machine,
     job: &Joined,
 ) -> Result<Plan> {
+    for target in &targets {
+        check_place(&target.name, &target.path)?;
+    }
     let free = targets.iter().filter_map(|target| machine.space(&target.path).ok());
     let facts = Facts {
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),

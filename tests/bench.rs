@@ -1,0 +1,236 @@
+//! `plimsoll bench` on plain directories: what was measured is kept, and no file stays.
+
+mod ends;
+mod jobs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plimsoll_measures::{Instance, Results};
+use serde_json::Value;
+
+use crate::command::{Outcome, binary};
+
+/// Some targets, and a place for results.
+struct Storage {
+    folder: tempfile::TempDir,
+    targets: Vec<PathBuf>,
+}
+
+impl Storage {
+    fn with_targets(count: usize) -> Self {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let targets: Vec<PathBuf> =
+            (0..count).map(|index| folder.path().join(format!("ost{index}"))).collect();
+        targets.iter().for_each(|target| fs::create_dir(target).unwrap());
+        Storage { folder, targets }
+    }
+
+    fn results(&self) -> PathBuf {
+        self.folder.path().join("results")
+    }
+
+    /// `plimsoll bench TEMPLATE --targets … -o results` and more.
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = binary();
+        self.complete(&mut command, arguments);
+        command
+    }
+
+    fn complete(&self, command: &mut Command, arguments: &str) {
+        command.arg("bench").args(arguments.split_whitespace());
+        command.arg("-o").arg(self.results()).arg("--targets").args(&self.targets);
+    }
+
+    fn run(&self, arguments: &str) -> Outcome {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    #[track_caller]
+    fn fine(&self, arguments: &str) -> Value {
+        let outcome = self.run(&format!("{arguments} --json"));
+        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
+        serde_json::from_str::<Value>(&outcome.stdout).unwrap()["result"].clone()
+    }
+
+    fn instances(&self) -> Vec<Instance> {
+        let results = Results::open(&self.results()).unwrap();
+        results.instances().unwrap().map(Result::unwrap).collect()
+    }
+
+    /// What is in the targets, and whether a worker still runs in one.
+    #[track_caller]
+    fn assert_nothing_left(&self) {
+        for target in &self.targets {
+            let left: Vec<_> = fs::read_dir(target).unwrap().map(|it| it.unwrap().path()).collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+    }
+}
+
+/// Who wrote where, in which order: what a seed decides.
+fn order(instances: &[Instance]) -> Vec<(u64, String, Vec<(String, String)>)> {
+    let pairs = |instance: &Instance| {
+        instance.pairs.iter().map(|pair| (pair.client.clone(), pair.target.clone())).collect()
+    };
+    instances.iter().map(|it| (it.instance, it.varied.clone(), pairs(it))).collect()
+}
+
+#[test]
+fn every_byte_of_every_pair_is_accounted_for() {
+    let storage = Storage::with_targets(3);
+    let result = storage.fine("many-pairs --burst 1MiB,2MiB --rounds 4 --rounds-max 4 --seed 7");
+    let instances = storage.instances();
+    // 1, 2 and 3 pairs, two burst sizes, four times.
+    assert_eq!((instances.len(), result["instances"].as_u64()), (24, Some(24)));
+    assert_eq!(result["failed"], 0);
+    assert_eq!(result["settings"].as_array().unwrap().len(), 6);
+    for instance in &instances {
+        assert_eq!(instance.pairs.len().to_string(), instance.varied);
+        for pair in &instance.pairs {
+            assert_eq!(pair.bytes, instance.setting.burst.get());
+            assert!(pair.end > pair.start);
+        }
+        let release = instance.pairs[0].start;
+        let together = instance.pairs.iter().all(|pair| pair.start.abs_diff(release) < 1_000_000);
+        assert!(together, "all pairs are released at one moment");
+    }
+    storage.assert_nothing_left();
+    for file in ["plan.toml", "environment.json", "pairs.parquet", "instances.parquet"] {
+        assert!(storage.results().join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn the_seed_decides_the_order_and_the_plan_repeats_it() {
+    let (first, second) = (Storage::with_targets(2), Storage::with_targets(2));
+    first.fine("many-pairs --burst 64KiB --transfer 64KiB --rounds 5 --rounds-max 5 --seed 3");
+    second.fine("many-pairs --burst 64KiB --transfer 64KiB --rounds 5 --rounds-max 5 --seed 3");
+    assert_eq!(order(&first.instances()), order(&second.instances()));
+    let kept = first.results().join("plan.toml");
+    let again = first.folder.path().join("again");
+    let outcome: Outcome =
+        binary().arg("bench").arg(&kept).arg("-o").arg(&again).output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let repeated = Results::open(&again).unwrap();
+    let repeated: Vec<Instance> = repeated.instances().unwrap().map(Result::unwrap).collect();
+    assert_eq!(order(&repeated), order(&first.instances()));
+}
+
+#[test]
+fn data_is_verified_by_every_engine_in_both_directions() {
+    let ways =
+        ["", "--read", "--engine uring --depth 4 --random", "--read --engine uring --depth 4"];
+    for way in ways {
+        let storage = Storage::with_targets(2);
+        let arguments =
+            "many-pairs --verify --burst 1MiB --transfer 64KiB --rounds 2 --rounds-max 2";
+        let outcome = storage.run(&format!("{arguments} {way}"));
+        // Containers often forbid io_uring, and say so.
+        if outcome.stderr.contains("io_uring is not to be had") {
+            eprintln!("SKIPPED: {way} needs io_uring");
+            continue;
+        }
+        assert_eq!(outcome.status, Some(0), "{way}: {}", outcome.stderr);
+        assert_eq!(storage.instances().len(), 4);
+        storage.assert_nothing_left();
+    }
+}
+
+#[test]
+fn every_template_runs_on_plain_directories() {
+    let templates = [
+        "pipeline",
+        "target",
+        "fanout",
+        "fanout-striped",
+        "many-pairs",
+        "sharing",
+        "sequences",
+        "sweep",
+    ];
+    for template in templates {
+        let storage = Storage::with_targets(2);
+        let burst = "--transfer 64KiB --rounds 1 --rounds-max 1 --budget-time 20s";
+        let values = if template == "target" { "--values 1,2" } else { "" };
+        storage.fine(&format!("{template} {burst} {values}"));
+        assert!(!storage.instances().is_empty(), "{template}");
+        storage.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_dry_run_says_how_much_and_writes_nothing() {
+    let storage = Storage::with_targets(2);
+    let result =
+        storage.fine("many-pairs --burst 1MiB --rounds 6 --rounds-max 10 --precision 5% --dry-run");
+    assert_eq!(result["instances"], 12);
+    assert_eq!(result["instances_most"], 20);
+    // One pair, then two: three bursts a repetition.
+    assert_eq!(result["bytes_moved"], 18 << 20);
+    assert_eq!(result["bytes_most"], 30 << 20);
+    assert_eq!(result["space_needed"], 1 << 20);
+    assert!(!storage.results().exists());
+    storage.assert_nothing_left();
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_before_anything_is_written() {
+    let storage = Storage::with_targets(2);
+    let refused = [
+        ("many-pair", "no template"),
+        ("many-pairs --values 3", "3 pairs"),
+        ("many-pairs --burst 1MiB --transfer 2MiB", "transfer"),
+        ("many-pairs --burst 100TiB", "free"),
+        ("many-pairs --transfer 1000B --caching direct --burst 100kB", "512"),
+        ("many-pairs --precision 2", "precision"),
+        ("many-pairs --rounds 0", "rounds"),
+        ("many-pairs --budget-bytes 1MiB --burst 16MiB", "budget"),
+        ("server", "server"),
+        ("no-such-plan.toml", "no-such-plan.toml"),
+    ];
+    for (arguments, word) in refused {
+        let outcome = storage.run(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(word), "{arguments}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(!storage.results().exists(), "{arguments}");
+    }
+    storage.assert_nothing_left();
+    let missing = binary().args(["bench", "pipeline", "--targets", "/no/such", "-o", "x"]).output();
+    let missing = Outcome::from(missing.unwrap());
+    assert!(missing.stderr.contains("not a directory"), "{}", missing.stderr);
+}
+
+#[test]
+fn plans_with_mistakes_are_told_where() {
+    let storage = Storage::with_targets(1);
+    let path = storage.folder.path().join("plan.toml");
+    let good =
+        storage.run("many-pairs --burst 64KiB --transfer 64KiB --values 1 --print-plan").stdout;
+    let mistakes = [
+        (good.replace("transfer =", "transfers ="), "transfers"),
+        (good.replace("version = 1", "version = 9"), "version"),
+        (good.replace("[[target]]", "[[tarrget]]"), "tarrget"),
+        ("\u{0}".repeat(10), "plan.toml"),
+    ];
+    for (text, word) in mistakes {
+        fs::write(&path, text).unwrap();
+        let outcome = refused_plan(&path, &storage.results());
+        assert!(outcome.stderr.contains(word), "{word}: {}", outcome.stderr);
+    }
+    assert!(!storage.results().exists());
+    fs::write(&path, &good).unwrap();
+    let beside: Outcome =
+        binary().arg("bench").arg(&path).args(["--rounds", "3"]).output().unwrap().into();
+    assert!(beside.stderr.contains("edit the plan"), "{}", beside.stderr);
+}
+
+#[track_caller]
+fn refused_plan(path: &Path, results: &Path) -> Outcome {
+    let command = binary().arg("bench").arg(path).arg("-o").arg(results).output();
+    let outcome = Outcome::from(command.unwrap());
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    outcome
+}

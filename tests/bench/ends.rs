@@ -1,0 +1,172 @@
+//! The ways in which an experiment ends before its time.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_measures::{Outcome as Ended, Results};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Storage, order};
+use crate::command::{Outcome, binary};
+
+const SLOWLY: &str = "many-pairs --burst 64KiB --transfer 64KiB --pause 50ms --seed 5";
+
+impl Storage {
+    fn start(&self, arguments: &str) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Waits until some instances are in the journal.
+    #[track_caller]
+    fn wait_for_instances(&self, count: usize) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let journal = self.results().join("journal.ndjson");
+        while fs::read_to_string(&journal).is_ok_and(|text| text.lines().count() > count).eq(&false)
+        {
+            assert!(Instant::now() < deadline, "no instances");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn resume(&self) -> Outcome {
+        binary().args(["bench", "--resume"]).arg(self.results()).output().unwrap().into()
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn an_interrupted_experiment_keeps_what_it_measured_and_goes_on() {
+    let (whole, parts) = (Storage::with_targets(2), Storage::with_targets(2));
+    whole.fine(&format!("{SLOWLY} --rounds 8 --rounds-max 8"));
+    let mut child = parts.start(&format!("{SLOWLY} --rounds 8 --rounds-max 8"));
+    parts.wait_for_instances(3);
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    parts.assert_nothing_left();
+    let measured = parts.instances().len();
+    assert!((3..16).contains(&measured), "{measured}");
+    assert!(!Results::open(&parts.results()).unwrap().complete);
+    let outcome = parts.resume();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(order(&parts.instances()), order(&whole.instances()));
+    assert!(parts.resume().stderr.contains("complete"));
+}
+
+#[test]
+fn a_killed_experiment_loses_nothing_and_leaves_nothing() {
+    let storage = Storage::with_targets(2);
+    let mut child = storage.start(&format!("{SLOWLY} --rounds 10 --rounds-max 10"));
+    storage.wait_for_instances(2);
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    let measured = storage.instances().len();
+    assert!(measured >= 2, "{measured}");
+    // The workers see that their coordinator is gone, and clean up.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while storage.targets.iter().any(|target| fs::read_dir(target).unwrap().next().is_some()) {
+        assert!(Instant::now() < deadline, "something is left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(storage.resume().status, Some(0));
+    assert_eq!(storage.instances().len(), 20);
+    storage.assert_nothing_left();
+}
+
+#[test]
+fn a_target_that_vanishes_ends_the_experiment_with_what_was_measured() {
+    let storage = Storage::with_targets(2);
+    let child = storage.start(&format!("{SLOWLY} --rounds 50 --rounds-max 50"));
+    storage.wait_for_instances(4);
+    fs::rename(&storage.targets[1], storage.folder.path().join("gone")).unwrap();
+    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("ost1") && outcome.stderr.contains("--resume"),
+        "{}",
+        outcome.stderr
+    );
+    let instances = storage.instances();
+    assert!(instances.len() > 4 && instances.len() < 100);
+    assert!(matches!(instances.last().unwrap().outcome, Ended::Failed(_)));
+    assert_eq!(fs::read_dir(&storage.targets[0]).unwrap().count(), 0, "the other one is clean");
+}
+
+#[test]
+fn a_target_that_fills_up_ends_the_experiment_with_what_was_measured() {
+    let storage = Storage::with_targets(1);
+    let Some(full) = SmallDisk::mount(&storage.targets[0]) else { return };
+    let arguments =
+        "pipeline --caching synced --burst 4MiB --pause 50ms --rounds 90 --rounds-max 90";
+    let child = storage.start(arguments);
+    storage.wait_for_instances(2);
+    // Written by somebody else meanwhile.
+    let _ = fs::write(storage.targets[0].join("other"), vec![1u8; 64 << 20]);
+    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("No space left"), "{}", outcome.stderr);
+    assert!(storage.instances().len() > 2);
+    fs::remove_file(storage.targets[0].join("other")).unwrap();
+    storage.assert_nothing_left();
+    drop(full);
+}
+
+#[test]
+fn a_read_only_target_is_refused() {
+    let storage = Storage::with_targets(1);
+    let Some(_disk) = SmallDisk::mount(&storage.targets[0]) else { return };
+    let target = &storage.targets[0];
+    assert!(
+        Command::new("mount").args(["-o", "remount,ro"]).arg(target).status().unwrap().success()
+    );
+    let outcome = storage.run("pipeline --burst 64KiB --transfer 64KiB");
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("read-only"), "{}", outcome.stderr);
+}
+
+#[test]
+fn precision_and_budget_end_an_experiment_early() {
+    let precise = Storage::with_targets(1);
+    let result = precise.fine(
+        "pipeline --burst 64KiB --transfer 64KiB --rounds 6 --rounds-max 200 --precision 99%",
+    );
+    assert!(result["ending"].as_str().unwrap().contains("precise"), "{result}");
+    // Six are the least for an interval; correlated measures are worth fewer.
+    assert!((6..200).contains(&precise.instances().len()));
+    let bounded = Storage::with_targets(1);
+    let result = bounded.fine(
+        "pipeline --burst 1MiB --rounds 6 --rounds-max 200 --precision 0.1% --budget-bytes 10MiB",
+    );
+    assert!(result["ending"].as_str().unwrap().contains("budget"), "{result}");
+    assert_eq!(bounded.instances().len(), 10);
+}
+
+/// 32 MiB of memory as a file system, unmounted at the end.
+struct SmallDisk {
+    at: std::path::PathBuf,
+}
+
+impl SmallDisk {
+    fn mount(at: &std::path::Path) -> Option<Self> {
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=32m", "none"])
+            .arg(at)
+            .stderr(Stdio::null())
+            .status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(SmallDisk { at: at.to_path_buf() });
+        }
+        eprintln!("SKIPPED: a small file system needs root");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
+    }
+}

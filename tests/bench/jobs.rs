@@ -1,0 +1,70 @@
+//! `mpirun plimsoll bench`: every rank is a client here, since they share a node.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use super::Storage;
+use crate::command::Outcome;
+use crate::recording::has;
+
+fn job(mpi: &str, ranks: u32) -> Option<Command> {
+    let launcher = format!("mpirun.{mpi}");
+    if !has(&[&launcher]) {
+        return None;
+    }
+    let mut command = Command::new(launcher);
+    command.args(["-n", &ranks.to_string()]);
+    if mpi == "openmpi" {
+        command.arg("--oversubscribe");
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    }
+    command.arg(env!("CARGO_BIN_EXE_plimsoll")).env("NO_COLOR", "1");
+    Some(command)
+}
+
+#[test]
+fn four_ranks_of_either_mpi_are_four_clients() {
+    for mpi in ["openmpi", "mpich"] {
+        let Some(mut command) = job(mpi, 4) else { continue };
+        let storage = Storage::with_targets(4);
+        storage.complete(&mut command, "many-pairs --burst 1MiB --rounds 3 --rounds-max 3");
+        let outcome = Outcome::from(command.output().unwrap());
+        assert_eq!(outcome.status, Some(0), "{mpi}: {}", outcome.stderr);
+        let instances = storage.instances();
+        assert_eq!(instances.len(), 9, "1, 2 and 4 pairs, three times");
+        let pairs = || instances.iter().flat_map(|instance| &instance.pairs);
+        let clients: BTreeSet<&str> = pairs().map(|pair| pair.client.as_str()).collect();
+        assert_eq!(clients.len(), 4, "{clients:?}");
+        assert!(clients.iter().all(|client| client.contains(':')), "{clients:?}");
+        assert!(pairs().all(|pair| pair.bytes == 1 << 20 && pair.processes == 1));
+        storage.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_failing_rank_is_told_by_name_and_the_job_ends() {
+    for mpi in ["openmpi", "mpich"] {
+        let Some(mut command) = job(mpi, 2) else { continue };
+        let storage = Storage::with_targets(2);
+        storage.complete(&mut command, "many-pairs --burst 1MiB --values 3");
+        let outcome = Outcome::from(command.output().unwrap());
+        assert_ne!(outcome.status, Some(0), "{mpi}");
+        assert!(outcome.stderr.contains("3 pairs"), "{mpi}: {}", outcome.stderr);
+        storage.assert_nothing_left();
+    }
+}
+
+#[test]
+fn the_library_of_another_mpi_is_refused() {
+    let others = [("openmpi", "libmpich.so.12"), ("mpich", "libmpi.so.40"), ("mpich", "libc.so.6")];
+    for (mpi, library) in others {
+        let Some(mut command) = job(mpi, 2) else { continue };
+        let storage = Storage::with_targets(2);
+        storage.complete(&mut command, "many-pairs --burst 1MiB");
+        command.env("PLIMSOLL_MPI_LIBRARY", library);
+        let outcome = Outcome::from(command.output().unwrap());
+        assert_ne!(outcome.status, Some(0), "{mpi} with {library}");
+        assert!(outcome.stderr.contains("PLIMSOLL_MPI_LIBRARY"), "{}", outcome.stderr);
+        assert!(!storage.results().exists());
+    }
+}
