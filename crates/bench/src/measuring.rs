@@ -51,6 +51,39 @@ impl Clients {
     }
 }
 
+/// How many bursts the page cache had a part in, although it was kept out as the plan says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheUse {
+    /// Bursts that were done.
+    pub bursts: u64,
+    /// Those in which cached pages were found, or that went to memory (tmpfs).
+    pub cached: u64,
+    /// Those for which the kernel does not tell.
+    pub unknown: u64,
+}
+
+impl CacheUse {
+    fn of(parts: &[Part]) -> Self {
+        let mut cache = Self::default();
+        for done in parts.iter().flatten() {
+            cache.bursts += 1;
+            match done.page_cache.was_used() {
+                Some(true) => cache.cached += 1,
+                Some(false) => {}
+                None => cache.unknown += 1,
+            }
+        }
+        cache
+    }
+
+    /// Counts others too.
+    pub fn add(&mut self, other: Self) {
+        self.bursts += other.bursts;
+        self.cached += other.cached;
+        self.unknown += other.unknown;
+    }
+}
+
 /// Where an experiment works and who does it.
 pub struct Site<'a> {
     /// What was planned.
@@ -71,7 +104,7 @@ impl Site<'_> {
         instance: &InstancePlan,
         team: &mut dyn Team,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Instance, TeamError> {
+    ) -> Result<(Instance, CacheUse), TeamError> {
         let files: BTreeSet<PathBuf> =
             instance.processes.iter().flat_map(|process| self.paths(process)).collect();
         let files: Vec<PathBuf> = files.into_iter().collect();
@@ -86,7 +119,7 @@ impl Site<'_> {
             parts = team.burst(bursts, interrupted)?;
         }
         team.remove(&files)?;
-        Ok(self.instance(instance, &parts))
+        Ok((self.instance(instance, &parts), CacheUse::of(&parts)))
     }
 
     fn bursts(

@@ -6,7 +6,7 @@ use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Journal, MeasuresError, Outcome};
 use thiserror::Error;
 
-use crate::measuring::Site;
+use crate::measuring::{CacheUse, Site};
 use crate::plan::Plan;
 use crate::schedule::{InstancePlan, Schedule, Step};
 use crate::stopping::Stopping;
@@ -57,6 +57,8 @@ pub struct Spent {
     pub bytes: u64,
     /// Time, that of earlier sessions of a resumed experiment left out.
     pub time: Duration,
+    /// What the page cache had a part in, earlier sessions left out.
+    pub cache: CacheUse,
 }
 
 /// An experiment under way.
@@ -158,12 +160,13 @@ impl<'a> Runner<'a> {
         team: &mut dyn Team,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Option<Ending>, RunError> {
-        let instance = match self.site.measure(planned, team, interrupted) {
-            Ok(instance) => instance,
+        let (instance, cache) = match self.site.measure(planned, team, interrupted) {
+            Ok(measured) => measured,
             Err(TeamError::Interrupted) => return Ok(Some(Ending::Interrupted)),
             Err(error) => return Ok(Some(Ending::Failed(error.to_string()))),
         };
         self.journal.append(&instance)?;
+        self.spent.cache.add(cache);
         self.count(planned, &instance);
         Ok(match instance.outcome {
             Outcome::Complete => None,

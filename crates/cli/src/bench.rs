@@ -18,7 +18,7 @@ use plimsoll_bench::estimate::{Estimate, estimate};
 use plimsoll_bench::measuring::{Clients, Site};
 use plimsoll_bench::plan::{FILE_BYTES_MAX, Plan};
 use plimsoll_bench::preflight::check_target;
-use plimsoll_bench::runner::{Ending, Runner};
+use plimsoll_bench::runner::{Ending, Runner, Spent};
 use plimsoll_bench::template::Template;
 use plimsoll_bench::working::WorkingDirectories;
 use plimsoll_bench::{Team, worker};
@@ -186,21 +186,21 @@ fn experiment(
             "note: removed what {stale} killed experiment(s) left on targets"
         ));
     }
-    let ending = {
+    let (ending, spent) = {
         let mut team = job.into_team(plan)?;
         team.make(working.paths())?;
         let ending =
             measure(plan, team.as_mut(), &working, (&mut journal, directory), &interrupted);
         // Every node removes its own; what could not be removed is left to the drop of `working`.
         let removed = team.remove(working.paths());
-        let ending = ending?;
+        let (ending, spent) = ending?;
         if !matches!(ending, Ending::Failed(_)) {
             removed?;
         }
-        ending
+        (ending, spent)
     };
     drop(working);
-    outcome::conclude(plan, journal, directory, &ending, output)
+    outcome::conclude(plan, journal, directory, (&ending, &spent), output)
 }
 
 fn measure(
@@ -209,18 +209,17 @@ fn measure(
     working: &WorkingDirectories,
     (journal, directory): (&mut Journal, &Path),
     interrupted: &AtomicBool,
-) -> Result<Ending> {
+) -> Result<(Ending, Spent)> {
     let clients = Clients::of(team.members());
     let site = Site { plan, directories: working.paths(), clients: &clients };
     let progress = Progress::new("measuring", estimate(plan, None).instances.most);
     let earlier = Results::open(directory)?;
     let measured = earlier.instances()?;
-    let mut tell = |spent: &plimsoll_bench::runner::Spent| {
+    let mut tell = |spent: &Spent| {
         progress.done.store(spent.instances, Ordering::Relaxed);
     };
     let runner = Runner::new(site, journal, &mut tell);
-    let (ending, _) = runner.run(team, measured, &|| interrupted.load(Ordering::Relaxed))?;
-    Ok(ending)
+    Ok(runner.run(team, measured, &|| interrupted.load(Ordering::Relaxed))?)
 }
 
 /// Set when the user asked to stop; a second time ends the program at once.

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use plimsoll_bench::estimate::Estimate;
 use plimsoll_bench::plan::Plan;
-use plimsoll_bench::runner::Ending;
-use plimsoll_domain::burst::Setting;
+use plimsoll_bench::runner::{Ending, Spent};
+use plimsoll_domain::burst::{Setting, Sharing};
 use plimsoll_measures::{Journal, Outcome, Results};
 use plimsoll_report::{Number, Record, Unit};
 use plimsoll_stats::{FiveNumberSummary, Sample, median_interval};
@@ -74,6 +74,20 @@ const FAILED: Number = Number::new(
     "Instances in which a process could not do its part.",
     "exact",
 );
+const BURSTS: Number = Number::new(
+    "bursts",
+    "bursts",
+    Unit::Count,
+    "Bursts of single processes that this session did.",
+    "exact",
+);
+const CACHED: Number = Number::new(
+    "cached_bursts",
+    "of them cached",
+    Unit::Count,
+    "Bursts that measured memory at least in part: pages of the file were in the page cache when none should have been (cachestat), or the target is a file system in memory.",
+    "pages that came and went within the burst are not seen",
+);
 const MEASURES: Number =
     Number::new("measures", "n", Unit::Count, "Complete instances with one setting.", "exact");
 const MEDIAN: Number = Number::new(
@@ -119,6 +133,8 @@ pub const NUMBERS: &[&Number] = &[
     &SECONDS,
     &SECONDS_MOST,
     &FAILED,
+    &BURSTS,
+    &CACHED,
     &MEASURES,
     &MEDIAN,
     &LOW,
@@ -199,8 +215,16 @@ impl BySetting {
     }
 }
 
+/// How many do it, and what else may differ between settings.
 fn who(setting: &Setting) -> String {
-    format!("{} x {} -> {}", setting.clients, setting.processes, setting.targets)
+    let mut text = format!("{} x {} -> {}", setting.clients, setting.processes, setting.targets);
+    if setting.striped() {
+        text += &format!(", {} stripes of {}", setting.stripe_count, setting.stripe_size);
+    }
+    if setting.sharing == Sharing::Shared {
+        text += ", shared";
+    }
+    text
 }
 
 /// Writes the tables, prints what came of it, and decides the exit status.
@@ -208,7 +232,7 @@ pub fn conclude(
     plan: &Plan,
     journal: Journal,
     directory: &Path,
-    ending: &Ending,
+    (ending, spent): (&Ending, &Spent),
     output: Output,
 ) -> Result<ExitCode> {
     let by_setting = BySetting::of(directory)?;
@@ -219,11 +243,19 @@ pub fn conclude(
         .text("seed", "seed", plan.seed.to_string())
         .number(&INSTANCES, by_setting.instances)
         .number(&FAILED, by_setting.failed)
+        .number(&BURSTS, spent.cache.bursts)
+        .number(&CACHED, spent.cache.cached)
         .rows("settings", "aggregate bandwidth by setting", by_setting.rows());
     let summary = json!({ "ending": sentence, "result": record.to_json() });
     journal.finish(ending.is_complete(), summary)?;
     output.print("bench", &format!("{}: {}", plan.name, sentence), &record)?;
     let shown = directory.display();
+    if spent.cache.cached > 0 {
+        output::message(&format!(
+            "note: {} of {} bursts measured memory at least in part: the page cache could not be kept out",
+            spent.cache.cached, spent.cache.bursts
+        ));
+    }
     match ending {
         Ending::Failed(why) => {
             output::message(&format!(
