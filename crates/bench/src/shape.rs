@@ -249,6 +249,15 @@ impl Draft {
         if self.stripe_count == 0 || self.stripe_count > there_are {
             return refuse(Parameter::StripeCount, self.stripe_count, "targets under a file");
         }
+        let stripes =
+            u64::from(self.clients) * u64::from(self.processes) * u64::from(self.stripe_count);
+        if stripes > limits::PROCESSES_MAX {
+            let problem = format!(
+                "{stripes} stripes in an instance; allowed: 1 to {}",
+                limits::PROCESSES_MAX
+            );
+            return Err(PlanError::value(key_of(plan, Parameter::StripeCount), problem));
+        }
         match self.targets {
             TargetsUsed::All => Ok(there_are),
             TargetsUsed::Count(count) if count == 0 || count > there_are => match self.paired {
@@ -360,11 +369,10 @@ fn targets_written(shape: &Shape) -> u32 {
 
 fn check_bytes(plan: &Plan, shape: &Shape) -> Result<(), PlanError> {
     let bytes = u128::from(shape.processes()) * u128::from(shape.setting.burst.get());
-    // Regions of a shared file are rounded up to whole stripes, and reads are written first.
-    if bytes * 4 <= u128::from(limits::INSTANCE_BYTES_MAX) {
+    if bytes <= u128::from(limits::INSTANCE_BYTES_MAX) {
         return Ok(());
     }
-    let most = Bytes::new(limits::INSTANCE_BYTES_MAX / 4);
+    let most = Bytes::new(limits::INSTANCE_BYTES_MAX);
     let problem = format!(
         "{} processes with {} each are more than {most} in one instance",
         shape.processes(),

@@ -1,7 +1,6 @@
 //! Whether the first rounds differ from the rest.
 
-use plimsoll_stats::Sample;
-use plimsoll_stats::rank::brunner_munzel;
+use plimsoll_stats::distribution::normal_cdf;
 
 /// Chance to see a warm-up where there is none.
 pub const FALSE_ALARMS: f64 = 0.01;
@@ -15,29 +14,31 @@ const WARM_UP_MAX: usize = 8;
 ///
 /// `series` has the measures of each setting in the order of rounds. Each measure is replaced by
 /// its rank within its setting, so that settings of different speed count alike and no shape is
-/// assumed; the ranks of the first rounds are then compared with those of the rest by the test of
-/// Brunner and Munzel, for each length that a warm-up may have, at [`FALSE_ALARMS`] for all
-/// lengths together.
+/// assumed. The rank sums of the first rounds, over all settings, are compared with their
+/// expectation (the stratified test of van Elteren, 1960), for each length that a warm-up may
+/// have, at [`FALSE_ALARMS`] for all lengths together. One round of one setting can therefore
+/// never be told from chance; one round of several settings can.
 pub fn warm_up_rounds(series: &[&[f64]]) -> usize {
     let rounds = series.iter().map(|series| series.len()).min().unwrap_or(0);
     if rounds < ROUNDS_MIN {
         return 0;
     }
     let ranks: Vec<Vec<f64>> = series.iter().map(|series| ranks(&series[..rounds])).collect();
-    let lengths = 1..=(rounds / 4).min(WARM_UP_MAX);
-    let level = FALSE_ALARMS / lengths.end().max(&1).to_owned() as f64;
-    let tested = lengths.filter_map(|length| Some((p_value(&ranks, length)?, length)));
-    let clearest = tested.min_by(|(a, _), (b, _)| a.total_cmp(b));
-    clearest.filter(|(p_value, _)| *p_value <= level).map_or(0, |(_, length)| length)
+    let longest = (rounds / 4).min(WARM_UP_MAX);
+    let scored = (1..=longest).map(|length| (deviation(&ranks, rounds, length), length));
+    let clearest = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let is_chance = |deviation: f64| 2.0 * normal_cdf(-deviation) > FALSE_ALARMS / longest as f64;
+    clearest.filter(|(deviation, _)| !is_chance(*deviation)).map_or(0, |(_, length)| length)
 }
 
-fn p_value(ranks: &[Vec<f64>], length: usize) -> Option<f64> {
-    let part = |range: &dyn Fn(&[f64]) -> Vec<f64>| {
-        Sample::new(ranks.iter().flat_map(|ranks| range(ranks)).collect()).ok()
-    };
-    let first = part(&|ranks| ranks[..length].to_vec())?;
-    let rest = part(&|ranks| ranks[length..].to_vec())?;
-    brunner_munzel(&first, &rest).ok().map(|test| test.p_value)
+/// How far the rank sum of the first rounds is from its expectation, in standard deviations.
+/// Equal measures make the true standard deviation smaller than this one: fewer alarms.
+fn deviation(ranks: &[Vec<f64>], rounds: usize, length: usize) -> f64 {
+    let (n, k, settings) = (rounds as f64, length as f64, ranks.len() as f64);
+    let sum: f64 = ranks.iter().flat_map(|ranks| &ranks[..length]).sum();
+    let expected = settings * k * (n + 1.0) / 2.0;
+    let variance = settings * k * (n - k) * (n + 1.0) / 12.0;
+    (sum - expected).abs() / variance.sqrt()
 }
 
 /// Ranks from 1; equal values share the mean of theirs.

@@ -58,11 +58,18 @@ impl Plan {
 
     fn check_clients(&self) -> Result<(), PlanError> {
         let clients = &self.clients;
-        if clients.count == 0 {
-            return Err(PlanError::value("clients.count", "no clients; allowed: 1 and more"));
+        let most = limits::PROCESSES_MAX;
+        if clients.count == 0 || u64::from(clients.count) > most {
+            let problem = format!("{} clients; allowed: 1 to {most}", clients.count);
+            return Err(PlanError::value("clients.count", problem));
         }
         if clients.processes == 0 {
             return Err(PlanError::value("clients.processes", "no processes; allowed: 1 and more"));
+        }
+        if clients.used == 0 || clients.used > clients.count {
+            let problem = format!("{} of {} clients", clients.used, clients.count);
+            let range = format!("allowed: 1 to {}", clients.count);
+            return Err(PlanError::value("clients.used", format!("{problem}; {range}")));
         }
         if !clients.names.is_empty() && clients.names.len() as u64 != u64::from(clients.count) {
             let problem = format!("{} names for {} clients", clients.names.len(), clients.count);

@@ -27,7 +27,7 @@ pub enum PlanError {
     /// A key that no plan has.
     #[error(
         "plan line {line}: unknown key {key:?}; hint: {}{place} has {allowed}",
-        nearest.map_or(String::new(), |nearest| format!("{nearest:?} is meant? "))
+        nearest.map_or(String::new(), |nearest| format!("did you mean {nearest:?}? "))
     )]
     UnknownKey {
         /// Where, counted from 1.

@@ -66,7 +66,7 @@ pub(super) fn check(
 }
 
 /// The table itself, or the tables of an array, in either way of writing them.
-fn tables(item: &Item) -> Vec<&dyn TableLike> {
+pub(super) fn tables(item: &Item) -> Vec<&dyn TableLike> {
     if let Some(table) = item.as_table_like() {
         return vec![table];
     }
@@ -146,5 +146,23 @@ mod tests {
         assert_eq!(nearest(&"x".repeat(1000), keys), None);
         assert_eq!(changes("abcd", "acbd"), 1);
         assert_eq!(changes("", "abc"), 3);
+    }
+
+    #[test]
+    fn every_key_is_written_and_read() {
+        let mut plan = crate::plan::Plan::parse(include_str!("../../../../plans/many-pairs.toml"))
+            .expect("the example is a plan");
+        plan.clients.names = ["a", "b", "c", "d"].map(String::from).into();
+        plan.targets[0].lustre_index = Some(0);
+        plan.budget.time = Some(plimsoll_domain::Nanos::new(1));
+        let text = plan.to_toml();
+        let document: toml_edit::DocumentMut = text.parse().expect("it is TOML");
+        for (name, known) in TABLES {
+            let item = if name.is_empty() { document.as_item() } else { &document[*name] };
+            let written: Vec<&str> = tables(item)[0].iter().map(|(key, _)| key).collect();
+            let missing: Vec<_> = known.iter().filter(|key| !written.contains(key)).collect();
+            assert!(missing.is_empty(), "{name}: {missing:?}");
+        }
+        assert_eq!(crate::plan::Plan::parse(&text), Ok(plan));
     }
 }

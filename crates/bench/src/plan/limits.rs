@@ -1,13 +1,15 @@
 //! Bounds beyond which a number in a plan is a slip of the pen.
 
-/// Processes of one instance: what `Vec`s of an instance hold.
-pub(crate) const PROCESSES_MAX: u64 = 1 << 20;
+/// Clients, processes of one instance, and its processes times their targets: what is held in
+/// memory for an instance.
+pub(crate) const PROCESSES_MAX: u64 = 1 << 18;
 /// Different settings of a plan: values times burst sizes times groups.
 pub(crate) const SETTINGS_MAX: usize = 10_000;
 /// Transfers in flight; io_uring itself allows 32768 entries.
 pub(crate) const DEPTH_MAX: u32 = 4096;
-/// Bytes of one instance: file offsets are signed 64-bit numbers.
-pub(crate) const INSTANCE_BYTES_MAX: u64 = i64::MAX as u64;
+/// Bytes of one instance: file offsets are signed 64-bit numbers, regions of a shared file are
+/// rounded up to whole stripes, and what is read is written before.
+pub(crate) const INSTANCE_BYTES_MAX: u64 = 1 << 60;
 /// Bytes of one call: Linux moves at most 2 GiB less one page (read(2), NOTES).
 pub(crate) const TRANSFER_MAX: u64 = 1 << 30;
 /// What O_DIRECT wants of addresses and lengths at least; the device may want more.

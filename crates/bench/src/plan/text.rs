@@ -6,7 +6,7 @@ use std::path::Path;
 
 use plimsoll_domain::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
-use toml_edit::{Document, Item, Table};
+use toml_edit::{Document, Item, Table, TableLike};
 
 use super::{ClientsPlan, PLAN_VERSION, Plan, PlanError, keys};
 
@@ -61,8 +61,14 @@ impl Plan {
             Document::parse(text).map_err(|error| syntax(error.span(), error.message()))?;
         check_version(document.as_table())?;
         keys::check(document.as_table(), &line)?;
-        let plan: Plan =
-            toml_edit::de::from_str(text).map_err(|error| syntax(error.span(), error.message()))?;
+        let plan: Plan = toml_edit::de::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            let key = key_at(document.as_table(), offset).map_or(String::new(), |key| key + ": ");
+            let message = error.message().replace("expected a sequence", "expected a list [...]");
+            // What the program says itself names the key already.
+            let key = if message.starts_with(&key) { "" } else { &key };
+            syntax(error.span(), &format!("{key}{message}"))
+        })?;
         plan.check().map_err(|error| at_its_line(error, document.as_table(), &line))?;
         Ok(plan)
     }
@@ -111,6 +117,21 @@ fn at_its_line(error: PlanError, root: &Table, line: &dyn Fn(Option<usize>) -> u
         found = span.map(|span| span.start).or(found);
     }
     PlanError::Value { line: found.map(|offset| line(Some(offset))), key, problem }
+}
+
+/// The key with its table whose value is at this place of the text.
+fn key_at(table: &dyn TableLike, offset: usize) -> Option<String> {
+    table.iter().find_map(|(name, item)| {
+        let inner = keys::tables(item).into_iter().find_map(|inner| key_at(inner, offset));
+        let here = item.span().is_some_and(|span| span.contains(&offset));
+        let in_array = item.as_array_of_tables().is_some_and(|array| {
+            array.iter().filter_map(Table::span).any(|span| span.contains(&offset))
+        });
+        match inner {
+            Some(inner) => Some(format!("{name}.{inner}")),
+            None => (here || in_array).then(|| name.to_string()),
+        }
+    })
 }
 
 fn line_at(text: &[u8], offset: usize) -> usize {

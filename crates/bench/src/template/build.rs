@@ -235,8 +235,8 @@ impl Draft<'_> {
     /// As [`sizes`](Self::sizes), for what all of an instance's processes move together: it may
     /// all lie on one target, and each process needs at least one transfer.
     fn totals(&self, largest_mib: u64, processes: u64) -> Result<Vec<Bytes>, PlanError> {
-        let sizes = self.sizes(largest_mib, 3, 1)?;
         let least = self.transfer().get().saturating_mul(processes);
+        let sizes = self.sizes(largest_mib.max((4 * (least / MIB)).next_power_of_two()), 3, 1)?;
         let enough = |size: &Bytes| self.options.sizes.is_some() || size.get() >= least;
         let sizes: Vec<Bytes> = sizes.into_iter().filter(enough).collect();
         match sizes.is_empty() {
