@@ -1,0 +1,150 @@
+//! A test for one change of level in a series.
+
+use plimsoll_stats::Random;
+
+use crate::dependence::pooled;
+use crate::distribution::median_of;
+
+/// How often a run whose conditions did not change is set apart, at most.
+pub const CHANGE_ERROR: f64 = 0.01;
+
+/// A change smaller than this factor, up or down, is not worth setting a run apart.
+pub const CHANGE_RATIO: f64 = 1.1;
+
+/// Fewer instances have no test.
+pub const LEAST_INSTANCES: usize = 8;
+
+/// Instances on either side of a change, at least.
+const LEAST_ON_A_SIDE: usize = 3;
+
+const PERMUTATIONS: usize = 1999;
+
+/// The most likely change of level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// Instances before it.
+    pub at: usize,
+    /// Bandwidth after it over bandwidth before it, of medians.
+    pub ratio: f64,
+    /// How often a series without a change shows one as clear as this.
+    pub p_value: f64,
+}
+
+impl Change {
+    /// Whether it is too clear for chance and large enough to matter.
+    pub fn significant(&self) -> bool {
+        self.p_value <= CHANGE_ERROR && self.ratio.max(1.0 / self.ratio) >= CHANGE_RATIO
+    }
+}
+
+/// Tests logarithms in order of time for one change of level.
+///
+/// The statistic is the largest standardised sum of ranks before a point (Pettitt, Applied
+/// Statistics 28, 1979); its distribution without a change comes from permutations. Where what is
+/// left after taking out the change is autocorrelated, blocks are permuted instead of single
+/// values (see [`crate::dependence`]).
+pub fn change_point(values: &[f64], seed: u64) -> Option<Change> {
+    if values.len() < LEAST_INSTANCES {
+        return None;
+    }
+    let mut ranks = centred_ranks(values);
+    let (at, statistic) = largest(&ranks);
+    let (before, after) = values.split_at(at);
+    let [low, high] = [before, after].map(|it| median_of(&mut it.to_vec()).unwrap_or(0.0));
+    let rest: Vec<f64> =
+        before.iter().map(|it| it - low).chain(after.iter().map(|it| it - high)).collect();
+    let block = pooled(&[rest]).time.ceil() as usize;
+    let p_value = p_value(&mut ranks, statistic, block, seed);
+    Some(Change { at, ratio: (high - low).exp(), p_value })
+}
+
+/// Ranks less their mean; equal values share theirs.
+fn centred_ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mean = (values.len() as f64 - 1.0) / 2.0;
+    let mut ranks = vec![0.0; values.len()];
+    let mut first = 0;
+    for group in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let shared = first as f64 + (group.len() as f64 - 1.0) / 2.0 - mean;
+        group.iter().for_each(|index| ranks[*index] = shared);
+        first += group.len();
+    }
+    ranks
+}
+
+/// Where the standardised sum of the ranks before is largest, and how large.
+fn largest(ranks: &[f64]) -> (usize, f64) {
+    let n = ranks.len();
+    let mut sum = 0.0;
+    let mut best = (LEAST_ON_A_SIDE, 0.0);
+    for (index, rank) in ranks.iter().enumerate() {
+        sum += rank;
+        let before = index + 1;
+        if before < LEAST_ON_A_SIDE || n - before < LEAST_ON_A_SIDE {
+            continue;
+        }
+        let size = sum.abs() / ((before * (n - before)) as f64).sqrt();
+        if size > best.1 {
+            best = (before, size);
+        }
+    }
+    best
+}
+
+/// The share of permutations that reach the statistic, the series itself counted. Stops as soon as
+/// it is clear that the share exceeds [`CHANGE_ERROR`] (Besag & Clifford, Biometrika 78, 1991).
+fn p_value(ranks: &mut [f64], statistic: f64, block: usize, seed: u64) -> f64 {
+    let enough = (CHANGE_ERROR * (PERMUTATIONS + 1) as f64) as usize + 1;
+    let mut random = Random::new(seed);
+    let mut blocks: Vec<Vec<f64>> = ranks.chunks(block).map(<[f64]>::to_vec).collect();
+    let mut reached = 0;
+    for done in 1..=PERMUTATIONS {
+        random.shuffle(&mut blocks);
+        for (place, value) in ranks.iter_mut().zip(blocks.iter().flatten()) {
+            *place = *value;
+        }
+        // Room for rounding: a permutation that only moves equal values reaches it.
+        reached += usize::from(largest(ranks).1 >= statistic * (1.0 - 1e-12));
+        if reached >= enough {
+            return reached as f64 / done as f64;
+        }
+    }
+    (reached + 1) as f64 / (PERMUTATIONS + 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(n: usize, random: &mut Random) -> Vec<f64> {
+        (0..n).map(|_| 0.05 * random.normal()).collect()
+    }
+
+    #[test]
+    fn a_halved_bandwidth_is_found_where_it_happened() {
+        let mut values = noise(30, &mut Random::new(1));
+        values[18..].iter_mut().for_each(|it| *it -= 2f64.ln());
+        let change = change_point(&values, 1).unwrap();
+        assert!(change.significant() && change.at == 18, "{change:?}");
+        assert!((change.ratio - 0.5).abs() < 0.05, "{change:?}");
+    }
+
+    #[test]
+    fn false_alarms_are_as_rare_as_stated() {
+        let mut random = Random::new(2);
+        let alarms = (0..400).filter(|_| {
+            let change = change_point(&noise(20, &mut random), 3).unwrap();
+            change.p_value <= CHANGE_ERROR
+        });
+        // 400 tests at 1 %: more than 12 have a probability of 0.0006.
+        assert!(alarms.count() <= 12);
+    }
+
+    #[test]
+    fn few_or_equal_values_show_no_change() {
+        assert_eq!(change_point(&[1.0; 7], 1), None);
+        let equal = change_point(&[1.0; 20], 1).unwrap();
+        assert!(!equal.significant() && equal.ratio == 1.0, "{equal:?}");
+    }
+}

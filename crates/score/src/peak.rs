@@ -1,0 +1,135 @@
+//! Peaks of targets: what a burst is measured against.
+
+use std::collections::HashMap;
+
+use plimsoll_domain::burst::Operation;
+use plimsoll_domain::site::{Site, Target};
+use plimsoll_stats::Sample;
+
+use crate::Columns;
+use crate::columns::InstanceRow;
+
+/// Xie takes the 97.3rd percentile of the saturated target for its peak (4.2).
+pub const PEAK_QUANTILE: f64 = 0.973;
+
+/// The experiment that saturates single targets (Xie 4.2).
+pub const PEAK_EXPERIMENT: &str = "target";
+
+/// Where a peak comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeakOrigin {
+    /// The site file gives it.
+    Site,
+    /// Measured, by this many instances.
+    Measured(usize),
+    /// The sum over the targets of a striped file.
+    Stripes,
+}
+
+/// The peak of one target in one direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    /// Bytes per second, more than 0.
+    pub rate: f64,
+    /// Where it comes from.
+    pub origin: PeakOrigin,
+}
+
+/// Peaks that are known, by number of the target and direction.
+#[derive(Debug, Clone, Default)]
+pub struct Peaks {
+    known: HashMap<(u32, Operation), Peak>,
+}
+
+impl Peaks {
+    /// What the site file gives, and for what it does not give, what the measures do.
+    pub fn new(columns: &Columns, site: Option<&Site>) -> Self {
+        let mut peaks = Peaks::measured(columns);
+        for target in site.iter().flat_map(|site| &site.targets) {
+            let Some(number) = columns.targets.find(&target.name) else { continue };
+            for operation in [Operation::Read, Operation::Write] {
+                if let Some(rate) = given(target, operation) {
+                    let peak = Peak { rate, origin: PeakOrigin::Site };
+                    peaks.known.insert((number, operation), peak);
+                }
+            }
+        }
+        peaks.fill_striped(columns, site);
+        peaks
+    }
+
+    /// Peaks from instances that wrote to one target in the experiment [`PEAK_EXPERIMENT`].
+    pub fn measured(columns: &Columns) -> Self {
+        let mut rates: HashMap<(u32, Operation), Vec<f64>> = HashMap::new();
+        let experiment = columns.experiments.find(PEAK_EXPERIMENT);
+        for instance in columns.instances() {
+            if Some(instance.experiment) != experiment || !columns.has_scores(instance) {
+                continue;
+            }
+            if let Some((target, rate)) = single_target(columns, instance) {
+                rates.entry((target, columns.operation(instance))).or_default().push(rate);
+            }
+        }
+        let peak = |rates: Vec<f64>| {
+            let origin = PeakOrigin::Measured(rates.len());
+            let rate = Sample::new(rates).ok()?.quantile(PEAK_QUANTILE).ok()?;
+            (rate > 0.0).then_some(Peak { rate, origin })
+        };
+        let known = rates.into_iter().filter_map(|(key, rates)| Some((key, peak(rates)?)));
+        Peaks { known: known.collect() }
+    }
+
+    /// A striped file's peak is the sum of those of its targets.
+    fn fill_striped(&mut self, columns: &Columns, site: Option<&Site>) {
+        for (number, name) in (0..).zip(columns.targets.iter()).filter(|(_, it)| it.contains('+')) {
+            for operation in [Operation::Read, Operation::Write] {
+                let rate = |part: &str| match columns.targets.find(part) {
+                    Some(number) => self.get(number, operation).map(|it| it.rate),
+                    None => given(site?.target(part)?, operation),
+                };
+                let rates: Option<Vec<f64>> = name.split('+').map(rate).collect();
+                if let Some(rates) = rates {
+                    let peak = Peak { rate: rates.iter().sum(), origin: PeakOrigin::Stripes };
+                    self.known.entry((number, operation)).or_insert(peak);
+                }
+            }
+        }
+    }
+
+    /// The peak of a target.
+    pub fn get(&self, target: u32, operation: Operation) -> Option<Peak> {
+        self.known.get(&(target, operation)).copied()
+    }
+
+    /// Peaks of all distinct targets together; `None` if one is not known or there are none.
+    pub fn total(&self, targets: impl Iterator<Item = u32>, operation: Operation) -> Option<f64> {
+        let mut distinct: Vec<u32> = targets.collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let rates: Option<Vec<f64>> =
+            distinct.iter().map(|it| Some(self.get(*it, operation)?.rate)).collect();
+        rates.map(|rates| rates.iter().sum()).filter(|total| *total > 0.0)
+    }
+
+    /// All known peaks, by target.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Operation, Peak)> {
+        let mut list: Vec<_> = self.known.iter().map(|((t, o), peak)| (*t, *o, *peak)).collect();
+        list.sort_by_key(|(target, operation, _)| (*target, *operation));
+        list.into_iter()
+    }
+}
+
+fn given(target: &Target, operation: Operation) -> Option<f64> {
+    let rate = match operation {
+        Operation::Read => target.peak.read,
+        Operation::Write => target.peak.write,
+    };
+    rate.map(|it| it.get() as f64).filter(|rate| *rate > 0.0)
+}
+
+fn single_target(columns: &Columns, instance: &InstanceRow) -> Option<(u32, f64)> {
+    let pairs = columns.pairs(instance);
+    let target = pairs.first()?.target;
+    let one = pairs.iter().all(|pair| pair.target == target);
+    instance.aggregate_bandwidth().filter(|_| one).map(|rate| (target, rate))
+}

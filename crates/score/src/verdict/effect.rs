@@ -1,0 +1,176 @@
+//! What belongs to the client and what to the target of a pair.
+//!
+//! A client that is slow makes every target slow that it writes to. When clients and targets are paired
+//! at random, both effects can be told apart: the logarithm of a pair's bandwidth is taken for the sum
+//! of an instance's, a client's and a target's part, each found as a median while the others are
+//! held, in turn, until nothing moves (median polish, Tukey 1977). Medians, so that rounds in
+//! which something was slow do not pull the part of what is usually fast.
+
+use crate::Columns;
+use crate::distribution::median_of;
+
+/// Which component of a pair is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Clients.
+    Client,
+    /// Targets.
+    Target,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Client => Side::Target,
+            Side::Target => Side::Client,
+        }
+    }
+}
+
+/// A pair as logarithm of its bandwidth.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell {
+    pub row: u32,
+    pub client: u32,
+    pub target: u32,
+    pub log: f64,
+}
+
+impl Cell {
+    pub fn of(&self, side: Side) -> u32 {
+        match side {
+            Side::Client => self.client,
+            Side::Target => self.target,
+        }
+    }
+}
+
+/// Instances with scores as cells, and when each row began.
+pub(super) struct Cells {
+    pub cells: Vec<Cell>,
+    pub starts: Vec<u64>,
+}
+
+impl Cells {
+    pub fn new(columns: &Columns) -> Self {
+        let (mut cells, mut starts) = (Vec::new(), Vec::new());
+        for instance in columns.instances().iter().filter(|it| columns.has_scores(it)) {
+            let row = starts.len() as u32;
+            starts.push(instance.start);
+            let pairs = columns.pairs(instance).iter().filter(|pair| pair.bytes > 0);
+            cells.extend(pairs.map(|pair| Cell {
+                row,
+                client: pair.client,
+                target: pair.target,
+                log: pair.bandwidth().ln(),
+            }));
+        }
+        Cells { cells, starts }
+    }
+
+    /// The cells of each instance.
+    pub fn rows(&self) -> impl Iterator<Item = &[Cell]> {
+        self.cells.chunk_by(|a, b| a.row == b.row)
+    }
+}
+
+/// Parts of clients and targets, as logarithms; 0 where a part cannot be told from the other.
+pub(super) struct Effects {
+    clients: Vec<f64>,
+    targets: Vec<f64>,
+}
+
+/// A component that was seen less often, or with one counterpart only, has no part of its own.
+const LEAST_CELLS: usize = 5;
+const ROUNDS_MAX: usize = 20;
+const SETTLED: f64 = 1e-4;
+
+impl Effects {
+    pub fn new(columns: &Columns, cells: &Cells) -> Self {
+        let mut effects = Effects {
+            clients: vec![0.0; columns.clients.len()],
+            targets: vec![0.0; columns.targets.len()],
+        };
+        let groups = [Side::Target, Side::Client].map(|side| Groups::new(columns, cells, side));
+        if groups.iter().all(|group| group.members.is_empty()) {
+            return effects;
+        }
+        for _ in 0..ROUNDS_MAX {
+            let centres = effects.centres(cells);
+            let moved = groups.iter().map(|group| effects.update(cells, &centres, group));
+            if moved.fold(0.0, f64::max) < SETTLED {
+                break;
+            }
+        }
+        effects
+    }
+
+    pub fn part(&self, side: Side, number: u32) -> f64 {
+        match side {
+            Side::Client => self.clients[number as usize],
+            Side::Target => self.targets[number as usize],
+        }
+    }
+
+    fn rest(&self, cell: &Cell) -> f64 {
+        cell.log - self.part(Side::Client, cell.client) - self.part(Side::Target, cell.target)
+    }
+
+    fn centres(&self, cells: &Cells) -> Vec<f64> {
+        let mut centres = vec![0.0; cells.starts.len()];
+        let mut values = Vec::new();
+        for row in cells.rows() {
+            values.clear();
+            values.extend(row.iter().map(|cell| self.rest(cell)));
+            centres[row[0].row as usize] = median_of(&mut values).unwrap_or(0.0);
+        }
+        centres
+    }
+
+    /// Sets the parts of one side; gives the largest step.
+    fn update(&mut self, cells: &Cells, centres: &[f64], groups: &Groups) -> f64 {
+        let mut largest = 0.0_f64;
+        let mut values = Vec::new();
+        for (number, members) in &groups.members {
+            values.clear();
+            values.extend(members.iter().map(|index| {
+                let cell = &cells.cells[*index as usize];
+                self.rest(cell) - centres[cell.row as usize]
+            }));
+            let step = median_of(&mut values).unwrap_or(0.0);
+            let parts = match groups.side {
+                Side::Client => &mut self.clients,
+                Side::Target => &mut self.targets,
+            };
+            parts[*number as usize] += step;
+            largest = largest.max(step.abs());
+        }
+        largest
+    }
+}
+
+/// The cells of each component of one side that can have a part of its own.
+struct Groups {
+    side: Side,
+    members: Vec<(u32, Vec<u32>)>,
+}
+
+impl Groups {
+    fn new(columns: &Columns, cells: &Cells, side: Side) -> Self {
+        let components = match side {
+            Side::Client => columns.clients.len(),
+            Side::Target => columns.targets.len(),
+        };
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); components];
+        for (index, cell) in cells.cells.iter().enumerate() {
+            members[cell.of(side) as usize].push(index as u32);
+        }
+        let other = |index: &u32| cells.cells[*index as usize].of(side.other());
+        let own_part = |list: &Vec<u32>| {
+            list.len() >= LEAST_CELLS && list.iter().any(|it| other(it) != other(&list[0]))
+        };
+        let members = (0..).zip(members).filter(|(_, list)| own_part(list)).collect();
+        Groups { side, members }
+    }
+}
