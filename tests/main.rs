@@ -16,6 +16,7 @@ mod no_space;
 mod record;
 mod recording;
 mod report;
+mod results;
 mod site;
 mod testbed;
 mod wrong_use;

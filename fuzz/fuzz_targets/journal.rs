@@ -9,7 +9,7 @@ use plimsoll_measures::{JOURNAL, Journal, Results};
 const GOLDEN: &[u8] =
     include_bytes!("../../crates/measures/tests/golden/results-v1/journal.ndjson");
 
-/// The first bytes choose: anything behind a good header, or a good journal with damage at a place.
+// The first bytes choose: anything behind a good header, or a good journal with damage at a place.
 fuzz_target!(|bytes: &[u8]| {
     let Some((&kind, bytes)) = bytes.split_first() else { return };
     let mut journal = GOLDEN.to_vec();

@@ -10,7 +10,7 @@ const PAIRS: &[u8] = include_bytes!("../../crates/measures/tests/golden/results-
 const INSTANCES: &[u8] =
     include_bytes!("../../crates/measures/tests/golden/results-v1/instances.parquet");
 
-/// The first bytes choose the file, whether the other is there, and the place of the damage.
+// The first bytes choose the file, whether the other is there, and the place of the damage.
 fuzz_target!(|bytes: &[u8]| {
     let Some((&kind, bytes)) = bytes.split_first() else { return };
     let Some((place, damage)) = bytes.split_first_chunk::<2>() else { return };

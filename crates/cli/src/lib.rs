@@ -119,6 +119,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("bench", bench::NUMBERS),
         ("record --collect", record::NUMBERS),
         ("report", report::NUMBERS),
+        ("report, of results", report::results::NUMBERS),
         ("compare", compare::NUMBERS),
         ("export", export::NUMBERS),
     ]

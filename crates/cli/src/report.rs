@@ -1,15 +1,18 @@
-//! `plimsoll report`: what a program did with its files, and why it was slow.
+//! `plimsoll report`: what a program did with its files, and why it was slow; what a benchmark
+//! measured.
 
 mod numbers;
 mod page;
+pub mod results;
 mod sections;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use plimsoll_explain::{Analysis, Finding, Options, Recording, analyze, findings};
+use plimsoll_measures::Results;
 use plimsoll_report::Record;
 
 use crate::output::Output;
@@ -17,20 +20,25 @@ use crate::record::marker;
 
 pub use numbers::NUMBERS;
 
-/// Explain a recording: totals, bandwidths, where the time went, and what to change
+/// Explain a recording, or show what a benchmark measured
 ///
-/// Effective bandwidth is bytes over the sum of durations of all calls of a layer (Wright,
+/// Of a recording: totals, bandwidths, where the time went, and what to change. Effective bandwidth is bytes over the sum of durations of all calls of a layer (Wright,
 /// section 4.2.1); perceived bandwidth is bytes over the wall time during which at least one
 /// process is inside a data call. Findings come worst first, each with its evidence, its
 /// estimated cost in seconds and the exact change.
+///
+/// Of the results of a benchmark: bandwidths by what was varied, with intervals; the page has
+/// the figures of Xie (box plots, completion times, scores of targets and clients, stragglers).
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll report run1\n  \
     plimsoll report run1 --html run1.html\n  \
     plimsoll report run1 --json\n  \
-    plimsoll report run1 --fail-on medium")]
+    plimsoll report run1 --fail-on medium\n  \
+    plimsoll report results --html results.html   (a directory that plimsoll bench wrote)")]
 pub struct Arguments {
-    /// The recording
+    /// The recording, or the results of a benchmark
+    #[arg(value_name = "PATH")]
     recording: PathBuf,
 
     /// Also draw the report into this file: one HTML page that works offline
@@ -41,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
     top: u64,
 
-    /// Exit with 1 when there is a finding of at least this severity
+    /// For recordings: exit with 1 when there is a finding of at least this severity
     #[arg(long, value_enum)]
     fail_on: Option<SeverityArgument>,
 }
@@ -62,6 +70,14 @@ enum SeverityArgument {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    if Results::is_results(&arguments.recording) {
+        if arguments.fail_on.is_some() {
+            bail!("--fail-on is for recordings; {} holds results", arguments.recording.display());
+        }
+        let (html, rows) = (arguments.html.as_deref(), usize::try_from(arguments.top)?);
+        results::run(&arguments.recording, html, rows, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let notes = marker::notes(&arguments.recording);
     let recording = Recording::open(&arguments.recording).map_err(|error| match notes.first() {
         Some(note) => anyhow::anyhow!("nothing was recorded: {note}"),

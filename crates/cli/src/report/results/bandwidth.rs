@@ -1,0 +1,82 @@
+//! Box plots of bandwidth by what was varied (Xie, figs 7, 9, 12, 14, 16, 18, 20).
+
+use plimsoll_report::Unit;
+use plimsoll_report::html::{Axis, BoxPlots, BoxSummary, Section};
+use plimsoll_score::Distribution;
+use plimsoll_score::bandwidth::{Point, effective_aggregate};
+use plimsoll_score::columns::InstanceRow;
+
+use super::Measured;
+use super::panels::{Panel, instances, left_out, panels};
+
+pub fn section(measured: &Measured) -> Section {
+    let mut section = Section::new("Bandwidth").text(
+        "Aggregate bandwidth is all bytes of an instance over the time to its last completion, fsync \
+         included. A box reaches from the lower to the upper quartile, whiskers to the last instance \
+         within 1.5 interquartile ranges, dots are the instances beyond. The line under a box is the \
+         95 % interval of its median, which needs six instances.",
+    );
+    let (panels, more) = panels(measured);
+    for panel in &panels {
+        section = section.chart(aggregate(measured, panel));
+        if panel.points.iter().any(|point| point.effective_aggregate.is_some()) {
+            section = section.chart(effective(measured, panel));
+        }
+    }
+    let section = left_out(more).into_iter().fold(section, Section::note);
+    if measured.has_peaks() {
+        return section;
+    }
+    section.note(
+        "Peaks of the targets are not known, so that there is no effective bandwidth: the experiment \
+         \"target\" measures them.",
+    )
+}
+
+fn aggregate(measured: &Measured, panel: &Panel<'_>) -> BoxPlots {
+    // From nothing, and the same for all figures: lengths compare.
+    let known = measured.points.iter().filter_map(|point| point.aggregate.as_ref());
+    let greatest = known.map(|it| it.max).fold(0.0, f64::max);
+    let axis = Axis::new("aggregate bandwidth", Unit::BytesPerSec).reaching(0.0, greatest);
+    let mut plots =
+        BoxPlots::new(panel.title("Aggregate bandwidth"), measured.labels.varied.as_str(), axis);
+    for point in &panel.points {
+        let Some(distribution) = &point.aggregate else { continue };
+        let value = |it: &InstanceRow| it.aggregate_bandwidth();
+        plots = plots.summary(summary(measured, point, distribution, value));
+    }
+    plots
+}
+
+fn effective(measured: &Measured, panel: &Panel<'_>) -> BoxPlots {
+    let axis = Axis::new("share of the targets' peak", Unit::Ratio).reaching(0.0, 1.0);
+    let title = panel.title("Effective aggregate bandwidth");
+    let mut plots = BoxPlots::new(title, measured.labels.varied.as_str(), axis);
+    for point in &panel.points {
+        let Some(distribution) = &point.effective_aggregate else { continue };
+        let value = |it: &InstanceRow| effective_aggregate(&measured.columns, &measured.peaks, it);
+        plots = plots.summary(summary(measured, point, distribution, value));
+    }
+    plots
+}
+
+fn summary(
+    measured: &Measured,
+    point: &Point,
+    distribution: &Distribution,
+    value: impl Fn(&InstanceRow) -> Option<f64>,
+) -> BoxSummary {
+    let (low, high) = (distribution.whisker_low, distribution.whisker_high);
+    let values = instances(measured, point).filter_map(value);
+    BoxSummary {
+        name: measured.labels.point(&measured.columns, point),
+        count: distribution.n as u64,
+        low,
+        first_quartile: distribution.q1,
+        median: distribution.median,
+        third_quartile: distribution.q3,
+        high,
+        median_interval: distribution.median_interval,
+        outliers: values.filter(|value| *value < low || *value > high).collect(),
+    }
+}

@@ -1,0 +1,97 @@
+//! Results as one HTML page.
+
+use plimsoll_report::Record;
+use plimsoll_report::Unit;
+use plimsoll_report::html::{Page, Section, Tile};
+use serde_json::Value;
+
+use super::numbers::*;
+use super::{Measured, bandwidth, components, stragglers, table, times};
+
+/// Rows of the table of settings.
+const ROWS_MAX: usize = 500;
+
+/// The whole page.
+pub fn page(title: &str, measured: &Measured) -> String {
+    let columns = &measured.columns;
+    let subtitle = format!(
+        "experiment {}: {} instances, {} clients, {} targets",
+        measured.results.experiment,
+        columns.instances().len(),
+        columns.clients.len(),
+        columns.targets.len()
+    );
+    Page::new(title, subtitle)
+        .section(at_a_glance(measured))
+        .section(bandwidth::section(measured))
+        .section(times::completions(measured))
+        .section(components::section(measured))
+        .section(stragglers::section(measured))
+        .section(times::over_time(measured))
+        .section(about(measured))
+        .footer("Made by plimsoll report. Outliers are marked, never dropped.")
+        .to_html()
+}
+
+fn at_a_glance(measured: &Measured) -> Section {
+    let failed = table::failed(measured);
+    let pairs = measured.columns.all_pairs().len() as u64;
+    let mut tiles = vec![
+        Tile::new(&INSTANCES, table::complete(measured)),
+        Tile::new(&FAILED, failed),
+        Tile::new(&PAIRS, pairs),
+        Tile::new(&SPAN, table::span_seconds(measured)),
+    ];
+    tiles.extend(extremes(measured));
+    let rows = table::points(measured, ROWS_MAX, measured.has_peaks());
+    let title = format!("Aggregate bandwidth by {}", measured.labels.varied);
+    let record = Record::new().rows("points", title, rows);
+    let section = measured.results.warnings.iter().fold(Section::new("At a glance"), Section::note);
+    let section = section.tiles(&tiles).record(&record);
+    if measured.failures.is_empty() {
+        return section;
+    }
+    let failures = table::failures(measured, ROWS_MAX);
+    section.record(&Record::new().rows("failures", "why instances failed", failures))
+}
+
+/// The settings with the lowest and the highest median; one tile when there is one setting.
+fn extremes(measured: &Measured) -> Vec<Tile> {
+    let mut known: Vec<_> = measured
+        .points
+        .iter()
+        .filter_map(|point| Some((point, point.aggregate.as_ref()?)))
+        .collect();
+    known.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let tile = |(point, aggregate): &(&_, &plimsoll_score::Distribution)| {
+        let interval = match aggregate.median_interval {
+            Some((low, high)) => {
+                let show = |value| Unit::BytesPerSec.show(value);
+                format!("95 % interval {} to {}", show(low), show(high))
+            }
+            None => "no interval below six instances".into(),
+        };
+        let name = match known.len() {
+            1 => String::new(),
+            _ => measured.labels.long(&measured.columns, point) + "; ",
+        };
+        Tile::new(&MEDIAN, aggregate.median).note(format!("{name}n = {}, {interval}", aggregate.n))
+    };
+    match known.as_slice() {
+        [] => vec![Tile::new(&MEDIAN, None::<f64>)],
+        [one] => vec![tile(one)],
+        [lowest, .., highest] => vec![tile(lowest), tile(highest)],
+    }
+}
+
+fn about(measured: &Measured) -> Section {
+    let mut section = Section::new("About these results").record(&table::overview(measured));
+    if measured.results.environment != Value::Null {
+        let text = format!("{:#}", measured.results.environment);
+        section = section.folded(Section::new("Environment").code(text));
+    }
+    if !measured.results.plan_text.is_empty() {
+        section = section.folded(Section::new("Plan").code(&measured.results.plan_text));
+    }
+    section
+}

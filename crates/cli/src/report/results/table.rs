@@ -1,0 +1,107 @@
+//! Results as a table and as JSON.
+
+use plimsoll_domain::burst::Operation;
+use plimsoll_report::Record;
+use plimsoll_score::Distribution;
+use plimsoll_score::bandwidth::Point;
+use plimsoll_score::gain::{Removed, gains};
+
+use super::Measured;
+use super::numbers::*;
+
+/// Everything that fits a screen.
+pub fn record(measured: &Measured, rows: usize, has_peaks: bool) -> Record {
+    let mut record = overview(measured).rows(
+        "points",
+        format!("aggregate bandwidth by {}", measured.labels.varied),
+        points(measured, rows, has_peaks),
+    );
+    if let Some(more) = measured.points.len().checked_sub(rows).filter(|more| *more > 0) {
+        record = record.note(format!("{more} more settings; --top N shows more, --json all"));
+    }
+    if !measured.failures.is_empty() {
+        record = record.rows("failures", "why instances failed", failures(measured, rows));
+    }
+    measured.results.warnings.iter().fold(record, |record, warning| record.note(warning))
+}
+
+/// What was measured.
+pub fn overview(measured: &Measured) -> Record {
+    let columns = &measured.columns;
+    Record::new()
+        .text("experiment", "experiment", &measured.results.experiment)
+        .text("complete", "complete", if measured.results.complete { "yes" } else { "no" })
+        .number(&INSTANCES, complete(measured))
+        .number(&FAILED, failed(measured))
+        .number(&PAIRS, columns.all_pairs().len() as u64)
+        .number(&CLIENTS, columns.clients.len() as u64)
+        .number(&TARGETS, columns.targets.len() as u64)
+        .number(&SPAN, span_seconds(measured))
+        .number(&GAIN, median_gain(measured))
+}
+
+pub fn complete(measured: &Measured) -> u64 {
+    measured.points.iter().map(|point| point.instances as u64).sum()
+}
+
+pub fn failed(measured: &Measured) -> u64 {
+    measured.points.iter().map(|point| point.failed as u64).sum()
+}
+
+/// One row for each setting and varied value.
+pub fn points(measured: &Measured, rows: usize, has_peaks: bool) -> Vec<Record> {
+    measured.points.iter().take(rows).map(|it| point(measured, it, has_peaks)).collect()
+}
+
+fn point(measured: &Measured, point: &Point, has_peaks: bool) -> Record {
+    let setting = &measured.columns.settings[point.setting as usize];
+    let aggregate = point.aggregate.as_ref();
+    let interval = aggregate.and_then(|it| it.median_interval);
+    let outliers = aggregate.map(|it| (it.outliers_low + it.outliers_high) as u64);
+    let effective = point.effective_aggregate.as_ref().map(median);
+    let record = Record::new()
+        .text("operation", "operation", operation(setting.operation))
+        .number(&BURST, setting.burst.get())
+        .text("varied", "varied", measured.labels.point(&measured.columns, point))
+        .number(&INSTANCES, point.instances as u64)
+        .number(&FAILED, point.failed as u64)
+        .number(&MEDIAN, aggregate.map(|it| it.median))
+        .number(&LOW, interval.map(|it| it.0))
+        .number(&HIGH, interval.map(|it| it.1));
+    let record = if has_peaks { record.number(&EFFECTIVE, effective) } else { record };
+    record
+        .number(&BURST_SECONDS, point.seconds.as_ref().map(median))
+        .number(&OUTLIERS, outliers)
+        .number(&LEAST, aggregate.map(|it| it.min))
+        .number(&GREATEST, aggregate.map(|it| it.max))
+}
+
+fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Write => "write",
+        Operation::Read => "read",
+    }
+}
+
+fn median(distribution: &Distribution) -> f64 {
+    distribution.median
+}
+
+pub fn failures(measured: &Measured, rows: usize) -> Vec<Record> {
+    let row = |(reason, times): &(String, u64)| {
+        Record::new().text("reason", "reason", reason).number(&TIMES, *times)
+    };
+    measured.failures.iter().take(rows).map(row).collect()
+}
+
+/// From the first start to the last end.
+pub fn span_seconds(measured: &Measured) -> Option<f64> {
+    let timed = measured.columns.instances().iter().filter(|it| it.start > 0);
+    let first = timed.clone().map(|it| it.start).min()?;
+    timed.map(|it| (it.start - first) as f64 * 1e-9 + it.seconds).reduce(f64::max)
+}
+
+fn median_gain(measured: &Measured) -> Option<f64> {
+    let gains = gains(&measured.columns, |_| true);
+    gains.iter().find(|it| it.removed == Removed::Slowest).map(|it| it.gains.median())
+}
