@@ -13,7 +13,9 @@
 //! | `pairs.parquet`, `instances.parquet` | the same as columns, written at the end |
 //! | `summary.json` | what came of it, and the checksums of the files above |
 //!
-//! The journal is the truth while an experiment runs; the Parquet files are for everybody else.
+//! The journal is the truth while an experiment runs; the Parquet files are for everybody else. [`Journal`] writes
+//! the directory, [`Results`] reads it; docs/results.md is the format. Deliberately not here: what to measure, and
+//! what the measures mean (the `score` crate).
 
 mod columns;
 mod error;
@@ -25,6 +27,7 @@ mod line;
 mod reading;
 mod results;
 mod rows;
+mod source;
 mod summary;
 mod table_reader;
 mod table_writer;

@@ -3,19 +3,18 @@
 //! The file may come from pandas or DuckDB: columns in another order, more of them, wider
 //! integers, times in microseconds, everything nullable.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use crate::MeasuresError;
 use crate::columns::{Column, Kind, SCHEMA_KEY, SCHEMA_VERSION, Table};
+use crate::source::{Source, check_chunks, guarded};
 
 /// Rows that are held at a time.
 const ROWS_AT_A_TIME: usize = 4096;
@@ -56,8 +55,10 @@ impl TableReader {
     /// Opens a file for these columns of a table.
     pub fn open(path: &Path, table: &Table, names: &[&str]) -> Result<Self, MeasuresError> {
         let source = Source::open(path).map_err(|it| MeasuresError::io("open", path, it))?;
-        let file = SerializedFileReader::new(source)
+        let length = source.len();
+        let file = guarded(|| SerializedFileReader::new(source))
             .map_err(|error| MeasuresError::parquet("read", path, error))?;
+        check_chunks(file.metadata(), length).map_err(|it| MeasuresError::format(path, it))?;
         check_version(path, &file, table)?;
         let wanted = table.named(names).into_iter().map(|column| wanted(path, &file, column));
         Ok(TableReader {
@@ -99,7 +100,7 @@ impl TableReader {
         self.left = usize::try_from(rows)
             .map_err(|_| MeasuresError::format(&self.path, format!("a group of {rows} rows")))?;
         let readers = self.columns.iter().map(|wanted| group.get_column_reader(wanted.index));
-        self.readers = readers.collect::<Result<_, _>>().map_err(failed)?;
+        self.readers = guarded(|| readers.collect()).map_err(failed)?;
         self.next_group += 1;
         Ok(())
     }
@@ -253,7 +254,8 @@ fn read<T: DataType>(
     convert: impl Fn(T::T) -> Option<Value>,
 ) -> Result<Option<()>, ParquetError> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
-    let (_, present, read) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    let records = guarded(|| reader.read_records(rows, Some(&mut levels), None, &mut values));
+    let (_, present, read) = records?;
     // A column that cannot be null has no levels.
     let mut levels = levels.into_iter();
     let mut values = values.into_iter().take(present);
@@ -268,56 +270,4 @@ fn read<T: DataType>(
         }
     }
     Ok(None)
-}
-
-/// A file that refuses what lies outside of it before room is made for it.
-struct Source {
-    file: File,
-    length: u64,
-}
-
-impl Source {
-    fn open(path: &Path) -> std::io::Result<Self> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        Ok(Source { file, length })
-    }
-}
-
-impl Length for Source {
-    fn len(&self) -> u64 {
-        self.length
-    }
-}
-
-impl ChunkReader for Source {
-    type T = std::io::BufReader<At>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(std::io::BufReader::new(At { file: self.file.try_clone()?, position: start }))
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<bytes::Bytes, ParquetError> {
-        let end = start.checked_add(length as u64);
-        if end.is_none_or(|end| end > self.length) {
-            return Err(ParquetError::EOF("it refers to what is beyond its end".into()));
-        }
-        let mut buffer = vec![0; length];
-        self.file.read_exact_at(&mut buffer, start)?;
-        Ok(buffer.into())
-    }
-}
-
-/// Reads on from a position, whatever else is read from the file.
-pub(crate) struct At {
-    file: File,
-    position: u64,
-}
-
-impl std::io::Read for At {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.file.read_at(buffer, self.position)?;
-        self.position += read as u64;
-        Ok(read)
-    }
 }

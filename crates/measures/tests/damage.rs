@@ -185,3 +185,26 @@ fn a_full_disk_is_told_and_leaves_the_journal_readable() {
     journal.append(&common::instance(kept, 0)).expect("a short line still has room");
     assert_eq!(numbers(&directory).len() as u64, kept + 1);
 }
+
+/// Some damage reaches assertions of the Parquet library, such as an offset below zero.
+#[test]
+fn no_damaged_byte_of_a_parquet_file_ends_the_program() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/results-v1");
+    let place = tempfile::tempdir().unwrap();
+    let (pairs, instances) = ("pairs.parquet", "instances.parquet");
+    fs::copy(golden.join(instances), place.path().join(instances)).unwrap();
+    let good = fs::read(golden.join(pairs)).unwrap();
+    let (mut understood, mut refused) = (0, 0);
+    for at in (0..good.len()).step_by(17) {
+        let mut damaged = good.clone();
+        damaged[at] ^= 0x81;
+        fs::write(place.path().join(pairs), damaged).unwrap();
+        let read = Results::open(place.path())
+            .and_then(|results| results.instances()?.collect::<Result<Vec<_>, _>>());
+        match read {
+            Ok(_) => understood += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(understood > 0 && refused > 0, "{understood} understood, {refused} refused");
+}
