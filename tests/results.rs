@@ -52,9 +52,17 @@ fn instance(number: u64, processes: u32, seconds: &[f64]) -> Instance {
 }
 
 fn kept(place: &Path, instances: impl IntoIterator<Item = Instance>) -> PathBuf {
+    kept_as("burst", place, instances)
+}
+
+fn kept_as(
+    experiment: &str,
+    place: &Path,
+    instances: impl IntoIterator<Item = Instance>,
+) -> PathBuf {
     let directory = place.join("results");
     let environment = serde_json::json!({ "host": "here<script>" });
-    let mut journal = Journal::create(&directory, "burst", "seed = 7\n", &environment).unwrap();
+    let mut journal = Journal::create(&directory, experiment, "seed = 7\n", &environment).unwrap();
     for instance in instances {
         journal.append(&instance).unwrap();
     }
@@ -100,6 +108,17 @@ fn numbers_are_those_of_the_definitions() {
     assert_eq!(point["effective_aggregate_median"], Value::Null, "no peak is known");
     assert_eq!(result["gain_median"], 4.0);
     assert_eq!(result["failures"][0]["reason"], "node1: no space");
+}
+
+/// The experiment "target" measures the peaks that its own bandwidths are divided by.
+#[test]
+fn where_peaks_are_known_there_is_effective_bandwidth() {
+    let place = tempfile::tempdir().unwrap();
+    let seconds = |number: u64| [1.0 + number as f64 / 10.0];
+    let directory = kept_as("target", place.path(), (0..9).map(|it| instance(it, 1, &seconds(it))));
+    let effective = json(&directory)["points"][0]["effective_aggregate_median"].as_f64().unwrap();
+    assert!((0.7..0.75).contains(&effective), "1 / 1.4 of nearly the fastest: {effective}");
+    assert!(page(&directory).contains("Effective aggregate bandwidth"));
 }
 
 #[test]
