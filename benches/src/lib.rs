@@ -4,6 +4,8 @@
 //! Absolute times are noise on shared machines; ratios of neighbours in time are not. The
 //! order within a pair alternates, so that neither side always finds the caches warm.
 
+pub mod rivals;
+
 use std::time::Instant;
 
 use plimsoll_stats::{Sample, median_interval};
