@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use plimsoll_machine::{
-    parse_block_stat, parse_diskstats, parse_layout, parse_ld_cache, parse_meminfo,
-    parse_mountinfo, parse_mpi_version,
+    parse_block_stat, parse_brw_sizes, parse_diskstats, parse_layout, parse_ld_cache,
+    parse_meminfo, parse_mountinfo, parse_mpi_version,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -14,6 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     parse_diskstats(&text);
     parse_block_stat(&text);
+    parse_brw_sizes(&text);
     parse_meminfo(&text);
     parse_mpi_version(&text);
 });

@@ -15,8 +15,10 @@
 
 mod block_control;
 mod block_device;
+mod brw_sizes;
 mod clock;
 mod counters;
+mod device_below;
 mod device_number;
 mod error;
 mod fuse;
@@ -36,6 +38,7 @@ mod space;
 
 pub use block_control::{BlockControl, NoBlockControl, THROTTLE_FILES};
 pub use block_device::{BlockDevice, LoopBacking};
+pub use brw_sizes::{BrwSizes, parse_brw_sizes};
 pub use clock::{ClockSource, TscTrust};
 pub use counters::{DiskCounters, parse_block_stat, parse_diskstats};
 pub use device_number::{DeviceNumber, DeviceNumberError};
