@@ -8,6 +8,7 @@
 //! must hold, [`SiteFile`] the text with a person's comments kept on update.
 
 mod check;
+mod costs;
 mod error;
 mod file;
 
@@ -232,6 +233,15 @@ pub struct Cost {
     /// Root mean square of the fit's relative residuals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_error: Option<f64>,
+    /// Median of the residuals' magnitudes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_relative_error: Option<f64>,
+    /// Largest magnitude of a residual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_relative_error: Option<f64>,
+    /// Whose count of transactions the costs rest on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<CountedBy>,
     /// Transactions in flight during the measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -241,6 +251,29 @@ pub struct Cost {
     /// When it was measured (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
+}
+
+/// Who counted the transactions that costs rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CountedBy {
+    /// The kernel, at the block device.
+    Device,
+    /// The Lustre server, in its brw_stats.
+    Lustre,
+    /// Nobody: the program's requests were taken for transactions.
+    Requested,
+}
+
+impl CountedBy {
+    /// Its name, as in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            CountedBy::Device => "device",
+            CountedBy::Lustre => "lustre",
+            CountedBy::Requested => "requested",
+        }
+    }
 }
 
 /// A node that does I/O.

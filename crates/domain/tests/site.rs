@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use plimsoll_domain::site::{FILE_BYTES_MAX, Site, SiteError, SiteFile, Target};
+use plimsoll_domain::site::{
+    Cost, Costs, CountedBy, FILE_BYTES_MAX, Site, SiteError, SiteFile, Target,
+};
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use proptest::prelude::*;
 
@@ -179,4 +181,59 @@ proptest! {
             let _ = parse(&format!("{}{with}{}", &GOLDEN_V1[..at], &GOLDEN_V1[(at + 1).min(GOLDEN_V1.len())..]));
         }
     }
+}
+
+fn cost(seconds_per_operation: f64) -> Cost {
+    Cost {
+        seconds_per_operation,
+        seconds_per_byte: 2e-9,
+        relative_error: None,
+        median_relative_error: Some(0.01),
+        max_relative_error: Some(0.05),
+        transactions: Some(CountedBy::Device),
+        queue_depth: Some(8),
+        fill: Some(0.5),
+        measured: Some("2026-02-01T00:00:00Z".into()),
+    }
+}
+
+#[test]
+fn a_measured_cost_replaces_the_old_one_in_its_place() {
+    let text = "version = 1 # keep\n\n# ours\n[[target]]\nname = \"a\"\npath = \"/a\"\n\
+        # from the vendor\n[target.cost.write]\nseconds_per_operation = 1e-3 # a guess\n\
+        seconds_per_byte = 1e-9\nrelative_error = 0.5\n\n[[target]]\nname = \"b\"\npath = \"/b\"\n";
+    let mut file = parse(text).unwrap();
+    let costs = Costs { read: None, write: Some(cost(2e-3)) };
+    file.set_cost("a", &costs).unwrap();
+    assert_eq!(file.site().target("a").unwrap().cost, costs, "nothing of the old fit stays");
+    for kept in ["# keep", "# ours\n[[target]]", "# from the vendor", " # a guess"] {
+        assert!(file.text().contains(kept), "{kept}: {}", file.text());
+    }
+    let both = Costs { read: Some(cost(3e-3)), write: None };
+    file.set_cost("a", &both).unwrap();
+    file.set_cost("b", &both).unwrap();
+    let a = &file.site().target("a").unwrap().cost;
+    assert_eq!((a.read.clone(), a.write.clone()), (both.read.clone(), costs.write));
+    assert_eq!(file.site().target("b").unwrap().cost, both);
+    assert!(file.text().contains("[target.cost.read]"), "{}", file.text());
+}
+
+#[test]
+fn a_cost_finds_its_place_in_inline_tables_too() {
+    let keys = "cost = { read = { seconds_per_operation = 1e-3, seconds_per_byte = 1e-9 } }";
+    let mut file = parse(&with_target(keys)).unwrap();
+    let costs = Costs { read: Some(cost(2e-3)), write: Some(cost(4e-3)) };
+    file.set_cost("a", &costs).unwrap();
+    assert_eq!(file.site().target("a").unwrap().cost, costs);
+}
+
+#[test]
+fn an_impossible_cost_or_target_changes_nothing() {
+    let mut file = parse(GOLDEN_V1).unwrap();
+    let costs = |seconds| Costs { read: None, write: Some(cost(seconds)) };
+    let unknown = file.set_cost("nowhere", &costs(1e-3)).unwrap_err().to_string();
+    assert!(unknown.contains("nowhere"), "{unknown}");
+    assert!(file.set_cost("local", &costs(-1.0)).is_err());
+    assert!(file.set_cost("local", &costs(f64::NAN)).is_err());
+    assert_eq!(file.text(), GOLDEN_V1);
 }

@@ -54,6 +54,20 @@ const RELATIVE_ERROR: Number = Number::new(
     "Root mean square of the relative residuals of the cost fit.",
     "site file: Uselton and Wright, eq. 4",
 );
+const MEDIAN_RELATIVE_ERROR: Number = Number::new(
+    "median_relative_error",
+    "median error",
+    Unit::Ratio,
+    "Median magnitude of the relative residuals of the cost fit.",
+    "site file: plimsoll calibrate",
+);
+const MAX_RELATIVE_ERROR: Number = Number::new(
+    "max_relative_error",
+    "largest error",
+    Unit::Ratio,
+    "Largest magnitude of a relative residual of the cost fit.",
+    "site file: plimsoll calibrate",
+);
 const QUEUE_DEPTH: Number = Number::new(
     "queue_depth",
     "queue depth",
@@ -113,6 +127,8 @@ pub const NUMBERS: &[&Number] = &[
     &PER_OPERATION,
     &PER_BYTE,
     &RELATIVE_ERROR,
+    &MEDIAN_RELATIVE_ERROR,
+    &MAX_RELATIVE_ERROR,
     &QUEUE_DEPTH,
     &FILL,
     &QUANTILE,
@@ -180,6 +196,13 @@ fn costs(target: &Target) -> Vec<Record> {
             .number(&PER_OPERATION, cost.seconds_per_operation)
             .number(&PER_BYTE, cost.seconds_per_byte)
             .number(&RELATIVE_ERROR, cost.relative_error)
+            .number(&MEDIAN_RELATIVE_ERROR, cost.median_relative_error)
+            .number(&MAX_RELATIVE_ERROR, cost.max_relative_error)
+            .optional_text(
+                "transactions",
+                "counted by",
+                cost.transactions.map(|it| it.name().into()),
+            )
             .number(&QUEUE_DEPTH, cost.queue_depth.map(u64::from))
             .number(&FILL, cost.fill)
             .optional_text("measured", "measured", cost.measured.clone())

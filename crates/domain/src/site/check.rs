@@ -134,6 +134,8 @@ fn check_cost(cost: &Cost) -> Result<(), String> {
         ("seconds_per_operation", Some(cost.seconds_per_operation), f64::MAX),
         ("seconds_per_byte", Some(cost.seconds_per_byte), f64::MAX),
         ("relative_error", cost.relative_error, f64::MAX),
+        ("median_relative_error", cost.median_relative_error, f64::MAX),
+        ("max_relative_error", cost.max_relative_error, f64::MAX),
         ("fill", cost.fill, 1.0),
     ];
     for (key, value, most) in parts {

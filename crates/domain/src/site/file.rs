@@ -16,8 +16,8 @@ pub const FILE_BYTES_MAX: u64 = 16 << 20;
 /// A site file: what it says, and its text with comments and order kept.
 #[derive(Debug, Clone)]
 pub struct SiteFile {
-    path: PathBuf,
-    document: DocumentMut,
+    pub(super) path: PathBuf,
+    pub(super) document: DocumentMut,
     site: Site,
 }
 
