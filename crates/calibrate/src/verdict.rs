@@ -1,0 +1,178 @@
+//! Whether a fixed cost and a cost per byte explain what was measured.
+
+use plimsoll_stats::Sample;
+
+use crate::fit::{Fit, single_cost};
+use crate::rung::{Row, Rung};
+
+/// A misfit below this share is of no consequence: Uselton and Wright's own model is about so
+/// far from their measurements (figure 7), and a utilization is not needed more exactly.
+pub const TOLERATED_MISFIT: f64 = 0.15;
+
+/// Standard errors of a rung's median that repetitions explain. Of eleven rungs none is that
+/// far away by chance in 97 of 100 ladders.
+const ERRORS_EXPLAINED: f64 = 3.0;
+
+/// The asymptotic standard error of a median over that of a mean, sqrt(pi / 2).
+const MEDIAN_OVER_MEAN: f64 = 1.2533;
+
+/// From the median of magnitudes to the standard deviation of a normal distribution.
+const DEVIATIONS_PER_MAD: f64 = 1.4826;
+
+/// What the residuals say about the model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// No rung is further from the model than is tolerated.
+    Fits,
+    /// This rung is, and the repetitions do not explain it.
+    Misfit {
+        /// Index of the rung that is furthest away.
+        rung: usize,
+        /// Its residual.
+        residual: f64,
+        /// What would explain the measures, if it can be told.
+        cause: Cause,
+    },
+    /// Some rung is, but the repetitions differ so much among themselves that it means nothing.
+    Noisy {
+        /// Index of the rung that is furthest away.
+        rung: usize,
+        /// Its residual.
+        residual: f64,
+        /// What the repetitions explain.
+        explained: f64,
+    },
+}
+
+/// Why a sum of two costs does not explain the measures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cause {
+    /// The larger of two limits does: so behaves a throttle, and a bus behind a controller.
+    TwoLimits {
+        /// Operations per second, which rule small transactions.
+        operations: f64,
+        /// Bytes per second, which rule large ones.
+        bytes: f64,
+    },
+    /// Not known.
+    Unknown,
+}
+
+impl Verdict {
+    /// Judges a fit by its residuals and by how much the repetitions of a rung differ.
+    pub fn of(rungs: &[Rung], fit: &Fit) -> Self {
+        let pooled = spread(rungs.iter().flat_map(deviations));
+        let explained: Vec<f64> = rungs.iter().map(|rung| explained(rung, pooled)).collect();
+        let beyond = |index: &usize| fit.residuals[*index].abs() > TOLERATED_MISFIT;
+        let margin = |index: usize| fit.residuals[index].abs() - explained[index];
+        let beyond: Vec<usize> = (0..fit.residuals.len()).filter(beyond).collect();
+        let worst = beyond.iter().copied().max_by(|a, b| margin(*a).total_cmp(&margin(*b)));
+        let Some(rung) = worst else { return Verdict::Fits };
+        let residual = fit.residuals[rung];
+        match margin(rung) > 0.0 {
+            true => Verdict::Misfit { rung, residual, cause: cause(fit) },
+            false => Verdict::Noisy { rung, residual, explained: explained[rung] },
+        }
+    }
+
+    /// Its name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Fits => "fits",
+            Verdict::Misfit { .. } => "does not fit",
+            Verdict::Noisy { .. } => "not decided",
+        }
+    }
+}
+
+/// Relative deviations of a rung's repetitions from their median.
+fn deviations(rung: &Rung) -> Vec<f64> {
+    let Ok(sample) = rung.bandwidths() else { return Vec::new() };
+    let n = sample.n() as f64;
+    // Deviations from the sample's own median are too small by about this factor.
+    let correction = (n / (n - 1.0).max(1.0)).sqrt();
+    sample.values().iter().map(|it| correction * (it / sample.median() - 1.0).abs()).collect()
+}
+
+/// Standard deviation by the median of magnitudes, which one slow repetition does not move.
+fn spread(magnitudes: impl Iterator<Item = f64>) -> f64 {
+    Sample::new(magnitudes.collect()).map_or(0.0, |it| DEVIATIONS_PER_MAD * it.median())
+}
+
+/// The distance from the truth that a rung's median has by chance: by its own spread or by
+/// that of all rungs, whichever is larger, since a few repetitions may agree by luck.
+fn explained(rung: &Rung, pooled: f64) -> f64 {
+    let own = spread(deviations(rung).into_iter());
+    let n = rung.measures.len() as f64;
+    ERRORS_EXPLAINED * MEDIAN_OVER_MEAN * own.max(pooled) / n.sqrt()
+}
+
+/// The larger of two limits explains the measures if it leaves less than half of the misfit.
+fn cause(fit: &Fit) -> Cause {
+    let mut rows = fit.rows.clone();
+    rows.sort_by(|a, b| a.transaction_size().total_cmp(&b.transaction_size()));
+    let limits = (1..rows.len()).map(|split| two_limits(&rows, split));
+    let best = limits.min_by(|(_, a), (_, b)| a.total_cmp(b));
+    match best {
+        Some((cause, misfit)) if misfit < fit.max_residual() / 2.0 => cause,
+        _ => Cause::Unknown,
+    }
+}
+
+/// Operations rule the rows before `split` and bytes those from it on; and the largest misfit.
+fn two_limits(rows: &[Row], split: usize) -> (Cause, f64) {
+    let per_operation = single_cost(rows[..split].iter().map(|row| row.transactions));
+    let per_byte = single_cost(rows[split..].iter().map(|row| row.bytes));
+    let misfit = |row: &Row| 1.0 - (per_operation * row.transactions).max(per_byte * row.bytes);
+    let largest = rows.iter().map(|row| misfit(row).abs()).fold(0.0, f64::max);
+    (Cause::TwoLimits { operations: 1.0 / per_operation, bytes: 1.0 / per_byte }, largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rung::tests::rung;
+
+    const SIZES: [u64; 6] = [4096, 16_384, 65_536, 262_144, 1 << 20, 4 << 20];
+    const QUIET: [f64; 6] = [0.99, 1.0, 1.01, 0.995, 1.005, 1.0];
+
+    fn judge(noise: [f64; 6], seconds: impl Fn(f64) -> f64) -> Verdict {
+        let ladder: Vec<Rung> = SIZES
+            .iter()
+            .map(|&size| rung(size, &noise.map(|factor| 100.0 * factor * seconds(size as f64))))
+            .collect();
+        Verdict::of(&ladder, &Fit::of(&ladder, 1).unwrap())
+    }
+
+    #[test]
+    fn a_sum_of_two_costs_fits() {
+        assert_eq!(judge(QUIET, |b| 1e-3 + 1e-9 * b), Verdict::Fits);
+        assert_eq!(judge(QUIET, |b| 1e-8 * b), Verdict::Fits);
+        assert_eq!(judge(QUIET, |_| 5e-3), Verdict::Fits);
+    }
+
+    #[test]
+    fn the_larger_of_two_limits_does_not_and_is_named() {
+        let verdict = judge(QUIET, |b| (b / 20e6).max(1.0 / 200.0));
+        let Verdict::Misfit { rung, residual, cause } = verdict else { panic!("{verdict:?}") };
+        // The knee is at 100 kB; there the sum is too long.
+        assert_eq!(SIZES[rung], 65_536);
+        assert!(residual < -TOLERATED_MISFIT);
+        let Cause::TwoLimits { operations, bytes } = cause else { panic!("{cause:?}") };
+        assert!((operations / 200.0 - 1.0).abs() < 0.02 && (bytes / 20e6 - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_cost_of_another_shape_is_not_given_a_cause() {
+        // A cache: sizes in the middle are served from it.
+        let verdict = judge(QUIET, |b| if b == 65_536.0 { 1e-5 } else { 1e-3 + 1e-9 * b });
+        assert!(matches!(verdict, Verdict::Misfit { cause: Cause::Unknown, .. }), "{verdict:?}");
+    }
+
+    #[test]
+    fn noise_is_not_taken_for_a_misfit() {
+        let noisy = [0.4, 1.9, 1.0, 0.6, 1.6, 1.05];
+        let verdict = judge(noisy, |b| 1e-3 + 1e-9 * b * if b == 65_536.0 { 9.0 } else { 1.0 });
+        assert!(matches!(verdict, Verdict::Noisy { .. }), "{verdict:?}");
+    }
+}
