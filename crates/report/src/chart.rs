@@ -43,8 +43,8 @@ fn block(columns: f64) -> String {
     block
 }
 
-const PLOT_COLUMNS: usize = 60;
-const PLOT_ROWS: usize = 12;
+pub(crate) const PLOT_COLUMNS: usize = 60;
+pub(crate) const PLOT_ROWS: usize = 12;
 
 /// A line through points sorted by x, drawn in Braille dots with both axes labelled by
 /// their ends. Empty when there is nothing to draw.
@@ -82,22 +82,22 @@ fn interpolate(points: &[(f64, f64)], at: f64) -> f64 {
 }
 
 /// A grid of Braille cells, two dots wide and four high each.
-struct Dots {
+pub(crate) struct Dots {
     cells: Vec<u8>,
 }
 
 impl Dots {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Dots { cells: vec![0; PLOT_COLUMNS * PLOT_ROWS] }
     }
 
-    fn set(&mut self, x: usize, y: usize) {
+    pub(crate) fn set(&mut self, x: usize, y: usize) {
         // Unicode numbers the dots of a Braille cell by column, the bottom row last.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         self.cells[y / 4 * PLOT_COLUMNS + x / 2] |= BITS[y % 4][x % 2];
     }
 
-    fn row(&self, row: usize) -> String {
+    pub(crate) fn row(&self, row: usize) -> String {
         let cells = &self.cells[row * PLOT_COLUMNS..(row + 1) * PLOT_COLUMNS];
         cells.iter().map(|bits| char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' ')).collect()
     }

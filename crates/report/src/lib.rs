@@ -7,6 +7,7 @@
 //! crate's business; what they mean is the business of whoever made the record.
 
 mod chart;
+mod fit_plot;
 pub mod html;
 mod json;
 mod number;
@@ -15,6 +16,7 @@ mod sparkline;
 mod table;
 
 pub use chart::{Bar, bars, line_plot};
+pub use fit_plot::{Axes, fit_plot};
 pub use json::envelope;
 pub use number::{Number, Unit};
 pub use record::{Record, Value};
