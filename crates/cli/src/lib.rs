@@ -4,6 +4,7 @@
 //! generated from the very definitions that the program uses.
 
 mod bench;
+mod calibrate;
 mod compare;
 mod doctor;
 mod export;
@@ -15,6 +16,7 @@ mod record;
 mod report;
 mod site;
 mod testbed;
+mod timestamp;
 mod value;
 
 use std::ffi::OsString;
@@ -55,6 +57,7 @@ enum Command {
     Bench(Box<bench::Arguments>),
     #[command(hide = true, before_help = "Example:\n  plimsoll bench starts its workers itself")]
     BenchWorker,
+    Calibrate(calibrate::Arguments),
     Compare(compare::Arguments),
     Doctor(doctor::Arguments),
     Export(export::Arguments),
@@ -84,6 +87,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::BenchWorker => bench::serve(),
+        Command::Calibrate(arguments) => calibrate::run(&arguments, output),
         Command::Compare(arguments) => compare::run(&arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Export(arguments) => export::run(&arguments, output),
@@ -122,5 +126,6 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("report, of results", report::results::NUMBERS),
         ("compare", compare::NUMBERS),
         ("export", export::NUMBERS),
+        ("calibrate", calibrate::NUMBERS),
     ]
 }

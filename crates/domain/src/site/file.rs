@@ -71,6 +71,11 @@ impl SiteFile {
         &self.site
     }
 
+    /// Where it is saved.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The text as it would be saved.
     pub fn text(&self) -> String {
         self.document.to_string()

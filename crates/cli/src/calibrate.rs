@@ -1,0 +1,214 @@
+//! `plimsoll calibrate`: what an operation and a byte cost on a target.
+
+mod numbers;
+mod show;
+mod target;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use plimsoll_calibrate::{CalibrateError, Calibration, Place, Plan, Step, Verdict, calibrate};
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::Operation;
+use plimsoll_domain::site::{Costs, SiteFile};
+use plimsoll_machine::Machine;
+
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use crate::{timestamp, value};
+
+pub use numbers::NUMBERS;
+use target::Chosen;
+
+/// Measure what an operation and a byte cost on a target
+///
+/// Transfers of a ladder of sizes, each after a random seek and past the page cache, keep the
+/// target busy; the kernel's counters (on Lustre servers: brw_stats) say how many transactions it
+/// did. Least squares gives the cost of an operation and of a byte, for reads and writes apart
+/// (Uselton and Wright, equation 4); `plimsoll model utilization` computes with them how busy a
+/// target is. Says so when these two costs do not explain the measures, and then exits with 1.
+///
+/// The file that is written has no name and vanishes with the program, however that ends. The
+/// target is written as fast as it can be, at most 1 GiB in each measure; --dry-run tells how
+/// much that can be. Best on a target that nobody else uses: others' I/O is noticed and told.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll calibrate --target /scratch/me\n  \
+    plimsoll calibrate --target /scratch/me --dry-run\n  \
+    plimsoll calibrate --target OST0003 --site site.toml\n  \
+    plimsoll calibrate --target fast=/nvme/tmp --site site.toml --sizes 4KiB,64KiB,1MiB --depth 32")]
+pub struct Arguments {
+    /// A target of the site file, a directory, or NAME=DIR to give a directory a name there
+    #[arg(long, value_name = "TARGET")]
+    target: String,
+
+    /// Site file to find the target in and to write its costs to
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+
+    /// Transfer sizes
+    #[arg(
+        long,
+        value_name = "SIZE,...",
+        value_delimiter = ',',
+        default_value = "4KiB,8KiB,16KiB,32KiB,64KiB,128KiB,256KiB,512KiB,1MiB,2MiB,4MiB"
+    )]
+    sizes: Vec<Bytes>,
+
+    /// Measure one direction only
+    #[arg(long, value_enum)]
+    only: Option<DirectionArgument>,
+
+    /// Transfers in flight: enough to keep the target busy
+    #[arg(long, value_name = "N", default_value = "8")]
+    depth: u32,
+
+    /// Size of the file in which transfers seek [default: 1GiB, or a tenth of what is free]
+    #[arg(long, value_name = "SIZE")]
+    span: Option<Bytes>,
+
+    /// Seconds of one measure
+    #[arg(long, value_name = "SECONDS", default_value = "0.75", value_parser = value::share,
+        allow_negative_numbers = true)]
+    seconds: f64,
+
+    /// Measures of each size and direction; six give a median a 95 % interval
+    #[arg(long, value_name = "N", default_value = "6")]
+    repetitions: u32,
+
+    /// Seed of the order of the measures and of the seeks [default: another one each time]
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    seed: Option<u64>,
+
+    /// Write the costs to the site file also if they do not explain the measures
+    #[arg(long, requires = "site")]
+    force: bool,
+
+    /// Say what would be done, how long it takes and how much is written, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DirectionArgument {
+    Read,
+    Write,
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let machine = Machine::host();
+    let chosen = Chosen::find(&arguments.target, arguments.site.as_deref())?;
+    let place = Place::at(&machine, &chosen.directory, chosen.ost).map_err(with_hint)?;
+    let plan = plan(arguments, &place)?;
+    place.check_space(&plan).map_err(with_hint)?;
+    if arguments.dry_run {
+        show::dry_run(&chosen, &place, &plan, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let measured = timestamp::now();
+    let calibration = measure(&machine, &place, &plan)?;
+    let fits = calibration.directions.iter().all(|it| !is_misfit(&it.verdict));
+    let mut notes = words::notes(&calibration, &place);
+    notes.extend(not_saved(arguments, fits));
+    show::result(
+        &show::Shown {
+            chosen: &chosen,
+            place: &place,
+            plan: &plan,
+            measured: &measured,
+            calibration: &calibration,
+            notes,
+        },
+        output,
+    )?;
+    if let Chosen { name: Some(name), site: Some(site), .. } = chosen
+        && (fits || arguments.force)
+    {
+        save(site, &name, &costs(&calibration, &plan, &place, &measured))?;
+    }
+    Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn is_misfit(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Misfit { .. })
+}
+
+/// One line with the advice at its end.
+fn with_hint(error: CalibrateError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => anyhow!("{error}; hint: {hint}"),
+        None => anyhow!("{error}"),
+    }
+}
+
+fn plan(arguments: &Arguments, place: &Place) -> Result<Plan> {
+    let mut plan = Plan {
+        sizes: arguments.sizes.clone(),
+        operations: match arguments.only {
+            None => vec![Operation::Read, Operation::Write],
+            Some(DirectionArgument::Read) => vec![Operation::Read],
+            Some(DirectionArgument::Write) => vec![Operation::Write],
+        },
+        depth: arguments.depth,
+        span: Bytes::default(),
+        seconds: arguments.seconds,
+        repetitions: arguments.repetitions,
+        seed: arguments.seed.unwrap_or_else(fresh_seed),
+    };
+    plan.span = arguments.span.unwrap_or_else(|| plan.default_span(place.space.available));
+    plan.checked().map_err(with_hint)
+}
+
+/// Short enough to be typed again.
+fn fresh_seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::from(since.subsec_nanos())
+}
+
+fn measure(machine: &Machine, place: &Place, plan: &Plan) -> Result<Calibration> {
+    let mut shown: Option<(&str, Progress)> = None;
+    let mut tell = |step: Step| {
+        let (what, done, total) = match step {
+            Step::Filling { done, total } => ("writing the file", done, total),
+            Step::Probing { done, total } => ("finding the number of transfers", done, total),
+            Step::Measuring { done, total } => ("measuring", done, total),
+        };
+        if shown.as_ref().is_none_or(|(before, _)| *before != what) {
+            // The old bar must be gone before the new one is drawn.
+            shown = None;
+            shown = Some((what, Progress::new(what, total)));
+        }
+        if let Some((_, progress)) = &shown {
+            progress.done.store(done, Ordering::Relaxed);
+        }
+    };
+    calibrate(machine, place, plan, &mut tell).map_err(with_hint)
+}
+
+fn not_saved(arguments: &Arguments, fits: bool) -> Option<String> {
+    let site = arguments.site.as_ref().filter(|_| !fits && !arguments.force)?;
+    let site = site.display();
+    Some(format!(
+        "nothing was written to {site}: the costs do not explain the measures; hint: --force"
+    ))
+}
+
+fn costs(calibration: &Calibration, plan: &Plan, place: &Place, measured: &str) -> Costs {
+    let of = |operation| {
+        let found = calibration.directions.iter().find(|it| it.operation == operation);
+        found.map(|it| it.cost(plan, place, measured))
+    };
+    Costs { read: of(Operation::Read), write: of(Operation::Write) }
+}
+
+fn save(mut site: SiteFile, name: &str, costs: &Costs) -> Result<()> {
+    site.set_cost(name, costs)?;
+    site.save()?;
+    output::message(&format!("wrote the costs of {name} to {}", site.path().display()));
+    Ok(())
+}

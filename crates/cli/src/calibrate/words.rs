@@ -1,0 +1,123 @@
+//! Sentences about a calibration.
+
+use plimsoll_calibrate::{
+    Calibration, Cause, Counters, Direction, Negative, Place, TOLERATED_MISFIT, Verdict,
+};
+use plimsoll_domain::burst::Operation;
+use plimsoll_report::Unit;
+
+/// "reads" or "writes".
+pub fn kind(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "reads",
+        Operation::Write => "writes",
+    }
+}
+
+/// Whether the two costs explain the measures, and why not.
+pub fn verdict(direction: &Direction) -> String {
+    let size = |rung: usize| Unit::Bytes.show(direction.rungs[rung].size as f64);
+    match direction.verdict {
+        Verdict::Fits => format!(
+            "fits: no size is further than {} from the model; {} are tolerated",
+            percent(direction.fit.max_residual()),
+            percent(TOLERATED_MISFIT)
+        ),
+        Verdict::Misfit { rung, residual, cause } => format!(
+            "does not fit: at {} the target is {}, more than the repetitions explain. {}",
+            size(rung),
+            off(residual),
+            reason(cause)
+        ),
+        Verdict::Noisy { rung, residual, explained } => format!(
+            "not decided: at {} the target is {}, but the repetitions differ so much that {} is \
+             chance; hint: more --repetitions or --seconds, or a quieter time",
+            size(rung),
+            off(residual),
+            percent(explained)
+        ),
+    }
+}
+
+fn percent(share: f64) -> String {
+    Unit::Percent.show(100.0 * share.abs())
+}
+
+/// A residual as a comparison of bandwidths, which is how people see it.
+fn off(residual: f64) -> String {
+    // time = predicted / (1 - residual)
+    let bandwidth = 1.0 - residual;
+    match residual > 0.0 {
+        true => format!("{} slower than the model says", percent(1.0 - bandwidth)),
+        false => format!("{} faster than the model says", percent(bandwidth - 1.0)),
+    }
+}
+
+fn reason(cause: Cause) -> String {
+    match cause {
+        Cause::TwoLimits { operations, bytes } => format!(
+            "The larger of two limits, {} operations/s and {}, explains the measures better than a \
+             sum of two costs: so works a throttle. A utilization by these costs is too high \
+             near transactions of {}.",
+            Unit::Count.show(operations.round()),
+            Unit::BytesPerSec.show(bytes),
+            Unit::Bytes.show((bytes / operations).round())
+        ),
+        Cause::Unknown => "A utilization by these costs is wrong by as much; a cache, or a \
+            limit that depends on the size, may be the cause."
+            .into(),
+    }
+}
+
+/// What a reader must know to trust the numbers, or not to.
+pub fn notes(calibration: &Calibration, place: &Place) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(why) = &calibration.not_counted {
+        notes.push(format!(
+            "the target's own transactions are not known ({why}); the transfers were taken for them, \
+             which is wrong where they are split, merged or cached"
+        ));
+    }
+    if calibration.through_cache {
+        notes.push(
+            "the file system used the page cache in spite of O_DIRECT: this is not the target's \
+             speed alone"
+                .into(),
+        );
+    }
+    notes.extend(calibration.directions.iter().filter_map(negative));
+    notes.extend(calibration.directions.iter().filter_map(|it| disturbed(it, place)));
+    notes.extend(calibration.remnants.iter().map(|path| {
+        format!("a killed calibration, or one that runs, left {}; remove it", path.display())
+    }));
+    notes
+}
+
+fn negative(direction: &Direction) -> Option<String> {
+    let (what, value) = match direction.fit.negative? {
+        Negative::Operation(value) => ("an operation", Unit::Seconds.show(value)),
+        Negative::Byte(value) => ("a byte", Unit::SecondsPerByte.show(value)),
+    };
+    Some(format!(
+        "{}: least squares gave {what} the cost {value}; no cost is negative, so it was held at zero \
+         and the other one fitted again",
+        kind(direction.operation)
+    ))
+}
+
+fn disturbed(direction: &Direction, place: &Place) -> Option<String> {
+    let (measures, most) = direction.disturbed();
+    let all: usize = direction.rungs.iter().map(|rung| rung.measures.len()).sum();
+    let who = match &place.counters {
+        Counters::Device(name) | Counters::Lustre(name) => name.as_str(),
+        Counters::None(_) => "the target",
+    };
+    (measures > 0).then(|| {
+        format!(
+            "{}: {who} moved more than was asked for in {measures} of {all} measures, by up to {}: \
+             others used it, or the file system adds I/O of its own; measure again when it is quiet",
+            kind(direction.operation),
+            percent(most)
+        )
+    })
+}
