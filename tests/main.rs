@@ -2,6 +2,7 @@
 
 mod aliases;
 mod bench;
+mod calibrate;
 mod command;
 mod container;
 mod contention;

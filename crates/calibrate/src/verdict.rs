@@ -39,7 +39,7 @@ pub enum Verdict {
         rung: usize,
         /// Its residual.
         residual: f64,
-        /// What the repetitions explain.
+        /// What the repetitions explain; infinite when there is only one.
         explained: f64,
     },
 }
@@ -62,7 +62,9 @@ impl Verdict {
     /// Judges a fit by its residuals and by how much the repetitions of a rung differ.
     pub fn of(rungs: &[Rung], fit: &Fit) -> Self {
         let pooled = spread(rungs.iter().flat_map(deviations));
-        let explained: Vec<f64> = rungs.iter().map(|rung| explained(rung, pooled)).collect();
+        let of_rung = rungs.iter().zip(&fit.residuals);
+        let explained: Vec<f64> =
+            of_rung.map(|(rung, residual)| explained(rung, *residual, pooled)).collect();
         let beyond = |index: &usize| fit.residuals[*index].abs() > TOLERATED_MISFIT;
         let margin = |index: usize| fit.residuals[index].abs() - explained[index];
         let beyond: Vec<usize> = (0..fit.residuals.len()).filter(beyond).collect();
@@ -88,10 +90,15 @@ impl Verdict {
 /// Relative deviations of a rung's repetitions from their median.
 fn deviations(rung: &Rung) -> Vec<f64> {
     let Ok(sample) = rung.bandwidths() else { return Vec::new() };
-    let n = sample.n() as f64;
-    // Deviations from the sample's own median are too small by about this factor.
-    let correction = (n / (n - 1.0).max(1.0)).sqrt();
+    let correction = small_sample_correction(sample.n());
     sample.values().iter().map(|it| correction * (it / sample.median() - 1.0).abs()).collect()
+}
+
+/// Deviations from a small sample's own median are too small; by this factor (Croux and Rousseeuw,
+/// "Time-efficient algorithms for two highly robust estimators of scale", 1992).
+fn small_sample_correction(n: usize) -> f64 {
+    const FACTORS: [f64; 10] = [1.0, 1.0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107];
+    FACTORS.get(n).copied().unwrap_or(n as f64 / (n as f64 - 0.8))
 }
 
 /// Standard deviation by the median of magnitudes, which one slow repetition does not move.
@@ -99,12 +106,17 @@ fn spread(magnitudes: impl Iterator<Item = f64>) -> f64 {
     Sample::new(magnitudes.collect()).map_or(0.0, |it| DEVIATIONS_PER_MAD * it.median())
 }
 
-/// The distance from the truth that a rung's median has by chance: by its own spread or by
-/// that of all rungs, whichever is larger, since a few repetitions may agree by luck.
-fn explained(rung: &Rung, pooled: f64) -> f64 {
-    let own = spread(deviations(rung).into_iter());
-    let n = rung.measures.len() as f64;
-    ERRORS_EXPLAINED * MEDIAN_OVER_MEAN * own.max(pooled) / n.sqrt()
+/// How far a rung's median may be from the model by chance: as far as the spread within all rungs
+/// lets it (a rung's own, of a few repetitions, is hardly known), and as far as the repetition
+/// that comes nearest to the model. One repetition alone says nothing about chance.
+fn explained(rung: &Rung, residual: f64, pooled: f64) -> f64 {
+    let n = rung.measures.len();
+    let Some(sample) = rung.bandwidths().ok().filter(|_| n > 1) else { return f64::INFINITY };
+    let by_spread = ERRORS_EXPLAINED * MEDIAN_OVER_MEAN * pooled / (n as f64).sqrt();
+    // A residual is 1 - (1 - residual) * bandwidth / median for each single repetition.
+    let nearest = if residual > 0.0 { sample.max() } else { sample.min() };
+    let by_nearest = (1.0 - residual) * (nearest / sample.median() - 1.0).abs();
+    by_spread.max(by_nearest)
 }
 
 /// The larger of two limits explains the measures if it leaves less than half of the misfit.
@@ -173,6 +185,23 @@ mod tests {
     fn noise_is_not_taken_for_a_misfit() {
         let noisy = [0.4, 1.9, 1.0, 0.6, 1.6, 1.05];
         let verdict = judge(noisy, |b| 1e-3 + 1e-9 * b * if b == 65_536.0 { 9.0 } else { 1.0 });
+        assert!(matches!(verdict, Verdict::Noisy { .. }), "{verdict:?}");
+    }
+
+    #[test]
+    fn one_repetition_that_agrees_with_the_model_is_reason_to_doubt() {
+        // Two of three repetitions were disturbed at one size.
+        let seconds = |size: u64| 0.1 + 1e-7 * size as f64;
+        let mut ladder: Vec<Rung> =
+            SIZES.iter().map(|&size| rung(size, &[seconds(size); 3])).collect();
+        ladder[3] = rung(SIZES[3], &[seconds(SIZES[3]), 0.4, 0.41]);
+        let verdict = Verdict::of(&ladder, &Fit::of(&ladder, 1).unwrap());
+        assert!(matches!(verdict, Verdict::Noisy { rung: 3, .. }), "{verdict:?}");
+        let once: Vec<Rung> = ladder
+            .iter()
+            .map(|it| Rung { measures: it.measures[2..].to_vec(), ..it.clone() })
+            .collect();
+        let verdict = Verdict::of(&once, &Fit::of(&once, 1).unwrap());
         assert!(matches!(verdict, Verdict::Noisy { .. }), "{verdict:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! A calibration as tables and plots.
 
 use anyhow::Result;
-use plimsoll_calibrate::{Calibration, Counters, Direction, Place, Plan, Rung};
+use plimsoll_calibrate::{Calibration, Counters, Direction, Measure, Place, Plan, Rung};
 use plimsoll_domain::burst::Operation;
 use plimsoll_report::{Axes, Record, Unit, fit_plot};
 
@@ -83,7 +83,7 @@ fn direction(direction: &Direction) -> Record {
     let rungs = direction.rungs.iter().enumerate();
     Record::new()
         .rows("rungs", "", rungs.map(|(index, rung)| row(direction, index, rung)).collect())
-        .picture(plot(direction))
+        .picture(format!("{}\n", plot(direction)))
         .number(&PER_OPERATION, costs.seconds_per_operation)
         .number(&PER_OPERATION_LOW, operation.0)
         .number(&PER_OPERATION_HIGH, operation.1)
@@ -95,8 +95,8 @@ fn direction(direction: &Direction) -> Record {
         .number(&MEDIAN_RESIDUAL, 100.0 * fit.median_residual())
         .number(&MAX_RESIDUAL, 100.0 * fit.max_residual())
         .number(&DISTURBED, direction.disturbed().0 as u64)
-        .text("verdict", "verdict", direction.verdict.name())
-        .text("model", "model", words::verdict(direction))
+        .text("verdict", "model", direction.verdict.name())
+        .texts("explanation", "", words::verdict(direction))
 }
 
 fn row(direction: &Direction, index: usize, rung: &Rung) -> Record {
@@ -104,8 +104,7 @@ fn row(direction: &Direction, index: usize, rung: &Rung) -> Record {
     let bandwidths = rung.bandwidths().ok();
     let spread = bandwidths.as_ref().filter(|it| it.n() > 1);
     let spread = spread.map(|it| 100.0 * it.iqr() / it.median());
-    let sum =
-        |of: fn(&plimsoll_calibrate::Measure) -> u64| rung.measures.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&Measure) -> u64| rung.measures.iter().map(of).sum::<u64>();
     Record::new()
         .number(&SIZE, rung.size)
         .number(&TRANSFERS, sum(|it| it.transfers))

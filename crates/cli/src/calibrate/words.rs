@@ -14,28 +14,34 @@ pub fn kind(operation: Operation) -> &'static str {
     }
 }
 
-/// Whether the two costs explain the measures, and why not.
-pub fn verdict(direction: &Direction) -> String {
+/// Why the verdict is what it is, in sentences.
+pub fn verdict(direction: &Direction) -> Vec<String> {
     let size = |rung: usize| Unit::Bytes.show(direction.rungs[rung].size as f64);
     match direction.verdict {
-        Verdict::Fits => format!(
-            "fits: no size is further than {} from the model; {} are tolerated",
+        Verdict::Fits => vec![format!(
+            "no size is further than {} from the model; {} are tolerated",
             percent(direction.fit.max_residual()),
             percent(TOLERATED_MISFIT)
-        ),
-        Verdict::Misfit { rung, residual, cause } => format!(
-            "does not fit: at {} the target is {}, more than the repetitions explain. {}",
-            size(rung),
-            off(residual),
-            reason(cause)
-        ),
-        Verdict::Noisy { rung, residual, explained } => format!(
-            "not decided: at {} the target is {}, but the repetitions differ so much that {} is \
-             chance; hint: more --repetitions or --seconds, or a quieter time",
-            size(rung),
-            off(residual),
-            percent(explained)
-        ),
+        )],
+        Verdict::Misfit { rung, residual, cause } => {
+            let misfit = format!(
+                "at {} the target is {}, and the repetitions do not explain it",
+                size(rung),
+                off(residual)
+            );
+            std::iter::once(misfit).chain(reason(cause)).collect()
+        }
+        Verdict::Noisy { rung, residual, explained } => vec![
+            format!("at {} the target is {}, but that may be chance:", size(rung), off(residual)),
+            match explained.is_finite() {
+                true => format!(
+                    "the repetitions differ so much that they explain {}",
+                    percent(explained)
+                ),
+                false => "there is one repetition only".into(),
+            },
+            "hint: more --repetitions, longer --seconds, or a quieter time".into(),
+        ],
     }
 }
 
@@ -53,19 +59,24 @@ fn off(residual: f64) -> String {
     }
 }
 
-fn reason(cause: Cause) -> String {
+fn reason(cause: Cause) -> Vec<String> {
     match cause {
-        Cause::TwoLimits { operations, bytes } => format!(
-            "The larger of two limits, {} operations/s and {}, explains the measures better than a \
-             sum of two costs: so works a throttle. A utilization by these costs is too high \
-             near transactions of {}.",
-            Unit::Count.show(operations.round()),
-            Unit::BytesPerSec.show(bytes),
-            Unit::Bytes.show((bytes / operations).round())
-        ),
-        Cause::Unknown => "A utilization by these costs is wrong by as much; a cache, or a \
-            limit that depends on the size, may be the cause."
-            .into(),
+        Cause::TwoLimits { operations, bytes } => vec![
+            format!(
+                "the larger of two limits, {} operations/s and {}, explains the measures better \
+                 than a sum of two costs: so works a throttle",
+                Unit::Count.show(operations.round()),
+                Unit::BytesPerSec.show(bytes)
+            ),
+            format!(
+                "a utilization by these costs is too high near transactions of {}",
+                Unit::Bytes.show((bytes / operations).round())
+            ),
+        ],
+        Cause::Unknown => vec![
+            "a cache, or a limit that depends on the size, may be the cause".into(),
+            "a utilization by these costs is wrong by as much".into(),
+        ],
     }
 }
 
