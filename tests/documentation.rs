@@ -74,6 +74,7 @@ fn every_number_in_json_is_defined_in_the_docs() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../domain/tests/golden/site-v1.toml");
     let mut keys = BTreeSet::new();
     for command in [
+        "calibrate --target /var/tmp --span 64MiB --dry-run",
         "doctor",
         "model contention --targets 480 --per-job 160 --jobs 4 --trials 20 --max-load 2",
         "model throttle --targets 16 --noisy 4 --noise 64",

@@ -102,8 +102,7 @@ impl Ladder<'_> {
             let rate = transfers as f64 / seconds;
             let most = self.plan.transfers_max(turn.rung);
             if seconds >= SHARE * self.plan.seconds || transfers >= most {
-                let wanted = (rate * self.plan.seconds).ceil() as u64;
-                let wanted = wanted.min(most).max(least);
+                let wanted = self.plan.transfers_for(turn.rung, rate);
                 return Ok((wanted, wanted as f64 / rate));
             }
             // Not at once to the whole length: the first transfers may be served by a cache.

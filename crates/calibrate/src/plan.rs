@@ -121,6 +121,12 @@ impl Plan {
         (MEASURE_BYTES_MAX / self.sizes[rung].get()).max(self.transfers_min())
     }
 
+    /// Transfers that take the time of a measure at a rate in transfers per second.
+    pub fn transfers_for(&self, rung: usize, rate: f64) -> u64 {
+        let wanted = (rate * self.seconds).ceil() as u64;
+        wanted.clamp(self.transfers_min(), self.transfers_max(rung))
+    }
+
     /// Most bytes that the target is written, probes included.
     pub fn written_max(&self) -> Bytes {
         let most = |rung: usize| self.transfers_max(rung).saturating_mul(self.sizes[rung].get());
@@ -190,6 +196,7 @@ mod tests {
         assert_eq!(plan.sizes, [4096, 65_536, 1 << 20].map(Bytes::new));
         assert_eq!(plan.span, Bytes::new(64 << 20));
         assert_eq!(plan.transfers_max(0), 1 << 18);
+        assert_eq!([0.1, 1e3, 1e9].map(|rate| plan.transfers_for(0, rate)), [16, 500, 1 << 18]);
         assert_eq!(plan.written_max(), Bytes::new((3 << 30) * 5 + (64 << 20)));
         assert_eq!((plan.measures(), plan.expected_seconds()), (18, 9.0));
         assert_eq!(plan.default_span(Bytes::new(100 << 30)), Bytes::new(1 << 30));
