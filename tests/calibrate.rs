@@ -177,7 +177,7 @@ fn costs_go_to_the_site_file_and_from_there_to_the_model() {
     let mut model = binary();
     model.args(["model", "utilization", "--writes", "4KiB=10", "--interval", "1s"]);
     model.arg("--site").arg(&site).args(["--target", "disk"]);
-    assert!(model.status().unwrap().success());
+    assert!(model.output().unwrap().status.success());
 }
 
 #[test]
