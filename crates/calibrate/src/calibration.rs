@@ -182,7 +182,7 @@ fn climb(
         for turn in plan.turns(repetition) {
             tell(Step::Measuring { done, total });
             let (transfers, expected) = counts[index(turn)];
-            let raw = ladder.measure(turn, transfers)?;
+            let raw = ladder.measure_warm(turn, transfers)?;
             // A target that others slow down must not keep us for hours.
             let rate = raw.transfers as f64 / raw.seconds;
             counts[index(turn)].0 = plan.transfers_for(turn.rung, rate);

@@ -131,10 +131,11 @@ impl Plan {
     pub fn written_max(&self) -> Bytes {
         let most = |rung: usize| self.transfers_max(rung).saturating_mul(self.sizes[rung].get());
         let rungs: u64 = (0..self.sizes.len()).map(most).fold(0, u64::saturating_add);
-        // A probe doubles its transfers at least, so that all of them together are at most two.
+        // A probe doubles its transfers at least, so that all of them together are at most two;
+        // a sixth of every measure goes before it and does not count.
         let times = u64::from(self.repetitions).saturating_add(2);
         let written = match self.operations.contains(&Operation::Write) {
-            true => rungs.saturating_mul(times),
+            true => rungs.saturating_mul(times).saturating_mul(7) / 6,
             false => 0,
         };
         Bytes::new(written.saturating_add(self.span.get()))
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(plan.span, Bytes::new(64 << 20));
         assert_eq!(plan.transfers_max(0), 1 << 18);
         assert_eq!([0.1, 1e3, 1e9].map(|rate| plan.transfers_for(0, rate)), [16, 500, 1 << 18]);
-        assert_eq!(plan.written_max(), Bytes::new((3 << 30) * 5 + (64 << 20)));
+        assert_eq!(plan.written_max(), Bytes::new((3 << 30) * 5 * 7 / 6 + (64 << 20)));
         assert_eq!((plan.measures(), plan.expected_seconds()), (18, 9.0));
         assert_eq!(plan.default_span(Bytes::new(100 << 30)), Bytes::new(1 << 30));
         assert_eq!(plan.default_span(Bytes::new(100 << 20)), Bytes::new(16 << 20));
