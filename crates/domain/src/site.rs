@@ -11,6 +11,7 @@ mod check;
 mod costs;
 mod error;
 mod file;
+mod scores;
 
 pub use error::SiteError;
 pub use file::{FILE_BYTES_MAX, SiteFile};
@@ -51,6 +52,9 @@ pub struct Site {
     /// How long slowness lasted when it was measured.
     #[serde(default, rename = "slowness", skip_serializing_if = "Vec::is_empty")]
     pub slowness: Vec<Slowness>,
+    /// Components that were slower than their like when they were scored.
+    #[serde(default, rename = "straggler", skip_serializing_if = "Vec::is_empty")]
+    pub stragglers: Vec<Straggler>,
 }
 
 impl Site {
@@ -65,6 +69,7 @@ impl Site {
             targets: Vec::new(),
             clients: Vec::new(),
             slowness: Vec::new(),
+            stragglers: Vec::new(),
         }
     }
 
@@ -305,4 +310,63 @@ pub struct Slowness {
     /// When it was measured (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
+}
+
+/// A component that was slower than its like when it was scored (docs/straggler-verdicts.md).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a straggler")]
+pub struct Straggler {
+    /// What it is.
+    pub component: ComponentKind,
+    /// Its name.
+    pub name: String,
+    /// Whether it was slow at times or throughout.
+    pub verdict: Persistence,
+    /// Median of its bandwidth over that of the others of the same instance.
+    pub ratio: f64,
+    /// Measures that the verdict rests on.
+    pub measures: u64,
+    /// When it was measured (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+}
+
+/// What can be a straggler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ComponentKind {
+    /// A target.
+    Target,
+    /// A client.
+    Client,
+}
+
+impl ComponentKind {
+    /// The word in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            ComponentKind::Target => "target",
+            ComponentKind::Client => "client",
+        }
+    }
+}
+
+/// How lasting slowness is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Persistence {
+    /// At times.
+    Transient,
+    /// Throughout.
+    Persistent,
+}
+
+impl Persistence {
+    /// The word in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Persistence::Transient => "transient",
+            Persistence::Persistent => "persistent",
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_domain::site::{
-    Cost, Costs, CountedBy, FILE_BYTES_MAX, Site, SiteError, SiteFile, Target,
+    Cost, Costs, CountedBy, FILE_BYTES_MAX, Peak, Persistence, Site, SiteError, SiteFile, Target,
 };
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use proptest::prelude::*;
@@ -37,6 +37,7 @@ fn golden_file_of_version_1_is_read_in_full() {
     assert_eq!(site.clients[0].coordinates, [0, 3, 17]);
     assert_eq!(site.limits.network, Some(BytesPerSec::new(35_000_000_000)));
     assert_eq!(site.slowness[0].low_median, Nanos::new(40_000_000_000));
+    assert_eq!(site.stragglers[0].verdict, Persistence::Persistent);
 }
 
 #[test]
@@ -46,6 +47,38 @@ fn what_is_created_reads_back() {
     assert_eq!(again.site(), &site);
     let empty = SiteFile::create(Path::new("x"), &Site::empty()).unwrap();
     assert_eq!(empty.site(), &Site::empty());
+}
+
+#[test]
+fn scores_are_written_where_they_belong_and_comments_stay() {
+    let commented = GOLDEN_V1
+        .replace("quantile = 0.1", "quantile = 0.1 # the middle one")
+        .replace("low_median = \"40s\"", "low_median = \"40s\" # short");
+    let mut file = parse(&commented).unwrap();
+    let mut slowness = file.site().slowness[0].clone();
+    slowness.low_median = Nanos::new(9_000_000_000);
+    let mut other = slowness.clone();
+    other.quantile = 0.2;
+    file.set_slowness(&[slowness, other]).unwrap();
+    assert_eq!(file.site().slowness.len(), 2, "the same quantile is replaced");
+    assert!(file.text().contains("low_median = \"9s\" # short"), "{}", file.text());
+
+    let peak = Peak { write: Some(BytesPerSec::new(20 << 20)), read: None };
+    file.set_peak("local", &peak).unwrap();
+    assert_eq!(file.site().target("local").unwrap().peak, peak);
+    let kept = file.site().target("OST0000").unwrap().peak.clone();
+    file.set_peak("OST0000", &Peak { write: Some(BytesPerSec::new(1)), read: None }).unwrap();
+    let changed = &file.site().target("OST0000").unwrap().peak;
+    assert_eq!((changed.read, changed.write), (kept.read, Some(BytesPerSec::new(1))));
+    assert!(file.set_peak("nobody", &peak).unwrap_err().to_string().contains("nobody"));
+
+    let mut straggler = file.site().stragglers[0].clone();
+    straggler.name = "local".into();
+    straggler.verdict = Persistence::Transient;
+    file.set_stragglers(&[straggler], |it| it.name == "OST0000").unwrap();
+    let names: Vec<&str> = file.site().stragglers.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["local"], "what is normal now is a straggler no more");
+    assert!(file.text().contains("# the middle one"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use plimsoll_domain::site::{Cost, Server, ServerRole, Site, SiteFile, Slowness, Target};
+use plimsoll_domain::site::{Cost, Server, ServerRole, Site, SiteFile, Slowness, Straggler, Target};
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_report::{Number, Record, Unit};
 
@@ -110,6 +110,20 @@ const SEQUENCES: Number = Number::new(
     "Number of sequences that the medians rest on.",
     "site file: Xie, section 5.4",
 );
+const RATIO: Number = Number::new(
+    "ratio",
+    "of the others",
+    Unit::Ratio,
+    "Median of a straggler's bandwidth over that of the others of the same instance.",
+    "site file: plimsoll score",
+);
+const MEASURES: Number = Number::new(
+    "measures",
+    "measures",
+    Unit::Count,
+    "Measures that a verdict rests on.",
+    "site file: plimsoll score",
+);
 const LIMIT: Number = Number::new(
     "limit",
     "at most",
@@ -136,6 +150,8 @@ pub const NUMBERS: &[&Number] = &[
     &NORMAL_MEDIAN,
     &SEQUENCES,
     &LIMIT,
+    &RATIO,
+    &MEASURES,
 ];
 
 pub fn run(file: &Path, output: Output) -> Result<ExitCode> {
@@ -171,6 +187,7 @@ fn record(site: &Site) -> Record {
         .rows("clients", "clients", clients.collect())
         .rows("limits", "physical limits", limits(site))
         .rows("slowness", "durations of slowness", site.slowness.iter().map(slowness).collect())
+        .rows("stragglers", "stragglers", site.stragglers.iter().map(straggler).collect())
 }
 
 fn target(target: &Target) -> Record {
@@ -245,6 +262,16 @@ fn slowness(slowness: &Slowness) -> Record {
         .number(&NORMAL_MEDIAN, slowness.normal_median.as_seconds())
         .number(&SEQUENCES, slowness.sequences)
         .optional_text("measured", "measured", slowness.measured.clone())
+}
+
+fn straggler(straggler: &Straggler) -> Record {
+    Record::new()
+        .text("component", "component", straggler.component.name())
+        .text("name", "name", &straggler.name)
+        .text("verdict", "verdict", straggler.verdict.name())
+        .number(&RATIO, straggler.ratio)
+        .number(&MEASURES, straggler.measures)
+        .optional_text("measured", "measured", straggler.measured.clone())
 }
 
 fn some(text: String) -> Option<String> {

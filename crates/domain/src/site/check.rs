@@ -29,6 +29,7 @@ impl Site {
         }
         self.check_targets()?;
         self.check_limits()?;
+        self.check_stragglers()?;
         self.slowness.iter().try_for_each(|it| match it.quantile {
             quantile if quantile > 0.0 && quantile < 1.0 => Ok(()),
             quantile => Err(format!("slowness: quantile {quantile} is not between 0 and 1")),
@@ -55,6 +56,18 @@ impl Site {
             }
             check_place(&who, target)?;
             check_speed(&who, target)?;
+        }
+        Ok(())
+    }
+
+    fn check_stragglers(&self) -> Result<(), String> {
+        for straggler in &self.stragglers {
+            let texts = [Some(&straggler.name), straggler.measured.as_ref()];
+            texts.into_iter().flatten().try_for_each(|it| printable(it))?;
+            let ratio = straggler.ratio;
+            if !(ratio.is_finite() && ratio >= 0.0) {
+                return Err(format!("straggler {:?}: impossible ratio {ratio}", straggler.name));
+            }
         }
         Ok(())
     }
