@@ -18,6 +18,7 @@ mod record;
 mod recording;
 mod report;
 mod results;
+mod score;
 mod site;
 mod testbed;
 mod wrong_use;

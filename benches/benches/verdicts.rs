@@ -5,7 +5,7 @@
 
 use plimsoll_benches::simulated::{Scatter, Simulation, Slow};
 use plimsoll_score::Kind;
-use plimsoll_score::verdict::{Side, Test, components, verdicts};
+use plimsoll_score::verdict::{Compared, Side, Test, verdicts};
 
 const SEED: u64 = 20_260_131;
 const SPEEDS: [f64; 5] = [0.9, 0.8, 0.7, 0.5, 0.25];
@@ -32,13 +32,13 @@ struct Said {
 impl Said {
     fn of(simulation: &Simulation, seed: u64) -> Self {
         let columns = simulation.columns(seed);
+        let compared = Compared::new(&columns);
         let kinds = |side| {
-            let found = verdicts(&components(&columns, side), &Test::default());
-            let names = match side {
-                Side::Target => &columns.targets,
-                Side::Client => &columns.clients,
+            let (components, names, prefix) = match side {
+                Side::Target => (&compared.targets, &columns.targets, "t"),
+                Side::Client => (&compared.clients, &columns.clients, "c"),
             };
-            let prefix = if side == Side::Target { "t" } else { "c" };
+            let found = verdicts(components, &Test::default());
             let number = |index| names.find(&format!("{prefix}{index}"));
             (0..simulation.targets)
                 .map(|index| found.verdicts[number(index)? as usize].kind)
@@ -121,7 +121,7 @@ fn false_alarms(seeds: u64) {
 
 fn transient(seeds: u64) {
     println!(
-        "## 4 targets, one of them slow in each round, chosen at random: % of targets called transient / persistent\n"
+        "## 4 targets, one of them slow in each round, each in a quarter of the rounds: % of targets called transient / persistent\n"
     );
     heading("noise, speed", ROUNDS.iter().map(|it| format!("{it} rounds")));
     for scatter in SCATTERS {

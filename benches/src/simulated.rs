@@ -45,7 +45,7 @@ pub enum Slow {
     Target,
     /// The first client, always.
     Client,
-    /// In each round one target, chosen at random.
+    /// In each round one target: each in an equal share of the rounds, in random order.
     Moving,
     /// The first target in the middle third of the rounds.
     Episode,
@@ -83,16 +83,17 @@ impl Simulation {
         });
         let mut clients: Vec<usize> = (0..self.targets).collect();
         let mut last = vec![0.0; self.targets];
+        let mut moving: Vec<usize> = (0..self.rounds).map(|round| round % self.targets).collect();
+        random.shuffle(&mut moving);
         for round in 0..self.rounds {
             if !self.fixed_pairs {
                 random.shuffle(&mut clients);
             }
             // The whole system is faster or slower from round to round.
             let common = (0.1 * random.normal()).exp();
-            let moving = random.index(self.targets);
             let pairs = (0..self.targets).map(|target| {
                 last[target] = self.scatter.next(last[target], &mut random);
-                let speed = self.speed_of(round, target, clients[target], moving);
+                let speed = self.speed_of(round, target, clients[target], moving[round]);
                 pair(round, target, clients[target], common * speed * last[target].exp())
             });
             let pairs = pairs.collect();

@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod record;
 mod report;
+mod score;
 mod site;
 mod testbed;
 mod timestamp;
@@ -64,6 +65,7 @@ enum Command {
     Model(model::Arguments),
     Record(record::Arguments),
     Report(report::Arguments),
+    Score(score::Arguments),
     Site(site::Arguments),
     Testbed(testbed::Arguments),
     Completions(Completions),
@@ -94,6 +96,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Model(arguments) => model::run(arguments, output),
         Command::Record(arguments) => record::run(&arguments, output),
         Command::Report(arguments) => report::run(&arguments, output),
+        Command::Score(arguments) => score::run(&arguments, output),
         Command::Site(arguments) => site::run(arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
         Command::Completions(arguments) => {
@@ -124,6 +127,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("record --collect", record::NUMBERS),
         ("report", report::NUMBERS),
         ("report, of results", report::results::NUMBERS),
+        ("score", score::NUMBERS),
         ("compare", compare::NUMBERS),
         ("export", export::NUMBERS),
         ("calibrate", calibrate::NUMBERS),

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::calendar::{hour, weekday};
-use crate::distribution::Distribution;
+use crate::distribution::{Distribution, median_of};
 
 /// Values by group. Memory is 8 bytes a value, 24 with times.
 #[derive(Debug, Clone, Default)]
 pub struct Grouped {
-    groups: BTreeMap<Vec<String>, Vec<f64>>,
-    times: Vec<(u64, f64)>,
+    groups: BTreeMap<Vec<String>, (u32, Vec<f64>)>,
+    /// When, whose, and which value.
+    times: Vec<(u64, u32, f64)>,
 }
 
 /// One group.
@@ -34,18 +35,38 @@ impl Grouped {
     /// Takes a value; those that are not finite numbers are for the caller to refuse. `nanos` is when
     /// it was measured, since 1970.
     pub fn add(&mut self, key: &[String], value: f64, nanos: Option<u64>) {
-        match self.groups.get_mut(key) {
-            Some(values) => values.push(value),
-            None => {
-                self.groups.insert(key.to_vec(), vec![value]);
+        let number = match self.groups.get_mut(key) {
+            Some((number, values)) => {
+                values.push(value);
+                *number
             }
-        }
-        self.times.extend(nanos.map(|nanos| (nanos, value)));
+            None => {
+                let number = self.groups.len() as u32;
+                self.groups.insert(key.to_vec(), (number, vec![value]));
+                number
+            }
+        };
+        self.times.extend(nanos.map(|nanos| (nanos, number, value)));
+    }
+
+    /// How many groups there are.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Whether a group has that key.
+    pub fn has(&self, key: &[String]) -> bool {
+        self.groups.contains_key(key)
     }
 
     /// All groups in order of their keys.
     pub fn groups(&self) -> Vec<Group> {
-        let group = |(key, values): (&Vec<String>, &Vec<f64>)| {
+        let group = |(key, (_, values)): (&Vec<String>, &(u32, Vec<f64>))| {
             let distribution = Distribution::new(values.clone())?;
             Some(Group { key: key.clone(), distribution })
         };
@@ -57,11 +78,19 @@ impl Grouped {
         if self.times.is_empty() {
             return None;
         }
+        // Programs differ by orders of magnitude: each value counts relative to its group.
+        let mut usual = vec![0.0; self.groups.len()];
+        for (number, values) in self.groups.values() {
+            usual[*number as usize] = median_of(&mut values.clone()).unwrap_or(0.0);
+        }
         let mut hours = vec![Vec::new(); 24];
         let mut weekdays = vec![Vec::new(); 7];
-        for (nanos, value) in &self.times {
-            hours[hour(*nanos, utc_offset)].push(*value);
-            weekdays[weekday(*nanos, utc_offset)].push(*value);
+        for (nanos, number, value) in &self.times {
+            let usual = usual[*number as usize];
+            if usual > 0.0 {
+                hours[hour(*nanos, utc_offset)].push(value / usual);
+                weekdays[weekday(*nanos, utc_offset)].push(value / usual);
+            }
         }
         Some(Periods {
             hours: hours.into_iter().map(Distribution::new).collect(),

@@ -12,7 +12,7 @@
 //! | What do stragglers cost? | [`gain`] |
 //! | How long is a target slow? | [`sequence`], [`survival`], [`advice`] |
 //! | When is it slow? | [`calendar`] |
-//! | Can the measures be trusted? | [`condition`], [`dependence`] |
+//! | Can the measures be trusted? | [`condition`], [`dependence`], [`outlier`] |
 //! | Who is a straggler? | [`verdict`] |
 //! | What do runs in a table look like? | [`grouped`] |
 //!
@@ -28,6 +28,7 @@ pub mod distribution;
 pub mod gain;
 pub mod grouped;
 pub mod names;
+pub mod outlier;
 pub mod peak;
 pub mod relative;
 pub mod score;

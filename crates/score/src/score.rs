@@ -9,7 +9,7 @@ use crate::condition::{Run, WarmUp, normalised, runs, warm_ups};
 use crate::gain::{Gains, gains};
 use crate::relative::{Fastest, Relative, by_component};
 use crate::sequence::{Sequences, THRESHOLDS, TargetSeries};
-use crate::verdict::{Side, Test, Verdicts, components, verdicts};
+use crate::verdict::{Compared, Test, Verdicts, verdicts};
 use crate::{Columns, Peaks};
 
 /// What can be chosen.
@@ -93,7 +93,7 @@ pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
     });
     let series = TargetSeries::new(columns, peaks, included);
     let of = |key: fn(&PairRow) -> Option<u32>| by_component(columns, &fastest, included, key);
-    let tested = |side| verdicts(&components(columns, side), &options.test);
+    let compared = Compared::new(columns);
     Score {
         points: points(columns, peaks, included),
         targets: of(|pair| Some(pair.target)),
@@ -105,8 +105,8 @@ pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
         sequences: options.thresholds.iter().map(|it| series.sequences(*it)).collect(),
         calendar: calendar(columns, &fastest, options.utc_offset, included),
         warm_ups: warm_ups(columns, &normalised),
-        target_verdicts: tested(Side::Target),
-        client_verdicts: tested(Side::Client),
+        target_verdicts: verdicts(&compared.targets, &options.test),
+        client_verdicts: verdicts(&compared.clients, &options.test),
         changed_left_out: left_out.len(),
         runs,
         fastest,

@@ -5,6 +5,7 @@
 //! make others look fast or slow. docs/straggler-verdicts.md has the reasoning, the assumptions
 //! and the measured power.
 
+mod blame;
 mod effect;
 mod noise;
 mod persistent;
@@ -14,7 +15,7 @@ mod transient;
 
 pub use effect::Side;
 pub use noise::Noise;
-pub use ratio::{Component, Measure, components};
+pub use ratio::{Compared, Component, Measure};
 pub use sentence::sentence;
 pub(crate) use sentence::span as sentence_span;
 
@@ -58,7 +59,7 @@ pub struct Test {
 
 impl Default for Test {
     fn default() -> Self {
-        Test { below: 0.15, persistent_error: 0.05, transient_error: 0.02 }
+        Test { below: 0.15, persistent_error: 0.05, transient_error: 0.05 }
     }
 }
 

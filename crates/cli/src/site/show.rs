@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use plimsoll_domain::site::{Cost, Server, ServerRole, Site, SiteFile, Slowness, Straggler, Target};
+use plimsoll_domain::site::{
+    Cost, Server, ServerRole, Site, SiteFile, Slowness, Straggler, Target,
+};
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_report::{Number, Record, Unit};
 

@@ -113,11 +113,13 @@ impl Effects {
         }
     }
 
-    fn rest(&self, cell: &Cell) -> f64 {
+    /// What neither the client nor the target explains.
+    pub fn rest(&self, cell: &Cell) -> f64 {
         cell.log - self.part(Side::Client, cell.client) - self.part(Side::Target, cell.target)
     }
 
-    fn centres(&self, cells: &Cells) -> Vec<f64> {
+    /// The part of each instance.
+    pub fn centres(&self, cells: &Cells) -> Vec<f64> {
         let mut centres = vec![0.0; cells.starts.len()];
         let mut values = Vec::new();
         for row in cells.rows() {
@@ -133,21 +135,31 @@ impl Effects {
         let mut largest = 0.0_f64;
         let mut values = Vec::new();
         for (number, members) in &groups.members {
+            let old = self.part(groups.side, *number);
             values.clear();
             values.extend(members.iter().map(|index| {
                 let cell = &cells.cells[*index as usize];
-                self.rest(cell) - centres[cell.row as usize]
+                self.rest(cell) + old - centres[cell.row as usize]
             }));
-            let step = median_of(&mut values).unwrap_or(0.0);
+            let new = lasting_part(&mut values);
             let parts = match groups.side {
                 Side::Client => &mut self.clients,
                 Side::Target => &mut self.targets,
             };
-            parts[*number as usize] += step;
-            largest = largest.max(step.abs());
+            parts[*number as usize] = new;
+            largest = largest.max((new - old).abs());
         }
         largest
     }
+}
+
+/// The median, if three quarters of the values lie on its side of zero; otherwise the component is
+/// not lastingly different, and has no part: a client that met slow targets in half of its
+/// instances must not be taken for slow.
+fn lasting_part(values: &mut [f64]) -> f64 {
+    let median = median_of(values).unwrap_or(0.0);
+    let quartile = |p| plimsoll_stats::sample::quantile_sorted(values, p).unwrap_or(0.0);
+    if quartile(0.25) > 0.0 || quartile(0.75) < 0.0 { median } else { 0.0 }
 }
 
 /// The cells of each component of one side that can have a part of its own.

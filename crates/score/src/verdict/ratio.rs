@@ -1,5 +1,6 @@
 //! A component against the others of the same instance.
 
+use super::blame::{Blame, Partners};
 use super::effect::{Cell, Cells, Effects, Side};
 use crate::Columns;
 
@@ -24,20 +25,51 @@ pub struct Component {
     pub inseparable: Option<u32>,
 }
 
-/// All components of one side, by number; those that were never compared have no measures.
-pub fn components(columns: &Columns, side: Side) -> Vec<Component> {
-    let cells = Cells::new(columns);
-    let effects = Effects::new(columns, &cells);
+/// Clients and targets, each compared with its like.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Compared {
+    /// By number of the target; those that were never compared have no measures.
+    pub targets: Vec<Component>,
+    /// By number of the client.
+    pub clients: Vec<Component>,
+}
+
+impl Compared {
+    /// Compares all pairs of instances that have scores.
+    pub fn new(columns: &Columns) -> Self {
+        let cells = Cells::new(columns);
+        let effects = Effects::new(columns, &cells);
+        let blame = Blame::new(columns, &cells, &effects, LOW);
+        let of = |side| components(columns, &cells, &effects, &blame, side);
+        Compared { targets: of(Side::Target), clients: of(Side::Client) }
+    }
+}
+
+/// A pair so much slower than the others of its instance is blamed on one of its components.
+const LOW: f64 = 0.15;
+
+fn components(
+    columns: &Columns,
+    cells: &Cells,
+    effects: &Effects,
+    blame: &Blame,
+    side: Side,
+) -> Vec<Component> {
     let count = match side {
         Side::Client => columns.clients.len(),
         Side::Target => columns.targets.len(),
     };
     let mut components = vec![Component { others: usize::MAX, ..Component::default() }; count];
     for row in cells.rows() {
-        compare(row, side, &effects, cells.starts[row[0].row as usize], &mut components);
+        let start = cells.starts[row[0].row as usize];
+        let kept: Vec<Cell> = row.iter().filter(|it| !blame.excuses(it, side)).copied().collect();
+        compare(&kept, side, effects, start, &mut components);
     }
     components.iter_mut().for_each(|it| it.measures.sort_by_key(|measure| measure.start));
-    mark_inseparable(&cells, side, &mut components);
+    let partners = Partners::new(cells);
+    for (number, component) in (0..).zip(&mut components) {
+        component.inseparable = partners.inseparable(side, number);
+    }
     components
 }
 
@@ -95,27 +127,6 @@ fn median_without(sorted: &[f64], place: usize) -> f64 {
     match others % 2 {
         1 => at(others / 2),
         _ => (at(others / 2 - 1) + at(others / 2)) / 2.0,
-    }
-}
-
-/// Two that are always together cannot be told apart, unless there is one counterpart in all.
-fn mark_inseparable(cells: &Cells, side: Side, components: &mut [Component]) {
-    let partners = |side: Side| {
-        let mut partner = std::collections::HashMap::new();
-        for cell in &cells.cells {
-            let other = cell.of(side.other());
-            let entry = partner.entry(cell.of(side)).or_insert(Some(other));
-            if *entry != Some(other) {
-                *entry = None;
-            }
-        }
-        partner
-    };
-    let (own, theirs) = (partners(side), partners(side.other()));
-    for (number, component) in (0..).zip(components) {
-        let partner = own.get(&number).copied().flatten();
-        let mutual = partner.is_some_and(|it| theirs.get(&it) == Some(&Some(number)));
-        component.inseparable = partner.filter(|_| mutual);
     }
 }
 

@@ -1,0 +1,145 @@
+//! `plimsoll score`: what a benchmark measured, as scores and verdicts.
+
+mod gather;
+mod measures_csv;
+mod numbers;
+mod record;
+mod rows;
+mod runs_table;
+mod write_back;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use plimsoll_domain::site::SiteFile;
+use plimsoll_score::verdict::Test;
+use plimsoll_score::{Kind, Options, Peaks, calendar, score};
+
+use crate::output::{Output, message};
+
+pub use numbers::NUMBERS;
+
+/// Scores of benchmark results: who is slow, how often, how long, and what it costs
+///
+/// LEB and PEB compare a pair of client and target with the fastest of its instance and of all
+/// equal instances (Xie, section 5.1); EB and EAB divide bandwidths by peaks of targets (section 3).
+/// Verdicts compare each component with the others of the same instance; a name is wrong in at most
+/// 5 % of experiments. docs/straggler-verdicts.md has the test and its measured power. Several
+/// results, of any experiments, times and machines, are scored together: targets and clients of equal
+/// names are taken for the same.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll score results\n  \
+    plimsoll score monday tuesday --site site.toml --write-back\n  \
+    plimsoll score results --fail-on persistent --json\n  \
+    plimsoll score --from-csv runs.csv --value bandwidth --by machine,program --time start\n  \
+    plimsoll score --from-csv cori.csv.gz edison.csv.gz --as tokio-abc")]
+pub struct Arguments {
+    /// Directories that `plimsoll bench` wrote
+    #[arg(required_unless_present = "from_csv", conflicts_with = "from_csv")]
+    results: Vec<PathBuf>,
+
+    /// The site file: peaks and servers of targets
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+
+    /// Write measured peaks, durations of slowness and stragglers into the site file
+    #[arg(long, requires = "site")]
+    write_back: bool,
+
+    /// A measure is low under these quantiles of all measures
+    #[arg(long, value_name = "T", value_delimiter = ',', default_value = "0.05,0.1,0.2", value_parser = quantile)]
+    threshold: Vec<f64>,
+
+    /// A component is a straggler when it is slower than the others by more than this
+    #[arg(long, value_name = "SHARE", default_value = "15%", value_parser = quantile)]
+    straggler_below: f64,
+
+    /// Count runs in which conditions changed like the others
+    #[arg(long)]
+    include_changed: bool,
+
+    /// Hours and weekdays so far from UTC, like +02:00
+    #[arg(long, value_name = "OFFSET", default_value = "Z", value_parser = utc_offset, allow_hyphen_values = true)]
+    utc_offset: i32,
+
+    /// Write every pair with its scores and marks into this file
+    #[arg(long, value_name = "FILE", conflicts_with = "from_csv")]
+    csv: Option<PathBuf>,
+
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
+    top: u64,
+
+    /// Exit with 1 when there is such a straggler
+    #[arg(long, value_enum)]
+    fail_on: Option<FailOn>,
+
+    #[command(flatten)]
+    table: runs_table::TableArguments,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum FailOn {
+    /// A persistent straggler
+    Persistent,
+    /// Any straggler
+    Transient,
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    if arguments.table.is_given() {
+        return runs_table::run(&arguments.table, arguments.utc_offset, output);
+    }
+    let mut site = arguments.site.as_deref().map(SiteFile::load).transpose()?;
+    let gathered = gather::gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
+    let columns = &gathered.columns;
+    if columns.instances().is_empty() {
+        bail!("cannot score {}: no instance was measured", gather::names(&arguments.results));
+    }
+    let peaks = Peaks::new(columns, site.as_ref().map(SiteFile::site));
+    let scores = score(columns, &peaks, &options(arguments));
+    // Programs get every row; people get those that matter.
+    let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
+    let view = record::View { columns, peaks: &peaks, scores: &scores, rows, json: output.json };
+    if let Some(path) = &arguments.csv {
+        measures_csv::write(path, &view)?;
+    }
+    if let Some(site) = site.as_mut().filter(|_| arguments.write_back) {
+        for line in write_back::write(site, &view)? {
+            message(&line);
+        }
+    }
+    let title = format!("scores of {}", gather::names(&arguments.results));
+    output.print("score", &title, &record::record(&view, &gathered.warnings))?;
+    let found = view.worst();
+    let fails = match arguments.fail_on {
+        Some(FailOn::Persistent) => found == Some(Kind::Persistent),
+        Some(FailOn::Transient) => found > Some(Kind::Normal),
+        None => false,
+    };
+    Ok(ExitCode::from(u8::from(fails)))
+}
+
+fn options(arguments: &Arguments) -> Options {
+    let test = Test { below: arguments.straggler_below, ..Test::default() };
+    Options {
+        thresholds: arguments.threshold.clone(),
+        test,
+        include_changed: arguments.include_changed,
+        utc_offset: arguments.utc_offset,
+        ..Options::default()
+    }
+}
+
+fn quantile(text: &str) -> Result<f64, String> {
+    match crate::value::share(text)? {
+        share if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("is not between 0 and 1; write it like 0.1 or 10%".into()),
+    }
+}
+
+fn utc_offset(text: &str) -> Result<i32, String> {
+    calendar::utc_offset(text).ok_or_else(|| "is not an offset; write it like +02:00".into())
+}

@@ -1,0 +1,66 @@
+//! Reading results into columns.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use plimsoll_domain::site::Site;
+use plimsoll_measures::Results;
+use plimsoll_score::{Columns, Source};
+use serde_json::Value;
+
+/// Measures of all directories, and what is doubtful about them.
+pub struct Gathered {
+    pub columns: Columns,
+    pub warnings: Vec<String>,
+}
+
+pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> {
+    let servers: HashMap<&str, &String> = site
+        .iter()
+        .flat_map(|site| &site.targets)
+        .filter_map(|target| Some((target.name.as_str(), target.server.as_ref()?)))
+        .collect();
+    let mut columns = Columns::default();
+    let mut warnings = Vec::new();
+    for directory in directories {
+        let results = Results::open(directory)?;
+        warnings.extend(results.warnings.iter().cloned());
+        let source = columns.source(Source {
+            label: directory.display().to_string(),
+            experiment: results.experiment.clone(),
+            machine: machine(&results.environment),
+        });
+        for instance in results.instances()? {
+            let mut instance = instance?;
+            for pair in instance.pairs.iter_mut().filter(|pair| pair.server.is_none()) {
+                pair.server = servers.get(pair.target.as_str()).map(|it| it.to_string());
+            }
+            columns.add(source, &instance);
+        }
+    }
+    warnings.extend(several_machines(&columns));
+    Ok(Gathered { columns, warnings })
+}
+
+/// The machine of an environment, under whichever key it is told.
+fn machine(environment: &Value) -> Option<String> {
+    let keys = ["machine", "host", "hostname", "node"];
+    keys.iter().find_map(|key| environment.get(key)?.as_str().map(str::to_string))
+}
+
+fn several_machines(columns: &Columns) -> Option<String> {
+    let mut machines: Vec<&str> =
+        columns.sources.iter().filter_map(|it| it.machine.as_deref()).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    (machines.len() > 1).then(|| {
+        let machines = machines.join(", ");
+        format!("results come from {machines}: targets of equal names are taken for the same")
+    })
+}
+
+pub fn names(directories: &[PathBuf]) -> String {
+    let names: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,213 @@
+//! All scores as one record.
+
+mod conditions;
+mod verdicts;
+
+use plimsoll_report::Record;
+use plimsoll_score::advice::advice;
+use plimsoll_score::bandwidth::Point;
+use plimsoll_score::calendar::WEEKDAYS;
+use plimsoll_score::distribution::Distribution;
+use plimsoll_score::sequence::{Basis, Sequences};
+use plimsoll_score::survival::Survival;
+use plimsoll_score::verdict::Side;
+use plimsoll_score::{Columns, Kind, Peaks, Score};
+
+use super::numbers::*;
+use super::rows::{distribution, relative};
+
+/// What is shown, and to whom.
+pub struct View<'a> {
+    pub columns: &'a Columns,
+    pub peaks: &'a Peaks,
+    pub scores: &'a Score,
+    pub rows: usize,
+    pub json: bool,
+}
+
+impl View<'_> {
+    /// The worst verdict on any component.
+    pub fn worst(&self) -> Option<Kind> {
+        let scores = self.scores;
+        let all = scores.target_verdicts.verdicts.iter().chain(&scores.client_verdicts.verdicts);
+        all.filter_map(|it| it.kind).max()
+    }
+}
+
+pub fn record(view: &View, warnings: &[String]) -> Record {
+    let mut record = overview(view);
+    record = verdicts::sentences(record, view);
+    record = record.text("advice", "advice", advice_line(view));
+    record = record.rows("bandwidths", "bandwidths, medians", limited(view, points(view)));
+    record = verdicts::components(record, view, Side::Target);
+    record = verdicts::components(record, view, Side::Client);
+    record = servers(record, view);
+    record = record
+        .rows("stragglers", "gain without stragglers (time with over time without)", gains(view))
+        .rows("sequences", "how long targets are slow", sequences(view));
+    record = sequences_note(record, view);
+    record = calendar(record, view);
+    record = conditions::runs(record, view);
+    if view.json {
+        record = verdicts::pairs(record, view);
+    }
+    warnings.iter().fold(record, |record, warning| record.note(warning))
+}
+
+fn overview(view: &View) -> Record {
+    let instances = view.columns.instances();
+    let complete = instances.iter().filter(|it| it.complete).count();
+    Record::new()
+        .text(
+            "experiments",
+            "experiments",
+            view.columns.experiments.iter().collect::<Vec<_>>().join(", "),
+        )
+        .number(&RUNS, view.scores.runs.len() as u64)
+        .number(&CHANGED, view.scores.changed_left_out as u64)
+        .number(&INSTANCES, complete as u64)
+        .number(&FAILED, (instances.len() - complete) as u64)
+        .number(&PAIRS, view.columns.all_pairs().len() as u64)
+        .number(&BURST, view.scores.burst_seconds())
+}
+
+fn advice_line(view: &View) -> String {
+    let verdicts = &view.scores.target_verdicts.verdicts;
+    let persistent: Vec<&str> = (0..)
+        .zip(verdicts)
+        .filter(|(_, verdict)| verdict.kind == Some(Kind::Persistent))
+        .map(|(number, _)| view.columns.targets.name(number))
+        .collect();
+    advice(&view.scores.sequences, view.scores.burst_seconds(), &persistent)
+}
+
+pub fn limited(view: &View, mut rows: Vec<Record>) -> Vec<Record> {
+    rows.truncate(view.rows);
+    rows
+}
+
+fn points(view: &View) -> Vec<Record> {
+    let median = |it: &Option<Distribution>| it.as_ref().map(|it| it.median);
+    let row = |point: &Point| {
+        let row = Record::new()
+            .text("experiment", "experiment", view.columns.experiments.name(point.experiment))
+            .text("varied", "varied", varied(view, point))
+            .number(&INSTANCES, point.instances as u64)
+            .number(&FAILED, point.failed as u64)
+            .number(&BANDWIDTH, median(&point.bandwidth))
+            .number(&AGGREGATE, median(&point.aggregate))
+            .number(&EB, median(&point.effective))
+            .number(&EAB, median(&point.effective_aggregate));
+        if !view.json {
+            return row;
+        }
+        row.section("bandwidth", "", distribution(point.bandwidth.as_ref()))
+            .section("aggregate", "", distribution(point.aggregate.as_ref()))
+            .section("eb", "", distribution(point.effective.as_ref()))
+            .section("eab", "", distribution(point.effective_aggregate.as_ref()))
+            .section("seconds", "", distribution(point.seconds.as_ref()))
+    };
+    view.scores.points.iter().map(row).collect()
+}
+
+/// What was varied; the operation and the burst where the plan varies nothing.
+fn varied(view: &View, point: &Point) -> String {
+    let setting = &view.columns.settings[point.setting as usize];
+    match view.columns.varied.name(point.varied) {
+        "" => format!("{:?} {}", setting.operation, setting.burst).to_lowercase(),
+        value => value.to_string(),
+    }
+}
+
+fn servers(record: Record, view: &View) -> Record {
+    let row = |(number, scores): (&u32, &plimsoll_score::relative::Relative)| {
+        let row = Record::new().text("name", "name", view.columns.servers.name(*number));
+        relative(row, Some(scores), view.json)
+    };
+    let rows: Vec<Record> = view.scores.servers.iter().map(row).collect();
+    match rows.is_empty() && !view.json {
+        true => record,
+        false => record.rows("servers", "servers", limited(view, rows)),
+    }
+}
+
+fn gains(view: &View) -> Vec<Record> {
+    let row = |it: &plimsoll_score::gain::Gains| {
+        Record::new()
+            .text("removed", "without the", it.removed.name())
+            .number(&N, it.gains.n() as u64)
+            .number(&GAIN_MEDIAN, it.gains.median())
+            .number(&GAIN_60, it.exceeded_by(0.6))
+            .number(&GAIN_90, it.exceeded_by(0.9))
+            .number(&GAIN_1, it.exceeded_by(0.01))
+            .number(&GAIN_MAX, it.gains.max())
+    };
+    view.scores.gains.iter().map(row).collect()
+}
+
+fn sequences(view: &View) -> Vec<Record> {
+    let count = |it: &Option<Survival>| it.as_ref().map_or(0, |it| it.n as u64);
+    let censored = |it: &Option<Survival>| it.as_ref().map_or(0, |it| (it.n - it.ended) as u64);
+    let median = |it: &Option<Survival>| it.as_ref().and_then(Survival::median);
+    let within = |it: &Option<Survival>, time: f64| it.as_ref().and_then(|it| it.within(time));
+    let row = |it: &Sequences| {
+        let row = Record::new()
+            .number(&THRESHOLD, it.threshold)
+            .number(&LOW_SEQUENCES, count(&it.low))
+            .number(&LOW_CENSORED, censored(&it.low))
+            .number(&LOW_MEDIAN, median(&it.low))
+            .number(&LOW_1MIN, within(&it.low, 60.0))
+            .number(&LOW_2MIN, within(&it.low, 120.0))
+            .number(&NORMAL_SEQUENCES, count(&it.normal))
+            .number(&NORMAL_CENSORED, censored(&it.normal))
+            .number(&NORMAL_MEDIAN, median(&it.normal))
+            .number(&NORMAL_10MIN, within(&it.normal, 600.0));
+        if !view.json {
+            return row;
+        }
+        row.text("basis", "", basis(it.basis))
+            .number(&MEASURES, it.measures as u64)
+            .number(&LOW, it.low_measures as u64)
+            .number(&SERIES, it.series as u64)
+            .number(&INTERVAL, it.interval)
+    };
+    view.scores.sequences.iter().map(row).collect()
+}
+
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::EffectiveBandwidth => "EAB",
+        Basis::Bandwidth => "bandwidth",
+    }
+}
+
+fn sequences_note(record: Record, view: &View) -> Record {
+    let Some(it) = view.scores.sequences.first() else { return record };
+    let by = match it.basis {
+        Basis::EffectiveBandwidth => "measures are EAB",
+        Basis::Bandwidth => "measures are bandwidths, as a peak is missing",
+    };
+    record.note(format!(
+        "on Titan 70 % of low sequences ended within 1 min, 82 % within 2 min, 79 % of normal ones \
+         within 10 min (Xie, section 5.4); {by}"
+    ))
+}
+
+fn calendar(record: Record, view: &View) -> Record {
+    let calendar = &view.scores.calendar;
+    let row = |row: Record, it: &Distribution| match view.json {
+        true => row.section("peb", "", distribution(Some(it))),
+        false => row.number(&N, it.n as u64).number(&PEB, it.median).number(&MEAN, it.mean),
+    };
+    let hours = (0u64..).zip(&calendar.hours).filter_map(|(hour, it)| Some((hour, it.as_ref()?)));
+    let hours = hours.map(|(hour, it)| row(Record::new().number(&HOUR, hour), it)).collect();
+    let days = WEEKDAYS.iter().zip(&calendar.weekdays);
+    let days = days.filter_map(|(day, it)| {
+        Some(row(Record::new().text("weekday", "weekday", *day), it.as_ref()?))
+    });
+    record.rows("hours", "PEB by hour of the day", hours).rows(
+        "weekdays",
+        "PEB by weekday",
+        days.collect(),
+    )
+}

@@ -1,0 +1,90 @@
+//! Whether measures can be trusted: runs, changes, first rounds.
+
+use plimsoll_report::Record;
+use plimsoll_score::calendar::rfc3339;
+use plimsoll_score::condition::{Run, WarmUp};
+
+use super::super::numbers::*;
+use super::super::rows::relative;
+use super::{View, limited};
+
+pub fn runs(record: Record, view: &View) -> Record {
+    let rows: Vec<Record> = view.scores.runs.iter().map(|run| row(view, run)).collect();
+    let record = record.rows("runs", "runs", limited(view, rows));
+    let warm_ups: Vec<Record> = view.scores.warm_ups.iter().map(|it| warm_up(view, it)).collect();
+    let record = match view.json || view.scores.warm_ups.iter().any(WarmUp::significant) {
+        true => record.rows("warm_up", "first rounds against the rest", warm_ups),
+        false => record,
+    };
+    changed(record, view)
+}
+
+fn row(view: &View, run: &Run) -> Record {
+    let source = &view.columns.sources[run.source as usize];
+    let change = run.change;
+    let state = match change {
+        None => "too few to tell",
+        Some(change) if change.significant() => "changed",
+        Some(_) => "steady",
+    };
+    let start = (run.start > 0).then(|| rfc3339(run.start));
+    let row = Record::new()
+        .text("results", "results", &source.label)
+        .text("experiment", "experiment", &source.experiment)
+        .number(&RUN, u64::from(run.run))
+        .optional_text("start", "start", start)
+        .number(&INSTANCES, run.instances as u64)
+        .number(&FAILED, run.failed as u64)
+        .text("conditions", "conditions", state)
+        .number(&CHANGE_P, change.map(|it| it.p_value))
+        .number(&CHANGE_RATIO, change.map(|it| it.ratio))
+        .number(&LAG_ONE, run.dependence.lag_one)
+        .number(&EFFECTIVE, run.dependence.effective(run.dependence.n));
+    match view.json {
+        true => row.number(&CHANGE_AT, change.map(|it| it.at as u64)).optional_text(
+            "machine",
+            "machine",
+            source.machine.clone(),
+        ),
+        false => row,
+    }
+}
+
+fn warm_up(view: &View, it: &WarmUp) -> Record {
+    let differs = if it.significant() { "first rounds differ" } else { "no difference shown" };
+    Record::new()
+        .text("experiment", "experiment", view.columns.experiments.name(it.experiment))
+        .number(&FIRST_N, it.first as u64)
+        .number(&FIRST_RATIO, it.ratio)
+        .number(&FIRST_P, it.p_value)
+        .text("finding", "finding", differs)
+}
+
+/// Runs that were set apart, and what the scores of targets are with them.
+fn changed(record: Record, view: &View) -> Record {
+    let found = view.scores.runs.iter().filter(|run| run.changed()).count();
+    let Some(with) = &view.scores.targets_with_changed else {
+        return match found {
+            0 => record,
+            _ => record.note(format!(
+                "conditions changed in {found} of {} runs; their measures count in all scores",
+                view.scores.runs.len()
+            )),
+        };
+    };
+    let rows = with.iter().map(|(number, scores)| {
+        let row = Record::new().text("name", "name", view.columns.targets.name(*number));
+        relative(row, Some(scores), view.json)
+    });
+    record
+        .rows(
+            "targets_with_changed",
+            "targets, with the runs in which conditions changed",
+            limited(view, rows.collect()),
+        )
+        .note(format!(
+            "conditions changed in {found} of {} runs: scores leave them out, verdicts do not, as \
+             they compare within instances; --include-changed counts them everywhere",
+            view.scores.runs.len()
+        ))
+}

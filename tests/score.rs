@@ -1,0 +1,291 @@
+//! `plimsoll score`: scores and verdicts of benchmark results.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_measures::{Instance, Journal, Outcome, Pair};
+use plimsoll_stats::Random;
+use serde_json::{Value, json as to_json};
+use tempfile::TempDir;
+
+use crate::command::{binary, plimsoll, samples, text};
+
+const MIB: u64 = 1 << 20;
+const SECOND: u64 = 1_000_000_000;
+
+fn setting(pairs: u32) -> Setting {
+    Setting {
+        operation: Operation::Write,
+        clients: pairs,
+        processes: 1,
+        targets: pairs,
+        burst: Bytes::new(64 * MIB),
+        transfer: Bytes::new(MIB),
+        pattern: Pattern::Sequential,
+        sharing: Sharing::Independent,
+        stripe_count: 1,
+        stripe_size: Bytes::new(MIB),
+        caching: Caching::Direct,
+        engine: Engine::Synchronous,
+        depth: 1,
+    }
+}
+
+/// Results of one instance a round, 20 s apart, whose bandwidths in MiB/s `rate` gives for round
+/// and target. Clients are paired with targets at random.
+fn results(
+    directory: &Path,
+    experiment: &str,
+    rounds: u32,
+    pairs: u32,
+    rate: impl Fn(u32, u32, &mut Random) -> f64,
+) -> PathBuf {
+    let place = directory.join(experiment);
+    let environment = to_json!({"host": "testing"});
+    let mut journal = Journal::create(&place, experiment, "", &environment).unwrap();
+    let mut random = Random::new(7);
+    for round in 0..rounds {
+        let mut clients: Vec<u32> = (0..pairs).collect();
+        random.shuffle(&mut clients);
+        let start = 1_769_850_000 * SECOND + u64::from(round) * 20 * SECOND;
+        let pair = |target: u32| Pair {
+            client: format!("c{}", clients[target as usize]),
+            target: format!("t{target}"),
+            server: None,
+            processes: 1,
+            bytes: 64 * MIB,
+            start,
+            end: start + (64.0 / rate(round, target, &mut random) * 1e9) as u64,
+        };
+        let pairs_of_round = (0..pairs).map(pair).collect();
+        let instance = Instance {
+            run: 0,
+            group: 0,
+            round,
+            instance: u64::from(round),
+            setting: setting(pairs),
+            varied: pairs.to_string(),
+            outcome: Outcome::Complete,
+            pairs: pairs_of_round,
+        };
+        journal.append(&instance).unwrap();
+    }
+    journal.finish(true, Value::Null).unwrap();
+    place
+}
+
+fn noise(random: &mut Random) -> f64 {
+    100.0 * (0.03 * random.normal()).exp()
+}
+
+fn score(place: &Path, more: &str) -> Value {
+    let mut command = binary();
+    command.arg("score").arg(place).args(more.split_whitespace()).arg("--json");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice::<Value>(&output.stdout).unwrap()["result"].clone()
+}
+
+fn verdict<'a>(scores: &'a Value, side: &str, name: &str) -> &'a Value {
+    let list = scores[side].as_array().unwrap();
+    &list.iter().find(|it| it["name"] == name).unwrap()["verdict"]
+}
+
+#[test]
+fn a_target_at_half_speed_is_named_and_nothing_else() {
+    let folder = TempDir::new().unwrap();
+    let half = |_, target, random: &mut Random| noise(random) * if target == 2 { 0.5 } else { 1.0 };
+    let place = results(folder.path(), "many-pairs", 15, 4, half);
+    let scores = score(&place, "");
+    for name in ["t0", "t1", "t3"] {
+        assert_eq!(verdict(&scores, "targets", name), "normal");
+    }
+    assert_eq!(verdict(&scores, "targets", "t2"), "persistent straggler");
+    for name in ["c0", "c1", "c2", "c3"] {
+        assert_eq!(verdict(&scores, "clients", name), "normal", "{name}");
+    }
+    let slow = &scores["targets"].as_array().unwrap().iter().find(|it| it["name"] == "t2").unwrap();
+    let median = slow["leb"]["median"].as_f64().unwrap();
+    assert!((0.4..0.6).contains(&median), "{median}");
+    for key in ["max", "median", "mean", "min", "n"] {
+        assert!(slow["leb"][key].is_number() && slow["peb"][key].is_number(), "{key}");
+    }
+    let failing = plimsoll(&format!("score {} --fail-on persistent", place.display()));
+    assert_eq!(failing.status, Some(1));
+    let said = failing.stdout;
+    assert!(said.contains("t2 is a persistent straggler: "), "{said}");
+    assert!(said.contains("Do not use t2 until it is repaired."), "{said}");
+}
+
+#[test]
+fn a_role_that_moves_makes_transient_stragglers() {
+    let folder = TempDir::new().unwrap();
+    let moving = |round, target, random: &mut Random| {
+        noise(random) * if round % 4 == target { 0.5 } else { 1.0 }
+    };
+    let scores = score(&results(folder.path(), "many-pairs", 16, 4, moving), "");
+    for name in ["t0", "t1", "t2", "t3"] {
+        assert_eq!(verdict(&scores, "targets", name), "transient straggler", "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_named_when_nothing_is_slow_and_too_little_is_said_to_be_so() {
+    let folder = TempDir::new().unwrap();
+    let even = |_, _, random: &mut Random| noise(random);
+    let place = results(folder.path(), "many-pairs", 12, 4, even);
+    let scores = score(&place, "--fail-on transient");
+    assert_eq!(verdict(&scores, "targets", "t0"), "normal");
+    let few = results(folder.path(), "few", 5, 4, even);
+    let scores = score(&few, "");
+    assert_eq!(verdict(&scores, "targets", "t0"), &Value::Null);
+    assert_eq!(scores["targets"][0]["needed"], 7);
+    assert!(scores["verdicts"][0].as_str().unwrap().contains("5 measures; 7 are needed"));
+}
+
+#[test]
+fn one_target_alone_has_no_leb_and_no_verdict() {
+    let folder = TempDir::new().unwrap();
+    let even = |_, _, random: &mut Random| noise(random);
+    let scores = score(&results(folder.path(), "target", 12, 1, even), "");
+    assert_eq!(scores["targets"][0]["leb"]["n"], 0);
+    assert_eq!(scores["targets"][0]["leb"]["median"], Value::Null);
+    assert_eq!(scores["targets"][0]["peb"]["n"], 12);
+    // Its own experiment gives the peak, so that EAB is known.
+    assert!(scores["bandwidths"][0]["eab_median"].as_f64().unwrap() > 0.8);
+    assert_eq!(scores["sequences"][0]["basis"], "EAB");
+}
+
+#[test]
+fn a_missing_peak_is_missing_and_a_given_one_is_used() {
+    let folder = TempDir::new().unwrap();
+    let even = |_, _, random: &mut Random| noise(random);
+    let place = results(folder.path(), "many-pairs", 12, 2, even);
+    let scores = score(&place, "");
+    assert_eq!(scores["bandwidths"][0]["eb_median"], Value::Null);
+    assert_eq!(scores["sequences"][0]["basis"], "bandwidth");
+    let site = folder.path().join("site.toml");
+    let target = |name| {
+        format!(
+            "[[target]]\nname = \"{name}\" # kept\npath = \"/{name}\"\n[target.peak]\nwrite = \"200MiB/s\"\n"
+        )
+    };
+    std::fs::write(&site, format!("version = 1\n{}{}", target("t0"), target("t1"))).unwrap();
+    let scores = score(&place, &format!("--site {}", site.display()));
+    let eb = scores["bandwidths"][0]["eb_median"].as_f64().unwrap();
+    assert!((0.45..0.55).contains(&eb), "{eb}");
+}
+
+#[test]
+fn what_was_found_is_written_into_the_site_file() {
+    let folder = TempDir::new().unwrap();
+    let site = folder.path().join("site.toml");
+    let mut text = "version = 1 # mine\n".to_string();
+    for target in 0..4 {
+        text += &format!("[[target]]\nname = \"t{target}\"\npath = \"/t{target}\"\n");
+    }
+    std::fs::write(&site, text).unwrap();
+    let blinking = |round, target, random: &mut Random| {
+        let slow = target == 1 || (round / 2 + target) % 6 == 0;
+        noise(random) * if slow { 0.5 } else { 1.0 }
+    };
+    let place = results(folder.path(), "many-pairs", 60, 4, blinking);
+    let alone = |_, _, random: &mut Random| noise(random);
+    let peaks = results(folder.path(), "target", 12, 1, alone);
+    let outcome = plimsoll(&format!(
+        "score {} {} --site {} --write-back",
+        place.display(),
+        peaks.display(),
+        site.display()
+    ));
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("site file: 1 measured peaks"), "{}", outcome.stderr);
+    let written = std::fs::read_to_string(&site).unwrap();
+    for part in ["# mine", "[[slowness]]", "[[straggler]]", "verdict = \"persistent\"", "write = "]
+    {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+    crate::command::json(&format!("site show {}", site.display()));
+}
+
+#[test]
+fn every_pair_goes_into_the_csv_file() {
+    let folder = TempDir::new().unwrap();
+    let even = |_, _, random: &mut Random| noise(random);
+    let place = results(folder.path(), "many-pairs", 8, 3, even);
+    let table = folder.path().join("pairs.csv");
+    score(&place, &format!("--csv {}", table.display()));
+    let text = std::fs::read_to_string(&table).unwrap();
+    assert_eq!(text.lines().count(), 1 + 8 * 3);
+    assert!(text.starts_with("results,experiment,run,"), "{text}");
+}
+
+#[test]
+fn a_year_of_runs_has_the_known_quartiles() {
+    let Some(samples) = samples("the year of runs") else { return };
+    let year = samples.join("year");
+    let file = |name: &str| year.join(name).display().to_string();
+    let known: Value =
+        serde_json::from_slice(&std::fs::read(year.join("reference_stats_type7.json")).unwrap())
+            .unwrap();
+    let found = crate::command::json(&format!(
+        "score --as tokio-abc --from-csv {} {} {}",
+        file("cori-summaries_2017-02-14-2018-02-15.slim.csv.gz"),
+        file("edison-summaries_2017-02-14-2018-02-15.slim.csv.gz"),
+        file("mira-summaries_2017-02-14_2018-02-15.slim.csv.gz"),
+    ));
+    let groups = found["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), known.as_array().unwrap().len());
+    for expected in known.as_array().unwrap() {
+        let key = ["file", "fs", "app", "rw", "nprocs", "api"];
+        let is_it = |group: &&Value| key.iter().all(|it| group["group"][it] == expected[it]);
+        let group = groups.iter().find(is_it).unwrap_or_else(|| panic!("{expected}"));
+        for (ours, theirs) in [
+            ("n", "n"),
+            ("min", "min"),
+            ("q1", "q1"),
+            ("median", "median"),
+            ("q3", "q3"),
+            ("max", "max"),
+            ("mean", "mean"),
+            ("sd", "sd"),
+            ("outliers_low", "low_out"),
+            ("outliers_high", "high_out"),
+        ] {
+            let (ours, theirs) =
+                (group[ours].as_f64().unwrap(), expected[theirs].as_f64().unwrap());
+            // The reference is rounded to two decimals.
+            assert!((ours - theirs).abs() <= 0.005 + 1e-9, "{expected}: {ours} {theirs}");
+        }
+    }
+    assert_eq!(found["rows_skipped"], 6);
+    assert_eq!(found["weekdays"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn tables_that_cannot_be_read_say_why() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("runs.csv");
+    std::fs::write(&path, "machine,rate,when\na,1,2018-01-28 12:00:00\na,3,never\nb,,0\n").unwrap();
+    let shown = path.display();
+    let table = text(&format!("score --from-csv {shown} --value rate --by machine --time when"));
+    assert!(table.contains("1 rows have no time"), "{table}");
+    for (arguments, reason) in [
+        (format!("--from-csv {shown} --value speed"), "no column \"speed\"; hint: it has machine"),
+        (format!("--from-csv {shown}"), "no --value COLUMN"),
+        (format!("--from-csv {shown}x --value rate"), "No such file"),
+        (folder.path().display().to_string(), "holds no results"),
+    ] {
+        let outcome = plimsoll(&format!("score {arguments}"));
+        assert_eq!(outcome.status, Some(2), "{arguments}");
+        assert!(outcome.stderr.contains(reason), "{arguments}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
+    std::fs::write(folder.path().join("cut.csv.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
+    let outcome = plimsoll(&format!(
+        "score --from-csv {} --value rate",
+        folder.path().join("cut.csv.gz").display()
+    ));
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+}
