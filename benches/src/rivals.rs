@@ -125,7 +125,8 @@ pub fn find_ior() -> Option<PathBuf> {
 /// sum of the times from the first start to the last end, with fsync and without open and close.
 pub fn ior(program: &Path, work: &Work, times: u32) -> Result<f64> {
     let mut command = Command::new(std::env::var("MPIRUN").unwrap_or("mpirun.mpich".into()));
-    command.args(["-n", &work.processes.to_string()]).arg(program);
+    // A session for each process, as the engine's and fio's have: see the engine's example.
+    command.args(["-n", &work.processes.to_string(), "setsid", "--wait"]).arg(program);
     // Fsync, a file for each process, existing files overwritten and kept.
     command.args(["-a", "POSIX", "-w", "-e", "-F", "-E", "-k", "-i", &times.to_string()]);
     command.args(["-t", &work.transfer.to_string(), "-b", &work.size.to_string(), "-o"]);

@@ -18,6 +18,7 @@ pub fn check(burst: &Burst) -> Result<(), EngineError> {
     check_sizes(burst)?;
     check_span(burst)?;
     check_depth(burst)?;
+    check_stripe(burst)?;
     check_ends(burst)
 }
 
@@ -96,6 +97,26 @@ fn check_depth(burst: &Burst) -> Result<(), EngineError> {
     Err(EngineError::Depth { depth, reason })
 }
 
+/// Lustre's own limits (lustre_idl.h: LOV_MIN_STRIPE_SIZE, and 32 bits); zero would be a default.
+fn check_stripe(burst: &Burst) -> Result<(), EngineError> {
+    const UNIT: Bytes = Bytes::new(64 << 10);
+    const MOST: Bytes = Bytes::new((4 << 30) - (64 << 10));
+    let Some(stripe) = burst.stripe else { return Ok(()) };
+    let (what, size) = ("a stripe", stripe.size);
+    if stripe.count == 0 {
+        return Err(EngineError::Zero { what: "stripe count" });
+    }
+    if size == Bytes::default() || !size.get().is_multiple_of(UNIT.get()) {
+        let of = "Lustre's unit";
+        return Err(EngineError::NotAMultiple { what, value: size, of, unit: UNIT });
+    }
+    if size > MOST {
+        let whole_name = "the largest";
+        return Err(EngineError::TooLarge { what, part: size, whole_name, whole: MOST });
+    }
+    Ok(())
+}
+
 /// The kernel's offsets are signed.
 fn check_ends(burst: &Burst) -> Result<(), EngineError> {
     let (offset, bytes) = (burst.offset, burst.span.unwrap_or(burst.bytes));
@@ -110,6 +131,10 @@ fn check_ends(burst: &Burst) -> Result<(), EngineError> {
 mod tests {
     use super::*;
     use crate::burst::tests_support::burst;
+
+    fn stripe(count: u16, size: u64) -> Option<crate::Stripe> {
+        Some(crate::Stripe { first: 0, count, size: Bytes::new(size) })
+    }
 
     fn message(change: impl FnOnce(&mut Burst)) -> String {
         let mut burst = burst("/nowhere");
@@ -178,6 +203,10 @@ mod tests {
             ),
             ("beyond what a file can hold", message(|it| it.offset = of(i64::MAX as u64))),
             ("beyond what a file can hold", message(|it| it.offset = of(u64::MAX))),
+            ("stripe count is zero", message(|it| it.stripe = stripe(0, 1 << 20))),
+            ("a stripe of 0B is not a multiple", message(|it| it.stripe = stripe(1, 0))),
+            ("a stripe of 1kB is not a multiple", message(|it| it.stripe = stripe(1, 1000))),
+            ("a stripe of 4GiB is more than", message(|it| it.stripe = stripe(1, 4 << 30))),
         ] {
             assert!(found.contains(expected), "{found:?} lacks {expected:?}");
         }

@@ -106,6 +106,9 @@ impl EngineError {
             Self::LayoutNotTaken { .. } => {
                 "check that the targets exist and take new objects: lfs osts, lfs df"
             }
+            Self::Transfer { cause, .. } if cause.raw_os_error() == Some(libc::EINVAL) => {
+                "the file system may want other multiples for O_DIRECT: try 4KiB"
+            }
             Self::Queue { cause, .. } | Self::File { cause, .. } | Self::Transfer { cause, .. } => {
                 return hint_for(cause);
             }
@@ -133,7 +136,6 @@ fn hint_for(cause: &io::Error) -> Option<String> {
         libc::EACCES | libc::EPERM => "choose a directory of your own",
         libc::ENOENT => "make the directory, or write the file, first",
         libc::EIO => "the storage failed: see the kernel's messages (dmesg) and the target's state",
-        libc::EINVAL => "the file system may want other multiples for O_DIRECT: try 4KiB",
         libc::EFBIG => "the file system or `ulimit -f` does not allow files of that size",
         libc::ESTALE => "the server forgot the file: mount anew, or repeat",
         _ => return None,

@@ -1,6 +1,8 @@
 //! Opening a burst's files.
 
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
@@ -34,7 +36,22 @@ pub(crate) fn open_all(
         check_end(burst.operation, &file, path, transfers.region(index).end)?;
         Ok(BurstFile { path: path.clone(), file })
     };
-    burst.paths.iter().enumerate().map(open).collect()
+    let files: Vec<BurstFile> =
+        burst.paths.iter().enumerate().map(open).collect::<Result<_, _>>()?;
+    refuse_other_names_of_the_same(&files)?;
+    Ok(files)
+}
+
+/// Links and detours: what is written through one name would be overwritten through the other.
+fn refuse_other_names_of_the_same(files: &[BurstFile]) -> Result<(), EngineError> {
+    let mut seen = BTreeSet::new();
+    for it in files {
+        let facts = it.file.metadata().map_err(file_error("find the inode of", &it.path))?;
+        if !seen.insert((facts.dev(), facts.ino())) {
+            return Err(EngineError::SameFile { path: it.path.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn open_one(burst: &Burst, path: &Path) -> Result<File, EngineError> {

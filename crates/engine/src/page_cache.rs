@@ -1,6 +1,7 @@
 //! Getting a file out of the page cache, and asking the kernel whether it left.
 
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
@@ -45,10 +46,13 @@ pub(crate) fn drop_region(
         Err(cause) => return Err(file_error("write back the pages of", path)(cause)),
     }
     let in_memory = is_in_memory(file);
+    // No length would mean all of the file.
+    let Some(length) = NonZeroU64::new(region.end - region.start) else {
+        return Ok(Dropped { still_cached: Some(Bytes::default()), in_memory });
+    };
     let mut still_cached = None;
     for _ in 0..ATTEMPTS {
-        let length = std::num::NonZeroU64::new(region.end - region.start);
-        fadvise(file, region.start, length, Advice::DontNeed)
+        fadvise(file, region.start, Some(length), Advice::DontNeed)
             .map_err(file_error("drop the pages of", path))?;
         still_cached = cached_bytes(file, region.clone());
         if in_memory || still_cached.is_none_or(|bytes| bytes == Bytes::default()) {

@@ -1,5 +1,6 @@
 //! A burst from its files' opening to their closing.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use plimsoll_domain::Bytes;
@@ -123,6 +124,12 @@ impl Prepared {
             cached_bytes(&it.file, self.transfers.region(index)).map(Bytes::get)
         };
         self.files.iter().enumerate().map(of_file).sum::<Option<u64>>().map(Bytes::new)
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Prepared").field(&self.burst).finish()
     }
 }
 

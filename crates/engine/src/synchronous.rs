@@ -75,7 +75,8 @@ fn call(
     }
 }
 
-/// A transfer that failed after `done` bytes.
+/// A transfer that failed after `done` bytes. O_DIRECT refuses to go on from where a file ends when
+/// that is no whole block: such a read has come to the end.
 pub(crate) fn failed(
     operation: Operation,
     file: &BurstFile,
@@ -83,6 +84,10 @@ pub(crate) fn failed(
     done: u32,
     cause: io::Error,
 ) -> EngineError {
+    let is_unaligned = cause.raw_os_error() == Some(libc::EINVAL);
+    if operation == Operation::Read && done > 0 && is_unaligned {
+        return stopped(operation, file, transfer, done);
+    }
     EngineError::Transfer {
         call: match operation {
             Operation::Write => "write",

@@ -159,6 +159,11 @@ fn what_is_no_file_or_not_there() {
         assert!(failure(&burst).0.ends_with("is not a regular file"));
     }
     assert!(failure(&burst(&["/dev/null".into()])).0.ends_with("is not a regular file"));
+    let file = folder.path().join("file");
+    fs::write(&file, b"").unwrap();
+    fs::hard_link(&file, folder.path().join("link")).unwrap();
+    let (said, _) = failure(&burst(&[file, folder.path().join("link")]));
+    assert!(said.ends_with("/link twice"), "{said}");
     let nowhere = burst(&[folder.path().join("no/file")]);
     let (said, hint) = failure(&nowhere);
     assert!(said.ends_with("no/file: No such file or directory (os error 2)"), "{said}");
@@ -177,7 +182,8 @@ fn a_file_that_ends_too_early() {
     assert!(hint.contains("write the file first"), "{hint}");
     // And one that gets shorter when it was looked at already.
     let plain = reading(&written);
-    for burst in [plain.clone(), queued(&plain, 1)] {
+    let direct = Burst { caching: Caching::Direct, ..plain.clone() };
+    for burst in [plain.clone(), queued(&plain, 1), direct.clone(), queued(&direct, 1)] {
         run(&written).unwrap();
         let Ok(mut prepared) = Prepared::open(&burst) else { continue };
         let file = fs::File::options().write(true).open(&burst.paths[0]).unwrap();
