@@ -74,18 +74,24 @@ const BURST: u64 = 64 * MIB;
 impl Simulation {
     /// The measures of one seed.
     pub fn columns(&self, seed: u64) -> Columns {
-        let mut random = Random::new(seed);
         let mut columns = Columns::default();
         let source = columns.source(Source {
             label: "simulated".into(),
             experiment: "many-pairs".into(),
             machine: None,
         });
+        self.instances(seed).iter().for_each(|instance| columns.add(source, instance));
+        columns
+    }
+
+    /// The instances of one seed.
+    pub fn instances(&self, seed: u64) -> Vec<Instance> {
+        let mut random = Random::new(seed);
         let mut clients: Vec<usize> = (0..self.targets).collect();
         let mut last = vec![0.0; self.targets];
         let mut moving: Vec<usize> = (0..self.rounds).map(|round| round % self.targets).collect();
         random.shuffle(&mut moving);
-        for round in 0..self.rounds {
+        let round = |round: usize| {
             if !self.fixed_pairs {
                 random.shuffle(&mut clients);
             }
@@ -97,9 +103,9 @@ impl Simulation {
                 pair(round, target, clients[target], common * speed * last[target].exp())
             });
             let pairs = pairs.collect();
-            columns.add(source, &instance(round, self.targets, pairs));
-        }
-        columns
+            instance(round, self.targets, pairs)
+        };
+        (0..self.rounds).map(round).collect()
     }
 
     fn speed_of(&self, round: usize, target: usize, client: usize, moving: usize) -> f64 {

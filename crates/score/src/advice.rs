@@ -33,25 +33,28 @@ fn about_slowness(sequences: &[Sequences], burst: Option<f64>) -> String {
         );
     };
     let facts = format!("A burst takes {}, a slow sequence {} (medians)", span(burst), span(lasts));
-    let seen = match it.interval.filter(|interval| lasts <= interval * 1.5) {
-        Some(interval) => format!(
-            " Measures of a target were {} apart: shorter slowness cannot be seen.",
-            span(interval)
-        ),
-        None => String::new(),
-    };
+    // A sequence of one measure lasts until the next one, however short the slowness was.
+    if let Some(interval) = it.interval.filter(|it| lasts <= it * 1.5 && *it > burst * LASTING) {
+        return format!(
+            "Most slow targets were normal again at their next measure, {} later, where a burst takes \
+             {}: avoiding what was slow does not pay for bursts that far apart; moving work \
+             within a burst can gain. What happens in between, closer rounds would tell.",
+            span(interval),
+            span(burst)
+        );
+    }
     match lasts / burst {
         ratio if ratio < 1.0 => format!(
             "{facts}: slowness ends before a burst does. What was slow says nothing about the next \
-             burst; only moving work within a burst can gain.{seen}"
+             burst; only moving work within a burst can gain."
         ),
         ratio if ratio < LASTING => format!(
             "{facts}: slowness lasts for about a burst. Moving work within a burst can gain; \
-             avoiding a target in the next one hardly does.{seen}"
+             avoiding a target in the next one hardly does."
         ),
         _ => format!(
             "{facts}: slowness outlasts bursts. It pays to move work within a burst, and to leave \
-             slow targets out of the next ones.{seen}"
+             slow targets out of the next ones."
         ),
     }
 }
@@ -61,3 +64,39 @@ const LEAST_SEQUENCES: usize = 5;
 
 /// Slowness must last for some bursts before avoiding a target pays for finding out.
 const LASTING: f64 = 3.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sequence::Basis;
+    use crate::survival::{Duration, Survival};
+
+    fn sequences(seconds: f64, interval: f64) -> Vec<Sequences> {
+        let low = vec![Duration { seconds, ended: true }; 9];
+        vec![Sequences {
+            threshold: 0.1,
+            basis: Basis::Bandwidth,
+            measures: 100,
+            low_measures: 10,
+            series: 4,
+            low: Survival::new(low),
+            normal: None,
+            interval: Some(interval),
+        }]
+    }
+
+    #[test]
+    fn what_decides_is_burst_against_slowness() {
+        for (lasts, interval, burst, says) in [
+            (40.0, 1.0, 100.0, "ends before a burst"),
+            (40.0, 1.0, 30.0, "about a burst"),
+            (40.0, 1.0, 2.0, "leave slow targets out"),
+            (20.0, 20.0, 1.0, "normal again at their next measure, 20.0 s later"),
+        ] {
+            let said = advice(&sequences(lasts, interval), Some(burst), &[]);
+            assert!(said.contains(says), "{said}");
+        }
+        assert!(advice(&[], Some(1.0), &["t2"]).starts_with("Do not use t2"));
+        assert!(advice(&[], None, &[]).starts_with("Nothing was measured"));
+    }
+}

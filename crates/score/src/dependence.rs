@@ -32,9 +32,16 @@ impl Dependence {
 
 /// The dependence of deviations from each series' own mean.
 pub fn pooled(series: &[Vec<f64>]) -> Dependence {
+    above_floor(series, 0.0)
+}
+
+/// The same, where deviations below `floor` do not matter to the question asked: independent
+/// deviations of that size are taken to lie over the series. A drift of a thousandth does not make
+/// measures repeat each other when the question is whether they differ by a tenth.
+pub fn above_floor(series: &[Vec<f64>], floor: f64) -> Dependence {
     let centred: Vec<Vec<f64>> = series.iter().map(|it| centred(it)).collect();
-    let n = centred.iter().map(Vec::len).sum();
-    let variance = product_at(&centred, 0);
+    let n: usize = centred.iter().map(Vec::len).sum();
+    let variance = product_at(&centred, 0) + n as f64 * floor * floor;
     let longest = centred.iter().map(Vec::len).max().unwrap_or(0);
     if variance <= 0.0 || longest < 2 {
         return Dependence { n, lag_one: None, time: 1.0 };
@@ -49,14 +56,15 @@ pub fn pooled(series: &[Vec<f64>]) -> Dependence {
 
 /// Geyer's initial positive sequence, over all series.
 fn integrated_time(centred: &[Vec<f64>], variance: f64, lags_max: usize) -> f64 {
+    let at = |lag| if lag == 0 { 1.0 } else { product_at(centred, lag) / variance };
     let mut time = -1.0;
     let mut lag = 0;
     while lag < lags_max.max(2) {
-        let pair = product_at(centred, lag) + product_at(centred, lag + 1);
+        let pair = at(lag) + at(lag + 1);
         if pair <= 0.0 {
             break;
         }
-        time += 2.0 * pair / variance;
+        time += 2.0 * pair;
         lag += 2;
     }
     time.max(1.0)
@@ -106,6 +114,13 @@ mod tests {
         let series: Vec<_> = (0..4).map(|_| autoregressive(2000, 0.8, &mut random)).collect();
         let time = pooled(&series).time;
         assert!((7.0..11.0).contains(&time), "{time}");
+    }
+
+    #[test]
+    fn a_drift_below_the_floor_does_not_count() {
+        let drift = vec![(0..20).map(|it| f64::from(it) * 1e-4).collect::<Vec<f64>>(); 4];
+        assert!(pooled(&drift).time > 3.0);
+        assert_eq!(above_floor(&drift, 0.04).time, 1.0);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) use sentence::span as sentence_span;
 
 use plimsoll_stats::{Sample, median_interval};
 
-use crate::dependence::{Dependence, pooled};
+use crate::dependence::{Dependence, above_floor};
 use crate::distribution::CONFIDENCE;
 
 /// What a component is.
@@ -125,7 +125,7 @@ pub struct Verdicts {
 /// Tests all components of one side against each other.
 pub fn verdicts(components: &[Component], test: &Test) -> Verdicts {
     let limit = test.limit();
-    let dependence = pooled(&regime_residuals(components, limit));
+    let dependence = above_floor(&regime_residuals(components, limit), limit.abs() * FLOOR);
     let noise = Noise::new(components, limit);
     let compared = components.iter().filter(|it| !it.measures.is_empty()).count();
     let least = test.least(compared);
@@ -142,6 +142,9 @@ pub fn verdicts(components: &[Component], test: &Test) -> Verdicts {
     }
     Verdicts { verdicts, test: *test, dependence, noise }
 }
+
+/// Scatter of less than this part of the way to the limit turns no measure low.
+const FLOOR: f64 = 0.25;
 
 /// What is known of a component before any test.
 fn describe(component: &Component, limit: f64, dependence: &Dependence, least: usize) -> Verdict {

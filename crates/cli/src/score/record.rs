@@ -3,6 +3,7 @@
 mod conditions;
 mod verdicts;
 
+use plimsoll_domain::burst::Operation;
 use plimsoll_report::Record;
 use plimsoll_score::advice::advice;
 use plimsoll_score::bandwidth::Point;
@@ -114,7 +115,10 @@ fn points(view: &View) -> Vec<Record> {
 fn varied(view: &View, point: &Point) -> String {
     let setting = &view.columns.settings[point.setting as usize];
     match view.columns.varied.name(point.varied) {
-        "" => format!("{:?} {}", setting.operation, setting.burst).to_lowercase(),
+        "" => match setting.operation {
+            Operation::Write => format!("write {}", setting.burst),
+            Operation::Read => format!("read {}", setting.burst),
+        },
         value => value.to_string(),
     }
 }

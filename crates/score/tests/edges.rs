@@ -1,0 +1,172 @@
+//! Results at the edges: nothing, one, two, equal, failed, and a million.
+
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_measures::{Instance, Outcome, Pair};
+use plimsoll_score::{Columns, Kind, Options, Peaks, Score, Source, score};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn setting(pairs: usize) -> Setting {
+    Setting {
+        operation: Operation::Write,
+        clients: pairs as u32,
+        processes: 1,
+        targets: pairs as u32,
+        burst: Bytes::new(1 << 20),
+        transfer: Bytes::new(1 << 20),
+        pattern: Pattern::Sequential,
+        sharing: Sharing::Independent,
+        stripe_count: 1,
+        stripe_size: Bytes::new(1 << 20),
+        caching: Caching::Direct,
+        engine: Engine::Synchronous,
+        depth: 1,
+    }
+}
+
+/// An instance whose pairs take so many nanoseconds each.
+fn instance(round: u64, nanos: &[u64]) -> Instance {
+    let start = (1_700_000_000 + 10 * round) * SECOND;
+    let pair = |(index, nanos): (usize, &u64)| Pair {
+        client: format!("c{index}"),
+        target: format!("t{index}"),
+        server: None,
+        processes: 1,
+        bytes: 1 << 20,
+        start,
+        end: start + nanos,
+    };
+    Instance {
+        run: 0,
+        group: 0,
+        round: round as u32,
+        instance: round,
+        setting: setting(nanos.len()),
+        varied: String::new(),
+        outcome: Outcome::Complete,
+        pairs: nanos.iter().enumerate().map(pair).collect(),
+    }
+}
+
+fn scores(instances: &[Instance]) -> (Columns, Score) {
+    let mut columns = Columns::default();
+    let experiment = "many-pairs".to_string();
+    let source = columns.source(Source { label: "x".into(), experiment, machine: None });
+    instances.iter().for_each(|instance| columns.add(source, instance));
+    let peaks = Peaks::new(&columns, None);
+    let scores = score(&columns, &peaks, &Options::default());
+    (columns, scores)
+}
+
+#[test]
+fn nothing_gives_nothing() {
+    let (_, scores) = scores(&[]);
+    assert!(scores.points.is_empty() && scores.targets.is_empty() && scores.gains.is_empty());
+    assert!(scores.runs.is_empty() && scores.target_verdicts.verdicts.is_empty());
+    assert_eq!((scores.calendar.all.as_ref(), scores.burst_seconds()), (None, None));
+    assert_eq!(scores.sequences[0].low, None);
+}
+
+#[test]
+fn an_instance_without_pairs_or_that_failed_counts_as_such() {
+    let mut failed = instance(1, &[5, 6]);
+    failed.outcome = Outcome::Failed("no space".into());
+    let (_, scores) = scores(&[instance(0, &[]), failed]);
+    assert_eq!(scores.points.iter().map(|it| it.failed).sum::<usize>(), 1);
+    assert!(scores.targets.is_empty() && scores.gains.is_empty());
+}
+
+#[test]
+fn one_pair_has_no_leb_two_have() {
+    let (_, one) = scores(&[instance(0, &[7])]);
+    assert_eq!(one.targets[&0].leb, None);
+    assert_eq!(one.targets[&0].peb.as_ref().unwrap().median, 1.0);
+    let (_, two) = scores(&[instance(0, &[SECOND, 4 * SECOND])]);
+    assert_eq!(two.targets[&0].leb.as_ref().unwrap().median, 1.0);
+    assert_eq!(two.targets[&1].leb.as_ref().unwrap().median, 0.25);
+    assert_eq!(two.target_verdicts.verdicts[1].kind, None, "one measure proves nothing");
+}
+
+#[test]
+fn equal_times_and_no_time_at_all_are_ties() {
+    for nanos in [SECOND, 0] {
+        let instances: Vec<Instance> = (0..12).map(|it| instance(it, &[nanos; 4])).collect();
+        let (_, scores) = scores(&instances);
+        for scores in scores.targets.values() {
+            let leb = scores.leb.as_ref().unwrap();
+            assert_eq!((leb.n, leb.min, leb.max), (12, 1.0, 1.0));
+        }
+        let kinds = scores.target_verdicts.verdicts.iter().map(|it| it.kind);
+        assert!(kinds.into_iter().all(|kind| kind == Some(Kind::Normal)));
+        assert!(scores.gains.iter().all(|it| it.gains.max() == 1.0));
+        assert!(scores.sequences.iter().all(|it| it.low_measures == 0 && it.low.is_none()));
+        assert!(!scores.runs[0].changed());
+    }
+}
+
+#[test]
+fn no_bytes_are_no_speed_and_no_nan() {
+    let mut instances: Vec<Instance> = (0..12).map(|it| instance(it, &[SECOND; 3])).collect();
+    for instance in &mut instances {
+        instance.pairs.iter_mut().for_each(|pair| pair.bytes = 0);
+    }
+    let (_, scores) = scores(&instances);
+    assert!(scores.targets.values().all(|it| it.leb.is_none() && it.peb.is_none()));
+    assert!(scores.target_verdicts.verdicts.iter().all(|it| it.kind.is_none()));
+}
+
+#[test]
+fn a_clock_that_ran_backwards_is_a_nanosecond() {
+    let mut backwards = instance(0, &[SECOND, SECOND]);
+    backwards.pairs[0].end = backwards.pairs[0].start - 5;
+    let (columns, scores) = scores(&[backwards]);
+    assert_eq!(columns.all_pairs()[0].seconds, 1e-9);
+    assert!(scores.targets[&1].leb.as_ref().unwrap().median > 0.0);
+}
+
+#[test]
+fn a_run_that_changed_is_set_apart_and_both_are_stated() {
+    let steady = |run: u32, offset: u64, slow_from: u64| {
+        (0..20).map(move |round| {
+            let wobble = SECOND + (round * 7919 + offset) % 97 * 100_000;
+            let nanos = if round < slow_from { wobble } else { 2 * wobble };
+            let mut it = instance(offset + round, &[nanos, nanos + 1_000_000, nanos + 2_000_000]);
+            it.run = run;
+            it
+        })
+    };
+    let all: Vec<Instance> = steady(0, 0, 20).chain(steady(1, 20, 9)).collect();
+    let (_, scores) = scores(&all);
+    assert_eq!(scores.runs.iter().map(|it| it.changed()).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(scores.runs[1].change.unwrap().at, 9);
+    let with = scores.targets_with_changed.as_ref().unwrap();
+    assert_eq!(scores.targets[&0].peb.as_ref().unwrap().n, 20);
+    assert_eq!(with[&0].peb.as_ref().unwrap().n, 40);
+    assert_eq!(scores.target_verdicts.verdicts[0].kind, Some(Kind::Normal), "all slowed alike");
+}
+
+/// Half a minute without optimisation; the sizes are what matters.
+#[test]
+#[ignore = "takes long without optimisation: cargo test --release -p plimsoll-score -- --ignored"]
+fn a_million_pairs_fit() {
+    let mut columns = Columns::default();
+    let experiment = "many-pairs".to_string();
+    let source = columns.source(Source { label: "x".into(), experiment, machine: None });
+    for round in 0..1000 {
+        let nanos: Vec<u64> = (0..1000)
+            .map(|target| SECOND + (round * 7919 + target * 104_729) % 1009 * 100_000)
+            .collect();
+        columns.add(source, &instance(round, &nanos));
+    }
+    let begun = std::time::Instant::now();
+    let scores = score(&columns, &Peaks::default(), &Options::default());
+    println!("scored in {:.1} s, peak memory {}", begun.elapsed().as_secs_f64(), peak_memory());
+    assert_eq!(scores.targets.len(), 1000);
+}
+
+fn peak_memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
+    line.trim_start_matches("VmHWM:").trim().to_string()
+}
