@@ -31,7 +31,9 @@ fn main() -> Result<()> {
 }
 
 fn measure(bed: &Testbed, base: &Path) -> Result<()> {
-    println!("{ROUNDS} rounds of bench many-pairs with 4 pairs, 8 MiB bursts, limits of {LIMIT_MIB} MiB/s");
+    println!(
+        "{ROUNDS} rounds of bench many-pairs with 4 pairs, 8 MiB bursts, limits of {LIMIT_MIB} MiB/s"
+    );
     println!("slowed to      seeds  right  persistent elsewhere  transient");
     for (share, seeds) in [(0.7, 10), (0.5, 10), (0.25, 10), (1.0, 20)] {
         let mut tally = Tally::default();

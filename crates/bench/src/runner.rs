@@ -1,5 +1,6 @@
 //! Does a plan's steps, one after the other, and keeps what they measured.
 
+use std::iter::Peekable;
 use std::time::{Duration, Instant as Moment};
 
 use plimsoll_domain::burst::Setting;
@@ -46,6 +47,13 @@ pub enum RunError {
     /// The processes cannot go on.
     #[error(transparent)]
     Team(#[from] TeamError),
+}
+
+/// What to do about an instance of the schedule.
+enum Next {
+    Measure,
+    LeaveOut,
+    EndRun,
 }
 
 /// What was done so far.
@@ -110,33 +118,18 @@ impl<'a> Runner<'a> {
                 return Ok((Ending::Interrupted, self.spent));
             }
             match step {
-                Step::Instance(planned) => {
-                    if let Some(error) = measured.next_if(Result::is_err) {
-                        error?;
+                Step::Instance(planned) => match self.what_to_do(&planned, &mut measured)? {
+                    Next::Measure => {
+                        if let Some(ending) = self.measure(&planned, team, interrupted)? {
+                            return Ok((ending, self.spent));
+                        }
                     }
-                    let earlier = measured.peek().and_then(|it| it.as_ref().ok());
-                    let earlier = earlier.map(|it| (it.run, it.instance));
-                    // An earlier session went on to another run here: it had its reasons.
-                    if earlier.is_some_and(|(run, _)| run > planned.run)
-                        || self.is_beyond_budget(&planned)
-                    {
+                    Next::EndRun => {
                         self.ended_early.get_or_insert(Ending::BudgetSpent);
                         schedule.end_run();
-                        continue;
                     }
-                    let known = earlier.is_some_and(|(_, number)| number == planned.instance);
-                    if known && let Some(instance) = measured.next() {
-                        self.count(&planned, &instance?);
-                        continue;
-                    }
-                    // Lost lines of a journal leave gaps, which are not filled afterwards.
-                    if earlier.is_some() {
-                        continue;
-                    }
-                    if let Some(ending) = self.measure(&planned, team, interrupted)? {
-                        return Ok((ending, self.spent));
-                    }
-                }
+                    Next::LeaveOut => {}
+                },
                 Step::Pause(pause) if measured.peek().is_none() => {
                     self.pause(pause.as_seconds(), interrupted);
                 }
@@ -151,6 +144,30 @@ impl<'a> Runner<'a> {
             }
         }
         Ok((self.ended_early.unwrap_or(Ending::Complete), self.spent))
+    }
+
+    /// Whether an instance is still to be measured. One of an earlier session is counted instead.
+    fn what_to_do<I: Iterator<Item = Result<Instance, MeasuresError>>>(
+        &mut self,
+        planned: &InstancePlan,
+        measured: &mut Peekable<I>,
+    ) -> Result<Next, RunError> {
+        let beyond_budget = self.is_beyond_budget(planned);
+        let Some(earlier) = measured.peek() else {
+            return Ok(if beyond_budget { Next::EndRun } else { Next::Measure });
+        };
+        // An earlier session that went on to another run here had its reasons.
+        if earlier.as_ref().is_ok_and(|earlier| earlier.run > planned.run) {
+            return Ok(Next::EndRun);
+        }
+        let is_this = |it: &Result<_, _>| {
+            it.as_ref().map_or(true, |it: &Instance| it.instance == planned.instance)
+        };
+        // Lost lines of a journal leave gaps, which are not filled afterwards.
+        if let Some(instance) = measured.next_if(is_this) {
+            self.count(planned, &instance?);
+        }
+        Ok(Next::LeaveOut)
     }
 
     /// Measures, keeps, counts. An ending when it cannot go on.

@@ -6,7 +6,6 @@ mod targets;
 mod team;
 mod template;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
 use plimsoll_bench::estimate::{Estimate, estimate};
 use plimsoll_bench::measuring::{Clients, Site};
-use plimsoll_bench::plan::{FILE_BYTES_MAX, Plan};
+use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight::check_target;
 use plimsoll_bench::runner::{Ending, Runner, Spent};
 use plimsoll_bench::template::Template;
@@ -146,10 +145,8 @@ fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &Joined) -> Result
 
 fn read_plan(path: &Path) -> Result<Plan> {
     let shown = path.display();
-    let length = fs::metadata(path).with_context(|| format!("cannot read {shown}"))?.len();
-    ensure!(length <= FILE_BYTES_MAX, "{shown} has {length} bytes: that is not a plan");
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-    Plan::parse(&text).with_context(|| format!("cannot use the plan {shown}"))
+    let plan = Plan::load(path).with_context(|| format!("cannot read {shown}"))?;
+    plan.with_context(|| format!("cannot use the plan {shown}"))
 }
 
 fn check_targets(plan: &Plan, cost: &Estimate, machine: &Machine) -> Result<()> {
