@@ -20,6 +20,10 @@ use crate::release::Release;
 /// # Errors
 /// When this was not started by a coordinator.
 pub fn serve() -> io::Result<()> {
+    // A session of its own: kernels that share the cores fairly among sessions (sched_autogroup) would
+    // otherwise let all workers together have as much as one other program. Refused only to a
+    // process that leads a group already.
+    let _ = rustix::process::setsid();
     let socket: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     let mut stream = UnixStream::from(socket);
     let release = Release::map(io::stdout().as_fd())?;

@@ -54,7 +54,7 @@ pub fn moment(text: &str) -> Option<u64> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
         let is_possible = seconds.is_finite() && (0.0..1e10).contains(&seconds);
-        return is_possible.then(|| (seconds * 1e9) as u64);
+        return is_possible.then_some((seconds * 1e9) as u64);
     }
     let (date, time) = text.split_once(['T', ' '])?;
     let (clock, offset) = split_offset(time)?;
