@@ -72,6 +72,7 @@ fn help_names_the_equation_and_its_source() {
 fn every_number_in_json_is_defined_in_the_docs() {
     let page = include_str!("../docs/numbers.md");
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../domain/tests/golden/site-v1.toml");
+    let results = concat!(env!("CARGO_MANIFEST_DIR"), "/../measures/tests/golden/results-v1");
     let mut keys = BTreeSet::new();
     for command in [
         "calibrate --target /var/tmp --span 64MiB --dry-run",
@@ -83,6 +84,7 @@ fn every_number_in_json_is_defined_in_the_docs() {
         "model utilization --writes 4KiB=1 --interval 1s --write-cost 1ms,1e-9",
         "testbed --base /var/tmp/plimsoll-no-such-base list",
         &format!("site show {golden}"),
+        &format!("score {results}"),
     ] {
         collect_number_keys(&json(command), "", &mut keys);
     }

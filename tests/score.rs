@@ -115,7 +115,7 @@ fn a_target_at_half_speed_is_named_and_nothing_else() {
     assert_eq!(failing.status, Some(1));
     let said = failing.stdout;
     assert!(said.contains("t2 is a persistent straggler: "), "{said}");
-    assert!(said.contains("Do not use t2 until it is repaired."), "{said}");
+    assert!(said.contains("Do without t2 until it is repaired."), "{said}");
 }
 
 #[test]

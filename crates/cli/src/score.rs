@@ -24,8 +24,8 @@ pub use numbers::NUMBERS;
 ///
 /// LEB and PEB compare a pair of client and target with the fastest of its instance and of all
 /// equal instances (Xie, section 5.1); EB and EAB divide bandwidths by peaks of targets (section 3).
-/// Verdicts compare each component with the others of the same instance; a name is wrong in at most
-/// 5 % of experiments. docs/straggler-verdicts.md has the test and its measured power. Several
+/// Verdicts compare each component with the others of the same instance; the probability of any wrong
+/// name is held to 5 % for each test. docs/straggler-verdicts.md has the tests and their power. Several
 /// results, of any experiments, times and machines, are scored together: targets and clients of equal
 /// names are taken for the same.
 #[derive(clap::Args)]

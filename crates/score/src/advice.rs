@@ -6,11 +6,13 @@
 use crate::sequence::Sequences;
 use crate::verdict::sentence_span as span;
 
-/// One or two plain sentences. `burst` is the median duration of an instance in seconds.
-pub fn advice(sequences: &[Sequences], burst: Option<f64>, persistent: &[&str]) -> String {
+/// One or two plain sentences. `burst` is the median duration of an instance in seconds,
+/// `persistent` the components that are slow throughout.
+pub fn advice(sequences: &[Sequences], burst: Option<f64>, persistent: &[String]) -> String {
     let avoid = match persistent {
         [] => String::new(),
-        names => format!("Do not use {} until it is repaired. ", names.join(", ")),
+        [name] => format!("Do without {name} until it is repaired. "),
+        names => format!("Do without {} until they are repaired. ", names.join(", ")),
     };
     format!("{avoid}{}", about_slowness(sequences, burst))
 }
@@ -20,6 +22,14 @@ fn about_slowness(sequences: &[Sequences], burst: Option<f64>) -> String {
     let Some((burst, it)) = burst.zip(sequences.get(sequences.len() / 2)) else {
         return "Nothing was measured that tells whether writing elsewhere pays.".into();
     };
+    if let Some(depth) = it.depth.filter(|it| *it > SLIGHT) {
+        return format!(
+            "The slowest {:.0} % of the measures still have {:.0} % of the median bandwidth: writing elsewhere \
+             would gain little.",
+            it.threshold * 100.0,
+            depth * 100.0
+        );
+    }
     let Some(low) = it.low.as_ref().filter(|low| low.ended >= LEAST_SEQUENCES) else {
         return "Too few slow sequences ended while watched to tell whether writing elsewhere pays; \
                 more rounds would."
@@ -59,6 +69,9 @@ fn about_slowness(sequences: &[Sequences], burst: Option<f64>) -> String {
     }
 }
 
+/// Low measures that are no slower than this do not deserve an advice.
+const SLIGHT: f64 = 0.85;
+
 /// Fewer sequences that ended have no median worth an advice.
 const LEAST_SEQUENCES: usize = 5;
 
@@ -71,7 +84,7 @@ mod tests {
     use crate::sequence::Basis;
     use crate::survival::{Duration, Survival};
 
-    fn sequences(seconds: f64, interval: f64) -> Vec<Sequences> {
+    fn sequences(seconds: f64, interval: f64, depth: f64) -> Vec<Sequences> {
         let low = vec![Duration { seconds, ended: true }; 9];
         vec![Sequences {
             threshold: 0.1,
@@ -81,6 +94,7 @@ mod tests {
             series: 4,
             low: Survival::new(low),
             normal: None,
+            depth: Some(depth),
             interval: Some(interval),
         }]
     }
@@ -93,10 +107,12 @@ mod tests {
             (40.0, 1.0, 2.0, "leave slow targets out"),
             (20.0, 20.0, 1.0, "normal again at their next measure, 20.0 s later"),
         ] {
-            let said = advice(&sequences(lasts, interval), Some(burst), &[]);
+            let said = advice(&sequences(lasts, interval, 0.5), Some(burst), &[]);
             assert!(said.contains(says), "{said}");
         }
-        assert!(advice(&[], Some(1.0), &["t2"]).starts_with("Do not use t2"));
+        let slight = advice(&sequences(40.0, 1.0, 0.93), Some(2.0), &[]);
+        assert!(slight.contains("93 % of the median"), "{slight}");
+        assert!(advice(&[], Some(1.0), &["t2".into()]).starts_with("Do without t2 until it is"));
         assert!(advice(&[], None, &[]).starts_with("Nothing was measured"));
     }
 }

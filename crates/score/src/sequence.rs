@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::columns::InstanceRow;
+use crate::distribution::median_of;
 use crate::survival::{Duration, Survival};
 use crate::{Columns, Peaks};
 
@@ -40,6 +41,9 @@ pub struct Sequences {
     pub low: Option<Survival>,
     /// How long normal sequences last.
     pub normal: Option<Survival>,
+    /// Median of low measures over the median of all of their setting; `None` without any. A share t is
+    /// always low: this tells whether it is slow as well.
+    pub depth: Option<f64>,
     /// Median seconds between the starts of consecutive measures of a series: nothing shorter can
     /// be seen.
     pub interval: Option<f64>,
@@ -94,6 +98,8 @@ impl TargetSeries {
     /// Low and normal sequences under the t-quantile.
     pub fn sequences(&self, threshold: f64) -> Sequences {
         let limits = self.limits(threshold);
+        let medians = self.limits(0.5);
+        let mut depths = Vec::new();
         let mut found = [Vec::new(), Vec::new()];
         let (mut measures, mut low_measures) = (0, 0);
         let mut intervals = Vec::new();
@@ -102,6 +108,8 @@ impl TargetSeries {
                 .iter()
                 .map(|it| (it.start, limits.get(&it.set).is_some_and(|limit| it.value < *limit)))
                 .collect();
+            let low = series.iter().zip(&labelled).filter(|(_, (_, low))| *low);
+            depths.extend(low.filter_map(|(it, _)| Some(it.value / medians.get(&it.set)?)));
             measures += labelled.len();
             low_measures += labelled.iter().filter(|(_, low)| *low).count();
             intervals.extend(labelled.windows(2).map(|it| seconds_between(it[0].0, it[1].0)));
@@ -116,7 +124,8 @@ impl TargetSeries {
             series: self.series.len(),
             low: Survival::new(low),
             normal: Survival::new(normal),
-            interval: crate::distribution::median_of(&mut intervals),
+            depth: median_of(&mut depths),
+            interval: median_of(&mut intervals),
         }
     }
 

@@ -64,6 +64,7 @@ numbers! {
     NORMAL_CENSORED = "normal_censored", "unended", Count, "Normal sequences that had not ended with the last measure.", "Xie, section 5.4";
     NORMAL_MEDIAN = "normal_median", "normal for", Seconds, "Median duration of normal sequences, as above.", "Kaplan and Meier 1958";
     NORMAL_10MIN = "normal_within_10min", "in 10 min", Ratio, "Share of normal sequences that end within ten minutes. Titan: 0.79.", "Xie, section 5.4";
+    DEPTH = "low_depth", "low measures", Ratio, "Median of low measures over the median of all measures of their setting.", "ours";
     INTERVAL = "interval_seconds", "measured every", Seconds, "Median time between measures of a target: nothing shorter can be seen.", "results";
     HOUR = "hour", "hour", Count, "Hour of the day.", "start of the instance, or the column --time";
     RUN = "run", "run", Count, "Number of a run in its results.", "results";

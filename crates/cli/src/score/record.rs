@@ -73,12 +73,21 @@ fn overview(view: &View) -> Record {
 }
 
 fn advice_line(view: &View) -> String {
-    let verdicts = &view.scores.target_verdicts.verdicts;
-    let persistent: Vec<&str> = (0..)
-        .zip(verdicts)
-        .filter(|(_, verdict)| verdict.kind == Some(Kind::Persistent))
-        .map(|(number, _)| view.columns.targets.name(number))
-        .collect();
+    let targets = verdicts::judged(view, Side::Target);
+    let clients = verdicts::judged(view, Side::Client);
+    let persistent =
+        targets.iter().filter(|it| it.verdict.kind == Some(Kind::Persistent)).map(|it| {
+            match it.partner {
+                // Its client has the same verdict: one of them is meant.
+                Some(partner) => format!("{} or {partner}, whichever is slow,", it.name),
+                None => it.name.to_string(),
+            }
+        });
+    let alone = clients
+        .iter()
+        .filter(|it| it.verdict.kind == Some(Kind::Persistent) && it.partner.is_none())
+        .map(|it| it.name.to_string());
+    let persistent: Vec<String> = persistent.chain(alone).collect();
     advice(&view.scores.sequences, view.scores.burst_seconds(), &persistent)
 }
 
@@ -116,8 +125,8 @@ fn varied(view: &View, point: &Point) -> String {
     let setting = &view.columns.settings[point.setting as usize];
     match view.columns.varied.name(point.varied) {
         "" => match setting.operation {
-            Operation::Write => format!("write {}", setting.burst),
-            Operation::Read => format!("read {}", setting.burst),
+            Operation::Write => format!("{} clients write {} each", setting.clients, setting.burst),
+            Operation::Read => format!("{} clients read {} each", setting.clients, setting.burst),
         },
         value => value.to_string(),
     }
@@ -173,6 +182,7 @@ fn sequences(view: &View) -> Vec<Record> {
             .number(&MEASURES, it.measures as u64)
             .number(&LOW, it.low_measures as u64)
             .number(&SERIES, it.series as u64)
+            .number(&DEPTH, it.depth)
             .number(&INTERVAL, it.interval)
     };
     view.scores.sequences.iter().map(row).collect()

@@ -89,7 +89,8 @@ fn stragglers(view: &View, measured: Option<&str>) -> Vec<Straggler> {
                 component,
                 name: name.to_string(),
                 verdict: persistence,
-                ratio: verdict.median.unwrap_or(0.0),
+                // Four digits are more than such a median is sure of.
+                ratio: (verdict.median.unwrap_or(0.0) * 1e4).round() / 1e4,
                 measures: verdict.n as u64,
                 measured: measured.map(str::to_string),
             });

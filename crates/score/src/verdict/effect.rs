@@ -2,9 +2,9 @@
 //!
 //! A client that is slow makes every target slow that it writes to. When clients and targets are paired
 //! at random, both effects can be told apart: the logarithm of a pair's bandwidth is taken for the sum
-//! of an instance's, a client's and a target's part, each found as a median while the others are
-//! held, in turn, until nothing moves (median polish, Tukey 1977). Medians, so that rounds in
-//! which something was slow do not pull the part of what is usually fast.
+//! of an instance's, a client's and a target's part, each found while the others are held, in turn,
+//! until nothing moves (as in Tukey's median polish, 1977). From ranks, so that rounds in which
+//! something was slow do not pull the part of what is usually fast.
 
 use crate::Columns;
 use crate::distribution::median_of;
@@ -153,13 +153,13 @@ impl Effects {
     }
 }
 
-/// The median, if three quarters of the values lie on its side of zero; otherwise the component is
-/// not lastingly different, and has no part: a client that met slow targets in half of its
-/// instances must not be taken for slow.
+/// What three quarters of the values have in common: the quartile next to zero if both lie on
+/// one side of it, otherwise nothing. A client that met slow targets in half of its instances must not
+/// be taken for slow; that a slow one's part comes out smaller by some of the noise does no harm.
 fn lasting_part(values: &mut [f64]) -> f64 {
-    let median = median_of(values).unwrap_or(0.0);
+    values.sort_unstable_by(f64::total_cmp);
     let quartile = |p| plimsoll_stats::sample::quantile_sorted(values, p).unwrap_or(0.0);
-    if quartile(0.25) > 0.0 || quartile(0.75) < 0.0 { median } else { 0.0 }
+    quartile(0.25).max(0.0) + quartile(0.75).min(0.0)
 }
 
 /// The cells of each component of one side that can have a part of its own.
