@@ -70,11 +70,13 @@ impl Storage {
 }
 
 /// Who wrote where, in which order: what a seed decides.
-fn order(instances: &[Instance]) -> Vec<(u64, String, Vec<(String, String)>)> {
+fn order(instances: &[Instance]) -> Vec<String> {
     let pairs = |instance: &Instance| {
-        instance.pairs.iter().map(|pair| (pair.client.clone(), pair.target.clone())).collect()
+        let pairs = instance.pairs.iter().map(|it| format!("{} -> {}", it.client, it.target));
+        pairs.collect::<Vec<_>>().join(", ")
     };
-    instances.iter().map(|it| (it.instance, it.varied.clone(), pairs(it))).collect()
+    let line = |it: &Instance| format!("{} ({}): {}", it.instance, it.varied, pairs(it));
+    instances.iter().map(line).collect()
 }
 
 #[test]
