@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("report", &[]),
     ("trace", &[]),
+    ("route", &[]),
     ("preload", &["trace"]),
     ("explain", &["stats", "trace"]),
     ("export", &["explain", "trace"]),

@@ -1,0 +1,30 @@
+//! Policy `paper`: Huang's coordinator, sub-coordinators and clients (section 3).
+//!
+//! Every target has a sub-coordinator ([`Sub`]) that lets one write at a time onto it and
+//! queues the others of its group of clients ([`Client`]). A target whose group is done says
+//! so to the coordinator ([`Coordinator`]), which asks busy groups to give writes away.
+//!
+//! The paper's appendix with the algorithms is not public. Filled in here:
+//! - A group is idle when nothing waits and nothing is written, after its first write.
+//! - The idle side says with WRITE_IDLE what its throttle still allows, so that nothing is
+//!   given away that would then be refused; one offer stands at a time.
+//! - The two roles of a group, giver and taker, have a state each, and every answer echoes
+//!   the number of its request. ADIOS2 has one state and no number, and can hang.
+//! - Termination is by counting: a group is closed when all its clients have closed and all
+//!   its writes are committed, wherever; all is closed when all groups are.
+//! - WRITE_BUSY, because submissions may come after a group was idle; acknowledgements and
+//!   retries where messages get lost; TARGET_LOST and WRITE_ADOPT for targets that fail.
+//! - Split blocks: the sub-coordinator grants parts of a fixed size instead of whole blocks.
+
+mod client;
+mod coordinator;
+mod lossy;
+mod settings;
+mod sub;
+mod sub_exchange;
+mod sub_failure;
+
+pub use client::Client;
+pub use coordinator::{ByQueue, Coordinator, RoundRobin, SourceChoice};
+pub use settings::{Layout, PaperSettings};
+pub use sub::Sub;

@@ -1,0 +1,381 @@
+//! The coordinator: brings groups that are done together with groups that are not.
+
+use super::lossy::Retry;
+use super::settings::PaperSettings;
+use crate::{ActorId, Closed, Input, Machine, Message, Outputs, TargetId, TimerId};
+
+/// Which busy group to ask: the policy of the paper's router. It only advises.
+pub trait SourceChoice {
+    /// All answers to the status inquiry are in: put the groups into an order.
+    fn inquired(&mut self, _sources: &mut Vec<u16>, _queued_bytes: &[u64]) {}
+
+    /// The place in `sources` (never empty) to ask for `taker`. Anything else is taken as 0.
+    fn choose(&mut self, taker: TargetId, sources: &[u16]) -> usize;
+}
+
+/// The group with the longest queue at the one inquiry first (section 3.5).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ByQueue;
+
+impl SourceChoice for ByQueue {
+    fn inquired(&mut self, sources: &mut Vec<u16>, queued_bytes: &[u64]) {
+        sources.sort_by_key(|group| std::cmp::Reverse(queued_bytes[usize::from(*group)]));
+    }
+
+    fn choose(&mut self, _taker: TargetId, _sources: &[u16]) -> usize {
+        0
+    }
+}
+
+/// One after the other: what can be done without the inquiry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct RoundRobin {
+    next: usize,
+}
+
+impl SourceChoice for RoundRobin {
+    fn choose(&mut self, _taker: TargetId, sources: &[u16]) -> usize {
+        self.next = (self.next + 1) % sources.len();
+        self.next
+    }
+}
+
+/// The coordinator (GC in the paper).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Coordinator<S> {
+    settings: PaperSettings,
+    policy: S,
+    groups: Vec<Group>,
+    /// Groups that are thought to have something to give.
+    sources: Vec<u16>,
+    inquiry: Inquiry,
+    requests: u32,
+    closed_groups: usize,
+    is_closed: bool,
+    retry: Retry,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Inquiry {
+    /// Nobody is idle yet: nothing moves.
+    NotYet,
+    Waits {
+        request: u32,
+        answers: usize,
+    },
+    Done,
+}
+
+/// A group as the coordinator sees it. Giver and taker are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Group {
+    is_source: bool,
+    has_failed: bool,
+    has_answered: bool,
+    queued_bytes: u64,
+    /// The newest offer and the newest that was taken up.
+    offer: u32,
+    taken_up: u32,
+    allowance_bytes: u64,
+    /// It offered, but has writes of its own again.
+    is_paused: bool,
+    asking: Option<Ask>,
+    /// What was given last, where messages get lost.
+    given: Option<Message>,
+    is_closed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Ask {
+    source: TargetId,
+    request: u32,
+}
+
+impl<S: SourceChoice> Coordinator<S> {
+    /// The coordinator of all groups.
+    pub fn new(settings: PaperSettings, policy: S) -> Self {
+        let group = Group {
+            is_source: true,
+            has_failed: false,
+            has_answered: false,
+            queued_bytes: 0,
+            offer: 0,
+            taken_up: 0,
+            allowance_bytes: 0,
+            is_paused: false,
+            asking: None,
+            given: None,
+            is_closed: false,
+        };
+        Coordinator {
+            settings,
+            policy,
+            groups: vec![group; usize::from(settings.layout.targets)],
+            sources: (0..settings.layout.targets).collect(),
+            inquiry: Inquiry::NotYet,
+            requests: 0,
+            closed_groups: 0,
+            is_closed: false,
+            retry: Retry::default(),
+        }
+    }
+
+    /// The policy, for a checker that lets it choose anything.
+    pub fn policy_mut(&mut self) -> &mut S {
+        &mut self.policy
+    }
+
+    fn group(&mut self, target: TargetId) -> Option<&mut Group> {
+        self.groups.get_mut(target.index())
+    }
+
+    fn set_source(&mut self, target: TargetId, is_source: bool) {
+        let Some(group) = self.group(target) else { return };
+        if group.is_source == is_source {
+            return;
+        }
+        group.is_source = is_source;
+        if is_source {
+            self.sources.push(target.0);
+        } else {
+            self.sources.retain(|source| *source != target.0);
+        }
+    }
+
+    fn idle<O: Outputs>(
+        &mut self,
+        target: TargetId,
+        request: u32,
+        allowance_bytes: u64,
+        out: &mut O,
+    ) {
+        let to = self.settings.layout.sub(target);
+        let Some(group) = self.group(target) else { return };
+        if request <= group.taken_up {
+            // The answer was lost.
+            if let Some(given) = group.given.filter(|_| request == group.taken_up) {
+                out.send(to, given);
+            }
+            return;
+        }
+        group.offer = request;
+        group.allowance_bytes = allowance_bytes;
+        (group.is_paused, group.has_failed) = (false, false);
+        self.set_source(target, false);
+        match self.inquiry {
+            Inquiry::NotYet if self.settings.status_inquiry => self.inquire(out),
+            Inquiry::NotYet => self.inquiry = Inquiry::Done,
+            _ => {}
+        }
+        self.match_taker(target, out);
+    }
+
+    fn inquire<O: Outputs>(&mut self, out: &mut O) {
+        self.requests = self.requests.wrapping_add(1);
+        self.inquiry = Inquiry::Waits { request: self.requests, answers: 0 };
+        self.say_inquiry(out);
+    }
+
+    fn say_inquiry<O: Outputs>(&self, out: &mut O) {
+        let Inquiry::Waits { request, .. } = self.inquiry else { return };
+        for target in (0..self.settings.layout.targets).map(TargetId) {
+            if !self.groups[target.index()].has_answered {
+                out.send(self.settings.layout.sub(target), Message::StatusInq { request });
+            }
+        }
+    }
+
+    fn status<O: Outputs>(
+        &mut self,
+        target: TargetId,
+        request: u32,
+        queued_bytes: u64,
+        out: &mut O,
+    ) {
+        let Inquiry::Waits { request: asked, answers } = self.inquiry else { return };
+        let all = self.groups.len();
+        let Some(group) = self.group(target) else { return };
+        if request != asked || group.has_answered {
+            return;
+        }
+        group.has_answered = true;
+        group.queued_bytes = queued_bytes;
+        if queued_bytes == 0 {
+            self.set_source(target, false);
+        }
+        self.inquiry = Inquiry::Waits { request: asked, answers: answers + 1 };
+        if answers + 1 == all {
+            self.inquiry = Inquiry::Done;
+            let queued: Vec<u64> = self.groups.iter().map(|group| group.queued_bytes).collect();
+            self.policy.inquired(&mut self.sources, &queued);
+            self.match_all(out);
+        }
+    }
+
+    fn match_all<O: Outputs>(&mut self, out: &mut O) {
+        for target in (0..self.settings.layout.targets).map(TargetId) {
+            if self.sources.is_empty() {
+                return;
+            }
+            self.match_taker(target, out);
+        }
+    }
+
+    /// Asks some source on behalf of an idle group.
+    fn match_taker<O: Outputs>(&mut self, taker: TargetId, out: &mut O) {
+        let group = &self.groups[taker.index()];
+        let is_open = group.offer > group.taken_up && !group.is_paused && !group.has_failed;
+        if self.inquiry != Inquiry::Done || !is_open || group.asking.is_some() {
+            return;
+        }
+        let Some(source) = self.choose(taker) else { return };
+        self.requests = self.requests.wrapping_add(1);
+        let request = self.requests;
+        self.groups[taker.index()].asking = Some(Ask { source, request });
+        out.send(self.settings.layout.sub(source), Message::RerouteReq { taker, request });
+    }
+
+    fn choose(&mut self, taker: TargetId) -> Option<TargetId> {
+        if self.groups[taker.index()].allowance_bytes == 0 {
+            // Only what must go somewhere.
+            let failed = |source: &&u16| self.groups[usize::from(**source)].has_failed;
+            return self.sources.iter().find(failed).map(|source| TargetId(*source));
+        }
+        if self.sources.is_empty() {
+            return None;
+        }
+        let place = self.policy.choose(taker, &self.sources);
+        let source = self.sources.get(place).unwrap_or(&self.sources[0]);
+        Some(TargetId(*source))
+    }
+
+    /// True if this answers the request that `taker` waits for; it waits no longer.
+    fn is_answer(&mut self, from: ActorId, taker: TargetId, request: u32) -> bool {
+        let source = self.settings.layout.target_of(from);
+        let Some(group) = self.group(taker) else { return false };
+        let is_it = |ask: &Ask| Some(ask.source) == source && ask.request == request;
+        group.asking.take_if(|ask| is_it(ask)).is_some()
+    }
+
+    /// An acknowledged write goes to the taker whose offer it answers, whatever happened
+    /// meanwhile: nobody else has it now.
+    fn give<O: Outputs>(&mut self, from: ActorId, taker: TargetId, ack: Message, out: &mut O) {
+        let Message::RerouteAck { write, length_bytes, .. } = ack else { return };
+        let Some(source) = self.settings.layout.target_of(from) else { return };
+        let group = &mut self.groups[taker.index()];
+        group.taken_up = group.offer;
+        let request = group.offer;
+        let given = if group.allowance_bytes == 0 {
+            Message::WriteAdopt { source, request, write, length_bytes }
+        } else {
+            Message::WriteMore { source, request, write, length_bytes }
+        };
+        group.given = self.settings.is_lossy().then_some(given);
+        out.send(self.settings.layout.sub(taker), given);
+    }
+
+    /// There is nothing to give at `from`: ask someone else.
+    fn rejected<O: Outputs>(&mut self, from: ActorId, taker: TargetId, out: &mut O) {
+        if let Some(source) = self.settings.layout.target_of(from) {
+            self.set_source(source, false);
+        }
+        self.match_taker(taker, out);
+    }
+
+    fn lost<O: Outputs>(&mut self, target: TargetId, out: &mut O) {
+        let Some(group) = self.group(target) else { return };
+        group.has_failed = true;
+        group.is_paused = true;
+        // A failed target never waits for the first idle one.
+        if self.inquiry == Inquiry::NotYet {
+            self.inquiry = Inquiry::Done;
+        }
+        self.set_source(target, true);
+        if self.groups.iter().all(|group| group.has_failed) {
+            return self.end(out);
+        }
+        self.match_all(out);
+    }
+
+    fn busy<O: Outputs>(&mut self, target: TargetId, out: &mut O) {
+        let Some(group) = self.group(target) else { return };
+        (group.is_paused, group.has_failed) = (true, false);
+        self.set_source(target, true);
+        self.match_all(out);
+    }
+
+    fn group_close<O: Outputs>(&mut self, target: TargetId, out: &mut O) {
+        let to = self.settings.layout.sub(target);
+        let is_closed = self.is_closed;
+        let Some(group) = self.group(target) else { return };
+        if is_closed {
+            return out.send(to, Message::GroupCloseAck);
+        }
+        if !group.is_closed {
+            group.is_closed = true;
+            self.closed_groups += 1;
+            if self.closed_groups == self.groups.len() {
+                self.end(out);
+            }
+        }
+    }
+
+    fn end<O: Outputs>(&mut self, out: &mut O) {
+        if self.is_closed {
+            return;
+        }
+        self.is_closed = true;
+        for target in (0..self.settings.layout.targets).map(TargetId) {
+            out.send(self.settings.layout.sub(target), Message::GroupCloseAck);
+        }
+        out.closed(Closed::Role);
+    }
+
+    fn say_again<O: Outputs>(&self, out: &mut O) {
+        self.say_inquiry(out);
+        for taker in (0..self.settings.layout.targets).map(TargetId) {
+            if let Some(Ask { source, request }) = self.groups[taker.index()].asking {
+                out.send(self.settings.layout.sub(source), Message::RerouteReq { taker, request });
+            }
+        }
+    }
+
+    fn hear<O: Outputs>(&mut self, from: ActorId, message: Message, out: &mut O) {
+        match message {
+            Message::GroupClose { target } => self.group_close(target, out),
+            _ if self.is_closed => {}
+            Message::WriteIdle { target, request, allowance_bytes } => {
+                self.idle(target, request, allowance_bytes, out);
+            }
+            Message::WriteBusy { target, .. } => self.busy(target, out),
+            Message::TargetLost { target, .. } => self.lost(target, out),
+            Message::StatusReply { target, request, queued_bytes } => {
+                self.status(target, request, queued_bytes, out);
+            }
+            Message::RerouteAck { taker, request, .. } => {
+                let is_answer = self.is_answer(from, taker, request);
+                is_answer.then(|| self.give(from, taker, message, out));
+            }
+            Message::RerouteReject { taker, request } => {
+                let is_answer = self.is_answer(from, taker, request);
+                is_answer.then(|| self.rejected(from, taker, out));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<S: SourceChoice> Machine for Coordinator<S> {
+    fn step<O: Outputs>(&mut self, now_ns: u64, input: Input, out: &mut O) {
+        match input {
+            Input::Message { from, message } => self.hear(from, message, out),
+            Input::Timer { id: TimerId::Retry, generation } if self.retry.rang(generation) => {
+                self.say_again(out);
+            }
+            _ => {}
+        }
+        if !self.is_closed {
+            self.retry.set(now_ns, self.settings.retry_ns, out);
+        }
+    }
+}

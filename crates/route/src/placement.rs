@@ -1,0 +1,180 @@
+//! What a policy may say: where the next piece should go, and whether to try one twice.
+//!
+//! A policy only advises. The mechanism ([`Node`](crate::Node)) checks every advice and
+//! does something sound where it is absent or impossible, so that no policy can lose a
+//! write, commit one twice, break the throttle or bring a node to a halt.
+
+use crate::{Failure, TargetId};
+
+/// One target as its node sees it. A policy speaks of targets by their place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lane {
+    /// Which target.
+    pub target: TargetId,
+    /// Bytes that this node has in flight there.
+    pub in_flight_bytes: u64,
+    /// Attempts that this node has under way there.
+    pub attempts: u32,
+    /// Bytes that this node placed there and that count, durable or in flight.
+    pub placed_bytes: u64,
+    /// Why it takes nothing, if so.
+    pub failure: Option<Failure>,
+}
+
+/// All targets of a node, and the most that each may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Lanes<'a> {
+    /// The targets.
+    pub lanes: &'a [Lane],
+    /// From the throttle: a lane with as much or more placed takes nothing now.
+    pub most_placed_bytes: u64,
+}
+
+impl Lanes<'_> {
+    /// True if the mechanism would accept to place something here.
+    pub fn admits(&self, index: usize) -> bool {
+        let admits =
+            |lane: &Lane| lane.failure.is_none() && lane.placed_bytes < self.most_placed_bytes;
+        self.lanes.get(index).is_some_and(admits)
+    }
+
+    /// The admitted lane with the least in flight: what the mechanism does on its own.
+    pub fn least_loaded(&self) -> Option<usize> {
+        let admitted = (0..self.lanes.len()).filter(|index| self.admits(*index));
+        admitted.min_by_key(|index| self.lanes[*index].in_flight_bytes)
+    }
+}
+
+/// What waits for a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Waiting {
+    /// Whose data, counted from the node's first writer.
+    pub writer: u32,
+    /// What is left of the submission, or the part that must be tried again.
+    pub length_bytes: u64,
+    /// How much of the submission was placed before.
+    pub offset_bytes: u64,
+    /// Bytes of the whole submission.
+    pub submission_bytes: u64,
+    /// A part that failed keeps its length: advice about length is not heard.
+    pub is_retry: bool,
+    /// Everything that waits on this node.
+    pub node_bytes: u64,
+    /// All writers of the node have closed: nothing more will come.
+    pub is_last: bool,
+}
+
+/// An advice: this much to that lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Which lane.
+    pub lane: usize,
+    /// At most so many bytes.
+    pub length_bytes: u64,
+}
+
+/// An attempt that ended well or is still under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Flight {
+    /// Which lane.
+    pub lane: usize,
+    /// Bytes.
+    pub length_bytes: u64,
+    /// It took, or takes, at least so long.
+    pub at_least_ns: u64,
+    /// It took at most so long; for one under way the same as `at_least_ns`.
+    pub at_most_ns: u64,
+}
+
+/// A policy of a node.
+pub trait Placement {
+    /// True if a writer's next submission waits until the one before is committed.
+    fn is_serial(&self) -> bool {
+        false
+    }
+
+    /// Where should the next piece go? `None`: nowhere before something ends.
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place>;
+
+    /// An attempt is durable.
+    fn ended(&mut self, _flight: Flight, _lanes: Lanes<'_>) {}
+
+    /// How often to look at what is under way; `None` is never.
+    fn look_every_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// An attempt is still under way. `before` is what was returned when it was looked at
+    /// last, 0 at first: a policy counts here how often it has reacted.
+    fn overdue(&mut self, _flight: Flight, before: u8, _lanes: Lanes<'_>) -> u8 {
+        before
+    }
+
+    /// Nothing waits and nothing more will come: try this one a second time, and where?
+    fn rescue(&mut self, _flight: Flight, _lanes: Lanes<'_>) -> Option<usize> {
+        None
+    }
+}
+
+/// Every writer to its own target, a submission at a time: how programs write now.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Static {
+    first_writer: u32,
+}
+
+impl Static {
+    /// The writer with number w has lane w modulo the number of lanes.
+    pub fn new(first_writer: u32) -> Self {
+        Static { first_writer }
+    }
+}
+
+impl Placement for Static {
+    fn is_serial(&self) -> bool {
+        true
+    }
+
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
+        let own = home(self.first_writer, waiting.writer, lanes.lanes.len());
+        Some(Place { lane: next_live(own, lanes)?, length_bytes: waiting.length_bytes })
+    }
+}
+
+/// Every submission over several targets in equal parts, all at once: a striped file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Striped {
+    first_writer: u32,
+    count: u32,
+}
+
+impl Striped {
+    /// Over `count` lanes from the writer's own on; at least 1, at most all.
+    pub fn new(first_writer: u32, count: u32) -> Self {
+        Striped { first_writer, count: count.max(1) }
+    }
+}
+
+impl Placement for Striped {
+    fn is_serial(&self) -> bool {
+        true
+    }
+
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
+        let all = lanes.lanes.len();
+        let own = home(self.first_writer, waiting.writer, all);
+        let count = u64::from(self.count).min(all as u64);
+        let stripe = waiting.submission_bytes.div_ceil(count).max(1);
+        let nth = (waiting.offset_bytes / stripe) as usize;
+        Some(Place { lane: next_live((own + nth) % all, lanes)?, length_bytes: stripe })
+    }
+}
+
+fn home(first_writer: u32, writer: u32, lanes: usize) -> usize {
+    (first_writer as usize + writer as usize) % lanes
+}
+
+/// `own`, or the next one that has not failed.
+fn next_live(own: usize, lanes: Lanes<'_>) -> Option<usize> {
+    let all = lanes.lanes.len();
+    (0..all).map(|step| (own + step) % all).find(|lane| lanes.admits(*lane))
+}
