@@ -296,7 +296,8 @@ impl Client {
                 self.do_write(write, target, request, length_bytes, out);
             }
             Message::SubmissionAck { writer, next } if writer == self.writer => {
-                self.acknowledged = self.acknowledged.max(next);
+                let expected = self.submitted() + u32::from(self.is_closed);
+                self.acknowledged = self.acknowledged.max(next.min(expected));
             }
             Message::CommitAck { write } => self.commit_acknowledged(write),
             Message::GiveUp { writer } if writer == self.writer => self.give_up(),

@@ -340,6 +340,11 @@ impl<S: SourceChoice> Coordinator<S> {
         }
     }
 
+    fn is_waiting_for_answer(&self) -> bool {
+        let is_asking = self.groups.iter().any(|group| group.asking.is_some());
+        (is_asking || matches!(self.inquiry, Inquiry::Waits { .. })) && !self.is_closed
+    }
+
     fn hear<O: Outputs>(&mut self, from: ActorId, message: Message, out: &mut O) {
         match message {
             Message::GroupClose { target } => self.group_close(target, out),
@@ -374,7 +379,7 @@ impl<S: SourceChoice> Machine for Coordinator<S> {
             }
             _ => {}
         }
-        if !self.is_closed {
+        if self.settings.is_lossy() && self.is_waiting_for_answer() {
             self.retry.set(now_ns, self.settings.retry_ns, out);
         }
     }

@@ -53,7 +53,7 @@ pub(super) enum Told {
 pub(super) struct Member {
     /// The submission that is expected next; one more after the close.
     next: u32,
-    pub open_parts: u32,
+    pub open_parts: u64,
     pub is_closed: bool,
 }
 
@@ -126,8 +126,8 @@ impl Sub {
         let parts = self.settings.parts(length_bytes);
         let Some(member) = self.member(write.writer) else { return };
         if member.next == write.sequence && !member.is_closed {
-            member.next += 1;
-            member.open_parts += parts;
+            member.next = member.next.wrapping_add(1);
+            member.open_parts += u64::from(parts);
             self.open_parts += u64::from(parts);
             self.throttle.add_own(length_bytes);
             let left_bytes = length_bytes;
@@ -140,7 +140,7 @@ impl Sub {
     fn writer_close<O: Outputs>(&mut self, writer: u32, count: u32, out: &mut O) {
         let Some(member) = self.member(writer) else { return };
         if member.next == count && !member.is_closed {
-            member.next += 1;
+            member.next = member.next.wrapping_add(1);
             member.is_closed = true;
             self.open_members -= 1;
         }
@@ -167,7 +167,7 @@ impl Sub {
             self.settings.part_length(entry.left_bytes)
         };
         entry.left_bytes -= length_bytes;
-        entry.write.part += 1;
+        entry.write.part = entry.write.part.wrapping_add(1);
         if entry.left_bytes == 0 {
             if from_back {
                 self.queue.pop_back()
@@ -220,8 +220,9 @@ impl Sub {
 
     fn count_commit(&mut self, write: WriteId) {
         if let Some(member) = self.member(write.writer) {
-            member.open_parts -= 1;
-            self.open_parts -= 1;
+            // Only forged messages could count below zero.
+            member.open_parts = member.open_parts.saturating_sub(1);
+            self.open_parts = self.open_parts.saturating_sub(1);
         }
     }
 
@@ -258,6 +259,12 @@ impl Sub {
         if self.has_closed_group {
             out.send(self.coordinator(), Message::GroupClose { target: self.target });
         }
+    }
+
+    fn is_waiting_for_answer(&self) -> bool {
+        let has_lost = self.failure.is_some() && self.has_something_to_give();
+        let waits = self.active.is_some() || self.is_offered || has_lost || self.has_closed_group;
+        waits && !self.is_closed
     }
 
     fn hear<O: Outputs>(&mut self, message: Message, out: &mut O) {
@@ -300,7 +307,7 @@ impl Machine for Sub {
         self.grant_next(out);
         self.close_group(out);
         self.tell(out);
-        if !self.is_closed {
+        if self.is_waiting_for_answer() {
             self.retry.set(now_ns, self.settings.retry_ns, out);
         }
     }

@@ -65,13 +65,11 @@ impl Sub {
             return;
         }
         let is_own = self.settings.layout.home(write.writer) == self.target;
-        if is_adopted && !is_own {
+        // There is room for what was offered; what comes without counts as our own, so that
+        // the books stay true whatever the coordinator does.
+        let is_charged = !is_own && !is_adopted && self.throttle.admit(length_bytes);
+        if !is_own && !is_charged {
             self.throttle.add_own(length_bytes);
-        }
-        let is_charged = !is_own && !is_adopted;
-        if is_charged {
-            let admitted = self.throttle.admit(length_bytes);
-            debug_assert!(admitted, "nothing is offered without room, and room only grows");
         }
         let left_bytes = length_bytes;
         self.queue.push_front(Entry { write, left_bytes, is_part: true, is_charged });
@@ -120,7 +118,8 @@ impl Sub {
     }
 
     pub(super) fn status<O: Outputs>(&mut self, request: u32, out: &mut O) {
-        let queued_bytes = self.queue.iter().map(|entry| entry.left_bytes).sum();
+        let add = |sum: u64, entry: &Entry| sum.saturating_add(entry.left_bytes);
+        let queued_bytes = self.queue.iter().fold(0, add);
         if queued_bytes == 0 && self.told == Told::Busy {
             self.told = Told::Empty;
         }

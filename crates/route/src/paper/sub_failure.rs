@@ -41,15 +41,16 @@ impl Sub {
             self.throttle.take_back(grant.length_bytes);
         }
         let gone = |entry: &&Entry| entry.write.writer == writer && entry.is_charged;
-        let charged: u64 = self.queue.iter().filter(gone).map(|entry| entry.left_bytes).sum();
-        self.throttle.take_back(charged);
+        for entry in self.queue.iter().filter(gone) {
+            self.throttle.take_back(entry.left_bytes);
+        }
         self.queue.retain(|entry| entry.write.writer != writer);
         self.moved_out.retain(|moved| moved.writer != writer);
         let Some(member) = self.member(writer) else { return };
         let (open_parts, was_closed) = (member.open_parts, member.is_closed);
         member.open_parts = 0;
         member.is_closed = true;
-        self.open_parts -= u64::from(open_parts);
+        self.open_parts = self.open_parts.saturating_sub(open_parts);
         self.open_members -= u32::from(!was_closed);
     }
 }

@@ -1,0 +1,158 @@
+//! The mechanism of a node under a policy that may say anything, also nonsense: every
+//! interleaving of submissions, ends, failures, deaths, looks and second attempts.
+//!
+//! `cargo test --release -p plimsoll-route -- --ignored` checks larger systems.
+
+mod model;
+
+use model::{Bounds, Effects, Party, check};
+use plimsoll_route::placement::{Flight, Lanes, Place, Placement, Waiting};
+use plimsoll_route::{ActorId, Factor, Failure, Input, Machine, Node, NodeSettings, TargetId};
+
+/// A policy that does as it is told. Advice is a number whose digits, one for each
+/// question, name a lane; the digit after the last lane is "nowhere", the next one is a
+/// lane that does not exist.
+#[derive(Clone, Debug, Hash, PartialEq, Eq)]
+struct Anything {
+    digits: u16,
+    advice: u16,
+    is_serial: bool,
+}
+
+impl Anything {
+    fn next(&mut self) -> usize {
+        let digit = self.advice % self.digits;
+        self.advice /= self.digits;
+        usize::from(digit)
+    }
+}
+
+impl Placement for Anything {
+    fn is_serial(&self) -> bool {
+        self.is_serial
+    }
+
+    fn place(&mut self, _waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
+        let lane = self.next();
+        (lane != lanes.lanes.len()).then_some(Place { lane, length_bytes: 2 })
+    }
+
+    fn look_every_ns(&self) -> Option<u64> {
+        None
+    }
+
+    fn rescue(&mut self, _flight: Flight, _lanes: Lanes<'_>) -> Option<usize> {
+        Some(self.next())
+    }
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq)]
+struct OneNode(Node<Anything>);
+
+impl OneNode {
+    fn new(writers: u32, targets: u16, factor: Factor, is_serial: bool) -> Self {
+        let targets: Vec<TargetId> = (0..targets).map(TargetId).collect();
+        let digits = targets.len() as u16 + 1;
+        let policy = Anything { digits, advice: 0, is_serial };
+        OneNode(Node::new(NodeSettings { first_writer: 0, writers, targets, factor }, policy))
+    }
+}
+
+impl Party for OneNode {
+    fn step(&mut self, _actor: ActorId, input: Input, out: &mut Effects) {
+        self.0.step(0, input, out);
+    }
+
+    fn actors(&self) -> u32 {
+        1
+    }
+
+    fn home(&self, _writer: u32) -> ActorId {
+        ActorId(0)
+    }
+
+    fn advise(&mut self, advice: u16) {
+        self.0.policy_mut().advice = advice;
+    }
+
+    fn targets(&self) -> usize {
+        self.0.lanes().len()
+    }
+
+    fn roles(&self) -> u32 {
+        0
+    }
+
+    fn is_throttle_kept(&self) -> bool {
+        self.0.is_throttle_kept(4)
+    }
+}
+
+#[test]
+fn any_placement_and_any_second_attempt() {
+    let node = OneNode::new(1, 2, Factor::NONE, false);
+    check("1 writer, 2 targets", node, Bounds::new(1, &[4], 9));
+    let node = OneNode::new(2, 2, Factor::NONE, false);
+    check("2 writers, 2 targets", node, Bounds::new(2, &[2], 9));
+}
+
+#[test]
+fn one_submission_at_a_time() {
+    let node = OneNode::new(2, 2, Factor::NONE, true);
+    check("serial", node, Bounds::new(2, &[2], 9));
+    let node = OneNode::new(1, 2, Factor::NONE, true);
+    check("serial, 2 submissions", node, Bounds::new(1, &[2, 2], 9));
+}
+
+#[test]
+fn the_fair_share_is_kept_and_never_blocks() {
+    let node = OneNode::new(1, 3, Factor::ZERO, false);
+    check("TF 0, 3 targets", node, Bounds::new(1, &[4], 16));
+    let node = OneNode::new(2, 2, Factor::from_millionths(250_000), false);
+    check("TF 0.25", node, Bounds::new(2, &[2], 9));
+}
+
+#[test]
+fn targets_stop_fill_up_and_come_back() {
+    for failure in [Failure::Stopped, Failure::Full] {
+        let bounds = Bounds {
+            target_failures: vec![(TargetId(0), failure)],
+            target_returns: 1,
+            attempt_failures: 1,
+            stopped_is_for_ever: true,
+            ..Bounds::new(1, &[4], 9)
+        };
+        let name = format!("a target fails: {failure:?}");
+        check(&name, OneNode::new(1, 2, Factor::NONE, false), bounds.clone());
+        check(&name, OneNode::new(1, 2, Factor::ZERO, false), bounds);
+    }
+}
+
+#[test]
+fn a_writer_dies() {
+    let bounds = Bounds {
+        writer_deaths: 1,
+        target_failures: vec![(TargetId(1), Failure::Stopped)],
+        stopped_is_for_ever: true,
+        ..Bounds::new(2, &[2], 9)
+    };
+    check("a writer dies", OneNode::new(2, 2, Factor::NONE, false), bounds);
+}
+
+#[test]
+#[ignore = "minutes; run in release"]
+fn larger() {
+    let bounds = Bounds {
+        target_failures: vec![(TargetId(0), Failure::Stopped), (TargetId(1), Failure::Full)],
+        target_returns: 1,
+        attempt_failures: 1,
+        writer_deaths: 1,
+        stopped_is_for_ever: true,
+        ..Bounds::new(2, &[2], 16)
+    };
+    let node = OneNode::new(2, 2, Factor::NONE, false);
+    check("2 writers, 3 parts each", node, Bounds::new(2, &[3], 9));
+    let node = OneNode::new(1, 3, Factor::ZERO, false);
+    check("TF 0, 4 parts", node, Bounds::new(1, &[4, 3], 16));
+    check("3 targets, all failures", OneNode::new(2, 3, Factor::NONE, false), bounds);
+}

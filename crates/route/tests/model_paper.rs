@@ -1,0 +1,111 @@
+//! The paper's router under a coordinator that may ask anyone: every interleaving.
+//!
+//! `cargo test --release -p plimsoll-route -- --ignored` checks larger systems.
+
+mod model;
+
+use model::roles::Roles;
+use model::{Bounds, check};
+use plimsoll_route::paper::{Layout, PaperSettings};
+use plimsoll_route::{Factor, Failure, TargetId};
+
+fn settings(targets: u16, writers: u32) -> PaperSettings {
+    let layout = Layout { targets, writers };
+    PaperSettings { factor: Factor::NONE, ..PaperSettings::new(layout) }
+}
+
+#[test]
+fn two_groups_finish_together() {
+    let roles = Roles::new(settings(2, 2), 4);
+    check("2 targets, 2 writers, 1 block", roles.clone(), Bounds::new(2, &[4], 1));
+    check("2 targets, 2 writers, 2 blocks", roles, Bounds::new(2, &[4, 4], 1));
+}
+
+#[test]
+fn without_the_inquiry() {
+    let settings = PaperSettings { status_inquiry: false, ..settings(2, 2) };
+    check("no inquiry", Roles::new(settings, 4), Bounds::new(2, &[4, 4], 1));
+}
+
+#[test]
+fn split_blocks_under_a_throttle() {
+    let factor = Factor::from_millionths(500_000);
+    let settings = PaperSettings { part_bytes: 2, factor, ..settings(2, 2) };
+    check("parts, TF 0.5", Roles::new(settings, 2), Bounds::new(2, &[4], 1));
+}
+
+#[test]
+fn three_groups_and_any_source() {
+    let settings = PaperSettings { status_inquiry: false, ..settings(3, 2) };
+    check("3 targets, any source", Roles::new(settings, 4), Bounds::new(2, &[4], 2));
+}
+
+#[test]
+fn a_writer_dies() {
+    let settings = PaperSettings { status_inquiry: false, ..settings(2, 2) };
+    let bounds = Bounds { writer_deaths: 1, ..Bounds::new(2, &[4], 1) };
+    check("a writer dies", Roles::new(settings, 4), bounds);
+}
+
+#[test]
+fn a_target_fails() {
+    let fails = vec![(TargetId(0), Failure::Full)];
+    let quick = PaperSettings { status_inquiry: false, ..settings(2, 2) };
+    let bounds = Bounds { target_failures: fails, ..Bounds::new(2, &[4], 1) };
+    check("a target fails", Roles::new(quick, 4), bounds);
+    let settings = PaperSettings { factor: Factor::ZERO, ..settings(2, 2) };
+    let bounds = Bounds { attempt_failures: 1, ..Bounds::new(2, &[4], 1) };
+    check("an attempt fails, TF 0", Roles::new(settings, 4), bounds);
+}
+
+#[test]
+#[ignore = "minutes; run in release"]
+fn a_target_fails_and_comes_back() {
+    let bounds = Bounds {
+        target_failures: vec![(TargetId(0), Failure::Full)],
+        target_returns: 1,
+        ..Bounds::new(2, &[4], 1)
+    };
+    check("fails and comes back", Roles::new(settings(2, 2), 4), bounds);
+}
+
+fn lossy(losses: u8, repeats: u8, submissions: &[u64]) -> (Roles, Bounds) {
+    let settings = PaperSettings { retry_ns: 1, ..settings(2, 2) };
+    let bounds = Bounds { is_fifo: false, losses, repeats, ..Bounds::new(2, submissions, 1) };
+    (Roles::new(settings, 4), bounds)
+}
+
+fn one_writer_lossy(losses: u8, repeats: u8) {
+    let settings = PaperSettings { retry_ns: 1, ..settings(2, 1) };
+    let bounds = Bounds { is_fifo: false, losses, repeats, ..Bounds::new(1, &[4], 1) };
+    let name = format!("1 writer, any order, {losses} lost, {repeats} repeated");
+    check(&name, Roles::new(settings, 4), bounds);
+}
+
+#[test]
+fn lost_repeated_and_overtaken_messages() {
+    one_writer_lossy(1, 0);
+    one_writer_lossy(0, 1);
+}
+
+#[test]
+#[ignore = "minutes; run in release"]
+fn lossy_larger() {
+    one_writer_lossy(1, 1);
+    one_writer_lossy(2, 0);
+    for (losses, repeats) in [(1, 0), (0, 1)] {
+        let (roles, bounds) = lossy(losses, repeats, &[4]);
+        check("2 writers, lossy", roles, bounds);
+    }
+}
+
+#[test]
+#[ignore = "minutes; run in release"]
+fn larger() {
+    let three = PaperSettings { status_inquiry: false, ..settings(3, 3) };
+    check("3 targets, 3 writers", Roles::new(three, 4), Bounds::new(3, &[4], 2));
+    let two = settings(2, 2);
+    check("3 blocks", Roles::new(two, 4), Bounds::new(2, &[4, 4, 4], 1));
+    let bounds = Bounds { attempt_failures: 1, writer_deaths: 1, ..Bounds::new(2, &[4, 4], 1) };
+    check("a failure and a death", Roles::new(two, 4), bounds);
+}

@@ -1,0 +1,156 @@
+//! Larger systems in thousands of orders chosen by seeds: what the checker cannot exhaust.
+
+mod model;
+
+use model::roles::Roles;
+use model::{Bounds, Effects, Party, Random, walk};
+use plimsoll_route::paper::{Layout, PaperSettings};
+use plimsoll_route::{
+    ActorId, Factor, Failure, Input, Machine, Node, NodeSettings, Placement, Static, Striped,
+    TargetId, Window, WindowSettings,
+};
+
+/// Nodes with a clock of their own, which runs by fits and starts.
+#[derive(Clone, Debug, Hash, PartialEq, Eq)]
+struct Nodes<P> {
+    nodes: Vec<Node<P>>,
+    writers_per_node: u32,
+    largest_bytes: u64,
+    now_ns: u64,
+}
+
+impl<P: Placement> Nodes<P> {
+    fn new(nodes: u32, targets: u16, factor: Factor, policy: impl Fn(u32) -> P) -> Self {
+        let writers_per_node = 8;
+        let node = |index: u32| {
+            let first_writer = index * writers_per_node;
+            let targets = (0..targets).map(TargetId).collect();
+            let settings =
+                NodeSettings { first_writer, writers: writers_per_node, targets, factor };
+            Node::new(settings, policy(first_writer))
+        };
+        let nodes = (0..nodes).map(node).collect();
+        Nodes { nodes, writers_per_node, largest_bytes: 8 << 20, now_ns: 0 }
+    }
+}
+
+impl<P> Party for Nodes<P>
+where
+    P: Placement + Clone + std::fmt::Debug + std::hash::Hash + Eq + Send + Sync + 'static,
+{
+    fn step(&mut self, actor: ActorId, input: Input, out: &mut Effects) {
+        self.now_ns += Random(self.now_ns).next() % 9_000_000;
+        self.nodes[actor.0 as usize].step(self.now_ns, input, out);
+    }
+
+    fn actors(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    fn home(&self, writer: u32) -> ActorId {
+        ActorId(writer / self.writers_per_node)
+    }
+
+    fn advise(&mut self, _advice: u16) {}
+
+    fn targets(&self) -> usize {
+        self.nodes[0].lanes().len()
+    }
+
+    fn roles(&self) -> u32 {
+        0
+    }
+
+    fn is_throttle_kept(&self) -> bool {
+        self.nodes.iter().all(|node| node.is_throttle_kept(self.largest_bytes))
+    }
+}
+
+fn window() -> Window {
+    Window::new(WindowSettings::default(), 6, 8)
+}
+
+fn troubles(bounds: Bounds) -> Bounds {
+    let target_failures = vec![(TargetId(0), Failure::Stopped), (TargetId(3), Failure::Full)];
+    Bounds { attempt_failures: 2, writer_deaths: 2, target_returns: 1, target_failures, ..bounds }
+}
+
+fn stopping(bounds: Bounds) -> Bounds {
+    Bounds { stopped_is_for_ever: true, ..bounds }
+}
+
+const BLOCKS: [u64; 3] = [3 << 20, 1 << 20, 700_001];
+
+#[test]
+fn windows_in_any_order() {
+    for seed in 0..300 {
+        let factor = [Factor::NONE, Factor::ZERO, Factor::from_millionths(100_000)][seed % 3];
+        let nodes = Nodes::new(4, 6, factor, |_| window());
+        walk(nodes, Bounds::new(32, &BLOCKS, 1), seed as u64);
+    }
+}
+
+#[test]
+fn windows_with_failures() {
+    for seed in 0..300 {
+        let factor = if seed % 2 == 0 { Factor::NONE } else { Factor::ZERO };
+        let nodes = Nodes::new(3, 6, factor, |_| window());
+        walk(nodes, stopping(troubles(Bounds::new(24, &BLOCKS, 1))), seed);
+    }
+}
+
+#[test]
+fn static_and_striped_with_failures() {
+    for seed in 0..300 {
+        let nodes = Nodes::new(3, 6, Factor::NONE, Static::new);
+        walk(nodes, stopping(troubles(Bounds::new(24, &BLOCKS, 1))), seed);
+        let nodes = Nodes::new(3, 6, Factor::NONE, |first| Striped::new(first, 4));
+        walk(nodes, stopping(troubles(Bounds::new(24, &BLOCKS, 1))), seed);
+    }
+}
+
+fn paper(seed: u64, retry_ns: u64) -> Roles {
+    let layout = Layout { targets: 8, writers: 41 };
+    let factors = [Factor::NONE, Factor::ZERO, Factor::from_millionths(300_000)];
+    let settings = PaperSettings {
+        layout,
+        factor: factors[seed as usize % 3],
+        status_inquiry: seed.is_multiple_of(2),
+        part_bytes: [0, 1 << 20][seed as usize / 2 % 2],
+        retry_ns,
+    };
+    Roles::new(settings, 3 << 20)
+}
+
+/// 50 actors: a coordinator, 8 sub-coordinators, 41 clients.
+#[test]
+fn paper_in_any_order() {
+    for seed in 0..500 {
+        walk(paper(seed, 0), Bounds::new(41, &BLOCKS[..2], 3), seed);
+    }
+}
+
+#[test]
+fn paper_with_lost_repeated_and_overtaken_messages() {
+    for seed in 0..200 {
+        let bounds = Bounds::new(41, &BLOCKS[..2], 3);
+        let bounds = Bounds { is_fifo: false, losses: 40, repeats: 40, ..bounds };
+        walk(paper(seed, 1), bounds, seed);
+    }
+}
+
+#[test]
+fn paper_with_failures() {
+    for seed in 0..300 {
+        walk(paper(seed, 0), troubles(Bounds::new(41, &BLOCKS[..2], 3)), seed);
+    }
+}
+
+#[test]
+fn paper_with_failures_and_losses() {
+    for seed in 0..200 {
+        let bounds = troubles(Bounds::new(41, &BLOCKS[..1], 3));
+        let bounds = Bounds { is_fifo: false, losses: 20, repeats: 20, ..bounds };
+        walk(paper(seed, 1), bounds, seed);
+    }
+}
