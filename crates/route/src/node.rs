@@ -331,14 +331,15 @@ impl<P: Placement> Node<P> {
         }
     }
 
+    /// True if the lane has nothing under way now.
     fn done<O: Outputs>(
         &mut self,
         now_ns: u64,
         attempt: AttemptId,
         pending_until_ns: u64,
         out: &mut O,
-    ) {
-        let Some(aloft) = self.flights.land(attempt) else { return };
+    ) -> bool {
+        let Some(aloft) = self.flights.land(attempt) else { return false };
         let lane = usize::from(aloft.lane);
         let length_bytes = self.land_on(lane, aloft.part);
         let at_most_ns = now_ns.saturating_sub(aloft.started_ns);
@@ -346,16 +347,19 @@ impl<P: Placement> Node<P> {
         let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };
         self.policy.ended(Flight { lane, length_bytes, at_least_ns, at_most_ns }, lanes);
         self.commit(aloft.part, attempt, lane, out);
+        self.lanes[lane].attempts == 0
     }
 }
 
 impl<P: Placement> Machine for Node<P> {
     fn step<O: Outputs>(&mut self, now_ns: u64, input: Input, out: &mut O) {
+        // Looking at all attempts after each that ends would cost their number squared.
+        let mut may_rescue = !matches!(input, Input::AttemptDone { .. });
         match input {
             Input::Submit { writer, length_bytes } => self.submit(writer, length_bytes),
             Input::Close { writer } => self.close(writer, out),
             Input::AttemptDone { attempt, pending_until_ns } => {
-                self.done(now_ns, attempt, pending_until_ns, out);
+                may_rescue = self.done(now_ns, attempt, pending_until_ns, out);
             }
             Input::AttemptFailed { attempt, failure } => self.failed(attempt, failure, out),
             Input::Timer { id: TimerId::Overdue, generation } => self.look(now_ns, generation),
@@ -365,6 +369,8 @@ impl<P: Placement> Machine for Node<P> {
             Input::Begin | Input::Message { .. } | Input::Timer { .. } => {}
         }
         self.pump(now_ns, out);
-        self.rescue(now_ns, out);
+        if may_rescue {
+            self.rescue(now_ns, out);
+        }
     }
 }

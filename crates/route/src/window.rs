@@ -108,29 +108,44 @@ impl Window {
         Some(self.controls[lane].delay_ns).filter(|delay_ns| *delay_ns > 0)
     }
 
-    fn lease_bytes(&self, window_bytes: u64, waiting: &Waiting) -> u64 {
-        let least = self.settings.lease_bytes_min;
-        let mut lease = window_bytes / 4;
-        if waiting.is_last {
-            // Towards the end smaller, so that all targets end together.
-            lease = lease.min(waiting.node_bytes / (2 * self.controls.len() as u64));
+    /// The largest lease that is good now: towards the end smaller, so that all targets end
+    /// together.
+    fn lease_bytes_max(&self, waiting: &Waiting) -> u64 {
+        let most = self.settings.lease_bytes_max.max(self.settings.lease_bytes_min);
+        if !waiting.is_last {
+            return most;
         }
-        let lease = lease / GRAIN_BYTES * GRAIN_BYTES;
-        lease.clamp(least, self.settings.lease_bytes_max.max(least)).min(waiting.length_bytes)
+        let share = waiting.node_bytes / (2 * self.controls.len() as u64);
+        most.min(share / GRAIN_BYTES * GRAIN_BYTES).max(self.settings.lease_bytes_min)
+    }
+
+    fn lease_bytes(&self, window_bytes: u64, most: u64) -> u64 {
+        let lease = window_bytes / 4 / GRAIN_BYTES * GRAIN_BYTES;
+        lease.clamp(self.settings.lease_bytes_min, most)
     }
 
     /// How long everything that waits will take, windows being rates times `tau`.
     fn horizon_ns(&self, waiting: &Waiting) -> u64 {
         let tau_ns = self.settings.tau_ns;
-        let waits = u128::from(waiting.node_bytes) * u128::from(tau_ns);
-        tau_ns.saturating_add(saturating_u64(waits / u128::from(self.sum_bytes.max(1))))
+        let waits = (waiting.node_bytes / KIB).saturating_mul(tau_ns);
+        tau_ns.saturating_add(waits / (self.sum_bytes / KIB).max(1))
+    }
+
+    /// Whether a lease that makes `out_bytes` in flight on the lane would take longer than
+    /// `most_ns`. Multiplies instead of dividing: it is asked for every lane and lease.
+    fn takes_longer(&self, lane: usize, out_bytes: u64, most_ns: u64) -> bool {
+        let control = self.controls[lane];
+        let full_ns = control.delay_ns.max(self.settings.tau_ns / 4);
+        let is_shorter_at_once = full_ns <= most_ns && out_bytes <= control.window_bytes;
+        !is_shorter_at_once && product(full_ns, out_bytes) > product(most_ns, control.window_bytes)
     }
 
     /// How long a lease would take that makes `out_bytes` in flight on the lane.
     fn expected_ns(&self, lane: usize, out_bytes: u64) -> u64 {
         let control = self.controls[lane];
-        let full_ns = u128::from(control.delay_ns.max(self.settings.tau_ns / 4));
-        saturating_u64(full_ns * u128::from(out_bytes) / u128::from(control.window_bytes))
+        let full_ns = control.delay_ns.max(self.settings.tau_ns / 4);
+        let expected = product(full_ns, out_bytes) / u128::from(control.window_bytes);
+        u64::try_from(expected).unwrap_or(u64::MAX)
     }
 
     fn fits(&self, lane: usize, length_bytes: u64, lanes: &Lanes<'_>) -> bool {
@@ -176,6 +191,7 @@ impl Window {
 impl Placement for Window {
     fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
         let horizon_ns = if waiting.is_last { self.horizon_ns(&waiting) } else { u64::MAX };
+        let most = self.lease_bytes_max(&waiting);
         let mut best: Option<(Place, u64, u64)> = None;
         let all = self.controls.len();
         let mut lane = waiting.writer as usize % all;
@@ -185,17 +201,21 @@ impl Placement for Window {
                 continue;
             }
             let window_bytes = self.controls[lane].window_bytes;
-            let lease = self.lease_bytes(window_bytes, &waiting);
-            let length_bytes = if waiting.is_retry { waiting.length_bytes } else { lease };
+            let length_bytes = if waiting.is_retry {
+                waiting.length_bytes
+            } else {
+                self.lease_bytes(window_bytes, most).min(waiting.length_bytes)
+            };
             let out_bytes = lanes.lanes[lane].in_flight_bytes + length_bytes;
+            if !self.fits(lane, length_bytes, &lanes) {
+                continue;
+            }
             // It would still be under way there when everything else is done.
-            let is_late = || self.expected_ns(lane, out_bytes) > horizon_ns;
-            if !self.fits(lane, length_bytes, &lanes) || is_late() {
+            if self.takes_longer(lane, out_bytes, horizon_ns) {
                 continue;
             }
             let is_better = best.is_none_or(|(_, out, window)| {
-                u128::from(out_bytes) * u128::from(window)
-                    < u128::from(out) * u128::from(window_bytes)
+                product(out_bytes, window) < product(out, window_bytes)
             });
             if is_better {
                 best = Some((Place { lane, length_bytes }, out_bytes, window_bytes));
@@ -209,8 +229,8 @@ impl Placement for Window {
         let tau_ns = self.settings.tau_ns;
         self.smooth(lane, at_most_ns);
         let change = |delay_ns: u64| {
-            let ratio = u128::from(tau_ns) * u128::from(length_bytes) / u128::from(delay_ns.max(1));
-            saturating_u64(ratio).clamp(length_bytes / 4, length_bytes.saturating_mul(2))
+            let ratio = tau_ns.saturating_mul(length_bytes) / delay_ns.max(1);
+            ratio.clamp(length_bytes / 4, length_bytes.saturating_mul(2))
         };
         if at_most_ns <= tau_ns {
             // A window that is not used does not grow.
@@ -248,6 +268,11 @@ impl Placement for Window {
         let age_ns = flight.at_least_ns;
         // What is late already is expected to be late by as much again.
         let left_ns = if delay_ns > age_ns { delay_ns - age_ns } else { age_ns };
+        // Not worth its bytes where all ends within about the usual delay anyway.
+        let usual_ns = self.settings.tau_ns + self.settings.tau_ns / 2;
+        if left_ns <= usual_ns {
+            return None;
+        }
         let takes_ns = |lane: usize| {
             self.expected_ns(lane, lanes.lanes[lane].in_flight_bytes + flight.length_bytes)
         };
@@ -261,6 +286,6 @@ impl Placement for Window {
     }
 }
 
-fn saturating_u64(value: u128) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
+fn product(a: u64, b: u64) -> u128 {
+    u128::from(a) * u128::from(b)
 }

@@ -17,14 +17,15 @@ fn settings(targets: u16, writers: u32) -> PaperSettings {
 #[test]
 fn two_groups_finish_together() {
     let roles = Roles::new(settings(2, 2), 4);
-    check("2 targets, 2 writers, 1 block", roles.clone(), Bounds::new(2, &[4], 1));
-    check("2 targets, 2 writers, 2 blocks", roles, Bounds::new(2, &[4, 4], 1));
+    check("2 targets, 2 writers, 1 block", roles, Bounds::new(2, &[4], 1));
+    let roles = Roles::new(settings(2, 1), 4);
+    check("2 targets, 1 writer, 3 blocks", roles, Bounds::new(1, &[4, 4, 4], 1));
 }
 
 #[test]
 fn without_the_inquiry() {
     let settings = PaperSettings { status_inquiry: false, ..settings(2, 2) };
-    check("no inquiry", Roles::new(settings, 4), Bounds::new(2, &[4, 4], 1));
+    check("no inquiry", Roles::new(settings, 4), Bounds::new(2, &[4], 1));
 }
 
 #[test]
@@ -36,8 +37,8 @@ fn split_blocks_under_a_throttle() {
 
 #[test]
 fn three_groups_and_any_source() {
-    let settings = PaperSettings { status_inquiry: false, ..settings(3, 2) };
-    check("3 targets, any source", Roles::new(settings, 4), Bounds::new(2, &[4], 2));
+    let settings = PaperSettings { status_inquiry: false, ..settings(3, 1) };
+    check("3 targets, any source", Roles::new(settings, 4), Bounds::new(1, &[4, 4], 2));
 }
 
 #[test]
@@ -105,7 +106,9 @@ fn larger() {
     let three = PaperSettings { status_inquiry: false, ..settings(3, 3) };
     check("3 targets, 3 writers", Roles::new(three, 4), Bounds::new(3, &[4], 2));
     let two = settings(2, 2);
-    check("3 blocks", Roles::new(two, 4), Bounds::new(2, &[4, 4, 4], 1));
+    check("2 blocks", Roles::new(two, 4), Bounds::new(2, &[4, 4], 1));
+    let three = PaperSettings { status_inquiry: false, ..settings(3, 2) };
+    check("3 targets, 2 writers", Roles::new(three, 4), Bounds::new(2, &[4], 2));
     let bounds = Bounds { attempt_failures: 1, writer_deaths: 1, ..Bounds::new(2, &[4, 4], 1) };
     check("a failure and a death", Roles::new(two, 4), bounds);
 }
