@@ -60,6 +60,8 @@ pub(crate) struct Aloft {
     /// The policy's count of its reactions to this attempt being late.
     pub reactions: u8,
     pub started_ns: u64,
+    /// Of the part; here too, because looking at all attempts is frequent.
+    pub length_bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -107,7 +109,8 @@ impl Flights {
     }
 
     pub fn take_off(&mut self, part: u32, lane: usize, now_ns: u64) -> AttemptId {
-        let aloft = Aloft { part, lane: lane as u16, reactions: 0, started_ns: now_ns };
+        let (length_bytes, started_ns) = (self.parts[part as usize].length_bytes, now_ns);
+        let aloft = Aloft { part, lane: lane as u16, reactions: 0, started_ns, length_bytes };
         let slot = match self.free_slots.pop() {
             Some(slot) => slot,
             None => {

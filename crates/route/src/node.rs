@@ -296,15 +296,16 @@ impl<P: Placement> Node<P> {
             let Some((flight, reactions)) = self.flight(slot, now_ns) else { continue };
             let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };
             let now = self.policy.overdue(flight, reactions, lanes);
-            self.flights.set_reactions(slot, now);
+            if now != reactions {
+                self.flights.set_reactions(slot, now);
+            }
         }
     }
 
     fn flight(&self, slot: u32, now_ns: u64) -> Option<(Flight, u8)> {
         let aloft = self.flights.aloft(slot)?;
         let age_ns = now_ns.saturating_sub(aloft.started_ns);
-        let length_bytes = self.flights.part(aloft.part).length_bytes;
-        let lane = usize::from(aloft.lane);
+        let (lane, length_bytes) = (usize::from(aloft.lane), aloft.length_bytes);
         let flight = Flight { lane, length_bytes, at_least_ns: age_ns, at_most_ns: age_ns };
         Some((flight, aloft.reactions))
     }

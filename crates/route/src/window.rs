@@ -244,7 +244,7 @@ impl Placement for Window {
     }
 
     fn look_every_ns(&self) -> Option<u64> {
-        Some(self.settings.tau_ns)
+        Some(self.settings.tau_ns.saturating_mul(2))
     }
 
     /// Halves the window when an attempt is still under way at 2 tau, 4 tau, 8 tau, ...

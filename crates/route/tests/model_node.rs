@@ -5,7 +5,8 @@
 
 mod model;
 
-use model::{Bounds, Effects, Party, check};
+use model::run::check;
+use model::{Bounds, Effects, Party};
 use plimsoll_route::placement::{Flight, Lanes, Place, Placement, Waiting};
 use plimsoll_route::{ActorId, Factor, Failure, Input, Machine, Node, NodeSettings, TargetId};
 

@@ -4,8 +4,9 @@
 
 mod model;
 
+use model::Bounds;
 use model::roles::Roles;
-use model::{Bounds, check};
+use model::run::check;
 use plimsoll_route::paper::{Layout, PaperSettings};
 use plimsoll_route::{Factor, Failure, TargetId};
 

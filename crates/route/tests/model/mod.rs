@@ -4,18 +4,20 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
+mod bounds;
 pub mod roles;
+pub mod run;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::time::Instant;
 
+pub use bounds::Bounds;
 use plimsoll_route::{
     ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs, TargetId, Timer,
     TimerId, WriteId,
 };
-use stateright::{Checker, Model, Property};
+use stateright::{Model, Property};
 
 /// All machines of one router.
 pub trait Party: Clone + Debug + Hash + Eq + Send + Sync + 'static {
@@ -57,44 +59,6 @@ impl Outputs for Effects {
     fn superseded(&mut self, _attempt: AttemptId) {}
     fn closed(&mut self, closed: Closed) {
         self.closed.push(closed);
-    }
-}
-
-/// What may happen, and how often.
-#[derive(Clone, Debug)]
-pub struct Bounds {
-    pub writers: u32,
-    /// Submissions of every writer.
-    pub submissions: Vec<u64>,
-    /// Advice goes from 0 to one less than this.
-    pub advice: u16,
-    /// Messages of a pair keep their order. Else any message may come next.
-    pub is_fifo: bool,
-    pub losses: u8,
-    pub repeats: u8,
-    pub attempt_failures: u8,
-    pub target_failures: Vec<(TargetId, Failure)>,
-    pub target_returns: u8,
-    pub writer_deaths: u8,
-    /// Attempts on a target that stopped may stay under way for ever.
-    pub stopped_is_for_ever: bool,
-}
-
-impl Bounds {
-    pub fn new(writers: u32, submissions: &[u64], advice: u16) -> Self {
-        Bounds {
-            writers,
-            submissions: submissions.to_vec(),
-            advice,
-            is_fifo: true,
-            losses: 0,
-            repeats: 0,
-            attempt_failures: 0,
-            target_failures: Vec::new(),
-            target_returns: 0,
-            writer_deaths: 0,
-            stopped_is_for_ever: false,
-        }
     }
 }
 
@@ -426,54 +390,5 @@ impl<P: Party> Checked<P> {
                 self.everyone(state, Input::WriterDied { writer });
             }
         }
-    }
-}
-
-/// Checks every state, says how many there were, and fails with the shortest trace.
-pub fn check<P: Party>(name: &str, party: P, bounds: Bounds) -> usize {
-    let start = Instant::now();
-    let checker = Checked { party, bounds }.checker().threads(2).spawn_bfs().join();
-    let (states, depth) = (checker.unique_state_count(), checker.max_depth());
-    println!("{name}: {states} states, depth {depth}, {:.1} s", start.elapsed().as_secs_f64());
-    checker.assert_properties();
-    states
-}
-
-/// One way through the model, chosen by `seed`; panics where a property does not hold.
-pub fn walk<P: Party>(party: P, bounds: Bounds, seed: u64) -> State<P> {
-    let model = Checked { party, bounds };
-    let mut state = model.init_states().remove(0);
-    let mut random = Random(seed);
-    let mut actions = Vec::new();
-    for _ in 0..1_000_000 {
-        actions.clear();
-        model.actions(&state, &mut actions);
-        if !actions.iter().any(|action| model.is_certain(&state, action)) {
-            assert!(model.is_finished(&state), "seed {seed}: hangs: {state:?}");
-            assert!(state.commits.values().all(|count| *count == 1), "seed {seed}: {state:?}");
-            return state;
-        }
-        let action = actions.swap_remove(random.below(actions.len()));
-        model.apply(&mut state, action);
-        assert!(state.party.is_throttle_kept(), "seed {seed}: throttle: {state:?}");
-        assert!(state.used.retries < 100, "seed {seed}: retries without end: {state:?}");
-    }
-    panic!("seed {seed}: did not end");
-}
-
-/// SplitMix64: small, good enough to choose, the same everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
     }
 }

@@ -1,0 +1,56 @@
+//! Ways through the model: all of them, or one chosen by a seed.
+
+use std::time::Instant;
+
+use stateright::{Checker, Model};
+
+use super::{Bounds, Checked, Party, State};
+
+/// Checks every state, says how many there were, and fails with the shortest trace.
+pub fn check<P: Party>(name: &str, party: P, bounds: Bounds) -> usize {
+    let start = Instant::now();
+    let checker = Checked { party, bounds }.checker().threads(2).spawn_bfs().join();
+    let (states, depth) = (checker.unique_state_count(), checker.max_depth());
+    println!("{name}: {states} states, depth {depth}, {:.1} s", start.elapsed().as_secs_f64());
+    checker.assert_properties();
+    states
+}
+
+/// One way through the model, chosen by `seed`; panics where a property does not hold.
+pub fn walk<P: Party>(party: P, bounds: Bounds, seed: u64) -> State<P> {
+    let model = Checked { party, bounds };
+    let mut state = model.init_states().remove(0);
+    let mut random = Random(seed);
+    let mut actions = Vec::new();
+    for _ in 0..1_000_000 {
+        actions.clear();
+        model.actions(&state, &mut actions);
+        if !actions.iter().any(|action| model.is_certain(&state, action)) {
+            assert!(model.is_finished(&state), "seed {seed}: hangs: {state:?}");
+            assert!(state.commits.values().all(|count| *count == 1), "seed {seed}: {state:?}");
+            return state;
+        }
+        let action = actions.swap_remove(random.below(actions.len()));
+        model.apply(&mut state, action);
+        assert!(state.party.is_throttle_kept(), "seed {seed}: throttle: {state:?}");
+        assert!(state.used.retries < 100, "seed {seed}: retries without end: {state:?}");
+    }
+    panic!("seed {seed}: did not end");
+}
+
+/// SplitMix64: small, good enough to choose, the same everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
