@@ -161,3 +161,17 @@ fn paper_with_failures_and_losses() {
         walk(paper(seed, 1), bounds, seed);
     }
 }
+
+/// Many takers for few writes: most requests are rejected, and rejections come twice.
+#[test]
+fn old_rejections_are_no_answers() {
+    for seed in seeds(400) {
+        let layout = Layout { targets: 8, writers: 9 };
+        let (factor, part_bytes) = (Factor::NONE, 1 << 20);
+        let settings =
+            PaperSettings { layout, factor, status_inquiry: false, part_bytes, retry_ns: 1 };
+        let bounds = Bounds::new(9, &[3 << 20], 3);
+        let bounds = Bounds { is_fifo: false, repeats: 120, ..bounds };
+        walk(Roles::new(settings, 1 << 20), bounds, seed);
+    }
+}
