@@ -55,14 +55,13 @@ fn resident(status: &str) -> Option<f64> {
 }
 
 fn report_memory(resident: &[f64]) {
-    let tenth = (resident.len() / 10).max(1);
     let most = |part: &[f64]| part.iter().copied().fold(f64::NAN, f64::max);
-    let first = most(&resident[..tenth.min(resident.len())]);
-    let whole = most(resident);
+    let at = |share: f64| (resident.len() as f64 * share) as usize;
+    let (first, ninth) = (most(&resident[..at(0.1)]), most(&resident[at(0.8)..at(0.9)]));
+    println!("memory of the coordinator: ninth tenth over first  {:.3}", ninth / first);
     println!(
-        "memory of the coordinator: most over most of the first tenth  {:.3}  ({:.1} MiB, {} looks)",
-        whole / first,
-        whole / 1024.0,
+        "most memory, when the tables are written at the end: {:.1} MiB ({} looks)",
+        most(resident) / 1024.0,
         resident.len()
     );
 }
