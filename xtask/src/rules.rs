@@ -25,6 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["domain", "machine"]),
     ("measures", &["domain"]),
     ("score", &["domain", "measures", "stats"]),
+    ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "machine", "measures", "stats"]),
     ("calibrate", &["domain", "engine", "machine", "stats"]),
     (
@@ -40,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "measures",
             "report",
             "score",
+            "simulate",
             "stats",
             "testbed",
             "theory",

@@ -15,6 +15,7 @@ mod progress;
 mod record;
 mod report;
 mod score;
+mod simulate;
 mod site;
 mod testbed;
 mod timestamp;
@@ -38,7 +39,8 @@ use output::Output;
         plimsoll record -o run1 -- mpirun -n 4 ./app\n  \
         plimsoll report run1\n  \
         plimsoll testbed up --targets 4 --size 256MiB\n  \
-        plimsoll model contention --targets 480 --per-job 160 --jobs 4",
+        plimsoll model contention --targets 480 --per-job 160 --jobs 4\n  \
+        plimsoll simulate heavy-noise",
     after_help = "Every command prints a table, or JSON in base units with --json; docs/numbers.md defines each number.\n\
         Exit status: 0 fine, 1 a negative finding or a failed check, 2 wrong use or environment.",
     subcommand_required = true,
@@ -66,6 +68,7 @@ enum Command {
     Record(record::Arguments),
     Report(report::Arguments),
     Score(score::Arguments),
+    Simulate(simulate::Arguments),
     Site(site::Arguments),
     Testbed(testbed::Arguments),
     Completions(Completions),
@@ -97,6 +100,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Record(arguments) => record::run(&arguments, output),
         Command::Report(arguments) => report::run(&arguments, output),
         Command::Score(arguments) => score::run(&arguments, output),
+        Command::Simulate(arguments) => simulate::run(&arguments, output),
         Command::Site(arguments) => site::run(arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
         Command::Completions(arguments) => {
@@ -120,6 +124,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("model throttle", model::throttle::NUMBERS),
         ("model absorb", model::absorb::NUMBERS),
         ("model utilization", model::utilization::NUMBERS),
+        ("simulate", simulate::NUMBERS),
         ("site show", site::NUMBERS),
         ("testbed list", testbed::NUMBERS),
         ("doctor", doctor::NUMBERS),

@@ -1,0 +1,285 @@
+//! `plimsoll simulate`: what would happen if.
+
+mod fuzz;
+mod numbers;
+mod page;
+mod single;
+mod sweep;
+
+use std::fs::File;
+use std::io::Read;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use plimsoll_domain::site::SiteFile;
+use plimsoll_domain::{Bytes, BytesPerSec};
+use plimsoll_report::Record;
+use plimsoll_simulate::scenario::{EMBEDDED, Parameter, embedded};
+use plimsoll_simulate::{Policy, Repetition, Router, Scenario, Tf, experiment, runs};
+
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::value;
+
+pub use numbers::NUMBERS;
+
+/// Simulate storage, a program that writes to it, and a router between them
+///
+/// Targets share themselves between streams (processor sharing, or first in, first out), servers and
+/// a network limit what gets through, others make noise. Routers are the program's own state
+/// machines: `static`, `striped`, `paper` (Huang et al.: a coordinator, throttling factor TF) and
+/// `window` (a delay-controlled window per target, no coordinator). Settings follow a policy's name:
+/// paper:tf=optimal:split=4MiB:inquiry=off, window:tau=50ms:lanes=32. SCENARIO is a name from --list
+/// or a TOML file (docs/simulation.md describes the keys). Equal seeds give equal results for
+/// any number of threads.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll simulate heavy-noise\n  \
+    plimsoll simulate heavy-noise --policy window,paper --tf optimal \\\n      --split 4MiB --seeds 20 --processes 1024 --json\n  \
+    plimsoll simulate when-does-it-pay --html pay.html   (a page with charts)\n  \
+    plimsoll simulate --list\n  \
+    plimsoll simulate --fuzz 100 --seed 7")]
+pub struct Arguments {
+    /// A scenario's name or TOML file
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "fuzz"])]
+    scenario: Option<String>,
+
+    /// List the scenarios that come with the program
+    #[arg(long, conflicts_with_all = ["scenario", "fuzz"])]
+    list: bool,
+
+    /// Run so many random scenarios with faults and look for anything that does not add up
+    #[arg(long, value_name = "RUNS", value_parser = value::count, conflicts_with = "scenario")]
+    fuzz: Option<u64>,
+
+    /// Routers to compare [default: as the scenario says]
+    #[arg(long, value_name = "POLICY,POLICY...", value_delimiter = ',')]
+    policy: Option<Vec<Policy>>,
+
+    /// Throttling factor of `paper`: a number, optimal (equation 1), or none
+    #[arg(long, value_name = "TF", allow_negative_numbers = true)]
+    tf: Option<Tf>,
+
+    /// Cut blocks into parts of this size, in `paper`
+    #[arg(long, value_name = "SIZE")]
+    split: Option<Bytes>,
+
+    /// Processes in all
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    processes: Option<u64>,
+
+    /// Processes of a node
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    processes_per_node: Option<u64>,
+
+    /// Targets
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true,
+        conflicts_with = "site")]
+    targets: Option<u64>,
+
+    /// Rate of a target
+    #[arg(long, value_name = "RATE", conflicts_with = "site")]
+    rate: Option<BytesPerSec>,
+
+    /// Blocks that a process writes in a burst
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    blocks: Option<u64>,
+
+    /// Bytes of a block
+    #[arg(long, value_name = "SIZE")]
+    block: Option<Bytes>,
+
+    /// Number of seeds [default: as the scenario says]
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    seeds: Option<u64>,
+
+    /// The first seed
+    #[arg(long, value_name = "SEED", default_value = "1", value_parser = value::count)]
+    seed: u64,
+
+    /// Simulate the scenario as it is, without its sweep
+    #[arg(long)]
+    no_sweep: bool,
+
+    /// Show every target of the first seed
+    #[arg(long)]
+    each_target: bool,
+
+    /// Threads [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+
+    /// Site file to take targets and their peak write rates from
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+
+    /// Write a page with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    if arguments.list {
+        list(output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(runs) = arguments.fuzz {
+        return fuzz::run(runs, arguments.seed, output);
+    }
+    let name = arguments.scenario.as_deref().unwrap_or_default();
+    let mut scenario = load(name)?;
+    apply(arguments, &mut scenario)?;
+    scenario.check()?;
+    let repetition = Repetition {
+        first_seed: arguments.seed,
+        seeds: scenario.seeds,
+        threads: arguments.threads,
+    };
+    ensure!(
+        arguments.seed.checked_add(u64::from(repetition.seeds)).is_some(),
+        "--seed {} is too large for {} seeds; hint: --seed 1",
+        arguments.seed,
+        repetition.seeds
+    );
+    let progress = Progress::new("simulating", runs(&scenario, repetition));
+    let points = experiment(&scenario, repetition, &progress.done)?;
+    drop(progress);
+    if let Some(path) = &arguments.html {
+        let page = page::page(name, &scenario, &points);
+        std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        crate::output::message(&format!("wrote {}", path.display()));
+    }
+    let (title, record) = match &scenario.sweep {
+        Some(sweep) => sweep::record(name, &scenario, sweep, &points),
+        None => single::record(name, &points[0], arguments.each_target),
+    };
+    output.print("simulate", &title, &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(output: Output) -> Result<()> {
+    let row = |one: &plimsoll_simulate::scenario::Embedded| -> Result<Record> {
+        let scenario = embedded(one.name)?;
+        Ok(Record::new()
+            .text("name", "name", one.name)
+            .text("title", "what", scenario.title)
+            .optional_text("source", "beside", scenario.source))
+    };
+    let rows: Result<Vec<Record>> = EMBEDDED.iter().map(row).collect();
+    let record = Record::new().rows("scenarios", "scenarios", rows?);
+    output.print("simulate.list", "scenarios that come with the program", &record)
+}
+
+/// A scenario of more than this is something else.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+fn load(name: &str) -> Result<Scenario> {
+    let is_path = name.contains('/') || name.ends_with(".toml") || Path::new(name).is_file();
+    if !is_path || EMBEDDED.iter().any(|one| one.name == name) {
+        return Ok(embedded(name)?);
+    }
+    let file = File::open(name).with_context(|| format!("cannot read scenario {name}"))?;
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .with_context(|| format!("cannot read scenario {name}"))?;
+    ensure!(
+        text.len() as u64 <= FILE_BYTES_MAX,
+        "scenario {name} is larger than {FILE_BYTES_MAX} bytes; hint: is it a scenario?"
+    );
+    Ok(Scenario::parse(name, &text)?)
+}
+
+/// What the flags change. A flag that sets what the scenario sweeps over ends the sweep.
+fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
+    let swept = scenario.sweep.as_ref().map(|sweep| (sweep.parameter, sweep.across));
+    let sweeps =
+        |parameter| swept.is_some_and(|(one, other)| one == parameter || other == Some(parameter));
+    let sets_swept = (arguments.processes.is_some() || arguments.targets.is_some())
+        && (sweeps(Parameter::Processes) || sweeps(Parameter::Scale) || sweeps(Parameter::Pairs))
+        || arguments.block.is_some()
+            && (sweeps(Parameter::Block) || sweeps(Parameter::BurstSeconds))
+        || arguments.tf.is_some() && sweeps(Parameter::Tf);
+    if arguments.no_sweep || sets_swept {
+        scenario.sweep = None;
+    }
+    let set = |value: Option<u64>, flag: &str, into: &mut u32| -> Result<()> {
+        if let Some(value) = value {
+            *into = u32::try_from(value).with_context(|| {
+                format!("{flag} {value} is too large; hint: at most {}", u32::MAX)
+            })?;
+        }
+        Ok(())
+    };
+    set(arguments.processes, "--processes", &mut scenario.application.processes)?;
+    set(
+        arguments.processes_per_node,
+        "--processes-per-node",
+        &mut scenario.application.processes_per_node,
+    )?;
+    set(arguments.blocks, "--blocks", &mut scenario.application.blocks)?;
+    set(arguments.targets, "--targets", &mut scenario.storage.targets)?;
+    set(arguments.seeds, "--seeds", &mut scenario.seeds)?;
+    if let Some(rate) = arguments.rate {
+        scenario.storage.rate = rate;
+        scenario.storage.rates.clear();
+    }
+    if let Some(block) = arguments.block {
+        scenario.application.block = block;
+    }
+    if let Some(policies) = &arguments.policy {
+        scenario.policies.clone_from(policies);
+    }
+    apply_to_paper(arguments, scenario)?;
+    match &arguments.site {
+        Some(path) => apply_site(path, scenario),
+        None => Ok(()),
+    }
+}
+
+fn apply_to_paper(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
+    if arguments.tf.is_none() && arguments.split.is_none() {
+        return Ok(());
+    }
+    let mut any = false;
+    for policy in scenario.policies.iter_mut().filter(|policy| policy.router == Router::Paper) {
+        any = true;
+        policy.tf = arguments.tf.unwrap_or(policy.tf);
+        policy.split = arguments.split.or(policy.split);
+    }
+    if !any {
+        bail!("--tf and --split are for policy paper; hint: --policy paper, or window:tf=0.3");
+    }
+    // What differed only in what the flags set is now the same.
+    let mut kept: Vec<Policy> = Vec::new();
+    for policy in &scenario.policies {
+        if !kept.contains(policy) {
+            kept.push(*policy);
+        }
+    }
+    scenario.policies = kept;
+    Ok(())
+}
+
+/// Targets and their peaks. Servers of a site need not have equally many targets, so their limit
+/// is not taken over.
+fn apply_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
+    let file = SiteFile::load(path)?;
+    let site = file.site();
+    let rates: Option<Vec<BytesPerSec>> =
+        site.targets.iter().map(|target| target.peak.write).collect();
+    let Some(rates) = rates.filter(|rates| !rates.is_empty()) else {
+        bail!(
+            "site file {} has no peak write rate for some target; hint: plimsoll bench measures it",
+            path.display()
+        );
+    };
+    scenario.storage.targets = rates.len() as u32;
+    scenario.storage.rates = rates;
+    if let Some(limit) = site.limits.network {
+        scenario.storage.network_limit = Some(limit);
+    }
+    Ok(())
+}

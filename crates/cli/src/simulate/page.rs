@@ -1,0 +1,136 @@
+//! A simulation as a page with charts.
+
+use plimsoll_report::Unit;
+use plimsoll_report::html::{Axis, BoxPlots, BoxSummary, Lines, Page, Scale, Section};
+use plimsoll_simulate::scenario::{Parameter, Sweep};
+use plimsoll_simulate::{Point, PolicyOutcomes, Scenario};
+use plimsoll_stats::{FiveNumberSummary, Sample, median_interval};
+
+use super::{single, sweep};
+
+/// The page as one file.
+pub fn page(name: &str, scenario: &Scenario, points: &[Point]) -> String {
+    let subtitle = scenario.source.clone().unwrap_or_default();
+    let page = Page::new(format!("Simulation {name}"), subtitle);
+    let sections = match &scenario.sweep {
+        Some(swept) => of_sweep(name, scenario, swept, points),
+        None => of_point(name, &points[0]),
+    };
+    let page = sections.into_iter().fold(page, Page::section);
+    page.footer(format!("plimsoll simulate {name}")).to_html()
+}
+
+fn of_point(name: &str, point: &Point) -> Vec<Section> {
+    let (title, record) = single::record(name, point, false);
+    let makespan = Axis::new("makespan", Unit::Seconds);
+    let boxes = point
+        .policies
+        .iter()
+        .fold(BoxPlots::new("Makespan over the seeds", "policy", makespan), |plots, policy| {
+            plots.summary(summary(policy))
+        });
+    let ends = point.policies.iter().fold(
+        Lines::cdf("Processes that are done, first seed", Axis::new("time", Unit::Seconds)),
+        |lines, policy| {
+            let name = policy.policy.to_string();
+            lines.line(name, steps(&policy.outcomes[0].ends))
+        },
+    );
+    vec![
+        Section::new("Charts").text(title).chart(boxes).chart(ends),
+        Section::new("Numbers").record(&record),
+    ]
+}
+
+/// A cumulative distribution of at most a few hundred points: (time, percent done).
+fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
+    const POINTS: usize = 400;
+    let n = sorted.len();
+    let every = n.div_ceil(POINTS).max(1);
+    let indices = (0..n).step_by(every).chain(n.checked_sub(1));
+    indices.map(|index| (sorted[index], 100.0 * (index + 1) as f64 / n as f64)).collect()
+}
+
+fn summary(policy: &PolicyOutcomes) -> BoxSummary {
+    let name = policy.policy.to_string();
+    let Some(sample) = policy.over_seeds(|outcome| outcome.makespan) else {
+        return BoxSummary { name, ..BoxSummary::default() };
+    };
+    let five = FiveNumberSummary::new(&sample);
+    let interval = median_interval(&sample, 0.95).ok();
+    BoxSummary {
+        name,
+        count: five.n as u64,
+        low: five.whisker_low,
+        first_quartile: five.q1,
+        median: five.median,
+        third_quartile: five.q3,
+        high: five.whisker_high,
+        median_interval: interval.map(|interval| (interval.low, interval.high)),
+        outliers: [five.outliers_low, five.outliers_high].concat(),
+    }
+}
+
+fn of_sweep(name: &str, scenario: &Scenario, swept: &Sweep, points: &[Point]) -> Vec<Section> {
+    let (title, record) = sweep::record(name, scenario, swept, points);
+    let charts = Section::new("Charts").text(title);
+    let charts = match swept.across {
+        Some(across) => charts.chart(gains(swept, across, points)).text(mark_text(swept, across)),
+        None => charts
+            .chart(over_values("Makespan", swept, points, |outcome| outcome.makespan))
+            .chart(over_values("Read-back time", swept, points, |outcome| outcome.read_makespan)),
+    };
+    vec![charts, Section::new("Numbers").record(&record)]
+}
+
+fn mark_text(swept: &Sweep, across: Parameter) -> String {
+    match (swept.mark, &swept.mark_name) {
+        (Some(mark), Some(name)) => format!("{} {mark}: {name}.", across.label()),
+        _ => String::new(),
+    }
+}
+
+fn value_axis(parameter: Parameter) -> Axis {
+    let (title, unit, scale) = match parameter {
+        Parameter::Tf => ("throttling factor", Unit::Ratio, Scale::Linear),
+        Parameter::BurstSeconds => ("duration of a quiet burst", Unit::Seconds, Scale::Log10),
+        Parameter::SlowSeconds => ("duration of slowness", Unit::Seconds, Scale::Log10),
+        Parameter::Block => ("block", Unit::Bytes, Scale::Log2),
+        Parameter::Cache => ("cache of a process", Unit::Bytes, Scale::Linear),
+        Parameter::Pairs => ("pairs", Unit::Count, Scale::Linear),
+        _ => (parameter.label(), Unit::Count, Scale::Log2),
+    };
+    Axis::new(title, unit).scale(scale)
+}
+
+fn over_values(
+    title: &str,
+    swept: &Sweep,
+    points: &[Point],
+    of: impl Fn(&plimsoll_simulate::Outcome) -> f64,
+) -> Lines {
+    let y = Axis::new("median over the seeds", Unit::Seconds);
+    let mut lines = Lines::new(title, value_axis(swept.parameter), y);
+    for nth in 0..points[0].policies.len() {
+        let at = |point: &Point| {
+            Some((point.value?, point.policies[nth].over_seeds(&of).as_ref().map(Sample::median)?))
+        };
+        let name = points[0].policies[nth].policy.to_string();
+        lines = lines.line(name, points.iter().filter_map(at).collect());
+    }
+    lines
+}
+
+/// How many times sooner the first policy is done than static placement: a line for each
+/// value of the second parameter.
+fn gains(swept: &Sweep, across: Parameter, points: &[Point]) -> Lines {
+    let y = Axis::new("static makespan over routed", Unit::Ratio);
+    let title = format!("Gain of {} over static placement", points[0].policies[0].policy);
+    let mut lines = Lines::new(title, value_axis(swept.parameter), y);
+    for value in &swept.across_values {
+        let own = points.iter().filter(|point| point.across == Some(*value));
+        let line = own.filter_map(|point| Some((point.value?, sweep::gain(point)))).collect();
+        lines = lines.line(format!("{} {value}", across.label()), line);
+    }
+    lines
+}

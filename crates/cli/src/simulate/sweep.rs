@@ -1,0 +1,169 @@
+//! A scenario with a sweep: a table over its values, and a plot or a map.
+
+use plimsoll_report::{Align, Record, Table, line_plot};
+use plimsoll_simulate::scenario::{Parameter, Sweep};
+use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Scenario};
+use plimsoll_stats::Sample;
+
+use super::numbers::{
+    ACROSS, BANDWIDTH, BUSIEST, COORDINATOR, CV, EAB, EFFICIENCY, EVENTS, FLUID_BOUND, MAKESPAN,
+    MAKESPAN_CV, MAKESPAN_HIGH, MAKESPAN_LOW, MESSAGE_RATE, MESSAGES, MOVED, OF_BOUND, PROCESS_P95,
+    READ, SEED, SEEDS, SPEEDUP, STALL, STATIC_MAKESPAN, STRAGGLER_GAIN, STRAGGLER_GAIN_ALL, VALUE,
+};
+use super::single::{at_share, count, median, over};
+
+/// The title, a row for each value and policy, and a drawing.
+pub fn record(
+    name: &str,
+    scenario: &Scenario,
+    sweep: &Sweep,
+    points: &[Point],
+) -> (String, Record) {
+    let title = format!("simulation {name}: {}", scenario.title);
+    let first = &points[0].policies[0];
+    let mut record = Record::new().text("scenario", "scenario", name).text(
+        "parameter",
+        "over",
+        sweep.parameter.label(),
+    );
+    if let Some(across) = sweep.across {
+        record = record.text("across_parameter", "and over", across.label());
+    }
+    record =
+        record.number(&SEED, first.outcomes[0].seed).number(&SEEDS, first.outcomes.len() as u64);
+    if sweep.across.is_some() {
+        record = record.picture(map_text(sweep, points));
+    }
+    for group in groups(scenario, sweep) {
+        record = record.rows(group.key, group.title, rows(points, group.columns));
+    }
+    if sweep.across.is_none() {
+        for policy in 0..points[0].policies.len() {
+            record = record.picture(plot(sweep, points, policy));
+        }
+    }
+    (title, record)
+}
+
+type Columns = fn(Record, &Point, &PolicyOutcomes) -> Record;
+
+struct Group {
+    key: &'static str,
+    title: &'static str,
+    columns: Columns,
+}
+
+/// Which tables a sweep needs depends on what it changes.
+fn groups(scenario: &Scenario, sweep: &Sweep) -> Vec<Group> {
+    let mut groups = vec![Group { key: "points", title: "times", columns: times }];
+    let changes = |parameter| sweep.parameter == parameter || sweep.across == Some(parameter);
+    if changes(Parameter::Scale) || changes(Parameter::Processes) {
+        groups.push(Group { key: "load", title: "messages and data", columns: load });
+    }
+    if changes(Parameter::Pairs) {
+        groups.push(Group { key: "pairs", title: "pairs and stragglers", columns: pairs });
+    }
+    if scenario.application.bursts > 1 {
+        groups.push(Group { key: "bursts", title: "bursts and caches", columns: bursts });
+    }
+    groups
+}
+
+fn rows(points: &[Point], columns: Columns) -> Vec<Record> {
+    let of_point = |point: &'_ Point| {
+        let base = |policy: &PolicyOutcomes| {
+            let mut row = Record::new().number(&VALUE, point.value);
+            if point.across.is_some() {
+                row = row.number(&ACROSS, point.across);
+            }
+            columns(row.text("policy", "policy", policy.policy.to_string()), point, policy)
+        };
+        point.policies.iter().map(base).collect::<Vec<_>>()
+    };
+    points.iter().flat_map(of_point).collect()
+}
+
+fn times(row: Record, point: &Point, policy: &PolicyOutcomes) -> Record {
+    let makespans = policy.over_seeds(|outcome| outcome.makespan);
+    let quartiles = makespans.as_ref().map(Sample::quartiles);
+    row.number(&MAKESPAN, makespans.as_ref().map(Sample::median))
+        .number(&MAKESPAN_LOW, quartiles.map(|(low, _)| low))
+        .number(&MAKESPAN_HIGH, quartiles.map(|(_, high)| high))
+        .number(&MAKESPAN_CV, makespans.as_ref().and_then(Sample::cov))
+        .number(&FLUID_BOUND, median(Sample::new(point.bounds.clone()).ok()))
+        .number(&OF_BOUND, median(policy.relative_to(&point.bounds)))
+        .number(&STATIC_MAKESPAN, median(Sample::new(point.static_makespans.clone()).ok()))
+        .number(&SPEEDUP, median(policy.relative_to(&point.static_makespans)).map(f64::recip))
+        .number(&CV, over(policy, |outcome| outcome.processes.cv))
+        .number(&READ, over(policy, |outcome| outcome.read_makespan))
+}
+
+fn load(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
+    row.number(&BANDWIDTH, over(policy, bandwidth))
+        .number(&MOVED, count(policy, |outcome| outcome.moved_bytes))
+        .number(&MESSAGES, count(policy, |outcome| outcome.messages))
+        .number(&COORDINATOR, count(policy, |outcome| outcome.coordinator_messages))
+        .number(&BUSIEST, count(policy, |outcome| outcome.busiest_messages))
+        .number(&MESSAGE_RATE, over(policy, |o| o.busiest_messages as f64 / o.makespan))
+        .number(&EVENTS, count(policy, |outcome| outcome.events))
+}
+
+fn pairs(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
+    let end = |outcome: &Outcome, from_last: usize| {
+        let ends = &outcome.ends;
+        ends.len().checked_sub(1 + from_last).map_or(f64::NAN, |index| ends[index])
+    };
+    row.number(&EAB, over(policy, |outcome| outcome.effective_bandwidth))
+        .number(&PROCESS_P95, over(policy, |outcome| at_share(&outcome.ends, 0.95)))
+        .number(&STRAGGLER_GAIN, over(policy, |o| end(o, 0) / end(o, 1)))
+        .number(&STRAGGLER_GAIN_ALL, over(policy, |o| end(o, 0) / o.processes.least))
+}
+
+fn bursts(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
+    row.number(&STALL, over(policy, |outcome| outcome.stall))
+        .number(&EFFICIENCY, over(policy, |outcome| outcome.efficiency))
+}
+
+fn bandwidth(outcome: &Outcome) -> f64 {
+    outcome.committed_bytes as f64 / outcome.makespan
+}
+
+fn plot(sweep: &Sweep, points: &[Point], policy: usize) -> String {
+    let line: Vec<(f64, f64)> = points
+        .iter()
+        .filter_map(|point| {
+            let makespan = over(&point.policies[policy], |outcome| outcome.makespan)?;
+            Some((point.value?, makespan))
+        })
+        .collect();
+    let name = points[0].policies[policy].policy;
+    line_plot(&line, sweep.parameter.label(), &format!("makespan of {name}, s"))
+}
+
+/// How many times sooner the first policy is done than static placement, as a map.
+pub fn gain(point: &Point) -> f64 {
+    let relative = point.policies[0].relative_to(&point.static_makespans);
+    median(relative).map_or(f64::NAN, f64::recip)
+}
+
+fn map_text(sweep: &Sweep, points: &[Point]) -> String {
+    let first = points[0].policies[0].policy;
+    let across = sweep.across.map_or("", Parameter::label);
+    let corner = format!("{} \\ {across}", sweep.parameter.label());
+    let mut columns = vec![(corner, Align::Right)];
+    let mark = |value: f64| if sweep.mark == Some(value) { "*" } else { "" };
+    columns.extend(
+        sweep.across_values.iter().map(|value| (format!("{value}{}", mark(*value)), Align::Right)),
+    );
+    let mut table = Table::new(columns);
+    for row in points.chunks(sweep.across_values.len()) {
+        let mut cells = vec![row[0].value.map_or(String::new(), |value| value.to_string())];
+        cells.extend(row.iter().map(|point| format!("{:.2}", gain(point))));
+        table.push(cells);
+    }
+    let legend = match &sweep.mark_name {
+        Some(name) => format!("  * {name}\n"),
+        None => String::new(),
+    };
+    format!("  static makespan over that of {first}\n{}{legend}", table.to_text())
+}

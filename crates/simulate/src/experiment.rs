@@ -1,0 +1,147 @@
+//! A scenario with all its policies, seeds and values of a sweep.
+
+use std::num::NonZero;
+use std::sync::atomic::AtomicU64;
+
+use plimsoll_stats::Sample;
+
+use crate::seeds::{Order, run_all};
+use crate::{Outcome, Policy, Router, Scenario, SimulateError, fluid_bound_ns};
+
+/// How often to run, and with which random numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Repetition {
+    /// The first seed; the others follow it.
+    pub first_seed: u64,
+    /// How many.
+    pub seeds: u32,
+    /// Threads; as many as there are processors if not said.
+    pub threads: Option<NonZero<usize>>,
+}
+
+/// What came out at one point of a sweep, or of a scenario without one.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// Value of the sweep's parameter.
+    pub value: Option<f64>,
+    /// Value of its second parameter.
+    pub across: Option<f64>,
+    /// The scenario with both set.
+    pub scenario: Scenario,
+    /// The fluid bound in seconds, a value for each seed; empty where faults make it
+    /// meaningless.
+    pub bounds: Vec<f64>,
+    /// Without routing, a makespan for each seed.
+    pub static_makespans: Vec<f64>,
+    /// Each policy.
+    pub policies: Vec<PolicyOutcomes>,
+}
+
+/// All seeds of one policy at one point.
+#[derive(Debug, Clone)]
+pub struct PolicyOutcomes {
+    /// Which.
+    pub policy: Policy,
+    /// In the order of seeds.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Number of runs that an experiment takes, for a progress bar.
+pub fn runs(scenario: &Scenario, repetition: Repetition) -> u64 {
+    let points = points(scenario);
+    let with_static = |scenario: &Scenario| policies(scenario).len() as u64;
+    points.iter().map(|(_, _, scenario)| with_static(scenario)).sum::<u64>()
+        * u64::from(repetition.seeds)
+}
+
+/// Runs everything. Outcomes do not depend on the number of threads.
+pub fn experiment(
+    scenario: &Scenario,
+    repetition: Repetition,
+    done: &AtomicU64,
+) -> Result<Vec<Point>, SimulateError> {
+    scenario.check()?;
+    let points = points(scenario);
+    let seeds =
+        move || (0..repetition.seeds).map(move |nth| repetition.first_seed + u64::from(nth));
+    let orders: Vec<Order<'_>> = points
+        .iter()
+        .flat_map(|(_, _, scenario)| {
+            let each = move |policy| seeds().map(move |seed| Order { scenario, policy, seed });
+            policies(scenario).into_iter().flat_map(each)
+        })
+        .collect();
+    let mut outcomes = run_all(&orders, repetition.threads, done)?.into_iter();
+    let mut results = Vec::with_capacity(points.len());
+    for (value, across, scenario) in &points {
+        let mut all: Vec<PolicyOutcomes> = policies(scenario)
+            .into_iter()
+            .map(|policy| PolicyOutcomes {
+                policy,
+                outcomes: outcomes.by_ref().take(repetition.seeds as usize).collect(),
+            })
+            .collect();
+        let baseline = all.iter().find(|one| one.policy == BASELINE);
+        let static_makespans = baseline.map_or(Vec::new(), PolicyOutcomes::makespans);
+        all.truncate(scenario.policies.len());
+        let bounds: Result<Vec<f64>, SimulateError> = match scenario.fault.is_empty() {
+            true => seeds().map(|seed| Ok(fluid_bound_ns(scenario, seed)? as f64 / 1e9)).collect(),
+            false => Ok(Vec::new()),
+        };
+        results.push(Point {
+            value: *value,
+            across: *across,
+            scenario: scenario.clone(),
+            bounds: bounds?,
+            static_makespans,
+            policies: all,
+        });
+    }
+    Ok(results)
+}
+
+const BASELINE: Policy = Policy {
+    router: Router::Static,
+    tf: crate::Tf::Unbounded,
+    split: None,
+    inquiry: true,
+    tau: None,
+    lanes: None,
+};
+
+/// The scenario's policies, then the one that others are compared with unless it is there.
+fn policies(scenario: &Scenario) -> Vec<Policy> {
+    let mut policies = scenario.policies.clone();
+    if !policies.contains(&BASELINE) {
+        policies.push(BASELINE);
+    }
+    policies
+}
+
+fn points(scenario: &Scenario) -> Vec<(Option<f64>, Option<f64>, Scenario)> {
+    match &scenario.sweep {
+        None => vec![(None, None, scenario.clone())],
+        Some(sweep) => {
+            let points = sweep.points(scenario).into_iter();
+            points.map(|(value, across, scenario)| (Some(value), across, scenario)).collect()
+        }
+    }
+}
+
+impl PolicyOutcomes {
+    /// A makespan for each seed.
+    pub fn makespans(&self) -> Vec<f64> {
+        self.outcomes.iter().map(|outcome| outcome.makespan).collect()
+    }
+
+    /// Something of each outcome, as a sample over the seeds.
+    pub fn over_seeds(&self, of: impl Fn(&Outcome) -> f64) -> Option<Sample> {
+        Sample::new(self.outcomes.iter().map(of).collect()).ok()
+    }
+
+    /// Makespan over another time of the same seed.
+    pub fn relative_to(&self, other: &[f64]) -> Option<Sample> {
+        let ratios = self.outcomes.iter().zip(other).map(|(outcome, time)| outcome.makespan / time);
+        Sample::new(ratios.collect()).ok()
+    }
+}

@@ -1,0 +1,132 @@
+//! The fluid bound: the least time that any placement can reach, with the noise of the seed.
+
+use crate::noise::Timeline;
+use crate::queue::HORIZON_NS;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::stage::Stages;
+
+/// Nanoseconds until everything is written if all targets were always busy with us and no
+/// target gave less than it can.
+///
+/// Data of burst k does not exist before k compute times have passed, so the bound is the
+/// latest of: k computes, then all data from burst k on. Where a target's total depends on
+/// the number of streams its best total counts, and where our share depends on how many
+/// writes we have in flight (`sharing = "stream"`) all of the target counts: no placement is
+/// faster, but none may reach it.
+pub fn fluid_bound_ns(scenario: &Scenario, seed: u64) -> Result<u64, ScenarioError> {
+    let application = &scenario.application;
+    let per_burst = application.burst_bytes() as f64 * f64::from(application.processes);
+    let mut capacity = Capacity::new(scenario, seed)?;
+    let compute_ns = application.compute.get();
+    if application.cache.get() == 0 {
+        // Each burst ends before the next compute begins.
+        let mut now_ns = 0;
+        for _ in 0..application.bursts {
+            capacity.skip_to(now_ns + compute_ns);
+            now_ns = capacity.serve(per_burst);
+        }
+        return Ok(now_ns);
+    }
+    let mut latest_ns = 0;
+    for burst in 1..=application.bursts {
+        let mut capacity = capacity.clone();
+        capacity.skip_to(u64::from(burst) * compute_ns);
+        let left = f64::from(application.bursts - burst + 1);
+        latest_ns = latest_ns.max(capacity.serve(per_burst * left));
+    }
+    Ok(latest_ns)
+}
+
+/// What all targets and stages give together, as it changes over time.
+#[derive(Clone)]
+struct Capacity {
+    lines: Vec<Timeline>,
+    rates: Vec<f64>,
+    stages: std::rc::Rc<Stages>,
+    best_rates: std::rc::Rc<[f64]>,
+    now_ns: u64,
+    /// Sum over targets and stages now, in bytes per nanosecond.
+    total: f64,
+}
+
+impl Capacity {
+    fn new(scenario: &Scenario, seed: u64) -> Result<Self, ScenarioError> {
+        let best_share = scenario.curve()?.best_share();
+        let lines = Timeline::of_all(&scenario.noise, scenario.storage.targets as usize, seed);
+        let best_rates: std::rc::Rc<[f64]> = (0..lines.len())
+            .map(|target| scenario.storage.rate_of(target) / 1e9 * best_share)
+            .collect();
+        let peak = best_rates.iter().copied().fold(0.0, f64::max);
+        let stages = Stages::new(&scenario.storage, peak).into();
+        let rates = lines.iter().zip(&*best_rates).map(|(line, best)| rate(line, *best)).collect();
+        let mut capacity = Capacity { rates, lines, stages, best_rates, now_ns: 0, total: 0.0 };
+        capacity.add_up();
+        Ok(capacity)
+    }
+
+    fn add_up(&mut self) {
+        self.total = self.stages.bound(|target| self.rates[target]);
+    }
+
+    fn next_change_ns(&self) -> u64 {
+        self.lines.iter().filter_map(Timeline::next_change_ns).min().unwrap_or(HORIZON_NS)
+    }
+
+    fn skip_to(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        for (target, line) in self.lines.iter_mut().enumerate() {
+            if line.next_change_ns().is_some_and(|change| change <= now_ns) {
+                line.advance(now_ns);
+                self.rates[target] = rate(line, self.best_rates[target]);
+            }
+        }
+        self.add_up();
+    }
+
+    /// Serves so many bytes from now on; tells when they are done.
+    fn serve(&mut self, mut bytes: f64) -> u64 {
+        loop {
+            let change_ns = self.next_change_ns();
+            let possible = self.total * (change_ns - self.now_ns) as f64;
+            if possible >= bytes || change_ns >= HORIZON_NS {
+                self.now_ns += (bytes / self.total).ceil() as u64;
+                return self.now_ns;
+            }
+            bytes -= possible;
+            self.skip_to(change_ns);
+        }
+    }
+}
+
+fn rate(line: &Timeline, best: f64) -> f64 {
+    let now = line.now();
+    best * now.best_fraction() / now.slowdown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::embedded;
+    use plimsoll_theory::Noise;
+
+    #[test]
+    fn agrees_with_huangs_model() {
+        let scenario = embedded("heavy-noise").unwrap();
+        let quiet_s =
+            scenario.application.total_bytes() as f64 / (scenario.storage.rate.get() as f64 * 16.0);
+        let model = Noise::new(16, 4, 64, 1).unwrap().fluid_bound();
+        let bound_s = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
+        assert!((bound_s / (model * quiet_s) - 1.0).abs() < 1e-9, "{bound_s} {model}");
+    }
+
+    #[test]
+    fn slowness_of_the_seed_is_integrated() {
+        let scenario = embedded("stochastic").unwrap();
+        let quiet_s = scenario.application.total_bytes() as f64
+            / (scenario.storage.rate.get() as f64 * f64::from(scenario.storage.targets));
+        let bounds: Vec<f64> =
+            (0..20).map(|seed| fluid_bound_ns(&scenario, seed).unwrap() as f64 / 1e9).collect();
+        assert!(bounds.iter().all(|bound| *bound >= quiet_s));
+        assert!(bounds.iter().any(|bound| *bound > 1.01 * quiet_s), "{bounds:?}");
+    }
+}

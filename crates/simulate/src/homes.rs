@@ -1,0 +1,95 @@
+//! Where each process writes when nobody routes.
+
+use plimsoll_route::TargetId;
+use plimsoll_route::paper::Layout;
+use plimsoll_stats::Random;
+
+use crate::scenario::{Home, Scenario};
+
+/// Random streams of a seed: placement has its own, so that noise does not move it.
+const PLACEMENT_STREAM: u64 = 1 << 33;
+
+/// The targets of process 0, then of process 1, …; `stripes` of each.
+pub fn homes(scenario: &Scenario, seed: u64) -> Vec<TargetId> {
+    let application = &scenario.application;
+    let targets = scenario.storage.targets;
+    let layout = Layout { targets: targets as u16, writers: application.processes };
+    let mut random = Random::for_stream(seed, PLACEMENT_STREAM);
+    let mut all: Vec<u16> = (0..targets as u16).collect();
+    let mut homes =
+        Vec::with_capacity(application.processes as usize * application.stripes as usize);
+    for process in 0..application.processes {
+        let neighbours = |first: u32| {
+            (0..application.stripes).map(move |nth| TargetId(((first + nth) % targets) as u16))
+        };
+        match application.placement {
+            Home::Grouped => homes.extend(neighbours(u32::from(layout.home(process).0))),
+            Home::Pinned => {
+                let nth = process as usize % application.pinned.len();
+                homes.extend(neighbours(application.pinned[nth]));
+            }
+            Home::Random => {
+                let drawn = random.choose_distinct(&mut all, application.stripes as usize);
+                homes.extend(drawn.iter().map(|target| TargetId(*target)));
+            }
+        }
+    }
+    homes
+}
+
+/// Bytes that each target would hold.
+pub fn home_bytes(scenario: &Scenario, homes: &[TargetId]) -> Vec<u64> {
+    let application = &scenario.application;
+    let stripes = u64::from(application.stripes);
+    let block = application.block.get();
+    let stripe = block.div_ceil(stripes);
+    let blocks = u64::from(application.blocks) * u64::from(application.bursts);
+    let mut bytes = vec![0; scenario.storage.targets as usize];
+    for own in homes.chunks(stripes as usize) {
+        let mut left = block;
+        for target in own {
+            let part = stripe.min(left);
+            bytes[target.index()] += part * blocks;
+            left -= part;
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::embedded;
+    use plimsoll_theory::{Contention, Requests};
+
+    #[test]
+    fn groups_are_equal_and_stripes_hold_everything() {
+        let mut scenario = embedded("heavy-noise").unwrap();
+        let bytes = home_bytes(&scenario, &homes(&scenario, 1));
+        assert!(bytes.iter().all(|held| *held == bytes[0]));
+        assert_eq!(bytes.iter().sum::<u64>(), scenario.application.total_bytes());
+        scenario.application.stripes = 3;
+        let bytes = home_bytes(&scenario, &homes(&scenario, 1));
+        assert_eq!(bytes.iter().sum::<u64>(), scenario.application.total_bytes());
+    }
+
+    /// Wright, equations 6.5 and 6.6: 512 ranks with two stripes each on 480 targets.
+    #[test]
+    fn random_placement_has_wrights_load() {
+        let mut scenario = embedded("plfs-scale").unwrap();
+        scenario.application.processes = 512;
+        let expected = Contention::new(480, Requests::equal(2, 512).unwrap()).unwrap();
+        let trials = 200;
+        let in_use: f64 = (0..trials)
+            .map(|seed| {
+                let mut used = homes(&scenario, seed);
+                used.sort_unstable();
+                used.dedup();
+                used.len() as f64
+            })
+            .sum::<f64>()
+            / trials as f64;
+        // A deviation of about 7 targets; five standard errors of 200 trials.
+        assert!((in_use - expected.in_use()).abs() < 2.5, "{in_use} {}", expected.in_use());
+    }
+}

@@ -1,0 +1,382 @@
+//! The world around the machines: carries out what they ask for and keeps the books.
+
+use std::collections::VecDeque;
+
+use plimsoll_route::{ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message};
+use plimsoll_route::{Outputs, Timer, TimerId};
+use plimsoll_stats::Random;
+
+use crate::program::Program;
+use crate::queue::{Event, EventQueue};
+use crate::stage::Stages;
+use crate::tally::Tally;
+use crate::target::Target;
+
+/// Everything but the machines.
+pub struct Host {
+    /// The time.
+    pub now_ns: u64,
+    /// When something was last committed, or broke.
+    pub progress_ns: u64,
+    /// The machine that is being stepped.
+    pub actor: u32,
+    /// What will happen.
+    pub queue: EventQueue,
+    /// The program that writes.
+    pub program: Program,
+    /// Counts.
+    pub tally: Tally,
+    /// Inputs that follow from what just happened, to be given before time goes on.
+    pub next_inputs: VecDeque<(u32, Input)>,
+    targets: Vec<Target>,
+    failures: Vec<Option<Failure>>,
+    appointments: Vec<Appointment>,
+    stages: Stages,
+    jobs: Vec<Job>,
+    free_jobs: Vec<u32>,
+    timers: Vec<Wish>,
+    mail: Mail,
+    finished: Vec<u32>,
+}
+
+/// The one entry of a target in the queue that counts; others are out of date.
+#[derive(Debug, Clone, Copy, Default)]
+struct Appointment {
+    /// 0 is none.
+    sequence: u64,
+    at_ns: u64,
+}
+
+/// A write on a target.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    actor: u32,
+    attempt: AttemptId,
+    length_bytes: u64,
+}
+
+/// The newest setting of a timer, and the entry in the queue that stands for it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wish {
+    generation: u32,
+    at_ns: u64,
+    queued_ns: u64,
+}
+
+/// Messages on their way. The latency is the same for all, so they arrive in the order in
+/// which they were sent and need no heap.
+struct Mail {
+    latency_ns: u64,
+    cost_ns: u64,
+    loss: f64,
+    repeat: f64,
+    random: Random,
+    on_the_way: VecDeque<Letter>,
+    /// Waiting for a busy receiver, or sent twice: indexed by the queue's event.
+    kept: Vec<Option<Letter>>,
+    free: Vec<u32>,
+    busy_until_ns: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Letter {
+    at_ns: u64,
+    sequence: u64,
+    from: u32,
+    to: u32,
+    message: Message,
+}
+
+/// What the network is like, and how many actors there are.
+pub struct MailSettings {
+    /// From sending to arrival.
+    pub latency_ns: u64,
+    /// Time for which a message keeps its receiver busy.
+    pub cost_ns: u64,
+    /// Share that gets lost.
+    pub loss: f64,
+    /// Share that arrives twice.
+    pub repeat: f64,
+    /// For both.
+    pub random: Random,
+}
+
+impl Host {
+    /// A world at time zero.
+    pub fn new(
+        targets: Vec<Target>,
+        stages: Stages,
+        program: Program,
+        mail: MailSettings,
+        actors: usize,
+    ) -> Self {
+        let count = targets.len();
+        Host {
+            now_ns: 0,
+            progress_ns: 0,
+            actor: 0,
+            queue: EventQueue::default(),
+            program,
+            tally: Tally::new(actors, count),
+            next_inputs: VecDeque::new(),
+            failures: vec![None; count],
+            appointments: vec![Appointment::default(); count],
+            targets,
+            stages,
+            jobs: Vec::new(),
+            free_jobs: Vec::new(),
+            timers: vec![Wish::default(); actors * TIMERS],
+            mail: Mail {
+                latency_ns: mail.latency_ns,
+                cost_ns: mail.cost_ns,
+                loss: mail.loss,
+                repeat: mail.repeat,
+                random: mail.random,
+                on_the_way: VecDeque::new(),
+                kept: Vec::new(),
+                free: Vec::new(),
+                busy_until_ns: if mail.cost_ns > 0 { vec![0; actors] } else { Vec::new() },
+            },
+            finished: Vec::new(),
+        }
+    }
+
+    /// The targets, to look at.
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// True when no message is under way.
+    pub fn is_mail_delivered(&self) -> bool {
+        self.mail.on_the_way.is_empty() && self.mail.kept.len() == self.mail.free.len()
+    }
+
+    /// When the next thing happens, and whether it is the arrival of a message.
+    pub fn next(&self) -> Option<(u64, bool)> {
+        let letter = self.mail.on_the_way.front().map(|letter| (letter.at_ns, letter.sequence));
+        match (self.queue.peek(), letter) {
+            (Some(event), Some(letter)) => Some((event.min(letter).0, letter < event)),
+            (Some((at_ns, _)), None) => Some((at_ns, false)),
+            (None, Some((at_ns, _))) => Some((at_ns, true)),
+            (None, None) => None,
+        }
+    }
+
+    /// Takes the message that arrives next; `None` if its receiver is busy with others.
+    pub fn take_letter(&mut self) -> Option<(u32, Input)> {
+        let letter = self.mail.on_the_way.pop_front()?;
+        let mail = &mut self.mail;
+        if let Some(busy_until_ns) = mail.busy_until_ns.get_mut(letter.to as usize) {
+            let at_ns = (*busy_until_ns).max(self.now_ns);
+            *busy_until_ns = at_ns + mail.cost_ns;
+            if at_ns > self.now_ns {
+                self.keep(at_ns, letter);
+                return None;
+            }
+        }
+        Some(input(letter))
+    }
+
+    /// Takes a message that was kept.
+    pub fn take_kept(&mut self, index: u32) -> Option<(u32, Input)> {
+        let letter = self.mail.kept[index as usize].take()?;
+        self.mail.free.push(index);
+        Some(input(letter))
+    }
+
+    fn keep(&mut self, at_ns: u64, letter: Letter) {
+        let index = match self.mail.free.pop() {
+            Some(index) => index,
+            None => {
+                self.mail.kept.push(None);
+                self.mail.kept.len() as u32 - 1
+            }
+        };
+        self.mail.kept[index as usize] = Some(letter);
+        self.queue.push(at_ns, Event::Delivery(index));
+    }
+
+    /// A timer's entry came up: the timer if it is due.
+    pub fn take_timer(&mut self, index: u32) -> Option<(u32, Input)> {
+        let wish = &mut self.timers[index as usize];
+        if wish.queued_ns != self.now_ns {
+            return None;
+        }
+        wish.queued_ns = 0;
+        if wish.at_ns > self.now_ns {
+            wish.queued_ns = wish.at_ns;
+            self.queue.push(wish.at_ns, Event::Timer(index));
+            return None;
+        }
+        let id = if index as usize % TIMERS == 0 { TimerId::Retry } else { TimerId::Overdue };
+        let generation = wish.generation;
+        Some((index / TIMERS as u32, Input::Timer { id, generation }))
+    }
+
+    /// A target's entry came up: inputs for what is done there.
+    pub fn serve(&mut self, target: usize, sequence: u64) {
+        if self.appointments[target].sequence != sequence {
+            return;
+        }
+        self.appointments[target] = Appointment::default();
+        let mut some_left = false;
+        let mut finished = std::mem::take(&mut self.finished);
+        self.targets[target].take_done(self.now_ns, &mut finished);
+        for job in finished.drain(..) {
+            let Job { actor, attempt, length_bytes, .. } = self.jobs[job as usize];
+            self.free_jobs.push(job);
+            self.tally.done_bytes += length_bytes;
+            let pending_until_ns = self.now_ns;
+            self.next_inputs.push_back((actor, Input::AttemptDone { attempt, pending_until_ns }));
+            some_left = true;
+        }
+        self.finished = finished;
+        if some_left && self.targets[target].jobs() == 0 && self.stages.is_limiting() {
+            self.change_stages(target, false);
+        }
+        self.appoint(target);
+    }
+
+    /// Others use a target more or less from now on.
+    pub fn set_interference(&mut self, target: usize, now: crate::noise::Interference) {
+        self.targets[target].set_interference(self.now_ns, now);
+        self.appoint(target);
+    }
+
+    /// A target fails, in the way that the failure says, or works again.
+    pub fn set_failure(&mut self, target: usize, failure: Option<Failure>) {
+        self.failures[target] = failure;
+        let is_stopped = failure == Some(Failure::Stopped);
+        self.targets[target].set_stopped(self.now_ns, is_stopped);
+        if let (Some(failure), false) = (failure, is_stopped) {
+            self.fail_all(target, failure);
+        }
+        self.appoint(target);
+    }
+
+    /// A target that stopped long ago: writes that are under way there have failed.
+    pub fn give_up(&mut self, target: usize) {
+        if self.failures[target] == Some(Failure::Stopped) {
+            self.fail_all(target, Failure::Stopped);
+        }
+    }
+
+    fn fail_all(&mut self, target: usize, failure: Failure) {
+        let mut taken = Vec::new();
+        self.targets[target].take_all(self.now_ns, &mut taken);
+        if !taken.is_empty() && self.stages.is_limiting() {
+            self.change_stages(target, false);
+        }
+        taken.into_iter().for_each(|job| self.fail(job, failure));
+    }
+
+    fn fail(&mut self, job: u32, failure: Failure) {
+        let Job { actor, attempt, .. } = self.jobs[job as usize];
+        self.free_jobs.push(job);
+        self.next_inputs.push_back((actor, Input::AttemptFailed { attempt, failure }));
+    }
+
+    fn change_stages(&mut self, target: usize, is_busy: bool) {
+        for other in self.stages.set_busy(target, is_busy) {
+            self.targets[other].set_limit(self.now_ns, self.stages.limit(other));
+            if other != target {
+                self.appoint(other);
+            }
+        }
+    }
+
+    /// Sees to it that the queue has an entry for a target no later than its next end. One
+    /// that is earlier stays: it is looked at and made again when it comes up.
+    fn appoint(&mut self, target: usize) {
+        let Some(at_ns) = self.targets[target].next_end_ns() else { return };
+        let known = self.appointments[target];
+        if known.sequence != 0 && known.at_ns <= at_ns {
+            return;
+        }
+        let sequence = self.queue.push(at_ns, Event::Service(target as u32));
+        self.appointments[target] = Appointment { sequence, at_ns };
+    }
+}
+
+/// Timers of a machine: one for each `TimerId`.
+const TIMERS: usize = 2;
+
+fn input(letter: Letter) -> (u32, Input) {
+    (letter.to, Input::Message { from: ActorId(letter.from), message: letter.message })
+}
+
+impl Outputs for Host {
+    fn send(&mut self, to: ActorId, message: Message) {
+        self.tally.sent(self.actor, to.0, &message);
+        let sequence = self.queue.next_sequence();
+        let at_ns = self.now_ns + self.mail.latency_ns;
+        let letter = Letter { at_ns, sequence, from: self.actor, to: to.0, message };
+        if self.mail.loss > 0.0 && self.mail.random.unit() < self.mail.loss {
+            self.tally.lost += 1;
+            return;
+        }
+        if self.mail.repeat > 0.0 && self.mail.random.unit() < self.mail.repeat {
+            // The copy is late, so that it overtakes nothing but arrives among newer ones.
+            let late_ns = self.mail.random.below(20) * (self.mail.latency_ns + 1);
+            self.keep(at_ns + late_ns, letter);
+        }
+        self.mail.on_the_way.push_back(letter);
+    }
+
+    fn timer(&mut self, timer: Timer) {
+        let nth = match timer.id {
+            TimerId::Retry => 0,
+            TimerId::Overdue => 1,
+        };
+        let index = self.actor as usize * TIMERS + nth;
+        let at_ns = timer.at_ns.max(self.now_ns + 1);
+        let wish = &mut self.timers[index];
+        (wish.generation, wish.at_ns) = (timer.generation, at_ns);
+        if wish.queued_ns == 0 || at_ns < wish.queued_ns {
+            wish.queued_ns = at_ns;
+            self.queue.push(at_ns, Event::Timer(index as u32));
+        }
+    }
+
+    fn start(&mut self, attempt: Attempt) {
+        let Attempt { attempt, target, length_bytes, .. } = attempt;
+        let target = target.index();
+        let job = Job { actor: self.actor, attempt, length_bytes };
+        let index = match self.free_jobs.pop() {
+            Some(index) => index,
+            None => {
+                self.jobs.push(job);
+                self.jobs.len() as u32 - 1
+            }
+        };
+        self.jobs[index as usize] = job;
+        match self.failures[target] {
+            Some(failure) if failure != Failure::Stopped => return self.fail(index, failure),
+            _ => {}
+        }
+        self.targets[target].arrive(self.now_ns, index, length_bytes);
+        if self.targets[target].jobs() == 1 && self.stages.is_limiting() {
+            self.change_stages(target, true);
+        }
+        self.appoint(target);
+    }
+
+    fn committed(&mut self, commit: Commit) {
+        let target = commit.target.index();
+        self.tally.committed_bytes += commit.length_bytes;
+        self.tally.target_bytes[target] += commit.length_bytes;
+        self.tally.target_end_ns[target] = self.now_ns;
+        self.progress_ns = self.now_ns;
+        self.program.committed(self.now_ns, commit.write.writer, commit.length_bytes);
+    }
+
+    fn superseded(&mut self, _attempt: AttemptId) {
+        // It cannot be taken back: it goes on and its end is told to its machine.
+    }
+
+    fn closed(&mut self, closed: Closed) {
+        if let Closed::Writer { writer, committed_bytes, lost_bytes } = closed {
+            self.program.closed(self.now_ns, writer, committed_bytes, lost_bytes);
+        }
+    }
+}

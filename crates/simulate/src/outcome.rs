@@ -1,0 +1,168 @@
+//! What a run gives.
+
+use crate::host::Host;
+use crate::scenario::{Policy, Scenario};
+use crate::tally::MESSAGE_KINDS;
+
+/// Where data would lie without routing, and what was asked for.
+pub(crate) struct Placed {
+    pub home_bytes: Vec<u64>,
+    pub seed: u64,
+    pub policy: Policy,
+}
+
+/// What one run gives. Times are in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The policy.
+    pub policy: Policy,
+    /// The seed.
+    pub seed: u64,
+    /// Until everything of every process is durable.
+    pub makespan: f64,
+    /// Completion of the processes.
+    pub processes: Spread,
+    /// Completion of the targets: the last commit on each that has data.
+    pub targets: Spread,
+    /// Bytes on targets beyond what they would hold without routing.
+    pub moved_bytes: u64,
+    /// Bytes that were committed.
+    pub committed_bytes: u64,
+    /// Bytes that were lost with a process or a target.
+    pub lost_bytes: u64,
+    /// Bytes that were written a second time and not needed.
+    pub wasted_bytes: u64,
+    /// Messages, by kind.
+    pub messages_by_kind: [u64; MESSAGE_KINDS.len()],
+    /// Messages sent.
+    pub messages: u64,
+    /// Messages that the coordinator sent or received.
+    pub coordinator_messages: u64,
+    /// Messages that the busiest actor sent or received.
+    pub busiest_messages: u64,
+    /// Reading everything back from where it lies, with all targets quiet.
+    pub read_makespan: f64,
+    /// Bytes of the fullest target over the mean.
+    pub imbalance: f64,
+    /// Inputs that machines handled.
+    pub events: u64,
+    /// Wait of the last burst until all processes could go on.
+    pub stall: f64,
+    /// Share of the time until all could go on after the last burst that was compute.
+    pub efficiency: f64,
+    /// Aggregate bandwidth over the rate of all targets (Xie's EAB).
+    pub effective_bandwidth: f64,
+    /// Completion of each target.
+    pub each_target: Vec<TargetOutcome>,
+    /// Completion of each process, sorted.
+    pub ends: Vec<f64>,
+}
+
+/// One target after a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TargetOutcome {
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// Its last commit, in seconds; `None` if it has nothing.
+    pub end: Option<f64>,
+    /// Seconds with work of ours.
+    pub busy: f64,
+}
+
+/// Mean, deviation and ends of a set of times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// How many.
+    pub n: usize,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of the whole set.
+    pub deviation: f64,
+    /// Deviation over mean: c_v.
+    pub cv: f64,
+    /// The first.
+    pub least: f64,
+    /// The last.
+    pub most: f64,
+}
+
+impl Spread {
+    /// Of times that need not be sorted; zeros for none.
+    pub fn of(values: &[f64]) -> Self {
+        let n = values.len();
+        let mean = values.iter().sum::<f64>() / n.max(1) as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        let deviation = (squares / n.max(1) as f64).sqrt();
+        Spread {
+            n,
+            mean,
+            deviation,
+            cv: if mean > 0.0 { deviation / mean } else { 0.0 },
+            least: values.iter().copied().reduce(f64::min).unwrap_or(0.0),
+            most: values.iter().copied().fold(0.0, f64::max),
+        }
+    }
+}
+
+impl Outcome {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        host: &Host,
+        coordinator: Option<u32>,
+        placed: &Placed,
+    ) -> Self {
+        let tally = &host.tally;
+        let mut ends: Vec<f64> = host.program.ends_ns().map(seconds).collect();
+        ends.sort_unstable_by(f64::total_cmp);
+        let makespan = ends.last().copied().unwrap_or(0.0);
+        let each_target = each_target(host);
+        let target_ends: Vec<f64> = each_target.iter().filter_map(|target| target.end).collect();
+        let count = scenario.storage.targets;
+        let storage = &scenario.storage;
+        let read_end = |(target, bytes): (usize, &u64)| *bytes as f64 / storage.rate_of(target);
+        let fullest = tally.target_bytes.iter().copied().max().unwrap_or(0) as f64;
+        let mean_bytes = tally.committed_bytes as f64 / f64::from(count);
+        let moved = tally.target_bytes.iter().zip(&placed.home_bytes);
+        let compute = scenario.application.compute.as_seconds() * f64::from(host.program.bursts);
+        let released = seconds(host.program.released_ns);
+        Outcome {
+            policy: placed.policy,
+            seed: placed.seed,
+            makespan,
+            processes: Spread::of(&ends),
+            targets: Spread::of(&target_ends),
+            moved_bytes: moved.map(|(held, home)| held.saturating_sub(*home)).sum(),
+            committed_bytes: tally.committed_bytes,
+            lost_bytes: host.program.submitted_bytes() - tally.committed_bytes,
+            wasted_bytes: tally.done_bytes - tally.committed_bytes,
+            messages_by_kind: tally.by_kind,
+            messages: tally.by_kind.iter().sum(),
+            coordinator_messages: coordinator
+                .map_or(0, |actor| u64::from(tally.by_actor[actor as usize])),
+            busiest_messages: tally.by_actor.iter().copied().max().map_or(0, u64::from),
+            read_makespan: tally.target_bytes.iter().enumerate().map(read_end).fold(0.0, f64::max),
+            imbalance: if mean_bytes > 0.0 { fullest / mean_bytes } else { 1.0 },
+            events: tally.inputs,
+            stall: host.program.stalls_ns.last().copied().map_or(0.0, seconds),
+            efficiency: if released > 0.0 { compute / released } else { 1.0 },
+            effective_bandwidth: tally.committed_bytes as f64
+                / (makespan.max(1e-9) * storage.total_rate()),
+            each_target,
+            ends,
+        }
+    }
+}
+
+fn each_target(host: &Host) -> Vec<TargetOutcome> {
+    let tally = &host.tally;
+    let one = |(index, bytes): (usize, &u64)| TargetOutcome {
+        bytes: *bytes,
+        end: (*bytes > 0).then(|| seconds(tally.target_end_ns[index])),
+        busy: seconds(host.targets()[index].busy_ns()),
+    };
+    tally.target_bytes.iter().enumerate().map(one).collect()
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}

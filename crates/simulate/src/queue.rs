@@ -1,0 +1,158 @@
+//! The future: what will happen, in order of time and then of scheduling.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Simulated time ends here: 2^56 ns are two years.
+pub const HORIZON_NS: u64 = 1 << TIME_BITS;
+
+const TIME_BITS: u32 = 56;
+const SEQUENCE_BITS: u32 = 40;
+const INDEX_BITS: u32 = 29;
+
+/// What a scheduled moment is for. The index is into the array of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The earliest job of a target may be done.
+    Service(u32),
+    /// The noise of a target changes.
+    Noise(u32),
+    /// All processes have computed and write.
+    Burst,
+    /// A timer of a machine may be due.
+    Timer(u32),
+    /// A message that waited for its receiver, or was sent twice, is handled.
+    Delivery(u32),
+    /// Something breaks or comes back.
+    Fault(u32),
+}
+
+/// Time, then order of scheduling, then what: one integer, so that the heap moves 16 bytes
+/// and compares once.
+type Key = u128;
+
+/// Scheduled events. Equal times come out in the order in which they went in, so a run
+/// depends on nothing but its inputs.
+#[derive(Debug, Default)]
+pub struct EventQueue {
+    heap: BinaryHeap<Reverse<Key>>,
+    sequence: u64,
+}
+
+/// An event and when it was scheduled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scheduled {
+    /// When it is due.
+    pub at_ns: u64,
+    /// Its place in the order of scheduling: the name of this very appointment.
+    pub sequence: u64,
+    /// What.
+    pub event: Event,
+}
+
+impl EventQueue {
+    /// The next place in the order of scheduling, for things that wait elsewhere.
+    pub fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// Schedules an event and tells the name of the appointment. Times beyond the horizon
+    /// are the horizon: a run that gets there is stopped.
+    pub fn push(&mut self, at_ns: u64, event: Event) -> u64 {
+        let sequence = self.next_sequence();
+        let at = u128::from(at_ns.min(HORIZON_NS - 1));
+        let (kind, index) = encode(event);
+        let low = u128::from(sequence) << (INDEX_BITS + 3) | u128::from(kind << INDEX_BITS | index);
+        self.heap.push(Reverse(at << (SEQUENCE_BITS + INDEX_BITS + 3) | low));
+        sequence
+    }
+
+    /// When the next event is due and its place in the order.
+    pub fn peek(&self) -> Option<(u64, u64)> {
+        self.heap.peek().map(|Reverse(key)| (time(*key), sequence(*key)))
+    }
+
+    /// Takes the next event out.
+    pub fn pop(&mut self) -> Option<Scheduled> {
+        self.heap.pop().map(|Reverse(key)| Scheduled {
+            at_ns: time(key),
+            sequence: sequence(key),
+            event: decode(key as u32),
+        })
+    }
+}
+
+fn time(key: Key) -> u64 {
+    (key >> (SEQUENCE_BITS + INDEX_BITS + 3)) as u64
+}
+
+fn sequence(key: Key) -> u64 {
+    (key >> (INDEX_BITS + 3)) as u64 & ((1 << SEQUENCE_BITS) - 1)
+}
+
+fn encode(event: Event) -> (u32, u32) {
+    match event {
+        Event::Service(index) => (0, index),
+        Event::Noise(index) => (1, index),
+        Event::Burst => (2, 0),
+        Event::Timer(index) => (3, index),
+        Event::Delivery(index) => (4, index),
+        Event::Fault(index) => (5, index),
+    }
+}
+
+fn decode(low: u32) -> Event {
+    let index = low & ((1 << INDEX_BITS) - 1);
+    match low >> INDEX_BITS {
+        0 => Event::Service(index),
+        1 => Event::Noise(index),
+        2 => Event::Burst,
+        3 => Event::Timer(index),
+        4 => Event::Delivery(index),
+        _ => Event::Fault(index),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn events_come_in_order_of_time_then_of_scheduling(
+            times in proptest::collection::vec(0u64..1000, 0..200),
+        ) {
+            let mut queue = EventQueue::default();
+            let index = |i: usize| (i as u32) << 10;
+            for (i, at) in times.iter().enumerate() {
+                queue.push(*at << 40, Event::Timer(index(i)));
+            }
+            let mut expected: Vec<(u64, usize)> =
+                times.iter().enumerate().map(|(i, at)| (*at << 40, i)).collect();
+            expected.sort_unstable();
+            for (at, i) in expected {
+                let next = queue.pop().unwrap();
+                prop_assert_eq!((next.at_ns, next.event), (at, Event::Timer(index(i))));
+            }
+            prop_assert!(queue.pop().is_none());
+        }
+    }
+
+    #[test]
+    fn kinds_and_appointments_survive_packing() {
+        let mut queue = EventQueue::default();
+        let last = (1 << INDEX_BITS) - 1;
+        let kinds = [Event::Service, Event::Noise, Event::Timer, Event::Delivery];
+        let events: Vec<Event> =
+            kinds.iter().map(|kind| kind(last)).chain([Event::Fault(0), Event::Burst]).collect();
+        let names: Vec<u64> = events.iter().map(|event| queue.push(7, *event)).collect();
+        for (event, name) in events.into_iter().zip(names) {
+            let next = queue.pop().unwrap();
+            assert_eq!((next.event, next.sequence, next.at_ns), (event, name, 7));
+        }
+        queue.push(u64::MAX, Event::Fault(1));
+        assert_eq!(queue.peek().map(|(at, _)| at), Some(HORIZON_NS - 1));
+    }
+}

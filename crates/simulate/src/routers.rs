@@ -1,0 +1,23 @@
+//! The machines of `route`, put together as each router needs them.
+
+mod nodes;
+mod paper;
+
+pub use nodes::Nodes;
+pub use paper::Coordinated;
+
+use plimsoll_route::Input;
+
+use crate::host::Host;
+
+/// All machines of a router. Actors are numbered from 0.
+pub trait Routers {
+    /// How many there are.
+    fn actors(&self) -> usize;
+    /// The actor that takes a process's writes.
+    fn actor_of(&self, process: u32) -> u32;
+    /// Something happened to an actor.
+    fn step(&mut self, actor: u32, input: Input, host: &mut Host);
+    /// The actor that all others depend on, if there is one.
+    fn coordinator(&self) -> Option<u32>;
+}

@@ -1,0 +1,318 @@
+//! One run: a scenario, a policy and a seed give an outcome, always the same.
+
+use std::rc::Rc;
+
+use plimsoll_route::{Factor, Failure, Input, TargetId};
+use plimsoll_stats::Random;
+use plimsoll_theory::Noise as NoiseModel;
+
+use crate::homes::{home_bytes, homes};
+use crate::host::{Host, MailSettings};
+use crate::noise::Timeline;
+use crate::outcome::{Outcome, Placed};
+use crate::program::Program;
+use crate::queue::{Event, HORIZON_NS};
+use crate::routers::{Coordinated, Nodes, Routers};
+use crate::scenario::{Breakage, Home, Noise, Policy, Router, Scenario, Tf};
+use crate::stage::Stages;
+use crate::target::{Target, TargetKind};
+use crate::{SimulateError, conservation};
+
+/// Random streams of a seed: the network has its own.
+const MAIL_STREAM: u64 = 1 << 34;
+
+/// A target that stopped and is not back by then has failed for good: writes that are under
+/// way there are given up. Lustre's client waits for 100 s (obd_timeout).
+const GIVE_UP_NS: u64 = 100_000_000_000;
+
+/// How often to look whether anything can still happen.
+const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
+
+/// Simulates a scenario once.
+pub fn run(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Outcome, SimulateError> {
+    let homes = homes(scenario, seed);
+    let placed = Placed { home_bytes: home_bytes(scenario, &homes), seed, policy: *policy };
+    let factor = factor(scenario, policy.tf)?;
+    match policy.router {
+        Router::Static => drive(scenario, Nodes::pinned(scenario, &homes), placed),
+        Router::Striped => drive(scenario, Nodes::striped(scenario), placed),
+        Router::Window => drive(scenario, Nodes::window(scenario, policy, factor), placed),
+        Router::Paper => {
+            let application = &scenario.application;
+            if application.placement != Home::Grouped || application.stripes > 1 {
+                return Err(SimulateError::PaperPlacement);
+            }
+            drive(scenario, Coordinated::new(scenario, policy, factor), placed)
+        }
+    }
+}
+
+/// The throttling factor as the router takes it.
+fn factor(scenario: &Scenario, tf: Tf) -> Result<Factor, SimulateError> {
+    let millionths = |value: f64| Factor::from_millionths((value * 1e6).round() as u64);
+    match tf {
+        Tf::Unbounded => Ok(Factor::NONE),
+        Tf::Given(value) => Ok(millionths(value)),
+        Tf::Optimal => Ok(millionths(optimal_factor(scenario)?)),
+    }
+}
+
+/// Huang's equation 1 for the noise of a scenario.
+pub fn optimal_factor(scenario: &Scenario) -> Result<f64, SimulateError> {
+    let all = scenario.storage.targets;
+    match scenario.noise.as_slice() {
+        [] => Ok(0.0),
+        [Noise::Streams { streams, targets, own_streams, .. }] => {
+            let noisy = u64::from(targets.unwrap_or(all));
+            let (streams, own) = (u64::from(*streams), u64::from(*own_streams));
+            let model = NoiseModel::new(u64::from(all), noisy, streams, own);
+            model.map(|model| model.throttling_factor()).map_err(|_| SimulateError::NoOptimum)
+        }
+        _ => Err(SimulateError::NoOptimum),
+    }
+}
+
+fn drive<R: Routers>(
+    scenario: &Scenario,
+    routers: R,
+    placed: Placed,
+) -> Result<Outcome, SimulateError> {
+    let mut run = Run::new(scenario, routers, placed.seed)?;
+    run.play(scenario)?;
+    conservation::check(&run.host, scenario)
+        .map_err(|problem| SimulateError::Broken { seed: placed.seed, problem })?;
+    Ok(Outcome::new(scenario, &run.host, run.routers.coordinator(), &placed))
+}
+
+struct Run<R> {
+    host: Host,
+    routers: R,
+    lines: Vec<Timeline>,
+    seed: u64,
+}
+
+impl<R: Routers> Run<R> {
+    fn new(scenario: &Scenario, routers: R, seed: u64) -> Result<Self, SimulateError> {
+        let lines = Timeline::of_all(&scenario.noise, scenario.storage.targets as usize, seed);
+        let curve = Rc::new(scenario.curve()?);
+        let storage = &scenario.storage;
+        let rate_of = |target: usize| storage.rate_of(target) / 1e9;
+        let peak = (0..lines.len()).map(rate_of).fold(0.0, f64::max) * curve.best_share();
+        let target = |(index, line): (usize, &Timeline)| {
+            let kind = TargetKind {
+                discipline: storage.service,
+                bytes_per_ns: rate_of(index),
+                curve: curve.clone(),
+                stream_cap: scenario.network.stream_cap(),
+            };
+            Target::new(kind, line.now())
+        };
+        let targets = lines.iter().enumerate().map(target).collect();
+        let network = &scenario.network;
+        let mail = MailSettings {
+            latency_ns: network.message_latency.get(),
+            cost_ns: network.message_cost.get(),
+            loss: network.loss,
+            repeat: network.repeat,
+            random: Random::for_stream(seed, MAIL_STREAM),
+        };
+        let stages = Stages::new(storage, peak);
+        let program = Program::new(&scenario.application);
+        let mut host = Host::new(targets, stages, program, mail, routers.actors());
+        for (target, line) in lines.iter().enumerate() {
+            if let Some(change_ns) = line.next_change_ns() {
+                host.queue.push(change_ns, Event::Noise(target as u32));
+            }
+        }
+        for (index, fault) in scenario.fault.iter().enumerate() {
+            host.queue.push(fault.at.get(), Event::Fault(index as u32));
+        }
+        host.queue.push(scenario.application.compute.get(), Event::Burst);
+        Ok(Run { host, routers, lines, seed })
+    }
+
+    fn play(&mut self, scenario: &Scenario) -> Result<(), SimulateError> {
+        for actor in self.actors() {
+            self.give(actor, Input::Begin);
+        }
+        if self.advance(scenario)? {
+            return Ok(());
+        }
+        // Data was lost with its targets in a burst that is not the last: the program learns
+        // it when it closes.
+        if !scenario.fault.is_empty() && self.host.program.bursts < scenario.application.bursts {
+            self.close_all(scenario);
+            if self.advance(scenario)? {
+                return Ok(());
+            }
+        }
+        Err(SimulateError::Stuck { seed: self.seed, open: self.host.program.open() })
+    }
+
+    /// Goes on until all processes have ended, or until nothing more happens: false.
+    fn advance(&mut self, scenario: &Scenario) -> Result<bool, SimulateError> {
+        let mut steps: u64 = 0;
+        while !self.is_done() {
+            let Some((at_ns, is_letter)) = self.host.next() else { return Ok(false) };
+            steps += 1;
+            if steps.is_multiple_of(STEPS_BETWEEN_LOOKS) && self.is_stuck() {
+                return Ok(false);
+            }
+            if at_ns >= HORIZON_NS - 1 {
+                return Err(SimulateError::TooLong { seed: self.seed });
+            }
+            self.host.now_ns = at_ns;
+            if is_letter {
+                if let Some((actor, input)) = self.host.take_letter() {
+                    self.give(actor, input);
+                }
+            } else {
+                self.happen(scenario);
+            }
+            self.next_burst(scenario);
+        }
+        Ok(true)
+    }
+
+    fn is_done(&self) -> bool {
+        self.host.program.open() == 0 && self.host.is_mail_delivered()
+    }
+
+    /// Timers and noise go on for ever, so an empty queue is not the only sign: nothing was
+    /// written for long, no target has anything to do and no process computes.
+    fn is_stuck(&self) -> bool {
+        let host = &self.host;
+        let idle_ns = host.now_ns.saturating_sub(host.progress_ns);
+        let moves = |target: &Target| target.own_rate(target.jobs()) > 0.0;
+        idle_ns > 10 * GIVE_UP_NS && host.program.is_waiting() && !host.targets().iter().any(moves)
+    }
+
+    fn happen(&mut self, scenario: &Scenario) {
+        let Some(next) = self.host.queue.pop() else { return };
+        match next.event {
+            Event::Service(target) => {
+                self.host.serve(target as usize, next.sequence);
+                self.follow_up();
+            }
+            Event::Noise(target) => self.change_noise(target),
+            Event::Burst => self.burst(scenario),
+            Event::Timer(index) => {
+                if let Some((actor, input)) = self.host.take_timer(index) {
+                    self.give(actor, input);
+                }
+            }
+            Event::Delivery(index) => {
+                if let Some((actor, input)) = self.host.take_kept(index) {
+                    self.give(actor, input);
+                }
+            }
+            Event::Fault(index) => self.fail(scenario, index),
+        }
+    }
+
+    fn actors(&self) -> std::ops::Range<u32> {
+        0..self.routers.actors() as u32
+    }
+
+    /// Gives an input to a machine, and those that follow from what it does.
+    fn give(&mut self, actor: u32, input: Input) {
+        self.host.tally.inputs += 1;
+        self.routers.step(actor, input, &mut self.host);
+        self.follow_up();
+    }
+
+    fn follow_up(&mut self) {
+        while let Some((actor, input)) = self.host.next_inputs.pop_front() {
+            self.host.tally.inputs += 1;
+            self.routers.step(actor, input, &mut self.host);
+        }
+    }
+
+    fn change_noise(&mut self, target: u32) {
+        let line = &mut self.lines[target as usize];
+        line.advance(self.host.now_ns);
+        if let Some(change_ns) = line.next_change_ns() {
+            self.host.queue.push(change_ns, Event::Noise(target));
+        }
+        let now = line.now();
+        self.host.set_interference(target as usize, now);
+    }
+
+    /// Every process hands its blocks over; after the last burst it closes.
+    fn burst(&mut self, scenario: &Scenario) {
+        let application = &scenario.application;
+        self.host.program.begin_burst(self.host.now_ns);
+        let is_last = self.host.program.bursts == application.bursts;
+        let length_bytes = application.block.get();
+        for writer in 0..application.processes {
+            if !self.host.program.is_alive(writer) {
+                continue;
+            }
+            let actor = self.routers.actor_of(writer);
+            for _ in 0..application.blocks {
+                self.give(actor, Input::Submit { writer, length_bytes });
+            }
+            if is_last {
+                self.give(actor, Input::Close { writer });
+            }
+        }
+    }
+
+    /// The program gives up: no process writes any more.
+    fn close_all(&mut self, scenario: &Scenario) {
+        self.host.program.bursts = scenario.application.bursts;
+        self.host.progress_ns = self.host.now_ns;
+        for writer in 0..scenario.application.processes {
+            if self.host.program.is_alive(writer) {
+                self.give(self.routers.actor_of(writer), Input::Close { writer });
+            }
+        }
+    }
+
+    /// Schedules the next burst when all processes can go on.
+    fn next_burst(&mut self, scenario: &Scenario) {
+        let program = &mut self.host.program;
+        if program.take_release() && program.bursts < scenario.application.bursts {
+            let at_ns = self.host.now_ns + scenario.application.compute.get();
+            self.host.queue.push(at_ns, Event::Burst);
+        }
+    }
+
+    fn fail(&mut self, scenario: &Scenario, index: u32) {
+        let Some(fault) = scenario.fault.get(index as usize) else {
+            // Beyond the list: the target with that number is given up.
+            let target = index - scenario.fault.len() as u32;
+            self.host.give_up(target as usize);
+            return self.follow_up();
+        };
+        if fault.what == Breakage::ProcessDies {
+            if self.host.program.die(self.host.now_ns, fault.which) {
+                for actor in self.actors() {
+                    self.give(actor, Input::WriterDied { writer: fault.which });
+                }
+            }
+            return;
+        }
+        let target = TargetId(fault.which as u16);
+        let failure = match fault.what {
+            Breakage::TargetStops => Some(Failure::Stopped),
+            Breakage::TargetFills => Some(Failure::Full),
+            Breakage::TargetReadOnly => Some(Failure::ReadOnly),
+            _ => None,
+        };
+        self.host.progress_ns = self.host.now_ns;
+        self.host.set_failure(target.index(), failure);
+        if failure == Some(Failure::Stopped) {
+            let give_up = scenario.fault.len() as u32 + fault.which;
+            self.host.queue.push(self.host.now_ns + GIVE_UP_NS, Event::Fault(give_up));
+        }
+        for actor in self.actors() {
+            let input = match failure {
+                Some(failure) => Input::TargetFailed { target, failure },
+                None => Input::TargetBack { target },
+            };
+            self.give(actor, input);
+        }
+        self.follow_up();
+    }
+}

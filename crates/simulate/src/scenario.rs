@@ -1,0 +1,375 @@
+//! The scenario: what is simulated, as a person writes it.
+
+mod check;
+mod durations;
+mod error;
+mod library;
+mod policy;
+mod sweep;
+
+pub use durations::{Distribution, Durations};
+pub use error::ScenarioError;
+pub use library::{EMBEDDED, Embedded, embedded};
+pub use policy::{Policy, Router, Tf};
+pub use sweep::{Parameter, Sweep};
+
+use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
+use plimsoll_stats::Random;
+use serde::{Deserialize, Serialize};
+
+use crate::target::Discipline;
+
+/// The version of the format that this program writes and reads.
+pub const SCENARIO_VERSION: u32 = 1;
+
+/// Everything about a simulation but its seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Version of the format, [`SCENARIO_VERSION`].
+    pub version: u32,
+    /// What it shows, in one line.
+    pub title: String,
+    /// The figure or section that it stands beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Routers to compare, the one of most interest first.
+    pub policies: Vec<Policy>,
+    /// The targets and what is before them.
+    pub storage: Storage,
+    /// The program that writes.
+    pub application: Application,
+    /// Messages between the parts of a router, and data on its way.
+    #[serde(default)]
+    pub network: Network,
+    /// What others do.
+    #[serde(default)]
+    pub noise: Vec<Noise>,
+    /// What breaks.
+    #[serde(default)]
+    pub fault: Vec<Fault>,
+    /// Values to try one after the other.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
+    /// How many seeds to run unless told otherwise.
+    #[serde(default = "one")]
+    pub seeds: u32,
+}
+
+/// The targets and the stages before them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    /// How many there are.
+    pub targets: u32,
+    /// What one stream gets from one of them.
+    pub rate: BytesPerSec,
+    /// The same for each target by itself, where they differ; `rate` is then not used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<BytesPerSec>,
+    /// How each serves several streams.
+    #[serde(default)]
+    pub service: Discipline,
+    /// How a target's total depends on the number of streams.
+    #[serde(default)]
+    pub curve: Curve,
+    /// Neighbouring targets that share a server.
+    #[serde(default)]
+    pub targets_per_server: Option<u32>,
+    /// What a server lets through.
+    #[serde(default)]
+    pub server_limit: Option<BytesPerSec>,
+    /// What the network between clients and servers lets through.
+    #[serde(default)]
+    pub network_limit: Option<BytesPerSec>,
+}
+
+/// Where the service curve comes from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "\"flat\", \"wright-f2\" or a list of shares for 1, 2, 3, ... streams"
+)]
+pub enum Curve {
+    /// The same total for any number of streams.
+    #[default]
+    #[serde(serialize_with = "flat_name", deserialize_with = "flat")]
+    Flat,
+    /// Wright, Table F.2.
+    #[serde(serialize_with = "wright_name", deserialize_with = "wright")]
+    Wright,
+    /// Shares of the single-stream rate for 1, 2, 3, … streams.
+    Shares(Vec<f64>),
+}
+
+/// The program that writes, as all its processes do at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// Processes in all.
+    pub processes: u32,
+    /// Processes that share a node, and its view of the targets.
+    #[serde(default = "sixteen")]
+    pub processes_per_node: u32,
+    /// Blocks that each process writes in a burst, one after the other.
+    #[serde(default = "one")]
+    pub blocks: u32,
+    /// Bytes of a block.
+    pub block: Bytes,
+    /// Which target a process writes to when nobody routes.
+    #[serde(default)]
+    pub placement: Home,
+    /// Targets that a process's file lies on when nobody routes.
+    #[serde(default = "one")]
+    pub stripes: u32,
+    /// For `placement = "pinned"`: the first target of each process, from the start again
+    /// when the list ends.
+    #[serde(default)]
+    pub pinned: Vec<u32>,
+    /// Bursts, with compute before each.
+    #[serde(default = "one")]
+    pub bursts: u32,
+    /// Time that every process computes before a burst.
+    #[serde(default)]
+    pub compute: Nanos,
+    /// Bytes that a process may leave behind in its cache when it goes on computing.
+    #[serde(default)]
+    pub cache: Bytes,
+}
+
+/// Which target a process writes to when nobody routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Home {
+    /// Neighbouring processes share a target: equal groups (Huang 3.1).
+    #[default]
+    Grouped,
+    /// Distinct targets drawn at random for each process (Wright 6.3).
+    Random,
+    /// As the list says.
+    Pinned,
+}
+
+/// Messages between the parts of a router, and the pipeline of data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Network {
+    /// From sending a message to its arrival.
+    pub message_latency: Nanos,
+    /// Time for which a message keeps its receiver from handling the next one.
+    pub message_cost: Nanos,
+    /// RPCs that a stream may have in flight. 0 is no bound.
+    pub rpcs_in_flight: u32,
+    /// Bytes of an RPC.
+    pub rpc_size: Bytes,
+    /// Time from sending an RPC to its answer on an idle target.
+    pub rpc_round_trip: Nanos,
+    /// Share of messages that get lost.
+    pub loss: f64,
+    /// Share of messages that arrive twice.
+    pub repeat: f64,
+}
+
+/// What others do to targets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Noise {
+    /// Streams that never end (Huang: N_noise on M_noise).
+    Streams {
+        /// Streams in all.
+        streams: u32,
+        /// Targets that they are spread over; all if not said.
+        #[serde(default)]
+        targets: Option<u32>,
+        /// Which targets.
+        #[serde(default)]
+        on: Where,
+        /// Whether our job counts as one or by its streams.
+        #[serde(default)]
+        sharing: Sharing,
+        /// Streams that our job counts as with `sharing = "job"`: Huang's c.
+        #[serde(default = "one")]
+        own_streams: u32,
+        /// Bytes that each stream keeps in a first-in-first-out queue.
+        #[serde(default = "sixteen_mib")]
+        block: Bytes,
+    },
+    /// Targets become slow and normal again, each by itself (Xie 5.4).
+    OnOff {
+        /// So many times slower while slow.
+        slowdown: f64,
+        /// How long slowness lasts.
+        slow: Durations,
+        /// How long normal times last.
+        normal: Durations,
+        /// Targets that it happens to; all if not said.
+        #[serde(default)]
+        targets: Option<u32>,
+        /// Which targets.
+        #[serde(default)]
+        on: Where,
+        /// What the run begins with.
+        #[serde(default)]
+        start: Phase,
+    },
+}
+
+/// Which targets are meant by a number of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Where {
+    /// The first ones.
+    #[default]
+    First,
+    /// Drawn at random for each seed.
+    Random,
+}
+
+/// How a target divides itself between us and others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Our job counts as a fixed number of streams: what is left does not depend on how many
+    /// writes we have in flight (Huang's model).
+    #[default]
+    Job,
+    /// Every stream counts the same, so that more writes in flight take more from others.
+    Stream,
+}
+
+/// What a run begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// A moment chosen at random.
+    #[default]
+    Any,
+    /// Slowness has just begun.
+    Slow,
+    /// Normal times have just begun.
+    Normal,
+}
+
+/// Something that breaks or comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// When.
+    pub at: Nanos,
+    /// What.
+    pub what: Breakage,
+    /// Which target or process, from 0.
+    pub which: u32,
+}
+
+/// What can break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Breakage {
+    /// A process ends with data unwritten.
+    ProcessDies,
+    /// A target answers no more.
+    TargetStops,
+    /// A target has no space left.
+    TargetFills,
+    /// A target refuses writes.
+    TargetReadOnly,
+    /// A target that failed takes data again.
+    TargetBack,
+}
+
+impl Noise {
+    /// The targets that it happens to.
+    pub(crate) fn chosen(&self, targets: usize, random: &mut Random) -> Vec<usize> {
+        let (Noise::Streams { targets: number, on, .. } | Noise::OnOff { targets: number, on, .. }) =
+            self;
+        let number = number.map_or(targets, |number| (number as usize).min(targets));
+        let mut all: Vec<usize> = (0..targets).collect();
+        if *on == Where::Random {
+            random.choose_distinct(&mut all, number);
+        }
+        all.truncate(number);
+        all
+    }
+}
+
+impl Storage {
+    /// What one stream gets from a target, in bytes per second.
+    pub fn rate_of(&self, target: usize) -> f64 {
+        self.rates.get(target).unwrap_or(&self.rate).get() as f64
+    }
+
+    /// What all targets give to one stream each, in bytes per second.
+    pub fn total_rate(&self) -> f64 {
+        (0..self.targets as usize).map(|target| self.rate_of(target)).sum()
+    }
+}
+
+impl Application {
+    /// Bytes that one process writes in one burst.
+    pub fn burst_bytes(&self) -> u64 {
+        self.block.get() * u64::from(self.blocks)
+    }
+
+    /// Bytes that all processes write in all bursts.
+    pub fn total_bytes(&self) -> u64 {
+        self.burst_bytes() * u64::from(self.processes) * u64::from(self.bursts)
+    }
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Network {
+            message_latency: Nanos::new(10_000),
+            message_cost: Nanos::new(1_000),
+            rpcs_in_flight: 0,
+            rpc_size: Bytes::new(1 << 20),
+            rpc_round_trip: Nanos::new(0),
+            loss: 0.0,
+            repeat: 0.0,
+        }
+    }
+}
+
+impl Network {
+    /// Bytes per nanosecond that one stream can get at most: its RPCs in flight over their
+    /// round trip.
+    pub fn stream_cap(&self) -> f64 {
+        let round_trip_ns = self.rpc_round_trip.get() as f64;
+        if self.rpcs_in_flight == 0 || round_trip_ns == 0.0 {
+            return f64::INFINITY;
+        }
+        f64::from(self.rpcs_in_flight) * self.rpc_size.get() as f64 / round_trip_ns
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn sixteen() -> u32 {
+    16
+}
+
+fn sixteen_mib() -> Bytes {
+    Bytes::new(16 << 20)
+}
+
+/// An untagged unit variant would read `null`; these read and write a name.
+macro_rules! named {
+    ($read:ident, $write:ident, $name:literal) => {
+        fn $read<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+            match String::deserialize(deserializer)?.as_str() {
+                $name => Ok(()),
+                other => Err(serde::de::Error::custom(format!("unknown curve {other:?}"))),
+            }
+        }
+
+        fn $write<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_str($name)
+        }
+    };
+}
+
+named!(flat, flat_name, "flat");
+named!(wright, wright_name, "wright-f2");

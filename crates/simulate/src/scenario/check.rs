@@ -1,0 +1,257 @@
+//! What makes sense in a scenario, and reading one.
+
+use super::{Breakage, Durations, Home, Noise, SCENARIO_VERSION, Scenario, ScenarioError};
+use crate::curve::ServiceCurve;
+use crate::queue::HORIZON_NS;
+use crate::scenario::{Curve, Distribution};
+
+/// Targets have numbers of 16 bits in the router.
+const TARGETS_MAX: u32 = 60_000;
+const PROCESSES_MAX: u32 = 16_000_000;
+/// More blocks than this in one run take minutes and tens of gigabytes.
+const BLOCKS_MAX: u64 = 200_000_000;
+const SEEDS_MAX: u32 = 1_000_000;
+
+impl Scenario {
+    /// Reads and checks a scenario; `name` is for messages.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        #[derive(serde::Deserialize)]
+        struct Version {
+            version: Option<u32>,
+        }
+        let syntax = |error: toml::de::Error| ScenarioError::Syntax {
+            name: name.into(),
+            line: error.span().map_or(1, |span| line_at(text, span.start)),
+            message: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        let version: Version = toml::from_str(text).map_err(syntax)?;
+        match version.version {
+            Some(SCENARIO_VERSION) => {}
+            Some(found) => {
+                let (name, known) = (name.into(), SCENARIO_VERSION);
+                return Err(ScenarioError::Version { name, found, known });
+            }
+            None => {
+                return Err(ScenarioError::value(
+                    &format!("scenario {name}"),
+                    "has no version",
+                    "version = 1",
+                ));
+            }
+        }
+        let scenario: Scenario = toml::from_str(text).map_err(syntax)?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// Refuses what makes no sense, with what would.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        self.check_counts()?;
+        self.check_storage()?;
+        self.check_application()?;
+        self.check_network()?;
+        self.noise.iter().try_for_each(|noise| self.check_noise(noise))?;
+        self.check_faults()?;
+        if self.policies.is_empty() {
+            return Err(ScenarioError::value("policies", "is empty", "policies = [\"window\"]"));
+        }
+        self.policies.iter().try_for_each(super::Policy::check)?;
+        match &self.sweep {
+            None => Ok(()),
+            Some(sweep) => {
+                sweep.check()?;
+                sweep.points(self).iter().try_for_each(|(_, _, scenario)| scenario.check())
+            }
+        }
+    }
+
+    /// The service curve of every target.
+    pub fn curve(&self) -> Result<ServiceCurve, ScenarioError> {
+        match &self.storage.curve {
+            Curve::Flat => Ok(ServiceCurve::flat()),
+            Curve::Wright => Ok(ServiceCurve::wright()),
+            Curve::Shares(shares) => ServiceCurve::from_shares(shares),
+        }
+    }
+
+    fn check_counts(&self) -> Result<(), ScenarioError> {
+        let application = &self.application;
+        within("storage.targets", self.storage.targets, TARGETS_MAX)?;
+        within("application.processes", application.processes, PROCESSES_MAX)?;
+        within("application.processes_per_node", application.processes_per_node, 65_536)?;
+        within("application.blocks", application.blocks, 1_000_000)?;
+        within("application.bursts", application.bursts, 1_000_000)?;
+        within("application.stripes", application.stripes, self.storage.targets)?;
+        within("seeds", self.seeds, SEEDS_MAX)?;
+        let blocks = u64::from(application.processes)
+            * u64::from(application.blocks)
+            * u64::from(application.bursts);
+        if blocks > BLOCKS_MAX {
+            let problem = format!("of all processes and bursts are {blocks}, at most {BLOCKS_MAX}");
+            let hint = "fewer processes or bursts, or larger blocks";
+            return Err(ScenarioError::value("blocks", &problem, hint));
+        }
+        Ok(())
+    }
+
+    fn check_storage(&self) -> Result<(), ScenarioError> {
+        let storage = &self.storage;
+        let some = [
+            ("storage.rate", Some(storage.rate)),
+            ("storage.server_limit", storage.server_limit),
+            ("storage.network_limit", storage.network_limit),
+        ];
+        for (key, rate) in some {
+            if rate.is_some_and(|rate| rate.get() == 0) {
+                return Err(ScenarioError::value(key, "is zero", "a rate like 500MiB/s"));
+            }
+        }
+        if storage.server_limit.is_some() != storage.targets_per_server.is_some() {
+            let hint = "give storage.server_limit and storage.targets_per_server together";
+            return Err(ScenarioError::value("storage", "has one of two keys", hint));
+        }
+        if storage.targets_per_server == Some(0) {
+            return Err(ScenarioError::value(
+                "storage.targets_per_server",
+                "is zero",
+                "at least 1",
+            ));
+        }
+        let rates = storage.rates.len();
+        if rates > 0 && rates != storage.targets as usize {
+            let problem = format!("has {rates} rates for {} targets", storage.targets);
+            return Err(ScenarioError::value("storage.rates", &problem, "one for each target"));
+        }
+        if storage.rates.iter().any(|rate| rate.get() == 0) {
+            return Err(ScenarioError::value("storage.rates", "has a zero", "rates like 1GB/s"));
+        }
+        self.curve().map(|_| ())
+    }
+
+    fn check_application(&self) -> Result<(), ScenarioError> {
+        let application = &self.application;
+        if application.block.get() == 0 {
+            return Err(ScenarioError::value("application.block", "is zero", "block = \"64MiB\""));
+        }
+        let total = u128::from(application.block.get())
+            * u128::from(application.blocks)
+            * u128::from(application.processes)
+            * u128::from(application.bursts);
+        let slowest = self.storage.rates.iter().min().unwrap_or(&self.storage.rate);
+        let rate = u128::from(slowest.get());
+        // On one target alone, so that any placement ends within simulated time.
+        if total > u128::from(u64::MAX >> 4) || total / rate > u128::from(HORIZON_NS >> 34) {
+            let problem = format!("is too large: {total} bytes in all would not end in two years");
+            return Err(ScenarioError::value("application.block", &problem, "smaller blocks"));
+        }
+        let compute_ns = u128::from(application.compute.get()) * u128::from(application.bursts);
+        if compute_ns > u128::from(HORIZON_NS / 4) {
+            let hint = "less compute or fewer bursts";
+            return Err(ScenarioError::value("application.compute", "is too long", hint));
+        }
+        let is_pinned = application.placement == Home::Pinned;
+        if is_pinned == application.pinned.is_empty() {
+            let hint = "placement = \"pinned\" with pinned = [0, 1]";
+            return Err(ScenarioError::value("application.pinned", "needs its placement", hint));
+        }
+        if let Some(beyond) = application.pinned.iter().find(|t| **t >= self.storage.targets) {
+            let problem = format!("names target {beyond} of {}", self.storage.targets);
+            return Err(ScenarioError::value("application.pinned", &problem, "count from 0"));
+        }
+        Ok(())
+    }
+
+    fn check_network(&self) -> Result<(), ScenarioError> {
+        let network = &self.network;
+        for (key, share) in [("network.loss", network.loss), ("network.repeat", network.repeat)] {
+            if !(0.0..=0.9).contains(&share) {
+                return Err(ScenarioError::value(key, &format!("is {share}"), "0 to 0.9"));
+            }
+        }
+        let second = 1_000_000_000;
+        let times = [
+            ("network.message_latency", network.message_latency),
+            ("network.message_cost", network.message_cost),
+            ("network.rpc_round_trip", network.rpc_round_trip),
+        ];
+        match times.iter().find(|(_, time)| time.get() > 60 * second) {
+            Some((key, time)) => {
+                Err(ScenarioError::value(key, &format!("is {time}"), "at most a minute"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_noise(&self, noise: &Noise) -> Result<(), ScenarioError> {
+        let (Noise::Streams { targets, .. } | Noise::OnOff { targets, .. }) = noise;
+        if let Some(targets) = targets {
+            within("noise.targets", *targets, self.storage.targets)?;
+        }
+        match noise {
+            Noise::Streams { streams, own_streams, block, .. } => {
+                within("noise.own_streams", *own_streams, 1_000_000)?;
+                if *streams > 100_000_000 {
+                    let problem = format!("is {streams}");
+                    return Err(ScenarioError::value("noise.streams", &problem, "at most 1e8"));
+                }
+                match block.get() {
+                    0 => Err(ScenarioError::value("noise.block", "is zero", "block = \"16MiB\"")),
+                    _ => Ok(()),
+                }
+            }
+            Noise::OnOff { slowdown, slow, normal, .. } => {
+                if !(1.0..=1e6).contains(slowdown) {
+                    let problem = format!("is {slowdown}");
+                    return Err(ScenarioError::value("noise.slowdown", &problem, "1 to 1000000"));
+                }
+                check_durations("noise.slow", slow)?;
+                check_durations("noise.normal", normal)
+            }
+        }
+    }
+
+    fn check_faults(&self) -> Result<(), ScenarioError> {
+        for fault in &self.fault {
+            let (what, known) = match fault.what {
+                Breakage::ProcessDies => ("process", self.application.processes),
+                _ => ("target", self.storage.targets),
+            };
+            if fault.which >= known {
+                let problem = format!("names {what} {} of {known}", fault.which);
+                return Err(ScenarioError::value("fault.which", &problem, "count from 0"));
+            }
+            if fault.at.get() >= HORIZON_NS / 2 {
+                return Err(ScenarioError::value("fault.at", "is too late", "within a year"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_durations(key: &str, durations: &Durations) -> Result<(), ScenarioError> {
+    // Phases of less than this are vibration: a run would do nothing but change phases.
+    const LEAST_NS: u64 = 1_000;
+    if !(LEAST_NS..=HORIZON_NS / 4).contains(&durations.mean.get()) {
+        let problem = format!("has a mean of {}", durations.mean);
+        return Err(ScenarioError::value(key, &problem, "a microsecond to half a year"));
+    }
+    let is_lognormal = durations.distribution == Distribution::Lognormal;
+    match is_lognormal && !(0.0..=4.0).contains(&durations.spread) {
+        true => Err(ScenarioError::value(key, "has a spread out of range", "0 to 4")),
+        false => Ok(()),
+    }
+}
+
+fn within(key: &str, value: u32, most: u32) -> Result<(), ScenarioError> {
+    match value {
+        0 => Err(ScenarioError::value(key, "is zero", "at least 1")),
+        value if value > most => {
+            Err(ScenarioError::value(key, &format!("is {value}"), &format!("at most {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn line_at(text: &str, byte: usize) -> usize {
+    text.as_bytes().iter().take(byte).filter(|byte| **byte == b'\n').count() + 1
+}

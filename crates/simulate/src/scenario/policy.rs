@@ -1,0 +1,254 @@
+//! Which router, with which settings: `window`, `paper:tf=optimal:split=4MiB`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use plimsoll_domain::{Bytes, Nanos};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::ScenarioError;
+
+/// A router and its settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Policy {
+    /// Which router.
+    pub router: Router,
+    /// Bound on what a target takes in over its own data.
+    pub tf: Tf,
+    /// `paper`: blocks are cut into parts of at most this size, so that a part of a block can
+    /// move.
+    pub split: Option<Bytes>,
+    /// `paper`: the one-time question for the length of queues (Huang 3.5).
+    pub inquiry: bool,
+    /// `window`: the delay that it aims at.
+    pub tau: Option<Nanos>,
+    /// `window`: targets that a node uses.
+    pub lanes: Option<u32>,
+}
+
+/// Which router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Router {
+    /// Every process to its own targets.
+    Static,
+    /// Every block over all targets.
+    Striped,
+    /// Huang's coordinators.
+    Paper,
+    /// Delay-controlled windows, no coordinator.
+    Window,
+}
+
+/// A throttling factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tf {
+    /// This one.
+    Given(f64),
+    /// Equation 1, from what the scenario says about noise.
+    Optimal,
+    /// No bound.
+    Unbounded,
+}
+
+impl Policy {
+    /// A router as it comes.
+    pub fn new(router: Router) -> Self {
+        let tf = match router {
+            // The paper's runs use this unless they say otherwise (Huang 5).
+            Router::Paper => Tf::Given(0.1),
+            _ => Tf::Unbounded,
+        };
+        Policy { router, tf, split: None, inquiry: true, tau: None, lanes: None }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let bad = |reason: &dyn fmt::Display| format!("{key}={value}: {reason}");
+        match key {
+            "tf" => self.tf = value.parse()?,
+            "split" => self.split = Some(value.parse().map_err(|error| bad(&error))?),
+            "tau" => self.tau = Some(value.parse().map_err(|error| bad(&error))?),
+            "lanes" => self.lanes = Some(value.parse().map_err(|error| bad(&error))?),
+            "inquiry" => {
+                self.inquiry = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(bad(&"write on or off")),
+                };
+            }
+            _ => {
+                return Err(format!(
+                    "unknown setting {key:?}; hint: tf, split, inquiry, tau, lanes"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+const ROUTERS: [(&str, Router); 4] = [
+    ("static", Router::Static),
+    ("striped", Router::Striped),
+    ("paper", Router::Paper),
+    ("window", Router::Window),
+];
+
+impl Router {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        ROUTERS.iter().find(|(_, router)| *router == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = text.trim().split(':');
+        let name = words.next().unwrap_or("");
+        let Some((_, router)) = ROUTERS.iter().find(|(known, _)| *known == name) else {
+            return Err(format!("unknown policy {name:?}; hint: static, striped, paper or window"));
+        };
+        let mut policy = Policy::new(*router);
+        for word in words {
+            let (key, value) = word.split_once('=').ok_or_else(|| {
+                format!("{word:?} is not a setting; hint: paper:tf=0.2:split=4MiB")
+            })?;
+            policy.set(key, value)?;
+        }
+        Ok(policy)
+    }
+}
+
+impl FromStr for Tf {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "optimal" => Ok(Tf::Optimal),
+            "none" => Ok(Tf::Unbounded),
+            _ => match text.parse::<f64>() {
+                Ok(value) if value.is_finite() && (0.0..=1e6).contains(&value) => {
+                    Ok(Tf::Given(value))
+                }
+                _ => Err(format!("tf={text} is not a factor; hint: tf=0.1, tf=optimal or tf=none")),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Tf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tf::Given(value) => write!(f, "{value}"),
+            Tf::Optimal => f.write_str("optimal"),
+            Tf::Unbounded => f.write_str("none"),
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.router.name())?;
+        if self.router == Router::Paper || self.tf != Tf::Unbounded {
+            write!(f, ":tf={}", self.tf)?;
+        }
+        if let Some(split) = self.split {
+            write!(f, ":split={split}")?;
+        }
+        if !self.inquiry {
+            f.write_str(":inquiry=off")?;
+        }
+        if let Some(tau) = self.tau {
+            write!(f, ":tau={tau}")?;
+        }
+        if let Some(lanes) = self.lanes {
+            write!(f, ":lanes={lanes}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Policy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Policy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Policy {
+    /// Refuses settings that the router does not have.
+    pub(super) fn check(&self) -> Result<(), ScenarioError> {
+        let refuse = |setting: &str| {
+            let problem = format!("has no setting {setting}");
+            Err(ScenarioError::value(
+                &format!("policy {}", self.router.name()),
+                &problem,
+                "leave it out",
+            ))
+        };
+        let is_paper = self.router == Router::Paper;
+        let is_window = self.router == Router::Window;
+        match self {
+            Policy { split: Some(_), .. } if !is_paper => refuse("split"),
+            Policy { inquiry: false, .. } if !is_paper => refuse("inquiry"),
+            Policy { tau: Some(_), .. } if !is_window => refuse("tau"),
+            Policy { lanes: Some(_), .. } if !is_window => refuse("lanes"),
+            Policy { split: Some(split), .. } if split.get() == 0 => {
+                Err(ScenarioError::value("split", "is zero", "split=4MiB"))
+            }
+            Policy { tau: Some(tau), .. } if tau.get() == 0 => {
+                Err(ScenarioError::value("tau", "is zero", "tau=50ms"))
+            }
+            Policy { lanes: Some(0), .. } => {
+                Err(ScenarioError::value("lanes", "is zero", "at least one target a node"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_reads_back() {
+        for text in [
+            "static",
+            "striped",
+            "window",
+            "paper:tf=0.1",
+            "paper:tf=optimal:split=4MiB:inquiry=off",
+            "window:tau=50ms:lanes=32",
+            "window:tf=0.3",
+            "paper:tf=none",
+        ] {
+            let policy: Policy = text.parse().unwrap();
+            assert_eq!(policy.to_string(), text);
+        }
+        assert_eq!("paper".parse::<Policy>().unwrap().to_string(), "paper:tf=0.1");
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_a_hint() {
+        for text in [
+            "",
+            "pape",
+            "paper:tf=-1",
+            "paper:tf=nan",
+            "paper:split",
+            "paper:x=1",
+            "paper:inquiry=maybe",
+            "window:tau=fast",
+        ] {
+            assert!(text.parse::<Policy>().is_err(), "{text}");
+        }
+        assert!("static:split=4MiB".parse::<Policy>().unwrap().check().is_err());
+        assert!("window:tau=0s".parse::<Policy>().unwrap().check().is_err());
+    }
+}

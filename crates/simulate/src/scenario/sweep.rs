@@ -1,0 +1,153 @@
+//! One or two parameters that take several values.
+
+use plimsoll_domain::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::{Noise, Scenario, ScenarioError, Tf};
+
+/// Values to try one after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// What changes.
+    pub parameter: Parameter,
+    /// To what.
+    pub values: Vec<f64>,
+    /// A second parameter: every value of it with every value of the first.
+    #[serde(default)]
+    pub across: Option<Parameter>,
+    /// Its values.
+    #[serde(default)]
+    pub across_values: Vec<f64>,
+    /// A value of the second parameter that was measured somewhere, to be marked.
+    #[serde(default)]
+    pub mark: Option<f64>,
+    /// What the mark is.
+    #[serde(default)]
+    pub mark_name: Option<String>,
+}
+
+/// What can change from run to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parameter {
+    /// Throttling factor of every policy that has one.
+    Tf,
+    /// Processes, everything else as it is.
+    Processes,
+    /// Processes, with targets in the same ratio to them as in the scenario.
+    Scale,
+    /// Processes, one for each target, as node-target pairs.
+    Pairs,
+    /// Seconds that a burst takes on quiet targets: the size of blocks follows.
+    BurstSeconds,
+    /// Seconds that slowness lasts on average: normal times keep their ratio to it.
+    SlowSeconds,
+    /// Bytes of a block.
+    Block,
+    /// Bytes of cache of a process.
+    Cache,
+    /// Targets that a process's file lies on.
+    Stripes,
+}
+
+impl Parameter {
+    /// What to call it in a table.
+    pub fn label(self) -> &'static str {
+        match self {
+            Parameter::Tf => "throttling factor",
+            Parameter::Processes | Parameter::Scale => "processes",
+            Parameter::Pairs => "pairs",
+            Parameter::BurstSeconds => "burst, s",
+            Parameter::SlowSeconds => "slowness, s",
+            Parameter::Block => "block, bytes",
+            Parameter::Cache => "cache, bytes",
+            Parameter::Stripes => "stripes",
+        }
+    }
+
+    /// Sets the parameter in a scenario. Rounds counts; what makes no sense is found by
+    /// checking the scenario afterwards.
+    pub fn set(self, scenario: &mut Scenario, value: f64) {
+        let count = value.round().clamp(0.0, f64::from(u32::MAX)) as u32;
+        let application = &mut scenario.application;
+        match self {
+            Parameter::Tf => {
+                let bounded = scenario.policies.iter_mut().filter(|p| p.tf != Tf::Unbounded);
+                bounded.for_each(|policy| policy.tf = Tf::Given(value));
+            }
+            Parameter::Processes => application.processes = count,
+            Parameter::Scale => {
+                let per_target =
+                    f64::from(application.processes) / f64::from(scenario.storage.targets.max(1));
+                application.processes = count;
+                scenario.storage.targets = (value / per_target).round().max(1.0) as u32;
+            }
+            Parameter::Pairs => {
+                application.processes = count;
+                scenario.storage.targets = count;
+            }
+            Parameter::BurstSeconds => {
+                let rate = scenario.storage.rate.get() as f64 * f64::from(scenario.storage.targets);
+                let blocks = f64::from(application.processes) * f64::from(application.blocks);
+                application.block = Bytes::new((value * rate / blocks.max(1.0)) as u64);
+            }
+            Parameter::SlowSeconds => set_slowness(&mut scenario.noise, value),
+            Parameter::Block => application.block = Bytes::new(value as u64),
+            Parameter::Cache => application.cache = Bytes::new(value as u64),
+            Parameter::Stripes => application.stripes = count,
+        }
+    }
+}
+
+fn set_slowness(noise: &mut [Noise], seconds: f64) {
+    for noise in noise {
+        if let Noise::OnOff { slow, normal, .. } = noise {
+            let factor = seconds * 1e9 / slow.mean_ns().max(1.0);
+            slow.mean = Nanos::new((slow.mean_ns() * factor) as u64);
+            normal.mean = Nanos::new((normal.mean_ns() * factor) as u64);
+        }
+    }
+}
+
+impl Sweep {
+    /// Every scenario of the sweep: the value, the second value if there is one, and the
+    /// scenario with both set.
+    pub fn points(&self, scenario: &Scenario) -> Vec<(f64, Option<f64>, Scenario)> {
+        let mut points = Vec::new();
+        for value in &self.values {
+            let mut with = scenario.clone();
+            with.sweep = None;
+            self.parameter.set(&mut with, *value);
+            let Some(across) = self.across else {
+                points.push((*value, None, with));
+                continue;
+            };
+            for other in &self.across_values {
+                let mut both = with.clone();
+                across.set(&mut both, *other);
+                points.push((*value, Some(*other), both));
+            }
+        }
+        points
+    }
+
+    pub(super) fn check(&self) -> Result<(), ScenarioError> {
+        const POINTS_MAX: usize = 10_000;
+        let refuse = |problem: &str, hint: &str| Err(ScenarioError::value("sweep", problem, hint));
+        if self.values.is_empty() {
+            return refuse("has no values", "values = [1, 2, 4]");
+        }
+        if self.across.is_some() == self.across_values.is_empty() {
+            return refuse("has across without across_values, or these without it", "give both");
+        }
+        if self.values.len() * self.across_values.len().max(1) > POINTS_MAX {
+            return refuse("has too many points", "at most 10000");
+        }
+        let all = || self.values.iter().chain(&self.across_values);
+        match all().all(|value| value.is_finite() && *value >= 0.0) {
+            true => Ok(()),
+            false => refuse("has a value that is negative or not finite", "values = [1, 2, 4]"),
+        }
+    }
+}
