@@ -19,6 +19,7 @@ mod recording;
 mod report;
 mod results;
 mod score;
+mod simulate;
 mod site;
 mod testbed;
 mod wrong_use;

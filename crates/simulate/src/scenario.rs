@@ -278,6 +278,19 @@ pub enum Breakage {
     TargetBack,
 }
 
+impl Breakage {
+    /// As it is written in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Breakage::ProcessDies => "process-dies",
+            Breakage::TargetStops => "target-stops",
+            Breakage::TargetFills => "target-fills",
+            Breakage::TargetReadOnly => "target-read-only",
+            Breakage::TargetBack => "target-back",
+        }
+    }
+}
+
 impl Noise {
     /// The targets that it happens to.
     pub(crate) fn chosen(&self, targets: usize, random: &mut Random) -> Vec<usize> {

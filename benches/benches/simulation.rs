@@ -1,0 +1,98 @@
+//! Protocol events per second of the simulator: one checkpoint of 8 blocks by each process on
+//! 1,008 targets with noise, for every router, at 131,072 and at 1,048,576 processes.
+//!
+//! CPU time of the one thread, so that neighbours on the machine do not count. The baseline is
+//! a bare heap of packed keys with one pending event for each target, of the same run: what a
+//! simulator could do at most if machines and targets took no time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hint::black_box;
+
+use anyhow::{Context, Result};
+use plimsoll_simulate::scenario::embedded;
+use plimsoll_simulate::{Policy, Scenario, run};
+use rustix::time::{ClockId, clock_gettime};
+
+const TARGETS: u32 = 1008;
+const POLICIES: [&str; 4] = ["static", "paper:tf=0.1", "paper:tf=0.1:inquiry=off", "window"];
+
+fn main() -> Result<()> {
+    let bare = bare_heap_events_per_second();
+    println!("bare heap with {TARGETS} pending: {:.1} M events/s", bare / 1e6);
+    println!(
+        "{:26} {:>10} {:>8} {:>12} {:>9} {:>12} {:>14} {:>10}",
+        "policy", "processes", "block", "events", "CPU s", "M events/s", "of bare heap", "peak MiB"
+    );
+    // `cargo bench --bench simulation -- window:lanes=8` measures other policies.
+    let given: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let default = || POLICIES.iter().map(ToString::to_string).collect();
+    let policies = if given.is_empty() { default() } else { given };
+    for processes in [131_072, 1_048_576] {
+        for policy in &policies {
+            row(policy, processes, bare)?;
+        }
+    }
+    Ok(())
+}
+
+/// The figure-13 scenario with the 2 MB chunks of Huang's benchmark (section 5.1).
+fn scenario(processes: u32) -> Result<Scenario> {
+    let mut scenario = embedded("scale")?;
+    scenario.sweep = None;
+    scenario.storage.targets = TARGETS;
+    scenario.application.processes = processes;
+    scenario.application.blocks = 8;
+    scenario.application.block = "2MiB".parse().context("a size")?;
+    Ok(scenario)
+}
+
+fn row(policy: &str, processes: u32, bare: f64) -> Result<()> {
+    let scenario = scenario(processes)?;
+    let chosen: Policy = policy.parse().map_err(anyhow::Error::msg)?;
+    forget_peak_memory();
+    let begin = cpu_seconds();
+    let outcome = run(&scenario, &chosen, 1)?;
+    let seconds = cpu_seconds() - begin;
+    let rate = outcome.events as f64 / seconds;
+    println!(
+        "{policy:26} {processes:>10} {:>8} {:>12} {seconds:>9.2} {:>12.2} {:>14.3} {:>10}",
+        scenario.application.block.to_string(),
+        outcome.events,
+        rate / 1e6,
+        rate / bare,
+        peak_memory_mib().map_or("-".into(), |mib| mib.to_string())
+    );
+    Ok(())
+}
+
+fn bare_heap_events_per_second() -> f64 {
+    const EVENTS: u64 = 10_000_000;
+    let mut heap: BinaryHeap<Reverse<u128>> =
+        (0..u128::from(TARGETS)).map(|target| Reverse(target << 72 | target)).collect();
+    let begin = cpu_seconds();
+    for nth in 0..EVENTS {
+        if let Some(Reverse(key)) = heap.pop() {
+            // Not in order of time, as completions are not.
+            let later = u128::from(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
+            heap.push(Reverse(black_box(key + (later << 72))));
+        }
+    }
+    EVENTS as f64 / (cpu_seconds() - begin)
+}
+
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Where the kernel does not let us, the peak of a row includes that of the rows before.
+fn forget_peak_memory() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+fn peak_memory_mib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok().map(|kib| kib / 1024)
+}

@@ -1,0 +1,110 @@
+//! The simulator against formulas, where there are formulas.
+
+use plimsoll_simulate::scenario::embedded;
+use plimsoll_simulate::{Discipline, Outcome, Policy, Scenario, fluid_bound_ns, run};
+use plimsoll_theory::{Absorption, MeasuredRates, Noise};
+
+fn simulated(scenario: &Scenario, policy: &str) -> Outcome {
+    let policy: Policy = policy.parse().unwrap();
+    run(scenario, &policy, 1).unwrap_or_else(|error| panic!("{policy}: {error}"))
+}
+
+/// D/B: what a quiet target takes for its own data, in seconds.
+fn quiet_seconds(scenario: &Scenario) -> f64 {
+    scenario.application.total_bytes() as f64 / scenario.storage.total_rate()
+}
+
+#[track_caller]
+fn close(simulated: f64, expected: f64, tolerance: f64) {
+    let off = simulated / expected - 1.0;
+    assert!(off.abs() <= tolerance, "{simulated} against {expected}: off by {off:+.4}");
+}
+
+/// Huang 3.4: static placement takes (r + 1) D/B, to the nanoseconds of rounding.
+#[test]
+fn static_placement_under_noise() {
+    for (name, noisy, streams) in [("heavy-noise", 4, 64), ("light-noise", 1, 16)] {
+        let scenario = embedded(name).unwrap();
+        let model = Noise::new(16, noisy, streams, 1).unwrap();
+        let expected = model.static_time() * quiet_seconds(&scenario);
+        close(simulated(&scenario, "static").makespan, expected, 1e-6);
+    }
+}
+
+/// One write at a time among 16 noise blocks of the same size in a queue: r + 1 again.
+#[test]
+fn first_in_first_out_noise_is_huangs_noise() {
+    let mut scenario = embedded("heavy-noise").unwrap();
+    scenario.storage.service = Discipline::Fifo;
+    scenario.application.block = "16MiB".parse().unwrap();
+    let expected = 17.0 * quiet_seconds(&scenario);
+    close(simulated(&scenario, "paper:tf=0").makespan, expected, 1e-3);
+}
+
+/// Huang 3.4 for an allowance x: max(1 + x, (r + 1)(1 - k x)) D/B, when sources are asked in
+/// turn. The slow targets end with a part of 256 KiB that takes 17 times as long.
+#[test]
+fn the_papers_router_follows_its_model() {
+    let mut scenario = embedded("heavy-noise").unwrap();
+    scenario.application.blocks = 4;
+    let model = Noise::new(16, 4, 64, 1).unwrap();
+    for tf in [0.0, 0.05, 0.1, 0.2, 0.25] {
+        let outcome = simulated(&scenario, &format!("paper:tf={tf}:split=256KiB:inquiry=off"));
+        let expected = model.write_time(tf).unwrap() * quiet_seconds(&scenario);
+        close(outcome.makespan, expected, 0.02);
+        let read = model.read_time(tf).unwrap() * quiet_seconds(&scenario);
+        close(outcome.read_makespan, read, 0.01);
+    }
+    let best = simulated(&scenario, "paper:tf=optimal:split=256KiB:inquiry=off");
+    close(best.makespan, model.fluid_bound() * quiet_seconds(&scenario), 0.02);
+}
+
+/// Targets of different rates: no placement beats sum(D) / sum(B), and the window comes near.
+#[test]
+fn measured_rates() {
+    let mut scenario = embedded("quiet").unwrap();
+    let rate = |mib: u64| plimsoll_domain::BytesPerSec::new(mib << 20);
+    scenario.storage.rates = (0..16).map(|target| rate(100 + 50 * (target % 7))).collect();
+    let rates: Vec<f64> = scenario.storage.rates.iter().map(|rate| rate.get() as f64).collect();
+    let own = scenario.application.total_bytes() as f64 / 16.0;
+    let model = MeasuredRates::equal_data(own, &rates).unwrap();
+    close(simulated(&scenario, "static").makespan, model.static_time(), 1e-6);
+    close(fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9, model.fluid_bound(), 1e-6);
+    let window = simulated(&scenario, "window").makespan;
+    assert!(window >= model.fluid_bound());
+    close(window, model.fluid_bound(), 0.03);
+}
+
+/// Xie 2.1: stall max(0, W - min(M, S C)) / S, to one block of 125 in a burst.
+#[test]
+fn bursts_and_caches() {
+    let mut scenario = embedded("absorb").unwrap();
+    scenario.sweep = None;
+    let application = scenario.application.clone();
+    let burst = application.burst_bytes() as f64;
+    let drain = scenario.storage.total_rate() / f64::from(application.processes);
+    let compute = application.compute.as_seconds();
+    for cache in [0.0, 0.25, 0.5, 0.75, 1.0, 1.5] {
+        scenario.application.cache = plimsoll_domain::Bytes::new((cache * burst) as u64);
+        let model = Absorption::new(compute, burst, cache * burst, drain).unwrap();
+        let stall = simulated(&scenario, "static").stall;
+        let off = (stall - model.stall()).abs();
+        assert!(off <= 1.5 * burst / drain / 125.0, "cache {cache}: {stall} {}", model.stall());
+    }
+}
+
+/// What is asked of the window, in the paper's own scenarios.
+#[test]
+fn the_window_against_the_bound_and_the_paper() {
+    let heavy = embedded("heavy-noise").unwrap();
+    let bound = fluid_bound_ns(&heavy, 1).unwrap() as f64 / 1e9;
+    let window = simulated(&heavy, "window");
+    close(window.makespan, bound, 0.05);
+    assert_eq!((window.messages, window.coordinator_messages), (0, 0));
+    assert!(simulated(&heavy, "paper:tf=optimal").makespan >= 1.3 * window.makespan);
+    assert!(simulated(&heavy, "paper:tf=optimal:split=4MiB").makespan >= window.makespan);
+
+    let quiet = embedded("quiet").unwrap();
+    let without = simulated(&quiet, "static").makespan;
+    assert!(simulated(&quiet, "window").makespan <= 1.02 * without);
+}

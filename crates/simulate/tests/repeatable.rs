@@ -1,0 +1,50 @@
+//! The same seed gives the same outcome, bit by bit, and nothing is lost on the way.
+
+use std::num::NonZero;
+use std::sync::atomic::AtomicU64;
+
+use plimsoll_simulate::scenario::embedded;
+use plimsoll_simulate::{Order, Outcome, Policy, Repetition, experiment, fuzz_many, run_all};
+
+fn outcomes(threads: usize) -> Vec<Outcome> {
+    let mut scenario = embedded("stochastic").unwrap();
+    scenario.application.processes = 156;
+    let policies: Vec<Policy> =
+        ["window", "paper", "static"].iter().map(|name| name.parse().unwrap()).collect();
+    let orders: Vec<Order<'_>> = policies
+        .iter()
+        .flat_map(|policy| (1..5).map(|seed| Order { scenario: &scenario, policy: *policy, seed }))
+        .collect();
+    run_all(&orders, NonZero::new(threads), &AtomicU64::new(0)).unwrap()
+}
+
+#[test]
+fn threads_change_nothing() {
+    let alone = outcomes(1);
+    assert_eq!(alone, outcomes(3));
+    assert_ne!(alone[0].makespan, alone[1].makespan, "seeds differ");
+}
+
+#[test]
+fn a_sweep_runs_every_point_with_every_policy_and_seed() {
+    let mut scenario = embedded("tf-sweep").unwrap();
+    scenario.application.blocks = 1;
+    let repetition = Repetition { first_seed: 5, seeds: 2, threads: None };
+    let done = AtomicU64::new(0);
+    let points = experiment(&scenario, repetition, &done).unwrap();
+    assert_eq!(points.len(), scenario.sweep.as_ref().unwrap().values.len());
+    assert_eq!(done.into_inner(), plimsoll_simulate::runs(&scenario, repetition));
+    for point in points {
+        assert_eq!(point.policies.len(), 3, "static is only the baseline here");
+        assert_eq!((point.bounds.len(), point.static_makespans.len()), (2, 2));
+        assert!(point.policies.iter().all(|policy| policy.outcomes[1].seed == 6));
+    }
+}
+
+/// Random scenarios in which processes die, targets stop, fill up and come back, and messages
+/// get lost and repeated. `plimsoll simulate --fuzz` does more of them.
+#[test]
+fn nothing_is_lost_whatever_breaks() {
+    let failures = fuzz_many(1, 300, &AtomicU64::new(0));
+    assert!(failures.is_empty(), "{failures:?}");
+}

@@ -1,0 +1,137 @@
+//! Simulations from the binary.
+
+use std::fs;
+
+use crate::command::{json, plimsoll, text};
+
+const KEYS: [&str; 10] = [
+    "makespan",
+    "fluid_bound",
+    "static_makespan",
+    "moved_bytes",
+    "messages",
+    "coordinator_messages",
+    "read_makespan",
+    "cv",
+    "events",
+    "seed",
+];
+
+#[test]
+fn a_scenario_by_name_gives_the_documented_keys() {
+    let result = json("simulate heavy-noise --seed 3");
+    for key in KEYS {
+        assert!(result[key].is_number(), "{key}: {result}");
+    }
+    assert_eq!((&result["policy"], &result["seed"]), (&"window".into(), &3.into()));
+    let policies = result["policies"].as_array().unwrap();
+    assert_eq!(policies.len(), 5);
+    assert!(policies.iter().all(|policy| policy["makespan"].is_number()));
+    let paper = policies.iter().find(|policy| policy["policy"] == "paper:tf=optimal").unwrap();
+    assert!(paper["coordinator_messages"].as_u64().unwrap() > 0);
+    assert!(result["of_bound"].as_f64().unwrap() < 1.05, "{result}");
+}
+
+#[test]
+fn threads_do_not_change_a_digit() {
+    let with =
+        |threads: u32| text(&format!("simulate light-noise --seeds 4 --json --threads {threads}"));
+    assert_eq!(with(1), with(4));
+}
+
+#[test]
+fn flags_change_the_scenario_and_end_its_sweep() {
+    let result = json("simulate scale --processes 256 --targets 4 --policy static --block 1MiB");
+    assert_eq!((&result["processes"], &result["targets"]), (&256.into(), &4.into()));
+    assert_eq!(result["data"], 8 * 256 * (1 << 20));
+    assert_eq!(result["policies"].as_array().unwrap().len(), 1);
+    let both = json(
+        "simulate heavy-noise --policy window,paper --tf optimal --split 4MiB --seeds 3 --processes 64",
+    );
+    assert_eq!(both["policies"][1]["policy"], "paper:tf=optimal:split=4MiB");
+    assert_eq!(both["seeds"], 3);
+}
+
+#[test]
+fn a_sweep_gives_a_row_for_each_value_and_a_plot() {
+    let sweep = "simulate tf-sweep --blocks 1 --policy paper:tf=0.1:inquiry=off";
+    let result = json(sweep);
+    let points = result["points"].as_array().unwrap();
+    assert_eq!(points.len(), 13);
+    let makespan = |index: usize| points[index]["makespan"].as_f64().unwrap();
+    assert!(makespan(0) > makespan(4) && makespan(4) > makespan(7), "{result}");
+    assert!(text(sweep).contains("makespan of paper"), "a plot");
+}
+
+#[test]
+fn a_scenario_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let golden = include_str!("../scenarios/quiet.toml");
+    fs::write(&file, golden.replace("processes = 256", "processes = 32")).unwrap();
+    assert_eq!(json(&format!("simulate {}", file.display()))["processes"], 32);
+    for (change, part) in [
+        (("processes = 256", "processes = 0"), "application.processes is zero"),
+        (("targets = 16", "targets = 0"), "storage.targets is zero"),
+        (("targets = 16", "targets = 99999999"), "at most 60000"),
+        (("block = \"64MiB\"", "block = \"9PiB\""), "too large"),
+        (("block = \"64MiB\"", "blocc = \"64MiB\""), "unknown field `blocc`"),
+        (("version = 1", "version = 7"), "has version 7"),
+        (("\"striped\"", "\"stripe\""), "unknown policy"),
+        (("[storage]", "[storage"), "line "),
+    ] {
+        fs::write(&file, golden.replace(change.0, change.1)).unwrap();
+        let outcome = plimsoll(&format!("simulate {}", file.display()));
+        assert_eq!(outcome.status, Some(2), "{change:?}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(part), "{change:?}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.trim_end().lines().count(), 1, "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn wrong_use_is_refused_in_one_line() {
+    for (arguments, part) in [
+        ("simulate", "SCENARIO"),
+        ("simulate no-such-scenario", "--list"),
+        ("simulate no/such/file.toml", "cannot read scenario"),
+        ("simulate quiet --processes 0", "application.processes is zero"),
+        ("simulate quiet --targets 0", "storage.targets is zero"),
+        ("simulate quiet --seeds 0", "seeds is zero"),
+        ("simulate quiet --processes 99999999999", "too large"),
+        ("simulate quiet --processes -3", "is negative"),
+        ("simulate quiet --policy fast", "unknown policy"),
+        ("simulate quiet --policy window --tf 0.1", "policy paper"),
+        ("simulate stochastic --policy paper --tf optimal", "hint: --tf 0.1"),
+        ("simulate plfs-scale --policy paper --no-sweep", "placement"),
+        ("simulate quiet --block 0B", "application.block is zero"),
+        ("simulate --fuzz 0", "--fuzz 100"),
+    ] {
+        let outcome = plimsoll(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(part), "{arguments}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.trim_end().lines().count(), 1, "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_page_with_charts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    let outcome = plimsoll(&format!("simulate heavy-noise --seeds 6 --html {}", file.display()));
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let page = fs::read_to_string(&file).unwrap();
+    assert!(page.contains("<svg") && page.contains("Makespan over the seeds"));
+}
+
+#[test]
+fn random_faults_are_survived() {
+    let result = json("simulate --fuzz 40 --seed 7");
+    assert_eq!((&result["runs"], &result["failed"]), (&40.into(), &0.into()), "{result}");
+}
+
+#[test]
+fn every_scenario_is_listed() {
+    let listed = json("simulate --list");
+    let names = listed["scenarios"].as_array().unwrap();
+    assert!(names.len() >= 10 && names.iter().all(|one| one["title"].is_string()));
+}
