@@ -42,21 +42,21 @@ fn first_in_first_out_noise_is_huangs_noise() {
 }
 
 /// Huang 3.4 for an allowance x: max(1 + x, (r + 1)(1 - k x)) D/B, when sources are asked in
-/// turn. The slow targets end with a part of 256 KiB that takes 17 times as long.
+/// turn. A grant of 1 MiB takes 2 ms and its messages 20 us; the slow targets end with a part
+/// that takes 17 times as long: 3 % cover both.
 #[test]
 fn the_papers_router_follows_its_model() {
-    let mut scenario = embedded("heavy-noise").unwrap();
-    scenario.application.blocks = 4;
+    let scenario = embedded("heavy-noise").unwrap();
     let model = Noise::new(16, 4, 64, 1).unwrap();
     for tf in [0.0, 0.05, 0.1, 0.2, 0.25] {
-        let outcome = simulated(&scenario, &format!("paper:tf={tf}:split=256KiB:inquiry=off"));
+        let outcome = simulated(&scenario, &format!("paper:tf={tf}:split=1MiB:inquiry=off"));
         let expected = model.write_time(tf).unwrap() * quiet_seconds(&scenario);
-        close(outcome.makespan, expected, 0.02);
+        close(outcome.makespan, expected, 0.03);
         let read = model.read_time(tf).unwrap() * quiet_seconds(&scenario);
         close(outcome.read_makespan, read, 0.01);
     }
-    let best = simulated(&scenario, "paper:tf=optimal:split=256KiB:inquiry=off");
-    close(best.makespan, model.fluid_bound() * quiet_seconds(&scenario), 0.02);
+    let best = simulated(&scenario, "paper:tf=optimal:split=1MiB:inquiry=off");
+    close(best.makespan, model.fluid_bound() * quiet_seconds(&scenario), 0.03);
 }
 
 /// Targets of different rates: no placement beats sum(D) / sum(B), and the window comes near.
