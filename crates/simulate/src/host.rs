@@ -208,7 +208,8 @@ impl Host {
             self.queue.push(wish.at_ns, Event::Timer(index));
             return None;
         }
-        let id = if index as usize % TIMERS == 0 { TimerId::Retry } else { TimerId::Overdue };
+        let id =
+            if (index as usize).is_multiple_of(TIMERS) { TimerId::Retry } else { TimerId::Overdue };
         let generation = wish.generation;
         Some((index / TIMERS as u32, Input::Timer { id, generation }))
     }
