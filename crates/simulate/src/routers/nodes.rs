@@ -11,6 +11,7 @@ use plimsoll_route::{
 use super::Routers;
 use crate::host::Host;
 use crate::scenario::{Policy, Scenario};
+use crate::stage::Stages;
 
 /// Nodes with a policy each.
 pub struct Nodes<P> {
@@ -68,13 +69,11 @@ impl Nodes<Window> {
     /// Delay-controlled windows.
     pub fn window(scenario: &Scenario, policy: &Policy, factor: Factor) -> Self {
         let all = scenario.storage.targets as u16;
-        let nodes =
-            scenario.application.processes.div_ceil(scenario.application.processes_per_node);
-        let lanes = policy.lanes.unwrap_or_else(|| lanes_of_a_node(nodes, u32::from(all)));
         let mut settings = WindowSettings::default();
         if let Some(tau) = policy.tau {
             settings.tau_ns = tau.get();
         }
+        let lanes = policy.lanes.unwrap_or_else(|| lanes_of_a_node(scenario, &settings));
         Nodes::new(scenario, factor, |node, writers| {
             let targets = Window::spread(node, all, lanes.min(u32::from(all)) as u16);
             let policy = Window::new(settings, targets.len(), writers.len() as u32);
@@ -84,13 +83,18 @@ impl Nodes<Window> {
 }
 
 /// With many nodes each uses a part of the targets, so that not all of them keep a lease on
-/// every target; never fewer than this, so that a slow one among them can be avoided.
-fn lanes_of_a_node(nodes: u32, targets: u32) -> u32 {
-    const LANES_MIN: u32 = 16;
-    /// Nodes on a target: more only lengthen its queue.
-    const NODES_PER_TARGET: u32 = 64;
-    let fair = u64::from(targets) * u64::from(NODES_PER_TARGET) / u64::from(nodes.max(1));
-    (fair as u32).max(LANES_MIN).min(targets)
+/// every target: half of what a target takes in within the delay that is aimed at, as the least lease of
+/// every node there. Never fewer than a few, so that slow ones among them can be avoided.
+fn lanes_of_a_node(scenario: &Scenario, settings: &WindowSettings) -> u32 {
+    const LANES_MIN: f64 = 16.0;
+    let application = &scenario.application;
+    let nodes = f64::from(application.processes.div_ceil(application.processes_per_node));
+    let targets = f64::from(scenario.storage.targets);
+    let peak = |target: usize| scenario.storage.rate_of(target) / 1e9;
+    let bytes_per_ns = Stages::new(&scenario.storage, 0.0).bound(peak) / targets;
+    let within_delay = bytes_per_ns * settings.tau_ns as f64;
+    let nodes_per_target = within_delay / settings.lease_bytes_min as f64 / 2.0;
+    (nodes_per_target * targets / nodes).max(LANES_MIN).min(targets) as u32
 }
 
 impl<P: Placement> Routers for Nodes<P> {
