@@ -190,7 +190,6 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
         ("many-pairs --rounds 0", "rounds"),
         ("many-pairs --budget-bytes 1MiB --burst 16MiB", "budget"),
         ("server", "server"),
-        ("no-such-plan.toml", "no-such-plan.toml"),
     ];
     for (arguments, word) in refused {
         let outcome = storage.run(arguments);
@@ -202,6 +201,8 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
     storage.assert_nothing_left();
     let missing = binary().args(["bench", "pipeline", "--targets", "/no/such", "-o", "x"]).output();
     let missing = Outcome::from(missing.unwrap());
+    let no_plan = Outcome::from(binary().args(["bench", "no-such-plan.toml"]).output().unwrap());
+    assert!(no_plan.stderr.contains("no-such-plan.toml"), "{}", no_plan.stderr);
     assert!(missing.stderr.contains("not a directory"), "{}", missing.stderr);
 }
 
@@ -224,9 +225,12 @@ fn plans_with_mistakes_are_told_where() {
     }
     assert!(!storage.results().exists());
     fs::write(&path, &good).unwrap();
-    let beside: Outcome =
-        binary().arg("bench").arg(&path).args(["--rounds", "3"]).output().unwrap().into();
-    assert!(beside.stderr.contains("edit the plan"), "{}", beside.stderr);
+    for (option, value) in [("--rounds", "3"), ("--targets", "/var/tmp")] {
+        let beside = binary().arg("bench").arg(&path).args([option, value]).output().unwrap();
+        let beside = Outcome::from(beside);
+        assert_eq!(beside.status, Some(2));
+        assert!(beside.stderr.contains("edit the plan"), "{}", beside.stderr);
+    }
 }
 
 #[track_caller]
@@ -235,4 +239,26 @@ fn refused_plan(path: &Path, results: &Path) -> Outcome {
     let outcome = Outcome::from(command.unwrap());
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
     outcome
+}
+
+#[test]
+fn a_directory_is_one_target_whatever_it_is_called() {
+    let storage = Storage::with_targets(1);
+    let link = storage.folder.path().join("link");
+    std::os::unix::fs::symlink(&storage.targets[0], &link).unwrap();
+    let twice = binary()
+        .args(["bench", "many-pairs", "--burst", "64KiB", "--transfer", "64KiB", "--targets"])
+        .args([&storage.targets[0], &link])
+        .arg("-o")
+        .arg(storage.results())
+        .output()
+        .unwrap();
+    let twice = Outcome::from(twice);
+    assert!(twice.stderr.contains("one directory"), "{}", twice.stderr);
+    assert!(!storage.results().exists());
+    let odd = storage.folder.path().join("a=b");
+    fs::create_dir(&odd).unwrap();
+    let odd = Storage { folder: storage.folder, targets: vec![odd] };
+    odd.fine("pipeline --burst 64KiB --transfer 64KiB --rounds 1 --rounds-max 1");
+    assert_eq!(odd.instances()[0].pairs[0].target, "a=b");
 }

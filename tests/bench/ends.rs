@@ -20,7 +20,7 @@ impl Storage {
 
     /// Waits until some instances are in the journal.
     #[track_caller]
-    fn wait_for_instances(&self, count: usize) {
+    pub fn wait_for_instances(&self, count: usize) {
         let deadline = Instant::now() + Duration::from_secs(60);
         let journal = self.results().join("journal.ndjson");
         while fs::read_to_string(&journal).is_ok_and(|text| text.lines().count() > count).eq(&false)
@@ -30,12 +30,12 @@ impl Storage {
         }
     }
 
-    fn resume(&self) -> Outcome {
+    pub fn resume(&self) -> Outcome {
         binary().args(["bench", "--resume"]).arg(self.results()).output().unwrap().into()
     }
 }
 
-fn signal(child: &Child, signal: Signal) {
+pub fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
@@ -51,6 +51,9 @@ fn an_interrupted_experiment_keeps_what_it_measured_and_goes_on() {
     let measured = parts.instances().len();
     assert!((3..16).contains(&measured), "{measured}");
     assert!(!Results::open(&parts.results()).unwrap().complete);
+    let other = binary().args(["bench", "--seed", "9", "--resume"]).arg(parts.results()).output();
+    let other = Outcome::from(other.unwrap());
+    assert!(other.stderr.contains("--seed would change"), "{}", other.stderr);
     let outcome = parts.resume();
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(order(&parts.instances()), order(&whole.instances()));

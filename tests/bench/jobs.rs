@@ -1,9 +1,12 @@
 //! `mpirun plimsoll bench`: every rank is a client here, since they share a node.
 
 use std::collections::BTreeSet;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
 
 use super::Storage;
+use super::ends::signal;
 use crate::command::Outcome;
 use crate::recording::has;
 
@@ -66,5 +69,38 @@ fn the_library_of_another_mpi_is_refused() {
         assert_ne!(outcome.status, Some(0), "{mpi} with {library}");
         assert!(outcome.stderr.contains("PLIMSOLL_MPI_LIBRARY"), "{}", outcome.stderr);
         assert!(!storage.results().exists());
+    }
+}
+
+#[test]
+fn an_ended_job_leaves_no_files_and_goes_on_only_as_it_began() {
+    for mpi in ["openmpi", "mpich"] {
+        let Some(mut command) = job(mpi, 4) else { continue };
+        let storage = Storage::with_targets(4);
+        let arguments =
+            "many-pairs --burst 1MiB --values 4 --pause 50ms --rounds 40 --rounds-max 40";
+        storage.complete(&mut command, arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        storage.wait_for_instances(3);
+        signal(&child, Signal::INT);
+        assert!(!child.wait().unwrap().success(), "{mpi}");
+        storage.assert_nothing_left();
+        let measured = storage.instances().len();
+        assert!((3..40).contains(&measured), "{mpi}: {measured}");
+        // Nobody else may go on under the ranks' names, nor fewer ranks.
+        let alone = storage.resume();
+        assert_eq!(alone.status, Some(2));
+        assert!(alone.stderr.contains("started by"), "{}", alone.stderr);
+        let mut fewer = job(mpi, 2).unwrap();
+        fewer.args(["bench", "--resume"]).arg(storage.results());
+        let fewer = Outcome::from(fewer.output().unwrap());
+        assert_ne!(fewer.status, Some(0), "{mpi}");
+        assert!(fewer.stderr.contains("a job like the first one"), "{}", fewer.stderr);
+        let mut again = job(mpi, 4).unwrap();
+        again.args(["bench", "--resume"]).arg(storage.results());
+        let again = Outcome::from(again.output().unwrap());
+        assert_eq!(again.status, Some(0), "{mpi}: {}", again.stderr);
+        assert_eq!(storage.instances().len(), 40, "{mpi}");
+        storage.assert_nothing_left();
     }
 }

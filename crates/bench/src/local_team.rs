@@ -42,6 +42,7 @@ impl LocalTeam {
         program: &Path,
         arguments: &[&str],
     ) -> Result<Self, TeamError> {
+        check_limit(clients.len() as u64 * u64::from(processes))?;
         let (release, memory) = Release::create().map_err(TeamError::Start)?;
         let mut team = Self { members: Vec::new(), workers: Vec::new(), release, generation: 0 };
         for client in clients {
@@ -105,6 +106,14 @@ impl LocalTeam {
     fn system(&self, what: &str, error: io::Error) -> TeamError {
         TeamError::System { what: what.to_string(), error }
     }
+}
+
+/// Every worker takes a descriptor here, and another one while it is started.
+fn check_limit(wanted: u64) -> Result<(), TeamError> {
+    const OTHERS: u64 = 32;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let most = limit.map_or(u64::MAX, |limit| limit.saturating_sub(OTHERS));
+    if wanted > most { Err(TeamError::TooMany { wanted, most }) } else { Ok(()) }
 }
 
 impl Worker {

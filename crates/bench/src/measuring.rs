@@ -188,12 +188,26 @@ impl Site<'_> {
         }
     }
 
+    /// The targets that a process really wrote. Lustre chooses all but the first of a striped file
+    /// itself, and says which.
+    fn target_names(&self, process: &ProcessPlan, done: &Done) -> Vec<String> {
+        let by_lustre = self.plan.burst.striping == Striping::Lustre && process.targets.len() > 1;
+        if by_lustre && !done.lustre_targets.is_empty() {
+            let name = |index: &u32| {
+                let known = self.plan.targets.iter().find(|it| it.lustre_index == Some(*index));
+                known.map_or_else(|| format!("OST{index}"), |target| target.name.clone())
+            };
+            return done.lustre_targets.iter().map(name).collect();
+        }
+        let planned = process.targets.iter();
+        planned.map(|target| self.plan.targets[*target as usize].name.clone()).collect()
+    }
+
     /// Counts one process's part in the pair that it belongs to.
     fn add(&self, pairs: &mut Vec<Pair>, process: &ProcessPlan, done: &Done) {
         let client = &self.clients.names[process.client as usize];
         let targets = process.targets.iter().map(|target| &self.plan.targets[*target as usize]);
-        let names: Vec<&str> = targets.clone().map(|target| target.name.as_str()).collect();
-        let target = names.join("+");
+        let target = self.target_names(process, done).join("+");
         let servers: BTreeSet<_> = targets.map(|target| target.server.clone()).collect();
         let pair = pairs.iter_mut().find(|pair| pair.client == *client && pair.target == target);
         if let Some(pair) = pair {

@@ -51,6 +51,8 @@ pub struct Done {
     pub bytes: u64,
     /// Whether the page cache was really kept out.
     pub page_cache: PageCache,
+    /// Lustre's indexes of the targets that the first file lies on; empty elsewhere.
+    pub lustre_targets: Vec<u32>,
 }
 
 /// Sends one message.

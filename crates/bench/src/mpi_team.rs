@@ -1,7 +1,10 @@
 //! A team of the ranks of an MPI job. Rank 0 coordinates and takes part; the others serve it.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
 
 use plimsoll_engine::{Burst, Prepared};
 use serde::{Deserialize, Serialize};
@@ -13,6 +16,7 @@ use crate::message::Answer;
 use crate::mpi::Mpi;
 use crate::team::{Member, Part, Team, TeamError};
 use crate::worker::measured;
+use crate::working::own;
 
 /// What rank 0 tells all ranks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -159,9 +163,41 @@ fn take_part(mpi: &Mpi, bursts: &[(usize, Burst)]) -> Vec<Vec<u8>> {
     mpi.gather(&serde_json::to_vec(&answer).expect("answers are plain data"))
 }
 
+/// What this rank removes when a signal ends it, with the locks of what it made itself.
+static MADE: Mutex<Vec<(PathBuf, Option<File>)>> = Mutex::new(Vec::new());
+
+/// Removes the experiment's directories as far as this rank sees them, for a job that is being ended:
+/// the others may still be writing in them.
+pub fn remove_made() {
+    const TRIES: u32 = 10;
+    let made: Vec<PathBuf> = match MADE.lock() {
+        Ok(made) => made.iter().map(|(path, _)| path.clone()).collect(),
+        Err(_) => return,
+    };
+    for _ in 0..TRIES {
+        if remove_paths(&made).is_ok() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Makes directories that are not there: on nodes that do not share a target's storage.
+fn make_here(directories: &[PathBuf]) -> Result<(), TeamError> {
+    for directory in directories {
+        let is_new = !directory.exists();
+        make_directories(std::slice::from_ref(directory))?;
+        let lock = if is_new { own(directory).ok() } else { None };
+        if let Ok(mut made) = MADE.lock() {
+            made.push((directory.clone(), lock));
+        }
+    }
+    Ok(())
+}
+
 fn about_files(command: &Command) -> String {
     let result = match command {
-        Command::Make(directories) => make_directories(directories),
+        Command::Make(directories) => make_here(directories),
         Command::Remove(paths) => remove_paths(paths),
         Command::Bursts(_) | Command::End => Ok(()),
     };

@@ -74,7 +74,7 @@ pub struct Runner<'a> {
     site: Site<'a>,
     journal: &'a mut Journal,
     /// Asked after each repetition, when a precision is to be reached.
-    stopping: Option<Stopping<Setting>>,
+    stopping: Option<Stopping<(Setting, String)>>,
     spent: Spent,
     began: Moment,
     /// Whether any run ended early, and by what.
@@ -196,7 +196,8 @@ impl<'a> Runner<'a> {
             (&instance.outcome, instance.aggregate_bandwidth())
         {
             let stopping = self.stopping.iter_mut();
-            stopping.for_each(|it| it.observe(&instance.setting, bandwidth));
+            let key = (instance.setting.clone(), planned.grouped.clone());
+            stopping.for_each(|it| it.observe(&key, bandwidth));
         }
         self.spent.instances += 1;
         self.spent.bytes += bytes_of(planned);

@@ -55,7 +55,18 @@ pub enum TeamError {
     Interrupted,
     /// A process could not be started.
     #[error("cannot start a worker process: {0}")]
-    Start(#[source] std::io::Error),
+    Start(std::io::Error),
+    /// More processes than this machine lets one program talk to.
+    #[error(
+        "{wanted} worker processes are more than this machine allows one program to have open ({most}); \
+         hint: fewer clients or processes, or a higher `ulimit -n`"
+    )]
+    TooMany {
+        /// Processes that the plan needs.
+        wanted: u64,
+        /// What the limit of open files leaves room for.
+        most: u64,
+    },
     /// A process ended before its time.
     #[error("worker {member} of client {client} is gone: {how}")]
     Gone {
@@ -72,7 +83,6 @@ pub enum TeamError {
         /// What was attempted, on what.
         what: String,
         /// Why it failed.
-        #[source]
         error: std::io::Error,
     },
     /// Something about MPI.

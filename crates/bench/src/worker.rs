@@ -73,6 +73,12 @@ pub(crate) fn measured(mut prepared: Prepared, released_at: u64) -> Answer {
             end: ended_at + offset,
             bytes: finished.bytes.get(),
             page_cache: finished.page_cache,
+            lustre_targets: finished
+                .layouts
+                .into_iter()
+                .next()
+                .flatten()
+                .map_or_else(Vec::new, |layout| layout.targets),
         }),
         Err(error) => Answer::Failed(error.to_string()),
     }

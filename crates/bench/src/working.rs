@@ -1,10 +1,11 @@
 //! The directories that an experiment writes in: one in each target, gone when it ends.
 //!
-//! Each holds a file that its owner keeps locked. So the next experiment on a target can tell what
-//! a killed one left behind from what another one is using, and removes the former.
+//! Each holds a file that its owner keeps locked, with the owner's host in it. So the next experiment of
+//! that host on a target can tell what a killed one left behind from what another one is using, and
+//! removes the former. Locks are not trusted between hosts: Lustre may keep them on each node.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -36,13 +37,8 @@ impl WorkingDirectories {
                 continue;
             }
             stale += remove_stale(target);
-            fs::create_dir(&directory).map_err(|error| (directory.clone(), error))?;
-            made.directories.push(directory.clone());
-            let owner = directory.join(OWNER);
-            let lock = OpenOptions::new().write(true).create_new(true).open(&owner);
-            let lock = lock.map_err(|error| (owner, error))?;
-            // Where locks are not to be had, nothing can be taken for left behind either.
-            let _ = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+            let lock = claim(target, &directory).map_err(|error| (directory.clone(), error))?;
+            made.directories.push(directory);
             made.locks.push(lock);
         }
         Ok((made, stale))
@@ -63,6 +59,34 @@ impl Drop for WorkingDirectories {
     }
 }
 
+/// Makes a directory that is locked before it has its name.
+fn claim(target: &Path, directory: &Path) -> io::Result<File> {
+    let unnamed = target.join(format!(".plimsoll-new-{:08x}-{}", unique(), std::process::id()));
+    fs::create_dir(&unnamed)?;
+    let claimed = own(&unnamed).and_then(|lock| {
+        fs::rename(&unnamed, directory)?;
+        Ok(lock)
+    });
+    if claimed.is_err() {
+        let _ = fs::remove_dir_all(&unnamed);
+    }
+    claimed
+}
+
+/// Locks a directory for as long as the file is open.
+pub(crate) fn own(directory: &Path) -> io::Result<File> {
+    let path = directory.join(OWNER);
+    let mut owner = OpenOptions::new().write(true).create_new(true).open(path)?;
+    // Where locks are not to be had, nothing can be taken for left behind either.
+    let _ = flock(&owner, FlockOperation::NonBlockingLockExclusive);
+    owner.write_all(host().as_bytes())?;
+    Ok(owner)
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Experiments of several machines may begin in one second and with one process number.
 fn unique() -> u32 {
     let time = crate::clock::monotonic() ^ crate::clock::wall_offset();
@@ -80,8 +104,10 @@ fn remove_stale(target: &Path) -> usize {
 }
 
 fn is_stale(directory: &Path) -> bool {
-    let Ok(owner) = File::open(directory.join(OWNER)) else { return false };
-    flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok()
+    let path = directory.join(OWNER);
+    let Ok(owner) = File::open(&path) else { return false };
+    let is_ours = fs::read_to_string(&path).is_ok_and(|text| text == host());
+    is_ours && flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 #[cfg(test)]
@@ -96,10 +122,11 @@ mod tests {
         assert_eq!(stale, 0);
         let left_behind = target.path().join(format!("{PREFIX}dead"));
         fs::create_dir(&left_behind).unwrap();
-        fs::write(left_behind.join(OWNER), "").unwrap();
+        fs::write(left_behind.join(OWNER), host()).unwrap();
         fs::write(left_behind.join("burst"), "data").unwrap();
         let foreign = target.path().join(format!("{PREFIX}foreign"));
         fs::create_dir(&foreign).unwrap();
+        fs::write(foreign.join(OWNER), "another host").unwrap();
         let (second, stale) = WorkingDirectories::make(&targets).unwrap();
         assert_eq!(stale, 1);
         assert!(first.paths()[0].exists() && second.paths()[0].exists() && foreign.exists());

@@ -6,6 +6,7 @@ mod targets;
 mod team;
 mod template;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -86,11 +87,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     };
     let machine = Machine::host();
     if let Some(directory) = &arguments.resume {
-        let (journal, resumed) = Journal::resume(directory)?;
-        resumed.warnings.iter().for_each(|warning| output::message(&format!("note: {warning}")));
-        let plan = Plan::parse(&resumed.plan_text)
-            .with_context(|| format!("cannot continue {}", directory.display()))?;
-        return experiment(&plan, &machine, job, (journal, directory), output);
+        return resume(arguments, directory, &machine, job, output);
     }
     let plan = wanted_plan(arguments, &machine, &job)?;
     if arguments.print_plan {
@@ -104,8 +101,47 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let directory = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
     let environment = environment::describe(&plan, &machine, &job);
+    let working = working_directories(&plan)?;
     let journal = Journal::create(&directory, &plan.name, &plan.to_toml(), &environment)?;
-    experiment(&plan, &machine, job, (journal, &directory), output)
+    experiment(&plan, working, job, (journal, &directory), output)
+}
+
+/// Goes on with an experiment, exactly as it was planned and where it was begun.
+fn resume(
+    arguments: &Arguments,
+    directory: &Path,
+    machine: &Machine,
+    job: Joined,
+    output: Output,
+) -> Result<ExitCode> {
+    let changes = arguments.options.given().into_iter().next();
+    let site = arguments.targets.has_site().then_some("site");
+    let seed = arguments.options.seed.map(|_| "seed");
+    let given = changes.or(arguments.targets.given_beside_site()).or(site).or(seed);
+    if let Some(flag) = given {
+        bail!("--{flag} would change the experiment; hint: --resume alone, or begin another one");
+    }
+    let (journal, resumed) = Journal::resume(directory)?;
+    resumed.warnings.iter().for_each(|warning| output::message(&format!("note: {warning}")));
+    let plan = Plan::parse(&resumed.plan_text)
+        .with_context(|| format!("cannot continue {}", directory.display()))?;
+    let environment = Results::open(directory)?.environment;
+    environment::check_same(&environment, &plan, machine, &job)
+        .with_context(|| format!("cannot continue {}", directory.display()))?;
+    check_targets(&plan, &estimate(&plan, None), machine)?;
+    experiment(&plan, working_directories(&plan)?, job, (journal, directory), output)
+}
+
+/// Makes them, and tells what killed experiments had left there.
+fn working_directories(plan: &Plan) -> Result<WorkingDirectories> {
+    let paths: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
+    let (working, stale) = WorkingDirectories::make(&paths)
+        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))?;
+    if stale > 0 {
+        let message = format!("note: removed what {stale} killed experiment(s) left on targets");
+        output::message(&message);
+    }
+    Ok(working)
 }
 
 /// The hidden command that a worker process runs.
@@ -131,7 +167,10 @@ fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &Joined) -> Result
                 path.exists() || name.ends_with(".toml"),
                 "{unknown}; hint: or a file with a plan"
             );
-            arguments.options.refuse_beside_a_plan()?;
+            let changes = arguments.options.given().into_iter().next();
+            if let Some(flag) = changes.or(arguments.targets.given_beside_site()) {
+                bail!("--{flag} changes a template, not a plan; hint: edit the plan");
+            }
             read_plan(path)?
         }
     };
@@ -150,9 +189,17 @@ fn read_plan(path: &Path) -> Result<Plan> {
 }
 
 fn check_targets(plan: &Plan, cost: &Estimate, machine: &Machine) -> Result<()> {
+    let mut seen: Vec<((u64, u64), &str)> = Vec::new();
     for target in &plan.targets {
         let needed = cost.bytes_at_once_per_target;
         check_target(machine, &target.name, &target.path, needed, plan.burst.caching)?;
+        let place = std::fs::metadata(&target.path)?;
+        let place = (place.dev(), place.ino());
+        let known = seen.iter().find(|(known, _)| *known == place);
+        if let Some((_, other)) = known.filter(|_| target.lustre_index.is_none()) {
+            bail!("targets {other} and {} are one directory; hint: name it once", target.name);
+        }
+        seen.push((place, &target.name));
     }
     Ok(())
 }
@@ -168,21 +215,12 @@ fn dry_run(plan: &Plan, cost: &Estimate, output: Output) -> Result<ExitCode> {
 /// Runs the experiment, or what is left of it, and says what came of it.
 fn experiment(
     plan: &Plan,
-    machine: &Machine,
+    working: WorkingDirectories,
     job: Joined,
     (mut journal, directory): (Journal, &Path),
     output: Output,
 ) -> Result<ExitCode> {
-    check_targets(plan, &estimate(plan, None), machine)?;
     let interrupted = interruption()?;
-    let paths: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
-    let (working, stale) = WorkingDirectories::make(&paths)
-        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))?;
-    if stale > 0 {
-        output::message(&format!(
-            "note: removed what {stale} killed experiment(s) left on targets"
-        ));
-    }
     let (ending, spent) = {
         let mut team = job.into_team(plan)?;
         team.make(working.paths())?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Operation;
 
-use super::{PLAN_VERSION, Parameter, Plan, PlanError, Striping, TargetPlan, Vary, limits};
+use super::{PLAN_VERSION, Parameter, Plan, PlanError, Striping, TargetPlan, Value, Vary, limits};
 use crate::shape::Shape;
 
 impl Plan {
@@ -51,9 +51,28 @@ impl Plan {
                 let problem = "Lustre cannot place files on a target without lustre_index";
                 return Err(PlanError::value("burst.striping", problem));
             }
+            if self.burst.striping == Striping::Directories
+                && target.lustre_index.is_some()
+                && self.stripe_counts().any(|count| count > 1)
+            {
+                let problem = "a file in turns over directories cannot be placed on OSTs by lustre_index; \
+                               hint: striping = \"lustre\"";
+                return Err(PlanError::value("burst.striping", problem));
+            }
             places.entry(&target.path).or_default().push(target);
         }
         Ok(())
+    }
+
+    /// Every number of targets that a file lies on in some instance.
+    fn stripe_counts(&self) -> impl Iterator<Item = u32> {
+        let varied = [&self.vary, &self.groups].into_iter();
+        let varied = varied.filter(|vary| vary.parameter == Parameter::StripeCount);
+        let counts = varied.flat_map(|vary| &vary.values).filter_map(|value| match value {
+            Value::Count(count) => Some(*count),
+            _ => None,
+        });
+        counts.chain([self.burst.stripe_count])
     }
 
     fn check_clients(&self) -> Result<(), PlanError> {

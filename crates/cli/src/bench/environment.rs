@@ -1,5 +1,6 @@
 //! What there is to know about where an experiment ran, beside its measures.
 
+use anyhow::{Result, ensure};
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight::takes_direct_io;
 use plimsoll_domain::burst::{Caching, Operation};
@@ -28,6 +29,33 @@ pub fn describe(plan: &Plan, machine: &Machine, job: &Joined) -> Value {
         "page_cache": page_cache(plan),
         "targets": targets,
     })
+}
+
+/// Refuses to go on with an experiment elsewhere than it was begun: what is measured there would be
+/// kept under the names of other clients.
+pub fn check_same(begun: &Value, plan: &Plan, machine: &Machine, job: &Joined) -> Result<()> {
+    let starter = begun["processes_started_by"].as_str().unwrap_or_default();
+    ensure!(
+        starter == job.launcher(),
+        "its processes were started by {starter}, and these are by {}",
+        job.launcher()
+    );
+    let host = machine.hostname().unwrap_or_default();
+    let there = begun["host"].as_str().unwrap_or_default();
+    ensure!(there == host, "it was begun on {there}, and this is {host}");
+    if let Some(clients) = job.clients() {
+        let wanted: Vec<String> = (0..plan.clients.count).map(|it| plan.clients.name(it)).collect();
+        let processes = plan.processes_most();
+        ensure!(
+            clients.names.starts_with(&wanted) && processes <= clients.processes,
+            "it has the clients {} with {processes} process(es) each, and the job has {} with {}; \
+             hint: a job like the first one",
+            wanted.join(", "),
+            clients.names.join(", "),
+            clients.processes
+        );
+    }
+    Ok(())
 }
 
 fn described(target: &plimsoll_bench::plan::TargetPlan, machine: &Machine) -> Value {

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use plimsoll_bench::estimate::Estimate;
-use plimsoll_bench::plan::Plan;
+use plimsoll_bench::measuring::CacheUse;
+use plimsoll_bench::plan::{Parameter, Plan};
 use plimsoll_bench::runner::{Ending, Spent};
 use plimsoll_domain::burst::{Setting, Sharing};
 use plimsoll_measures::{Journal, Outcome, Results};
@@ -88,6 +89,13 @@ const CACHED: Number = Number::new(
     "Bursts that measured memory at least in part: pages of the file were in the page cache when none should have been (cachestat), or the target is a file system in memory.",
     "pages that came and went within the burst are not seen",
 );
+const NOT_TOLD: Number = Number::new(
+    "unknown_bursts",
+    "not told",
+    Unit::Count,
+    "Bursts for which the kernel does not tell whether pages were cached: writes that go through the cache and end by fsync among them.",
+    "exact",
+);
 const MEASURES: Number =
     Number::new("measures", "n", Unit::Count, "Complete instances with one setting.", "exact");
 const MEDIAN: Number = Number::new(
@@ -135,6 +143,7 @@ pub const NUMBERS: &[&Number] = &[
     &FAILED,
     &BURSTS,
     &CACHED,
+    &NOT_TOLD,
     &MEASURES,
     &MEDIAN,
     &LOW,
@@ -161,26 +170,32 @@ pub fn of_estimate(plan: &Plan, cost: &Estimate, first_round: Vec<String>) -> Re
         .texts("first_round", "first round", first_round)
 }
 
-/// Aggregate bandwidths by setting, in the order in which settings appeared.
+/// What tells rows apart: the setting and, where groups are servers, the server.
+type Key = (Setting, Option<String>);
+
+/// Aggregate bandwidths by setting.
 #[derive(Default)]
 struct BySetting {
-    order: Vec<(Setting, String)>,
-    bandwidths: BTreeMap<Setting, Vec<f64>>,
+    order: Vec<(Key, String)>,
+    bandwidths: BTreeMap<Key, Vec<f64>>,
     instances: u64,
     failed: u64,
 }
 
 impl BySetting {
-    fn of(directory: &Path) -> Result<Self> {
+    fn of(directory: &Path, plan: &Plan) -> Result<Self> {
+        let by_server = plan.groups.parameter == Parameter::Server;
         let mut by = Self::default();
         for instance in Results::open(directory)?.instances()? {
             let instance = instance?;
             by.instances += 1;
             match (&instance.outcome, instance.aggregate_bandwidth()) {
                 (Outcome::Complete, Some(bandwidth)) => {
-                    let known = by.bandwidths.entry(instance.setting.clone()).or_default();
+                    let server = instance.pairs.first().and_then(|pair| pair.server.clone());
+                    let key = (instance.setting, server.filter(|_| by_server));
+                    let known = by.bandwidths.entry(key.clone()).or_default();
                     if known.is_empty() {
-                        by.order.push((instance.setting, instance.varied));
+                        by.order.push((key, instance.varied));
                     }
                     known.push(bandwidth);
                 }
@@ -192,8 +207,9 @@ impl BySetting {
     }
 
     fn rows(&self) -> Vec<Record> {
-        let rows = self.order.iter().filter_map(|(setting, varied)| {
-            let sample = Sample::new(self.bandwidths.get(setting)?.clone()).ok()?;
+        let rows = self.order.iter().filter_map(|(key, varied)| {
+            let (setting, server) = key;
+            let sample = Sample::new(self.bandwidths.get(key)?.clone()).ok()?;
             let box_plot = FiveNumberSummary::new(&sample);
             let outliers = sample.values().iter().filter(|value| box_plot.is_outlier(**value));
             let interval = median_interval(&sample, CONFIDENCE).ok();
@@ -201,7 +217,7 @@ impl BySetting {
                 Record::new()
                     .text("varied", "varied", varied.clone())
                     .text("burst", "burst", setting.burst.to_string())
-                    .text("who", "clients x processes -> targets", who(setting))
+                    .text("who", "clients x processes -> targets", who(setting, server.as_deref()))
                     .number(&MEASURES, sample.n() as u64)
                     .number(&MEDIAN, sample.median())
                     .number(&LOW, interval.as_ref().map(|interval| interval.low))
@@ -216,8 +232,11 @@ impl BySetting {
 }
 
 /// How many do it, and what else may differ between settings.
-fn who(setting: &Setting) -> String {
+fn who(setting: &Setting, server: Option<&str>) -> String {
     let mut text = format!("{} x {} -> {}", setting.clients, setting.processes, setting.targets);
+    if let Some(server) = server {
+        text += &format!(" of {server}");
+    }
     if setting.striped() {
         text += &format!(", {} stripes of {}", setting.stripe_count, setting.stripe_size);
     }
@@ -235,7 +254,7 @@ pub fn conclude(
     (ending, spent): (&Ending, &Spent),
     output: Output,
 ) -> Result<ExitCode> {
-    let by_setting = BySetting::of(directory)?;
+    let by_setting = BySetting::of(directory, plan)?;
     let sentence = sentence(ending);
     let record = Record::new()
         .text("results", "results", directory.display().to_string())
@@ -244,7 +263,8 @@ pub fn conclude(
         .number(&INSTANCES, by_setting.instances)
         .number(&FAILED, by_setting.failed)
         .number(&BURSTS, spent.cache.bursts)
-        .number(&CACHED, spent.cache.cached)
+        .number(&CACHED, known(spent.cache.cached, spent.cache))
+        .number(&NOT_TOLD, spent.cache.unknown)
         .rows("settings", "aggregate bandwidth by setting", by_setting.rows());
     let summary = json!({ "ending": sentence, "result": record.to_json() });
     journal.finish(ending.is_complete(), summary)?;
@@ -275,6 +295,11 @@ pub fn conclude(
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Nothing is known when the kernel told of no burst.
+fn known(cached: u64, cache: CacheUse) -> Option<u64> {
+    (cache.unknown < cache.bursts || cache.bursts == 0).then_some(cached)
 }
 
 fn sentence(ending: &Ending) -> String {

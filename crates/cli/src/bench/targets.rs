@@ -41,6 +41,17 @@ impl Targets {
         Ok(found)
     }
 
+    /// Which of these options were given; a site file is welcome beside a plan for its peaks.
+    pub fn given_beside_site(&self) -> Option<&'static str> {
+        let flags = [("targets", !self.targets.is_empty()), ("testbed", self.testbed.is_some())];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
+    /// Whether a site file was named.
+    pub fn has_site(&self) -> bool {
+        self.site.is_some()
+    }
+
     /// The least of the peaks that the site knows of a plan's targets, to tell how long it takes.
     pub fn slowest_peak(&self, plan: &Plan) -> Result<Option<BytesPerSec>> {
         let Some(path) = &self.site else { return Ok(None) };
@@ -62,8 +73,9 @@ fn load(path: &Path) -> Result<Site> {
 
 fn named(text: &str) -> Result<TargetPlan> {
     let (name, path) = match text.split_once('=') {
-        Some((name, path)) => (name.to_string(), PathBuf::from(path)),
-        None => (name_of(Path::new(text))?, PathBuf::from(text)),
+        // A directory may have the sign in its own name.
+        Some((name, path)) if !Path::new(text).is_dir() => (name.to_string(), PathBuf::from(path)),
+        _ => (name_of(Path::new(text))?, PathBuf::from(text)),
     };
     // Workers and ranks may run in another directory.
     let path = std::path::absolute(&path).with_context(|| format!("cannot use {text}"))?;

@@ -30,12 +30,29 @@ pub enum Joined {
 pub fn join() -> Result<Option<Joined>> {
     let launcher = Launcher::of_this_process().filter(|launcher| launcher.processes > 1);
     let Some(launcher) = launcher else { return Ok(Some(Joined::Alone)) };
+    clean_up_when_ended()?;
     Ok(match MpiTeam::join(&launcher)? {
         mpi_team::Joined::Served => None,
         mpi_team::Joined::Coordinator(team) => {
             Some(Joined::Job { team: Box::new(team), launcher: launcher.name })
         }
     })
+}
+
+/// Launchers end a job by a signal and soon after by a kill, while ranks may be inside a transfer or wait
+/// for each other: a thread of its own removes the files at once. The journal is complete at
+/// any moment.
+fn clean_up_when_ended() -> Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    const INTERRUPTED: i32 = 130;
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            mpi_team::remove_made();
+            signal_hook::low_level::exit(INTERRUPTED);
+        }
+    });
+    Ok(())
 }
 
 impl Joined {

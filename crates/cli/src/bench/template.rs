@@ -1,6 +1,6 @@
 //! What a person wants otherwise than a template has it.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::ValueEnum;
 use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, Value};
 use plimsoll_bench::preflight::{check_place, takes_direct_io};
@@ -71,7 +71,7 @@ pub struct Changes {
     #[arg(long, value_name = "SIZE")]
     stripe_size: Option<Bytes>,
 
-    /// Compare the data after the measure
+    /// Stamp and compare the data, within the measure
     #[arg(long)]
     verify: bool,
 
@@ -122,16 +122,8 @@ enum EngineChoice {
 }
 
 impl Changes {
-    /// A file with a plan is complete; only its seed may be another.
-    pub fn refuse_beside_a_plan(&self) -> Result<()> {
-        if let Some(flag) = self.given().first() {
-            bail!("--{flag} changes a template, not a plan; hint: edit the plan");
-        }
-        Ok(())
-    }
-
-    /// The flags that were given.
-    fn given(&self) -> Vec<&'static str> {
+    /// The flags that were given, but for the seed.
+    pub fn given(&self) -> Vec<&'static str> {
         let flags = [
             ("name", self.name.is_some()),
             ("clients", self.clients.is_some()),
