@@ -18,7 +18,7 @@ pub struct Axes<'a> {
 /// Where a measurement lies.
 const MARK: char = '●';
 
-/// Draws the curve in Braille dots and the measurements as [`MARK`] over it. Points must be
+/// Draws the curve in Braille dots and the measurements as dots of their own over it. Points must be
 /// sorted by x; what is not positive and finite is left out. Empty without a curve.
 pub fn fit_plot(curve: &[(f64, f64)], measured: &[(f64, f64)], axes: Axes) -> String {
     let curve = logarithms(curve);
