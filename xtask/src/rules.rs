@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "machine", "measures", "stats"]),
+    ("race", &["bench", "engine", "route"]),
     ("calibrate", &["domain", "engine", "machine", "stats"]),
     (
         "cli",
@@ -39,7 +40,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "export",
             "machine",
             "measures",
+            "race",
             "report",
+            "route",
             "score",
             "simulate",
             "stats",

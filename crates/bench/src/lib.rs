@@ -9,7 +9,7 @@
 //! (`measures`), what follows from them (`score`).
 
 mod choice;
-mod clock;
+pub mod clock;
 pub mod describe;
 pub mod estimate;
 pub mod launcher;
@@ -31,6 +31,6 @@ pub mod warm_up;
 pub mod worker;
 pub mod working;
 
-pub use message::Done;
+pub use message::{Done, receive, send};
 pub use mpi::LIBRARY_VARIABLE;
 pub use team::{Member, Part, Team, TeamError};

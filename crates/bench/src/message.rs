@@ -56,6 +56,9 @@ pub struct Done {
 }
 
 /// Sends one message.
+///
+/// # Errors
+/// When the other side is gone.
 pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_vec(message)?;
     let mut framed = Vec::with_capacity(text.len() + 4);
@@ -65,6 +68,9 @@ pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()>
 }
 
 /// Receives one message; `None` at the end of the stream.
+///
+/// # Errors
+/// When the other side is gone, or says what is not a message.
 pub fn receive<M: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option<M>> {
     let mut length = [0; 4];
     match stream.read_exact(&mut length) {

@@ -7,7 +7,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// Pages that belong to this process alone, given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub struct Memory {
     start: NonNull<u8>,
     length: usize,
     given_back: bool,
@@ -15,6 +15,9 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Zeroed memory whose pages are there already, so that no transfer has to wait for them.
+    ///
+    /// # Errors
+    /// When there is not so much, in one sentence.
     pub fn new(length: usize) -> Result<Self, String> {
         let length = length.max(1).next_multiple_of(rustix::param::page_size());
         let most = rustix::system::sysinfo();
@@ -32,11 +35,13 @@ impl Memory {
         Ok(Self { start, length, given_back: true })
     }
 
+    /// All of it.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the mapping lives as long as self, and is readable and initialised (zeros).
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 
+    /// All of it, to be filled.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, writable, and borrowed from self alone.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
@@ -54,6 +59,7 @@ impl Memory {
         self.given_back = false;
     }
 
+    /// Its bytes, a multiple of the page size.
     pub fn length(&self) -> usize {
         self.length
     }

@@ -261,7 +261,10 @@ impl Flow<'_> {
 
 /// The newest way that the kernel knows: one thread submits, and completions are worked on when it
 /// asks for them (6.1), or at least without interrupting it (5.19), or as ever.
-fn ring_of(depth: u32) -> io::Result<IoUring> {
+///
+/// # Errors
+/// When the kernel gives no queue, or none so deep.
+pub fn ring_of(depth: u32) -> io::Result<IoUring> {
     let newest = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()

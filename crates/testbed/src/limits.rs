@@ -46,6 +46,15 @@ impl Testbed {
         self.change(target, |_| Limits::NONE)
     }
 
+    /// Gives a target exactly these limits, such as those that it had before.
+    pub fn restore(
+        &self,
+        target: TargetName,
+        limits: Limits,
+    ) -> Result<LimitOutcome, TestbedError> {
+        self.change(target, |_| limits)
+    }
+
     fn change(
         &self,
         target: TargetName,

@@ -1,0 +1,255 @@
+//! The writes of one process that are under way: io_uring, many at once, none changes its target.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use io_uring::{IoUring, opcode, squeue, types};
+use plimsoll_engine::{Memory, ring_of};
+use plimsoll_route::Attempt;
+
+use crate::order::Way;
+use crate::stamp::{Stamps, padded};
+
+/// Writes that the kernel has at once; further ones wait here. The router's windows
+/// are far below: 128 leases of 4 MiB are half a gigabyte.
+const IN_FLIGHT_MAX: usize = 128;
+
+/// Entries of the queue: one for each write, and one for the connection.
+const ENTRIES: u32 = 256;
+
+/// What the connection's entry is called.
+const CONNECTION: u64 = u64::MAX;
+
+/// Flag of sync_file_range: write out what is dirty, and wait before and after.
+const PUSH_AND_WAIT: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+    | libc::SYNC_FILE_RANGE_WRITE
+    | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+
+/// A file that only grows, and where the next write goes.
+struct Log {
+    file: File,
+    next_offset: u64,
+}
+
+/// A write that ended.
+pub(crate) struct Landed {
+    pub attempt: Attempt,
+    pub file_offset: u64,
+    pub error: Option<i32>,
+}
+
+/// What a wait brought.
+#[derive(Default)]
+pub(crate) struct Events {
+    pub landed: Vec<Landed>,
+    /// The coordinator has said something.
+    pub has_order: bool,
+}
+
+/// A write that waits for its turn has its place already, so that files grow in the order of the
+/// orders, but no memory.
+struct Placed {
+    attempt: Attempt,
+    file_offset: u64,
+}
+
+struct Flight {
+    attempt: Attempt,
+    memory: Memory,
+    file_offset: u64,
+    /// Bytes on the device, padding included.
+    length_bytes: u64,
+    done_bytes: u64,
+    is_pushing: bool,
+}
+
+/// The queue.
+pub(crate) struct Flights {
+    ring: IoUring,
+    connection: RawFd,
+    is_watching: bool,
+    logs: Vec<Log>,
+    way: Way,
+    stamps: Stamps,
+    slots: Vec<Option<Flight>>,
+    waiting: VecDeque<Placed>,
+    /// Memory that is filled with this race's pattern.
+    spare: Vec<Memory>,
+}
+
+impl Flights {
+    /// For the files of one writer and the connection to the coordinator.
+    pub fn new(files: Vec<File>, way: Way, race: u64, connection: RawFd) -> io::Result<Self> {
+        Ok(Flights {
+            ring: ring_of(ENTRIES).map_err(no_queue)?,
+            connection,
+            is_watching: false,
+            logs: files.into_iter().map(|file| Log { file, next_offset: 0 }).collect(),
+            way,
+            stamps: Stamps::new(race),
+            slots: Vec::new(),
+            waiting: VecDeque::new(),
+            spare: Vec::new(),
+        })
+    }
+
+    /// Begins a write at the end of its target's file.
+    pub fn start(&mut self, attempt: Attempt) -> io::Result<()> {
+        let unknown = || io::Error::other("an order for a target that is not there");
+        let log = self.logs.get_mut(attempt.target.index()).ok_or_else(unknown)?;
+        let file_offset = log.next_offset;
+        log.next_offset += padded(attempt.length_bytes);
+        self.waiting.push_back(Placed { attempt, file_offset });
+        self.take_off()
+    }
+
+    /// Submits what is ready and waits until something ended or the coordinator speaks.
+    pub fn wait(&mut self) -> io::Result<Events> {
+        if !self.is_watching {
+            let poll = opcode::PollAdd::new(types::Fd(self.connection), libc::POLLIN as u32);
+            self.push(&poll.build().user_data(CONNECTION))?;
+            self.is_watching = true;
+        }
+        match self.ring.submit_and_wait(1) {
+            Err(cause) if !is_passing(cause.raw_os_error().unwrap_or(0)) => return Err(cause),
+            _ => {}
+        }
+        let mut events = Events::default();
+        let ended: Vec<(u64, i32)> =
+            self.ring.completion().map(|entry| (entry.user_data(), entry.result())).collect();
+        for (name, result) in ended {
+            if name == CONNECTION {
+                (events.has_order, self.is_watching) = (true, false);
+            } else {
+                self.went_on(name as usize, result, &mut events)?;
+            }
+        }
+        self.take_off()?;
+        Ok(events)
+    }
+
+    /// The files, by target.
+    pub fn files(&self) -> Vec<&File> {
+        self.logs.iter().map(|log| &log.file).collect()
+    }
+
+    fn memory_for(&mut self, length: usize) -> io::Result<Memory> {
+        if let Some(at) = self.spare.iter().position(|memory| memory.length() >= length) {
+            return Ok(self.spare.swap_remove(at));
+        }
+        let mut memory = Memory::new(length).map_err(io::Error::other)?;
+        self.stamps.fill(memory.bytes_mut());
+        Ok(memory)
+    }
+
+    fn take_off(&mut self) -> io::Result<()> {
+        while !self.waiting.is_empty() {
+            let free = self.slots.iter().position(Option::is_none);
+            let slot = match free {
+                Some(slot) => slot,
+                None if self.slots.len() < IN_FLIGHT_MAX => {
+                    self.slots.push(None);
+                    self.slots.len() - 1
+                }
+                None => return Ok(()),
+            };
+            let Some(placed) = self.waiting.pop_front() else { return Ok(()) };
+            self.slots[slot] = Some(self.load(placed)?);
+            self.push_step(slot)?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, placed: Placed) -> io::Result<Flight> {
+        let Placed { attempt, file_offset } = placed;
+        let length_bytes = padded(attempt.length_bytes);
+        let mut memory = self.memory_for(length_bytes as usize)?;
+        self.stamps.put(&attempt, &mut memory.bytes_mut()[..length_bytes as usize]);
+        let (done_bytes, is_pushing) = (0, false);
+        Ok(Flight { attempt, memory, file_offset, length_bytes, done_bytes, is_pushing })
+    }
+
+    /// The next call for a write: what is left of it, or pushing it out.
+    fn push_step(&mut self, slot: usize) -> io::Result<()> {
+        let Some(flight) = &self.slots[slot] else { return Ok(()) };
+        let file = types::Fd(self.logs[flight.attempt.target.index()].file.as_raw_fd());
+        let entry = if flight.is_pushing {
+            let push = opcode::SyncFileRange::new(file, flight.length_bytes as u32);
+            push.offset(flight.file_offset).flags(PUSH_AND_WAIT).build()
+        } else {
+            let start = flight.memory.at(flight.done_bytes as usize);
+            let left = (flight.length_bytes - flight.done_bytes) as u32;
+            let offset = flight.file_offset + flight.done_bytes;
+            opcode::Write::new(file, start, left).offset(offset).build()
+        };
+        self.push(&entry.user_data(slot as u64))
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        loop {
+            // SAFETY: the memory belongs to the slot until its completion is taken, files stay open
+            // as long as the queue, and `Drop` waits for what is under way.
+            let pushed = unsafe { self.ring.submission().push(entry) };
+            match pushed {
+                Ok(()) => return Ok(()),
+                Err(_) => self.ring.submit().map(drop)?,
+            }
+        }
+    }
+
+    fn went_on(&mut self, slot: usize, result: i32, events: &mut Events) -> io::Result<()> {
+        let Some(flight) = self.slots.get_mut(slot).and_then(Option::as_mut) else {
+            return Ok(());
+        };
+        let error = match result {
+            failed if failed < 0 && !is_passing(-failed) => Some(-failed),
+            0 if !flight.is_pushing => Some(libc::ENOSPC),
+            _ => None,
+        };
+        if error.is_none() {
+            let was_pushing = flight.is_pushing;
+            flight.done_bytes += if was_pushing { 0 } else { result.max(0) as u64 };
+            let is_written = flight.done_bytes == flight.length_bytes;
+            let is_durable = is_written && (self.way == Way::Direct || was_pushing && result >= 0);
+            if !is_durable {
+                flight.is_pushing = is_written;
+                return self.push_step(slot);
+            }
+        }
+        if let Some(flight) = self.slots[slot].take() {
+            let Flight { attempt, memory, file_offset, .. } = flight;
+            self.spare.push(memory);
+            events.landed.push(Landed { attempt, file_offset, error });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Flights {
+    /// The kernel may still read the memory of what is under way.
+    fn drop(&mut self) {
+        while self.slots.iter().any(Option::is_some) {
+            if self.ring.submit_and_wait(1).is_err() {
+                // Nobody knows what the kernel still does.
+                let flights = self.slots.iter_mut().flatten();
+                flights.for_each(|flight| flight.memory.never_give_back());
+                return;
+            }
+            let ended: Vec<u64> = self.ring.completion().map(|entry| entry.user_data()).collect();
+            for name in ended.into_iter().filter(|name| *name != CONNECTION) {
+                self.slots[name as usize] = None;
+            }
+        }
+    }
+}
+
+fn no_queue(cause: io::Error) -> io::Error {
+    let hint = "hint: containers often forbid it";
+    io::Error::new(cause.kind(), format!("io_uring is not to be had: {cause}; {hint}"))
+}
+
+fn is_passing(error: i32) -> bool {
+    matches!(error, libc::EINTR | libc::EAGAIN | libc::EBUSY)
+}

@@ -1,0 +1,200 @@
+//! The host of a router's machines: delivers messages, keeps timers, passes writes to processes.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+use plimsoll_bench::clock::monotonic;
+use plimsoll_route::{
+    ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs, TargetId, Timer,
+    TimerId,
+};
+
+use crate::books::{Books, Committed, Open, concerns};
+use crate::router::Router;
+
+/// What the router wants of the writers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// A write.
+    Start(Attempt),
+    /// This writer has nothing to do any more.
+    Finish(u32),
+}
+
+/// The machines, and what lies between them.
+pub(crate) struct Host {
+    router: Router,
+    state: State,
+}
+
+struct State {
+    now_ns: u64,
+    coordinator: Option<ActorId>,
+    letters: VecDeque<(ActorId, ActorId, Message)>,
+    timers: BinaryHeap<Reverse<(u64, u32, TimerId, u32)>>,
+    wishes: Vec<Wish>,
+    books: Books,
+    /// Where the write that just ended lies.
+    landed_offset: u64,
+    failed_targets: BTreeSet<u16>,
+}
+
+impl Host {
+    pub fn new(router: Router, writers: usize) -> Self {
+        let coordinator = router.coordinator();
+        let state = State {
+            now_ns: monotonic(),
+            coordinator,
+            letters: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            wishes: Vec::new(),
+            books: Books::new(writers),
+            landed_offset: 0,
+            failed_targets: BTreeSet::new(),
+        };
+        let mut host = Host { router, state };
+        host.tell_all(Input::Begin);
+        host
+    }
+
+    pub fn books(&self) -> &Books {
+        &self.state.books
+    }
+
+    pub fn into_books(self) -> Books {
+        self.state.books
+    }
+
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// Nothing is under way and no timer is set: only a word from outside can change that.
+    pub fn is_at_rest(&self) -> bool {
+        self.state.books.open.is_empty() && self.state.timers.is_empty()
+    }
+
+    /// What the router wants since this was asked last.
+    pub fn take_wishes(&mut self) -> Vec<Wish> {
+        std::mem::take(&mut self.state.wishes)
+    }
+
+    pub fn submit(&mut self, writer: u32, length_bytes: u64) {
+        self.state.books.submitted[writer as usize].push(length_bytes);
+        self.tell(self.router.actor_of(writer), Input::Submit { writer, length_bytes });
+    }
+
+    pub fn close(&mut self, writer: u32) {
+        self.tell(self.router.actor_of(writer), Input::Close { writer });
+    }
+
+    /// A write ended, well or with an error number.
+    pub fn ended(&mut self, writer: u32, attempt: AttemptId, offset: u64, error: Option<i32>) {
+        let now_ns = monotonic();
+        let Some(open) = self.state.books.land(writer, attempt, now_ns) else { return };
+        let actor = self.router.actor_of(writer);
+        match error.map(failure_of) {
+            None => {
+                self.state.landed_offset = offset;
+                self.tell(actor, Input::AttemptDone { attempt, pending_until_ns: now_ns });
+            }
+            Some(failure) => {
+                self.state.books.failed_attempts += 1;
+                self.tell(actor, Input::AttemptFailed { attempt, failure });
+                self.target_failed(open.attempt.target, failure);
+            }
+        }
+    }
+
+    fn target_failed(&mut self, target: TargetId, failure: Failure) {
+        if self.state.failed_targets.insert(target.0) {
+            self.tell_all(Input::TargetFailed { target, failure });
+        }
+    }
+
+    /// A process is gone: nothing of what it had under way will be heard of.
+    pub fn writer_died(&mut self, writer: u32) {
+        self.state.books.open.retain(|(owner, _), _| *owner != writer);
+        self.tell_all(Input::WriterDied { writer });
+    }
+
+    /// Gives machines the timers that are due. Says when the next one is.
+    pub fn ring_timers(&mut self) -> Option<u64> {
+        loop {
+            let Reverse((at_ns, actor, id, generation)) = *self.state.timers.peek()?;
+            if at_ns > monotonic() {
+                return Some(at_ns);
+            }
+            self.state.timers.pop();
+            self.tell(ActorId(actor), Input::Timer { id, generation });
+        }
+    }
+
+    fn tell_all(&mut self, input: Input) {
+        (0..self.router.actors()).for_each(|actor| self.tell(ActorId(actor), input));
+    }
+
+    /// One input, and all messages that follow from it.
+    fn tell(&mut self, actor: ActorId, input: Input) {
+        self.step(actor, input);
+        while let Some((from, to, message)) = self.state.letters.pop_front() {
+            self.step(to, Input::Message { from, message });
+        }
+    }
+
+    fn step(&mut self, actor: ActorId, input: Input) {
+        self.state.now_ns = monotonic().max(self.state.now_ns);
+        let now_ns = self.state.now_ns;
+        self.router.step(actor, now_ns, input, &mut Sink { actor, state: &mut self.state });
+    }
+}
+
+/// The router knows three ways to fail. What is under way on a target ends here in any case,
+/// because the kernel says so; so none is taken for stopped.
+fn failure_of(error: i32) -> Failure {
+    match error {
+        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => Failure::Full,
+        _ => Failure::ReadOnly,
+    }
+}
+
+struct Sink<'a> {
+    actor: ActorId,
+    state: &'a mut State,
+}
+
+impl Outputs for Sink<'_> {
+    fn send(&mut self, to: ActorId, message: Message) {
+        let is_coordinators = concerns(self.state.coordinator, self.actor, to);
+        self.state.books.message(is_coordinators, &message);
+        self.state.letters.push_back((self.actor, to, message));
+    }
+
+    fn timer(&mut self, timer: Timer) {
+        let Timer { id, generation, at_ns } = timer;
+        self.state.timers.push(Reverse((at_ns, self.actor.0, id, generation)));
+    }
+
+    fn start(&mut self, attempt: Attempt) {
+        let started_ns = self.state.now_ns;
+        let name = (attempt.write.writer, attempt.attempt);
+        self.state.books.open.insert(name, Open { attempt, started_ns });
+        self.state.books.attempts += 1;
+        self.state.wishes.push(Wish::Start(attempt));
+    }
+
+    fn committed(&mut self, commit: Commit) {
+        let (file_offset, now_ns) = (self.state.landed_offset, self.state.now_ns);
+        self.state.books.commit(Committed { attempt: commit, file_offset }, now_ns);
+    }
+
+    fn superseded(&mut self, _attempt: AttemptId) {
+        self.state.books.superseded += 1;
+    }
+
+    fn closed(&mut self, closed: Closed) {
+        if let Closed::Writer { writer, .. } = closed {
+            self.state.wishes.push(Wish::Finish(writer));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the coordinator and a writer process say to each other.
+
+use std::path::PathBuf;
+
+use plimsoll_route::{Attempt, AttemptId, TargetId, WriteId};
+use serde::{Deserialize, Serialize};
+
+/// How data gets onto a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Way {
+    /// O_DIRECT: a write that ended is on the device.
+    Direct,
+    /// Through the page cache; each write is then pushed out and waited for
+    /// (sync_file_range), so that its end means the same.
+    Buffered,
+}
+
+/// From the coordinator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// The first one.
+    Prepare(Preparation),
+    /// The race begins: submit everything.
+    Begin,
+    /// Start a write.
+    Start(Start),
+    /// All is committed: make the files of these targets durable and say when they are.
+    Finish {
+        /// By number.
+        targets: Vec<u16>,
+    },
+    /// The race is over, and the coordinator cleans up. A connection that ends without this
+    /// means that it was killed.
+    Leave,
+    /// Flood a target until the connection ends.
+    Flood {
+        /// A file to write again and again.
+        file: PathBuf,
+        /// Bytes of one write.
+        write_bytes: u64,
+        /// The file's size.
+        file_bytes: u64,
+        /// O_DIRECT or not.
+        way: Way,
+    },
+}
+
+/// What a writer needs to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Preparation {
+    /// Its number.
+    pub writer: u32,
+    /// Its file on each target.
+    pub files: Vec<PathBuf>,
+    /// To be removed when the coordinator is gone without having cleaned up.
+    pub directories: Vec<PathBuf>,
+    /// Submissions.
+    pub blocks: u32,
+    /// Bytes of each.
+    pub block_bytes: u64,
+    /// O_DIRECT or not.
+    pub way: Way,
+    /// Tells this race's data from that of any other.
+    pub race: u64,
+}
+
+/// A write to be started, with the host's name for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Start {
+    pub slot: u32,
+    pub generation: u32,
+    pub sequence: u32,
+    pub part: u32,
+    pub target: u16,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+}
+
+impl Start {
+    pub fn of(attempt: &Attempt) -> Self {
+        Start {
+            slot: attempt.attempt.slot,
+            generation: attempt.attempt.generation,
+            sequence: attempt.write.sequence,
+            part: attempt.write.part,
+            target: attempt.target.0,
+            offset_bytes: attempt.offset_bytes,
+            length_bytes: attempt.length_bytes,
+        }
+    }
+
+    /// The attempt again, which `writer` has.
+    pub fn attempt(&self, writer: u32) -> Attempt {
+        Attempt {
+            attempt: AttemptId { slot: self.slot, generation: self.generation },
+            write: WriteId { writer, sequence: self.sequence, part: self.part },
+            target: TargetId(self.target),
+            offset_bytes: self.offset_bytes,
+            length_bytes: self.length_bytes,
+        }
+    }
+}
+
+/// From a writer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// Files are open.
+    Ready,
+    /// It cannot take part, and why.
+    Failed(String),
+    /// It has a block.
+    Submit {
+        /// Its bytes.
+        length_bytes: u64,
+    },
+    /// It has no more.
+    Close,
+    /// A write ended.
+    Ended {
+        /// Its name.
+        slot: u32,
+        /// Its name.
+        generation: u32,
+        /// Where it lies in the file of this writer on that target.
+        file_offset: u64,
+        /// The error number, if it failed.
+        error: Option<i32>,
+    },
+    /// All files are durable.
+    Finished {
+        /// By the monotonic clock, when each of the targets was.
+        durable_ns: Vec<u64>,
+    },
+    /// One that floods wrote so many bytes more.
+    Flooded {
+        /// Since it said so last.
+        bytes: u64,
+    },
+}

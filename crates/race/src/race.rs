@@ -1,0 +1,317 @@
+//! One race: a policy, its writers, their data, from the first submission to the last fsync.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_bench::clock::monotonic;
+use plimsoll_route::AttemptId;
+
+use crate::change::{Change, Scheduled};
+use crate::host::{Host, Wish};
+use crate::order::{Answer, Order, Preparation, Start, Way};
+use crate::outcome::{Loss, Outcome};
+use crate::router::{Policy, Router};
+use crate::team::{Program, Team, Word};
+use crate::{RaceError, read_back};
+
+/// How often a wait looks whether the user asked to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What one stream of noise writes at a time, and the file that it goes round in.
+const NOISE_WRITE_BYTES: u64 = 1 << 20;
+const NOISE_FILE_BYTES: u64 = 16 << 20;
+
+/// What all policies are raced on.
+#[derive(Debug, Clone)]
+pub struct Course {
+    /// A directory on each target, for the files of the race.
+    pub directories: Vec<PathBuf>,
+    /// Processes that write.
+    pub writers: u32,
+    /// Blocks that each of them has.
+    pub blocks: u32,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// How data gets onto targets.
+    pub way: Way,
+    /// Streams of noise on each target; none where it is shorter.
+    pub noise: Vec<u32>,
+    /// What serves as a writer.
+    pub program: Program,
+}
+
+impl Course {
+    /// All data.
+    pub fn total_bytes(&self) -> u64 {
+        u64::from(self.writers) * u64::from(self.blocks) * self.block_bytes
+    }
+
+    fn noise_targets(&self) -> Vec<usize> {
+        let streams = self.noise.iter().enumerate();
+        streams.flat_map(|(target, count)| vec![target; *count as usize]).collect()
+    }
+
+    pub(crate) fn file(&self, writer: u32, target: usize) -> PathBuf {
+        self.directories[target].join(format!("writer{writer}"))
+    }
+}
+
+/// What one race is beside its course.
+pub struct Entry {
+    /// Who decides.
+    pub policy: Policy,
+    /// What happens meanwhile.
+    pub changes: Vec<Change>,
+    /// Tells this race's data from any other's.
+    pub seed: u64,
+    /// Read everything back afterwards.
+    pub verify: bool,
+}
+
+/// Runs one race. All files are gone afterwards, and all targets at rest.
+///
+/// # Errors
+/// When a process cannot take part or `interrupted` says to stop. A writer that dies or a target that
+/// fails is part of the outcome.
+pub fn race(
+    course: &Course,
+    entry: Entry,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Outcome, RaceError> {
+    let Entry { policy, changes, seed, verify } = entry;
+    let outcome = Running::prepare(course, seed, interrupted).and_then(|mut running| {
+        running.begin(policy, changes)?;
+        while !running.is_over() {
+            running.go_on()?;
+        }
+        running.end()
+    });
+    let outcome = outcome.and_then(|mut outcome| {
+        if verify {
+            outcome.read_back = Some(read_back::check(course, seed, &outcome.index)?);
+        }
+        Ok(outcome)
+    });
+    read_back::remove_files(course);
+    outcome
+}
+
+/// A race under way. The members after the writers make noise.
+struct Running<'a> {
+    course: &'a Course,
+    interrupted: &'a dyn Fn() -> bool,
+    team: Team,
+    host: Option<Host>,
+    changes: Vec<Scheduled>,
+    began_ns: u64,
+    /// Writers that have said all that they have, or died.
+    closed: Vec<bool>,
+    asked_to_finish: Vec<bool>,
+    /// When a writer's files were durable, or when it died.
+    finished: Vec<Option<u64>>,
+    losses: Vec<Loss>,
+    noise_bytes: u64,
+}
+
+impl<'a> Running<'a> {
+    fn prepare(
+        course: &'a Course,
+        seed: u64,
+        interrupted: &'a dyn Fn() -> bool,
+    ) -> Result<Self, RaceError> {
+        let noise = course.noise_targets();
+        let writers = course.writers as usize;
+        let mut team = Team::start(&course.program, writers + noise.len())?;
+        for writer in 0..course.writers {
+            let targets = 0..course.directories.len();
+            let preparation = Preparation {
+                writer,
+                files: targets.map(|target| course.file(writer, target)).collect(),
+                directories: course.directories.clone(),
+                blocks: course.blocks,
+                block_bytes: course.block_bytes,
+                way: course.way,
+                race: seed,
+            };
+            team.tell(writer as usize, &Order::Prepare(preparation));
+        }
+        for (stream, target) in noise.into_iter().enumerate() {
+            let file = course.directories[target].join(format!("noise{stream}"));
+            let (write_bytes, file_bytes) = (NOISE_WRITE_BYTES, NOISE_FILE_BYTES);
+            let order = Order::Flood { file, write_bytes, file_bytes, way: course.way };
+            team.tell(writers + stream, &order);
+        }
+        let mut running = Running {
+            course,
+            interrupted,
+            team,
+            host: None,
+            changes: Vec::new(),
+            began_ns: 0,
+            closed: vec![false; writers],
+            asked_to_finish: vec![false; writers],
+            finished: vec![None; writers],
+            losses: Vec::new(),
+            noise_bytes: 0,
+        };
+        running.wait_ready()?;
+        Ok(running)
+    }
+
+    fn wait_ready(&mut self) -> Result<(), RaceError> {
+        let mut ready = 0;
+        while ready < self.team.size() {
+            if (self.interrupted)() {
+                return Err(RaceError::Interrupted);
+            }
+            for (writer, word) in self.team.listen(LOOK_EVERY)? {
+                match word {
+                    Word::Said(Answer::Ready) => ready += 1,
+                    Word::Said(Answer::Failed(why)) | Word::Gone(why) => {
+                        return Err(RaceError::Unfit { writer, why });
+                    }
+                    Word::Said(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, policy: Policy, changes: Vec<Change>) -> Result<(), RaceError> {
+        let targets = self.course.directories.len() as u16;
+        let router = Router::new(policy, targets, self.course.writers);
+        self.began_ns = monotonic();
+        self.host = Some(Host::new(router, self.course.writers as usize));
+        self.changes = changes.into_iter().map(Scheduled::new).collect();
+        for writer in 0..self.course.writers as usize {
+            self.team.tell(writer, &Order::Begin);
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.finished.iter().all(Option::is_some)
+    }
+
+    fn go_on(&mut self) -> Result<(), RaceError> {
+        if (self.interrupted)() {
+            return Err(RaceError::Interrupted);
+        }
+        let Some(host) = &mut self.host else { return Ok(()) };
+        let next_ns = host.ring_timers();
+        self.fulfil();
+        let until_timer = next_ns.map(|at| Duration::from_nanos(at.saturating_sub(monotonic())));
+        let words = self.team.listen(until_timer.map_or(LOOK_EVERY, |it| it.min(LOOK_EVERY)))?;
+        let is_quiet = words.is_empty();
+        for (member, word) in words {
+            self.hear(member, word)?;
+        }
+        self.fulfil();
+        if is_quiet { self.check_moving() } else { Ok(()) }
+    }
+
+    /// A router that waits for nothing and is not done would wait for ever.
+    fn check_moving(&self) -> Result<(), RaceError> {
+        let Some(host) = &self.host else { return Ok(()) };
+        let waits = |(finished, asked): (&Option<u64>, &bool)| finished.is_none() && !asked;
+        let is_open = self.finished.iter().zip(&self.asked_to_finish).any(waits);
+        if is_open && self.closed.iter().all(|it| *it) && host.is_at_rest() {
+            let books = host.books();
+            let submitted_bytes = books.submitted_bytes();
+            let open_bytes = submitted_bytes - books.committed_bytes();
+            return Err(RaceError::Stuck { open_bytes, submitted_bytes });
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, member: usize, word: Word) -> Result<(), RaceError> {
+        let Some(host) = &mut self.host else { return Ok(()) };
+        let writer = member as u32;
+        let is_noise = member >= self.finished.len();
+        match word {
+            Word::Said(Answer::Submit { length_bytes }) => host.submit(writer, length_bytes),
+            Word::Said(Answer::Close) => {
+                self.closed[member] = true;
+                host.close(writer);
+            }
+            Word::Said(Answer::Ended { slot, generation, file_offset, error }) => {
+                host.ended(writer, AttemptId { slot, generation }, file_offset, error);
+            }
+            Word::Said(Answer::Finished { durable_ns }) => {
+                let last = durable_ns.into_iter().max().unwrap_or_else(monotonic);
+                self.finished[member] = Some(last);
+            }
+            Word::Said(Answer::Flooded { bytes }) => self.noise_bytes += bytes,
+            Word::Said(Answer::Ready) => {}
+            Word::Said(Answer::Failed(why)) | Word::Gone(why) if is_noise => {
+                return Err(RaceError::Unfit { writer: member, why });
+            }
+            Word::Said(Answer::Failed(why)) | Word::Gone(why) => self.lose(member, why),
+        }
+        Ok(())
+    }
+
+    /// Of this writer nothing more will come.
+    fn lose(&mut self, member: usize, why: String) {
+        if self.finished[member].is_some() {
+            return;
+        }
+        self.finished[member] = Some(monotonic());
+        self.closed[member] = true;
+        let writer = member as u32;
+        if let Some(host) = &mut self.host {
+            host.writer_died(writer);
+            let lost_bytes = host.books().lost_bytes(writer);
+            self.losses.push(Loss { writer, why, lost_bytes });
+        }
+    }
+
+    /// Does what the router wants.
+    fn fulfil(&mut self) {
+        let Some(host) = &mut self.host else { return };
+        for wish in host.take_wishes() {
+            match wish {
+                Wish::Start(attempt) => {
+                    let writer = attempt.write.writer as usize;
+                    self.team.tell(writer, &Order::Start(Start::of(&attempt)));
+                }
+                Wish::Finish(writer) if self.finished[writer as usize].is_none() => {
+                    let targets = targets_of(host, writer);
+                    self.asked_to_finish[writer as usize] = true;
+                    self.team.tell(writer as usize, &Order::Finish { targets });
+                }
+                Wish::Finish(_) => {}
+            }
+        }
+    }
+
+    fn end(mut self) -> Result<Outcome, RaceError> {
+        let mut changed_ns = Vec::new();
+        for change in self.changes.drain(..) {
+            let done = change.end().map_err(RaceError::Change)?;
+            changed_ns.push(done.map(|at| at.saturating_sub(self.began_ns)));
+        }
+        let last = self.finished.iter().flatten().max().copied().unwrap_or(self.began_ns);
+        let windows = self
+            .host
+            .as_ref()
+            .and_then(|host| host.router().windows(self.course.directories.len() as u16));
+        let books = self.host.take().map(Host::into_books).unwrap_or_default();
+        let mut outcome = Outcome::of(self.course, books, self.began_ns, &self.losses);
+        outcome.makespan_ns = last.saturating_sub(self.began_ns);
+        outcome.noise_bytes = self.noise_bytes;
+        outcome.changed_ns = changed_ns;
+        outcome.windows = windows;
+        Ok(outcome)
+    }
+}
+
+/// The targets on which a writer has committed data.
+fn targets_of(host: &Host, writer: u32) -> Vec<u16> {
+    let commits = host.books().index.values();
+    let own = commits.filter(|it| it.attempt.write.writer == writer);
+    let mut targets: Vec<u16> = own.map(|it| it.attempt.target.0).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+}
