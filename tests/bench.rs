@@ -1,6 +1,6 @@
 //! `plimsoll bench` on plain directories: what was measured is kept, and no file stays.
 
-mod ends;
+pub mod ends;
 mod jobs;
 
 use std::fs;

@@ -20,6 +20,7 @@ mod report;
 mod results;
 mod score;
 mod simulate;
+mod route;
 mod site;
 mod testbed;
 mod wrong_use;

@@ -149,12 +149,12 @@ fn precision_and_budget_end_an_experiment_early() {
 }
 
 /// 32 MiB of memory as a file system, unmounted at the end.
-struct SmallDisk {
+pub struct SmallDisk {
     at: std::path::PathBuf,
 }
 
 impl SmallDisk {
-    fn mount(at: &std::path::Path) -> Option<Self> {
+    pub fn mount(at: &std::path::Path) -> Option<Self> {
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=32m", "none"])
             .arg(at)

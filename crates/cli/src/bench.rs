@@ -258,7 +258,7 @@ fn measure(
 }
 
 /// Set when the user asked to stop; a second time ends the program at once.
-fn interruption() -> Result<Arc<AtomicBool>> {
+pub fn interruption() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         let registered = signal_hook::flag::register_conditional_default(signal, flag.clone())

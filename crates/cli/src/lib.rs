@@ -16,6 +16,7 @@ mod record;
 mod report;
 mod score;
 mod simulate;
+mod route;
 mod site;
 mod testbed;
 mod timestamp;
@@ -69,6 +70,12 @@ enum Command {
     Report(report::Arguments),
     Score(score::Arguments),
     Simulate(simulate::Arguments),
+    Route(Box<route::Arguments>),
+    #[command(
+        hide = true,
+        before_help = "Example:\n  plimsoll route bench starts its writers itself"
+    )]
+    RouteWriter,
     Site(site::Arguments),
     Testbed(testbed::Arguments),
     Completions(Completions),
@@ -101,6 +108,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Report(arguments) => report::run(&arguments, output),
         Command::Score(arguments) => score::run(&arguments, output),
         Command::Simulate(arguments) => simulate::run(&arguments, output),
+        Command::Route(arguments) => route::run(&arguments, output),
+        Command::RouteWriter => route::serve(),
         Command::Site(arguments) => site::run(arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
         Command::Completions(arguments) => {
@@ -129,6 +138,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("testbed list", testbed::NUMBERS),
         ("doctor", doctor::NUMBERS),
         ("bench", bench::NUMBERS),
+        ("route bench", route::NUMBERS),
         ("record --collect", record::NUMBERS),
         ("report", report::NUMBERS),
         ("report, of results", report::results::NUMBERS),

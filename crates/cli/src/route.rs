@@ -1,0 +1,59 @@
+//! `plimsoll route`: routing writes to the targets that are fast now.
+
+mod bench;
+mod drop;
+mod noise;
+mod numbers;
+mod outcome;
+mod policies;
+mod targets;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use clap::Subcommand;
+
+use crate::output::Output;
+
+pub use numbers::NUMBERS;
+
+/// Route writes to the targets that are fast now
+#[derive(clap::Args)]
+#[command(
+    before_help = "Examples:\n  \
+        plimsoll route bench --testbed default\n  \
+        plimsoll route bench --targets /mnt/ost0 /mnt/ost1 --policy static,window",
+    subcommand_required = true,
+    disable_help_subcommand = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Bench(bench::Arguments),
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    match &arguments.action {
+        Action::Bench(arguments) => bench::run(arguments, output),
+    }
+}
+
+/// The hidden command of a writer process.
+pub const WRITER_COMMAND: &str = "route-writer";
+
+/// Serves as a writer process.
+pub fn serve() -> Result<ExitCode> {
+    // The coordinator decides when to end; a Ctrl-C reaches everybody in the terminal.
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
+    plimsoll_race::serve()
+        .context("cannot serve; hint: plimsoll route bench starts its writers itself")?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,310 @@
+//! `plimsoll route bench`: policies race on real targets.
+
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result, ensure};
+use plimsoll_bench::preflight::check_target;
+use plimsoll_bench::working::WorkingDirectories;
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::Caching;
+use plimsoll_machine::Machine;
+use plimsoll_race::{
+    Course, Entry, Outcome, Program, RaceError, RateChange, Way, fluid_bound, race,
+};
+use plimsoll_stats::Random;
+
+use super::drop::{Drop, drops};
+use super::noise::streams;
+use super::outcome::{Run, of_plan, of_runs};
+use super::policies::{self, Wanted, WantedFactor};
+use super::targets::{Source, Targets};
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use crate::{bench, value};
+
+/// Race routing policies on real targets, against the least time that the targets allow
+///
+/// Writer processes have blocks to write; a policy decides which target each goes to. Every race
+/// writes the same data, makes it durable, checks that every block was committed exactly once, and removes
+/// it. Policies are interleaved in random order. Printed is the makespan over the fluid bound:
+/// the time in which the targets could take all data if it were a fluid.
+///
+/// static: each writer to its own target. striped: each block over all targets. paper: a coordinator moves
+/// whole blocks from busy targets to idle ones (Huang), at most TF of a target's own data; paper-split
+/// moves parts. window: no coordinator; bytes in flight to each target follow its delay. Any of the last
+/// three takes a factor of its own, as paper:0.2.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll route bench --testbed default\n  \
+    plimsoll route bench --testbed default --drop t3=2MiB/s@1.5 --blocks 32 --verify\n  \
+    plimsoll route bench --targets /mnt/ost0 /mnt/ost1 --policy static,window --noise ost1:4\n  \
+    plimsoll route bench --targets /mnt/ost0 /mnt/ost1 --policy paper:0.1,paper:optimal --dry-run")]
+pub struct Arguments {
+    #[command(flatten)]
+    source: Source,
+
+    /// Policies: all, or some of static, striped, paper, paper-split, window
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    policy: String,
+
+    /// Throttling factor of paper and paper-split: a share, optimal (from the rates), or none
+    #[arg(long, value_name = "TF", allow_negative_numbers = true)]
+    tf: Option<WantedFactor>,
+
+    /// Writer processes
+    #[arg(long, value_name = "N", default_value = "4", value_parser = value::count, allow_negative_numbers = true)]
+    writers: u64,
+
+    /// Blocks of each writer
+    #[arg(long, value_name = "N", default_value = "8", value_parser = value::count, allow_negative_numbers = true)]
+    blocks: u64,
+
+    /// Size of a block
+    #[arg(long, value_name = "SIZE", default_value = "4MiB")]
+    block_size: Bytes,
+
+    /// Size of the parts of paper-split
+    #[arg(long, value_name = "SIZE", default_value = "256KiB")]
+    part_size: Bytes,
+
+    /// Races of each policy; six are the least for an interval
+    #[arg(long, value_name = "N", default_value = "7", value_parser = value::count, allow_negative_numbers = true)]
+    rounds: u64,
+
+    /// Lower a test-bed target's limit during each race, and restore it
+    #[arg(long, value_name = "TARGET=RATE@SECONDS")]
+    drop: Vec<String>,
+
+    /// Have others flood a target during each race
+    #[arg(long, value_name = "TARGET:STREAMS")]
+    noise: Vec<String>,
+
+    /// Write through the page cache, pushing each write out, instead of O_DIRECT
+    #[arg(long)]
+    buffered: bool,
+
+    /// Read everything back after each race and compare (else only in the first round)
+    #[arg(long)]
+    verify: bool,
+
+    /// Decides the order of the races and their data [default: from the clock]
+    #[arg(long)]
+    seed: Option<u64>,
+
+    /// Say what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Everything that is decided before the first race.
+pub struct Plan {
+    pub targets: Targets,
+    pub course: Course,
+    pub policies: Vec<Wanted>,
+    pub drops: Vec<Drop>,
+    pub rounds: u64,
+    pub seed: u64,
+    pub part_bytes: u64,
+    verify: bool,
+}
+
+impl Plan {
+    /// Rates that are left beside the noise.
+    fn rates_left(&self) -> Vec<f64> {
+        let streams = self.course.noise.iter().map(|streams| 1.0 + f64::from(*streams));
+        self.targets.rates().iter().zip(streams).map(|(rate, share)| rate / share).collect()
+    }
+
+    fn changes(&self, changed_ns: &[Option<u64>]) -> Vec<RateChange> {
+        let known = changed_ns.iter().copied().chain(std::iter::repeat(None));
+        self.drops.iter().zip(known).map(|(drop, at)| drop.rate_change(at)).collect()
+    }
+
+    /// In seconds; changes where they really happened, or where they are planned.
+    pub fn bound(&self, changed_ns: &[Option<u64>]) -> Option<f64> {
+        if self.targets.list.iter().any(|target| target.rate.is_none()) {
+            return None;
+        }
+        let bytes = self.course.total_bytes() as f64;
+        fluid_bound(bytes, &self.rates_left(), &self.changes(changed_ns))
+    }
+
+    /// TF*: what the fastest target takes in by the bound, over its own data.
+    pub fn optimal(&self) -> Option<f64> {
+        let bound = self.bound(&[])?;
+        let own = self.course.total_bytes() as f64 / self.targets.list.len() as f64;
+        let fastest = self.rates_left().into_iter().fold(0.0, f64::max);
+        Some((fastest * bound / own - 1.0).max(0.0))
+    }
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let mut plan = plan(arguments)?;
+    check_targets(&plan)?;
+    if arguments.dry_run {
+        output.print("route.bench", "nothing was written", &of_plan(&plan))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let flag = bench::interruption()?;
+    let interrupted = move || flag.load(Ordering::Relaxed);
+    let paths: Vec<_> = plan.targets.list.iter().map(|target| target.path.clone()).collect();
+    let (working, stale) = WorkingDirectories::make(&paths)
+        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))?;
+    if stale > 0 {
+        output::message(&format!("note: removed what {stale} killed run(s) left on targets"));
+    }
+    plan.course.directories = working.paths().to_vec();
+    let course = plan.course.clone();
+    let mut runs = Vec::new();
+    let ended = plan
+        .targets
+        .measure(&course, &interrupted)
+        // What was measured may say that a target must hold more.
+        .and_then(|()| check_targets(&plan))
+        .and_then(|()| race_all(&plan, &interrupted, &mut runs));
+    drop(working);
+    conclude(&plan, &runs, ended, output)
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan> {
+    let policies = policies::parse(&arguments.policy, arguments.tf)?;
+    let count = |what: &str, value: u64, most: u64| {
+        ensure!((1..=most).contains(&value), "{value} {what}; hint: 1 to {most}");
+        Ok(value as u32)
+    };
+    let writers = count("writers", arguments.writers, 256)?;
+    let blocks = count("blocks", arguments.blocks, 1_000_000)?;
+    count("rounds", arguments.rounds, 100_000)?;
+    let size = |what: &str, size: Bytes| {
+        let (least, most) = (Bytes::new(4 << 10), Bytes::new(1 << 30));
+        ensure!((least..=most).contains(&size), "{what} of {size}; hint: {least} to {most}");
+        Ok(size.get())
+    };
+    let block_bytes = size("blocks", arguments.block_size)?;
+    let part_bytes = size("parts", arguments.part_size)?;
+    check_memory(u64::from(writers), block_bytes)?;
+    let targets = arguments.source.find()?;
+    let noise = streams(&arguments.noise, &targets)?;
+    let drops = drops(&arguments.drop, &targets)?;
+    let program = std::env::current_exe().context("cannot find this program to start writers")?;
+    let arguments_of_writer = vec![super::WRITER_COMMAND.to_string()];
+    let course = Course {
+        directories: Vec::new(),
+        writers,
+        blocks,
+        block_bytes,
+        way: if arguments.buffered { Way::Buffered } else { Way::Direct },
+        noise,
+        program: Program { path: program, arguments: arguments_of_writer },
+    };
+    let seed = arguments.seed.unwrap_or_else(seed_from_clock);
+    let (rounds, verify) = (arguments.rounds, arguments.verify);
+    Ok(Plan { targets, course, policies, drops, rounds, seed, part_bytes, verify })
+}
+
+/// Every writer may have a whole block in memory, and with a window some more.
+fn check_memory(writers: u64, block_bytes: u64) -> Result<()> {
+    let memory = rustix::system::sysinfo();
+    let most = Bytes::new(memory.totalram as u64 * u64::from(memory.mem_unit) / 4);
+    let needed = Bytes::new(writers.saturating_mul(block_bytes));
+    ensure!(
+        needed <= most,
+        "the blocks of all writers take {needed} of memory, at most {most} are used; hint: a smaller --block-size"
+    );
+    Ok(())
+}
+
+fn seed_from_clock() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |it| it.as_nanos() as u64)
+}
+
+/// Space for what a target takes at least: its share of the data by its rate, and a tenth more.
+fn check_targets(plan: &Plan) -> Result<()> {
+    let machine = Machine::host();
+    let rates = plan.targets.rates();
+    let mut left = rates.clone();
+    for drop in &plan.drops {
+        left[drop.target] = drop.rate;
+    }
+    let (total, sum) = (plan.course.total_bytes() as f64, left.iter().sum::<f64>());
+    for (target, rate) in plan.targets.list.iter().zip(rates) {
+        let equal = total / plan.targets.list.len() as f64;
+        let by_rate = if sum > 0.0 && rate > 0.0 { total * rate / sum } else { 0.0 };
+        let needed = Bytes::new((equal.max(by_rate) * 1.1) as u64);
+        let caching = match plan.course.way {
+            Way::Direct => Caching::Direct,
+            Way::Buffered => Caching::Synced,
+        };
+        let checked = check_target(&machine, &target.name, &target.path, needed, caching);
+        checked.map_err(|error| {
+            // The hint of `bench` names its own option.
+            anyhow::anyhow!(
+                "{}",
+                error.to_string().replace("caching = \"synced\" (--caching synced)", "--buffered")
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn race_all(plan: &Plan, interrupted: &dyn Fn() -> bool, runs: &mut Vec<Run>) -> Result<()> {
+    let races = plan.rounds * plan.policies.len() as u64;
+    let progress = Progress::new("racing", races);
+    let mut random = Random::new(plan.seed);
+    for round in 1..=plan.rounds {
+        let mut order: Vec<usize> = (0..plan.policies.len()).collect();
+        random.shuffle(&mut order);
+        for policy in order {
+            let verify = plan.verify || round == 1;
+            let outcome = one_race(plan, policy, random.bits(), verify, interrupted)?;
+            let bound = plan.bound(&outcome.changed_ns).unwrap_or(f64::NAN);
+            runs.push(Run { round, policy, bound, outcome });
+            progress.done.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
+fn one_race(
+    plan: &Plan,
+    policy: usize,
+    seed: u64,
+    verify: bool,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Outcome, RaceError> {
+    let optimal = plan.optimal().unwrap_or(0.0);
+    let policy = plan.policies[policy].policy(optimal, plan.part_bytes);
+    let changes = plan.drops.iter().map(Drop::change).collect();
+    let _undo: Vec<_> = plan.drops.iter().map(Drop::undo).collect();
+    race(&plan.course, Entry { policy, changes, seed, verify }, interrupted)
+}
+
+fn conclude(plan: &Plan, runs: &[Run], ended: Result<()>, output: Output) -> Result<ExitCode> {
+    let is_interrupted = |error: &anyhow::Error| {
+        matches!(error.downcast_ref::<RaceError>(), Some(RaceError::Interrupted))
+    };
+    let ending = match &ended {
+        Ok(()) => "complete".to_string(),
+        Err(error) if is_interrupted(error) => "interrupted".to_string(),
+        Err(error) => format!("failed: {error:#}"),
+    };
+    if runs.is_empty() {
+        return match ended {
+            Err(error) if is_interrupted(&error) => Ok(ExitCode::from(130)),
+            other => other.map(|()| ExitCode::SUCCESS),
+        };
+    }
+    let unsound = runs.iter().filter(|run| !run.outcome.is_sound()).count();
+    let title = format!("{} races, {ending}", runs.len());
+    output.print("route.bench", &title, &of_runs(plan, runs, &ending, output.json))?;
+    if unsound > 0 {
+        output::message(&format!("error: data was lost or wrong in {unsound} race(s)"));
+    }
+    match ended {
+        Err(error) if is_interrupted(&error) => Ok(ExitCode::from(130)),
+        Err(error) => Err(error),
+        Ok(()) => Ok(ExitCode::from(u8::from(unsound > 0))),
+    }
+}

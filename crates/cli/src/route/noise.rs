@@ -1,0 +1,31 @@
+//! `--noise TARGET:STREAMS`: others that write to a target meanwhile.
+
+use anyhow::{Context, Result, ensure};
+
+use super::targets::Targets;
+use crate::value;
+
+/// The most streams on one target: each is a process.
+const STREAMS_MAX: u64 = 64;
+
+/// And in all.
+const ALL_STREAMS_MAX: u32 = 256;
+
+/// Streams by target.
+pub fn streams(wishes: &[String], targets: &Targets) -> Result<Vec<u32>> {
+    let mut streams = vec![0; targets.list.len()];
+    for wish in wishes {
+        let (target, count) =
+            wish.rsplit_once(':').with_context(|| format!("--noise {wish:?}: hint: t0:4"))?;
+        let count = value::count(count)
+            .map_err(|why| anyhow::anyhow!("--noise {wish:?}: the number of streams {why}"))?;
+        ensure!(
+            (1..=STREAMS_MAX).contains(&count),
+            "--noise {wish:?}: {count} streams; hint: 1 to {STREAMS_MAX}"
+        );
+        streams[targets.position(target)?] += count as u32;
+    }
+    let all: u32 = streams.iter().sum();
+    ensure!(all <= ALL_STREAMS_MAX, "{all} streams of noise; hint: at most {ALL_STREAMS_MAX}");
+    Ok(streams)
+}

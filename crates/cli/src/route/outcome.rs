@@ -1,0 +1,212 @@
+//! What came of the races, as tables and JSON.
+
+use plimsoll_race::Outcome;
+use plimsoll_report::Record;
+use plimsoll_stats::{Sample, median_interval};
+
+use super::bench::Plan;
+use super::numbers as number;
+
+const CONFIDENCE: f64 = 0.95;
+
+/// Below this the burst that a throttle lets through at the beginning is seen in the ratio.
+const SHORT_SECONDS: f64 = 2.0;
+
+/// One race that was run.
+pub struct Run {
+    /// From 1.
+    pub round: u64,
+    /// Which policy of the plan.
+    pub policy: usize,
+    /// The fluid bound with the changes as they happened.
+    pub bound: f64,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+impl Run {
+    fn ratio(&self) -> f64 {
+        self.makespan() / self.bound
+    }
+
+    fn makespan(&self) -> f64 {
+        seconds(self.outcome.makespan_ns)
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
+
+/// The part of the result that is known before the first race.
+pub fn of_plan(plan: &Plan) -> Record {
+    let row = |at: usize| {
+        let target = &plan.targets.list[at];
+        let drop = plan.drops.iter().find(|drop| drop.target == at);
+        let streams = u64::from(plan.course.noise[at]);
+        let mut row = Record::new()
+            .text("name", "target", target.name.clone())
+            .number(&number::RATE, target.rate)
+            .text("rate_source", "from", target.rate_source);
+        if plan.course.noise.iter().any(|streams| *streams > 0) {
+            row = row
+                .number(&number::STREAMS, streams)
+                .number(&number::RATE_LEFT, target.rate.map(|it| it / (1.0 + streams as f64)));
+        }
+        if !plan.drops.is_empty() {
+            row = row
+                .number(&number::DROPS_TO, drop.map(|drop| drop.rate))
+                .number(&number::DROPS_AFTER, drop.map(|drop| drop.after.as_secs_f64()));
+        }
+        row.text("path", "path", target.path.display().to_string())
+    };
+    let names: Vec<String> = plan.policies.iter().map(|policy| policy.name()).collect();
+    let course = &plan.course;
+    Record::new()
+        .number(&number::WRITERS, u64::from(course.writers))
+        .number(&number::BLOCKS, u64::from(course.blocks))
+        .number(&number::BLOCK, course.block_bytes)
+        .number(&number::PART, plan.part_bytes)
+        .number(&number::TOTAL, course.total_bytes())
+        .number(&number::BOUND, plan.bound(&[]))
+        .number(&number::OPTIMAL, plan.optimal())
+        .text("policies_raced", "policies", names.join(", "))
+        .number(&number::ROUNDS, plan.rounds)
+        .text("seed", "seed", plan.seed.to_string())
+        .rows("targets", "targets", (0..plan.targets.list.len()).map(row).collect())
+}
+
+/// Everything, for people or with each race for programs.
+pub fn of_runs(plan: &Plan, runs: &[Run], ending: &str, with_races: bool) -> Record {
+    let summary = (0..plan.policies.len()).map(|policy| of_policy(plan, runs, policy)).collect();
+    let mut record = of_plan(plan)
+        .text("ending", "ending", ending)
+        .rows("policies", "makespan over the fluid bound", summary)
+        .rows("placement", "bytes on each target (median)", placement(plan, runs));
+    if with_races {
+        record = record.rows("runs", "", runs.iter().map(|run| of_run(plan, run)).collect());
+    }
+    for note in notes(plan, runs) {
+        record = record.note(note);
+    }
+    record
+}
+
+fn notes(plan: &Plan, runs: &[Run]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let bound = plan.bound(&[]).unwrap_or(f64::NAN);
+    if bound < SHORT_SECONDS {
+        notes.push(format!(
+            "a race of {bound:.2} s is short: the burst that a limit lets through at its beginning, and the \
+             last write, weigh much; hint: more --blocks"
+        ));
+    }
+    let is_early = |run: &&Run| run.outcome.changed_ns.iter().any(Option::is_none);
+    let early = runs.iter().filter(is_early).count();
+    if early > 0 {
+        notes.push(format!("{early} race(s) ended before the drop"));
+    }
+    let refused: u64 = runs.iter().map(|run| run.outcome.failed_attempts).sum();
+    if refused > 0 {
+        notes.push(format!(
+            "targets refused {refused} write(s), full or failing; they went elsewhere"
+        ));
+    }
+    for run in runs {
+        for loss in &run.outcome.losses {
+            notes.push(format!(
+                "round {}, {}: writer {} died ({}) with {} bytes not committed",
+                run.round,
+                plan.policies[run.policy].name(),
+                loss.writer,
+                loss.why,
+                loss.lost_bytes
+            ));
+        }
+        let wrong = run.outcome.read_back.as_ref().and_then(|it| it.first_wrong.as_ref());
+        notes.extend(wrong.map(|wrong| format!("round {}: {wrong}", run.round)));
+    }
+    notes
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    Sample::new(values.collect()).ok().map(|sample| sample.median())
+}
+
+fn of_policy(plan: &Plan, runs: &[Run], policy: usize) -> Record {
+    let all: Vec<&Run> = runs.iter().filter(|run| run.policy == policy).collect();
+    let whole: Vec<&&Run> = all.iter().filter(|run| run.outcome.is_sound()).collect();
+    let sample = Sample::new(whole.iter().map(|run| run.ratio()).collect()).ok();
+    let interval = sample.as_ref().and_then(|it| median_interval(it, CONFIDENCE).ok());
+    let of =
+        |value: fn(&Outcome) -> u64| median(whole.iter().map(|run| value(&run.outcome) as f64));
+    let worst = all.iter().map(|run| run.outcome.worst_latency_ns).max();
+    Record::new()
+        .text("policy", "policy", plan.policies[policy].name())
+        .number(&number::RACES, whole.len() as u64)
+        .number(&number::RATIO, sample.as_ref().map(Sample::median))
+        .number(&number::LOW, interval.as_ref().map(|it| it.low))
+        .number(&number::HIGH, interval.as_ref().map(|it| it.high))
+        .number(&number::MAKESPAN, median(whole.iter().map(|run| run.makespan())))
+        .number(&number::MOVED, of(|it| it.moved_bytes))
+        .number(&number::WORST, worst.map(seconds))
+        .number(&number::ATTEMPTS, of(|it| it.attempts))
+        .number(&number::MESSAGES, of(|it| it.messages.values().sum()))
+        .number(&number::COORDINATOR, of(|it| it.coordinator_messages))
+        .number(&number::LOST, all.iter().map(|run| run.outcome.lost_bytes()).sum::<u64>())
+}
+
+/// A row for each policy and target.
+fn placement(plan: &Plan, runs: &[Run]) -> Vec<Record> {
+    let mut rows = Vec::new();
+    for (policy, wanted) in plan.policies.iter().enumerate() {
+        for (at, target) in plan.targets.list.iter().enumerate() {
+            let of_this = runs.iter().filter(|run| run.policy == policy && run.outcome.is_sound());
+            let bytes = median(of_this.map(|run| run.outcome.target_bytes[at] as f64));
+            rows.push(
+                Record::new()
+                    .text("policy", "policy", wanted.name())
+                    .text("target", "target", target.name.clone())
+                    .number(&number::TARGET_BYTES, bytes),
+            );
+        }
+    }
+    rows
+}
+
+fn of_run(plan: &Plan, run: &Run) -> Record {
+    let outcome = &run.outcome;
+    let target = |at: usize| {
+        let window = outcome.windows.as_ref().map(|windows| windows[at]);
+        Record::new()
+            .text("name", "", plan.targets.list[at].name.clone())
+            .number(&number::TARGET_BYTES, outcome.target_bytes[at])
+            .number(&number::TARGET_ENDED, outcome.target_ended_ns[at].map(seconds))
+            .number(&number::WINDOW, window)
+    };
+    let message = |(name, count): (&&'static str, &u64)| {
+        Record::new().text("type", "", *name).number(&number::MESSAGES, *count)
+    };
+    let changed = outcome.changed_ns.iter().flatten().next().copied().map(seconds);
+    let read_back = outcome.read_back.as_ref();
+    Record::new()
+        .number(&number::ROUND, run.round)
+        .text("policy", "", plan.policies[run.policy].name())
+        .number(&number::MAKESPAN, run.makespan())
+        .number(&number::LAST_COMMIT, seconds(outcome.last_commit_ns))
+        .number(&number::BOUND, run.bound)
+        .number(&number::RATIO, run.ratio())
+        .number(&number::MOVED, outcome.moved_bytes)
+        .number(&number::LOST, outcome.lost_bytes())
+        .number(&number::ATTEMPTS, outcome.attempts)
+        .number(&number::SUPERSEDED, outcome.superseded)
+        .number(&number::FAILED, outcome.failed_attempts)
+        .number(&number::WORST, seconds(outcome.worst_latency_ns))
+        .number(&number::COORDINATOR, outcome.coordinator_messages)
+        .number(&number::NOISE, outcome.noise_bytes)
+        .number(&number::DROPS_AFTER, changed)
+        .number(&number::READ_BACK, read_back.map(|it| it.bytes))
+        .number(&number::WRONG, read_back.map(|it| it.wrong_pages))
+        .rows("targets", "", (0..plan.targets.list.len()).map(target).collect())
+        .rows("messages_by_type", "", outcome.messages.iter().map(message).collect())
+}

@@ -1,0 +1,167 @@
+//! The targets of a race, and the rate of each.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use plimsoll_race::{Course, Entry, Policy, race};
+use plimsoll_stats::Sample;
+use plimsoll_testbed::{Limits, TargetName, Testbed};
+
+/// Where the targets come from.
+#[derive(clap::Args)]
+pub struct Source {
+    /// Directories on the targets, as DIR or NAME=DIR; their rates are measured first
+    #[arg(long, num_args = 1.., value_name = "[NAME=]DIR", conflicts_with = "testbed")]
+    targets: Vec<String>,
+
+    /// Targets of this test bed; their limits are their rates
+    #[arg(long, value_name = "NAME")]
+    testbed: Option<String>,
+
+    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
+    #[arg(long, value_name = "DIR", requires = "testbed")]
+    testbed_base: Option<PathBuf>,
+}
+
+/// A target of a race.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// What people call it.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name in its test bed.
+    pub in_bed: Option<TargetName>,
+    /// Its limits there.
+    pub limits: Limits,
+    /// Bytes per second, once known.
+    pub rate: Option<f64>,
+    /// Where that is from.
+    pub rate_source: &'static str,
+}
+
+/// All targets.
+pub struct Targets {
+    /// They.
+    pub list: Vec<Target>,
+    /// Their test bed.
+    pub bed: Option<Testbed>,
+}
+
+/// How often rates are measured; the median counts.
+const PROBES: u64 = 3;
+
+impl Source {
+    /// The targets, with the rates that their limits tell.
+    pub fn find(&self) -> Result<Targets> {
+        let targets = match &self.testbed {
+            Some(name) => of_testbed(name, self.testbed_base.as_deref())?,
+            None if self.targets.is_empty() => {
+                bail!("which targets? hint: --targets DIR…, or --testbed NAME")
+            }
+            None => {
+                let list = self.targets.iter().map(|text| named(text)).collect::<Result<_>>()?;
+                Targets { list, bed: None }
+            }
+        };
+        let count = targets.list.len();
+        ensure!(count > 0, "there are no targets; hint: plimsoll testbed list");
+        ensure!(count <= 256, "{count} targets are too many; hint: at most 256");
+        for (at, target) in targets.list.iter().enumerate() {
+            let is_other = |other: &Target| other.name == target.name || other.path == target.path;
+            ensure!(
+                !targets.list[..at].iter().any(is_other),
+                "target {} is named twice; hint: NAME=DIR gives names",
+                target.name
+            );
+        }
+        Ok(targets)
+    }
+}
+
+fn named(text: &str) -> Result<Target> {
+    let (name, path) = match text.split_once('=') {
+        Some((name, path)) => (Some(name.to_string()), path),
+        None => (None, text),
+    };
+    // Writers may run in another directory.
+    let path = std::path::absolute(path).with_context(|| format!("cannot use {text}"))?;
+    let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.or_else(last).unwrap_or_else(|| "/".to_string());
+    let (limits, rate, rate_source) = (Limits::NONE, None, "measured");
+    Ok(Target { name, path, in_bed: None, limits, rate, rate_source })
+}
+
+fn of_testbed(name: &str, base: Option<&Path>) -> Result<Targets> {
+    let bed = match base {
+        Some(base) => Testbed::in_base(base, name)?,
+        None => Testbed::new(name)?,
+    };
+    let listing = bed.list()?;
+    ensure!(listing.exists, "there is no test bed {name}; hint: plimsoll testbed up --name {name}");
+    let usable = listing.targets.into_iter().filter(|target| target.state.is_usable());
+    let target = |info: plimsoll_testbed::TargetInfo| {
+        let rate = info.limits.write.bytes.map(|rate| rate.get() as f64);
+        Target {
+            name: info.name.to_string(),
+            path: info.path,
+            in_bed: Some(info.name),
+            limits: info.limits,
+            rate,
+            rate_source: if rate.is_some() { "limit" } else { "measured" },
+        }
+    };
+    Ok(Targets { list: usable.map(target).collect(), bed: Some(bed) })
+}
+
+impl Targets {
+    /// The place of a target that a person names.
+    pub fn position(&self, name: &str) -> Result<usize> {
+        let by_name = self.list.iter().position(|target| target.name == name);
+        // Targets of a bed also go by their number.
+        let by_index = || {
+            let wanted: TargetName = name.parse().ok()?;
+            self.list.iter().position(|target| target.in_bed == Some(wanted))
+        };
+        let names = || self.list.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+        by_name
+            .or_else(by_index)
+            .ok_or_else(|| anyhow!("there is no target {name:?}; hint: one of {}", names()))
+    }
+
+    /// All rates, in bytes per second; 0 for one that is not known.
+    pub fn rates(&self) -> Vec<f64> {
+        self.list.iter().map(|target| target.rate.unwrap_or(0.0)).collect()
+    }
+
+    /// Measures what no limit tells: all targets at once, so that targets that share a device
+    /// are not counted twice.
+    pub fn measure(&mut self, course: &Course, interrupted: &dyn Fn() -> bool) -> Result<()> {
+        if self.list.iter().all(|target| target.rate.is_some()) {
+            return Ok(());
+        }
+        let writers = self.list.len() as u32;
+        let probe = Course { writers, noise: Vec::new(), ..course.clone() };
+        let mut seen = vec![Vec::new(); self.list.len()];
+        for seed in 0..PROBES {
+            let entry = Entry { policy: Policy::Static, changes: Vec::new(), seed, verify: false };
+            let outcome = race(&probe, entry, interrupted)?;
+            let lost = outcome.lost_bytes();
+            ensure!(lost == 0, "cannot measure rates: {lost} bytes were lost meanwhile");
+            let took = outcome.target_bytes.iter().zip(&outcome.target_ended_ns);
+            for (rates, (bytes, ended_ns)) in seen.iter_mut().zip(took) {
+                if let Some(ended_ns) = ended_ns.filter(|it| *it > 0) {
+                    rates.push(*bytes as f64 / (ended_ns as f64 * 1e-9));
+                }
+            }
+        }
+        for (target, rates) in self.list.iter_mut().zip(seen) {
+            if target.rate.is_none() {
+                let sample = Sample::new(rates).ok();
+                let sample = sample.with_context(|| format!("cannot measure {}", target.name))?;
+                target.rate = Some(sample.median());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! `plimsoll route bench` on plain directories: everything is committed once, and no file stays.
+
+mod ends;
+mod limits;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::command::{Outcome, binary};
+
+/// Some targets.
+struct Storage {
+    _folder: tempfile::TempDir,
+    targets: Vec<PathBuf>,
+}
+
+impl Storage {
+    fn with_targets(count: usize) -> Self {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let targets: Vec<PathBuf> =
+            (0..count).map(|index| folder.path().join(format!("ost{index}"))).collect();
+        targets.iter().for_each(|target| fs::create_dir(target).unwrap());
+        Storage { _folder: folder, targets }
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = binary();
+        command.args(["route", "bench"]).args(arguments.split_whitespace());
+        command.arg("--targets").args(&self.targets);
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Outcome {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// The result, or `None` where io_uring is not to be had.
+    #[track_caller]
+    fn fine(&self, arguments: &str) -> Option<Value> {
+        let outcome = self.run(&format!("{arguments} --json"));
+        if outcome.stderr.contains("io_uring is not to be had") {
+            eprintln!("SKIPPED: {arguments} needs io_uring");
+            return None;
+        }
+        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
+        Some(serde_json::from_str::<Value>(&outcome.stdout).unwrap()["result"].clone())
+    }
+
+    #[track_caller]
+    fn assert_nothing_left(&self) {
+        for target in &self.targets {
+            let left: Vec<_> = fs::read_dir(target).unwrap().map(|it| it.unwrap().path()).collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+    }
+}
+
+const ALL: &str = "static,striped,paper:0.1,paper:optimal,paper-split,paper:none,window,window:0.1";
+
+#[test]
+fn every_policy_commits_everything_exactly_once_and_leaves_nothing() {
+    for (way, targets, writers) in [("", 3, 4), ("--buffered", 2, 1), ("", 1, 3), ("", 4, 2)] {
+        let storage = Storage::with_targets(targets);
+        let arguments = format!(
+            "--policy {ALL} --writers {writers} --blocks 3 --block-size 700KiB --rounds 2 --verify {way}"
+        );
+        let Some(result) = storage.fine(&arguments) else { return };
+        let runs = result["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 16);
+        let total = writers as u64 * 3 * (700 << 10);
+        assert_eq!(result["total_bytes"], total);
+        for run in runs {
+            assert_eq!(run["lost_bytes"], 0, "{run}");
+            assert_eq!(run["wrong_pages"], 0, "{run}");
+            assert_eq!(run["read_back_bytes"], total, "{run}");
+            let on_targets = run["targets"].as_array().unwrap().iter();
+            let on_targets: u64 = on_targets.map(|it| it["target_bytes"].as_u64().unwrap()).sum();
+            assert_eq!(on_targets, total, "{run}");
+        }
+        storage.assert_nothing_left();
+    }
+}
+
+#[test]
+fn only_the_paper_sends_messages_and_static_moves_nothing() {
+    let storage = Storage::with_targets(2);
+    let arguments =
+        "--policy static,striped,paper,window --writers 2 --blocks 4 --block-size 256KiB";
+    let Some(result) = storage.fine(&format!("{arguments} --rounds 1")) else { return };
+    for policy in result["policies"].as_array().unwrap() {
+        let name = policy["policy"].as_str().unwrap();
+        let messages = policy["messages"].as_f64().unwrap();
+        assert_eq!(messages > 0.0, name.starts_with("paper"), "{policy}");
+        assert!(policy["coordinator_messages"].as_f64().unwrap() <= messages, "{policy}");
+    }
+    let moved = |name: &str| {
+        let runs = result["runs"].as_array().unwrap();
+        runs.iter().find(|run| run["policy"] == name).unwrap()["moved_bytes"].as_u64().unwrap()
+    };
+    assert_eq!((moved("static"), moved("striped")), (0, 1 << 20));
+    assert!(result["policies"][0]["ratio_low"].is_null(), "one race has no interval");
+}
+
+#[test]
+fn rounds_are_interleaved_in_an_order_that_the_seed_decides() {
+    let storage = Storage::with_targets(2);
+    let order = |seed: u64| -> Option<Vec<String>> {
+        let arguments = "--policy static,striped,window --writers 1 --blocks 1 --block-size 4KiB";
+        let result = storage.fine(&format!("{arguments} --rounds 4 --seed {seed}"))?;
+        let runs = result["runs"].as_array().unwrap().iter();
+        Some(runs.map(|run| run["policy"].as_str().unwrap().to_string()).collect())
+    };
+    let Some(first) = order(1) else { return };
+    assert_eq!(first, order(1).unwrap());
+    for round in first.chunks(3) {
+        let mut names = round.to_vec();
+        names.sort();
+        assert_eq!(names, ["static", "striped", "window"]);
+    }
+    assert!((2..9).any(|seed| order(seed).unwrap() != first));
+}
+
+#[test]
+fn noise_shares_a_target_meanwhile() {
+    let storage = Storage::with_targets(2);
+    let arguments = "--policy static --writers 2 --blocks 16 --block-size 1MiB --rounds 1";
+    let Some(result) = storage.fine(&format!("{arguments} --noise ost1:2")) else { return };
+    assert_eq!(result["targets"][1]["noise_streams"], 2);
+    let rate = |key: &str| result["targets"][1][key].as_f64().unwrap();
+    assert!((rate("rate") / rate("rate_left") - 3.0).abs() < 1e-9);
+    storage.assert_nothing_left();
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_every_number_is_defined() {
+    let storage = Storage::with_targets(2);
+    let result = storage.fine("--dry-run --writers 2 --blocks 3 --block-size 1MiB").unwrap();
+    assert_eq!(result["total_bytes"], 6 << 20);
+    assert!(result["fluid_bound"].is_null() && result["targets"][0]["rate"].is_null());
+    storage.assert_nothing_left();
+    let Some(result) = storage.fine("--writers 1 --blocks 1 --block-size 4KiB --rounds 1") else {
+        return;
+    };
+    let page = include_str!("../docs/numbers.md");
+    let mut keys = Vec::new();
+    number_keys(&result, "", &mut keys);
+    for key in keys {
+        assert!(page.contains(&format!("| `{key}` |")), "docs/numbers.md does not define {key}");
+    }
+}
+
+fn number_keys(value: &Value, key: &str, keys: &mut Vec<String>) {
+    match value {
+        Value::Number(_) => keys.push(key.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| number_keys(item, key, keys)),
+        Value::Object(entries) => entries.iter().for_each(|(name, it)| number_keys(it, name, keys)),
+        _ => {}
+    }
+}
+
+#[test]
+fn wrong_use_is_refused_before_anything_is_written() {
+    let storage = Storage::with_targets(2);
+    let refused = [
+        ("--policy windows", "no policy"),
+        ("--policy static:0.1", "throttling factor"),
+        ("--policy paper:fast", "throttling factor"),
+        ("--tf -1", "negative"),
+        ("--writers 0", "0 writers"),
+        ("--writers -1", "negative"),
+        ("--blocks 0", "0 blocks"),
+        ("--rounds 0", "0 rounds"),
+        ("--block-size 1KiB", "blocks of 1KiB"),
+        ("--block-size 1GiB --blocks 1000000 --writers 1", "free"),
+        ("--block-size 1GiB --writers 256", "memory"),
+        ("--noise ost9:1", "ost9"),
+        ("--noise ost1", "--noise"),
+        ("--noise ost1:0", "0 streams"),
+        ("--drop ost1=1MiB/s@1", "--testbed"),
+        ("--drop ost1", "TARGET=RATE@SECONDS"),
+        ("--drop ost1=0B/s@1", "never end"),
+        ("--drop ost1=1MiB/s@-1", "0 to 86400"),
+    ];
+    for (arguments, word) in refused {
+        let outcome = storage.run(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(word), "{arguments}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
+    let elsewhere = [
+        ("route bench", "which targets"),
+        ("route bench --targets /no/such", "not a directory"),
+        ("route bench --targets /proc", "/proc"),
+        ("route bench --targets /var/tmp /var/tmp", "twice"),
+        ("route bench --testbed no-such-bed", "no test bed"),
+        ("route", "Usage"),
+    ];
+    for (arguments, word) in elsewhere {
+        let outcome = crate::command::plimsoll(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(word), "{arguments}: {}", outcome.stderr);
+    }
+    storage.assert_nothing_left();
+}
