@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result, ensure};
-use plimsoll_bench::preflight::check_target;
+use anyhow::{Context, Result, anyhow, ensure};
+use plimsoll_bench::preflight::{PreflightError, check_target};
 use plimsoll_bench::working::WorkingDirectories;
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Caching;
@@ -238,15 +238,23 @@ fn check_targets(plan: &Plan) -> Result<()> {
             Way::Buffered => Caching::Synced,
         };
         let checked = check_target(&machine, &target.name, &target.path, needed, caching);
-        checked.map_err(|error| {
-            // The hint of `bench` names its own option.
-            anyhow::anyhow!(
-                "{}",
-                error.to_string().replace("caching = \"synced\" (--caching synced)", "--buffered")
-            )
-        })?;
+        checked.map_err(in_words_of_route)?;
     }
     Ok(())
+}
+
+/// The checks are those of `bench`, whose hints name its own options.
+fn in_words_of_route(error: PreflightError) -> anyhow::Error {
+    match error {
+        PreflightError::NoDirectIo { target, path } => anyhow!(
+            "target {target}: the file system of {path} does not take O_DIRECT; hint: --buffered"
+        ),
+        PreflightError::TooFull { target, path, needed, available } => anyhow!(
+            "target {target}: a race needs {needed} in {path}, of which {available} are free and nine tenths usable; \
+             hint: fewer --blocks"
+        ),
+        other => other.into(),
+    }
 }
 
 fn race_all(plan: &Plan, interrupted: &dyn Fn() -> bool, runs: &mut Vec<Run>) -> Result<()> {

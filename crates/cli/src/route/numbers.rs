@@ -84,7 +84,7 @@ pub const RATIO: Number = Number::new(
     "ratio",
     "over bound",
     Unit::Ratio,
-    "Makespan over the fluid bound of the same race: the median in the summary, its own for each race. Below 1 where a throttle lets a burst through at the beginning.",
+    "Makespan over the fluid bound of the same race: the median in the summary, its own for each race. Below 1 where a limited target runs ahead of its limit, by up to a tenth of a second.",
     "the interval beside it",
 );
 pub const LOW: Number = Number::new(

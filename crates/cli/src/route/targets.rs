@@ -48,6 +48,12 @@ pub struct Targets {
     pub bed: Option<Testbed>,
 }
 
+/// Where a rate is from: the limit of a test bed's target.
+pub const LIMIT: &str = "limit";
+
+/// Where a rate is from: bursts before the races.
+const MEASURED: &str = "measured";
+
 /// How often rates are measured; the median counts.
 const PROBES: u64 = 3;
 
@@ -88,7 +94,7 @@ fn named(text: &str) -> Result<Target> {
     let path = std::path::absolute(path).with_context(|| format!("cannot use {text}"))?;
     let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.or_else(last).unwrap_or_else(|| "/".to_string());
-    let (limits, rate, rate_source) = (Limits::NONE, None, "measured");
+    let (limits, rate, rate_source) = (Limits::NONE, None, MEASURED);
     Ok(Target { name, path, in_bed: None, limits, rate, rate_source })
 }
 
@@ -108,7 +114,7 @@ fn of_testbed(name: &str, base: Option<&Path>) -> Result<Targets> {
             in_bed: Some(info.name),
             limits: info.limits,
             rate,
-            rate_source: if rate.is_some() { "limit" } else { "measured" },
+            rate_source: if rate.is_some() { LIMIT } else { MEASURED },
         }
     };
     Ok(Targets { list: usable.map(target).collect(), bed: Some(bed) })
