@@ -69,7 +69,9 @@ impl Journal {
         Journal::open(directory, header.len() as u64, 0)
     }
 
-    /// Opens an unfinished experiment to continue it. A line that a kill cut off is dropped.
+    /// Opens an unfinished experiment to continue it. A line that a kill cut off is dropped, and
+    /// so are damaged lines at the end: their instances are measured again. Damaged lines before
+    /// a readable one stay, as later instances have their numbers.
     ///
     /// # Errors
     /// When there is none, when it is complete, or when another process is writing it.
@@ -81,20 +83,21 @@ impl Journal {
         // The lock comes first: what another process is appending is not torn.
         let mut journal = Journal::open(directory, 0, 0)?;
         let mut reader = JournalReader::open(&path)?;
-        let scan = reader.scan()?;
+        let mut scan = reader.scan()?;
         if Summary::read(directory)?.is_some_and(|it| it.complete && it.describes(&scan)) {
             return Err(MeasuresError::Complete { directory: directory.to_owned() });
         }
         let plan = directory.join(PLAN);
         let plan_text = files::read_text(&plan)?
             .ok_or_else(|| MeasuresError::io("open", &plan, std::io::ErrorKind::NotFound.into()))?;
-        if scan.is_torn {
+        let cut_off = scan.cut_at_end(&path);
+        if scan.is_torn || cut_off.is_some() {
             journal.cut(scan.whole_bytes)?;
         }
         journal.length = scan.whole_bytes;
         journal.next_instance = scan.next_instance;
         let resumed = Resumed {
-            warnings: scan.warnings(&path),
+            warnings: scan.warnings(&path).into_iter().chain(cut_off).collect(),
             experiment: reader.experiment,
             plan_text,
             instances: scan.next_instance,

@@ -70,13 +70,17 @@ impl JournalReader {
     /// Reads to the end and tells what is there, for a journal of any length.
     pub fn scan(&mut self) -> Result<Scan, MeasuresError> {
         let (mut scan, mut last_good) = (Scan::default(), Vec::new());
+        // The end of the last readable line, once damaged ones follow it.
+        let mut readable_bytes = None;
         loop {
+            let before = self.lines.whole_bytes;
             let line = self.lines.next();
             match line.map_err(|error| MeasuresError::io("read", &self.path, error))? {
                 None => break,
                 Some(Line::Torn) => scan.is_torn = true,
                 Some(Line::Damaged) => {
                     scan.damaged += 1;
+                    readable_bytes.get_or_insert(before);
                     let number = self.lines.number;
                     if scan.damaged_lines.len() < NAMED_MAX {
                         scan.damaged_lines.push(number);
@@ -84,19 +88,19 @@ impl JournalReader {
                 }
                 Some(Line::Good(text)) => {
                     scan.good += 1;
-                    scan.damaged_since_good = scan.damaged;
+                    scan.damaged_before_good = scan.damaged;
+                    readable_bytes = None;
                     last_good.clear();
                     last_good.extend_from_slice(text);
                 }
             }
         }
         scan.whole_bytes = self.lines.whole_bytes;
-        scan.next_instance = scan.damaged;
+        scan.readable_bytes = readable_bytes.unwrap_or(scan.whole_bytes);
         if scan.good > 0 {
             let last: Instance = serde_json::from_slice(&last_good)
                 .map_err(|error| MeasuresError::format(&self.path, error))?;
-            let damaged_behind = scan.damaged - scan.damaged_since_good;
-            scan.next_instance = last.instance.saturating_add(1).saturating_add(damaged_behind);
+            scan.next_instance = last.instance.saturating_add(1);
         }
         Ok(scan)
     }
@@ -109,15 +113,38 @@ pub(crate) struct Scan {
     pub damaged: u64,
     damaged_lines: Vec<u64>,
     /// Damaged lines before the last good one.
-    damaged_since_good: u64,
+    damaged_before_good: u64,
     pub is_torn: bool,
     /// Up to the end of the last whole line.
     pub whole_bytes: u64,
-    /// The number of the instance that follows. A damaged line at the end counts as one.
+    /// Up to the end of the last readable line.
+    pub readable_bytes: u64,
+    /// The number after that of the last readable instance.
     pub next_instance: u64,
 }
 
 impl Scan {
+    /// Damaged lines that no readable one follows.
+    pub fn damaged_at_end(&self) -> u64 {
+        self.damaged - self.damaged_before_good
+    }
+
+    /// Changes it to what is there once the damaged lines at the end are cut off; gives a sentence
+    /// about them, if there are any. No later instance has their numbers, so they can be measured
+    /// again.
+    pub fn cut_at_end(&mut self, path: &Path) -> Option<String> {
+        let cut = self.damaged_at_end();
+        let first = self.good + self.damaged_before_good + 2;
+        self.damaged = self.damaged_before_good;
+        self.damaged_lines.retain(|number| *number < first);
+        self.whole_bytes = self.readable_bytes;
+        let lines = if cut == 1 { "line" } else { "lines" };
+        let path = path.display();
+        (cut > 0).then(|| {
+            format!("{cut} damaged {lines} at the end of {path} cut off, to be measured again")
+        })
+    }
+
     /// What is missing, one sentence each.
     pub fn warnings(&self, path: &Path) -> Vec<String> {
         let path = path.display();

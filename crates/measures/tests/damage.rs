@@ -70,6 +70,36 @@ fn a_damaged_line_is_named_and_the_others_are_read() {
     assert!(results.warnings.iter().any(|it| it.contains("line 5")), "{:?}", results.warnings);
 }
 
+/// Bytes at which the lines of a journal begin, the header's first.
+fn line_starts(bytes: &[u8]) -> Vec<usize> {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
+}
+
+#[test]
+fn damaged_lines_at_the_end_are_cut_off_and_measured_again() {
+    for (damaged, torn) in [(1, false), (3, false), (2, true), (10, false)] {
+        let (experiment, journal) = experiment();
+        drop(journal);
+        let path = experiment.directory.join(JOURNAL);
+        change(&path, |bytes| {
+            let starts = line_starts(bytes);
+            starts[11 - damaged..11].iter().for_each(|start| bytes[start + 40] ^= 1);
+            bytes.extend_from_slice(if torn { b"0123" } else { b"" });
+        });
+        let left = 10 - damaged as u64;
+        let (mut journal, resumed) = Journal::resume(&experiment.directory).unwrap();
+        assert_eq!((resumed.instances, resumed.torn), (left, torn));
+        let told = resumed.warnings.last().unwrap();
+        assert!(told.starts_with(&format!("{damaged} damaged line")), "{:?}", resumed.warnings);
+        (left..10).for_each(|it| journal.append(&common::instance(it, 3)).unwrap());
+        journal.finish(true, json!({})).unwrap();
+        let results = Results::open(&experiment.directory).unwrap();
+        assert_eq!(results.warnings, Vec::<String>::new());
+        assert_eq!(numbers(&experiment.directory), (0..10).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn a_torn_line_is_dropped_and_told() {
     let (experiment, journal) = experiment();
