@@ -84,7 +84,9 @@ impl Journal {
         let mut journal = Journal::open(directory, 0, 0)?;
         let mut reader = JournalReader::open(&path)?;
         let mut scan = reader.scan()?;
-        if Summary::read(directory)?.is_some_and(|it| it.complete && it.describes(&scan)) {
+        let mut warnings = Vec::new();
+        let summary = Summary::read_or_warn(directory, &mut warnings)?;
+        if summary.is_some_and(|it| it.complete && it.describes(&scan)) {
             return Err(MeasuresError::Complete { directory: directory.to_owned() });
         }
         let plan = directory.join(PLAN);
@@ -96,8 +98,9 @@ impl Journal {
         }
         journal.length = scan.whole_bytes;
         journal.next_instance = scan.next_instance;
+        warnings.extend(scan.warnings(&path).into_iter().chain(cut_off));
         let resumed = Resumed {
-            warnings: scan.warnings(&path).into_iter().chain(cut_off).collect(),
+            warnings,
             experiment: reader.experiment,
             plan_text,
             instances: scan.next_instance,

@@ -32,6 +32,10 @@ impl JournalReader {
         let file = File::open(path).map_err(failed)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 16, file.take(bytes)));
         let header = lines.header().map_err(failed)?;
+        if header.is_none_or(<[u8]>::is_empty) {
+            let reason = "it is empty or its first line was cut off: nothing was measured";
+            return Err(MeasuresError::format(path, reason));
+        }
         let header = header.and_then(|text| serde_json::from_slice::<Header>(text).ok());
         let Some(header) = header.filter(|header| header.format == FORMAT) else {
             return Err(MeasuresError::format(path, "its first line is not that of a journal"));

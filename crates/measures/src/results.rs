@@ -51,12 +51,18 @@ impl Results {
     }
 
     /// Opens results: the Parquet files of an experiment that was brought to an end or that were
-    /// made by another program, or else the journal.
+    /// made by another program, or else the journal. The journal is the truth: where there is
+    /// one, damage of the files that were made from it is only warned of.
     ///
     /// # Errors
     /// When there are none, or when they cannot be understood.
     pub fn open(directory: &Path) -> Result<Results, MeasuresError> {
         if !Results::is_results(directory) {
+            let journal = directory.join(JOURNAL);
+            if journal.is_file() {
+                // Says what is wrong with it.
+                JournalReader::open(&journal)?;
+            }
             return Err(MeasuresError::NoResults { directory: directory.to_owned() });
         }
         let mut results = Results {
@@ -69,22 +75,24 @@ impl Results {
             source: Source::Parquet,
         };
         results.read_beginning()?;
-        match results.open_journal()? {
-            Some(bytes) => results.source = Source::Journal(bytes),
-            None => results.check_parquet()?,
-        }
+        let journal = results.open_journal()?;
+        results.source = match journal {
+            Some(Journal { bytes, parquet: Derived::Outdated }) => Source::Journal(bytes),
+            Some(Journal { bytes, parquet }) => results.parquet_or_journal(bytes, parquet)?,
+            None => {
+                results.check_parquet()?;
+                Source::Parquet
+            }
+        };
         Ok(results)
     }
 
     fn read_beginning(&mut self) -> Result<(), MeasuresError> {
-        let environment = self.directory.join(ENVIRONMENT);
-        match read_text(&environment)? {
-            Some(text) => {
-                let value = serde_json::from_str(&text);
-                self.environment =
-                    value.map_err(|error| MeasuresError::format(&environment, error))?;
-            }
-            None => self.warn_missing(ENVIRONMENT, "where this was measured is not known"),
+        const UNKNOWN: &str = "where this was measured is not known";
+        match read_environment(&self.directory.join(ENVIRONMENT)) {
+            Ok(Some(environment)) => self.environment = environment,
+            Ok(None) => self.warn_missing(ENVIRONMENT, UNKNOWN),
+            Err(error) => self.warnings.push(format!("{error}; {UNKNOWN}")),
         }
         match read_text(&self.directory.join(PLAN))? {
             Some(text) => self.plan_text = text,
@@ -98,10 +106,12 @@ impl Results {
         self.warnings.push(format!("{directory} has no {file}: {consequence}"));
     }
 
-    /// Bytes of the journal that are to be read; nothing when the Parquet files are.
-    fn open_journal(&mut self) -> Result<Option<u64>, MeasuresError> {
+    /// What the journal has, and whether the Parquet files have it too; nothing without one.
+    fn open_journal(&mut self) -> Result<Option<Journal>, MeasuresError> {
         let path = self.directory.join(JOURNAL);
-        let summary = Summary::read(&self.directory)?;
+        let told = self.warnings.len();
+        let summary = Summary::read_or_warn(&self.directory, &mut self.warnings)?;
+        let is_summary_damaged = self.warnings.len() > told;
         if !path.is_file() {
             let summary = summary.as_ref();
             self.complete = summary.is_some_and(|summary| summary.complete);
@@ -111,29 +121,53 @@ impl Results {
         let mut reader = JournalReader::open(&path)?;
         self.experiment.clone_from(&reader.experiment);
         let scan = reader.scan()?;
+        let bytes = scan.whole_bytes;
         let has_parquet = self.directory.join(PAIRS).is_file();
-        let is_current = summary.as_ref().is_some_and(|summary| summary.describes(&scan));
-        if let Some(summary) = summary.filter(|_| is_current && has_parquet) {
-            self.complete = summary.complete;
-            self.warnings.extend(summary.changed(&self.directory)?);
-            if summary.damaged_lines > 0 {
-                self.warnings.extend(scan.warnings(&path));
-            }
-            if !summary.complete {
-                self.warnings.push(format!(
-                    "the experiment was ended early after {} instances",
-                    scan.next_instance
-                ));
-            }
-            return Ok(None);
+        let Some(summary) = summary.filter(|it| has_parquet && it.describes(&scan)) else {
+            let why = match is_summary_damaged {
+                true => "whether the experiment was brought to an end is not known",
+                false => "the experiment was not brought to an end (killed, or still running)",
+            };
+            self.warnings.push(format!(
+                "{why}: {} instances come from {JOURNAL}; hint: continue it with --resume",
+                scan.good
+            ));
+            self.warnings.extend(scan.warnings(&path));
+            return Ok(Some(Journal { bytes, parquet: Derived::Outdated }));
+        };
+        self.complete = summary.complete;
+        let changed = summary.changed(&self.directory)?;
+        let parquet = if changed.is_empty() { Derived::AsWritten } else { Derived::Changed };
+        self.warnings.extend(changed);
+        if summary.damaged_lines > 0 {
+            self.warnings.extend(scan.warnings(&path));
         }
-        self.warnings.push(format!(
-            "the experiment was not brought to an end (killed, or still running): {} instances come \
-             from {JOURNAL}; hint: continue it with --resume",
-            scan.good
-        ));
-        self.warnings.extend(scan.warnings(&path));
-        Ok(Some(scan.whole_bytes))
+        if !summary.complete {
+            let count = scan.next_instance;
+            self.warnings.push(format!("the experiment was ended early after {count} instances"));
+        }
+        Ok(Some(Journal { bytes, parquet }))
+    }
+
+    /// The Parquet files, unless they are damaged. What somebody changed is read to its end first:
+    /// damage may lie anywhere.
+    fn parquet_or_journal(
+        &mut self,
+        bytes: u64,
+        parquet: Derived,
+    ) -> Result<Source, MeasuresError> {
+        let checked = self.check_parquet().and_then(|()| match parquet {
+            Derived::Changed => self.instances()?.try_for_each(|it| it.map(drop)),
+            Derived::AsWritten | Derived::Outdated => Ok(()),
+        });
+        match checked {
+            Ok(()) => Ok(Source::Parquet),
+            Err(newer @ MeasuresError::Newer { .. }) => Err(newer),
+            Err(error) => {
+                self.warnings.push(format!("{error}; the instances come from {JOURNAL}"));
+                Ok(Source::Journal(bytes))
+            }
+        }
     }
 
     fn check_parquet(&mut self) -> Result<(), MeasuresError> {
@@ -165,6 +199,28 @@ impl Results {
         };
         Ok(Instances { source, is_over: false })
     }
+}
+
+/// A journal that can be read.
+struct Journal {
+    /// Up to the end of its last whole line.
+    bytes: u64,
+    parquet: Derived,
+}
+
+/// What the Parquet files are beside their journal.
+enum Derived {
+    /// There are none, or the journal has grown since.
+    Outdated,
+    AsWritten,
+    /// Some file is not what was written.
+    Changed,
+}
+
+fn read_environment(path: &Path) -> Result<Option<Value>, MeasuresError> {
+    let text = read_text(path)?;
+    let value = text.map(|text| serde_json::from_str(&text)).transpose();
+    value.map_err(|error| MeasuresError::format(path, error))
 }
 
 /// Instances of results, in the order of their execution. Ends after an error.

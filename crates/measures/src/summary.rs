@@ -87,6 +87,24 @@ impl Summary {
         }
     }
 
+    /// Reads it as far as it can be: the journal tells more than a damaged summary, which is
+    /// only warned of.
+    ///
+    /// # Errors
+    /// When a newer program wrote it.
+    pub fn read_or_warn(
+        directory: &Path,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Self>, MeasuresError> {
+        Self::read(directory).or_else(|error| match error {
+            MeasuresError::Newer { .. } => Err(error),
+            damaged => {
+                warnings.push(format!("{damaged}; what it says is left out"));
+                Ok(None)
+            }
+        })
+    }
+
     /// Whether the journal is still as long as when the Parquet files were made from it.
     pub fn describes(&self, journal: &Scan) -> bool {
         self.files.get(JOURNAL).is_some_and(|sum| sum.bytes == journal.whole_bytes)

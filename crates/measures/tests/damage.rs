@@ -152,6 +152,46 @@ fn what_a_newer_program_wrote_is_refused() {
 }
 
 #[test]
+fn damaged_files_that_the_journal_can_replace_are_only_warned_of() {
+    let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2);
+    let flip = |bytes: &mut Vec<u8>| {
+        let half = bytes.len() / 2;
+        bytes[half..].iter_mut().step_by(7).for_each(|it| *it ^= 1);
+    };
+    let clear = |bytes: &mut Vec<u8>| bytes.clear();
+    let scribble = |bytes: &mut Vec<u8>| *bytes = vec![b'{', 0xff];
+    let damages: [fn(&mut Vec<u8>); 4] = [cut, flip, clear, scribble];
+    for name in ["pairs.parquet", "instances.parquet", "summary.json", "environment.json"] {
+        for damage in damages {
+            let (experiment, journal) = experiment();
+            journal.finish(true, json!({})).unwrap();
+            change(&experiment.directory.join(name), damage);
+            let results = Results::open(&experiment.directory).unwrap();
+            assert!(results.warnings.iter().any(|it| it.contains(name)), "{:?}", results.warnings);
+            assert_eq!(numbers(&experiment.directory), (0..10).collect::<Vec<_>>(), "{name}");
+        }
+    }
+    // A summary that cannot be read does not keep anybody from going on.
+    let (experiment, journal) = experiment();
+    journal.finish(false, json!({})).unwrap();
+    change(&experiment.directory.join("summary.json"), cut);
+    let (_, resumed) = Journal::resume(&experiment.directory).unwrap();
+    assert_eq!(resumed.instances, 10);
+    assert!(resumed.warnings[0].contains("summary.json"), "{:?}", resumed.warnings);
+}
+
+#[test]
+fn an_empty_journal_is_called_that() {
+    let (experiment, journal) = experiment();
+    drop(journal);
+    change(&experiment.directory.join(JOURNAL), Vec::clear);
+    let error = Results::open(&experiment.directory).unwrap_err().to_string();
+    assert!(error.contains("journal.ndjson: it is empty"), "{error}");
+    let error = Journal::resume(&experiment.directory).unwrap_err().to_string();
+    assert!(error.contains("journal.ndjson: it is empty"), "{error}");
+}
+
+#[test]
 fn two_runners_do_not_write_one_journal() {
     let (experiment, journal) = experiment();
     assert!(matches!(Journal::resume(&experiment.directory), Err(MeasuresError::Busy { .. })));
