@@ -43,7 +43,7 @@ struct Said {
 impl Said {
     fn of(simulation: &Simulation, seed: u64) -> Self {
         let columns = simulation.columns(seed);
-        let compared = Compared::new(&columns);
+        let compared = Compared::new(&columns, Test::default().below);
         let kinds = |side| {
             let (components, names, prefix) = match side {
                 Side::Target => (&compared.targets, &columns.targets, "t"),

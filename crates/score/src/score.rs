@@ -93,7 +93,7 @@ pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
     });
     let series = TargetSeries::new(columns, peaks, included);
     let of = |key: fn(&PairRow) -> Option<u32>| by_component(columns, &fastest, included, key);
-    let compared = Compared::new(columns);
+    let compared = Compared::new(columns, options.test.below);
     Score {
         points: points(columns, peaks, included),
         targets: of(|pair| Some(pair.target)),

@@ -3,6 +3,7 @@
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
 use plimsoll_measures::{Instance, Outcome, Pair};
+use plimsoll_score::verdict::Compared;
 use plimsoll_score::{Columns, Kind, Options, Peaks, Score, Source, score};
 
 const SECOND: u64 = 1_000_000_000;
@@ -144,6 +145,28 @@ fn a_run_that_changed_is_set_apart_and_both_are_stated() {
     assert_eq!(scores.targets[&0].peb.as_ref().unwrap().n, 20);
     assert_eq!(with[&0].peb.as_ref().unwrap().n, 40);
     assert_eq!(scores.target_verdicts.verdicts[0].kind, Some(Kind::Normal), "all slowed alike");
+}
+
+#[test]
+fn what_counts_as_slow_also_decides_who_is_blamed() {
+    // One client takes a third longer in every third round, with whichever target it has then.
+    let round = |round: u64| {
+        let mut it = instance(round, &[SECOND; 4]);
+        for (target, pair) in (0..).zip(&mut it.pairs) {
+            let client = (target + round) % 4;
+            let late = if client == 0 && round.is_multiple_of(3) { SECOND / 3 } else { 0 };
+            pair.client = format!("c{client}");
+            pair.end += (round * 7919 + target * 104_729) % 97 * 100_000 + late;
+        }
+        it
+    };
+    let (columns, _) = scores(&(0..24).map(round).collect::<Vec<_>>());
+    let measures = |below: f64| {
+        let compared = Compared::new(&columns, below);
+        compared.targets.iter().map(|it| it.measures.len()).sum::<usize>()
+    };
+    assert_eq!(measures(0.15), 24 * 4 - 8, "the client's eight slow pairs excuse their targets");
+    assert_eq!(measures(0.4), 24 * 4, "nothing is that slow");
 }
 
 /// Half a minute without optimisation; the sizes are what matters.

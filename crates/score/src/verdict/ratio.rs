@@ -35,18 +35,16 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Compares all pairs of instances that have scores.
-    pub fn new(columns: &Columns) -> Self {
+    /// Compares all pairs of instances that have scores. A pair that is slower than the others of
+    /// its instance by more than the share `below` is blamed on one of its components.
+    pub fn new(columns: &Columns, below: f64) -> Self {
         let cells = Cells::new(columns);
         let effects = Effects::new(columns, &cells);
-        let blame = Blame::new(columns, &cells, &effects, LOW);
+        let blame = Blame::new(columns, &cells, &effects, below);
         let of = |side| components(columns, &cells, &effects, &blame, side);
         Compared { targets: of(Side::Target), clients: of(Side::Client) }
     }
 }
-
-/// A pair so much slower than the others of its instance is blamed on one of its components.
-const LOW: f64 = 0.15;
 
 fn components(
     columns: &Columns,
