@@ -3,22 +3,28 @@
 //! Xie finds slowness too short-lived to plan around; Huang gains by reacting within a burst. Both
 //! hold: what decides is whether slowness outlasts a burst.
 
+use crate::Kind;
 use crate::sequence::Sequences;
 use crate::verdict::sentence_span as span;
 
 /// One or two plain sentences. `burst` is the median duration of an instance in seconds,
-/// `persistent` the components that are slow throughout.
-pub fn advice(sequences: &[Sequences], burst: Option<f64>, persistent: &[String]) -> String {
+/// `persistent` the components that are slow throughout, `worst` the worst verdict on any target.
+pub fn advice(
+    sequences: &[Sequences],
+    burst: Option<f64>,
+    persistent: &[String],
+    worst: Option<Kind>,
+) -> String {
     let avoid = match persistent {
         [] => String::new(),
         [name] => format!("Do without {name} until it is repaired. "),
         names => format!("Do without {} until they are repaired. ", names.join(", ")),
     };
-    format!("{avoid}{}", about_slowness(sequences, burst))
+    format!("{avoid}{}", about_slowness(sequences, burst, worst))
 }
 
 /// The threshold in the middle speaks for all.
-fn about_slowness(sequences: &[Sequences], burst: Option<f64>) -> String {
+fn about_slowness(sequences: &[Sequences], burst: Option<f64>, worst: Option<Kind>) -> String {
     let Some((burst, it)) = burst.zip(sequences.get(sequences.len() / 2)) else {
         return "Nothing was measured that tells whether writing elsewhere pays.".into();
     };
@@ -29,6 +35,20 @@ fn about_slowness(sequences: &[Sequences], burst: Option<f64>) -> String {
             it.threshold * 100.0,
             depth * 100.0
         );
+    }
+    // Some measures are always the lowest: only verdicts tell whether a target is to be avoided.
+    match worst {
+        Some(Kind::Transient | Kind::Persistent) => {}
+        Some(Kind::Normal) => {
+            return "No target is slow more often or more deeply than noise explains: leaving any \
+                    out would gain nothing."
+                .into();
+        }
+        None => {
+            return "No target has enough measures beside others for a verdict: whether writing \
+                    elsewhere pays is not known; more rounds with several targets would tell."
+                .into();
+        }
     }
     let Some(low) = it.low.as_ref().filter(|low| low.ended >= LEAST_SEQUENCES) else {
         return "Too few slow sequences ended while watched to tell whether writing elsewhere pays; \
@@ -84,6 +104,8 @@ mod tests {
     use crate::sequence::Basis;
     use crate::survival::{Duration, Survival};
 
+    const SLOW: Option<Kind> = Some(Kind::Transient);
+
     fn sequences(seconds: f64, interval: f64, depth: f64) -> Vec<Sequences> {
         let low = vec![Duration { seconds, ended: true }; 9];
         vec![Sequences {
@@ -107,12 +129,27 @@ mod tests {
             (40.0, 1.0, 2.0, "leave slow targets out"),
             (20.0, 20.0, 1.0, "normal again at their next measure, 20.0 s later"),
         ] {
-            let said = advice(&sequences(lasts, interval, 0.5), Some(burst), &[]);
+            let said = advice(&sequences(lasts, interval, 0.5), Some(burst), &[], SLOW);
             assert!(said.contains(says), "{said}");
         }
-        let slight = advice(&sequences(40.0, 1.0, 0.93), Some(2.0), &[]);
+        let slight = advice(&sequences(40.0, 1.0, 0.93), Some(2.0), &[], SLOW);
         assert!(slight.contains("93 % of the median"), "{slight}");
-        assert!(advice(&[], Some(1.0), &["t2".into()]).starts_with("Do without t2 until it is"));
-        assert!(advice(&[], None, &[]).starts_with("Nothing was measured"));
+        let named = advice(&[], Some(1.0), &["t2".into()], Some(Kind::Persistent));
+        assert!(named.starts_with("Do without t2 until it is"));
+        assert!(advice(&[], None, &[], None).starts_with("Nothing was measured"));
+    }
+
+    #[test]
+    fn nobody_is_avoided_who_is_no_straggler() {
+        for (worst, says) in [(Some(Kind::Normal), "gain nothing"), (None, "is not known")] {
+            let said = advice(&sequences(40.0, 1.0, 0.5), Some(2.0), &[], worst);
+            assert!(said.contains(says) && !said.contains("It pays"), "{said}");
+        }
+    }
+
+    #[test]
+    fn short_bursts_have_a_duration() {
+        let said = advice(&sequences(0.04, 0.01, 0.5), Some(0.0123), &[], SLOW);
+        assert!(said.starts_with("A burst takes 12.3 ms, a slow sequence 40.0 ms"), "{said}");
     }
 }

@@ -88,7 +88,8 @@ fn advice_line(view: &View) -> String {
         .filter(|it| it.verdict.kind == Some(Kind::Persistent) && it.partner.is_none())
         .map(|it| it.name.to_string());
     let persistent: Vec<String> = persistent.chain(alone).collect();
-    advice(&view.scores.sequences, view.scores.burst_seconds(), &persistent)
+    let worst = targets.iter().filter_map(|it| it.verdict.kind).max();
+    advice(&view.scores.sequences, view.scores.burst_seconds(), &persistent, worst)
 }
 
 pub fn limited(view: &View, mut rows: Vec<Record>) -> Vec<Record> {

@@ -109,6 +109,9 @@ fn p(value: Option<f64>) -> String {
 /// Seconds in the largest unit that leaves two digits.
 pub(crate) fn span(seconds: f64) -> String {
     match seconds {
+        s if s <= 0.0 => "0 s".into(),
+        s if s < 1e-3 => format!("{:.1} \u{b5}s", s * 1e6),
+        s if s < 1.0 => format!("{:.1} ms", s * 1e3),
         s if s < 120.0 => format!("{s:.1} s"),
         s if s < 7200.0 => format!("{:.1} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
