@@ -144,6 +144,36 @@ fn nothing_is_named_when_nothing_is_slow_and_too_little_is_said_to_be_so() {
     assert!(scores["verdicts"][0].as_str().unwrap().contains("5 measures; 7 are needed"));
 }
 
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn the_same_measures_are_not_counted_twice() {
+    let folder = TempDir::new().unwrap();
+    let even = |_, _, random: &mut Random| noise(random);
+    let place = results(folder.path(), "many-pairs", 5, 4, even);
+    let other = results(folder.path(), "other", 5, 4, even);
+    let copied = folder.path().join("copied");
+    copy(&place, &copied);
+    // Also without what the copy could be told by.
+    std::fs::remove_file(copied.join("summary.json")).unwrap();
+    for twin in [&place, &copied] {
+        let (place, other, twin) = (place.display(), other.display(), twin.display());
+        let outcome = plimsoll(&format!("score {place} {other} {twin}"));
+        assert_eq!(outcome.status, Some(2), "{}", outcome.stdout);
+        let expected = format!("cannot score {place} and {twin} together");
+        assert!(outcome.stderr.contains(&expected), "{}", outcome.stderr);
+    }
+    // Other experiments at the same time, as this test makes them, are no copies.
+    let outcome = plimsoll(&format!("score {} {}", place.display(), other.display()));
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+}
+
 #[test]
 fn one_target_alone_has_no_leb_and_no_verdict() {
     let folder = TempDir::new().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use plimsoll_domain::site::Site;
 use plimsoll_measures::Results;
 use plimsoll_score::{Columns, Source};
@@ -38,6 +38,14 @@ pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> 
             }
             columns.add(source, &instance);
         }
+    }
+    if let Some((one, other)) = columns.repeated() {
+        bail!(
+            "cannot score {} and {} together: they hold the same instances; hint: name each of the \
+             results once",
+            one.label,
+            other.label
+        );
     }
     warnings.extend(several_machines(&columns));
     Ok(Gathered { columns, warnings })
