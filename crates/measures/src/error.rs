@@ -7,21 +7,24 @@ use parquet::errors::ParquetError;
 use thiserror::Error;
 
 /// Why results cannot be written or read: one line, with a hint where something can be done.
+///
+/// What the system said is in the line, and so is no `source`: who prints the chain of sources would
+/// say it twice.
 #[derive(Debug, Error)]
 pub enum MeasuresError {
     /// The system refused.
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {cause}")]
     Io {
         /// What was attempted.
         action: &'static str,
         /// On what.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// No room, or no more quota.
     #[error(
-        "cannot {action} {path}: {source}; all instances up to here are kept; \
+        "cannot {action} {path}: {cause}; all instances up to here are kept; \
          hint: make room, then continue with --resume"
     )]
     Full {
@@ -30,7 +33,7 @@ pub enum MeasuresError {
         /// On what.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The directory has something that would be overwritten.
     #[error(
@@ -126,13 +129,13 @@ pub enum MeasuresError {
 }
 
 impl MeasuresError {
-    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
-        match source.kind() {
+        match cause.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => MeasuresError::Full { action, path, source },
-            _ => MeasuresError::Io { action, path, source },
+            | io::ErrorKind::FileTooLarge => MeasuresError::Full { action, path, cause },
+            _ => MeasuresError::Io { action, path, cause },
         }
     }
 

@@ -249,6 +249,8 @@ fn a_full_disk_is_told_and_leaves_the_journal_readable() {
     };
     assert!(matches!(error, MeasuresError::Full { .. }), "{error}");
     assert!(error.to_string().contains("--resume"), "{error}");
+    // The line has the system's words; a source would be printed behind it once more.
+    assert!(std::error::Error::source(&error).is_none(), "{error:?}");
     assert_eq!(numbers(&directory).len() as u64, kept);
     assert_eq!(Results::open(&directory).unwrap().warnings.len(), 1, "no line is torn");
     assert!(journal.append(&common::instance(kept, 20)).is_err());
