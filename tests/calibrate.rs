@@ -161,6 +161,11 @@ fn costs_go_to_the_site_file_and_from_there_to_the_model() {
         "--sizes 4KiB,512KiB --seconds 0.05 --repetitions 2 --span 16MiB --force --site {}",
         site.display()
     );
+    // Two sizes fit any target: without --force nothing is written.
+    let outcome = calibrate(&target, &arguments.replace(" --force", ""));
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("not tested"), "{}", outcome.stdout);
+    assert_eq!(fs::read_to_string(&site).unwrap(), "version = 1 # ours\n");
     let outcome = calibrate(&target, &arguments);
     assert!(matches!(outcome.status, Some(0 | 1)), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("wrote the costs of disk"), "{}", outcome.stderr);

@@ -122,7 +122,7 @@ impl CalibrateError {
                 _ => "name another directory of the target".into(),
             },
             Self::Space { .. } => "free some space, or ask for less with --span".into(),
-            Self::OneSize => "give at least two, far apart: --sizes 4KiB,1MiB".into(),
+            Self::OneSize => "give at least three, far apart: --sizes 4KiB,64KiB,1MiB".into(),
             Self::Block { block, .. } => format!("use multiples of {block}"),
             Self::SpanTooSmall { largest, places, .. } => format!(
                 "--span {} or more, or smaller --sizes",

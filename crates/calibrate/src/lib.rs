@@ -27,4 +27,4 @@ pub use ladder::Step;
 pub use plan::{Plan, Turn};
 pub use rung::{Measure, Row, Rung};
 pub use transactions::{Counters, Done, Snapshot};
-pub use verdict::{Cause, TOLERATED_MISFIT, Verdict};
+pub use verdict::{Cause, SIZES_TESTED, TOLERATED_MISFIT, Verdict};

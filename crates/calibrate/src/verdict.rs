@@ -9,6 +9,14 @@ use crate::rung::{Row, Rung};
 /// far from their measurements (figure 7), and a utilization is not needed more exactly.
 pub const TOLERATED_MISFIT: f64 = 0.15;
 
+/// Distinct sizes of transactions that test a model of two coefficients: one more than it can
+/// always meet.
+pub const SIZES_TESTED: usize = 3;
+
+/// Transactions whose sizes differ by less than this factor are of one size: they hardly differ in
+/// what the model says of them.
+const SIZES_DISTINCT: f64 = 1.5;
+
 /// Standard errors of a rung's median that repetitions explain. Of eleven rungs none is that
 /// far away by chance in 97 of 100 ladders.
 const ERRORS_EXPLAINED: f64 = 3.0;
@@ -24,6 +32,12 @@ const DEVIATIONS_PER_MAD: f64 = 1.4826;
 pub enum Verdict {
     /// No rung is further from the model than is tolerated.
     Fits,
+    /// The target did transactions of so few distinct sizes that two coefficients go through all of
+    /// them, whatever the target is.
+    Untested {
+        /// Distinct sizes, fewer than [`SIZES_TESTED`].
+        sizes: usize,
+    },
     /// This rung is, and the repetitions do not explain it.
     Misfit {
         /// Index of the rung that is furthest away.
@@ -61,6 +75,10 @@ pub enum Cause {
 impl Verdict {
     /// Judges a fit by its residuals and by how much the repetitions of a rung differ.
     pub fn of(rungs: &[Rung], fit: &Fit) -> Self {
+        let sizes = distinct_sizes(&fit.rows);
+        if sizes < SIZES_TESTED {
+            return Verdict::Untested { sizes };
+        }
         let pooled = spread(rungs.iter().flat_map(deviations));
         let of_rung = rungs.iter().zip(&fit.residuals);
         let explained: Vec<f64> =
@@ -81,10 +99,24 @@ impl Verdict {
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Fits => "fits",
+            Verdict::Untested { .. } => "not tested",
             Verdict::Misfit { .. } => "does not fit",
             Verdict::Noisy { .. } => "not decided",
         }
     }
+}
+
+/// Sizes of transactions at the target that are not about the same.
+fn distinct_sizes(rows: &[Row]) -> usize {
+    let mut sizes: Vec<f64> = rows.iter().map(Row::transaction_size).collect();
+    sizes.sort_by(f64::total_cmp);
+    let mut last = 0.0;
+    let is_new = |size: &&f64| {
+        let is_new = **size >= last * SIZES_DISTINCT;
+        last = if is_new { **size } else { last };
+        is_new
+    };
+    sizes.iter().filter(is_new).count()
 }
 
 /// Relative deviations of a rung's repetitions from their median.
@@ -161,6 +193,21 @@ mod tests {
         assert_eq!(judge(QUIET, |b| 1e-3 + 1e-9 * b), Verdict::Fits);
         assert_eq!(judge(QUIET, |b| 1e-8 * b), Verdict::Fits);
         assert_eq!(judge(QUIET, |_| 5e-3), Verdict::Fits);
+    }
+
+    #[test]
+    fn two_sizes_test_nothing() {
+        let judge = |sizes: &[u64]| {
+            // A throttle, which no sum of two costs explains.
+            let seconds = |size: u64| 100.0 * (size as f64 / 20e6).max(1.0 / 200.0);
+            let ladder: Vec<Rung> =
+                sizes.iter().map(|&size| rung(size, &[seconds(size); 3])).collect();
+            Verdict::of(&ladder, &Fit::of(&ladder, 1).unwrap())
+        };
+        assert_eq!(judge(&[4096, 1 << 20]), Verdict::Untested { sizes: 2 });
+        assert_eq!(judge(&[4096, 5120, 1 << 20]), Verdict::Untested { sizes: 2 });
+        let verdict = judge(&[4096, 65_536, 1 << 20]);
+        assert!(matches!(verdict, Verdict::Misfit { .. }), "{verdict:?}");
     }
 
     #[test]

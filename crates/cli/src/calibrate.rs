@@ -31,7 +31,8 @@ use target::Chosen;
 /// target busy; the kernel's counters (on Lustre servers: brw_stats) say how many transactions it
 /// did. Least squares gives the cost of an operation and of a byte, for reads and writes apart
 /// (Uselton and Wright, equation 4); `plimsoll model utilization` computes with them how busy a
-/// target is. Says so when these two costs do not explain the measures, and then exits with 1.
+/// target is. Says so when these two costs do not explain the measures, or fewer than three sizes
+/// cannot test that, and then exits with 1.
 ///
 /// The file that is written has no name and vanishes with the program, however that ends. The
 /// target is written as fast as it can be, at most 1 GiB in each measure; --dry-run tells how
@@ -85,7 +86,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
     seed: Option<u64>,
 
-    /// Write the costs to the site file also if they do not explain the measures
+    /// Write the costs to the site file also if they are not shown to explain the measures
     #[arg(long, requires = "site")]
     force: bool,
 
@@ -112,7 +113,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let measured = timestamp::now();
     let calibration = measure(&machine, &place, &plan)?;
-    let fits = calibration.directions.iter().all(|it| !is_misfit(&it.verdict));
+    let fits = calibration.directions.iter().all(|it| is_usable(&it.verdict));
     let mut notes = words::notes(&calibration, &place);
     notes.extend(not_saved(arguments, fits));
     show::result(
@@ -134,8 +135,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn is_misfit(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Misfit { .. })
+/// Whether others may compute with the costs.
+fn is_usable(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Fits | Verdict::Noisy { .. } => true,
+        Verdict::Misfit { .. } | Verdict::Untested { .. } => false,
+    }
 }
 
 /// One line with the advice at its end.
@@ -194,7 +199,7 @@ fn not_saved(arguments: &Arguments, fits: bool) -> Option<String> {
     let site = arguments.site.as_ref().filter(|_| !fits && !arguments.force)?;
     let site = site.display();
     Some(format!(
-        "nothing was written to {site}: the costs do not explain the measures; hint: --force"
+        "nothing was written to {site}: the costs are not shown to explain the measures; hint: --force"
     ))
 }
 

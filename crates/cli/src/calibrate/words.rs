@@ -1,7 +1,8 @@
 //! Sentences about a calibration.
 
 use plimsoll_calibrate::{
-    Calibration, Cause, Counters, Direction, Negative, Place, TOLERATED_MISFIT, Verdict,
+    Calibration, Cause, Counters, Direction, Negative, Place, SIZES_TESTED, TOLERATED_MISFIT,
+    Verdict,
 };
 use plimsoll_domain::burst::Operation;
 use plimsoll_report::Unit;
@@ -23,6 +24,13 @@ pub fn verdict(direction: &Direction) -> Vec<String> {
             percent(direction.fit.max_residual()),
             percent(TOLERATED_MISFIT)
         )],
+        Verdict::Untested { sizes } => vec![
+            format!(
+                "the target did transactions of {sizes} distinct sizes; two costs go through any \
+                 two, so that nothing tells whether they explain others"
+            ),
+            format!("hint: at least {SIZES_TESTED} sizes, far apart: --sizes 4KiB,64KiB,1MiB"),
+        ],
         Verdict::Misfit { rung, residual, cause } => {
             let misfit = format!(
                 "at {} the target is {}, and the repetitions do not explain it",
