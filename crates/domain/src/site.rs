@@ -11,10 +11,12 @@ mod check;
 mod costs;
 mod error;
 mod file;
+mod peak;
 mod scores;
 
 pub use error::SiteError;
 pub use file::{FILE_BYTES_MAX, SiteFile};
+pub use peak::{MeasuredPeak, Peak};
 
 use std::path::PathBuf;
 
@@ -186,25 +188,6 @@ impl Target {
             peak: Peak::default(),
             cost: Costs::default(),
         }
-    }
-}
-
-/// Peak rates of a target: given, or the 97.3rd percentile of single-target bursts
-/// (Xie, section 4.2).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table of rates")]
-pub struct Peak {
-    /// Reading.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read: Option<BytesPerSec>,
-    /// Writing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write: Option<BytesPerSec>,
-}
-
-impl Peak {
-    fn is_empty(&self) -> bool {
-        *self == Peak::default()
     }
 }
 

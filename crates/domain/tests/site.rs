@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{
-    Cost, Costs, CountedBy, FILE_BYTES_MAX, Peak, Persistence, Site, SiteError, SiteFile, Target,
+    Cost, Costs, CountedBy, FILE_BYTES_MAX, MeasuredPeak, Peak, Persistence, Site, SiteError,
+    SiteFile, Target,
 };
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use proptest::prelude::*;
@@ -32,6 +34,12 @@ fn golden_file_of_version_1_is_read_in_full() {
     assert_eq!(target.lustre_index, Some(0));
     assert_eq!(target.capacity, Some(Bytes::new(7 << 40)));
     assert_eq!(target.peak.write, Some(BytesPerSec::new(551 << 20)));
+    assert_eq!(target.peak.given(Operation::Write), target.peak.write, "a person's");
+    let measured = &site.target("local").unwrap().peak;
+    assert_eq!(measured.write_measured.as_ref().unwrap().instances, 48);
+    assert_eq!(measured.given(Operation::Write), None, "to be measured again");
+    let changed = Peak { write: Some(BytesPerSec::new(9)), ..measured.clone() };
+    assert_eq!(changed.given(Operation::Write), changed.write, "changed by a person since");
     assert_eq!(target.cost.write.as_ref().unwrap().seconds_per_byte, 1.73e-9);
     assert_eq!(site.servers[0].group.as_deref(), Some("controller-3"));
     assert_eq!(site.clients[0].coordinates, [0, 3, 17]);
@@ -63,11 +71,14 @@ fn scores_are_written_where_they_belong_and_comments_stay() {
     assert_eq!(file.site().slowness.len(), 2, "the same quantile is replaced");
     assert!(file.text().contains("low_median = \"9s\" # short"), "{}", file.text());
 
-    let peak = Peak { write: Some(BytesPerSec::new(20 << 20)), read: None };
+    let rate = BytesPerSec::new(20 << 20);
+    let rests_on = MeasuredPeak { rate, instances: 20, measured: None };
+    let peak = Peak { write: Some(rate), write_measured: Some(rests_on), ..Peak::default() };
     file.set_peak("local", &peak).unwrap();
     assert_eq!(file.site().target("local").unwrap().peak, peak);
     let kept = file.site().target("OST0000").unwrap().peak.clone();
-    file.set_peak("OST0000", &Peak { write: Some(BytesPerSec::new(1)), read: None }).unwrap();
+    file.set_peak("OST0000", &Peak { write: Some(BytesPerSec::new(1)), ..Peak::default() })
+        .unwrap();
     let changed = &file.site().target("OST0000").unwrap().peak;
     assert_eq!((changed.read, changed.write), (kept.read, Some(BytesPerSec::new(1))));
     assert!(file.set_peak("nobody", &peak).unwrap_err().to_string().contains("nobody"));

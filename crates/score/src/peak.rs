@@ -1,6 +1,6 @@
 //! Peaks of targets: what a burst is measured against.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Site, Target};
@@ -12,15 +12,23 @@ use crate::columns::InstanceRow;
 /// Xie takes the 97.3rd percentile of the saturated target for its peak (4.2).
 pub const PEAK_QUANTILE: f64 = 0.973;
 
-/// The experiment that saturates single targets (Xie 4.2).
+/// The experiment that saturates single targets (Xie 4.2). One of another name is taken for it if
+/// all its instances move data of one target each.
 pub const PEAK_EXPERIMENT: &str = "target";
+
+/// Instances at saturation that a peak needs to be kept: of fewer than twenty the 97.3rd percentile
+/// is hardly more than the luckiest one.
+pub const PEAK_INSTANCES: usize = 20;
+
+/// Settings whose median reaches this share of the best one saturate the target like it.
+const SATURATED: f64 = 0.9;
 
 /// Where a peak comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeakOrigin {
     /// The site file gives it.
     Site,
-    /// Measured, by this many instances.
+    /// Measured, by this many instances at saturation.
     Measured(usize),
     /// The sum over the targets of a striped file.
     Stripes,
@@ -42,13 +50,17 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    /// What the site file gives, and for what it does not give, what the measures do.
+    /// What a person gave in the site file; else what these measures give, if they are enough to be
+    /// kept; else what was measured before; else what these measures give all the same.
     pub fn new(columns: &Columns, site: Option<&Site>) -> Self {
         let mut peaks = Peaks::measured(columns);
         for target in site.iter().flat_map(|site| &site.targets) {
             let Some(number) = columns.targets.find(&target.name) else { continue };
             for operation in [Operation::Read, Operation::Write] {
-                if let Some(rate) = given(target, operation) {
+                let measured = peaks.get(number, operation);
+                let is_enough = measured.is_some_and(|it| it.is_kept());
+                let is_given = target.peak.given(operation).is_some();
+                if let Some(rate) = known(target, operation).filter(|_| is_given || !is_enough) {
                     let peak = Peak { rate, origin: PeakOrigin::Site };
                     peaks.known.insert((number, operation), peak);
                 }
@@ -58,24 +70,22 @@ impl Peaks {
         peaks
     }
 
-    /// Peaks from instances that wrote to one target in the experiment [`PEAK_EXPERIMENT`].
+    /// Peaks from instances of one target in the experiment [`PEAK_EXPERIMENT`] and in others whose
+    /// instances all have one target each.
     pub fn measured(columns: &Columns) -> Self {
-        let mut rates: HashMap<(u32, Operation), Vec<f64>> = HashMap::new();
+        let mut rates: HashMap<(u32, Operation), HashMap<u32, Vec<f64>>> = HashMap::new();
+        let others = sources_of_several(columns);
         let experiment = columns.experiments.find(PEAK_EXPERIMENT);
-        for instance in columns.instances() {
-            if Some(instance.experiment) != experiment || !columns.has_scores(instance) {
+        for instance in columns.instances().iter().filter(|it| columns.has_scores(it)) {
+            if Some(instance.experiment) != experiment && others.contains(&instance.source) {
                 continue;
             }
             if let Some((target, rate)) = single_target(columns, instance) {
-                rates.entry((target, columns.operation(instance))).or_default().push(rate);
+                let of_target = rates.entry((target, columns.operation(instance))).or_default();
+                of_target.entry(instance.setting).or_default().push(rate);
             }
         }
-        let peak = |rates: Vec<f64>| {
-            let origin = PeakOrigin::Measured(rates.len());
-            let rate = Sample::new(rates).ok()?.quantile(PEAK_QUANTILE).ok()?;
-            (rate > 0.0).then_some(Peak { rate, origin })
-        };
-        let known = rates.into_iter().filter_map(|(key, rates)| Some((key, peak(rates)?)));
+        let known = rates.into_iter().filter_map(|(key, rates)| Some((key, measured(rates)?)));
         Peaks { known: known.collect() }
     }
 
@@ -85,7 +95,7 @@ impl Peaks {
             for operation in [Operation::Read, Operation::Write] {
                 let rate = |part: &str| match columns.targets.find(part) {
                     Some(number) => self.get(number, operation).map(|it| it.rate),
-                    None => given(site?.target(part)?, operation),
+                    None => known(site?.target(part)?, operation),
                 };
                 let rates: Option<Vec<f64>> = name.split('+').map(rate).collect();
                 if let Some(rates) = rates {
@@ -119,7 +129,32 @@ impl Peaks {
     }
 }
 
-fn given(target: &Target, operation: Operation) -> Option<f64> {
+impl Peak {
+    /// Whether it was measured, and rests on enough to be kept for others.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.origin, PeakOrigin::Measured(instances) if instances >= PEAK_INSTANCES)
+    }
+}
+
+/// Sources with an instance of more than one target.
+fn sources_of_several(columns: &Columns) -> HashSet<u32> {
+    let measured = columns.instances().iter().filter(|it| !columns.pairs(it).is_empty());
+    measured.filter(|it| single_target(columns, it).is_none()).map(|it| it.source).collect()
+}
+
+/// The peak by the instances, by setting, that saturate the target.
+fn measured(by_setting: HashMap<u32, Vec<f64>>) -> Option<Peak> {
+    let samples: Vec<Sample> =
+        by_setting.into_values().filter_map(|rates| Sample::new(rates).ok()).collect();
+    let best = samples.iter().map(Sample::median).fold(0.0, f64::max);
+    let saturated = samples.iter().filter(|it| it.median() >= SATURATED * best);
+    let rates: Vec<f64> = saturated.flat_map(|it| it.values().to_vec()).collect();
+    let origin = PeakOrigin::Measured(rates.len());
+    let rate = Sample::new(rates).ok()?.quantile(PEAK_QUANTILE).ok()?;
+    (rate > 0.0).then_some(Peak { rate, origin })
+}
+
+fn known(target: &Target, operation: Operation) -> Option<f64> {
     let rate = match operation {
         Operation::Read => target.peak.read,
         Operation::Write => target.peak.write,

@@ -2,21 +2,23 @@
 
 use anyhow::Result;
 use plimsoll_domain::burst::Operation;
-use plimsoll_domain::site::{ComponentKind, Peak, Persistence, SiteFile, Slowness, Straggler};
+use plimsoll_domain::site::{
+    ComponentKind, MeasuredPeak, Peak, Persistence, SiteFile, Slowness, Straggler,
+};
 use plimsoll_domain::{BytesPerSec, Nanos};
 use plimsoll_score::calendar::rfc3339;
-use plimsoll_score::peak::PeakOrigin;
+use plimsoll_score::peak::{PEAK_INSTANCES, Peak as Found, PeakOrigin};
 use plimsoll_score::sequence::Sequences;
 use plimsoll_score::survival::Survival;
 use plimsoll_score::verdict::Verdict;
-use plimsoll_score::{Columns, Kind};
+use plimsoll_score::{Columns, Kind, Peaks};
 
 use super::record::View;
 
 /// Changes and saves the file; gives a line about each kind of entry.
 pub fn write(site: &mut SiteFile, view: &View) -> Result<Vec<String>> {
     let measured = view.columns.instances().iter().map(|it| it.start).max().map(rfc3339);
-    let mut lines = vec![peaks(site, view)?];
+    let mut lines = vec![peaks(site, view, measured.as_deref())?];
     let slowness: Vec<Slowness> =
         view.scores.sequences.iter().filter_map(|it| slowness(it, measured.clone())).collect();
     site.set_slowness(&slowness)?;
@@ -35,29 +37,53 @@ pub fn write(site: &mut SiteFile, view: &View) -> Result<Vec<String>> {
     Ok(lines.into_iter().map(|line| format!("site file: {line}")).collect())
 }
 
-/// Measured peaks of targets that the file knows; those that it gives were used and stay.
-fn peaks(site: &mut SiteFile, view: &View) -> Result<String> {
-    let mut written = 0;
-    let mut unknown = 0;
-    for (target, operation, peak) in view.peaks.iter() {
-        let PeakOrigin::Measured(_) = peak.origin else { continue };
+/// Measured peaks of targets that the file knows. Those that a person gave stay; those that were
+/// measured before are measured again. Says what was not written, and why.
+fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<String> {
+    let found = Peaks::measured(view.columns);
+    let (mut written, mut given, mut unknown, mut few) = (0, 0, 0, Vec::new());
+    for (target, operation, peak) in found.iter() {
+        let PeakOrigin::Measured(instances) = peak.origin else { continue };
         let name = view.columns.targets.name(target);
-        if site.site().target(name).is_none() {
-            unknown += 1;
-            continue;
+        match site.site().target(name) {
+            None => unknown += 1,
+            Some(target) if target.peak.given(operation).is_some() => given += 1,
+            Some(_) if !peak.is_kept() => few.push(format!("{name} has {instances}")),
+            Some(_) => {
+                site.set_peak(name, &to_keep(operation, &peak, instances, measured))?;
+                written += 1;
+            }
         }
-        let rate = Some(BytesPerSec::new(peak.rate.round().max(1.0) as u64));
-        let peak = match operation {
-            Operation::Read => Peak { read: rate, write: None },
-            Operation::Write => Peak { read: None, write: rate },
-        };
-        site.set_peak(name, &peak)?;
-        written += 1;
     }
-    Ok(match unknown {
-        0 => format!("{written} measured peaks"),
-        _ => format!("{written} measured peaks; {unknown} are of targets that it does not have"),
-    })
+    if found.iter().next().is_none() {
+        let hint = "no results have one target an instance; hint: plimsoll bench target";
+        return Ok(format!("no measured peaks: {hint}"));
+    }
+    let mut parts = vec![format!("{written} measured peaks")];
+    if !few.is_empty() {
+        let more = if few.len() > NAMED { ", \u{2026}" } else { "" };
+        few.truncate(NAMED);
+        parts.push(format!(
+            "a peak needs {PEAK_INSTANCES} instances at saturation, {}{more}",
+            few.join(", ")
+        ));
+    }
+    parts.extend((given > 0).then(|| format!("{given} are given and stay")));
+    parts.extend((unknown > 0).then(|| format!("{unknown} are of targets that it does not have")));
+    Ok(parts.join("; "))
+}
+
+/// Targets that a message names.
+const NAMED: usize = 5;
+
+fn to_keep(operation: Operation, peak: &Found, instances: usize, measured: Option<&str>) -> Peak {
+    let rate = BytesPerSec::new(peak.rate.round().max(1.0) as u64);
+    let measured = measured.map(str::to_string);
+    let rests_on = Some(MeasuredPeak { rate, instances: instances as u64, measured });
+    match operation {
+        Operation::Read => Peak { read: Some(rate), read_measured: rests_on, ..Peak::default() },
+        Operation::Write => Peak { write: Some(rate), write_measured: rests_on, ..Peak::default() },
+    }
 }
 
 fn slowness(it: &Sequences, measured: Option<String>) -> Option<Slowness> {

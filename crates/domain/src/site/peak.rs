@@ -1,0 +1,53 @@
+//! Peak rates of targets, and what they rest on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::BytesPerSec;
+use crate::burst::Operation;
+
+/// Peak rates of a target: given, or the 97.3rd percentile of single-target bursts
+/// (Xie, section 4.2).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table of rates")]
+pub struct Peak {
+    /// Reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<BytesPerSec>,
+    /// Writing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<BytesPerSec>,
+    /// What `read` rests on, if it was measured; a rate without this is a person's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_measured: Option<MeasuredPeak>,
+    /// What `write` rests on, if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_measured: Option<MeasuredPeak>,
+}
+
+/// Where a measured peak comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "what a peak rests on")]
+pub struct MeasuredPeak {
+    /// What was measured. If the peak is another one, a person has changed it since.
+    pub rate: BytesPerSec,
+    /// Instances at saturation that it is the percentile of.
+    pub instances: u64,
+    /// When the last of them was measured (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+}
+
+impl Peak {
+    /// A peak that a person gave, which no measure replaces.
+    pub fn given(&self, operation: Operation) -> Option<BytesPerSec> {
+        let (rate, measured) = match operation {
+            Operation::Read => (self.read, &self.read_measured),
+            Operation::Write => (self.write, &self.write_measured),
+        };
+        rate.filter(|rate| measured.as_ref().is_none_or(|it| it.rate != *rate))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Peak::default()
+    }
+}
