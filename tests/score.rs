@@ -333,13 +333,26 @@ fn a_year_of_runs_has_the_known_quartiles() {
 fn tables_that_cannot_be_read_say_why() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("runs.csv");
-    std::fs::write(&path, "machine,rate,when\na,1,2018-01-28 12:00:00\na,3,never\nb,,0\n").unwrap();
+    let rows = "a,1,2018-01-28 12:00:00\na,3,never\nb,,0\nb,fast,0\nb,nan,0\nb,oops,0\n";
+    std::fs::write(&path, format!("machine,rate,when\n{rows}")).unwrap();
+    for (name, text) in
+        [("only.csv", "machine,rate\n"), ("twice.csv", "rate,rate\n1,2\n"), ("no.csv", "rate\nx\n")]
+    {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
     let shown = path.display();
     let table = text(&format!("score --from-csv {shown} --value rate --by machine --time when"));
     assert!(table.contains("1 rows have no time"), "{table}");
+    let why =
+        "4 rows left out: 1 with nothing, 2 with no number, 1 with no finite number in \"rate\"";
+    assert!(table.contains(why), "{table}");
+    let other = |name: &str| folder.path().join(name).display().to_string();
     for (arguments, reason) in [
         (format!("--from-csv {shown} --value speed"), "no column \"speed\"; hint: it has machine"),
         (format!("--from-csv {shown}"), "no --value COLUMN"),
+        (format!("--from-csv {} --value rate", other("only.csv")), "no row behind"),
+        (format!("--from-csv {} --value rate", other("twice.csv")), "columns are called \"rate\""),
+        (format!("--from-csv {} --value rate", other("no.csv")), "1 rows left out: 1 with no num"),
         (format!("--from-csv {shown}x --value rate"), "No such file"),
         (folder.path().display().to_string(), "holds no results"),
     ] {

@@ -1,5 +1,6 @@
 //! `plimsoll score --from-csv`: runs that other programs measured.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -123,9 +124,19 @@ impl Reading {
 
 pub fn run(arguments: &TableArguments, utc_offset: i32, output: Output) -> Result<ExitCode> {
     let reading = Reading::new(arguments)?;
-    let mut table = Table { reading, grouped: Grouped::default(), skipped: 0, untimed: 0 };
+    let mut table =
+        Table { reading, grouped: Grouped::default(), left_out: LeftOut::default(), untimed: 0 };
     for path in &arguments.from_csv {
         table.read(path).with_context(|| format!("cannot summarise {}", path.display()))?;
+    }
+    if table.grouped.is_empty() {
+        let names = super::gather::names(&arguments.from_csv);
+        match table.left_out.total() {
+            0 => bail!("cannot summarise {names}: no row behind the names of the columns"),
+            _ => {
+                bail!("cannot summarise {names}: {}", table.left_out.sentence(&table.reading.value))
+            }
+        }
     }
     let record = table.record(utc_offset, output.json);
     let title = format!("runs of {}", super::gather::names(&arguments.from_csv));
@@ -136,8 +147,55 @@ pub fn run(arguments: &TableArguments, utc_offset: i32, output: Output) -> Resul
 struct Table {
     reading: Reading,
     grouped: Grouped,
-    skipped: u64,
+    left_out: LeftOut,
     untimed: u64,
+}
+
+/// Rows whose value is of no use, by reason.
+#[derive(Default)]
+struct LeftOut {
+    empty: u64,
+    no_number: u64,
+    not_finite: u64,
+}
+
+impl LeftOut {
+    /// The value of a cell, or nothing and the reason counted.
+    fn value(&mut self, cell: &str) -> Option<f64> {
+        let reason = match cell.trim().parse::<f64>() {
+            Ok(value) if value.is_finite() => return Some(value),
+            Ok(_) => &mut self.not_finite,
+            Err(_) if cell.trim().is_empty() => &mut self.empty,
+            Err(_) => &mut self.no_number,
+        };
+        *reason += 1;
+        None
+    }
+
+    fn total(&self) -> u64 {
+        self.empty + self.no_number + self.not_finite
+    }
+
+    fn sentence(&self, column: &str) -> String {
+        let reasons = [
+            (self.empty, "nothing"),
+            (self.no_number, "no number"),
+            (self.not_finite, "no finite number"),
+        ];
+        let told = reasons.iter().filter(|(count, _)| *count > 0);
+        let told: Vec<String> = told.map(|(count, what)| format!("{count} with {what}")).collect();
+        format!("{} rows left out: {} in {column:?}", self.total(), told.join(", "))
+    }
+}
+
+/// A column that comes twice would be read where it comes first, and nobody would know.
+fn check_names(headings: &csv::StringRecord) -> Result<()> {
+    let mut seen = HashSet::new();
+    let named = headings.iter().map(str::trim).filter(|name| !name.is_empty());
+    match named.into_iter().find(|name| !seen.insert(*name)) {
+        Some(name) => bail!("two of its columns are called {name:?}; hint: rename one of them"),
+        None => Ok(()),
+    }
 }
 
 impl Table {
@@ -148,6 +206,7 @@ impl Table {
             if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
         let mut rows = csv::Reader::from_reader(bytes);
         let headings = rows.headers()?.clone();
+        check_names(&headings)?;
         let column = |name: &str| {
             let place = headings.iter().position(|it| it.trim() == name);
             place.ok_or_else(|| anyhow!("it has no column {name:?}{}", hint(&headings)))
@@ -174,9 +233,7 @@ impl Table {
         value: usize,
         time: Option<usize>,
     ) -> Result<()> {
-        let value = row.get(value).unwrap_or("").trim().parse::<f64>();
-        let Some(value) = value.ok().filter(|it| it.is_finite()) else {
-            self.skipped += 1;
+        let Some(value) = self.left_out.value(row.get(value).unwrap_or("")) else {
             return Ok(());
         };
         let key: Vec<String> = keys.iter().map(|key| key.text(row)).collect();
@@ -204,10 +261,13 @@ impl Table {
         });
         let mut record = Record::new()
             .text("value", "value", &self.reading.value)
-            .number(&SKIPPED, self.skipped)
+            .number(&SKIPPED, self.left_out.total())
             .rows("groups", "groups", rows.collect());
         if let Some(periods) = self.grouped.periods(utc_offset) {
             record = calendar(record, &periods);
+        }
+        if self.left_out.total() > 0 {
+            record = record.note(self.left_out.sentence(&self.reading.value));
         }
         if self.untimed > 0 {
             record = record.note(format!("{} rows have no time that can be read", self.untimed));
