@@ -1,11 +1,15 @@
-//! What is written: data that no storage can compress or guess, and that any process can tell
-//! again from the seed, the file's index and the offset.
+//! What is written: data that no storage can compress, and that any process can tell again from
+//! the seed, the file's index and the offset.
 //!
 //! The bytes of a file repeat a *tape* of random bytes, which the seed gives, once per
 //! [`PERIOD`]: so a transfer is written straight from the tape, whatever its offset, and the
 //! loop has nothing to do but I/O. Only a burst that is to be verified also *stamps* each block
 //! of 4 KiB with its seed, file and offset: a block that lies elsewhere, that is an older
 //! burst's, or that lost a bit is then told apart from the right one.
+//!
+//! Storage that deduplicates finds the tape's blocks again after a period; only stamped blocks are
+//! all different. Stamping is part of the measured time, so that it is left to bursts that ask for
+//! it.
 
 use crate::memory::Memory;
 use crate::mismatch::Mismatch;
