@@ -126,6 +126,7 @@ fn name_of(message: &Message) -> &'static str {
         Message::WriteMore { .. } => "WRITE_MORE",
         Message::WriteAdopt { .. } => "WRITE_ADOPT",
         Message::TargetLost { .. } => "TARGET_LOST",
+        Message::TargetBack { .. } => "TARGET_BACK",
         Message::StatusInq { .. } => "STATUS_INQ",
         Message::StatusReply { .. } => "STATUS_REPLY",
         Message::GroupClose { .. } => "GROUP_CLOSE",

@@ -33,7 +33,7 @@ pub enum DecodeError {
     Checksum,
     /// A kind that this version does not have.
     #[error(
-        "cannot read a routing message of kind {0}: version 1 has 1 to 21; hint: use the same plimsoll on all nodes"
+        "cannot read a routing message of kind {0}: version 1 has 1 to 22; hint: use the same plimsoll on all nodes"
     )]
     Kind(u8),
     /// Something in a field that the kind does not have.
@@ -148,6 +148,7 @@ impl Fields {
             19 => Message::GroupClose { target },
             20 => Message::GroupCloseAck,
             21 => Message::GiveUp { writer },
+            22 => Message::TargetBack { target, request },
             _ => return None,
         })
     }
@@ -198,6 +199,7 @@ impl From<Message> for Fields {
             Message::GroupClose { target } => of(19).at(target),
             Message::GroupCloseAck => of(20),
             Message::GiveUp { writer } => counts(21, writer, 0),
+            Message::TargetBack { target, request } => of(22).at(target).asks(request),
         }
     }
 }

@@ -144,7 +144,7 @@ pub enum Message {
     TargetLost {
         /// Whose.
         target: TargetId,
-        /// Shares the count of `WriteIdle`.
+        /// How often the target failed or came back; shared with `TargetBack`.
         request: u32,
     },
     /// Coordinator to every sub-coordinator, once: how long is your queue?
@@ -172,5 +172,12 @@ pub enum Message {
     GiveUp {
         /// The client.
         writer: u32,
+    },
+    /// Sub-coordinator to coordinator: my target takes data again.
+    TargetBack {
+        /// Whose.
+        target: TargetId,
+        /// How often the target failed or came back; shared with `TargetLost`.
+        request: u32,
     },
 }

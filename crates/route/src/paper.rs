@@ -13,9 +13,15 @@
 //! - Termination is by counting: a group is closed when all its clients have closed and all
 //!   its writes are committed, wherever; all is closed when all groups are.
 //! - WRITE_BUSY, because submissions may come after a group was idle; acknowledgements and
-//!   retries where messages get lost; TARGET_LOST and WRITE_ADOPT for targets that fail.
+//!   retries where messages get lost; TARGET_LOST, TARGET_BACK and WRITE_ADOPT for targets
+//!   that fail. All is given up when every target has failed as far as the coordinator heard.
+//! - Where messages get lost, whoever waits asks again, and is answered also after the end:
+//!   the coordinator answers anything with GROUP_CLOSE_ACK, a sub-coordinator a client that
+//!   closes with GIVE_UP. A failed target is given again what it may have missed, a client
+//!   knows grants that failed, and old notices of a target's health do not count.
 //! - Split blocks: the sub-coordinator grants parts of a fixed size instead of whole blocks.
 
+mod choice;
 mod client;
 mod coordinator;
 mod lossy;
@@ -24,7 +30,8 @@ mod sub;
 mod sub_exchange;
 mod sub_failure;
 
+pub use choice::{ByQueue, RoundRobin, SourceChoice};
 pub use client::Client;
-pub use coordinator::{ByQueue, Coordinator, RoundRobin, SourceChoice};
+pub use coordinator::Coordinator;
 pub use settings::{Layout, PaperSettings};
 pub use sub::Sub;

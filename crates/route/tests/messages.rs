@@ -32,6 +32,7 @@ fn all() -> Vec<Message> {
         Message::GroupClose { target },
         Message::GroupCloseAck,
         Message::GiveUp { writer },
+        Message::TargetBack { target, request },
     ]
 }
 
@@ -66,7 +67,7 @@ fn what_is_not_a_message_is_refused() {
     let mut other = good;
     other[0] = 2;
     assert_eq!(Message::decode(&resealed(other)), Err(DecodeError::Version(2)));
-    for kind in [0, 22, 255] {
+    for kind in [0, 23, 255] {
         let mut other = good;
         other[1] = kind;
         assert_eq!(Message::decode(&resealed(other)), Err(DecodeError::Kind(kind)));
@@ -78,14 +79,14 @@ fn what_is_not_a_message_is_refused() {
 
 proptest! {
     #[test]
-    fn one_flipped_bit_is_noticed(kind in 0usize..21, bit in 0usize..ENCODED_BYTES * 8) {
+    fn one_flipped_bit_is_noticed(kind in 0usize..22, bit in 0usize..ENCODED_BYTES * 8) {
         let mut bytes = all()[kind].encode();
         bytes[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(Message::decode(&bytes).is_err());
     }
 
     #[test]
-    fn bytes_decode_to_themselves_or_not_at_all(bytes in any::<[u8; 32]>(), kind in 0u8..24) {
+    fn bytes_decode_to_themselves_or_not_at_all(bytes in any::<[u8; 32]>(), kind in 0u8..25) {
         let mut bytes = bytes;
         (bytes[0], bytes[1]) = (1, kind);
         let bytes = resealed(bytes);

@@ -84,6 +84,45 @@ fn lost_repeated_and_overtaken_messages() {
     one_writer_lossy(0, 1);
 }
 
+/// Messages get lost and targets fail at once.
+fn lossy_and_failing(name: &str, targets: u16, bounds: Bounds) {
+    let settings = settings(targets, bounds.writers);
+    let settings = PaperSettings { retry_ns: 1, part_bytes: 4, status_inquiry: false, ..settings };
+    check(name, Roles::new(settings, 4), bounds);
+}
+
+fn one_lost(failing: &[u16], submissions: &[u64]) -> Bounds {
+    let target_failures = failing.iter().map(|target| (TargetId(*target), Failure::Full));
+    let target_failures = target_failures.collect();
+    Bounds { losses: 1, target_failures, ..Bounds::new(1, submissions, 1) }
+}
+
+#[test]
+fn messages_are_lost_and_a_target_fails() {
+    // GROUP_CLOSE_ACK and GIVE_UP are said once and must be asked for.
+    let twice = Bounds { losses: 2, ..one_lost(&[0], &[4, 4]) };
+    lossy_and_failing("2 lost, the only target fails", 1, twice);
+    let back = Bounds { target_returns: 1, ..one_lost(&[0], &[4]) };
+    lossy_and_failing("1 lost, the only target fails and comes back", 1, back);
+    lossy_and_failing("1 lost, the writer's target fails", 2, one_lost(&[0], &[4]));
+    let attempt = Bounds { attempt_failures: 1, ..one_lost(&[], &[4]) };
+    lossy_and_failing("1 lost, an attempt fails", 2, attempt);
+}
+
+#[test]
+#[ignore = "minutes; run in release"]
+fn losses_and_failures_larger() {
+    // WRITE_MORE is lost, and its taker does not offer again.
+    lossy_and_failing("1 lost, the other target fails", 2, one_lost(&[1], &[8]));
+    lossy_and_failing("1 lost, both targets fail", 2, one_lost(&[0, 1], &[4]));
+    let back = Bounds { target_returns: 1, ..one_lost(&[0], &[4]) };
+    lossy_and_failing("1 lost, a target fails and comes back", 2, back);
+    let any_order = Bounds { is_fifo: false, ..one_lost(&[0], &[4]) };
+    lossy_and_failing("1 lost, any order, a target fails", 2, any_order);
+    let repeated = Bounds { is_fifo: false, losses: 0, repeats: 1, ..one_lost(&[0], &[4]) };
+    lossy_and_failing("1 repeated, any order, a target fails", 2, repeated);
+}
+
 #[test]
 #[ignore = "minutes; run in release"]
 fn lossy_larger() {

@@ -3,7 +3,7 @@
 use plimsoll_route::Message;
 
 /// Kinds of messages, in the order of [`Tally::by_kind`].
-pub const MESSAGE_KINDS: [&str; 21] = [
+pub const MESSAGE_KINDS: [&str; 22] = [
     "WRITE_SUBMISSION",
     "WRITER_CLOSE",
     "SUBMISSION_ACK",
@@ -25,6 +25,7 @@ pub const MESSAGE_KINDS: [&str; 21] = [
     "GROUP_CLOSE",
     "GROUP_CLOSE_ACK",
     "GIVE_UP",
+    "TARGET_BACK",
 ];
 
 /// Counts of one run.
@@ -90,5 +91,6 @@ fn kind(message: &Message) -> usize {
         Message::GroupClose { .. } => 18,
         Message::GroupCloseAck => 19,
         Message::GiveUp { .. } => 20,
+        Message::TargetBack { .. } => 21,
     }
 }

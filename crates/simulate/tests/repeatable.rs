@@ -4,7 +4,9 @@ use std::num::NonZero;
 use std::sync::atomic::AtomicU64;
 
 use plimsoll_simulate::scenario::embedded;
-use plimsoll_simulate::{Order, Outcome, Policy, Repetition, experiment, fuzz_many, run_all};
+use plimsoll_simulate::{
+    Order, Outcome, Policy, Repetition, experiment, fuzz_many, fuzz_one, run_all,
+};
 
 fn outcomes(threads: usize) -> Vec<Outcome> {
     let mut scenario = embedded("stochastic").unwrap();
@@ -38,6 +40,18 @@ fn a_sweep_runs_every_point_with_every_policy_and_seed() {
         assert_eq!(point.policies.len(), 3, "static is only the baseline here");
         assert_eq!((point.bounds.len(), point.static_makespans.len()), (2, 2));
         assert!(point.policies.iter().all(|policy| policy.outcomes[1].seed == 6));
+    }
+}
+
+/// Seeds with lost messages and failing targets at once under which `paper` once hung.
+#[test]
+fn what_hung_ends() {
+    let hung = [
+        247, 471, 522, 570, 573, 581, 767, 802, 813, 1019, 1059, 1222, 1438, 1510, 1598, 1690,
+        1754, 1857, 1858, 1991, 2113, 2159, 2345, 2509, 2717, 2751, 2787, 2933, 2953,
+    ];
+    for seed in hung {
+        assert!(fuzz_one(seed).is_ok(), "{:?}", fuzz_one(seed));
     }
 }
 

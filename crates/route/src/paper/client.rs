@@ -22,6 +22,8 @@ pub struct Client {
     /// What the sub-coordinator is known to have, where messages get lost.
     acknowledged: u32,
     unacknowledged_commits: u32,
+    /// Grants that ended badly, where messages get lost: they may arrive again late.
+    refused: Vec<Refused>,
     committed_bytes: u64,
     lost_bytes: u64,
     is_closed: bool,
@@ -43,12 +45,18 @@ struct Part {
     generation: u32,
 }
 
+/// A grant whose target did not take the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Refused {
+    write: WriteId,
+    target: TargetId,
+    request: u32,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum State {
     Waiting,
     Writing,
-    /// The target of the last grant did not take it.
-    Failed,
     /// Durable, but its own sub-coordinator may not know.
     Committed,
     Settled,
@@ -67,6 +75,7 @@ impl Client {
             open_parts: 0,
             acknowledged: 0,
             unacknowledged_commits: 0,
+            refused: Vec::new(),
             committed_bytes: 0,
             lost_bytes: 0,
             is_closed: false,
@@ -156,10 +165,10 @@ impl Client {
                 let done = Message::WriteComplete { write, target, request, length_bytes };
                 out.send(granter, done);
             }
-            State::Failed if (part.target, part.request) == (target, request) => {
+            State::Waiting if self.refused.contains(&Refused { write, target, request }) => {
                 out.send(granter, Message::WriteFailed { write, target, request, length_bytes });
             }
-            State::Waiting | State::Failed => {
+            State::Waiting => {
                 let generation = part.generation + 1;
                 *part = Part { state: State::Writing, target, request, generation };
                 let slot = self.first_part + place as u32;
@@ -191,6 +200,7 @@ impl Client {
         let Some((_, offset_bytes, length_bytes)) = self.place_of(write) else { return };
         let Part { target, request, .. } = self.parts[place];
         self.open_parts -= 1;
+        self.refused.retain(|refused| refused.write != write);
         self.committed_bytes += length_bytes;
         out.committed(Attempt { attempt, write, target, offset_bytes, length_bytes });
         let granter = self.settings.layout.sub(target);
@@ -211,8 +221,11 @@ impl Client {
         let write = self.write_at(place);
         let Some((_, _, length_bytes)) = self.place_of(write) else { return };
         let part = &mut self.parts[place];
-        part.state = State::Failed;
+        part.state = State::Waiting;
         let (target, request) = (part.target, part.request);
+        if self.settings.is_lossy() {
+            self.refused.push(Refused { write, target, request });
+        }
         let granter = self.settings.layout.sub(target);
         out.send(granter, Message::WriteFailed { write, target, request, length_bytes });
     }
@@ -251,6 +264,7 @@ impl Client {
                 self.open_parts -= 1;
             }
         }
+        self.refused.clear();
         self.forget_settled();
     }
 
@@ -271,7 +285,7 @@ impl Client {
         for sequence in self.acknowledged..submitted.min(self.acknowledged + AT_A_TIME) {
             self.say_submission(sequence, out);
         }
-        if self.is_closed && self.acknowledged == submitted {
+        if self.is_closed && self.acknowledged >= submitted {
             self.say_close(out);
         }
         let is_committed = |place: &usize| self.parts[*place].state == State::Committed;
@@ -287,7 +301,9 @@ impl Client {
 
     fn is_waiting_for_answer(&self) -> bool {
         let expected = self.submitted() + u32::from(self.is_closed);
-        self.acknowledged < expected || self.unacknowledged_commits > 0
+        // A closed client also asks while it waits for a grant: the one GIVE_UP may be lost.
+        let is_waiting = self.is_closed && self.open_parts > 0;
+        self.acknowledged < expected || self.unacknowledged_commits > 0 || is_waiting
     }
 
     fn hear<O: Outputs>(&mut self, message: Message, out: &mut O) {

@@ -1,44 +1,9 @@
 //! The coordinator: brings groups that are done together with groups that are not.
 
+use super::choice::SourceChoice;
 use super::lossy::Retry;
 use super::settings::PaperSettings;
 use crate::{ActorId, Closed, Input, Machine, Message, Outputs, TargetId, TimerId};
-
-/// Which busy group to ask: the policy of the paper's router. It only advises.
-pub trait SourceChoice {
-    /// All answers to the status inquiry are in: put the groups into an order.
-    fn inquired(&mut self, _sources: &mut Vec<u16>, _queued_bytes: &[u64]) {}
-
-    /// The place in `sources` (never empty) to ask for `taker`. Anything else is taken as 0.
-    fn choose(&mut self, taker: TargetId, sources: &[u16]) -> usize;
-}
-
-/// The group with the longest queue at the one inquiry first (section 3.5).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct ByQueue;
-
-impl SourceChoice for ByQueue {
-    fn inquired(&mut self, sources: &mut Vec<u16>, queued_bytes: &[u64]) {
-        sources.sort_by_key(|group| std::cmp::Reverse(queued_bytes[usize::from(*group)]));
-    }
-
-    fn choose(&mut self, _taker: TargetId, _sources: &[u16]) -> usize {
-        0
-    }
-}
-
-/// One after the other: what can be done without the inquiry.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct RoundRobin {
-    next: usize,
-}
-
-impl SourceChoice for RoundRobin {
-    fn choose(&mut self, _taker: TargetId, sources: &[u16]) -> usize {
-        self.next = (self.next + 1) % sources.len();
-        self.next
-    }
-}
 
 /// The coordinator (GC in the paper).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -71,6 +36,8 @@ enum Inquiry {
 struct Group {
     is_source: bool,
     has_failed: bool,
+    /// How often its target failed or came back, as far as is known.
+    turns: u32,
     has_answered: bool,
     queued_bytes: u64,
     /// The newest offer and the newest that was taken up.
@@ -97,6 +64,7 @@ impl<S: SourceChoice> Coordinator<S> {
         let group = Group {
             is_source: true,
             has_failed: false,
+            turns: 0,
             has_answered: false,
             queued_bytes: 0,
             offer: 0,
@@ -160,8 +128,10 @@ impl<S: SourceChoice> Coordinator<S> {
         }
         group.offer = request;
         group.allowance_bytes = allowance_bytes;
-        (group.is_paused, group.has_failed) = (false, false);
-        self.set_source(target, false);
+        group.is_paused = false;
+        if !group.has_failed {
+            self.set_source(target, false);
+        }
         match self.inquiry {
             Inquiry::NotYet if self.settings.status_inquiry => self.inquire(out),
             Inquiry::NotYet => self.inquiry = Inquiry::Done,
@@ -282,10 +252,18 @@ impl<S: SourceChoice> Coordinator<S> {
         self.match_taker(taker, out);
     }
 
-    fn lost<O: Outputs>(&mut self, target: TargetId, out: &mut O) {
+    /// Notices of a target's health may be late or repeated: only the newest counts.
+    fn lost<O: Outputs>(&mut self, target: TargetId, turns: u32, out: &mut O) {
+        let to = self.settings.layout.sub(target);
         let Some(group) = self.group(target) else { return };
-        group.has_failed = true;
-        group.is_paused = true;
+        if let Some(given) = group.given.filter(|_| group.offer == group.taken_up) {
+            // A failed target does not offer again, which would show that this was lost.
+            out.send(to, given);
+        }
+        if turns <= group.turns {
+            return;
+        }
+        (group.turns, group.has_failed) = (turns, true);
         // A failed target never waits for the first idle one.
         if self.inquiry == Inquiry::NotYet {
             self.inquiry = Inquiry::Done;
@@ -297,20 +275,23 @@ impl<S: SourceChoice> Coordinator<S> {
         self.match_all(out);
     }
 
+    fn back<O: Outputs>(&mut self, target: TargetId, turns: u32, out: &mut O) {
+        let Some(group) = self.group(target) else { return };
+        if turns > group.turns {
+            (group.turns, group.has_failed) = (turns, false);
+            self.match_taker(target, out);
+        }
+    }
+
     fn busy<O: Outputs>(&mut self, target: TargetId, out: &mut O) {
         let Some(group) = self.group(target) else { return };
-        (group.is_paused, group.has_failed) = (true, false);
+        group.is_paused = true;
         self.set_source(target, true);
         self.match_all(out);
     }
 
     fn group_close<O: Outputs>(&mut self, target: TargetId, out: &mut O) {
-        let to = self.settings.layout.sub(target);
-        let is_closed = self.is_closed;
         let Some(group) = self.group(target) else { return };
-        if is_closed {
-            return out.send(to, Message::GroupCloseAck);
-        }
         if !group.is_closed {
             group.is_closed = true;
             self.closed_groups += 1;
@@ -346,14 +327,22 @@ impl<S: SourceChoice> Coordinator<S> {
     }
 
     fn hear<O: Outputs>(&mut self, from: ActorId, message: Message, out: &mut O) {
+        if self.is_closed {
+            // Whoever still says something has not heard that all is over.
+            let is_asked = self.settings.layout.target_of(from).is_some();
+            if is_asked && self.settings.is_lossy() {
+                out.send(from, Message::GroupCloseAck);
+            }
+            return;
+        }
         match message {
             Message::GroupClose { target } => self.group_close(target, out),
-            _ if self.is_closed => {}
             Message::WriteIdle { target, request, allowance_bytes } => {
                 self.idle(target, request, allowance_bytes, out);
             }
             Message::WriteBusy { target, .. } => self.busy(target, out),
-            Message::TargetLost { target, .. } => self.lost(target, out),
+            Message::TargetLost { target, request } => self.lost(target, request, out),
+            Message::TargetBack { target, request } => self.back(target, request, out),
             Message::StatusReply { target, request, queued_bytes } => {
                 self.status(target, request, queued_bytes, out);
             }

@@ -32,6 +32,10 @@ pub struct Sub {
     pub(super) answers: Vec<Message>,
     pub(super) dead: Vec<u32>,
     pub(super) failure: Option<Failure>,
+    /// How often the target failed or came back.
+    pub(super) turns: u32,
+    /// Grants before the target last came back: that they failed is nothing new.
+    pub(super) grants_before: u32,
     has_closed_group: bool,
     pub(super) is_closed: bool,
     retry: Retry,
@@ -99,6 +103,8 @@ impl Sub {
             answers: Vec::new(),
             dead: Vec::new(),
             failure: None,
+            turns: 0,
+            grants_before: 0,
             has_closed_group: false,
             is_closed: false,
             retry: Retry::default(),
@@ -119,10 +125,6 @@ impl Sub {
     }
 
     fn submission<O: Outputs>(&mut self, write: WriteId, length_bytes: u64, out: &mut O) {
-        if self.is_closed {
-            let writer = write.writer;
-            return out.send(self.settings.layout.client(writer), Message::GiveUp { writer });
-        }
         let parts = self.settings.parts(length_bytes);
         let Some(member) = self.member(write.writer) else { return };
         if member.next == write.sequence && !member.is_closed {
@@ -234,10 +236,8 @@ impl Sub {
     }
 
     fn end<O: Outputs>(&mut self, out: &mut O) {
-        if self.is_closed {
-            return;
-        }
         self.is_closed = true;
+        self.active = None;
         for index in 0..self.members.len() {
             if self.members[index].open_parts > 0 {
                 let writer = self.first_writer + index as u32;
@@ -253,6 +253,9 @@ impl Sub {
         if self.is_offered && self.is_idle() {
             self.say_idle(out);
         }
+        if self.turns > 0 {
+            self.say_health(out);
+        }
         if self.failure.is_some() && self.has_something_to_give() {
             self.say_busy(out);
         }
@@ -262,12 +265,35 @@ impl Sub {
     }
 
     fn is_waiting_for_answer(&self) -> bool {
-        let has_lost = self.failure.is_some() && self.has_something_to_give();
-        let waits = self.active.is_some() || self.is_offered || has_lost || self.has_closed_group;
+        // A group whose target ever failed asks until the end, which may come any time.
+        let has_failed = self.turns > 0;
+        let waits = self.active.is_some() || self.is_offered || has_failed || self.has_closed_group;
         waits && !self.is_closed
     }
 
+    /// All is over, but a client may not have heard: what it has not committed is lost.
+    fn hear_after_end<O: Outputs>(&self, message: Message, out: &mut O) {
+        let client = |writer| self.settings.layout.client(writer);
+        match message {
+            Message::WriteSubmission { write: WriteId { writer, .. }, .. } => {
+                out.send(client(writer), Message::GiveUp { writer });
+            }
+            Message::WriterClose { writer, count } if self.settings.is_lossy() => {
+                let next = count.wrapping_add(1);
+                out.send(client(writer), Message::GiveUp { writer });
+                out.send(client(writer), Message::SubmissionAck { writer, next });
+            }
+            Message::WriteCommitted { write, .. } if self.settings.is_lossy() => {
+                out.send(client(write.writer), Message::CommitAck { write });
+            }
+            _ => {}
+        }
+    }
+
     fn hear<O: Outputs>(&mut self, message: Message, out: &mut O) {
+        if self.is_closed {
+            return self.hear_after_end(message, out);
+        }
         match message {
             Message::WriteSubmission { write, length_bytes } => {
                 self.submission(write, length_bytes, out);
@@ -298,7 +324,7 @@ impl Machine for Sub {
             Input::TargetFailed { target, failure } if target == self.target => {
                 self.target_failed(failure, out);
             }
-            Input::TargetBack { target } if target == self.target => self.target_back(),
+            Input::TargetBack { target } if target == self.target => self.target_back(out),
             Input::Timer { id: TimerId::Retry, generation } if self.retry.rang(generation) => {
                 self.say_again(out);
             }

@@ -76,7 +76,8 @@ impl Sub {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        let has_begun = self.grants > 0 || self.open_members == 0;
+        // What was given away before the first write must find its way back if need be.
+        let has_begun = self.grants > 0 || self.open_members == 0 || self.turns > 0;
         self.active.is_none() && self.queue.is_empty() && has_begun && self.failure.is_none()
     }
 
@@ -110,9 +111,15 @@ impl Sub {
 
     pub(super) fn say_busy<O: Outputs>(&self, out: &mut O) {
         let (target, request) = (self.target, self.offer);
+        out.send(self.coordinator(), Message::WriteBusy { target, request });
+    }
+
+    /// Whether our target takes data. Says also that we have not heard of the end.
+    pub(super) fn say_health<O: Outputs>(&self, out: &mut O) {
+        let (target, request) = (self.target, self.turns);
         let message = match self.failure {
             Some(_) => Message::TargetLost { target, request },
-            None => Message::WriteBusy { target, request },
+            None => Message::TargetBack { target, request },
         };
         out.send(self.coordinator(), message);
     }

@@ -9,7 +9,9 @@ impl Sub {
         let Some(grant) = self.end_grant(write, request) else { return };
         let (left_bytes, is_charged) = (grant.length_bytes, grant.is_charged);
         self.queue.push_front(Entry { write, left_bytes, is_part: true, is_charged });
-        self.target_failed(Failure::Stopped, out);
+        if grant.request > self.grants_before {
+            self.target_failed(Failure::Stopped, out);
+        }
     }
 
     /// From now on everything that waits here is to be given away.
@@ -17,17 +19,24 @@ impl Sub {
     /// A write that is under way is waited for: the host ends it, well or badly, also on a
     /// target that stopped.
     pub(super) fn target_failed<O: Outputs>(&mut self, failure: Failure, out: &mut O) {
-        if self.failure.is_none() {
+        if self.failure.is_none() && !self.is_closed {
             self.failure = Some(failure);
+            self.turns = self.turns.wrapping_add(1);
             self.told = Told::Busy;
-            self.say_busy(out);
+            self.say_health(out);
         }
     }
 
-    /// The coordinator learns it from the next thing that we say.
-    pub(super) fn target_back(&mut self) {
-        self.failure = None;
-        self.told = Told::Empty;
+    /// Said at once: the coordinator gives everything up when all targets have failed.
+    pub(super) fn target_back<O: Outputs>(&mut self, out: &mut O) {
+        // What is being written may have failed already, and its client not been heard.
+        self.grants_before = self.grants;
+        if self.failure.is_some() && !self.is_closed {
+            self.failure = None;
+            self.turns = self.turns.wrapping_add(1);
+            self.told = Told::Empty;
+            self.say_health(out);
+        }
     }
 
     /// Its data is gone: nothing of it waits, is written or is counted any more.
