@@ -24,11 +24,19 @@ fn main() -> Result<()> {
         "{:26} {:>10} {:>8} {:>12} {:>9} {:>12} {:>14} {:>10}",
         "policy", "processes", "block", "events", "CPU s", "M events/s", "of bare heap", "peak MiB"
     );
-    // `cargo bench --bench simulation -- window:lanes=8` measures other policies.
-    let given: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let default = || POLICIES.iter().map(ToString::to_string).collect();
-    let policies = if given.is_empty() { default() } else { given };
-    for processes in [131_072, 1_048_576] {
+    // `cargo bench --bench simulation -- window:lanes=8 131072` measures other policies and
+    // numbers of processes.
+    let given = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    let (sizes, mut policies): (Vec<String>, Vec<String>) =
+        given.partition(|arg| arg.parse::<u32>().is_ok());
+    let mut sizes: Vec<u32> = sizes.iter().filter_map(|size| size.parse().ok()).collect();
+    if policies.is_empty() {
+        policies = POLICIES.map(String::from).to_vec();
+    }
+    if sizes.is_empty() {
+        sizes = vec![131_072, 1_048_576];
+    }
+    for processes in sizes {
         for policy in &policies {
             row(policy, processes, bare)?;
         }

@@ -64,27 +64,52 @@ pub(crate) struct Aloft {
     pub length_bytes: u64,
 }
 
+/// Half a cache line, because one is read and written for every attempt of every node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Slot {
+    aloft: Aloft,
+    /// Odd while an attempt is under way here, so that a late answer never fits.
     generation: u32,
-    aloft: Option<Aloft>,
+    /// The next free slot, while this one is free.
+    next_free: u32,
 }
 
-/// Parts that are not settled, and attempts that have not ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+const IDLE: Aloft = Aloft { part: 0, lane: 0, reactions: 0, started_ns: 0, length_bytes: 0 };
+
+/// The end of a list of free places.
+const NONE_FREE: u32 = u32::MAX;
+
+/// Parts that are not settled, and attempts that have not ended. Free places are lists that
+/// go through the places themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Flights {
     parts: Vec<Part>,
-    free_parts: Vec<u32>,
     slots: Vec<Slot>,
-    free_slots: Vec<u32>,
+    free_part: u32,
+    free_slot: u32,
+    under_way: u32,
+}
+
+impl Default for Flights {
+    fn default() -> Self {
+        Flights {
+            parts: Vec::new(),
+            slots: Vec::new(),
+            free_part: NONE_FREE,
+            free_slot: NONE_FREE,
+            under_way: 0,
+        }
+    }
 }
 
 impl Flights {
     pub fn open_part(&mut self, write: WriteId, offset_bytes: u64, length_bytes: u64) -> u32 {
         let state = PartState::Open;
         let part = Part { write, offset_bytes, length_bytes, slots: [0; 3], attempts: 0, state };
-        if let Some(free) = self.free_parts.pop() {
-            self.parts[free as usize] = part;
+        let free = self.free_part;
+        if let Some(place) = self.parts.get_mut(free as usize) {
+            self.free_part = place.slots[0];
+            *place = part;
             return free;
         }
         self.parts.push(part);
@@ -101,54 +126,70 @@ impl Flights {
 
     /// A part whose last attempt ended and that is settled is forgotten.
     pub fn forget_if_settled(&mut self, index: u32) {
-        let part = &self.parts[index as usize];
+        let part = &mut self.parts[index as usize];
         let settled = matches!(part.state, PartState::Committed | PartState::Lost);
         if settled && part.attempts == 0 {
-            self.free_parts.push(index);
+            part.slots[0] = self.free_part;
+            self.free_part = index;
         }
     }
 
     pub fn take_off(&mut self, part: u32, lane: usize, now_ns: u64) -> AttemptId {
-        let (length_bytes, started_ns) = (self.parts[part as usize].length_bytes, now_ns);
-        let aloft = Aloft { part, lane: lane as u16, reactions: 0, started_ns, length_bytes };
-        let slot = match self.free_slots.pop() {
-            Some(slot) => slot,
-            None => {
-                self.slots.push(Slot { generation: 0, aloft: None });
-                self.slots.len() as u32 - 1
+        let index = part;
+        let part = &mut self.parts[index as usize];
+        let (length_bytes, started_ns, lane) = (part.length_bytes, now_ns, lane as u16);
+        let aloft = Aloft { part: index, lane, reactions: 0, started_ns, length_bytes };
+        let mut slot = self.free_slot;
+        match self.slots.get_mut(slot as usize) {
+            Some(place) => {
+                self.free_slot = place.next_free;
+                (place.aloft, place.next_free) = (aloft, NONE_FREE);
+                place.generation = place.generation.wrapping_add(1);
             }
-        };
-        self.slots[slot as usize].aloft = Some(aloft);
-        let part = &mut self.parts[part as usize];
+            None => {
+                slot = self.slots.len() as u32;
+                self.slots.push(Slot { aloft, generation: 1, next_free: NONE_FREE });
+            }
+        }
         part.slots[usize::from(part.attempts)] = slot;
         part.attempts += 1;
-        AttemptId { slot, generation: self.slots[slot as usize].generation }
+        self.under_way += 1;
+        self.attempt_at(slot)
     }
 
     /// The attempt ended: its slot is free. `None` for one that is not under way.
     pub fn land(&mut self, attempt: AttemptId) -> Option<Aloft> {
         let slot = self.slots.get_mut(attempt.slot as usize)?;
-        if slot.generation != attempt.generation {
+        if !slot.is_aloft() || slot.generation / 2 != attempt.generation {
             return None;
         }
-        let aloft = slot.aloft.take()?;
+        let aloft = slot.aloft;
+        (slot.aloft, slot.next_free) = (IDLE, self.free_slot);
         slot.generation = slot.generation.wrapping_add(1);
-        self.free_slots.push(attempt.slot);
+        self.free_slot = attempt.slot;
+        self.under_way -= 1;
         self.parts[aloft.part as usize].forget(attempt.slot);
         Some(aloft)
     }
 
     pub fn attempt_at(&self, slot: u32) -> AttemptId {
-        AttemptId { slot, generation: self.slots[slot as usize].generation }
+        AttemptId { slot, generation: self.slots[slot as usize].generation / 2 }
     }
 
     pub fn aloft(&self, slot: u32) -> Option<Aloft> {
-        self.slots[slot as usize].aloft
+        let slot = &self.slots[slot as usize];
+        slot.is_aloft().then_some(slot.aloft)
+    }
+
+    /// What is or was in a slot.
+    pub fn aloft_was(&self, slot: u32) -> Option<Aloft> {
+        self.slots.get(slot as usize).map(|slot| slot.aloft)
     }
 
     pub fn set_reactions(&mut self, slot: u32, reactions: u8) {
-        if let Some(aloft) = &mut self.slots[slot as usize].aloft {
-            aloft.reactions = reactions;
+        let slot = &mut self.slots[slot as usize];
+        if slot.is_aloft() {
+            slot.aloft.reactions = reactions;
         }
     }
 
@@ -158,6 +199,12 @@ impl Flights {
     }
 
     pub fn under_way(&self) -> usize {
-        self.slots.len() - self.free_slots.len()
+        self.under_way as usize
+    }
+}
+
+impl Slot {
+    fn is_aloft(&self) -> bool {
+        self.generation % 2 == 1
     }
 }

@@ -57,6 +57,7 @@ pub mod paper;
 pub mod placement;
 mod settle;
 mod throttle;
+mod warm;
 mod window;
 mod writer;
 
@@ -67,4 +68,5 @@ pub use message::Message;
 pub use node::{Node, NodeSettings};
 pub use placement::{Placement, Static, Striped};
 pub use throttle::{Factor, Throttle};
+pub use warm::WARM_DEPTHS;
 pub use window::{Window, WindowSettings};

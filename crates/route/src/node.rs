@@ -35,7 +35,7 @@ pub struct Node<P> {
     pub(crate) writers: Vec<Writer>,
     open_writers: u32,
     /// Writers with something to place now.
-    ready: VecDeque<u32>,
+    pub(crate) ready: VecDeque<u32>,
     /// Parts whose attempts all failed.
     pub(crate) again: VecDeque<u32>,
     pub(crate) lanes: Vec<Lane>,
@@ -46,6 +46,8 @@ pub struct Node<P> {
     submitted_bytes: u64,
     look_generation: u32,
     is_look_set: bool,
+    /// The policy found no place for what waits: nowhere before something ends.
+    is_refused: bool,
 }
 
 impl<P: Placement> Node<P> {
@@ -75,6 +77,7 @@ impl<P: Placement> Node<P> {
             submitted_bytes: 0,
             look_generation: 0,
             is_look_set: false,
+            is_refused: false,
         }
     }
 
@@ -175,10 +178,16 @@ impl<P: Placement> Node<P> {
         }
     }
 
-    /// Places what waits, as long as the policy finds room.
-    pub(crate) fn pump<O: Outputs>(&mut self, now_ns: u64, out: &mut O) {
+    /// Places what waits, as long as the policy finds room: on any lane, or only on one that
+    /// has got room since the policy last found none.
+    pub(crate) fn pump<O: Outputs>(&mut self, now_ns: u64, freed: Option<usize>, out: &mut O) {
+        let only_lane = freed.filter(|_| self.is_refused);
+        self.is_refused = false;
         while let Some(waiting) = self.next_waiting() {
-            let Some(place) = self.sound_place(waiting) else { break };
+            let Some(place) = self.sound_place(Waiting { only_lane, ..waiting }) else {
+                self.is_refused = true;
+                break;
+            };
             let part = if waiting.is_retry {
                 self.again
                     .pop_front()
@@ -191,6 +200,11 @@ impl<P: Placement> Node<P> {
             self.launch(now_ns, part, place.lane, out);
         }
         self.set_look(now_ns, out);
+    }
+
+    /// True if more that waits changes nothing: there was no room for what came before.
+    fn must_wait(&self) -> bool {
+        self.is_refused && self.open_writers > 0 && !self.factor.bounds() && self.moving() > 0
     }
 
     fn next_waiting(&mut self) -> Option<Waiting> {
@@ -208,6 +222,7 @@ impl<P: Placement> Node<P> {
                 is_retry,
                 node_bytes,
                 is_last,
+                only_lane: None,
             });
         }
         loop {
@@ -221,6 +236,7 @@ impl<P: Placement> Node<P> {
                     is_retry: false,
                     node_bytes,
                     is_last,
+                    only_lane: None,
                 });
             }
             self.ready.pop_front();
@@ -332,15 +348,15 @@ impl<P: Placement> Node<P> {
         }
     }
 
-    /// True if the lane has nothing under way now.
+    /// Says the lane on which the attempt was.
     fn done<O: Outputs>(
         &mut self,
         now_ns: u64,
         attempt: AttemptId,
         pending_until_ns: u64,
         out: &mut O,
-    ) -> bool {
-        let Some(aloft) = self.flights.land(attempt) else { return false };
+    ) -> Option<usize> {
+        let aloft = self.flights.land(attempt)?;
         let lane = usize::from(aloft.lane);
         let length_bytes = self.land_on(lane, aloft.part);
         let at_most_ns = now_ns.saturating_sub(aloft.started_ns);
@@ -348,20 +364,29 @@ impl<P: Placement> Node<P> {
         let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };
         self.policy.ended(Flight { lane, length_bytes, at_least_ns, at_most_ns }, lanes);
         self.commit(aloft.part, attempt, lane, out);
-        self.lanes[lane].attempts == 0
+        Some(lane)
+    }
+
+    /// Looking at all attempts after each that ends would cost their number squared: only
+    /// when a lane has nothing more under way.
+    fn after_end<O: Outputs>(&mut self, now_ns: u64, lane: Option<usize>, out: &mut O) {
+        let is_idle = lane.is_some_and(|lane| self.lanes[lane].attempts == 0);
+        self.pump(now_ns, lane, out);
+        if is_idle {
+            self.rescue(now_ns, out);
+        }
     }
 }
 
 impl<P: Placement> Machine for Node<P> {
     fn step<O: Outputs>(&mut self, now_ns: u64, input: Input, out: &mut O) {
-        // Looking at all attempts after each that ends would cost their number squared.
-        let mut may_rescue = !matches!(input, Input::AttemptDone { .. });
         match input {
+            Input::AttemptDone { attempt, pending_until_ns } => {
+                let lane = self.done(now_ns, attempt, pending_until_ns, out);
+                return self.after_end(now_ns, lane, out);
+            }
             Input::Submit { writer, length_bytes } => self.submit(writer, length_bytes),
             Input::Close { writer } => self.close(writer, out),
-            Input::AttemptDone { attempt, pending_until_ns } => {
-                may_rescue = self.done(now_ns, attempt, pending_until_ns, out);
-            }
             Input::AttemptFailed { attempt, failure } => self.failed(attempt, failure, out),
             Input::Timer { id: TimerId::Overdue, generation } => self.look(now_ns, generation),
             Input::WriterDied { writer } => self.writer_died(writer, out),
@@ -369,9 +394,10 @@ impl<P: Placement> Machine for Node<P> {
             Input::TargetBack { target } => self.target_back(target),
             Input::Begin | Input::Message { .. } | Input::Timer { .. } => {}
         }
-        self.pump(now_ns, out);
-        if may_rescue {
-            self.rescue(now_ns, out);
+        if matches!(input, Input::Submit { .. } | Input::Close { .. }) && self.must_wait() {
+            return;
         }
+        self.pump(now_ns, None, out);
+        self.rescue(now_ns, out);
     }
 }

@@ -62,6 +62,9 @@ pub struct Waiting {
     pub node_bytes: u64,
     /// All writers of the node have closed: nothing more will come.
     pub is_last: bool,
+    /// If said, nothing but this lane has got room since `place` last found none: a policy
+    /// need not look at the others.
+    pub only_lane: Option<usize>,
 }
 
 /// An advice: this much to that lane.
@@ -108,6 +111,12 @@ pub trait Placement {
     /// last, 0 at first: a policy counts here how often it has reacted.
     fn overdue(&mut self, _flight: Flight, before: u8, _lanes: Lanes<'_>) -> u8 {
         before
+    }
+
+    /// Anything of what is kept about a lane, or of the policy itself: see
+    /// [`Node::warm`](crate::Node::warm).
+    fn warm(&self, _lane: Option<usize>) -> u64 {
+        0
     }
 
     /// Nothing waits and nothing more will come: try this one a second time, and where?

@@ -62,7 +62,19 @@ pub struct Window {
     controls: Vec<Control>,
     sum_bytes: u64,
     share_bytes: u64,
+    /// A window grew that is not the one whose attempt ended.
+    is_shifted: bool,
 }
+
+/// What waits, and the bounds on a lease for it.
+struct Offer<'a> {
+    waiting: &'a Waiting,
+    horizon_ns: u64,
+    most_bytes: u64,
+}
+
+/// The end is far while more waits than this many times what all windows hold.
+const END_WINDOWS: u64 = 4;
 
 /// Leases are whole multiples of this, so that logs stay aligned.
 const GRAIN_BYTES: u64 = 64 * KIB;
@@ -77,6 +89,7 @@ impl Window {
             controls: vec![control; targets],
             sum_bytes: start_bytes * targets as u64,
             share_bytes: settings.share_bytes_per_writer * u64::from(writers),
+            is_shifted: false,
         }
     }
 
@@ -153,6 +166,45 @@ impl Window {
         out_bytes == 0 || out_bytes + length_bytes <= self.controls[lane].window_bytes
     }
 
+    /// How much of what waits may go to a lane now, if anything.
+    fn lease_on(&self, lane: usize, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<u64> {
+        if !lanes.admits(lane) {
+            return None;
+        }
+        let waiting = offer.waiting;
+        let length_bytes = if waiting.is_retry {
+            waiting.length_bytes
+        } else {
+            let window_bytes = self.controls[lane].window_bytes;
+            self.lease_bytes(window_bytes, offer.most_bytes).min(waiting.length_bytes)
+        };
+        let out_bytes = lanes.lanes[lane].in_flight_bytes + length_bytes;
+        // It must not be under way there when everything else is done.
+        let is_good = self.fits(lane, length_bytes, lanes)
+            && !self.takes_longer(lane, out_bytes, offer.horizon_ns);
+        is_good.then_some(length_bytes)
+    }
+
+    /// The lane with the lowest (in flight + lease) / window where the lease fits.
+    fn least_filled(&self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Place> {
+        let mut best: Option<(Place, u64, u64)> = None;
+        let all = self.controls.len();
+        let mut lane = offer.waiting.writer as usize % all;
+        for _ in 0..all {
+            lane = if lane + 1 == all { 0 } else { lane + 1 };
+            let Some(length_bytes) = self.lease_on(lane, offer, lanes) else { continue };
+            let out_bytes = lanes.lanes[lane].in_flight_bytes + length_bytes;
+            let window_bytes = self.controls[lane].window_bytes;
+            let is_better = best.is_none_or(|(_, out, window)| {
+                product(out_bytes, window) < product(out, window_bytes)
+            });
+            if is_better {
+                best = Some((Place { lane, length_bytes }, out_bytes, window_bytes));
+            }
+        }
+        best.map(|(place, _, _)| place)
+    }
+
     fn grow(&mut self, lane: usize, bytes: u64) {
         let control = &mut self.controls[lane];
         let grown = (control.window_bytes + bytes).min(self.settings.window_bytes_max);
@@ -174,6 +226,7 @@ impl Window {
             self.controls[lane].window_bytes = shrunk;
             self.sum_bytes -= freed;
             self.grow(best, freed);
+            self.is_shifted = true;
         }
     }
 
@@ -190,38 +243,20 @@ impl Window {
 
 impl Placement for Window {
     fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
-        let horizon_ns = if waiting.is_last { self.horizon_ns(&waiting) } else { u64::MAX };
-        let most = self.lease_bytes_max(&waiting);
-        let mut best: Option<(Place, u64, u64)> = None;
-        let all = self.controls.len();
-        let mut lane = waiting.writer as usize % all;
-        for _ in 0..all {
-            lane = if lane + 1 == all { 0 } else { lane + 1 };
-            if !lanes.admits(lane) {
-                continue;
-            }
-            let window_bytes = self.controls[lane].window_bytes;
-            let length_bytes = if waiting.is_retry {
-                waiting.length_bytes
-            } else {
-                self.lease_bytes(window_bytes, most).min(waiting.length_bytes)
-            };
-            let out_bytes = lanes.lanes[lane].in_flight_bytes + length_bytes;
-            if !self.fits(lane, length_bytes, &lanes) {
-                continue;
-            }
-            // It would still be under way there when everything else is done.
-            if self.takes_longer(lane, out_bytes, horizon_ns) {
-                continue;
-            }
-            let is_better = best.is_none_or(|(_, out, window)| {
-                product(out_bytes, window) < product(out, window_bytes)
-            });
-            if is_better {
-                best = Some((Place { lane, length_bytes }, out_bytes, window_bytes));
-            }
+        let offer = Offer {
+            horizon_ns: if waiting.is_last { self.horizon_ns(&waiting) } else { u64::MAX },
+            most_bytes: self.lease_bytes_max(&waiting),
+            waiting: &waiting,
+        };
+        // Near the end leases get smaller, which makes room everywhere.
+        let is_end_far = !waiting.is_last || waiting.node_bytes / END_WINDOWS > self.sum_bytes;
+        if let (Some(lane), true) = (waiting.only_lane, is_end_far && !self.is_shifted) {
+            let length_bytes = self.lease_on(lane, &offer, &lanes)?;
+            return Some(Place { lane, length_bytes });
         }
-        best.map(|(place, _, _)| place)
+        let best = self.least_filled(&offer, &lanes);
+        self.is_shifted &= best.is_some();
+        best
     }
 
     fn ended(&mut self, flight: Flight, lanes: Lanes<'_>) {
@@ -241,6 +276,11 @@ impl Placement for Window {
         } else if at_least_ns > tau_ns {
             self.shrink(lane, length_bytes.saturating_sub(change(at_least_ns)), &lanes);
         }
+    }
+
+    fn warm(&self, lane: Option<usize>) -> u64 {
+        let control = lane.and_then(|lane| self.controls.get(lane));
+        control.map_or(self.sum_bytes, |control| control.window_bytes)
     }
 
     fn look_every_ns(&self) -> Option<u64> {

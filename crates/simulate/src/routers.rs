@@ -6,7 +6,7 @@ mod paper;
 pub use nodes::Nodes;
 pub use paper::Coordinated;
 
-use plimsoll_route::Input;
+use plimsoll_route::{AttemptId, Input};
 
 use crate::host::Host;
 
@@ -18,6 +18,10 @@ pub trait Routers {
     fn actor_of(&self, process: u32) -> u32;
     /// Something happened to an actor.
     fn step(&mut self, actor: u32, input: Input, host: &mut Host);
+    /// Reads what the end of an attempt will need, and changes nothing.
+    fn warm(&self, _actor: u32, _attempt: AttemptId, _depth: u8) -> u64 {
+        0
+    }
     /// The actor that all others depend on, if there is one.
     fn coordinator(&self) -> Option<u32>;
 }

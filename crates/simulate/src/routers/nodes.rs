@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use plimsoll_route::placement::{Lanes, Place, Waiting};
 use plimsoll_route::{
-    Factor, Input, Machine, Node, NodeSettings, Placement, Striped, TargetId, Window,
+    AttemptId, Factor, Input, Machine, Node, NodeSettings, Placement, Striped, TargetId, Window,
     WindowSettings,
 };
 
@@ -109,6 +109,10 @@ impl<P: Placement> Routers for Nodes<P> {
     fn step(&mut self, actor: u32, input: Input, host: &mut Host) {
         host.actor = actor;
         self.nodes[actor as usize].step(host.now_ns, input, host);
+    }
+
+    fn warm(&self, actor: u32, attempt: AttemptId, depth: u8) -> u64 {
+        self.nodes[actor as usize].warm(attempt, depth)
     }
 
     fn coordinator(&self) -> Option<u32> {
