@@ -56,6 +56,7 @@ mod node;
 pub mod paper;
 pub mod placement;
 mod settle;
+mod spread;
 mod throttle;
 mod warm;
 mod window;

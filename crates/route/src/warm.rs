@@ -23,6 +23,12 @@ impl<P: Placement> Node<P> {
         }
     }
 
+    /// Whose data is or was in the attempt's slot.
+    pub fn writer_of(&self, attempt: AttemptId) -> Option<u32> {
+        let aloft = self.flights.aloft_was(attempt.slot)?;
+        Some(self.flights.part(aloft.part).write.writer)
+    }
+
     fn warm_lane(&self, attempt: AttemptId) -> u64 {
         let Some(aloft) = self.flights.aloft_was(attempt.slot) else { return 0 };
         let lane = usize::from(aloft.lane);

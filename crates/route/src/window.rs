@@ -7,6 +7,7 @@
 
 use crate::TargetId;
 use crate::placement::{Flight, Lanes, Place, Placement, Waiting};
+use crate::spread::spread;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -97,18 +98,7 @@ impl Window {
     /// nearly as many nodes as any other and neighbours share few. A node that used
     /// all of a thousand targets would keep a log, and at least one lease, on each.
     pub fn spread(node: u32, all: u16, each: u16) -> Vec<TargetId> {
-        let (all, each) = (u64::from(all), u64::from(each.min(all)));
-        let nth = |step: u64| {
-            let round = u64::from(node) / all;
-            // Strides differ between rounds of nodes, so that their sets differ.
-            let stride = (all / each.max(1)).max(1);
-            let turn = if each < all { round % stride } else { 0 };
-            (u64::from(node) + step * stride + step * turn) % all
-        };
-        let mut targets: Vec<TargetId> = (0..each).map(|step| TargetId(nth(step) as u16)).collect();
-        targets.sort_unstable();
-        targets.dedup();
-        targets
+        spread(node, all, each)
     }
 
     /// Bytes that may be in flight on the target at `lane`.

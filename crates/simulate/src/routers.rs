@@ -22,6 +22,10 @@ pub trait Routers {
     fn warm(&self, _actor: u32, _attempt: AttemptId, _depth: u8) -> u64 {
         0
     }
+    /// The process whose data an attempt carries, where that is quickly told.
+    fn writer_of(&self, _actor: u32, _attempt: AttemptId) -> Option<u32> {
+        None
+    }
     /// The actor that all others depend on, if there is one.
     fn coordinator(&self) -> Option<u32>;
 }

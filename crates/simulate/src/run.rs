@@ -219,12 +219,19 @@ impl<R: Routers> Run<R> {
     /// about as long as for one.
     fn look_ahead(&self) {
         let coming = self.host.next_inputs.len().min(LOOK_AHEAD);
+        let inputs = self.host.next_inputs.range(..coming);
+        let ends = inputs.filter_map(|(actor, input)| match input {
+            Input::AttemptDone { attempt, .. } => Some((*actor, *attempt)),
+            _ => None,
+        });
         for depth in 0..WARM_DEPTHS {
-            for (actor, input) in self.host.next_inputs.range(..coming) {
-                if let Input::AttemptDone { attempt, .. } = input {
-                    black_box(self.routers.warm(*actor, *attempt, depth));
-                }
+            for (actor, attempt) in ends.clone() {
+                black_box(self.routers.warm(actor, attempt, depth));
             }
+        }
+        for (actor, attempt) in ends {
+            let writer = self.routers.writer_of(actor, attempt);
+            black_box(writer.map(|writer| self.host.program.warm(writer)));
         }
     }
 

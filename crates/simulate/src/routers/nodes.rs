@@ -115,6 +115,10 @@ impl<P: Placement> Routers for Nodes<P> {
         self.nodes[actor as usize].warm(attempt, depth)
     }
 
+    fn writer_of(&self, actor: u32, attempt: AttemptId) -> Option<u32> {
+        self.nodes[actor as usize].writer_of(attempt)
+    }
+
     fn coordinator(&self) -> Option<u32> {
         None
     }
