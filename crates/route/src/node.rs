@@ -33,7 +33,7 @@ pub struct Node<P> {
     factor: Factor,
     first_writer: u32,
     pub(crate) writers: Vec<Writer>,
-    open_writers: u32,
+    pub(crate) open_writers: u32,
     /// Writers with something to place now.
     pub(crate) ready: VecDeque<u32>,
     /// Parts whose attempts all failed.
@@ -138,16 +138,6 @@ impl<P: Placement> Node<P> {
 
     pub(crate) fn index_of(&self, writer: u32) -> u32 {
         writer.wrapping_sub(self.first_writer)
-    }
-
-    pub(crate) fn close_dead(&mut self, index: u32) -> bool {
-        let Some(books) = self.writers.get_mut(index as usize) else { return false };
-        if !books.is_closed {
-            books.is_closed = true;
-            self.open_writers -= 1;
-        }
-        self.waiting_bytes -= self.writers[index as usize].lose_waiting();
-        true
     }
 
     /// A lane failed or came back.

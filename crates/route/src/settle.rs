@@ -182,6 +182,16 @@ impl<P: Placement> Node<P> {
         self.report(index, out);
     }
 
+    fn close_dead(&mut self, index: u32) -> bool {
+        let Some(books) = self.writers.get_mut(index as usize) else { return false };
+        if !books.is_closed {
+            books.is_closed = true;
+            self.open_writers -= 1;
+        }
+        self.waiting_bytes -= self.writers[index as usize].lose_waiting();
+        true
+    }
+
     fn drop_flight<O: Outputs>(&mut self, slot: u32, out: &mut O) {
         let Some(aloft) = self.flights.land(self.flights.attempt_at(slot)) else { return };
         let lane = usize::from(aloft.lane);

@@ -13,6 +13,8 @@ use crate::{Closed, WriteId};
 pub(crate) struct Writer {
     /// Submissions that are not placed in full; the first of them may be begun.
     first: Run,
+    // Boxed, because it is rare and a queue itself would not fit into the cache line.
+    #[allow(clippy::box_collection)]
     later: Option<Box<VecDeque<Run>>>,
     begun_bytes: u64,
     begun_parts: u32,
