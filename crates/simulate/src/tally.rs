@@ -2,7 +2,7 @@
 
 use plimsoll_route::Message;
 
-/// Kinds of messages, in the order of [`Tally::by_kind`].
+/// Kinds of messages, in the order of the tally by kind.
 pub const MESSAGE_KINDS: [&str; 22] = [
     "WRITE_SUBMISSION",
     "WRITER_CLOSE",
