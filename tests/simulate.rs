@@ -32,6 +32,26 @@ fn a_scenario_by_name_gives_the_documented_keys() {
     assert!(result["of_bound"].as_f64().unwrap() < 1.05, "{result}");
 }
 
+/// Makespan over the fluid bound as measured on real devices (docs/routing.md, one at 1/17).
+const RACED: [(&str, f64); 5] = [
+    ("static", 13.012),
+    ("paper:tf=0.1", 6.495),
+    ("paper:tf=optimal", 1.081),
+    ("paper:tf=optimal:split=256KiB", 1.019),
+    ("window", 0.984),
+];
+
+#[test]
+fn the_simulator_agrees_with_the_race_on_real_devices() {
+    let result = json("simulate one-slow --processes-per-node 4");
+    let policies = result["policies"].as_array().unwrap();
+    for (name, measured) in RACED {
+        let policy = policies.iter().find(|policy| policy["policy"] == name).unwrap();
+        let simulated = policy["of_bound"].as_f64().unwrap();
+        assert!((simulated / measured - 1.0).abs() < 0.15, "{name}: {simulated}, was {measured}");
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_digit() {
     let with =

@@ -61,11 +61,16 @@ fn factor(scenario: &Scenario, tf: Tf) -> Result<Factor, SimulateError> {
     }
 }
 
-/// Huang's equation 1 for the noise of a scenario.
+/// Huang's equation 1 for the noise of a scenario; without noise, its general form for targets of
+/// different rates with equal data: what the fastest takes in beyond its own.
 pub fn optimal_factor(scenario: &Scenario) -> Result<f64, SimulateError> {
     let all = scenario.storage.targets;
     match scenario.noise.as_slice() {
-        [] => Ok(0.0),
+        [] => {
+            let rates = (0..all as usize).map(|target| scenario.storage.rate_of(target));
+            let mean = scenario.storage.total_rate() / f64::from(all.max(1));
+            Ok((rates.fold(0.0, f64::max) / mean - 1.0).max(0.0))
+        }
         [Noise::Streams { streams, targets, own_streams, .. }] => {
             let noisy = u64::from(targets.unwrap_or(all));
             let (streams, own) = (u64::from(*streams), u64::from(*own_streams));

@@ -29,6 +29,7 @@ pub static EMBEDDED: &[Embedded] = embed![
     "many-pairs",
     "absorb",
     "when-does-it-pay",
+    "one-slow",
 ];
 
 /// The scenario of that name.
