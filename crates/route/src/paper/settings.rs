@@ -25,9 +25,10 @@ impl Layout {
         ActorId(1 + u32::from(target.0))
     }
 
-    /// The client of a writer.
+    /// The client of a writer. A damaged message may name one that no layout has; its client is an
+    /// actor that no host has.
     pub fn client(&self, writer: u32) -> ActorId {
-        ActorId(1 + u32::from(self.targets) + writer)
+        ActorId((1 + u32::from(self.targets)).saturating_add(writer))
     }
 
     /// All actors.
@@ -111,6 +112,7 @@ mod tests {
             assert_eq!(all, writers);
             assert_eq!(layout.target_of(layout.sub(TargetId(0))), Some(TargetId(0)));
             assert_eq!(layout.target_of(layout.client(0)), None);
+            assert_eq!(layout.client(u32::MAX), ActorId(u32::MAX));
         }
     }
 }
