@@ -61,7 +61,7 @@ impl Books {
     }
 
     pub fn message(&mut self, is_coordinators: bool, message: &Message) {
-        *self.messages.entry(name_of(message)).or_default() += 1;
+        *self.messages.entry(message.name()).or_default() += 1;
         self.coordinator_messages += u64::from(is_coordinators);
     }
 
@@ -105,34 +105,6 @@ fn tiles(mut parts: Vec<(u64, u64)>, length_bytes: u64) -> bool {
         (*offset == end && *length > 0).then_some(offset + length)
     });
     end == Some(length_bytes)
-}
-
-/// The paper's name of a message.
-fn name_of(message: &Message) -> &'static str {
-    match message {
-        Message::WriteSubmission { .. } => "WRITE_SUBMISSION",
-        Message::WriterClose { .. } => "WRITER_CLOSE",
-        Message::SubmissionAck { .. } => "SUBMISSION_ACK",
-        Message::DoWrite { .. } => "DO_WRITE",
-        Message::WriteComplete { .. } => "WRITE_COMPLETE",
-        Message::WriteFailed { .. } => "WRITE_FAILED",
-        Message::WriteCommitted { .. } => "WRITE_COMMITTED",
-        Message::CommitAck { .. } => "COMMIT_ACK",
-        Message::WriteIdle { .. } => "WRITE_IDLE",
-        Message::WriteBusy { .. } => "WRITE_BUSY",
-        Message::RerouteReq { .. } => "REROUTE_REQ",
-        Message::RerouteAck { .. } => "REROUTE_ACK",
-        Message::RerouteReject { .. } => "REROUTE_REJECT",
-        Message::WriteMore { .. } => "WRITE_MORE",
-        Message::WriteAdopt { .. } => "WRITE_ADOPT",
-        Message::TargetLost { .. } => "TARGET_LOST",
-        Message::TargetBack { .. } => "TARGET_BACK",
-        Message::StatusInq { .. } => "STATUS_INQ",
-        Message::StatusReply { .. } => "STATUS_REPLY",
-        Message::GroupClose { .. } => "GROUP_CLOSE",
-        Message::GroupCloseAck => "GROUP_CLOSE_ACK",
-        Message::GiveUp { .. } => "GIVE_UP",
-    }
 }
 
 /// True if the message is one that the coordinator sends or receives.

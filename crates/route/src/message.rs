@@ -181,3 +181,64 @@ pub enum Message {
         request: u32,
     },
 }
+
+impl Message {
+    /// The paper's names and, where it has none, our own; a message's is at [`kind`](Self::kind).
+    pub const NAMES: [&str; 22] = [
+        "WRITE_SUBMISSION",
+        "WRITER_CLOSE",
+        "SUBMISSION_ACK",
+        "DO_WRITE",
+        "WRITE_COMPLETE",
+        "WRITE_FAILED",
+        "WRITE_COMMITTED",
+        "COMMIT_ACK",
+        "WRITE_IDLE",
+        "WRITE_BUSY",
+        "REROUTE_REQ",
+        "REROUTE_ACK",
+        "REROUTE_REJECT",
+        "WRITE_MORE",
+        "WRITE_ADOPT",
+        "TARGET_LOST",
+        "STATUS_INQ",
+        "STATUS_REPLY",
+        "GROUP_CLOSE",
+        "GROUP_CLOSE_ACK",
+        "GIVE_UP",
+        "TARGET_BACK",
+    ];
+
+    /// Which kind of message this is, from 0, in the order of the encoding.
+    pub fn kind(&self) -> usize {
+        match self {
+            Message::WriteSubmission { .. } => 0,
+            Message::WriterClose { .. } => 1,
+            Message::SubmissionAck { .. } => 2,
+            Message::DoWrite { .. } => 3,
+            Message::WriteComplete { .. } => 4,
+            Message::WriteFailed { .. } => 5,
+            Message::WriteCommitted { .. } => 6,
+            Message::CommitAck { .. } => 7,
+            Message::WriteIdle { .. } => 8,
+            Message::WriteBusy { .. } => 9,
+            Message::RerouteReq { .. } => 10,
+            Message::RerouteAck { .. } => 11,
+            Message::RerouteReject { .. } => 12,
+            Message::WriteMore { .. } => 13,
+            Message::WriteAdopt { .. } => 14,
+            Message::TargetLost { .. } => 15,
+            Message::StatusInq { .. } => 16,
+            Message::StatusReply { .. } => 17,
+            Message::GroupClose { .. } => 18,
+            Message::GroupCloseAck => 19,
+            Message::GiveUp { .. } => 20,
+            Message::TargetBack { .. } => 21,
+        }
+    }
+
+    /// The name of its kind.
+    pub fn name(&self) -> &'static str {
+        Self::NAMES[self.kind()]
+    }
+}

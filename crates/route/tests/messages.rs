@@ -47,6 +47,7 @@ fn golden_bytes_of_version_1() {
     assert_eq!(written, golden, "the encoding changed: that needs a new version");
     for (message, kind) in all().into_iter().zip(1u8..) {
         let bytes = message.encode();
+        assert_eq!(usize::from(bytes[1]), message.kind() + 1, "{}", message.name());
         assert_eq!((bytes[0], bytes[1]), (1, kind));
         assert_eq!(Message::decode(&bytes), Ok(message));
     }

@@ -40,7 +40,6 @@ pub use outcome::{Outcome, Spread, TargetOutcome};
 pub use run::{optimal_factor, run};
 pub use scenario::{Policy, Router, Scenario, ScenarioError, Tf};
 pub use seeds::{Order, run_all};
-pub use tally::MESSAGE_KINDS;
 pub use target::Discipline;
 
 use thiserror::Error;

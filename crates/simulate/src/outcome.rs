@@ -1,8 +1,9 @@
 //! What a run gives.
 
+use plimsoll_route::Message;
+
 use crate::host::Host;
 use crate::scenario::{Policy, Scenario};
-use crate::tally::MESSAGE_KINDS;
 
 /// Where data would lie without routing, and what was asked for.
 pub(crate) struct Placed {
@@ -33,7 +34,7 @@ pub struct Outcome {
     /// Bytes that were written a second time and not needed.
     pub wasted_bytes: u64,
     /// Messages, by kind.
-    pub messages_by_kind: [u64; MESSAGE_KINDS.len()],
+    pub messages_by_kind: [u64; Message::NAMES.len()],
     /// Messages sent.
     pub messages: u64,
     /// Messages that the coordinator sent or received.

@@ -1,7 +1,8 @@
 //! A scenario without a sweep: its policies side by side.
 
 use plimsoll_report::{Bar, Record, Value, bars};
-use plimsoll_simulate::{MESSAGE_KINDS, Outcome, Point, PolicyOutcomes, optimal_factor};
+use plimsoll_route::Message;
+use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, optimal_factor};
 use plimsoll_stats::Sample;
 
 use super::numbers::{
@@ -116,7 +117,7 @@ fn burst_rows(point: &Point) -> Vec<Record> {
 }
 
 fn message_rows(outcome: &Outcome) -> Vec<Record> {
-    let sent = MESSAGE_KINDS.iter().zip(outcome.messages_by_kind).filter(|(_, count)| *count > 0);
+    let sent = Message::NAMES.iter().zip(outcome.messages_by_kind).filter(|(_, count)| *count > 0);
     sent.map(|(kind, count)| {
         Record::new().text("type", "type", *kind).number(&MESSAGE_COUNT, count)
     })
