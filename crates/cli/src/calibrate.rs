@@ -8,7 +8,6 @@ mod words;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
@@ -20,7 +19,7 @@ use plimsoll_machine::Machine;
 
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::{timestamp, value};
+use crate::{now, value};
 
 pub use numbers::NUMBERS;
 use target::Chosen;
@@ -111,7 +110,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         show::dry_run(&chosen, &place, &plan, output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let measured = timestamp::now();
+    let measured = now::timestamp();
     let calibration = measure(&machine, &place, &plan)?;
     let fits = calibration.directions.iter().all(|it| is_usable(&it.verdict));
     let mut notes = words::notes(&calibration, &place);
@@ -163,16 +162,10 @@ fn plan(arguments: &Arguments, place: &Place) -> Result<Plan> {
         span: Bytes::default(),
         seconds: arguments.seconds,
         repetitions: arguments.repetitions,
-        seed: arguments.seed.unwrap_or_else(fresh_seed),
+        seed: arguments.seed.unwrap_or_else(now::seed),
     };
     plan.span = arguments.span.unwrap_or_else(|| plan.default_span(place.space.available));
     plan.checked().map_err(with_hint)
-}
-
-/// Short enough to be typed again.
-fn fresh_seed() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::from(since.subsec_nanos())
 }
 
 fn measure(machine: &Machine, place: &Place, plan: &Plan) -> Result<Calibration> {

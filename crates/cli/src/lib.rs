@@ -10,6 +10,7 @@ mod doctor;
 mod export;
 mod failure;
 mod model;
+mod now;
 mod output;
 mod progress;
 mod record;
@@ -19,7 +20,6 @@ mod score;
 mod simulate;
 mod site;
 mod testbed;
-mod timestamp;
 mod value;
 
 use std::ffi::OsString;

@@ -156,7 +156,7 @@ impl Changes {
         let pause = self.pause.unwrap_or(Nanos::new(0));
         Ok(TemplateOptions {
             name: self.name.clone(),
-            seed: self.seed.unwrap_or_else(drawn_seed),
+            seed: self.seed.unwrap_or_else(crate::now::seed),
             clients: self.clients_wanted(there),
             values: (!values.is_empty()).then_some(values),
             sizes: (!self.burst.is_empty()).then(|| self.burst.clone()),
@@ -211,12 +211,6 @@ fn value(text: &str) -> Result<Value> {
             Err(_) => Value::Server(text.to_string()),
         },
     })
-}
-
-/// Different for every experiment; kept in its plan.
-fn drawn_seed() -> u64 {
-    let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
-    (time.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
 }
 
 /// The plan of a template for these targets on this machine.

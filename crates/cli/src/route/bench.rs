@@ -198,7 +198,7 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
         noise,
         program: Program { path: program, arguments: arguments_of_writer },
     };
-    let seed = arguments.seed.unwrap_or_else(seed_from_clock);
+    let seed = arguments.seed.unwrap_or_else(crate::now::seed);
     let (rounds, verify) = (arguments.rounds, arguments.verify);
     Ok(Plan { targets, course, policies, drops, rounds, seed, part_bytes, verify })
 }
@@ -213,11 +213,6 @@ fn check_memory(writers: u64, block_bytes: u64) -> Result<()> {
         "the blocks of all writers take {needed} of memory, at most {most} are used; hint: a smaller --block-size"
     );
     Ok(())
-}
-
-fn seed_from_clock() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |it| it.as_nanos() as u64)
 }
 
 /// Space for what a target takes at least: its share of the data by its rate, and a tenth more.
