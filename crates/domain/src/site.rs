@@ -13,6 +13,7 @@ mod error;
 mod file;
 mod peak;
 mod scores;
+mod update;
 
 pub use error::SiteError;
 pub use file::{FILE_BYTES_MAX, SiteFile};

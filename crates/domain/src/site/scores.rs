@@ -1,8 +1,9 @@
 //! Writing what `score` found into a site file, with everything else in it kept.
 
 use serde::Serialize;
-use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
+use super::update::{entries, has, overwrite, part, target};
 use super::{Peak, SiteError, SiteFile, Slowness, Straggler};
 
 impl SiteFile {
@@ -10,18 +11,9 @@ impl SiteFile {
     ///
     /// # Errors
     /// [`SiteError::Contradiction`] when no `[[target]]` table has the name or a rate is zero.
-    pub fn set_peak(&mut self, target: &str, peak: &Peak) -> Result<(), SiteError> {
+    pub fn set_peak(&mut self, name: &str, peak: &Peak) -> Result<(), SiteError> {
         self.change(|document| {
-            let targets = document.get_mut("target").and_then(Item::as_array_of_tables_mut);
-            let mut targets = targets.into_iter().flat_map(ArrayOfTables::iter_mut);
-            let table = targets
-                .find(|table| has(table, "name", target))
-                .ok_or_else(|| format!("no [[target]] table has the name {target:?}"))?;
-            let peaks = table.entry("peak").or_insert_with(|| Item::Table(Table::new()));
-            let peaks = peaks
-                .as_table_like_mut()
-                .ok_or_else(|| format!("target {target:?}: peak is not a table"))?;
-            overwrite(peaks, &entries(peak)?);
+            overwrite(part(target(document, name)?, "peak", name)?, &entries(peak)?);
             Ok(())
         })
     }
@@ -70,22 +62,6 @@ impl SiteFile {
             Ok(())
         })
     }
-
-    /// Changes the text; the result must be a site again before it replaces the one that was.
-    fn change(
-        &mut self,
-        change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
-    ) -> Result<(), SiteError> {
-        let mut document = self.document.clone();
-        change(&mut document)
-            .map_err(|problem| SiteError::Contradiction { path: self.path.clone(), problem })?;
-        *self = Self::parse(&self.path, &document.to_string())?;
-        Ok(())
-    }
-}
-
-fn has(table: &Table, key: &str, value: &str) -> bool {
-    table.get(key).and_then(Item::as_str) == Some(value)
 }
 
 fn list<'a>(document: &'a mut DocumentMut, key: &str) -> Result<&'a mut ArrayOfTables, String> {
@@ -107,26 +83,4 @@ fn put<T: Serialize>(
         None => list.push(new),
     }
     Ok(())
-}
-
-fn entries<T: Serialize>(entry: &T) -> Result<Table, String> {
-    let document = toml_edit::ser::to_document(entry).map_err(|error| error.to_string())?;
-    Ok(Table::from_iter(document.as_table().clone()))
-}
-
-/// Values are replaced in their place, so that a comment behind one stays.
-fn overwrite(table: &mut dyn TableLike, new: &Table) {
-    for (key, item) in new.iter() {
-        let Some(value) = item.as_value() else { continue };
-        match table.get_mut(key).and_then(Item::as_value_mut) {
-            Some(old) => {
-                let mut value = value.clone();
-                *value.decor_mut() = old.decor().clone();
-                *old = value;
-            }
-            None => {
-                table.insert(key, Item::Value(value.clone()));
-            }
-        }
-    }
 }
