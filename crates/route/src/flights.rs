@@ -1,23 +1,25 @@
 //! The books of a node: parts, and the attempts that are under way for them.
 //!
-//! Both are kept in slots that are reused, so that memory follows what is in flight and
-//! nothing is allocated once a node has seen its largest number of attempts.
+//! Both are kept in places that are reused, so that memory follows what is in flight and
+//! nothing is allocated once a node has seen its largest number of parts.
 
+use crate::prefetch::prefetch;
 use crate::{AttemptId, WriteId};
 
 /// Attempts that one part may have under way at the same time.
-pub(crate) const ATTEMPTS_MAX: usize = 3;
+pub(crate) const ATTEMPTS_MAX: usize = 2;
 
-/// A piece of a submission: an identity with its length.
+/// A piece of a submission: an identity with its length, and what is tried for it. One cache
+/// line, because one is read and written for every attempt of every node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[repr(align(64))]
 pub(crate) struct Part {
-    pub write: WriteId,
+    /// While the place is free, the next free one.
     pub offset_bytes: u64,
     pub length_bytes: u64,
-    /// Slots of attempts under way; only the first `attempts` count.
-    slots: [u32; ATTEMPTS_MAX],
-    pub attempts: u8,
+    pub write: WriteId,
     pub state: PartState,
+    tries: [Try; ATTEMPTS_MAX],
 }
 
 /// What became of a part.
@@ -33,22 +35,32 @@ pub(crate) enum PartState {
     Lost,
 }
 
+/// A place for an attempt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Try {
+    started_ns: u64,
+    /// Odd while an attempt is under way here, so that a late answer never fits.
+    generation: u32,
+    lane: u16,
+    reactions: u8,
+}
+
+impl Try {
+    fn is_aloft(self) -> bool {
+        self.generation % 2 == 1
+    }
+}
+
 impl Part {
-    /// Slots of the attempts that are under way.
-    pub fn slots(&self) -> &[u32] {
-        &self.slots[..usize::from(self.attempts)]
+    /// Attempts that are under way.
+    #[inline]
+    pub fn attempts(&self) -> usize {
+        self.tries.iter().filter(|one| one.is_aloft()).count()
     }
 
-    pub fn has_room(&self) -> bool {
-        usize::from(self.attempts) < ATTEMPTS_MAX
-    }
-
-    fn forget(&mut self, slot: u32) {
-        if let Some(place) = self.slots().iter().position(|known| *known == slot) {
-            self.attempts -= 1;
-            self.slots.swap(place, usize::from(self.attempts));
-            self.slots[usize::from(self.attempts)] = 0;
-        }
+    /// Lanes of the attempts that are under way.
+    pub fn lanes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.tries.iter().filter(|one| one.is_aloft()).map(|one| usize::from(one.lane))
     }
 }
 
@@ -60,55 +72,42 @@ pub(crate) struct Aloft {
     /// The policy's count of its reactions to this attempt being late.
     pub reactions: u8,
     pub started_ns: u64,
-    /// Of the part; here too, because looking at all attempts is frequent.
+    /// Of the part.
     pub length_bytes: u64,
 }
 
-/// Half a cache line, because one is read and written for every attempt of every node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Slot {
-    aloft: Aloft,
-    /// Odd while an attempt is under way here, so that a late answer never fits.
-    generation: u32,
-    /// The next free slot, while this one is free.
-    next_free: u32,
-}
-
-const IDLE: Aloft = Aloft { part: 0, lane: 0, reactions: 0, started_ns: 0, length_bytes: 0 };
-
-/// The end of a list of free places.
+/// The end of the list of free places.
 const NONE_FREE: u32 = u32::MAX;
 
-/// Parts that are not settled, and attempts that have not ended. Free places are lists that
-/// go through the places themselves.
+/// Parts that are not settled, and attempts that have not ended. The free places are a list
+/// that goes through the places themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Flights {
     parts: Vec<Part>,
-    slots: Vec<Slot>,
-    free_part: u32,
-    free_slot: u32,
+    free: u32,
     under_way: u32,
 }
 
 impl Default for Flights {
     fn default() -> Self {
-        Flights {
-            parts: Vec::new(),
-            slots: Vec::new(),
-            free_part: NONE_FREE,
-            free_slot: NONE_FREE,
-            under_way: 0,
-        }
+        Flights { parts: Vec::new(), free: NONE_FREE, under_way: 0 }
     }
 }
 
 impl Flights {
+    #[inline]
     pub fn open_part(&mut self, write: WriteId, offset_bytes: u64, length_bytes: u64) -> u32 {
-        let state = PartState::Open;
-        let part = Part { write, offset_bytes, length_bytes, slots: [0; 3], attempts: 0, state };
-        let free = self.free_part;
+        let mut part = Part {
+            write,
+            offset_bytes,
+            length_bytes,
+            state: PartState::Open,
+            tries: [Try::default(); ATTEMPTS_MAX],
+        };
+        let free = self.free;
         if let Some(place) = self.parts.get_mut(free as usize) {
-            self.free_part = place.slots[0];
+            self.free = place.offset_bytes as u32;
+            part.tries = place.tries;
             *place = part;
             return free;
         }
@@ -116,95 +115,112 @@ impl Flights {
         self.parts.len() as u32 - 1
     }
 
+    #[inline]
     pub fn part(&self, index: u32) -> &Part {
         &self.parts[index as usize]
     }
 
+    #[inline]
     pub fn set_state(&mut self, index: u32, state: PartState) {
         self.parts[index as usize].state = state;
     }
 
     /// A part whose last attempt ended and that is settled is forgotten.
+    #[inline]
     pub fn forget_if_settled(&mut self, index: u32) {
         let part = &mut self.parts[index as usize];
         let settled = matches!(part.state, PartState::Committed | PartState::Lost);
-        if settled && part.attempts == 0 {
-            part.slots[0] = self.free_part;
-            self.free_part = index;
+        if settled && part.attempts() == 0 {
+            part.offset_bytes = u64::from(self.free);
+            self.free = index;
         }
     }
 
-    pub fn take_off(&mut self, part: u32, lane: usize, now_ns: u64) -> AttemptId {
-        let index = part;
+    /// An attempt begins. There must be a place for it: see [`Flights::is_full`].
+    #[inline]
+    pub fn take_off(&mut self, index: u32, lane: usize, now_ns: u64) -> AttemptId {
         let part = &mut self.parts[index as usize];
-        let (length_bytes, started_ns, lane) = (part.length_bytes, now_ns, lane as u16);
-        let aloft = Aloft { part: index, lane, reactions: 0, started_ns, length_bytes };
-        let mut slot = self.free_slot;
-        match self.slots.get_mut(slot as usize) {
-            Some(place) => {
-                self.free_slot = place.next_free;
-                (place.aloft, place.next_free) = (aloft, NONE_FREE);
-                place.generation = place.generation.wrapping_add(1);
-            }
-            None => {
-                slot = self.slots.len() as u32;
-                self.slots.push(Slot { aloft, generation: 1, next_free: NONE_FREE });
-            }
-        }
-        part.slots[usize::from(part.attempts)] = slot;
-        part.attempts += 1;
+        let nth = usize::from(part.tries[0].is_aloft());
+        let place = &mut part.tries[nth];
+        assert!(!place.is_aloft(), "a part has too many attempts");
         self.under_way += 1;
-        self.attempt_at(slot)
+        let generation = place.generation.wrapping_add(1);
+        *place = Try { started_ns: now_ns, generation, lane: lane as u16, reactions: 0 };
+        AttemptId { slot: index * ATTEMPTS_MAX as u32 + nth as u32, generation: generation / 2 }
     }
 
-    /// The attempt ended: its slot is free. `None` for one that is not under way.
+    /// The attempt ended: its place is free. `None` for one that is not under way.
+    #[inline]
     pub fn land(&mut self, attempt: AttemptId) -> Option<Aloft> {
-        let slot = self.slots.get_mut(attempt.slot as usize)?;
-        if !slot.is_aloft() || slot.generation / 2 != attempt.generation {
+        let (part, nth) = place_of(attempt.slot);
+        let books = self.parts.get_mut(part)?;
+        let place = &mut books.tries[nth];
+        if !place.is_aloft() || place.generation / 2 != attempt.generation {
             return None;
         }
-        let aloft = slot.aloft;
-        (slot.aloft, slot.next_free) = (IDLE, self.free_slot);
-        slot.generation = slot.generation.wrapping_add(1);
-        self.free_slot = attempt.slot;
+        let was = *place;
+        *place = Try { generation: was.generation.wrapping_add(1), ..Try::default() };
         self.under_way -= 1;
-        self.parts[aloft.part as usize].forget(attempt.slot);
-        Some(aloft)
+        Some(was.of(part, books.length_bytes))
+    }
+
+    /// The attempts of a part that are under way, the oldest first.
+    pub fn attempts_of(&self, index: u32) -> impl Iterator<Item = AttemptId> + use<> {
+        let tries = self.parts[index as usize].tries;
+        let first = usize::from(tries[1].is_aloft() && tries[1].started_ns < tries[0].started_ns);
+        let slot = index * ATTEMPTS_MAX as u32;
+        [first, 1 - first].into_iter().filter(move |nth| tries[*nth].is_aloft()).map(move |nth| {
+            AttemptId { slot: slot + nth as u32, generation: tries[nth].generation / 2 }
+        })
+    }
+
+    pub fn is_full(&self, index: u32) -> bool {
+        self.parts[index as usize].attempts() == ATTEMPTS_MAX
+    }
+
+    /// See [`Node::prefetch`](crate::Node::prefetch).
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        self.parts.get(place_of(slot).0).map(prefetch);
     }
 
     pub fn attempt_at(&self, slot: u32) -> AttemptId {
-        AttemptId { slot, generation: self.slots[slot as usize].generation / 2 }
+        let (part, nth) = place_of(slot);
+        AttemptId { slot, generation: self.parts[part].tries[nth].generation / 2 }
     }
 
+    #[inline]
     pub fn aloft(&self, slot: u32) -> Option<Aloft> {
-        let slot = &self.slots[slot as usize];
-        slot.is_aloft().then_some(slot.aloft)
-    }
-
-    /// What is or was in a slot.
-    pub fn aloft_was(&self, slot: u32) -> Option<Aloft> {
-        self.slots.get(slot as usize).map(|slot| slot.aloft)
+        let (part, nth) = place_of(slot);
+        let books = &self.parts[part];
+        let place = books.tries[nth];
+        place.is_aloft().then(|| place.of(part, books.length_bytes))
     }
 
     pub fn set_reactions(&mut self, slot: u32, reactions: u8) {
-        let slot = &mut self.slots[slot as usize];
-        if slot.is_aloft() {
-            slot.aloft.reactions = reactions;
-        }
+        let (part, nth) = place_of(slot);
+        self.parts[part].tries[nth].reactions = reactions;
     }
 
     /// Number of slots: attempts are in `0..slots()`, with gaps.
     pub fn slots(&self) -> u32 {
-        self.slots.len() as u32
+        (self.parts.len() * ATTEMPTS_MAX) as u32
     }
 
+    #[inline]
     pub fn under_way(&self) -> usize {
         self.under_way as usize
     }
 }
 
-impl Slot {
-    fn is_aloft(&self) -> bool {
-        self.generation % 2 == 1
+impl Try {
+    fn of(self, part: usize, length_bytes: u64) -> Aloft {
+        let Try { started_ns, lane, reactions, .. } = self;
+        Aloft { part: part as u32, lane, reactions, started_ns, length_bytes }
     }
+}
+
+/// Part and place of a slot.
+fn place_of(slot: u32) -> (usize, usize) {
+    (slot as usize / ATTEMPTS_MAX, slot as usize % ATTEMPTS_MAX)
 }

@@ -33,7 +33,8 @@ pub struct WriteId {
 /// Slots are reused; the generation tells a late answer from one that is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AttemptId {
-    /// Dense, below the most attempts that the machine had in flight at once.
+    /// Dense, so that a host can index an array with it: it stays near the number of attempts
+    /// that the machine had in flight at once.
     pub slot: u32,
     /// How often the slot was used before.
     pub generation: u32,

@@ -45,7 +45,8 @@
 //! messages get lost, set [`paper::PaperSettings::retry_ns`].
 //!
 //! Not here: writing, networks, clocks (the host), containers and their index, simulation.
-#![forbid(unsafe_code)]
+// Allowed in one place: `prefetch`.
+#![deny(unsafe_code)]
 
 mod encoding;
 mod flights;
@@ -55,10 +56,10 @@ mod message;
 mod node;
 pub mod paper;
 pub mod placement;
+mod prefetch;
 mod settle;
 mod spread;
 mod throttle;
-mod warm;
 mod window;
 mod writer;
 
@@ -68,6 +69,6 @@ pub use machine::{Attempt, Closed, Commit, Input, Machine, Outputs, Timer, Timer
 pub use message::Message;
 pub use node::{Node, NodeSettings};
 pub use placement::{Placement, Static, Striped};
+pub use prefetch::{PREFETCH_DEPTHS, prefetch};
 pub use throttle::{Factor, Throttle};
-pub use warm::WARM_DEPTHS;
 pub use window::{Window, WindowSettings};

@@ -27,19 +27,22 @@ pub struct NodeSettings {
 }
 
 /// A node's router. See the [crate documentation](crate) for its inputs and outputs.
+///
+/// Whole cache lines: a host with thousands of them waits for each line that it touches.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[repr(align(64))]
 pub struct Node<P> {
     pub(crate) policy: P,
     factor: Factor,
     first_writer: u32,
-    pub(crate) writers: Vec<Writer>,
+    pub(crate) writers: Box<[Writer]>,
     pub(crate) open_writers: u32,
     /// Writers with something to place now.
     pub(crate) ready: VecDeque<u32>,
     /// Parts whose attempts all failed.
     pub(crate) again: VecDeque<u32>,
-    pub(crate) lanes: Vec<Lane>,
-    failed_lanes: usize,
+    pub(crate) lanes: Box<[Lane]>,
+    failed_lanes: u32,
     most_placed_bytes: u64,
     pub(crate) flights: Flights,
     pub(crate) waiting_bytes: u64,
@@ -65,7 +68,7 @@ impl<P: Placement> Node<P> {
             policy,
             factor: settings.factor,
             first_writer: settings.first_writer,
-            writers: vec![Writer::default(); settings.writers as usize],
+            writers: vec![Writer::default(); settings.writers as usize].into(),
             open_writers: settings.writers,
             ready: VecDeque::new(),
             again: VecDeque::new(),
@@ -113,7 +116,7 @@ impl<P: Placement> Node<P> {
         self.waiting_bytes += length_bytes;
         self.submitted_bytes += length_bytes;
         self.update_most_placed();
-        if self.failed_lanes == self.lanes.len() {
+        if self.live_lanes() == 0 {
             self.waiting_bytes -= self.writers[index as usize].lose_waiting();
         }
         self.make_ready(index);
@@ -141,15 +144,19 @@ impl<P: Placement> Node<P> {
     }
 
     /// A lane failed or came back.
-    pub(crate) fn count_failed(&mut self) -> usize {
-        self.failed_lanes = self.lanes.iter().filter(|lane| lane.failure.is_some()).count();
+    pub(crate) fn count_failed(&mut self) {
+        let has_failed = |lane: &&Lane| lane.failure.is_some();
+        self.failed_lanes = self.lanes.iter().filter(has_failed).count() as u32;
         self.update_most_placed();
-        self.lanes.len() - self.failed_lanes
+    }
+
+    pub(crate) fn live_lanes(&self) -> usize {
+        self.lanes.len() - self.failed_lanes as usize
     }
 
     /// Fair share, rounded up so that the shares of all lanes hold everything, and allowance.
     fn update_most_placed(&mut self) {
-        let live = (self.lanes.len() - self.failed_lanes) as u64;
+        let live = self.live_lanes() as u64;
         if self.factor.bounds() && live > 0 {
             let share = self.submitted_bytes.div_ceil(live);
             self.most_placed_bytes = share.saturating_add(self.factor.of(share));
@@ -325,7 +332,7 @@ impl<P: Placement> Node<P> {
             let Some((flight, _)) = self.flight(slot, now_ns) else { continue };
             let Some(aloft) = self.flights.aloft(slot) else { continue };
             let part = self.flights.part(aloft.part);
-            if part.state != PartState::Open || part.attempts > 1 {
+            if part.state != PartState::Open || part.attempts() > 1 {
                 continue;
             }
             let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };

@@ -8,6 +8,8 @@ use crate::{Failure, TargetId};
 
 /// One target as its node sees it. A policy speaks of targets by their place in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+// Two to a cache line, so that none lies on two.
+#[repr(align(32))]
 pub struct Lane {
     /// Which target.
     pub target: TargetId,
@@ -113,11 +115,9 @@ pub trait Placement {
         before
     }
 
-    /// Anything of what is kept about a lane, or of the policy itself: see
-    /// [`Node::warm`](crate::Node::warm).
-    fn warm(&self, _lane: Option<usize>) -> u64 {
-        0
-    }
+    /// Asks for the memory of what is kept about a lane: see
+    /// [`Node::prefetch`](crate::Node::prefetch).
+    fn prefetch(&self, _lane: usize) {}
 
     /// Nothing waits and nothing more will come: try this one a second time, and where?
     fn rescue(&mut self, _flight: Flight, _lanes: Lanes<'_>) -> Option<usize> {

@@ -44,12 +44,10 @@ impl<P: Placement> Node<P> {
     /// Attempts of a settled part that still run no longer count as placed.
     fn give_up_others<O: Outputs>(&mut self, index: u32, out: &mut O) {
         let part = self.flights.part(index);
-        for slot in part.slots() {
-            if let Some(aloft) = self.flights.aloft(*slot) {
-                self.lanes[usize::from(aloft.lane)].placed_bytes -= part.length_bytes;
-                out.superseded(self.flights.attempt_at(*slot));
-            }
+        for lane in part.lanes() {
+            self.lanes[lane].placed_bytes -= part.length_bytes;
         }
+        self.flights.attempts_of(index).for_each(|attempt| out.superseded(attempt));
     }
 
     /// A part is committed or lost: count it, and let its writer go on or end.
@@ -86,17 +84,17 @@ impl<P: Placement> Node<P> {
 
     /// None of its attempts is on a target from which an end can be expected.
     fn is_stranded(&self, index: u32) -> bool {
-        let lane_of = |slot: &u32| self.flights.aloft(*slot).map(|aloft| usize::from(aloft.lane));
-        let mut lanes = self.flights.part(index).slots().iter().filter_map(lane_of);
-        lanes.all(|lane| self.lanes[lane].failure == Some(Failure::Stopped))
+        self.flights
+            .part(index)
+            .lanes()
+            .all(|lane| self.lanes[lane].failure == Some(Failure::Stopped))
     }
 
     fn try_again(&mut self, index: u32) {
-        let part = self.flights.part(index);
-        if !part.has_room() {
+        if self.flights.is_full(index) {
             // All on targets that stopped: the oldest is not waited for any more.
-            let oldest = self.flights.attempt_at(part.slots()[0]);
-            if let Some(aloft) = self.flights.land(oldest) {
+            let oldest = self.flights.attempts_of(index).next();
+            if let Some(aloft) = oldest.and_then(|oldest| self.flights.land(oldest)) {
                 let length_bytes = self.land_on(usize::from(aloft.lane), index);
                 self.lanes[usize::from(aloft.lane)].placed_bytes -= length_bytes;
             }
@@ -117,11 +115,11 @@ impl<P: Placement> Node<P> {
         if self.lanes[lane].failure != Some(Failure::Stopped) {
             self.lanes[lane].failure = Some(failure);
         }
-        let live = self.count_failed();
+        self.count_failed();
         if failure == Failure::Stopped {
             self.abandon(lane);
         }
-        if live == 0 {
+        if self.live_lanes() == 0 {
             self.give_up_waiting(out);
         }
     }

@@ -5,8 +5,11 @@
 //! rate times `tau` without the rate being known, on every node, with nothing said between
 //! nodes: they meet in the storage's own delay.
 
+use std::sync::Arc;
+
 use crate::TargetId;
 use crate::placement::{Flight, Lanes, Place, Placement, Waiting};
+use crate::prefetch::prefetch;
 use crate::spread::spread;
 
 const KIB: u64 = 1 << 10;
@@ -59,8 +62,8 @@ struct Control {
 /// The policy. One for each node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Window {
-    settings: WindowSettings,
-    controls: Vec<Control>,
+    settings: Arc<WindowSettings>,
+    controls: Box<[Control]>,
     sum_bytes: u64,
     share_bytes: u64,
     /// A window grew that is not the one whose attempt ended.
@@ -82,14 +85,15 @@ const GRAIN_BYTES: u64 = 64 * KIB;
 
 impl Window {
     /// For a node with so many targets and writers.
-    pub fn new(settings: WindowSettings, targets: usize, writers: u32) -> Self {
+    pub fn new(settings: impl Into<Arc<WindowSettings>>, targets: usize, writers: u32) -> Self {
+        let settings = settings.into();
         let start_bytes = settings.start_bytes.max(settings.lease_bytes_min);
         let control = Control { window_bytes: start_bytes, delay_ns: 0 };
         Window {
-            settings,
-            controls: vec![control; targets],
+            controls: vec![control; targets].into(),
             sum_bytes: start_bytes * targets as u64,
             share_bytes: settings.share_bytes_per_writer * u64::from(writers),
+            settings,
             is_shifted: false,
         }
     }
@@ -113,6 +117,7 @@ impl Window {
 
     /// The largest lease that is good now: towards the end smaller, so that all targets end
     /// together.
+    #[inline]
     fn lease_bytes_max(&self, waiting: &Waiting) -> u64 {
         let most = self.settings.lease_bytes_max.max(self.settings.lease_bytes_min);
         if !waiting.is_last {
@@ -122,12 +127,14 @@ impl Window {
         most.min(share / GRAIN_BYTES * GRAIN_BYTES).max(self.settings.lease_bytes_min)
     }
 
+    #[inline]
     fn lease_bytes(&self, window_bytes: u64, most: u64) -> u64 {
         let lease = window_bytes / 4 / GRAIN_BYTES * GRAIN_BYTES;
         lease.clamp(self.settings.lease_bytes_min, most)
     }
 
     /// How long everything that waits will take, windows being rates times `tau`.
+    #[inline]
     fn horizon_ns(&self, waiting: &Waiting) -> u64 {
         let tau_ns = self.settings.tau_ns;
         let waits = (waiting.node_bytes / KIB).saturating_mul(tau_ns);
@@ -136,6 +143,7 @@ impl Window {
 
     /// Whether a lease that makes `out_bytes` in flight on the lane would take longer than
     /// `most_ns`. Multiplies instead of dividing: it is asked for every lane and lease.
+    #[inline]
     fn takes_longer(&self, lane: usize, out_bytes: u64, most_ns: u64) -> bool {
         let control = self.controls[lane];
         let full_ns = control.delay_ns.max(self.settings.tau_ns / 4);
@@ -151,12 +159,14 @@ impl Window {
         u64::try_from(expected).unwrap_or(u64::MAX)
     }
 
+    #[inline]
     fn fits(&self, lane: usize, length_bytes: u64, lanes: &Lanes<'_>) -> bool {
         let out_bytes = lanes.lanes[lane].in_flight_bytes;
         out_bytes == 0 || out_bytes + length_bytes <= self.controls[lane].window_bytes
     }
 
     /// How much of what waits may go to a lane now, if anything.
+    #[inline]
     fn lease_on(&self, lane: usize, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<u64> {
         if !lanes.admits(lane) {
             return None;
@@ -195,6 +205,7 @@ impl Window {
         best.map(|(place, _, _)| place)
     }
 
+    #[inline]
     fn grow(&mut self, lane: usize, bytes: u64) {
         let control = &mut self.controls[lane];
         let grown = (control.window_bytes + bytes).min(self.settings.window_bytes_max);
@@ -203,6 +214,7 @@ impl Window {
     }
 
     /// Shrinks a window to no less than a lease; below the node's share it shifts.
+    #[inline]
     fn shrink(&mut self, lane: usize, bytes: u64, lanes: &Lanes<'_>) {
         let control = &mut self.controls[lane];
         let shrunk = control.window_bytes.saturating_sub(bytes).max(self.settings.lease_bytes_min);
@@ -225,6 +237,7 @@ impl Window {
         admitted.min_by_key(|lane| self.controls[*lane].delay_ns)
     }
 
+    #[inline]
     fn smooth(&mut self, lane: usize, delay_ns: u64) {
         let known = &mut self.controls[lane].delay_ns;
         *known = if *known == 0 { delay_ns.max(1) } else { *known - *known / 4 + delay_ns / 4 };
@@ -232,6 +245,7 @@ impl Window {
 }
 
 impl Placement for Window {
+    #[inline]
     fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
         let offer = Offer {
             horizon_ns: if waiting.is_last { self.horizon_ns(&waiting) } else { u64::MAX },
@@ -249,6 +263,7 @@ impl Placement for Window {
         best
     }
 
+    #[inline]
     fn ended(&mut self, flight: Flight, lanes: Lanes<'_>) {
         let Flight { lane, length_bytes, at_least_ns, at_most_ns } = flight;
         let tau_ns = self.settings.tau_ns;
@@ -268,9 +283,9 @@ impl Placement for Window {
         }
     }
 
-    fn warm(&self, lane: Option<usize>) -> u64 {
-        let control = lane.and_then(|lane| self.controls.get(lane));
-        control.map_or(self.sum_bytes, |control| control.window_bytes)
+    #[inline]
+    fn prefetch(&self, lane: usize) {
+        self.controls.get(lane).map(prefetch);
     }
 
     fn look_every_ns(&self) -> Option<u64> {

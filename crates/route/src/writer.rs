@@ -51,11 +51,7 @@ pub(crate) struct Head {
 }
 
 impl Writer {
-    /// Anything of it.
-    pub fn warm(&self) -> u64 {
-        self.committed_bytes
-    }
-
+    #[inline]
     pub fn submit(&mut self, length_bytes: u64) {
         let last = match &mut self.later {
             Some(later) => later.back_mut().unwrap_or(&mut self.first),
@@ -71,6 +67,7 @@ impl Writer {
         }
     }
 
+    #[inline]
     pub fn head(&self) -> Option<Head> {
         if self.first.count == 0 {
             return None;
@@ -81,6 +78,7 @@ impl Writer {
     }
 
     /// Cuts at most `length_bytes` off. There must be a head.
+    #[inline]
     pub fn cut(&mut self, writer: u32, length_bytes: u64) -> Piece {
         let whole = self.first.length_bytes;
         let length_bytes = length_bytes.min(whole - self.begun_bytes);
@@ -120,6 +118,7 @@ impl Writer {
     }
 
     /// The one report that it is done, when it is.
+    #[inline]
     pub fn report(&mut self, writer: u32) -> Option<Closed> {
         let is_done = self.is_closed && self.first.count == 0 && self.open_parts == 0;
         if !is_done || self.is_reported {

@@ -10,7 +10,7 @@ use crate::program::Program;
 use crate::queue::{Event, EventQueue};
 use crate::stage::Stages;
 use crate::tally::Tally;
-use crate::target::Target;
+use crate::target::{Job, Target};
 
 /// Everything but the machines.
 pub struct Host {
@@ -31,12 +31,13 @@ pub struct Host {
     targets: Vec<Target>,
     failures: Vec<Option<Failure>>,
     appointments: Vec<Appointment>,
+    /// Targets that something happened to since time last went on: their next end is looked
+    /// at once, however much happened.
+    changed: Vec<u32>,
     stages: Stages,
-    jobs: Vec<Job>,
-    free_jobs: Vec<u32>,
     timers: Vec<Wish>,
     mail: Mail,
-    finished: Vec<u32>,
+    finished: Vec<Job>,
 }
 
 /// The one entry of a target in the queue that counts; others are out of date.
@@ -45,14 +46,8 @@ struct Appointment {
     /// 0 is none.
     sequence: u64,
     at_ns: u64,
-}
-
-/// A write on a target.
-#[derive(Debug, Clone, Copy)]
-struct Job {
-    actor: u32,
-    attempt: AttemptId,
-    length_bytes: u64,
+    /// It is in the list of those that changed.
+    is_changed: bool,
 }
 
 /// The newest setting of a timer, and the entry in the queue that stands for it.
@@ -121,10 +116,9 @@ impl Host {
             next_inputs: VecDeque::new(),
             failures: vec![None; count],
             appointments: vec![Appointment::default(); count],
+            changed: Vec::new(),
             targets,
             stages,
-            jobs: Vec::new(),
-            free_jobs: Vec::new(),
             timers: vec![Wish::default(); actors * TIMERS],
             mail: Mail {
                 latency_ns: mail.latency_ns,
@@ -152,7 +146,8 @@ impl Host {
     }
 
     /// When the next thing happens, and whether it is the arrival of a message.
-    pub fn next(&self) -> Option<(u64, bool)> {
+    pub fn next(&mut self) -> Option<(u64, bool)> {
+        self.appoint_changed();
         let letter = self.mail.on_the_way.front().map(|letter| (letter.at_ns, letter.sequence));
         match (self.queue.peek(), letter) {
             (Some(event), Some(letter)) => Some((event.min(letter).0, letter < event)),
@@ -219,13 +214,12 @@ impl Host {
         if self.appointments[target].sequence != sequence {
             return;
         }
-        self.appointments[target] = Appointment::default();
+        self.appointments[target].sequence = 0;
         let mut some_left = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.targets[target].take_done(self.now_ns, &mut finished);
         for job in finished.drain(..) {
-            let Job { actor, attempt, length_bytes, .. } = self.jobs[job as usize];
-            self.free_jobs.push(job);
+            let Job { actor, attempt, length_bytes } = job;
             self.tally.done_bytes += length_bytes;
             let pending_until_ns = self.now_ns;
             self.next_inputs.push_back((actor, Input::AttemptDone { attempt, pending_until_ns }));
@@ -235,13 +229,13 @@ impl Host {
         if some_left && self.targets[target].jobs() == 0 && self.stages.is_limiting() {
             self.change_stages(target, false);
         }
-        self.appoint(target);
+        self.note_change(target);
     }
 
     /// Others use a target more or less from now on.
     pub fn set_interference(&mut self, target: usize, now: crate::noise::Interference) {
         self.targets[target].set_interference(self.now_ns, now);
-        self.appoint(target);
+        self.note_change(target);
     }
 
     /// A target fails, in the way that the failure says, or works again.
@@ -252,7 +246,7 @@ impl Host {
         if let (Some(failure), false) = (failure, is_stopped) {
             self.fail_all(target, failure);
         }
-        self.appoint(target);
+        self.note_change(target);
     }
 
     /// A target that stopped long ago: writes that are under way there have failed.
@@ -271,9 +265,8 @@ impl Host {
         taken.into_iter().for_each(|job| self.fail(job, failure));
     }
 
-    fn fail(&mut self, job: u32, failure: Failure) {
-        let Job { actor, attempt, .. } = self.jobs[job as usize];
-        self.free_jobs.push(job);
+    fn fail(&mut self, job: Job, failure: Failure) {
+        let Job { actor, attempt, .. } = job;
         self.next_inputs.push_back((actor, Input::AttemptFailed { attempt, failure }));
     }
 
@@ -281,9 +274,25 @@ impl Host {
         for other in self.stages.set_busy(target, is_busy) {
             self.targets[other].set_limit(self.now_ns, self.stages.limit(other));
             if other != target {
-                self.appoint(other);
+                self.note_change(other);
             }
         }
+    }
+
+    fn note_change(&mut self, target: usize) {
+        let is_changed = &mut self.appointments[target].is_changed;
+        if !std::mem::replace(is_changed, true) {
+            self.changed.push(target as u32);
+        }
+    }
+
+    fn appoint_changed(&mut self) {
+        for nth in 0..self.changed.len() {
+            let target = self.changed[nth] as usize;
+            self.appointments[target].is_changed = false;
+            self.appoint(target);
+        }
+        self.changed.clear();
     }
 
     /// Sees to it that the queue has an entry for a target no later than its next end. One
@@ -295,7 +304,7 @@ impl Host {
             return;
         }
         let sequence = self.queue.push(at_ns, Event::Service(target as u32));
-        self.appointments[target] = Appointment { sequence, at_ns };
+        self.appointments[target] = Appointment { sequence, at_ns, is_changed: false };
     }
 }
 
@@ -343,23 +352,15 @@ impl Outputs for Host {
         let Attempt { attempt, target, length_bytes, .. } = attempt;
         let target = target.index();
         let job = Job { actor: self.actor, attempt, length_bytes };
-        let index = match self.free_jobs.pop() {
-            Some(index) => index,
-            None => {
-                self.jobs.push(job);
-                self.jobs.len() as u32 - 1
-            }
-        };
-        self.jobs[index as usize] = job;
         match self.failures[target] {
-            Some(failure) if failure != Failure::Stopped => return self.fail(index, failure),
+            Some(failure) if failure != Failure::Stopped => return self.fail(job, failure),
             _ => {}
         }
-        self.targets[target].arrive(self.now_ns, index, length_bytes);
+        self.targets[target].arrive(self.now_ns, job);
         if self.targets[target].jobs() == 1 && self.stages.is_limiting() {
             self.change_stages(target, true);
         }
-        self.appoint(target);
+        self.note_change(target);
     }
 
     fn committed(&mut self, commit: Commit) {

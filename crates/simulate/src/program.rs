@@ -3,6 +3,8 @@
 //! A process that has a cache goes on when what it has not yet got rid of fits there; the
 //! next compute begins when all can go on, as at a barrier.
 
+use plimsoll_route::prefetch;
+
 use crate::scenario::Application;
 
 /// The processes and where they are.
@@ -27,10 +29,12 @@ pub struct Program {
     pub broken: Option<String>,
 }
 
+/// Half a cache line, because one is changed at every commit.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
 struct Process {
+    /// Bytes that were submitted and are not committed.
     outstanding_bytes: u64,
-    submitted_bytes: u64,
     committed_bytes: u64,
     end_ns: u64,
     is_waiting: bool,
@@ -76,9 +80,9 @@ impl Program {
         !self.processes[process as usize].is_dead
     }
 
-    /// Reads the books of a process, so that they are at hand soon. The value means nothing.
-    pub fn warm(&self, process: u32) -> u64 {
-        self.processes.get(process as usize).map_or(0, |books| books.committed_bytes)
+    /// Asks for the memory of a process's books.
+    pub fn prefetch(&self, process: u32) {
+        self.processes.get(process as usize).map(prefetch);
     }
 
     /// When each process had everything durable.
@@ -88,7 +92,8 @@ impl Program {
 
     /// Bytes that processes submitted.
     pub fn submitted_bytes(&self) -> u64 {
-        self.processes.iter().map(|process| process.submitted_bytes).sum()
+        let submitted = |books: &Process| books.committed_bytes + books.outstanding_bytes;
+        self.processes.iter().map(submitted).sum()
     }
 
     /// All processes that live write a burst now.
@@ -96,7 +101,6 @@ impl Program {
         self.bursts += 1;
         self.burst_begin_ns = now_ns;
         for process in self.processes.iter_mut().filter(|process| !process.is_dead) {
-            process.submitted_bytes += self.burst_bytes;
             process.outstanding_bytes += self.burst_bytes;
             process.is_waiting = process.outstanding_bytes > self.cache_bytes;
             self.waiting += u32::from(process.is_waiting);
@@ -124,13 +128,13 @@ impl Program {
     /// A process is done: what was committed and lost must be what it submitted.
     pub fn closed(&mut self, now_ns: u64, process: u32, committed_bytes: u64, lost_bytes: u64) {
         let books = &mut self.processes[process as usize];
-        let adds_up = books.committed_bytes == committed_bytes
-            && committed_bytes + lost_bytes == books.submitted_bytes;
+        let adds_up =
+            books.committed_bytes == committed_bytes && books.outstanding_bytes == lost_bytes;
         if books.is_closed || !adds_up {
             self.broken = Some(format!(
-                "process {process} submitted {} bytes, committed {}, and reports {committed_bytes} \
-                 committed and {lost_bytes} lost",
-                books.submitted_bytes, books.committed_bytes
+                "process {process} committed {} bytes, did not commit {}, and reports \
+                 {committed_bytes} committed and {lost_bytes} lost",
+                books.committed_bytes, books.outstanding_bytes
             ));
             return;
         }

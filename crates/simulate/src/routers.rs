@@ -18,12 +18,9 @@ pub trait Routers {
     fn actor_of(&self, process: u32) -> u32;
     /// Something happened to an actor.
     fn step(&mut self, actor: u32, input: Input, host: &mut Host);
-    /// Reads what the end of an attempt will need, and changes nothing.
-    fn warm(&self, _actor: u32, _attempt: AttemptId, _depth: u8) -> u64 {
-        0
-    }
-    /// The process whose data an attempt carries, where that is quickly told.
-    fn writer_of(&self, _actor: u32, _attempt: AttemptId) -> Option<u32> {
+    /// Asks for the memory that the end of an attempt will need, one depth of it, and says
+    /// whose data it is where that is known by now.
+    fn prefetch(&self, _actor: u32, _attempt: AttemptId, _depth: usize) -> Option<u32> {
         None
     }
     /// The actor that all others depend on, if there is one.

@@ -1,9 +1,8 @@
 //! One run: a scenario, a policy and a seed give an outcome, always the same.
 
-use std::hint::black_box;
 use std::rc::Rc;
 
-use plimsoll_route::{Factor, Failure, Input, TargetId, WARM_DEPTHS};
+use plimsoll_route::{Factor, Failure, Input, PREFETCH_DEPTHS, TargetId};
 use plimsoll_stats::Random;
 use plimsoll_theory::Noise as NoiseModel;
 
@@ -26,8 +25,8 @@ const MAIL_STREAM: u64 = 1 << 34;
 /// way there are given up. Lustre's client waits for 100 s (obd_timeout).
 const GIVE_UP_NS: u64 = 100_000_000_000;
 
-/// Inputs whose memory is read at once: about as many reads as a core has under way.
-const LOOK_AHEAD: usize = 16;
+/// Inputs between asking for the memory of one depth and of the next.
+const LOOK_AHEAD: usize = 4;
 
 /// How often to look whether anything can still happen.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
@@ -220,23 +219,14 @@ impl<R: Routers> Run<R> {
     }
 
     /// Most of the time of a large run would be waiting for memory, because every input is
-    /// for another node. So what the next few need is read at once, step by step, which takes
-    /// about as long as for one.
-    fn look_ahead(&self) {
-        let coming = self.host.next_inputs.len().min(LOOK_AHEAD);
-        let inputs = self.host.next_inputs.range(..coming);
-        let ends = inputs.filter_map(|(actor, input)| match input {
-            Input::AttemptDone { attempt, .. } => Some((*actor, *attempt)),
-            _ => None,
-        });
-        for depth in 0..WARM_DEPTHS {
-            for (actor, attempt) in ends.clone() {
-                black_box(self.routers.warm(actor, attempt, depth));
-            }
-        }
-        for (actor, attempt) in ends {
-            let writer = self.routers.writer_of(actor, attempt);
-            black_box(writer.map(|writer| self.host.program.warm(writer)));
+    /// for another node. So what the next few need is asked for beforehand.
+    #[inline]
+    fn look_ahead(&self, depth: usize) {
+        let ahead = LOOK_AHEAD * (PREFETCH_DEPTHS - depth);
+        if let Some((actor, Input::AttemptDone { attempt, .. })) = self.host.next_inputs.get(ahead)
+            && let Some(writer) = self.routers.prefetch(*actor, *attempt, depth)
+        {
+            self.host.program.prefetch(writer);
         }
     }
 
@@ -252,13 +242,8 @@ impl<R: Routers> Run<R> {
     }
 
     fn follow_up(&mut self) {
-        let mut read_ahead = 1;
         while let Some((actor, input)) = self.host.next_inputs.pop_front() {
-            read_ahead -= 1;
-            if read_ahead == 0 {
-                self.look_ahead();
-                read_ahead = LOOK_AHEAD;
-            }
+            (0..PREFETCH_DEPTHS).for_each(|depth| self.look_ahead(depth));
             self.host.tally.inputs += 1;
             self.routers.step(actor, input, &mut self.host);
         }

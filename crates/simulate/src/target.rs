@@ -1,13 +1,14 @@
 //! A target as a server of jobs: processor sharing, or first in, first out.
-//!
-//! Sharing is fluid. Every stream of ours gets the same rate, so one virtual clock counts
-//! the bytes that each has received since it began, a job is done when that clock reaches
-//! its mark, and an arrival or departure costs one heap operation.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+mod line;
+mod sharing;
+
 use std::rc::Rc;
 
+use plimsoll_route::AttemptId;
+
+use self::line::Line;
+use self::sharing::Sharing;
 use crate::curve::ServiceCurve;
 use crate::noise::Interference;
 
@@ -50,31 +51,22 @@ pub struct Target {
     busy_ns: u64,
 }
 
+/// A write on a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Job {
+    /// The machine that began it, and waits for its end.
+    pub actor: u32,
+    /// As the machine calls it.
+    pub attempt: AttemptId,
+    /// How much.
+    pub length_bytes: u64,
+}
+
 #[derive(Debug)]
 enum Work {
-    Shared(Shared),
-    Queued(Queued),
+    Shared(Sharing),
+    Queued(Line),
 }
-
-/// Processor sharing: (virtual finish, order of arrival, job).
-#[derive(Debug, Default)]
-struct Shared {
-    /// Bytes that each stream has received since the target was last idle.
-    clock: f64,
-    arrivals: u32,
-    /// Finishes are not negative, so their bits sort as they do.
-    streams: BinaryHeap<Reverse<(u64, u32, u32)>>,
-}
-
-/// First in, first out. Noise has one block waiting for each of its streams.
-#[derive(Debug, Default)]
-struct Queued {
-    /// (job, or `NOISE`; bytes left).
-    jobs: VecDeque<(u32, f64)>,
-    own: u32,
-}
-
-const NOISE: u32 = u32::MAX;
 
 /// A job counts as done this close to its end: less than a nanosecond at any rate that a
 /// target has.
@@ -84,8 +76,8 @@ impl Target {
     /// An idle target.
     pub fn new(kind: TargetKind, interference: Interference) -> Self {
         let work = match kind.discipline {
-            Discipline::ProcessorSharing => Work::Shared(Shared::default()),
-            Discipline::Fifo => Work::Queued(Queued::default()),
+            Discipline::ProcessorSharing => Work::Shared(Sharing::default()),
+            Discipline::Fifo => Work::Queued(Line::default()),
         };
         Target {
             kind,
@@ -102,8 +94,8 @@ impl Target {
     /// Jobs of ours.
     pub fn jobs(&self) -> u32 {
         match &self.work {
-            Work::Shared(shared) => shared.streams.len() as u32,
-            Work::Queued(queued) => queued.own,
+            Work::Shared(shared) => shared.len() as u32,
+            Work::Queued(line) => line.own(),
         }
     }
 
@@ -118,56 +110,31 @@ impl Target {
     }
 
     /// A job of ours begins.
-    pub fn arrive(&mut self, now_ns: u64, job: u32, bytes: u64) {
+    pub fn arrive(&mut self, now_ns: u64, job: Job) {
         self.advance(now_ns);
+        let noise = self.interference;
         match &mut self.work {
-            Work::Shared(shared) => {
-                let finish = shared.clock + bytes as f64;
-                shared.streams.push(Reverse((finish.to_bits(), shared.arrivals, job)));
-                shared.arrivals = shared.arrivals.wrapping_add(1);
-            }
-            Work::Queued(queued) => {
-                if queued.own == 0 {
-                    let blocks = self.interference.streams as usize;
-                    let block = self.interference.block_bytes;
-                    queued.jobs.extend(std::iter::repeat_n((NOISE, block), blocks));
-                }
-                queued.own += 1;
-                queued.jobs.push_back((job, bytes as f64));
-            }
+            Work::Shared(shared) => shared.push(job),
+            Work::Queued(line) => line.push(job, noise.streams, noise.block_bytes),
         }
     }
 
     /// When the next job may be done if nothing changes; `None` when none will be.
     pub fn next_end_ns(&self) -> Option<u64> {
         let (left, rate) = match &self.work {
-            Work::Shared(shared) => {
-                let Reverse((finish, _, _)) = shared.streams.peek()?;
-                (f64::from_bits(*finish) - shared.clock, self.stream_rate())
-            }
-            Work::Queued(queued) => (queued.jobs.front()?.1, self.head_rate()),
+            Work::Shared(shared) => (shared.first_left()?, self.stream_rate()),
+            Work::Queued(line) => (line.first_left()?, self.head_rate()),
         };
         // Rounded up, and at least one: time goes on whatever floating point says.
         (rate > 0.0).then(|| self.updated_ns.saturating_add((left / rate).ceil().max(1.0) as u64))
     }
 
     /// Puts the jobs of ours that are done by now into `done`.
-    pub fn take_done(&mut self, now_ns: u64, done: &mut Vec<u32>) {
+    pub fn take_done(&mut self, now_ns: u64, done: &mut Vec<Job>) {
         self.advance(now_ns);
         match &mut self.work {
-            Work::Shared(shared) => {
-                while let Some(Reverse((finish, _, job))) = shared.streams.peek() {
-                    if f64::from_bits(*finish) > shared.clock + ROUNDING_BYTES {
-                        break;
-                    }
-                    done.push(*job);
-                    shared.streams.pop();
-                }
-                if shared.streams.is_empty() {
-                    shared.clock = 0.0;
-                }
-            }
-            Work::Queued(queued) => queued.take_done(self.interference.block_bytes, done),
+            Work::Shared(shared) => shared.take_done(done),
+            Work::Queued(line) => line.take_done(self.interference.block_bytes, done),
         }
     }
 
@@ -192,19 +159,11 @@ impl Target {
     }
 
     /// Takes all jobs of ours away, done or not.
-    pub fn take_all(&mut self, now_ns: u64, taken: &mut Vec<u32>) {
+    pub fn take_all(&mut self, now_ns: u64, taken: &mut Vec<Job>) {
         self.advance(now_ns);
         match &mut self.work {
-            Work::Shared(shared) => {
-                let in_order = std::mem::take(&mut shared.streams).into_sorted_vec();
-                taken.extend(in_order.iter().rev().map(|Reverse((_, _, job))| *job));
-                shared.clock = 0.0;
-            }
-            Work::Queued(queued) => {
-                let own = queued.jobs.drain(..).filter(|(job, _)| *job != NOISE);
-                taken.extend(own.map(|(job, _)| job));
-                queued.own = 0;
-            }
+            Work::Shared(shared) => shared.take_all(taken),
+            Work::Queued(line) => line.take_all(taken),
         }
     }
 
@@ -253,34 +212,7 @@ impl Target {
                 shared.clock += given;
                 self.served_bytes += given * f64::from(jobs);
             }
-            Work::Queued(queued) => self.served_bytes += queued.serve(given),
-        }
-    }
-}
-
-impl Queued {
-    /// Gives the head so many bytes; tells how many of them were ours.
-    fn serve(&mut self, bytes: f64) -> f64 {
-        let Some((job, left)) = self.jobs.front_mut() else { return 0.0 };
-        *left -= bytes;
-        if *job == NOISE { 0.0 } else { bytes }
-    }
-
-    fn take_done(&mut self, noise_block_bytes: f64, done: &mut Vec<u32>) {
-        while let Some((job, left)) = self.jobs.front().copied() {
-            if left > ROUNDING_BYTES {
-                return;
-            }
-            self.jobs.pop_front();
-            if job == NOISE {
-                self.jobs.push_back((NOISE, noise_block_bytes));
-                continue;
-            }
-            done.push(job);
-            self.own -= 1;
-            if self.own == 0 {
-                self.jobs.clear();
-            }
+            Work::Queued(line) => self.served_bytes += line.serve(given),
         }
     }
 }
@@ -301,12 +233,16 @@ mod tests {
         Target::new(kind, interference)
     }
 
-    /// Runs until empty; (job, end) in order.
+    fn job(actor: u32, length_bytes: u64) -> Job {
+        Job { actor, attempt: AttemptId { slot: 0, generation: 0 }, length_bytes }
+    }
+
+    /// Runs until empty; (whose job, end) in order.
     fn ends(target: &mut Target) -> Vec<(u32, u64)> {
         let (mut all, mut done) = (Vec::new(), Vec::new());
         while let Some(at) = target.next_end_ns() {
             target.take_done(at, &mut done);
-            all.extend(done.drain(..).map(|job| (job, at)));
+            all.extend(done.drain(..).map(|job: Job| (job.actor, at)));
         }
         all
     }
@@ -314,8 +250,8 @@ mod tests {
     #[test]
     fn streams_share_and_the_shorter_ends_first() {
         let mut shared = target(Discipline::ProcessorSharing, Interference::none());
-        shared.arrive(0, 1, 3 * SECOND);
-        shared.arrive(0, 2, SECOND);
+        shared.arrive(0, job(1, 3 * SECOND));
+        shared.arrive(0, job(2, SECOND));
         // Both at one half until 2 s; then 2 s of work are left, alone.
         assert_eq!(ends(&mut shared), [(2, 2 * SECOND), (1, 4 * SECOND)]);
         assert!((shared.served_bytes() - 4e9).abs() < 10.0);
@@ -325,17 +261,17 @@ mod tests {
     #[test]
     fn a_queue_serves_one_after_the_other_and_noise_in_between() {
         let mut queue = target(Discipline::Fifo, Interference::none());
-        queue.arrive(0, 1, 3 * SECOND);
-        queue.arrive(0, 2, SECOND);
+        queue.arrive(0, job(1, 3 * SECOND));
+        queue.arrive(0, job(2, SECOND));
         assert_eq!(ends(&mut queue), [(1, 3 * SECOND), (2, 4 * SECOND)]);
 
         let noise = Interference { streams: 2, block_bytes: 1e9, ..Interference::none() };
         let mut noisy = target(Discipline::Fifo, noise);
-        noisy.arrive(0, 1, SECOND);
-        noisy.arrive(0, 2, SECOND);
+        noisy.arrive(0, job(1, SECOND));
+        noisy.arrive(0, job(2, SECOND));
         // Two blocks of noise are before us, and come again behind us.
         assert_eq!(ends(&mut noisy), [(1, 3 * SECOND), (2, 4 * SECOND)]);
-        noisy.arrive(10 * SECOND, 3, SECOND);
+        noisy.arrive(10 * SECOND, job(3, SECOND));
         assert_eq!(ends(&mut noisy), [(3, 13 * SECOND)]);
         assert!((noisy.served_bytes() - 3e9).abs() < 10.0, "noise is not ours");
     }
@@ -344,14 +280,14 @@ mod tests {
     fn noise_takes_its_share() {
         let by_job = Interference { streams: 16, ..Interference::none() };
         let mut noisy = target(Discipline::ProcessorSharing, by_job);
-        for job in 0..4 {
-            noisy.arrive(0, job, SECOND);
+        for nth in 0..4 {
+            noisy.arrive(0, job(nth, SECOND));
         }
         assert_eq!(ends(&mut noisy).last(), Some(&(3, 68 * SECOND)), "1/17, however many we are");
         let by_stream = Interference { by_stream: true, ..by_job };
         let mut noisy = target(Discipline::ProcessorSharing, by_stream);
-        for job in 0..4 {
-            noisy.arrive(0, job, SECOND);
+        for nth in 0..4 {
+            noisy.arrive(0, job(nth, SECOND));
         }
         assert_eq!(ends(&mut noisy).last(), Some(&(3, 20 * SECOND)), "4 of 20");
     }
@@ -359,7 +295,7 @@ mod tests {
     #[test]
     fn limits_stops_and_slowness_change_the_rate_in_the_middle() {
         let mut target = target(Discipline::ProcessorSharing, Interference::none());
-        target.arrive(0, 7, 10 * SECOND);
+        target.arrive(0, job(7, 10 * SECOND));
         target.set_limit(SECOND, 0.5);
         target.set_stopped(3 * SECOND, true);
         assert_eq!(target.next_end_ns(), None);

@@ -1,6 +1,7 @@
 //! Routers without a coordinator: each node decides for its processes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use plimsoll_route::placement::{Lanes, Place, Waiting};
 use plimsoll_route::{
@@ -74,9 +75,10 @@ impl Nodes<Window> {
             settings.tau_ns = tau.get();
         }
         let lanes = policy.lanes.unwrap_or_else(|| lanes_of_a_node(scenario, &settings));
+        let settings = Arc::new(settings);
         Nodes::new(scenario, factor, |node, writers| {
             let targets = Window::spread(node, all, lanes.min(u32::from(all)) as u16);
-            let policy = Window::new(settings, targets.len(), writers.len() as u32);
+            let policy = Window::new(settings.clone(), targets.len(), writers.len() as u32);
             (targets, policy)
         })
     }
@@ -111,12 +113,8 @@ impl<P: Placement> Routers for Nodes<P> {
         self.nodes[actor as usize].step(host.now_ns, input, host);
     }
 
-    fn warm(&self, actor: u32, attempt: AttemptId, depth: u8) -> u64 {
-        self.nodes[actor as usize].warm(attempt, depth)
-    }
-
-    fn writer_of(&self, actor: u32, attempt: AttemptId) -> Option<u32> {
-        self.nodes[actor as usize].writer_of(attempt)
+    fn prefetch(&self, actor: u32, attempt: AttemptId, depth: usize) -> Option<u32> {
+        self.nodes[actor as usize].prefetch(attempt, depth)
     }
 
     fn coordinator(&self) -> Option<u32> {
