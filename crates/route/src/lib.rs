@@ -51,6 +51,7 @@
 mod encoding;
 mod flights;
 mod identity;
+mod lateness;
 mod machine;
 mod message;
 mod node;

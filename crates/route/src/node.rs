@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
+use crate::TimerId;
 use crate::flights::{Flights, PartState};
 use crate::placement::{Flight, Lane, Lanes, Place, Placement, Waiting};
 use crate::writer::Writer;
 use crate::{Attempt, AttemptId, Factor, Failure, Input, Machine, Outputs, TargetId};
-use crate::{Timer, TimerId};
 
 /// What a node is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,12 +43,14 @@ pub struct Node<P> {
     pub(crate) again: VecDeque<u32>,
     pub(crate) lanes: Box<[Lane]>,
     failed_lanes: u32,
+    pub(crate) idle_lanes: u32,
     most_placed_bytes: u64,
     pub(crate) flights: Flights,
     pub(crate) waiting_bytes: u64,
+    pub(crate) in_flight_bytes: u64,
     submitted_bytes: u64,
-    look_generation: u32,
-    is_look_set: bool,
+    pub(crate) look_generation: u32,
+    pub(crate) is_look_set: bool,
     /// The policy found no place for what waits: nowhere before something ends.
     is_refused: bool,
 }
@@ -74,9 +76,11 @@ impl<P: Placement> Node<P> {
             again: VecDeque::new(),
             lanes: settings.targets.iter().map(lane).collect(),
             failed_lanes: 0,
+            idle_lanes: settings.targets.len() as u32,
             most_placed_bytes: u64::MAX,
             flights: Flights::default(),
             waiting_bytes: 0,
+            in_flight_bytes: 0,
             submitted_bytes: 0,
             look_generation: 0,
             is_look_set: false,
@@ -241,18 +245,28 @@ impl<P: Placement> Node<P> {
         }
     }
 
+    /// Asks the policy, which sees the lanes.
+    #[inline]
+    pub(crate) fn ask<R>(&mut self, question: impl FnOnce(&mut P, Lanes<'_>) -> R) -> R {
+        let lanes = Lanes {
+            lanes: &self.lanes,
+            in_flight_bytes: self.in_flight_bytes,
+            idle: self.idle_lanes as usize,
+            most_placed_bytes: self.most_placed_bytes,
+        };
+        question(&mut self.policy, lanes)
+    }
+
     /// The policy's advice if it can be followed; something sound if nothing would move.
     fn sound_place(&mut self, waiting: Waiting) -> Option<Place> {
-        let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };
-        let advice = self.policy.place(waiting, lanes);
-        let is_sound = |place: &Place| lanes.admits(place.lane) && place.length_bytes > 0;
-        if let Some(place) = advice.filter(is_sound) {
-            return Some(place);
+        let advice = self.ask(|policy, lanes| {
+            let is_sound = |place: &Place| lanes.admits(place.lane) && place.length_bytes > 0;
+            policy.place(waiting, lanes).filter(is_sound)
+        });
+        if advice.is_some() || self.moving() > 0 {
+            return advice;
         }
-        if self.moving() > 0 {
-            return None;
-        }
-        let lane = lanes.least_loaded()?;
+        let lane = self.ask(|_, lanes| lanes.least_loaded())?;
         Some(Place { lane, length_bytes: waiting.length_bytes })
     }
 
@@ -277,72 +291,18 @@ impl<P: Placement> Node<P> {
         Some(self.flights.open_part(piece.write, piece.offset_bytes, piece.length_bytes))
     }
 
-    fn launch<O: Outputs>(&mut self, now_ns: u64, part: u32, lane: usize, out: &mut O) {
+    pub(crate) fn launch<O: Outputs>(&mut self, now_ns: u64, part: u32, lane: usize, out: &mut O) {
         let attempt = self.flights.take_off(part, lane, now_ns);
         let part = self.flights.part(part);
         let books = &mut self.lanes[lane];
+        self.in_flight_bytes += part.length_bytes;
+        self.idle_lanes -= u32::from(books.attempts == 0);
         books.in_flight_bytes += part.length_bytes;
         books.placed_bytes += part.length_bytes;
         books.attempts += 1;
         let (write, target) = (part.write, books.target);
         let (offset_bytes, length_bytes) = (part.offset_bytes, part.length_bytes);
         out.start(Attempt { attempt, write, target, offset_bytes, length_bytes });
-    }
-
-    fn set_look<O: Outputs>(&mut self, now_ns: u64, out: &mut O) {
-        let Some(every_ns) = self.policy.look_every_ns() else { return };
-        if self.is_look_set || self.flights.under_way() == 0 {
-            return;
-        }
-        self.is_look_set = true;
-        self.look_generation = self.look_generation.wrapping_add(1);
-        let (generation, at_ns) = (self.look_generation, now_ns.saturating_add(every_ns));
-        out.timer(Timer { id: TimerId::Overdue, generation, at_ns });
-    }
-
-    fn look(&mut self, now_ns: u64, generation: u32) {
-        if !self.is_look_set || generation != self.look_generation {
-            return;
-        }
-        self.is_look_set = false;
-        for slot in 0..self.flights.slots() {
-            let Some((flight, reactions)) = self.flight(slot, now_ns) else { continue };
-            let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };
-            let now = self.policy.overdue(flight, reactions, lanes);
-            if now != reactions {
-                self.flights.set_reactions(slot, now);
-            }
-        }
-    }
-
-    fn flight(&self, slot: u32, now_ns: u64) -> Option<(Flight, u8)> {
-        let aloft = self.flights.aloft(slot)?;
-        let age_ns = now_ns.saturating_sub(aloft.started_ns);
-        let (lane, length_bytes) = (usize::from(aloft.lane), aloft.length_bytes);
-        let flight = Flight { lane, length_bytes, at_least_ns: age_ns, at_most_ns: age_ns };
-        Some((flight, aloft.reactions))
-    }
-
-    /// Second attempts, when nothing waits and nothing more will come.
-    fn rescue<O: Outputs>(&mut self, now_ns: u64, out: &mut O) {
-        if self.open_writers > 0 || self.waiting_bytes > 0 || self.flights.under_way() == 0 {
-            return;
-        }
-        for slot in 0..self.flights.slots() {
-            let Some((flight, _)) = self.flight(slot, now_ns) else { continue };
-            let Some(aloft) = self.flights.aloft(slot) else { continue };
-            let part = self.flights.part(aloft.part);
-            if part.state != PartState::Open || part.attempts() > 1 {
-                continue;
-            }
-            let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };
-            match self.policy.rescue(flight, lanes) {
-                Some(lane) if lanes.admits(lane) && lane != flight.lane => {
-                    self.launch(now_ns, aloft.part, lane, out);
-                }
-                _ => {}
-            }
-        }
     }
 
     /// Says the lane on which the attempt was.
@@ -358,8 +318,8 @@ impl<P: Placement> Node<P> {
         let length_bytes = self.land_on(lane, aloft.part);
         let at_most_ns = now_ns.saturating_sub(aloft.started_ns);
         let at_least_ns = pending_until_ns.saturating_sub(aloft.started_ns).min(at_most_ns);
-        let lanes = Lanes { lanes: &self.lanes, most_placed_bytes: self.most_placed_bytes };
-        self.policy.ended(Flight { lane, length_bytes, at_least_ns, at_most_ns }, lanes);
+        let flight = Flight { lane, length_bytes, at_least_ns, at_most_ns };
+        self.ask(|policy, lanes| policy.ended(flight, lanes));
         self.commit(aloft.part, attempt, lane, out);
         Some(lane)
     }

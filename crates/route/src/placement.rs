@@ -28,6 +28,10 @@ pub struct Lane {
 pub struct Lanes<'a> {
     /// The targets.
     pub lanes: &'a [Lane],
+    /// Bytes that the node has in flight on all of them.
+    pub in_flight_bytes: u64,
+    /// How many of them have nothing in flight.
+    pub idle: usize,
     /// From the throttle: a lane with as much or more placed takes nothing now.
     pub most_placed_bytes: u64,
 }

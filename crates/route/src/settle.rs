@@ -9,9 +9,11 @@ impl<P: Placement> Node<P> {
     /// An attempt of `part` left `lane`. Says its length.
     pub(crate) fn land_on(&mut self, lane: usize, part: u32) -> u64 {
         let length_bytes = self.flights.part(part).length_bytes;
+        self.in_flight_bytes -= length_bytes;
         let books = &mut self.lanes[lane];
         books.in_flight_bytes -= length_bytes;
         books.attempts -= 1;
+        self.idle_lanes += u32::from(books.attempts == 0);
         length_bytes
     }
 

@@ -7,8 +7,17 @@
 
 use crate::TargetId;
 
-/// The targets of `node`: `each` of `all`, in order.
+/// The targets of `node`: `each` of `all`. Where to begin differs from node to node, because
+/// nodes that begin at the same time should not all begin with the same target.
 pub(crate) fn spread(node: u32, all: u16, each: u16) -> Vec<TargetId> {
+    let mut targets = chosen(node, all, each);
+    let first = mixed(u64::from(node)) % targets.len().max(1) as u64;
+    targets.rotate_left(first as usize);
+    targets
+}
+
+/// The targets of `node`, in order.
+fn chosen(node: u32, all: u16, each: u16) -> Vec<TargetId> {
     if each >= all {
         return (0..all).map(TargetId).collect();
     }
@@ -80,7 +89,8 @@ mod tests {
         {
             let mut users = vec![0i64; usize::from(all)];
             for node in 0..nodes {
-                let targets = spread(node, all, each);
+                let mut targets = spread(node, all, each);
+                targets.sort_unstable();
                 assert_eq!(targets.len(), usize::from(each.min(all)));
                 assert!(targets.is_sorted_by(|a, b| a < b), "{targets:?}");
                 targets.iter().for_each(|target| users[target.index()] += 1);

@@ -12,7 +12,6 @@ use plimsoll_route::{
 use super::Routers;
 use crate::host::Host;
 use crate::scenario::{Policy, Scenario};
-use crate::stage::Stages;
 
 /// Nodes with a policy each.
 pub struct Nodes<P> {
@@ -74,7 +73,9 @@ impl Nodes<Window> {
         if let Some(tau) = policy.tau {
             settings.tau_ns = tau.get();
         }
-        let lanes = policy.lanes.unwrap_or_else(|| lanes_of_a_node(scenario, &settings));
+        let application = &scenario.application;
+        let nodes = application.processes.div_ceil(application.processes_per_node);
+        let lanes = policy.lanes.unwrap_or_else(|| u32::from(Window::lanes(nodes, all)));
         let settings = Arc::new(settings);
         Nodes::new(scenario, factor, |node, writers| {
             let targets = Window::spread(node, all, lanes.min(u32::from(all)) as u16);
@@ -82,21 +83,6 @@ impl Nodes<Window> {
             (targets, policy)
         })
     }
-}
-
-/// With many nodes each uses a part of the targets, so that not all of them keep a lease on
-/// every target: half of what a target takes in within the delay that is aimed at, as the least lease of
-/// every node there. Never fewer than a few, so that slow ones among them can be avoided.
-fn lanes_of_a_node(scenario: &Scenario, settings: &WindowSettings) -> u32 {
-    const LANES_MIN: f64 = 16.0;
-    let application = &scenario.application;
-    let nodes = f64::from(application.processes.div_ceil(application.processes_per_node));
-    let targets = f64::from(scenario.storage.targets);
-    let peak = |target: usize| scenario.storage.rate_of(target) / 1e9;
-    let bytes_per_ns = Stages::new(&scenario.storage, 0.0).bound(peak) / targets;
-    let within_delay = bytes_per_ns * settings.tau_ns as f64;
-    let nodes_per_target = within_delay / settings.lease_bytes_min as f64 / 2.0;
-    (nodes_per_target * targets / nodes).max(LANES_MIN).min(targets) as u32
 }
 
 impl<P: Placement> Routers for Nodes<P> {
