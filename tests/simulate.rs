@@ -63,7 +63,7 @@ fn threads_do_not_change_a_digit() {
 fn flags_change_the_scenario_and_end_its_sweep() {
     let result = json("simulate scale --processes 256 --targets 4 --policy static --block 1MiB");
     assert_eq!((&result["processes"], &result["targets"]), (&256.into(), &4.into()));
-    assert_eq!(result["data"], 8u64 * 256 * (1 << 20));
+    assert_eq!(result["data"], 256u64 * (1 << 20));
     assert_eq!(result["policies"].as_array().unwrap().len(), 1);
     let both = json(
         "simulate heavy-noise --policy window,paper --tf optimal --split 4MiB --seeds 3 --processes 64",

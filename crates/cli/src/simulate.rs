@@ -31,9 +31,10 @@ pub use numbers::NUMBERS;
 /// a network limit what gets through, others make noise. Routers are the program's own state
 /// machines: `static`, `striped`, `paper` (Huang et al.: a coordinator, throttling factor TF) and
 /// `window` (a delay-controlled window per target, no coordinator). Settings follow a policy's name:
-/// paper:tf=optimal:split=4MiB:inquiry=off, window:tau=50ms:lanes=32. SCENARIO is a name from --list
-/// or a TOML file (docs/simulation.md describes the keys). Equal seeds give equal results for
-/// any number of threads.
+/// paper:tf=optimal:split=4MiB:inquiry=off, window:tau=50ms:lanes=32. Without the inquiry the
+/// coordinator of `paper` knows only who is busy and who is idle, and asks again who rejected;
+/// rejects=remember or rejects=forget says otherwise. SCENARIO is a name from --list or a TOML file
+/// (docs/simulation.md describes the keys). Equal seeds give equal results for any number of threads.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll simulate heavy-noise\n  \

@@ -19,11 +19,15 @@
 //!   the coordinator answers anything with GROUP_CLOSE_ACK, a sub-coordinator a client that
 //!   closes with GIVE_UP. A failed target is given again what it may have missed, a client
 //!   knows grants that failed, and old notices of a target's health do not count.
+//! - What the coordinator makes of REROUTE_REJECT. It may strike the group off until that says
+//!   that it is busy again, or know of it only that it is busy, and ask it anew for the next idle
+//!   group, as section 3.5 says of the coordinator that does not inquire.
 //! - Split blocks: the sub-coordinator grants parts of a fixed size instead of whole blocks.
 
 mod choice;
 mod client;
 mod coordinator;
+mod group;
 mod lossy;
 mod settings;
 mod sub;

@@ -29,6 +29,26 @@ fn without_the_inquiry() {
     check("no inquiry", Roles::new(settings, 4), Bounds::new(2, &[4], 1));
 }
 
+/// A coordinator that knows "busy or idle" and no more asks again who rejected before.
+fn unaware(targets: u16, writers: u32) -> PaperSettings {
+    let settings = settings(targets, writers);
+    PaperSettings { status_inquiry: false, remembers_rejects: false, ..settings }
+}
+
+#[test]
+fn rejections_are_not_remembered() {
+    check("unaware", Roles::new(unaware(2, 2), 4), Bounds::new(2, &[4], 1));
+    check("unaware, 3 targets", Roles::new(unaware(3, 1), 4), Bounds::new(1, &[4, 4], 2));
+    let inquiring = PaperSettings { status_inquiry: true, ..unaware(2, 2) };
+    check("not remembered after the inquiry", Roles::new(inquiring, 4), Bounds::new(2, &[4], 1));
+    let fails = vec![(TargetId(0), Failure::Full)];
+    let bounds = Bounds { target_failures: fails, ..Bounds::new(2, &[4], 1) };
+    check("unaware, a target fails", Roles::new(unaware(2, 2), 4), bounds);
+    let lossy = PaperSettings { retry_ns: 1, ..unaware(2, 1) };
+    let bounds = Bounds { is_fifo: false, losses: 1, ..Bounds::new(1, &[4], 1) };
+    check("unaware, 1 lost", Roles::new(lossy, 4), bounds);
+}
+
 #[test]
 fn split_blocks_under_a_throttle() {
     let factor = Factor::from_millionths(500_000);

@@ -123,6 +123,7 @@ fn paper(seed: u64, retry_ns: u64) -> Roles {
         layout,
         factor: factors[seed as usize % 3],
         status_inquiry: seed.is_multiple_of(2),
+        remembers_rejects: (seed / 4).is_multiple_of(2),
         part_bytes: [0, 1 << 20][seed as usize / 2 % 2],
         retry_ns,
     };
@@ -167,9 +168,14 @@ fn paper_with_failures_and_losses() {
 fn old_rejections_are_no_answers() {
     for seed in seeds(400) {
         let layout = Layout { targets: 8, writers: 9 };
-        let (factor, part_bytes) = (Factor::NONE, 1 << 20);
-        let settings =
-            PaperSettings { layout, factor, status_inquiry: false, part_bytes, retry_ns: 1 };
+        let settings = PaperSettings {
+            factor: Factor::NONE,
+            status_inquiry: false,
+            remembers_rejects: seed.is_multiple_of(2),
+            part_bytes: 1 << 20,
+            retry_ns: 1,
+            ..PaperSettings::new(layout)
+        };
         let bounds = Bounds::new(9, &[3 << 20], 3);
         let bounds = Bounds { is_fifo: false, repeats: 120, ..bounds };
         walk(Roles::new(settings, 1 << 20), bounds, seed);

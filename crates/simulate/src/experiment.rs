@@ -105,6 +105,7 @@ const BASELINE: Policy = Policy {
     tf: crate::Tf::Unbounded,
     split: None,
     inquiry: true,
+    rejects: None,
     tau: None,
     lanes: None,
 };

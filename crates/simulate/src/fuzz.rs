@@ -10,7 +10,7 @@ use plimsoll_stats::Random;
 
 use crate::scenario::{
     Application, Breakage, Curve, Distribution, Durations, Fault, Home, Network, Noise, Phase,
-    SCENARIO_VERSION, Sharing, Storage, Where,
+    Rejects, SCENARIO_VERSION, Sharing, Storage, Where,
 };
 use crate::{Discipline, Outcome, Policy, Router, Scenario, SimulateError, Tf, run};
 
@@ -49,9 +49,10 @@ pub fn fuzz_many(first_seed: u64, runs: u64, done: &AtomicU64) -> Vec<(u64, Simu
 /// The scenario and the policy of a seed.
 pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     const SCENARIO_STREAM: u64 = 1 << 35;
+    const NEWER_STREAM: u64 = 1 << 36;
     let mut random = Random::for_stream(seed, SCENARIO_STREAM);
     let random = &mut random;
-    let policy = policy(random);
+    let mut policy = policy(random);
     let storage = storage(random);
     let application = application(random, storage.targets, policy.router);
     let network = network(random, policy.router);
@@ -61,6 +62,7 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     let fault = (0..random.below(5))
         .map(|_| fault(random, storage.targets, application.processes, quiet_ns))
         .collect();
+    add_newer(&mut Random::for_stream(seed, NEWER_STREAM), &mut policy);
     let title = format!(
         "{} processes, {} targets, {} bursts of {} blocks of {}",
         application.processes,
@@ -83,6 +85,15 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
         seeds: 1,
     };
     (scenario, policy)
+}
+
+/// What later versions draw in addition: from random numbers of its own, so that a seed that once
+/// failed still means what it meant.
+fn add_newer(random: &mut Random, policy: &mut Policy) {
+    if policy.router == Router::Paper {
+        let rejects = [None, None, Some(Rejects::Remember), Some(Rejects::Forget)];
+        policy.rejects = rejects[random.index(rejects.len())];
+    }
 }
 
 fn one_in(random: &mut Random, n: u64) -> bool {

@@ -10,7 +10,7 @@ mod sweep;
 pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};
-pub use policy::{Policy, Router, Tf};
+pub use policy::{Policy, Rejects, Router, Tf};
 pub use sweep::{Parameter, Sweep};
 
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};

@@ -3,9 +3,10 @@
 use std::num::NonZero;
 use std::sync::atomic::AtomicU64;
 
+use plimsoll_route::Message;
 use plimsoll_simulate::scenario::embedded;
 use plimsoll_simulate::{
-    Order, Outcome, Policy, Repetition, experiment, fuzz_many, fuzz_one, run_all,
+    Order, Outcome, Policy, Repetition, experiment, fuzz_many, fuzz_one, run, run_all,
 };
 
 fn outcomes(threads: usize) -> Vec<Outcome> {
@@ -41,6 +42,24 @@ fn a_sweep_runs_every_point_with_every_policy_and_seed() {
         assert_eq!((point.bounds.len(), point.static_makespans.len()), (2, 2));
         assert!(point.policies.iter().all(|policy| policy.outcomes[1].seed == 6));
     }
+}
+
+/// Huang 3.5: a coordinator that knows busy and idle only is rejected more often, and everything is
+/// done at the same time.
+#[test]
+fn the_inquiry_saves_rejections() {
+    let mut scenario = embedded("scale").unwrap();
+    (scenario.application.processes, scenario.storage.targets) = (4096, 32);
+    let outcome = |policy: &str| run(&scenario, &policy.parse().unwrap(), 1).unwrap();
+    let rejects = |outcome: &Outcome| {
+        let kinds = Message::NAMES.iter().zip(outcome.messages_by_kind);
+        kinds.filter(|(name, _)| **name == "REROUTE_REJECT").map(|(_, count)| count).sum::<u64>()
+    };
+    let (inquires, unaware) = (outcome("paper"), outcome("paper:inquiry=off"));
+    let remembers = outcome("paper:inquiry=off:rejects=remember");
+    assert!(rejects(&unaware) > 2 * rejects(&inquires), "{}", rejects(&unaware));
+    assert!(rejects(&unaware) > 2 * rejects(&remembers), "{}", rejects(&remembers));
+    assert!((unaware.makespan / inquires.makespan - 1.0).abs() < 0.01);
 }
 
 /// Seeds with lost messages and failing targets at once under which `paper` once hung.

@@ -1,6 +1,7 @@
 //! The coordinator: brings groups that are done together with groups that are not.
 
 use super::choice::SourceChoice;
+use super::group::{Ask, Group};
 use super::lossy::Retry;
 use super::settings::PaperSettings;
 use crate::{ActorId, Closed, Input, Machine, Message, Outputs, TargetId, TimerId};
@@ -13,6 +14,8 @@ pub struct Coordinator<S> {
     groups: Vec<Group>,
     /// Groups that are thought to have something to give.
     sources: Vec<u16>,
+    /// Room for those that a taker may still ask; empty between steps.
+    candidates: Vec<u16>,
     inquiry: Inquiry,
     requests: u32,
     closed_groups: usize,
@@ -31,55 +34,15 @@ enum Inquiry {
     Done,
 }
 
-/// A group as the coordinator sees it. Giver and taker are apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Group {
-    is_source: bool,
-    has_failed: bool,
-    /// How often its target failed or came back, as far as is known.
-    turns: u32,
-    has_answered: bool,
-    queued_bytes: u64,
-    /// The newest offer and the newest that was taken up.
-    offer: u32,
-    taken_up: u32,
-    allowance_bytes: u64,
-    /// It offered, but has writes of its own again.
-    is_paused: bool,
-    asking: Option<Ask>,
-    /// What was given last, where messages get lost.
-    given: Option<Message>,
-    is_closed: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Ask {
-    source: TargetId,
-    request: u32,
-}
-
 impl<S: SourceChoice> Coordinator<S> {
     /// The coordinator of all groups.
     pub fn new(settings: PaperSettings, policy: S) -> Self {
-        let group = Group {
-            is_source: true,
-            has_failed: false,
-            turns: 0,
-            has_answered: false,
-            queued_bytes: 0,
-            offer: 0,
-            taken_up: 0,
-            allowance_bytes: 0,
-            is_paused: false,
-            asking: None,
-            given: None,
-            is_closed: false,
-        };
         Coordinator {
             settings,
             policy,
-            groups: vec![group; usize::from(settings.layout.targets)],
+            groups: vec![Group::new(); usize::from(settings.layout.targets)],
             sources: (0..settings.layout.targets).collect(),
+            candidates: Vec::new(),
             inquiry: Inquiry::NotYet,
             requests: 0,
             closed_groups: 0,
@@ -126,6 +89,9 @@ impl<S: SourceChoice> Coordinator<S> {
             }
             return;
         }
+        if request > group.offer {
+            group.refusals.clear();
+        }
         group.offer = request;
         group.allowance_bytes = allowance_bytes;
         group.is_paused = false;
@@ -170,7 +136,7 @@ impl<S: SourceChoice> Coordinator<S> {
         }
         group.has_answered = true;
         group.queued_bytes = queued_bytes;
-        if queued_bytes == 0 {
+        if queued_bytes == 0 && self.settings.remembers_rejects {
             self.set_source(target, false);
         }
         self.inquiry = Inquiry::Waits { request: asked, answers: answers + 1 };
@@ -193,9 +159,7 @@ impl<S: SourceChoice> Coordinator<S> {
 
     /// Asks some source on behalf of an idle group.
     fn match_taker<O: Outputs>(&mut self, taker: TargetId, out: &mut O) {
-        let group = &self.groups[taker.index()];
-        let is_open = group.offer > group.taken_up && !group.is_paused && !group.has_failed;
-        if self.inquiry != Inquiry::Done || !is_open || group.asking.is_some() {
+        if self.inquiry != Inquiry::Done || !self.groups[taker.index()].is_open_taker() {
             return;
         }
         let Some(source) = self.choose(taker) else { return };
@@ -206,17 +170,32 @@ impl<S: SourceChoice> Coordinator<S> {
     }
 
     fn choose(&mut self, taker: TargetId) -> Option<TargetId> {
-        if self.groups[taker.index()].allowance_bytes == 0 {
-            // Only what must go somewhere.
-            let failed = |source: &&u16| self.groups[usize::from(**source)].has_failed;
-            return self.sources.iter().find(failed).map(|source| TargetId(*source));
+        let group = &self.groups[taker.index()];
+        if group.allowance_bytes > 0 && group.refusals.is_empty() {
+            let first = *self.sources.first()?;
+            let place = self.policy.choose(taker, &self.sources);
+            return Some(TargetId(self.sources.get(place).copied().unwrap_or(first)));
         }
-        if self.sources.is_empty() {
-            return None;
+        // Without an allowance only what must go somewhere.
+        let must_fail = group.allowance_bytes == 0;
+        let may_ask = |source: &u16| {
+            let has_failed = self.groups[usize::from(*source)].has_failed;
+            !group.refusals.contains(*source) && (has_failed || !must_fail)
+        };
+        if must_fail {
+            return self
+                .sources
+                .iter()
+                .find(|source| may_ask(source))
+                .map(|first| TargetId(*first));
         }
-        let place = self.policy.choose(taker, &self.sources);
-        let source = self.sources.get(place).unwrap_or(&self.sources[0]);
-        Some(TargetId(*source))
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.extend(self.sources.iter().filter(|source| may_ask(source)));
+        let place = if candidates.is_empty() { 0 } else { self.policy.choose(taker, &candidates) };
+        let source = candidates.get(place).or(candidates.first()).copied();
+        candidates.clear();
+        self.candidates = candidates;
+        source.map(TargetId)
     }
 
     /// True if this answers the request that `taker` waits for; it waits no longer.
@@ -247,9 +226,20 @@ impl<S: SourceChoice> Coordinator<S> {
     /// There is nothing to give at `from`: ask someone else.
     fn rejected<O: Outputs>(&mut self, from: ActorId, taker: TargetId, out: &mut O) {
         if let Some(source) = self.settings.layout.target_of(from) {
-            self.set_source(source, false);
+            match self.settings.remembers_rejects {
+                true => self.set_source(source, false),
+                false => self.groups[taker.index()].refusals.insert(source.0),
+            }
         }
         self.match_taker(taker, out);
+    }
+
+    /// A group has something to give now, whatever it said before.
+    fn may_be_asked(&mut self, target: TargetId) {
+        self.set_source(target, true);
+        if !self.settings.remembers_rejects {
+            self.groups.iter_mut().for_each(|group| group.refusals.remove(target.0));
+        }
     }
 
     /// Notices of a target's health may be late or repeated: only the newest counts.
@@ -268,7 +258,7 @@ impl<S: SourceChoice> Coordinator<S> {
         if self.inquiry == Inquiry::NotYet {
             self.inquiry = Inquiry::Done;
         }
-        self.set_source(target, true);
+        self.may_be_asked(target);
         if self.groups.iter().all(|group| group.has_failed) {
             return self.end(out);
         }
@@ -286,7 +276,7 @@ impl<S: SourceChoice> Coordinator<S> {
     fn busy<O: Outputs>(&mut self, target: TargetId, out: &mut O) {
         let Some(group) = self.group(target) else { return };
         group.is_paused = true;
-        self.set_source(target, true);
+        self.may_be_asked(target);
         self.match_all(out);
     }
 

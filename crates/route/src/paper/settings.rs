@@ -67,6 +67,10 @@ pub struct PaperSettings {
     pub factor: Factor,
     /// Ask every group once for the length of its queue (section 3.5).
     pub status_inquiry: bool,
+    /// A group that rejected is asked by nobody until it says that it is busy again. Else the
+    /// coordinator knows "busy or idle" and no more (section 3.5): only who was rejected asks
+    /// elsewhere.
+    pub remembers_rejects: bool,
     /// Grant parts of so many bytes; 0 is whole blocks.
     pub part_bytes: u64,
     /// Say again what was not answered within this time; 0 where messages are never lost,
@@ -78,7 +82,14 @@ impl PaperSettings {
     /// As in the paper: TF 0.1, one inquiry, whole blocks, a transport that loses nothing.
     pub fn new(layout: Layout) -> Self {
         let factor = Factor::from_millionths(100_000);
-        PaperSettings { layout, factor, status_inquiry: true, part_bytes: 0, retry_ns: 0 }
+        PaperSettings {
+            layout,
+            factor,
+            status_inquiry: true,
+            remembers_rejects: true,
+            part_bytes: 0,
+            retry_ns: 0,
+        }
     }
 
     pub(super) fn is_lossy(&self) -> bool {

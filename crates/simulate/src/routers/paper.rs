@@ -27,6 +27,7 @@ impl Coordinated {
         let mut settings = PaperSettings::new(layout);
         settings.factor = factor;
         settings.status_inquiry = policy.inquiry;
+        settings.remembers_rejects = policy.remembers_rejects();
         settings.part_bytes = policy.split.map_or(0, |split| split.get());
         let network = &scenario.network;
         if network.loss > 0.0 || network.repeat > 0.0 {

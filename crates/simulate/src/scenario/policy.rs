@@ -20,6 +20,9 @@ pub struct Policy {
     pub split: Option<Bytes>,
     /// `paper`: the one-time question for the length of queues (Huang 3.5).
     pub inquiry: bool,
+    /// `paper`: whether a group that rejected is asked by others before it says that it is busy
+    /// again. If not said, only a coordinator that inquired knows more than busy or idle.
+    pub rejects: Option<Rejects>,
     /// `window`: the delay that it aims at.
     pub tau: Option<Nanos>,
     /// `window`: targets that a node uses.
@@ -37,6 +40,15 @@ pub enum Router {
     Paper,
     /// Delay-controlled windows, no coordinator.
     Window,
+}
+
+/// What the paper's coordinator makes of a rejection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejects {
+    /// It strikes the group off its list.
+    Remember,
+    /// It asks that group again for the next idle one.
+    Forget,
 }
 
 /// A throttling factor.
@@ -58,7 +70,15 @@ impl Policy {
             Router::Paper => Tf::Given(0.1),
             _ => Tf::Unbounded,
         };
-        Policy { router, tf, split: None, inquiry: true, tau: None, lanes: None }
+        Policy { router, tf, split: None, inquiry: true, rejects: None, tau: None, lanes: None }
+    }
+
+    /// Whether a rejection counts for all that come later (see [`Policy::rejects`]).
+    pub fn remembers_rejects(&self) -> bool {
+        match self.rejects {
+            Some(rejects) => rejects == Rejects::Remember,
+            None => self.inquiry,
+        }
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -75,9 +95,16 @@ impl Policy {
                     _ => return Err(bad(&"write on or off")),
                 };
             }
+            "rejects" => {
+                self.rejects = match value {
+                    "remember" => Some(Rejects::Remember),
+                    "forget" => Some(Rejects::Forget),
+                    _ => return Err(bad(&"write remember or forget")),
+                };
+            }
             _ => {
                 return Err(format!(
-                    "unknown setting {key:?}; hint: tf, split, inquiry, tau, lanes"
+                    "unknown setting {key:?}; hint: tf, split, inquiry, rejects, tau, lanes"
                 ));
             }
         }
@@ -158,6 +185,11 @@ impl fmt::Display for Policy {
         if !self.inquiry {
             f.write_str(":inquiry=off")?;
         }
+        match self.rejects {
+            Some(Rejects::Remember) => f.write_str(":rejects=remember")?,
+            Some(Rejects::Forget) => f.write_str(":rejects=forget")?,
+            None => {}
+        }
         if let Some(tau) = self.tau {
             write!(f, ":tau={tau}")?;
         }
@@ -196,6 +228,7 @@ impl Policy {
         match self {
             Policy { split: Some(_), .. } if !is_paper => refuse("split"),
             Policy { inquiry: false, .. } if !is_paper => refuse("inquiry"),
+            Policy { rejects: Some(_), .. } if !is_paper => refuse("rejects"),
             Policy { tau: Some(_), .. } if !is_window => refuse("tau"),
             Policy { lanes: Some(_), .. } if !is_window => refuse("lanes"),
             Policy { split: Some(split), .. } if split.get() == 0 => {
@@ -224,6 +257,8 @@ mod tests {
             "window",
             "paper:tf=0.1",
             "paper:tf=optimal:split=4MiB:inquiry=off",
+            "paper:tf=0.1:inquiry=off:rejects=remember",
+            "paper:tf=0.1:rejects=forget",
             "window:tau=50ms:lanes=32",
             "window:tf=0.3",
             "paper:tf=none",
@@ -244,6 +279,7 @@ mod tests {
             "paper:split",
             "paper:x=1",
             "paper:inquiry=maybe",
+            "paper:rejects=never",
             "window:tau=fast",
         ] {
             assert!(text.parse::<Policy>().is_err(), "{text}");
