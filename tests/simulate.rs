@@ -84,6 +84,26 @@ fn a_sweep_gives_a_row_for_each_value_and_a_plot() {
 }
 
 #[test]
+fn a_sweep_of_two_parameters_gives_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, page) = (folder.path().join("pay.toml"), folder.path().join("pay.html"));
+    let golden = include_str!("../scenarios/when-does-it-pay.toml");
+    let small = golden
+        .replace("values = [0.2, 1, 5, 20, 60, 200]", "values = [0.2, 1]")
+        .replace("seeds = 9", "seeds = 1");
+    fs::write(&file, &small).unwrap();
+    let shown = text(&format!("simulate {} --html {}", file.display(), page.display()));
+    assert!(shown.contains("down: duration of a quiet burst"), "{shown}");
+    assert!(shown.contains("50 s*") && shown.contains("\u{2588} "), "{shown}");
+    assert!(shown.contains("60 s: 70 % of Titan's low sequences"), "{shown}");
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.contains("class=\"gain4\"") && page.contains("a, 60 s: 70 % of"), "the map");
+    fs::write(&file, small.replace("mark = 50", "mark = 51")).unwrap();
+    let outcome = plimsoll(&format!("simulate {}", file.display()));
+    assert!(outcome.stderr.contains("a mark that is none of across_values"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_scenario_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");

@@ -20,6 +20,7 @@ mod heatmap;
 mod lines;
 mod pack;
 mod page;
+mod ratio_map;
 mod record;
 mod scatter;
 mod section;

@@ -5,7 +5,7 @@ use plimsoll_report::html::{
     Axis, Bars, BoxPlots, BoxSummary, Cell, Chart, Column, Finding, Gantt, HeatMap, Lines, Page,
     Scale, Scatter, Section, Severity, Span, StackedBars, Table, Tile,
 };
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Number, RatioMap, Record, Unit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -114,6 +114,11 @@ fn everything(text: &str, values: &[f64]) -> Section {
             .class(name(), values.to_vec())
             .into(),
         gantt.into(),
+        RatioMap::new(name(), (axis(), values.to_vec()), (axis(), values.to_vec()))
+            .cells(values.to_vec())
+            .outline(values[0], name())
+            .mark(values[0], name())
+            .into(),
         BoxPlots::new(name(), name(), axis()).summary(summary).into(),
     ];
     let record = Record::new()
@@ -183,10 +188,11 @@ fn empty_data_gives_a_sentence() {
             .chart(Bars::columns("a", "b", axis(), vec![]))
             .chart(Lines::new("a", axis(), axis()).line("l", vec![(f64::NAN, 1.0)]))
             .chart(HeatMap::new("a", axis(), (0.0, 1.0), 5, "r", vec!["0".into()], axis()))
+            .chart(RatioMap::new("a", (axis(), vec![1.0]), (axis(), vec![])))
             .table(&Table::new(vec![]))
             .findings(&[]),
     );
-    assert_eq!(html.matches("Nothing to draw: no values.").count(), 3);
+    assert_eq!(html.matches("Nothing to draw: no values.").count(), 4);
     assert!(html.contains("1 value that cannot be drawn") && html.contains("No findings."));
     assert_eq!(check(&html), Ok(()));
 }

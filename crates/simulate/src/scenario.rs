@@ -11,7 +11,7 @@ pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};
 pub use policy::{Policy, Rejects, Router, Tf};
-pub use sweep::{Parameter, Sweep};
+pub use sweep::{Parameter, Sweep, SweepMark};
 
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use plimsoll_stats::Random;

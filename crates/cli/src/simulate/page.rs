@@ -1,8 +1,8 @@
 //! A simulation as a page with charts.
 
 use plimsoll_report::Unit;
-use plimsoll_report::html::{Axis, BoxPlots, BoxSummary, Lines, Page, Scale, Section};
-use plimsoll_simulate::scenario::{Parameter, Sweep};
+use plimsoll_report::html::{Axis, BoxPlots, BoxSummary, Lines, Page, Section};
+use plimsoll_simulate::scenario::Sweep;
 use plimsoll_simulate::{Point, PolicyOutcomes, Scenario};
 use plimsoll_stats::{FiveNumberSummary, Sample, median_interval};
 
@@ -75,32 +75,12 @@ fn of_sweep(name: &str, scenario: &Scenario, swept: &Sweep, points: &[Point]) ->
     let (title, record) = sweep::record(name, scenario, swept, points);
     let charts = Section::new("Charts").text(title);
     let charts = match swept.across {
-        Some(across) => charts.chart(gains(swept, across, points)).text(mark_text(swept, across)),
+        Some(_) => sweep::gain_maps(swept, points).into_iter().fold(charts, Section::chart),
         None => charts
             .chart(over_values("Makespan", swept, points, |outcome| outcome.makespan))
             .chart(over_values("Read-back time", swept, points, |outcome| outcome.read_makespan)),
     };
     vec![charts, Section::new("Numbers").record(&record)]
-}
-
-fn mark_text(swept: &Sweep, across: Parameter) -> String {
-    match (swept.mark, &swept.mark_name) {
-        (Some(mark), Some(name)) => format!("{} {mark}: {name}.", across.label()),
-        _ => String::new(),
-    }
-}
-
-fn value_axis(parameter: Parameter) -> Axis {
-    let (title, unit, scale) = match parameter {
-        Parameter::Tf => ("throttling factor", Unit::Ratio, Scale::Linear),
-        Parameter::BurstSeconds => ("duration of a quiet burst", Unit::Seconds, Scale::Log10),
-        Parameter::SlowSeconds => ("duration of slowness", Unit::Seconds, Scale::Log10),
-        Parameter::Block => ("block", Unit::Bytes, Scale::Log2),
-        Parameter::Cache => ("cache of a process", Unit::Bytes, Scale::Linear),
-        Parameter::Pairs => ("pairs", Unit::Count, Scale::Linear),
-        _ => (parameter.label(), Unit::Count, Scale::Log2),
-    };
-    Axis::new(title, unit).scale(scale)
 }
 
 fn over_values(
@@ -110,27 +90,13 @@ fn over_values(
     of: impl Fn(&plimsoll_simulate::Outcome) -> f64,
 ) -> Lines {
     let y = Axis::new("median over the seeds", Unit::Seconds);
-    let mut lines = Lines::new(title, value_axis(swept.parameter), y);
+    let mut lines = Lines::new(title, sweep::value_axis(swept.parameter), y);
     for nth in 0..points[0].policies.len() {
         let at = |point: &Point| {
             Some((point.value?, point.policies[nth].over_seeds(&of).as_ref().map(Sample::median)?))
         };
         let name = points[0].policies[nth].policy.to_string();
         lines = lines.line(name, points.iter().filter_map(at).collect());
-    }
-    lines
-}
-
-/// How many times sooner the first policy is done than static placement: a line for each
-/// value of the second parameter.
-fn gains(swept: &Sweep, across: Parameter, points: &[Point]) -> Lines {
-    let y = Axis::new("static makespan over routed", Unit::Ratio);
-    let title = format!("Gain of {} over static placement", points[0].policies[0].policy);
-    let mut lines = Lines::new(title, value_axis(swept.parameter), y);
-    for value in &swept.across_values {
-        let own = points.iter().filter(|point| point.across == Some(*value));
-        let line = own.filter_map(|point| Some((point.value?, sweep::gain(point)))).collect();
-        lines = lines.line(format!("{} {value}", across.label()), line);
     }
     lines
 }

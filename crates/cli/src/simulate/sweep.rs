@@ -1,8 +1,9 @@
 //! A scenario with a sweep: a table over its values, and a plot or a map.
 
-use plimsoll_report::{Align, Record, Table, line_plot};
+use plimsoll_report::html::{Axis, Scale};
+use plimsoll_report::{RatioMap, Record, Unit, line_plot};
 use plimsoll_simulate::scenario::{Parameter, Sweep};
-use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Scenario};
+use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Router, Scenario};
 use plimsoll_stats::Sample;
 
 use super::numbers::{
@@ -31,8 +32,8 @@ pub fn record(
     }
     record =
         record.number(&SEED, first.outcomes[0].seed).number(&SEEDS, first.outcomes.len() as u64);
-    if sweep.across.is_some() {
-        record = record.picture(map_text(sweep, points));
+    for map in gain_maps(sweep, points) {
+        record = record.picture(map.to_text());
     }
     for group in groups(scenario, sweep) {
         record = record.rows(group.key, group.title, rows(points, group.columns));
@@ -140,30 +141,41 @@ fn plot(sweep: &Sweep, points: &[Point], policy: usize) -> String {
     line_plot(&line, sweep.parameter.label(), &format!("makespan of {name}, s"))
 }
 
-/// How many times sooner the first policy is done than static placement, as a map.
-pub fn gain(point: &Point) -> f64 {
-    let relative = point.policies[0].relative_to(&point.static_makespans);
+/// How many times sooner a policy is done than static placement.
+fn gain(point: &Point, policy: usize) -> f64 {
+    let relative = point.policies[policy].relative_to(&point.static_makespans);
     median(relative).map_or(f64::NAN, f64::recip)
 }
 
-fn map_text(sweep: &Sweep, points: &[Point]) -> String {
-    let first = points[0].policies[0].policy;
-    let across = sweep.across.map_or("", Parameter::label);
-    let corner = format!("{} \\ {across}", sweep.parameter.label());
-    let mut columns = vec![(corner, Align::Right)];
-    let mark = |value: f64| if sweep.mark == Some(value) { "*" } else { "" };
-    columns.extend(
-        sweep.across_values.iter().map(|value| (format!("{value}{}", mark(*value)), Align::Right)),
-    );
-    let mut table = Table::new(columns);
-    for row in points.chunks(sweep.across_values.len()) {
-        let mut cells = vec![row[0].value.map_or(String::new(), |value| value.to_string())];
-        cells.extend(row.iter().map(|point| format!("{:.2}", gain(point))));
-        table.push(cells);
-    }
-    let legend = match &sweep.mark_name {
-        Some(name) => format!("  * {name}\n"),
-        None => String::new(),
+/// The parameter as an axis.
+pub fn value_axis(parameter: Parameter) -> Axis {
+    let (title, unit, scale) = match parameter {
+        Parameter::Tf => ("throttling factor", Unit::Ratio, Scale::Linear),
+        Parameter::BurstSeconds => ("duration of a quiet burst", Unit::Seconds, Scale::Log10),
+        Parameter::SlowSeconds => ("mean duration of slowness", Unit::Seconds, Scale::Log10),
+        Parameter::Block => ("block", Unit::Bytes, Scale::Log2),
+        Parameter::Cache => ("cache of a process", Unit::Bytes, Scale::Linear),
+        Parameter::Pairs => ("pairs", Unit::Count, Scale::Linear),
+        _ => (parameter.label(), Unit::Count, Scale::Log2),
     };
-    format!("  static makespan over that of {first}\n{}{legend}", table.to_text())
+    Axis::new(title, unit).scale(scale)
+}
+
+/// A map of the gain for each policy that routes; none for a sweep of one parameter.
+pub fn gain_maps(sweep: &Sweep, points: &[Point]) -> Vec<RatioMap> {
+    let Some(across) = sweep.across else { return Vec::new() };
+    let routes = |policy: &usize| points[0].policies[*policy].policy.router != Router::Static;
+    let map = |policy: usize| {
+        let title = format!("Static makespan over that of {}", points[0].policies[policy].policy);
+        let rows = (value_axis(sweep.parameter), sweep.values.clone());
+        let columns = (value_axis(across), sweep.across_values.clone());
+        let cells = points.iter().map(|point| gain(point, policy)).collect();
+        let map = RatioMap::new(title, rows, columns).cells(cells);
+        let map = match (sweep.mark, &sweep.mark_name) {
+            (Some(mark), Some(name)) => map.outline(mark, name.as_str()),
+            _ => map,
+        };
+        sweep.marks.iter().fold(map, |map, mark| map.mark(mark.at, mark.name.as_str()))
+    };
+    (0..points[0].policies.len()).filter(routes).map(map).collect()
 }

@@ -8,10 +8,12 @@ use super::escape::{escape, script_json};
 use super::gantt::Gantt;
 use super::heatmap::HeatMap;
 use super::lines::Lines;
+use super::ratio_map::cell_class;
 use super::scatter::Scatter;
 use super::stacked::StackedBars;
 use super::svg::colour;
 use super::table::Table;
+use crate::RatioMap;
 
 /// A chart of one of the kinds.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,8 @@ pub enum Chart {
     Gantt(Gantt),
     /// Distributions by category.
     BoxPlots(BoxPlots),
+    /// Ratios over two quantities.
+    RatioMap(RatioMap),
 }
 
 macro_rules! from_chart {
@@ -43,7 +47,7 @@ macro_rules! from_chart {
 }
 
 from_chart!(Bars => Bars, StackedBars => Stacked, Lines => Lines, Scatter => Scatter,
-            HeatMap => HeatMap, Gantt => Gantt, BoxPlots => BoxPlots);
+            HeatMap => HeatMap, Gantt => Gantt, BoxPlots => BoxPlots, RatioMap => RatioMap);
 
 /// How the mark of a series looks in the legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub(crate) enum Mark {
     Line(usize),
     /// With this path of scatter.rs.
     Shape(&'static str),
+    /// A cell of a map: whether it is a gain, and its shade.
+    Cell(bool, usize),
 }
 
 /// What a chart gives to its figure.
@@ -107,6 +113,7 @@ pub(crate) fn figure(chart: &Chart) -> String {
         Chart::HeatMap(chart) => (&chart.title, chart.draw()),
         Chart::Gantt(chart) => (&chart.title, chart.draw()),
         Chart::BoxPlots(chart) => (&chart.title, chart.draw()),
+        Chart::RatioMap(chart) => (&chart.title, chart.draw()),
     };
     let notes: String = drawing
         .notes
@@ -162,6 +169,10 @@ fn swatch(mark: Mark) -> String {
     let shape = match mark {
         Mark::Block => "<rect x=\"2\" y=\"1\" width=\"12\" height=\"10\" class=\"f\"/>".to_string(),
         Mark::Line(dash) => format!("<path d=\"M0 6h24\" class=\"s d{dash}\"/>"),
+        Mark::Cell(is_gain, level) => {
+            let class = cell_class(is_gain, level);
+            format!("<rect x=\"2\" y=\"1\" width=\"12\" height=\"10\" class=\"{class}\"/>")
+        }
         Mark::Shape(path) => format!("<path d=\"M8 6{path}\" class=\"p\"/>"),
     };
     let width = if matches!(mark, Mark::Line(_)) { 24 } else { 16 };

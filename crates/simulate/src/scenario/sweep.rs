@@ -25,6 +25,20 @@ pub struct Sweep {
     /// What the mark is.
     #[serde(default)]
     pub mark_name: Option<String>,
+    /// Other values along the second parameter that were measured, which need not be among its
+    /// values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<SweepMark>,
+}
+
+/// Something that was measured, along the second parameter of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepMark {
+    /// Where.
+    pub at: f64,
+    /// What it is.
+    pub name: String,
 }
 
 /// What can change from run to run.
@@ -144,7 +158,17 @@ impl Sweep {
         if self.values.len() * self.across_values.len().max(1) > POINTS_MAX {
             return refuse("has too many points", "at most 10000");
         }
-        let all = || self.values.iter().chain(&self.across_values);
+        if self.across.is_none() && (self.mark.is_some() || !self.marks.is_empty()) {
+            return refuse("has marks but no second parameter", "give across and across_values");
+        }
+        if self.mark.is_some_and(|mark| !self.across_values.contains(&mark)) {
+            return refuse(
+                "has a mark that is none of across_values",
+                "marks = [{ at = 60, ... }]",
+            );
+        }
+        let marks = || self.marks.iter().map(|mark| &mark.at);
+        let all = || self.values.iter().chain(&self.across_values).chain(marks());
         match all().all(|value| value.is_finite() && *value >= 0.0) {
             true => Ok(()),
             false => refuse("has a value that is negative or not finite", "values = [1, 2, 4]"),
