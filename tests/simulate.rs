@@ -83,6 +83,25 @@ fn a_sweep_gives_a_row_for_each_value_and_a_plot() {
     assert!(text(sweep).contains("makespan of paper"), "a plot");
 }
 
+/// The paper's router has nothing to move where no block waits; the window does not mind.
+#[test]
+fn processes_that_are_held_back() {
+    let run = |paced: &str| {
+        json(&format!(
+            "simulate one-slow --processes-per-node 4 --policy window,paper:tf=optimal {paced}"
+        ))
+    };
+    let of_bound = |result: &serde_json::Value, policy: usize| {
+        result["policies"][policy]["of_bound"].as_f64().unwrap()
+    };
+    let (at_once, paced) = (run(""), run("--paced 0B"));
+    assert!(of_bound(&at_once, 1) < 1.2, "{at_once}");
+    assert!(of_bound(&paced, 1) > 5.0, "{paced}");
+    assert!(of_bound(&paced, 0) < 1.1, "{paced}");
+    assert_eq!(at_once["data"], paced["data"]);
+    assert_eq!(run("--paced 1GiB")["makespan"], at_once["makespan"], "never held back");
+}
+
 #[test]
 fn a_sweep_of_two_parameters_gives_a_map() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,6 +135,8 @@ fn a_scenario_from_a_file() {
         (("targets = 16", "targets = 99999999"), "at most 60000"),
         (("block = \"64MiB\"", "block = \"9PiB\""), "too large"),
         (("block = \"64MiB\"", "blocc = \"64MiB\""), "unknown field `blocc`"),
+        (("processes = 256", "processes = 256\nsubmit = \"slow\""), "unknown variant `slow`"),
+        (("processes = 256", "processes = 256\noutstanding = \"1MiB\""), "needs submit"),
         (("version = 1", "version = 7"), "has version 7"),
         (("\"striped\"", "\"stripe\""), "unknown policy"),
         (("[storage]", "[storage"), "line "),

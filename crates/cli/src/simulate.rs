@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use plimsoll_domain::site::SiteFile;
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_report::Record;
-use plimsoll_simulate::scenario::{EMBEDDED, Parameter, embedded};
+use plimsoll_simulate::scenario::{EMBEDDED, Parameter, Submit, embedded};
 use plimsoll_simulate::{Policy, Repetition, Router, Scenario, Tf, experiment, runs};
 
 use crate::output::Output;
@@ -91,6 +91,12 @@ pub struct Arguments {
     /// Bytes of a block
     #[arg(long, value_name = "SIZE")]
     block: Option<Bytes>,
+
+    /// Processes hand over their next block, and close, only when at most SIZE of theirs are not
+    /// yet durable, so that the router never knows how much is to come [default: all at once, or as
+    /// the scenario says]
+    #[arg(long, value_name = "SIZE")]
+    paced: Option<Bytes>,
 
     /// Number of seeds [default: as the scenario says]
     #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
@@ -229,6 +235,10 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     }
     if let Some(block) = arguments.block {
         scenario.application.block = block;
+    }
+    if let Some(outstanding) = arguments.paced {
+        scenario.application.submit = Submit::Paced;
+        scenario.application.outstanding = outstanding;
     }
     if let Some(policies) = &arguments.policy {
         scenario.policies.clone_from(policies);

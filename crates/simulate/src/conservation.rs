@@ -24,7 +24,12 @@ pub fn check(host: &Host, scenario: &Scenario) -> Result<(), String> {
         ));
     }
     let submitted = host.program.submitted_bytes();
-    if scenario.fault.is_empty() && tally.committed_bytes != submitted {
+    let has_faults = !scenario.fault.is_empty();
+    if !has_faults && submitted != scenario.application.total_bytes() {
+        let total = scenario.application.total_bytes();
+        return Err(format!("{submitted} bytes handed over of {total}"));
+    }
+    if !has_faults && tally.committed_bytes != submitted {
         return Err(format!("{submitted} bytes in, {on_targets} on targets"));
     }
     check_integrals(host, scenario)

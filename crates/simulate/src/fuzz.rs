@@ -10,7 +10,7 @@ use plimsoll_stats::Random;
 
 use crate::scenario::{
     Application, Breakage, Curve, Distribution, Durations, Fault, Home, Network, Noise, Phase,
-    Rejects, SCENARIO_VERSION, Sharing, Storage, Where,
+    Rejects, SCENARIO_VERSION, Sharing, Storage, Submit, Where,
 };
 use crate::{Discipline, Outcome, Policy, Router, Scenario, SimulateError, Tf, run};
 
@@ -54,7 +54,7 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     let random = &mut random;
     let mut policy = policy(random);
     let storage = storage(random);
-    let application = application(random, storage.targets, policy.router);
+    let mut application = application(random, storage.targets, policy.router);
     let network = network(random, policy.router);
     let noise = (0..random.below(3)).map(|_| noise(random, storage.targets)).collect();
     // About as long as it takes, so that faults come before, during and after.
@@ -62,7 +62,7 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     let fault = (0..random.below(5))
         .map(|_| fault(random, storage.targets, application.processes, quiet_ns))
         .collect();
-    add_newer(&mut Random::for_stream(seed, NEWER_STREAM), &mut policy);
+    add_newer(&mut Random::for_stream(seed, NEWER_STREAM), &mut policy, &mut application);
     let title = format!(
         "{} processes, {} targets, {} bursts of {} blocks of {}",
         application.processes,
@@ -71,6 +71,10 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
         application.blocks,
         application.block
     );
+    let title = match application.submit {
+        Submit::AtOnce => title,
+        Submit::Paced => format!("{title}, paced by {}", application.outstanding),
+    };
     let scenario = Scenario {
         version: SCENARIO_VERSION,
         title,
@@ -89,7 +93,12 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
 
 /// What later versions draw in addition: from random numbers of its own, so that a seed that once
 /// failed still means what it meant.
-fn add_newer(random: &mut Random, policy: &mut Policy) {
+fn add_newer(random: &mut Random, policy: &mut Policy, application: &mut Application) {
+    if one_in(random, 2) {
+        application.submit = Submit::Paced;
+        let most = application.burst_bytes();
+        application.outstanding = Bytes::new([0, random.below(most), most][random.index(3)]);
+    }
     if policy.router == Router::Paper {
         let rejects = [None, None, Some(Rejects::Remember), Some(Rejects::Forget)];
         policy.rejects = rejects[random.index(rejects.len())];
@@ -163,6 +172,8 @@ fn application(random: &mut Random, targets: u32, router: Router) -> Application
         bursts: between(random, 1, 3) as u32,
         compute: Nanos::new(between(random, 0, 300) * MILLISECOND),
         cache: Bytes::new(if has_cache { between(random, 0, 8 << 20) } else { 0 }),
+        submit: Submit::AtOnce,
+        outstanding: Bytes::new(0),
     }
 }
 

@@ -134,7 +134,8 @@ impl Outcome {
             targets: Spread::of(&target_ends),
             moved_bytes: moved.map(|(held, home)| held.saturating_sub(*home)).sum(),
             committed_bytes: tally.committed_bytes,
-            lost_bytes: host.program.submitted_bytes() - tally.committed_bytes,
+            lost_bytes: host.program.submitted_bytes() - tally.committed_bytes
+                + host.program.kept_bytes(),
             wasted_bytes: tally.done_bytes - tally.committed_bytes,
             messages_by_kind: tally.by_kind,
             messages: tally.by_kind.iter().sum(),

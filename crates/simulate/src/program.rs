@@ -1,7 +1,11 @@
 //! The program that writes: all processes compute, then all write a burst.
 //!
+//! A process hands its blocks over at once, or paced: the next only when few bytes are
+//! outstanding, as one that calls write() and is held back. It closes by the same rule.
 //! A process that has a cache goes on when what it has not yet got rid of fits there; the
 //! next compute begins when all can go on, as at a barrier.
+
+use std::collections::VecDeque;
 
 use plimsoll_route::prefetch;
 
@@ -12,7 +16,15 @@ use crate::scenario::Application;
 pub struct Program {
     processes: Vec<Process>,
     cache_bytes: u64,
-    burst_bytes: u64,
+    block_bytes: u64,
+    blocks: u32,
+    last_burst: u32,
+    /// A process hands over more, or closes, while at most so many bytes are outstanding.
+    outstanding_max: u64,
+    /// Processes that may have something to hand over; some may be there twice.
+    ready: VecDeque<u32>,
+    /// Bytes that processes had but never handed over: they died, or gave up.
+    kept_bytes: u64,
     /// Processes of the burst that cannot go on yet.
     waiting: u32,
     /// All could go on since it was last asked.
@@ -33,13 +45,44 @@ pub struct Program {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(32))]
 struct Process {
-    /// Bytes that were submitted and are not committed.
+    /// Bytes that it handed over and that are not durable.
     outstanding_bytes: u64,
     committed_bytes: u64,
     end_ns: u64,
+    /// Blocks that it has not handed over.
+    blocks: u32,
     is_waiting: bool,
     is_dead: bool,
+    /// It will hand over no more.
+    has_closed: bool,
+    /// The router reported its end.
     is_closed: bool,
+}
+
+/// What a process does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// It hands over a block of so many bytes.
+    Submit(u64),
+    /// It hands over no more.
+    Close,
+}
+
+impl Process {
+    /// True while few enough of its bytes are handed over and not durable.
+    fn may_call(&self, outstanding_max: u64) -> bool {
+        !self.is_dead && !self.has_closed && self.outstanding_bytes <= outstanding_max
+    }
+
+    /// Bytes of bursts that began and that are not durable, handed over or not.
+    fn left_bytes(&self, block_bytes: u64) -> u64 {
+        self.outstanding_bytes + u64::from(self.blocks) * block_bytes
+    }
+
+    /// What it has not handed over it never will. Tells how much that is.
+    fn drop_rest(&mut self, block_bytes: u64) -> u64 {
+        u64::from(std::mem::take(&mut self.blocks)) * block_bytes
+    }
 }
 
 impl Program {
@@ -48,7 +91,12 @@ impl Program {
         Program {
             processes: vec![Process::default(); application.processes as usize],
             cache_bytes: application.cache.get(),
-            burst_bytes: application.burst_bytes(),
+            block_bytes: application.block.get(),
+            blocks: application.blocks,
+            last_burst: application.bursts,
+            outstanding_max: application.outstanding_max(),
+            ready: VecDeque::new(),
+            kept_bytes: 0,
             waiting: 0,
             is_released: false,
             open: application.processes,
@@ -96,16 +144,60 @@ impl Program {
         self.processes.iter().map(submitted).sum()
     }
 
-    /// All processes that live write a burst now.
+    /// Bytes that processes had in bursts that began and that they never handed over.
+    pub fn kept_bytes(&self) -> u64 {
+        self.kept_bytes
+    }
+
+    /// All processes that live have a burst to write from now on; all are ready.
     pub fn begin_burst(&mut self, now_ns: u64) {
         self.bursts += 1;
         self.burst_begin_ns = now_ns;
-        for process in self.processes.iter_mut().filter(|process| !process.is_dead) {
-            process.outstanding_bytes += self.burst_bytes;
-            process.is_waiting = process.outstanding_bytes > self.cache_bytes;
+        for (index, process) in self.processes.iter_mut().enumerate() {
+            if process.is_dead {
+                continue;
+            }
+            process.blocks += self.blocks;
+            process.is_waiting = process.left_bytes(self.block_bytes) > self.cache_bytes;
             self.waiting += u32::from(process.is_waiting);
+            self.ready.push_back(index as u32);
         }
         self.note_release(now_ns);
+    }
+
+    /// A process that may have something to hand over, or to close.
+    pub fn take_ready(&mut self) -> Option<u32> {
+        self.ready.pop_front()
+    }
+
+    /// What a process does now; `None` if it must wait, or has nothing to do.
+    pub fn next_call(&mut self, process: u32) -> Option<Call> {
+        let is_last = self.bursts == self.last_burst;
+        let books = &mut self.processes[process as usize];
+        if !books.may_call(self.outstanding_max) {
+            return None;
+        }
+        if books.blocks > 0 {
+            books.blocks -= 1;
+            books.outstanding_bytes += self.block_bytes;
+            return Some(Call::Submit(self.block_bytes));
+        }
+        books.has_closed = is_last;
+        is_last.then_some(Call::Close)
+    }
+
+    /// Processes hand over no more and close; those that have not closed are ready. False if
+    /// all have.
+    pub fn give_up(&mut self) -> bool {
+        self.bursts = self.last_burst;
+        self.outstanding_max = u64::MAX;
+        for (index, process) in self.processes.iter_mut().enumerate() {
+            if !process.is_dead && !process.has_closed {
+                self.kept_bytes += process.drop_rest(self.block_bytes);
+                self.ready.push_back(index as u32);
+            }
+        }
+        !self.ready.is_empty()
     }
 
     /// Some bytes of a process are durable.
@@ -113,12 +205,15 @@ impl Program {
         let books = &mut self.processes[process as usize];
         books.committed_bytes += bytes;
         books.end_ns = now_ns;
-        let Some(left) = books.outstanding_bytes.checked_sub(bytes) else {
+        let Some(outstanding) = books.outstanding_bytes.checked_sub(bytes) else {
             self.broken = Some(format!("process {process} committed more than it submitted"));
             return;
         };
-        books.outstanding_bytes = left;
-        if books.is_waiting && left <= self.cache_bytes {
+        books.outstanding_bytes = outstanding;
+        if books.may_call(self.outstanding_max) {
+            self.ready.push_back(process);
+        }
+        if books.is_waiting && books.left_bytes(self.block_bytes) <= self.cache_bytes {
             books.is_waiting = false;
             self.waiting -= 1;
             self.note_release(now_ns);
@@ -153,6 +248,7 @@ impl Program {
         let books = &mut self.processes[process as usize];
         let lived = !books.is_dead;
         books.is_dead = true;
+        self.kept_bytes += books.drop_rest(self.block_bytes);
         self.open -= u32::from(lived && !books.is_closed);
         if books.is_waiting {
             books.is_waiting = false;
@@ -168,5 +264,71 @@ impl Program {
             self.released_ns = now_ns;
             self.is_released = true;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Submit, embedded};
+    use plimsoll_domain::Bytes;
+
+    fn program(submit: Submit, outstanding: u64) -> Program {
+        let mut application = embedded("quiet").unwrap().application;
+        (application.processes, application.blocks, application.block) = (1, 3, Bytes::new(10));
+        (application.submit, application.outstanding) = (submit, Bytes::new(outstanding));
+        let mut program = Program::new(&application);
+        program.begin_burst(0);
+        program
+    }
+
+    fn calls(program: &mut Program) -> Vec<Call> {
+        let mut all = Vec::new();
+        while let Some(process) = program.take_ready() {
+            all.extend(std::iter::from_fn(|| program.next_call(process)));
+        }
+        all
+    }
+
+    #[test]
+    fn at_once_is_everything_and_the_close() {
+        let submit = Call::Submit(10);
+        let mut program = program(Submit::AtOnce, 0);
+        assert_eq!(calls(&mut program), [submit, submit, submit, Call::Close]);
+        assert_eq!(program.submitted_bytes(), 30);
+    }
+
+    #[test]
+    fn a_paced_process_is_held_back_and_closes_late() {
+        let submit = Call::Submit(10);
+        let mut program = program(Submit::Paced, 5);
+        assert_eq!(calls(&mut program), [submit]);
+        program.committed(1, 0, 4);
+        assert_eq!(calls(&mut program), [], "6 are outstanding");
+        program.committed(2, 0, 1);
+        assert_eq!(calls(&mut program), [submit]);
+        program.committed(3, 0, 15);
+        assert_eq!(calls(&mut program), [submit]);
+        program.committed(4, 0, 4);
+        assert_eq!(calls(&mut program), []);
+        program.committed(5, 0, 1);
+        assert_eq!(calls(&mut program), [Call::Close]);
+        program.committed(6, 0, 5);
+        program.closed(6, 0, 30, 0);
+        assert_eq!((program.open(), program.kept_bytes(), &program.broken), (0, 0, &None));
+    }
+
+    #[test]
+    fn what_a_process_never_handed_over_is_counted() {
+        let mut dies = program(Submit::Paced, 0);
+        calls(&mut dies);
+        dies.die(1, 0);
+        assert_eq!((dies.submitted_bytes(), dies.kept_bytes()), (10, 20));
+        let mut gives_up = program(Submit::Paced, 0);
+        calls(&mut gives_up);
+        assert!(gives_up.give_up());
+        assert_eq!(calls(&mut gives_up), [Call::Close]);
+        assert_eq!(gives_up.kept_bytes(), 20);
+        assert!(!gives_up.give_up(), "once");
     }
 }

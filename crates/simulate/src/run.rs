@@ -10,7 +10,7 @@ use crate::homes::{home_bytes, homes};
 use crate::host::{Host, MailSettings};
 use crate::noise::Timeline;
 use crate::outcome::{Outcome, Placed};
-use crate::program::Program;
+use crate::program::{Call, Program};
 use crate::queue::{Event, HORIZON_NS};
 use crate::routers::{Coordinated, Nodes, Routers};
 use crate::scenario::{Breakage, Home, Noise, Policy, Router, Scenario, Tf};
@@ -146,10 +146,10 @@ impl<R: Routers> Run<R> {
         if self.advance(scenario)? {
             return Ok(());
         }
-        // Data was lost with its targets in a burst that is not the last: the program learns
-        // it when it closes.
-        if !scenario.fault.is_empty() && self.host.program.bursts < scenario.application.bursts {
-            self.close_all(scenario);
+        // Data was lost with its targets before a process closed: it learns it when it does.
+        if !scenario.fault.is_empty() && self.host.program.give_up() {
+            self.host.progress_ns = self.host.now_ns;
+            self.hand_over();
             if self.advance(scenario)? {
                 return Ok(());
             }
@@ -203,7 +203,10 @@ impl<R: Routers> Run<R> {
                 self.follow_up();
             }
             Event::Noise(target) => self.change_noise(target),
-            Event::Burst => self.burst(scenario),
+            Event::Burst => {
+                self.host.program.begin_burst(self.host.now_ns);
+                self.hand_over();
+            }
             Event::Timer(index) => {
                 if let Some((actor, input)) = self.host.take_timer(index) {
                     self.give(actor, input);
@@ -259,39 +262,24 @@ impl<R: Routers> Run<R> {
         self.host.set_interference(target as usize, now);
     }
 
-    /// Every process hands its blocks over; after the last burst it closes.
-    fn burst(&mut self, scenario: &Scenario) {
-        let application = &scenario.application;
-        self.host.program.begin_burst(self.host.now_ns);
-        let is_last = self.host.program.bursts == application.bursts;
-        let length_bytes = application.block.get();
-        for writer in 0..application.processes {
-            if !self.host.program.is_alive(writer) {
-                continue;
-            }
+    /// Every process that is ready hands over what it may; after the last burst it closes.
+    fn hand_over(&mut self) {
+        while let Some(writer) = self.host.program.take_ready() {
             let actor = self.routers.actor_of(writer);
-            for _ in 0..application.blocks {
-                self.give(actor, Input::Submit { writer, length_bytes });
-            }
-            if is_last {
-                self.give(actor, Input::Close { writer });
-            }
-        }
-    }
-
-    /// The program gives up: no process writes any more.
-    fn close_all(&mut self, scenario: &Scenario) {
-        self.host.program.bursts = scenario.application.bursts;
-        self.host.progress_ns = self.host.now_ns;
-        for writer in 0..scenario.application.processes {
-            if self.host.program.is_alive(writer) {
-                self.give(self.routers.actor_of(writer), Input::Close { writer });
+            while let Some(call) = self.host.program.next_call(writer) {
+                let input = match call {
+                    Call::Submit(length_bytes) => Input::Submit { writer, length_bytes },
+                    Call::Close => Input::Close { writer },
+                };
+                self.give(actor, input);
             }
         }
     }
 
-    /// Schedules the next burst when all processes can go on.
+    /// Lets processes go on that waited for what just became durable, and schedules the next
+    /// burst when all can.
     fn next_burst(&mut self, scenario: &Scenario) {
+        self.hand_over();
         let program = &mut self.host.program;
         if program.take_release() && program.bursts < scenario.application.bursts {
             let at_ns = self.host.now_ns + scenario.application.compute.get();

@@ -1,5 +1,6 @@
 //! The scenario: what is simulated, as a person writes it.
 
+mod application;
 mod check;
 mod durations;
 mod error;
@@ -7,6 +8,7 @@ mod library;
 mod policy;
 mod sweep;
 
+pub use application::{Application, Home, Submit};
 pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};
@@ -100,54 +102,6 @@ pub enum Curve {
     Wright,
     /// Shares of the single-stream rate for 1, 2, 3, … streams.
     Shares(Vec<f64>),
-}
-
-/// The program that writes, as all its processes do at the same time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Application {
-    /// Processes in all.
-    pub processes: u32,
-    /// Processes that share a node, and its view of the targets.
-    #[serde(default = "sixteen")]
-    pub processes_per_node: u32,
-    /// Blocks that each process writes in a burst, one after the other.
-    #[serde(default = "one")]
-    pub blocks: u32,
-    /// Bytes of a block.
-    pub block: Bytes,
-    /// Which target a process writes to when nobody routes.
-    #[serde(default)]
-    pub placement: Home,
-    /// Targets that a process's file lies on when nobody routes.
-    #[serde(default = "one")]
-    pub stripes: u32,
-    /// For `placement = "pinned"`: the first target of each process, from the start again
-    /// when the list ends.
-    #[serde(default)]
-    pub pinned: Vec<u32>,
-    /// Bursts, with compute before each.
-    #[serde(default = "one")]
-    pub bursts: u32,
-    /// Time that every process computes before a burst.
-    #[serde(default)]
-    pub compute: Nanos,
-    /// Bytes that a process may leave behind in its cache when it goes on computing.
-    #[serde(default)]
-    pub cache: Bytes,
-}
-
-/// Which target a process writes to when nobody routes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Home {
-    /// Neighbouring processes share a target: equal groups (Huang 3.1).
-    #[default]
-    Grouped,
-    /// Distinct targets drawn at random for each process (Wright 6.3).
-    Random,
-    /// As the list says.
-    Pinned,
 }
 
 /// Messages between the parts of a router, and the pipeline of data.
@@ -318,18 +272,6 @@ impl Storage {
     }
 }
 
-impl Application {
-    /// Bytes that one process writes in one burst.
-    pub fn burst_bytes(&self) -> u64 {
-        self.block.get() * u64::from(self.blocks)
-    }
-
-    /// Bytes that all processes write in all bursts.
-    pub fn total_bytes(&self) -> u64 {
-        self.burst_bytes() * u64::from(self.processes) * u64::from(self.bursts)
-    }
-}
-
 impl Default for Network {
     fn default() -> Self {
         Network {
@@ -358,10 +300,6 @@ impl Network {
 
 fn one() -> u32 {
     1
-}
-
-fn sixteen() -> u32 {
-    16
 }
 
 fn sixteen_mib() -> Bytes {

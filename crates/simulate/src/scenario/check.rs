@@ -3,7 +3,7 @@
 use super::{Breakage, Durations, Home, Noise, SCENARIO_VERSION, Scenario, ScenarioError};
 use crate::curve::ServiceCurve;
 use crate::queue::HORIZON_NS;
-use crate::scenario::{Curve, Distribution};
+use crate::scenario::{Curve, Distribution, Submit};
 
 /// Targets have numbers of 16 bits in the router.
 const TARGETS_MAX: u32 = 60_000;
@@ -148,6 +148,10 @@ impl Scenario {
         if compute_ns > u128::from(HORIZON_NS / 4) {
             let hint = "less compute or fewer bursts";
             return Err(ScenarioError::value("application.compute", "is too long", hint));
+        }
+        if application.submit == Submit::AtOnce && application.outstanding.get() > 0 {
+            let hint = "submit = \"paced\", or leave it out";
+            return Err(ScenarioError::value("application.outstanding", "needs submit", hint));
         }
         let is_pinned = application.placement == Home::Pinned;
         if is_pinned == application.pinned.is_empty() {
