@@ -83,6 +83,64 @@ fn a_sweep_gives_a_row_for_each_value_and_a_plot() {
     assert!(text(sweep).contains("makespan of paper"), "a plot");
 }
 
+const SITE: &str = r#"version = 1
+[limits]
+server = "500MiB/s"
+network = "900MiB/s"
+[[server]]
+name = "oss0"
+role = "storage"
+[[server]]
+name = "oss1"
+role = "storage"
+[[target]]
+name = "ost0"
+path = "/ost0"
+server = "oss0"
+peak = { write = "300MiB/s" }
+[[target]]
+name = "ost1"
+path = "/ost1"
+server = "oss1"
+peak = { write = "200MiB/s" }
+[[target]]
+name = "ost2"
+path = "/ost2"
+server = "oss0"
+peak = { write = "300MiB/s" }
+"#;
+
+/// Two targets of one server that lets 500 MiB/s through, and one of 200 MiB/s on another.
+#[test]
+fn the_storage_of_a_site() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("site.toml");
+    let run = |site: &str| {
+        fs::write(&file, site).unwrap();
+        format!("simulate quiet --processes 210 --block 10MiB --site {}", file.display())
+    };
+    let command = run(SITE);
+    let result = json(&command);
+    assert_eq!(result["targets"], 3);
+    let bound = |result: &serde_json::Value| result["fluid_bound"].as_f64().unwrap();
+    assert!((bound(&result) - 3.0).abs() < 1e-6, "2100 MiB at 700 MiB/s: {result}");
+    let each = json(&format!("{command} --each-target --policy static"));
+    let ends = each["each_target"].as_array().unwrap();
+    let end = |target: usize| ends[target]["end"].as_f64().unwrap();
+    assert!((end(0) - 2.8).abs() < 1e-6 && (end(1) - 2.8).abs() < 1e-6, "250 each: {each}");
+    assert!((end(2) - 3.5).abs() < 1e-6, "oss1 comes after oss0: {each}");
+    let free = json(&run(&SITE.replace("server = \"500MiB/s\"\nnetwork = \"900MiB/s\"", "")));
+    assert!((bound(&free) - 2100.0 / 800.0).abs() < 1e-6, "{free}");
+    let command = run(&SITE.replace("peak = { write = \"200MiB/s\" }", ""));
+    let outcome = plimsoll(&command);
+    assert!(outcome.stderr.contains("no peak write rate for target ost1"), "{}", outcome.stderr);
+    let outcome = plimsoll(&run("version = 1\n"));
+    assert!(outcome.stderr.contains("has no targets"), "{}", outcome.stderr);
+    run(SITE);
+    let swept = json(&format!("simulate scale --policy static --site {}", file.display()));
+    assert_eq!((&swept["targets"], &swept["processes"]), (&3.into(), &1024.into()), "no sweep");
+}
+
 /// The paper's router has nothing to move where no block waits; the window does not mind.
 #[test]
 fn processes_that_are_held_back() {

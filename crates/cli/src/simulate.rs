@@ -4,6 +4,7 @@ mod fuzz;
 mod numbers;
 mod page;
 mod single;
+mod storage;
 mod sweep;
 
 use std::fs::File;
@@ -13,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use plimsoll_domain::site::SiteFile;
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_report::Record;
 use plimsoll_simulate::scenario::{EMBEDDED, Parameter, Submit, embedded};
@@ -118,7 +118,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
 
-    /// Site file to take targets and their peak write rates from
+    /// Site file to take the storage from instead of the scenario's: targets and their peak write
+    /// rates, which server each belongs to, and the limits of a server and of the network (none where
+    /// the site has none). Targets are numbered server by server. Service curve and noise stay the
+    /// scenario's; peaks for reading, costs and limits of clients and routers are not used
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 
@@ -208,6 +211,7 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
         && (sweeps(Parameter::Processes) || sweeps(Parameter::Scale) || sweeps(Parameter::Pairs))
         || arguments.block.is_some()
             && (sweeps(Parameter::Block) || sweeps(Parameter::BurstSeconds))
+        || arguments.site.is_some() && (sweeps(Parameter::Scale) || sweeps(Parameter::Pairs))
         || arguments.tf.is_some() && sweeps(Parameter::Tf);
     if arguments.no_sweep || sets_swept {
         scenario.sweep = None;
@@ -245,7 +249,7 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     }
     apply_to_paper(arguments, scenario)?;
     match &arguments.site {
-        Some(path) => apply_site(path, scenario),
+        Some(path) => storage::of_site(path, scenario),
         None => Ok(()),
     }
 }
@@ -271,26 +275,5 @@ fn apply_to_paper(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> 
         }
     }
     scenario.policies = kept;
-    Ok(())
-}
-
-/// Targets and their peaks. Servers of a site need not have equally many targets, so their limit
-/// is not taken over.
-fn apply_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
-    let file = SiteFile::load(path)?;
-    let site = file.site();
-    let rates: Option<Vec<BytesPerSec>> =
-        site.targets.iter().map(|target| target.peak.write).collect();
-    let Some(rates) = rates.filter(|rates| !rates.is_empty()) else {
-        bail!(
-            "site file {} has no peak write rate for some target; hint: plimsoll bench measures it",
-            path.display()
-        );
-    };
-    scenario.storage.targets = rates.len() as u32;
-    scenario.storage.rates = rates;
-    if let Some(limit) = site.limits.network {
-        scenario.storage.network_limit = Some(limit);
-    }
     Ok(())
 }

@@ -152,6 +152,7 @@ fn storage(random: &mut Random) -> Storage {
         service: if one_in(random, 4) { Discipline::Fifo } else { Discipline::ProcessorSharing },
         curve: if one_in(random, 3) { Curve::Wright } else { Curve::Flat },
         targets_per_server: limits_server.then(|| between(random, 1, 4) as u32),
+        server_targets: Vec::new(),
         server_limit: limits_server.then(|| BytesPerSec::new(between(random, 1 << 20, 1 << 28))),
         network_limit: one_in(random, 4)
             .then(|| BytesPerSec::new(between(random, 1 << 21, 1 << 29))),

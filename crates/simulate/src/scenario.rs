@@ -15,6 +15,8 @@ pub use library::{EMBEDDED, Embedded, embedded};
 pub use policy::{Policy, Rejects, Router, Tf};
 pub use sweep::{Parameter, Sweep, SweepMark};
 
+use std::ops::Range;
+
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use plimsoll_stats::Random;
 use serde::{Deserialize, Serialize};
@@ -78,6 +80,10 @@ pub struct Storage {
     /// Neighbouring targets that share a server.
     #[serde(default)]
     pub targets_per_server: Option<u32>,
+    /// The same for each server by itself, where they differ: as many neighbours share the first
+    /// server as the first number says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_targets: Vec<u32>,
     /// What a server lets through.
     #[serde(default)]
     pub server_limit: Option<BytesPerSec>,
@@ -264,6 +270,23 @@ impl Storage {
     /// What one stream gets from a target, in bytes per second.
     pub fn rate_of(&self, target: usize) -> f64 {
         self.rates.get(target).unwrap_or(&self.rate).get() as f64
+    }
+
+    /// The targets of each server.
+    pub(crate) fn servers(&self) -> Vec<Range<usize>> {
+        let targets = self.targets as usize;
+        if self.server_targets.is_empty() {
+            let per_server = self.targets_per_server.map_or(targets, |per| per as usize).max(1);
+            let firsts = (0..targets).step_by(per_server);
+            return firsts.map(|first| first..(first + per_server).min(targets)).collect();
+        }
+        let mut end = 0;
+        let own = |count: &u32| {
+            let first = end;
+            end += *count as usize;
+            first..end
+        };
+        self.server_targets.iter().map(own).collect()
     }
 
     /// What all targets give to one stream each, in bytes per second.

@@ -12,7 +12,9 @@ use crate::scenario::Storage;
 #[derive(Debug)]
 pub struct Stages {
     targets: usize,
-    per_server: usize,
+    /// The targets of each server, which are neighbours.
+    servers: Vec<Range<usize>>,
+    server_of: Vec<u32>,
     /// Bytes per nanosecond; infinite where there is no limit.
     server_limit: f64,
     network_limit: f64,
@@ -26,17 +28,23 @@ impl Stages {
     /// The stages of a scenario; `peak` is the best rate of one target, in bytes per ns.
     pub fn new(storage: &Storage, peak: f64) -> Self {
         let targets = storage.targets as usize;
-        let per_server = storage.targets_per_server.map_or(targets, |per| per as usize).max(1);
+        let servers = storage.servers();
+        let server_of = servers
+            .iter()
+            .enumerate()
+            .flat_map(|(server, own)| own.clone().map(move |_| server as u32))
+            .collect();
         let rate = |limit: Option<plimsoll_domain::BytesPerSec>| {
             limit.map_or(f64::INFINITY, |limit| limit.get() as f64 / 1e9)
         };
         Stages {
             targets,
-            per_server,
+            server_of,
             server_limit: rate(storage.server_limit),
             network_limit: rate(storage.network_limit),
             peak,
-            busy_on_server: vec![0; targets.div_ceil(per_server)],
+            busy_on_server: vec![0; servers.len()],
+            servers,
             busy: 0,
         }
     }
@@ -48,7 +56,7 @@ impl Stages {
 
     /// A target became busy or idle. Tells which targets' limits may have changed.
     pub fn set_busy(&mut self, target: usize, is_busy: bool) -> Range<usize> {
-        let server = target / self.per_server;
+        let server = self.server_of[target] as usize;
         let before = (self.busy, self.busy_on_server[server]);
         let change = |count: &mut u32| match is_busy {
             true => *count += 1,
@@ -61,26 +69,24 @@ impl Stages {
             return 0..self.targets;
         }
         if binds(self.server_limit, before.1.max(self.busy_on_server[server])) {
-            let first = server * self.per_server;
-            return first..(first + self.per_server).min(self.targets);
+            return self.servers[server].clone();
         }
         target..target + 1
     }
 
     /// What the stages let through to a target now, in bytes per nanosecond.
     pub fn limit(&self, target: usize) -> f64 {
-        let of_server = self.busy_on_server[target / self.per_server];
+        let of_server = self.busy_on_server[self.server_of[target] as usize];
         let server = self.server_limit / f64::from(of_server.max(1));
         server.min(self.network_limit / f64::from(self.busy.max(1)))
     }
 
     /// The most that all stages let through when target i could use `rates(i)`.
     pub fn bound(&self, rates: impl Fn(usize) -> f64) -> f64 {
-        let servers = (0..self.targets).step_by(self.per_server).map(|first| {
-            let all: f64 = (first..(first + self.per_server).min(self.targets)).map(&rates).sum();
-            all.min(self.server_limit)
-        });
-        servers.sum::<f64>().min(self.network_limit)
+        let through = |own: &Range<usize>| -> f64 {
+            own.clone().map(&rates).sum::<f64>().min(self.server_limit)
+        };
+        self.servers.iter().map(through).sum::<f64>().min(self.network_limit)
     }
 }
 
@@ -91,18 +97,39 @@ mod tests {
     use crate::target::Discipline;
 
     fn stages() -> Stages {
+        Stages::new(&storage(), 0.3)
+    }
+
+    fn storage() -> Storage {
         let rate = |text: &str| text.parse().unwrap();
-        let storage = Storage {
+        Storage {
             targets: 14,
             rate: rate("300MB/s"),
             rates: Vec::new(),
             service: Discipline::ProcessorSharing,
             curve: Curve::Flat,
             targets_per_server: Some(7),
+            server_targets: Vec::new(),
             server_limit: Some(rate("1.25GB/s")),
             network_limit: Some(rate("2GB/s")),
+        }
+    }
+
+    #[test]
+    fn servers_may_have_different_numbers_of_targets() {
+        let servers = Storage {
+            targets_per_server: None,
+            server_targets: vec![2, 7, 5],
+            network_limit: None,
+            ..storage()
         };
-        Stages::new(&storage, 0.3)
+        let mut stages = Stages::new(&servers, 0.3);
+        for target in 2..6 {
+            stages.set_busy(target, true);
+        }
+        assert_eq!(stages.set_busy(6, true), 2..9, "5 x 0.3 do not fit");
+        assert_eq!((stages.limit(2), stages.limit(0)), (0.25, 1.25));
+        assert_eq!(stages.bound(|_| 0.3), 0.6 + 1.25 + 1.25);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What makes sense in a scenario, and reading one.
 
-use super::{Breakage, Durations, Home, Noise, SCENARIO_VERSION, Scenario, ScenarioError};
+use super::{Breakage, Durations, Home, Noise, SCENARIO_VERSION, Scenario, ScenarioError, Storage};
 use crate::curve::ServiceCurve;
 use crate::queue::HORIZON_NS;
 use crate::scenario::{Curve, Distribution, Submit};
@@ -106,10 +106,13 @@ impl Scenario {
                 return Err(ScenarioError::value(key, "is zero", "a rate like 500MiB/s"));
             }
         }
-        if storage.server_limit.is_some() != storage.targets_per_server.is_some() {
+        let has_servers =
+            storage.targets_per_server.is_some() || !storage.server_targets.is_empty();
+        if storage.server_limit.is_some() != has_servers {
             let hint = "give storage.server_limit and storage.targets_per_server together";
             return Err(ScenarioError::value("storage", "has one of two keys", hint));
         }
+        check_server_targets(storage)?;
         if storage.targets_per_server == Some(0) {
             return Err(ScenarioError::value(
                 "storage.targets_per_server",
@@ -244,6 +247,24 @@ fn check_durations(key: &str, durations: &Durations) -> Result<(), ScenarioError
         true => Err(ScenarioError::value(key, "has a spread out of range", "0 to 4")),
         false => Ok(()),
     }
+}
+
+fn check_server_targets(storage: &Storage) -> Result<(), ScenarioError> {
+    let refuse = |problem: &str, hint: &str| {
+        Err(ScenarioError::value("storage.server_targets", problem, hint))
+    };
+    if storage.server_targets.is_empty() {
+        return Ok(());
+    }
+    if storage.targets_per_server.is_some() {
+        return refuse("is there beside targets_per_server", "one of the two");
+    }
+    let all: u64 = storage.server_targets.iter().copied().map(u64::from).sum();
+    if all != u64::from(storage.targets) || storage.server_targets.contains(&0) {
+        let problem = format!("has {all} targets of {}, or a server without any", storage.targets);
+        return refuse(&problem, "a number for each server, together all targets");
+    }
+    Ok(())
 }
 
 fn within(key: &str, value: u32, most: u32) -> Result<(), ScenarioError> {

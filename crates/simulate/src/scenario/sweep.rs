@@ -102,7 +102,7 @@ impl Parameter {
                 scenario.storage.targets = count;
             }
             Parameter::BurstSeconds => {
-                let rate = scenario.storage.rate.get() as f64 * f64::from(scenario.storage.targets);
+                let rate = scenario.storage.total_rate();
                 let blocks = f64::from(application.processes) * f64::from(application.blocks);
                 application.block = Bytes::new((value * rate / blocks.max(1.0)) as u64);
             }
