@@ -157,6 +157,7 @@ fn larger() {
     check("2 blocks", Roles::new(two, 4), Bounds::new(2, &[4, 4], 1));
     let three = PaperSettings { status_inquiry: false, ..settings(3, 2) };
     check("3 targets, 2 writers", Roles::new(three, 4), Bounds::new(2, &[4], 2));
+    check("unaware, 3 targets, 2 writers", Roles::new(unaware(3, 2), 4), Bounds::new(2, &[4], 2));
     let bounds = Bounds { attempt_failures: 1, writer_deaths: 1, ..Bounds::new(2, &[4], 1) };
     check("a failure and a death", Roles::new(two, 4), bounds);
 }
