@@ -291,7 +291,10 @@ impl Storage {
 
     /// What all targets give to one stream each, in bytes per second.
     pub fn total_rate(&self) -> f64 {
-        (0..self.targets as usize).map(|target| self.rate_of(target)).sum()
+        match self.rates.as_slice() {
+            [] => self.rate.get() as f64 * f64::from(self.targets),
+            rates => rates.iter().map(|rate| rate.get() as f64).sum(),
+        }
     }
 }
 
