@@ -1,9 +1,15 @@
 //! `plimsoll route bench` on limited targets of a test bed.
 
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use plimsoll_domain::Bytes;
+use plimsoll_domain::{Bytes, Limit};
 use plimsoll_testbed::{Direction, DownOptions, Limits, Testbed, UpOptions};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
 use crate::command::{Outcome, binary};
@@ -20,21 +26,56 @@ impl Bed {
         let bed = Testbed::in_base(base.path(), "race").unwrap();
         let made = bed.up(&UpOptions::new(targets, Bytes::new(96 << 20)), &mut |_| {});
         let bed = Bed { bed, base };
-        if made.is_ok_and(|made| made.lacking.is_empty()) {
-            return Some(bed);
+        if !made.is_ok_and(|made| made.lacking.is_empty()) {
+            eprintln!("SKIPPED: needs root, loop devices and cgroup v1");
+            return None;
         }
-        eprintln!("SKIPPED: needs root, loop devices and cgroup v1");
-        None
+        for target in bed.bed.list().unwrap().targets {
+            let limit = "16MiB/s".parse().unwrap();
+            bed.bed.slow(target.name, limit, Direction::Write).unwrap();
+        }
+        Some(bed)
     }
 
     fn base(&self) -> &Path {
         self.base.path()
     }
 
-    fn run(&self, arguments: &str) -> Outcome {
+    fn command(&self, arguments: &str) -> Command {
         let mut command = binary();
         command.args(["route", "bench", "--testbed", "race", "--testbed-base"]).arg(self.base());
-        command.args(arguments.split_whitespace()).arg("--json").output().unwrap().into()
+        command.args(arguments.split_whitespace()).arg("--json");
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Outcome {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// A race in a process group of its own, with a drop that has just happened.
+    #[track_caller]
+    fn in_a_drop(&self) -> Running {
+        let before = self.limits();
+        // So slow that the noise would be stuck in its write for a minute.
+        let arguments = "--policy static --writers 2 --blocks 4 --drop t1=8KiB/s@0.1 --noise t1:1";
+        let mut command = self.command(arguments);
+        command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut running = Running(command.spawn().unwrap());
+        wait_until("the drop", || {
+            running.assert_alive();
+            self.limits() != before
+        });
+        let lowered: Limit = "8KiB/s".parse().unwrap();
+        assert_eq!(self.limits()[1].write, lowered);
+        running
+    }
+
+    /// What races made on the targets.
+    fn files(&self) -> Vec<std::path::PathBuf> {
+        let targets = self.bed.list().unwrap().targets;
+        let entries = targets.iter().flat_map(|target| fs::read_dir(&target.path).unwrap());
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| !path.ends_with("lost+found")).collect()
     }
 
     fn limits(&self) -> Vec<Limits> {
@@ -48,13 +89,49 @@ impl Drop for Bed {
     }
 }
 
+/// A race, ended also when the test fails.
+struct Running(Child);
+
+impl Running {
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+
+    #[track_caller]
+    fn assert_alive(&mut self) {
+        if self.0.try_wait().unwrap().is_some() {
+            let mut why = String::new();
+            self.0.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+            panic!("the race ended too early: {why}");
+        }
+    }
+
+    /// Its exit status, once it has ended.
+    #[track_caller]
+    fn end(&mut self) -> Option<i32> {
+        wait_until("the end of the race", || self.0.try_wait().unwrap().is_some());
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited a minute for {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn limits_are_the_rates_and_a_drop_is_undone() {
     let Some(bed) = Bed::up(2) else { return };
-    for target in ["t0", "t1"] {
-        let limit = "16MiB/s".parse().unwrap();
-        bed.bed.slow(target.parse().unwrap(), limit, Direction::Write).unwrap();
-    }
     let before = bed.limits();
     let outcome = bed.run(
         "--policy static,window --writers 2 --blocks 8 --block-size 1MiB --rounds 1 --drop t1=2MiB/s@0.2 --verify",
@@ -78,4 +155,46 @@ fn limits_are_the_rates_and_a_drop_is_undone() {
     bed.bed.normal("t1".parse().unwrap()).unwrap();
     let refused = bed.run("--drop t1=1MiB/s@1");
     assert!(refused.stderr.contains("no limit that could drop"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_signal_during_a_drop_restores_the_limit_and_removes_the_files() {
+    let Some(bed) = Bed::up(2) else { return };
+    let before = bed.limits();
+    for (signal, to_all) in [
+        (Signal::INT, false),
+        (Signal::TERM, false),
+        // Ctrl-C reaches every process of the terminal, and the end of a batch job all of its.
+        (Signal::INT, true),
+        (Signal::TERM, true),
+    ] {
+        let mut running = bed.in_a_drop();
+        let sent = match to_all {
+            true => kill_process_group(running.pid(), signal),
+            false => kill_process(running.pid(), signal),
+        };
+        sent.unwrap();
+        assert_eq!(running.end(), Some(130), "{signal:?}");
+        assert_eq!(bed.limits(), before, "{signal:?}");
+        assert!(bed.files().is_empty(), "{signal:?}: {:?}", bed.files());
+    }
+}
+
+#[test]
+fn a_race_that_is_killed_during_a_drop_restores_the_limit() {
+    let Some(bed) = Bed::up(2) else { return };
+    let before = bed.limits();
+    let mut running = bed.in_a_drop();
+    kill_process(running.pid(), Signal::KILL).unwrap();
+    running.end();
+    wait_until("the limit", || bed.limits() == before);
+    wait_until("the files to go", || bed.files().is_empty());
+    // With all its writers, so that nobody is left to remove files; the next race does.
+    let mut running = bed.in_a_drop();
+    kill_process_group(running.pid(), Signal::KILL).unwrap();
+    running.end();
+    wait_until("the limit", || bed.limits() == before);
+    let next = bed.run("--policy static --writers 1 --blocks 1 --rounds 1");
+    assert_eq!(next.status, Some(0), "{}", next.stderr);
+    assert!(bed.files().is_empty(), "{:?}", bed.files());
 }

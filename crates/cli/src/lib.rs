@@ -73,6 +73,11 @@ enum Command {
     Route(Box<route::Arguments>),
     #[command(
         hide = true,
+        before_help = "Example:\n  plimsoll route bench --drop starts its keeper itself"
+    )]
+    RouteKeeper,
+    #[command(
+        hide = true,
         before_help = "Example:\n  plimsoll route bench starts its writers itself"
     )]
     RouteWriter,
@@ -109,6 +114,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Score(arguments) => score::run(&arguments, output),
         Command::Simulate(arguments) => simulate::run(&arguments, output),
         Command::Route(arguments) => route::run(&arguments, output),
+        Command::RouteKeeper => route::keep(),
         Command::RouteWriter => route::serve(),
         Command::Site(arguments) => site::run(arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),

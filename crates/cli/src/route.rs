@@ -2,6 +2,7 @@
 
 mod bench;
 mod drop;
+mod keeper;
 mod noise;
 mod numbers;
 mod outcome;
@@ -17,6 +18,7 @@ use clap::Subcommand;
 
 use crate::output::Output;
 
+pub use keeper::keep;
 pub use numbers::NUMBERS;
 
 /// Route writes to the targets that are fast now
@@ -49,11 +51,16 @@ pub const WRITER_COMMAND: &str = "route-writer";
 
 /// Serves as a writer process.
 pub fn serve() -> Result<ExitCode> {
-    // The coordinator decides when to end; a Ctrl-C reaches everybody in the terminal.
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
-        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
-    }
+    leave_the_end_to_the_coordinator();
     plimsoll_race::serve()
         .context("cannot serve; hint: plimsoll route bench starts its writers itself")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A Ctrl-C reaches everybody in the terminal, and a batch system's signal the whole job.
+fn leave_the_end_to_the_coordinator() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGHUP, SIGTERM] {
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
 }

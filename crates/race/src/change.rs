@@ -1,6 +1,6 @@
 //! What changes while a race runs, such as the limit of a target.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ pub struct Change {
     pub after: Duration,
     /// Does it. The sentence says why it could not be done.
     pub apply: Box<dyn FnOnce() -> Result<(), String> + Send>,
+    /// Takes it back at the end of the race, however that ends. Not called if its time did not come.
+    pub undo: Box<dyn FnOnce() + Send>,
 }
 
 /// A change that waits for its time in a thread of its own: setting a limit takes
@@ -19,6 +21,7 @@ pub struct Change {
 pub(crate) struct Scheduled {
     call_off: Sender<()>,
     thread: Option<JoinHandle<Done>>,
+    undo: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// `None` for one whose time did not come.
@@ -27,11 +30,15 @@ type Done = Option<Result<u64, String>>;
 impl Scheduled {
     pub fn new(change: Change) -> Self {
         let (call_off, called_off) = channel();
-        let thread = std::thread::spawn(move || wait_and_apply(change, &called_off));
-        Scheduled { call_off, thread: Some(thread) }
+        let Change { after, apply, undo } = change;
+        let thread = std::thread::spawn(move || match called_off.recv_timeout(after) {
+            Err(RecvTimeoutError::Timeout) => Some(apply().map(|()| monotonic())),
+            _ => None,
+        });
+        Scheduled { call_off, thread: Some(thread), undo: Some(undo) }
     }
 
-    /// The moment at which it was done, or `None` if its time did not come.
+    /// Takes it back. Tells the moment at which it was done, or `None` if its time did not come.
     pub fn end(mut self) -> Result<Option<u64>, String> {
         self.join().transpose()
     }
@@ -39,38 +46,60 @@ impl Scheduled {
     fn join(&mut self) -> Done {
         // One that has ended does not listen.
         let _ = self.call_off.send(());
-        self.thread.take()?.join().unwrap_or_else(|_| Some(Err("it panicked".into())))
+        let done = self.thread.take()?.join();
+        let done = done.unwrap_or_else(|_| Some(Err("it panicked".into())));
+        if let (Some(_), Some(undo)) = (&done, self.undo.take()) {
+            undo();
+        }
+        done
     }
 }
 
 impl Drop for Scheduled {
-    /// After a race that failed nothing changes any more: the caller may undo what was done.
+    /// After a race that failed nothing changes any more, and what was changed is as before.
     fn drop(&mut self) {
         self.join();
     }
 }
 
-fn wait_and_apply(change: Change, called_off: &Receiver<()>) -> Done {
-    match called_off.recv_timeout(change.after) {
-        Err(RecvTimeoutError::Timeout) => Some((change.apply)().map(|()| monotonic())),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
-    #[test]
-    fn what_is_called_off_is_not_done() {
+    /// A change that fails, and whether it was taken back.
+    fn failing(after: Duration) -> (Change, Arc<AtomicBool>) {
+        let is_undone = Arc::new(AtomicBool::new(false));
+        let told = is_undone.clone();
         let apply = || -> Result<(), String> { Err("done".into()) };
-        let later = Change { after: Duration::from_secs(600), apply: Box::new(apply) };
-        assert_eq!(Scheduled::new(later).end(), Ok(None));
-        let now = Change { after: Duration::ZERO, apply: Box::new(apply) };
-        let scheduled = Scheduled::new(now);
+        let undo = move || told.store(true, Ordering::Relaxed);
+        (Change { after, apply: Box::new(apply), undo: Box::new(undo) }, is_undone)
+    }
+
+    fn begun(change: Change) -> Scheduled {
+        let scheduled = Scheduled::new(change);
         while !scheduled.thread.as_ref().unwrap().is_finished() {
             std::thread::yield_now();
         }
-        assert_eq!(scheduled.end(), Err("done".to_string()));
+        scheduled
+    }
+
+    #[test]
+    fn what_is_called_off_is_neither_done_nor_undone() {
+        let (later, is_undone) = failing(Duration::from_secs(600));
+        assert_eq!(Scheduled::new(later).end(), Ok(None));
+        assert!(!is_undone.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn what_was_tried_is_undone_however_the_race_ends() {
+        let (now, is_undone) = failing(Duration::ZERO);
+        assert_eq!(begun(now).end(), Err("done".to_string()));
+        assert!(is_undone.load(Ordering::Relaxed));
+        let (now, is_undone) = failing(Duration::ZERO);
+        drop(begun(now));
+        assert!(is_undone.load(Ordering::Relaxed));
     }
 }

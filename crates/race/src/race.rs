@@ -68,7 +68,7 @@ pub struct Entry {
     pub verify: bool,
 }
 
-/// Runs one race. All files are gone afterwards, and all targets at rest.
+/// Runs one race. All files are gone afterwards, all changes undone, and all targets at rest.
 ///
 /// # Errors
 /// When a process cannot take part or `interrupted` says to stop. A writer that dies or a target that
@@ -100,9 +100,11 @@ pub fn race(
 struct Running<'a> {
     course: &'a Course,
     interrupted: &'a dyn Fn() -> bool,
+    /// Before the team, so that they are undone first: a stream of noise that is killed is gone only
+    /// when its write is done, which takes long on a target that was made slow.
+    changes: Vec<Scheduled>,
     team: Team,
     host: Option<Host>,
-    changes: Vec<Scheduled>,
     began_ns: u64,
     /// Writers that have said all that they have, or died.
     closed: Vec<bool>,
@@ -144,9 +146,9 @@ impl<'a> Running<'a> {
         let mut running = Running {
             course,
             interrupted,
+            changes: Vec::new(),
             team,
             host: None,
-            changes: Vec::new(),
             began_ns: 0,
             closed: vec![false; writers],
             asked_to_finish: vec![false; writers],

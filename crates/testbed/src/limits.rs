@@ -55,6 +55,15 @@ impl Testbed {
         self.change(target, |_| limits)
     }
 
+    /// For whom a limit would hold on this machine; `None` when there can be none.
+    pub fn effect_of_limits(&self) -> Result<Option<Effect>, TestbedError> {
+        Ok(match self.machine.block_control()? {
+            BlockControl::V1 { .. } => Some(Effect::EveryProcess),
+            BlockControl::V2 { .. } => Some(Effect::UnderRun),
+            BlockControl::Neither { .. } => None,
+        })
+    }
+
     fn change(
         &self,
         target: TargetName,

@@ -35,6 +35,11 @@ impl Testbed {
         Ok(Self { machine: Machine::host(), place, base_is_default, told_to_wait: None })
     }
 
+    /// The same bed on another machine, such as a captured tree.
+    pub fn on(self, machine: Machine) -> Self {
+        Self { machine, ..self }
+    }
+
     /// The same bed; `tell` is called when a command on it has to wait for another one
     /// for longer than a second.
     pub fn when_waiting(self, tell: fn(Waiting)) -> Self {

@@ -15,6 +15,7 @@ use plimsoll_race::{
 use plimsoll_stats::Random;
 
 use super::drop::{Drop, drops};
+use super::keeper::Keeper;
 use super::noise::streams;
 use super::outcome::{Run, of_plan, of_runs};
 use super::policies::{self, Wanted, WantedFactor};
@@ -72,7 +73,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "7", value_parser = value::count, allow_negative_numbers = true)]
     rounds: u64,
 
-    /// Lower a test-bed target's limit during each race, and restore it
+    /// Lower a test-bed target's limit during each race, and restore it, also when killed
     #[arg(long, value_name = "TARGET=RATE@SECONDS")]
     drop: Vec<String>,
 
@@ -155,6 +156,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         output::message(&format!("note: removed what {stale} killed run(s) left on targets"));
     }
     plan.course.directories = working.paths().to_vec();
+    let keeper = Keeper::start(&plan.course.program.path, &plan.drops)?;
     let course = plan.course.clone();
     let mut runs = Vec::new();
     let ended = plan
@@ -163,7 +165,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         // What was measured may say that a target must hold more.
         .and_then(|()| check_targets(&plan))
         .and_then(|()| race_all(&plan, &interrupted, &mut runs));
-    drop(working);
+    drop((keeper, working));
     conclude(&plan, &runs, ended, output)
 }
 
@@ -280,7 +282,6 @@ fn one_race(
     let optimal = plan.optimal().unwrap_or(0.0);
     let policy = plan.policies[policy].policy(optimal, plan.part_bytes);
     let changes = plan.drops.iter().map(Drop::change).collect();
-    let _undo: Vec<_> = plan.drops.iter().map(Drop::undo).collect();
     race(&plan.course, Entry { policy, changes, seed, verify }, interrupted)
 }
 

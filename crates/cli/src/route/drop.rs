@@ -38,10 +38,15 @@ fn one(wish: &str, targets: &Targets) -> Result<Drop> {
     let seconds = seconds.trim_end_matches('s').parse::<f64>().ok().with_context(shape)?;
     ensure!((0.0..86_400.0).contains(&seconds), "--drop {wish:?}: hint: 0 to 86400 seconds");
     let target = targets.position(target)?;
-    let Target { name, before } = Target::of(targets, target)?;
+    let (name, before) = limited(targets, target)?;
     let Some(bed) = targets.bed.clone() else {
         bail!("--drop changes limits of a test bed; hint: --testbed NAME instead of --targets")
     };
+    ensure!(
+        bed.effect_of_limits()? == Some(Effect::EveryProcess),
+        "--drop {wish:?}: limits of running processes can be changed with cgroup v1 only, which is not to be had here; \
+         hint: a limit that holds throughout: plimsoll testbed slow {name} {rate}, then plimsoll testbed run -- plimsoll route bench"
+    );
     Ok(Drop {
         bed,
         name,
@@ -53,23 +58,17 @@ fn one(wish: &str, targets: &Targets) -> Result<Drop> {
     })
 }
 
-struct Target {
-    name: TargetName,
-    before: Limits,
-}
-
-impl Target {
-    fn of(targets: &Targets, at: usize) -> Result<Self> {
-        let target = &targets.list[at];
-        let name = target.in_bed.with_context(|| {
-            format!("{} is no target of a test bed; hint: --testbed NAME", target.name)
-        })?;
-        ensure!(
-            target.limits.write.bytes.is_some(),
-            "{name} has no limit that could drop; hint: plimsoll testbed slow {name} 20MiB/s"
-        );
-        Ok(Target { name, before: target.limits })
-    }
+/// The name of a target in its test bed, and its limits.
+fn limited(targets: &Targets, at: usize) -> Result<(TargetName, Limits)> {
+    let target = &targets.list[at];
+    let name = target.in_bed.with_context(|| {
+        format!("{} is no target of a test bed; hint: --testbed NAME", target.name)
+    })?;
+    ensure!(
+        target.limits.write.bytes.is_some(),
+        "{name} has no limit that could drop; hint: plimsoll testbed slow {name} 20MiB/s"
+    );
+    Ok((name, target.limits))
 }
 
 impl Drop {
@@ -83,7 +82,16 @@ impl Drop {
             }
             Err(error) => Err(error.to_string()),
         };
-        Change { after: self.after, apply: Box::new(apply) }
+        let (bed, before) = (self.bed.clone(), self.before);
+        let undo = move || {
+            if let Err(error) = bed.restore(name, before) {
+                output::message(&format!(
+                    "error: {name} keeps its lower limit: {error}; hint: plimsoll testbed slow {name} {}",
+                    before.write
+                ));
+            }
+        };
+        Change { after: self.after, apply: Box::new(apply), undo: Box::new(undo) }
     }
 
     /// For the fluid bound: when it really happened, or should.
@@ -93,23 +101,57 @@ impl Drop {
         RateChange { target: self.target, after_seconds, rate: self.rate }
     }
 
-    /// Restores the limit when dropped, also when a race failed.
-    pub fn undo(&self) -> Undo<'_> {
-        Undo(self)
+    /// Its test bed, itself, and the limits that it has to get back.
+    pub fn kept(&self) -> (&Testbed, TargetName, Limits) {
+        (&self.bed, self.name, self.before)
     }
 }
 
-/// Gives the target its limits back at the end of its life.
-pub struct Undo<'a>(&'a Drop);
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
 
-impl std::ops::Drop for Undo<'_> {
-    fn drop(&mut self) {
-        let Drop { bed, name, before, .. } = self.0;
-        if let Err(error) = bed.restore(*name, *before) {
-            output::message(&format!(
-                "error: {name} keeps its lower limit: {error}; hint: plimsoll testbed slow {name} {}",
-                before.write
-            ));
+    use plimsoll_machine::{Machine, THROTTLE_FILES};
+
+    use super::super::targets::{LIMIT, Target};
+    use super::*;
+
+    const V1: &str = "38 31 0:35 / /cg/blkio rw - cgroup cgroup rw,blkio\n";
+    const V2: &str = "41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw\n";
+
+    /// What comes of a drop of a limited target on a machine with these cgroups.
+    fn drop_on(mountinfo: &str) -> Result<Vec<Drop>> {
+        let root = tempfile::tempdir().unwrap();
+        for directory in ["proc/self", "cg/blkio", "cg/unified"] {
+            fs::create_dir_all(root.path().join(directory)).unwrap();
+        }
+        fs::write(root.path().join("proc/self/mountinfo"), mountinfo).unwrap();
+        fs::write(root.path().join("cg/unified/cgroup.controllers"), "io memory\n").unwrap();
+        for file in THROTTLE_FILES {
+            fs::write(root.path().join("cg/blkio").join(file), "").unwrap();
+        }
+        let bed = Testbed::in_base(Path::new("/var/tmp/beds"), "race").unwrap();
+        let write = "20MiB/s".parse().unwrap();
+        let target = Target {
+            name: "t0".into(),
+            path: bed.directory().join("t0"),
+            in_bed: TargetName::new(0),
+            limits: Limits { read: Limit::NONE, write },
+            rate: Some(20e6),
+            rate_source: LIMIT,
+        };
+        let bed = bed.on(Machine::at(root.path(), ""));
+        drops(&["t0=2MiB/s@1".into()], &Targets { list: vec![target], bed: Some(bed) })
+    }
+
+    #[test]
+    fn what_could_not_be_changed_during_a_race_is_refused_before_it() {
+        assert_eq!(drop_on(&format!("{V1}{V2}")).unwrap().len(), 1);
+        for without in [V2, ""] {
+            let error = drop_on(without).err().unwrap().to_string();
+            assert!(error.contains("cgroup v1 only"), "{error}");
+            assert!(error.contains("testbed slow t0 2MiB/s"), "{error}");
         }
     }
 }
