@@ -1,6 +1,6 @@
 //! `plimsoll bench` on plain directories: what was measured is kept, and no file stays.
 
-pub mod ends;
+mod ends;
 mod jobs;
 
 use std::fs;
@@ -11,45 +11,33 @@ use plimsoll_measures::{Instance, Results};
 use serde_json::Value;
 
 use crate::command::{Outcome, binary};
+use crate::storage::Storage;
 
-/// Some targets, and a place for results.
-struct Storage {
-    folder: tempfile::TempDir,
-    targets: Vec<PathBuf>,
-}
-
+/// Benchmarks, and where their results are.
 impl Storage {
-    fn with_targets(count: usize) -> Self {
-        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-        let targets: Vec<PathBuf> =
-            (0..count).map(|index| folder.path().join(format!("ost{index}"))).collect();
-        targets.iter().for_each(|target| fs::create_dir(target).unwrap());
-        Storage { folder, targets }
-    }
-
     fn results(&self) -> PathBuf {
         self.folder.path().join("results")
     }
 
     /// `plimsoll bench TEMPLATE --targets … -o results` and more.
-    fn command(&self, arguments: &str) -> Command {
+    fn bench_command(&self, arguments: &str) -> Command {
         let mut command = binary();
-        self.complete(&mut command, arguments);
+        self.complete_bench(&mut command, arguments);
         command
     }
 
-    fn complete(&self, command: &mut Command, arguments: &str) {
+    fn complete_bench(&self, command: &mut Command, arguments: &str) {
         command.arg("bench").args(arguments.split_whitespace());
         command.arg("-o").arg(self.results()).arg("--targets").args(&self.targets);
     }
 
-    fn run(&self, arguments: &str) -> Outcome {
-        self.command(arguments).output().unwrap().into()
+    fn bench(&self, arguments: &str) -> Outcome {
+        self.bench_command(arguments).output().unwrap().into()
     }
 
     #[track_caller]
-    fn fine(&self, arguments: &str) -> Value {
-        let outcome = self.run(&format!("{arguments} --json"));
+    fn bench_fine(&self, arguments: &str) -> Value {
+        let outcome = self.bench(&format!("{arguments} --json"));
         assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
         serde_json::from_str::<Value>(&outcome.stdout).unwrap()["result"].clone()
     }
@@ -57,15 +45,6 @@ impl Storage {
     fn instances(&self) -> Vec<Instance> {
         let results = Results::open(&self.results()).unwrap();
         results.instances().unwrap().map(Result::unwrap).collect()
-    }
-
-    /// What is in the targets, and whether a worker still runs in one.
-    #[track_caller]
-    fn assert_nothing_left(&self) {
-        for target in &self.targets {
-            let left: Vec<_> = fs::read_dir(target).unwrap().map(|it| it.unwrap().path()).collect();
-            assert!(left.is_empty(), "{left:?}");
-        }
     }
 }
 
@@ -82,7 +61,8 @@ fn order(instances: &[Instance]) -> Vec<String> {
 #[test]
 fn every_byte_of_every_pair_is_accounted_for() {
     let storage = Storage::with_targets(3);
-    let result = storage.fine("many-pairs --burst 1MiB,2MiB --rounds 4 --rounds-max 4 --seed 7");
+    let result =
+        storage.bench_fine("many-pairs --burst 1MiB,2MiB --rounds 4 --rounds-max 4 --seed 7");
     let instances = storage.instances();
     // 1, 2 and 3 pairs, two burst sizes, four times.
     assert_eq!((instances.len(), result["instances"].as_u64()), (24, Some(24)));
@@ -107,8 +87,10 @@ fn every_byte_of_every_pair_is_accounted_for() {
 #[test]
 fn the_seed_decides_the_order_and_the_plan_repeats_it() {
     let (first, second) = (Storage::with_targets(2), Storage::with_targets(2));
-    first.fine("many-pairs --burst 64KiB --transfer 64KiB --rounds 5 --rounds-max 5 --seed 3");
-    second.fine("many-pairs --burst 64KiB --transfer 64KiB --rounds 5 --rounds-max 5 --seed 3");
+    first
+        .bench_fine("many-pairs --burst 64KiB --transfer 64KiB --rounds 5 --rounds-max 5 --seed 3");
+    second
+        .bench_fine("many-pairs --burst 64KiB --transfer 64KiB --rounds 5 --rounds-max 5 --seed 3");
     assert_eq!(order(&first.instances()), order(&second.instances()));
     let kept = first.results().join("plan.toml");
     let again = first.folder.path().join("again");
@@ -128,7 +110,7 @@ fn data_is_verified_by_every_engine_in_both_directions() {
         let storage = Storage::with_targets(2);
         let arguments =
             "many-pairs --verify --burst 1MiB --transfer 64KiB --rounds 2 --rounds-max 2";
-        let outcome = storage.run(&format!("{arguments} {way}"));
+        let outcome = storage.bench(&format!("{arguments} {way}"));
         // Containers often forbid io_uring, and say so.
         if outcome.stderr.contains("io_uring is not to be had") {
             eprintln!("SKIPPED: {way} needs io_uring");
@@ -156,7 +138,7 @@ fn every_template_runs_on_plain_directories() {
         let storage = Storage::with_targets(2);
         let burst = "--transfer 64KiB --rounds 1 --rounds-max 1 --budget-time 20s";
         let values = if template == "target" { "--values 1,2" } else { "" };
-        storage.fine(&format!("{template} {burst} {values}"));
+        storage.bench_fine(&format!("{template} {burst} {values}"));
         assert!(!storage.instances().is_empty(), "{template}");
         storage.assert_nothing_left();
     }
@@ -165,8 +147,8 @@ fn every_template_runs_on_plain_directories() {
 #[test]
 fn a_dry_run_says_how_much_and_writes_nothing() {
     let storage = Storage::with_targets(2);
-    let result =
-        storage.fine("many-pairs --burst 1MiB --rounds 6 --rounds-max 10 --precision 5% --dry-run");
+    let result = storage
+        .bench_fine("many-pairs --burst 1MiB --rounds 6 --rounds-max 10 --precision 5% --dry-run");
     assert_eq!(result["instances"], 12);
     assert_eq!(result["instances_most"], 20);
     // One pair, then two: three bursts a repetition.
@@ -192,7 +174,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
         ("server", "server"),
     ];
     for (arguments, word) in refused {
-        let outcome = storage.run(arguments);
+        let outcome = storage.bench(arguments);
         assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(word), "{arguments}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
@@ -211,7 +193,7 @@ fn plans_with_mistakes_are_told_where() {
     let storage = Storage::with_targets(1);
     let path = storage.folder.path().join("plan.toml");
     let good =
-        storage.run("many-pairs --burst 64KiB --transfer 64KiB --values 1 --print-plan").stdout;
+        storage.bench("many-pairs --burst 64KiB --transfer 64KiB --values 1 --print-plan").stdout;
     let mistakes = [
         (good.replace("transfer =", "transfers ="), "transfers"),
         (good.replace("version = 1", "version = 9"), "version"),
@@ -259,6 +241,6 @@ fn a_directory_is_one_target_whatever_it_is_called() {
     let odd = storage.folder.path().join("a=b");
     fs::create_dir(&odd).unwrap();
     let odd = Storage { folder: storage.folder, targets: vec![odd] };
-    odd.fine("pipeline --burst 64KiB --transfer 64KiB --rounds 1 --rounds-max 1");
+    odd.bench_fine("pipeline --burst 64KiB --transfer 64KiB --rounds 1 --rounds-max 1");
     assert_eq!(odd.instances()[0].pairs[0].target, "a=b");
 }

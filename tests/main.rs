@@ -22,5 +22,6 @@ mod route;
 mod score;
 mod simulate;
 mod site;
+mod storage;
 mod testbed;
 mod wrong_use;

@@ -3,58 +3,36 @@
 mod ends;
 mod limits;
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::command::{Outcome, binary};
+use crate::storage::Storage;
 
-/// Some targets.
-struct Storage {
-    _folder: tempfile::TempDir,
-    targets: Vec<PathBuf>,
-}
-
+/// Races.
 impl Storage {
-    fn with_targets(count: usize) -> Self {
-        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-        let targets: Vec<PathBuf> =
-            (0..count).map(|index| folder.path().join(format!("ost{index}"))).collect();
-        targets.iter().for_each(|target| fs::create_dir(target).unwrap());
-        Storage { _folder: folder, targets }
-    }
-
-    fn command(&self, arguments: &str) -> Command {
+    fn race_command(&self, arguments: &str) -> Command {
         let mut command = binary();
         command.args(["route", "bench"]).args(arguments.split_whitespace());
         command.arg("--targets").args(&self.targets);
         command
     }
 
-    fn run(&self, arguments: &str) -> Outcome {
-        self.command(arguments).output().unwrap().into()
+    fn race(&self, arguments: &str) -> Outcome {
+        self.race_command(arguments).output().unwrap().into()
     }
 
     /// The result, or `None` where io_uring is not to be had.
     #[track_caller]
-    fn fine(&self, arguments: &str) -> Option<Value> {
-        let outcome = self.run(&format!("{arguments} --json"));
+    fn race_fine(&self, arguments: &str) -> Option<Value> {
+        let outcome = self.race(&format!("{arguments} --json"));
         if outcome.stderr.contains("io_uring is not to be had") {
             eprintln!("SKIPPED: {arguments} needs io_uring");
             return None;
         }
         assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
         Some(serde_json::from_str::<Value>(&outcome.stdout).unwrap()["result"].clone())
-    }
-
-    #[track_caller]
-    fn assert_nothing_left(&self) {
-        for target in &self.targets {
-            let left: Vec<_> = fs::read_dir(target).unwrap().map(|it| it.unwrap().path()).collect();
-            assert!(left.is_empty(), "{left:?}");
-        }
     }
 }
 
@@ -67,7 +45,7 @@ fn every_policy_commits_everything_exactly_once_and_leaves_nothing() {
         let arguments = format!(
             "--policy {ALL} --writers {writers} --blocks 3 --block-size 700KiB --rounds 2 --verify {way}"
         );
-        let Some(result) = storage.fine(&arguments) else { return };
+        let Some(result) = storage.race_fine(&arguments) else { return };
         let runs = result["runs"].as_array().unwrap();
         assert_eq!(runs.len(), 16);
         let total = writers as u64 * 3 * (700 << 10);
@@ -89,7 +67,7 @@ fn only_the_paper_sends_messages_and_static_moves_nothing() {
     let storage = Storage::with_targets(2);
     let arguments =
         "--policy static,striped,paper,window --writers 2 --blocks 4 --block-size 256KiB";
-    let Some(result) = storage.fine(&format!("{arguments} --rounds 1")) else { return };
+    let Some(result) = storage.race_fine(&format!("{arguments} --rounds 1")) else { return };
     for policy in result["policies"].as_array().unwrap() {
         let name = policy["policy"].as_str().unwrap();
         let messages = policy["messages"].as_f64().unwrap();
@@ -109,7 +87,7 @@ fn rounds_are_interleaved_in_an_order_that_the_seed_decides() {
     let storage = Storage::with_targets(2);
     let order = |seed: u64| -> Option<Vec<String>> {
         let arguments = "--policy static,striped,window --writers 1 --blocks 1 --block-size 4KiB";
-        let result = storage.fine(&format!("{arguments} --rounds 4 --seed {seed}"))?;
+        let result = storage.race_fine(&format!("{arguments} --rounds 4 --seed {seed}"))?;
         let runs = result["runs"].as_array().unwrap().iter();
         Some(runs.map(|run| run["policy"].as_str().unwrap().to_string()).collect())
     };
@@ -127,7 +105,7 @@ fn rounds_are_interleaved_in_an_order_that_the_seed_decides() {
 fn noise_shares_a_target_meanwhile() {
     let storage = Storage::with_targets(2);
     let arguments = "--policy static --writers 2 --blocks 16 --block-size 1MiB --rounds 1";
-    let Some(result) = storage.fine(&format!("{arguments} --noise ost1:2")) else { return };
+    let Some(result) = storage.race_fine(&format!("{arguments} --noise ost1:2")) else { return };
     assert_eq!(result["targets"][1]["noise_streams"], 2);
     let rate = |key: &str| result["targets"][1][key].as_f64().unwrap();
     assert!((rate("rate") / rate("rate_left") - 3.0).abs() < 1e-9);
@@ -137,11 +115,12 @@ fn noise_shares_a_target_meanwhile() {
 #[test]
 fn a_dry_run_writes_nothing_and_every_number_is_defined() {
     let storage = Storage::with_targets(2);
-    let result = storage.fine("--dry-run --writers 2 --blocks 3 --block-size 1MiB").unwrap();
+    let result = storage.race_fine("--dry-run --writers 2 --blocks 3 --block-size 1MiB").unwrap();
     assert_eq!(result["total_bytes"], 6 << 20);
     assert!(result["fluid_bound"].is_null() && result["targets"][0]["rate"].is_null());
     storage.assert_nothing_left();
-    let Some(result) = storage.fine("--writers 1 --blocks 1 --block-size 4KiB --rounds 1") else {
+    let Some(result) = storage.race_fine("--writers 1 --blocks 1 --block-size 4KiB --rounds 1")
+    else {
         return;
     };
     let page = include_str!("../docs/numbers.md");
@@ -185,7 +164,7 @@ fn wrong_use_is_refused_before_anything_is_written() {
         ("--drop ost1=1MiB/s@-1", "0 to 86400"),
     ];
     for (arguments, word) in refused {
-        let outcome = storage.run(arguments);
+        let outcome = storage.race(arguments);
         assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(word), "{arguments}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);

@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 use plimsoll_measures::{Outcome as Ended, Results};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Storage, order};
+use super::order;
 use crate::command::{Outcome, binary};
+use crate::storage::{SmallDisk, Storage};
 
 const SLOWLY: &str = "many-pairs --burst 64KiB --transfer 64KiB --pause 50ms --seed 5";
 
 impl Storage {
-    fn start(&self, arguments: &str) -> Child {
-        let mut command = self.command(arguments);
+    fn start_bench(&self, arguments: &str) -> Child {
+        let mut command = self.bench_command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -42,8 +43,8 @@ pub fn signal(child: &Child, signal: Signal) {
 #[test]
 fn an_interrupted_experiment_keeps_what_it_measured_and_goes_on() {
     let (whole, parts) = (Storage::with_targets(2), Storage::with_targets(2));
-    whole.fine(&format!("{SLOWLY} --rounds 8 --rounds-max 8"));
-    let mut child = parts.start(&format!("{SLOWLY} --rounds 8 --rounds-max 8"));
+    whole.bench_fine(&format!("{SLOWLY} --rounds 8 --rounds-max 8"));
+    let mut child = parts.start_bench(&format!("{SLOWLY} --rounds 8 --rounds-max 8"));
     parts.wait_for_instances(3);
     signal(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -63,18 +64,14 @@ fn an_interrupted_experiment_keeps_what_it_measured_and_goes_on() {
 #[test]
 fn a_killed_experiment_loses_nothing_and_leaves_nothing() {
     let storage = Storage::with_targets(2);
-    let mut child = storage.start(&format!("{SLOWLY} --rounds 10 --rounds-max 10"));
+    let mut child = storage.start_bench(&format!("{SLOWLY} --rounds 10 --rounds-max 10"));
     storage.wait_for_instances(2);
     signal(&child, Signal::KILL);
     child.wait().unwrap();
     let measured = storage.instances().len();
     assert!(measured >= 2, "{measured}");
     // The workers see that their coordinator is gone, and clean up.
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while storage.targets.iter().any(|target| fs::read_dir(target).unwrap().next().is_some()) {
-        assert!(Instant::now() < deadline, "something is left");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    storage.wait_until_empty();
     assert_eq!(storage.resume().status, Some(0));
     assert_eq!(storage.instances().len(), 20);
     storage.assert_nothing_left();
@@ -83,7 +80,7 @@ fn a_killed_experiment_loses_nothing_and_leaves_nothing() {
 #[test]
 fn a_target_that_vanishes_ends_the_experiment_with_what_was_measured() {
     let storage = Storage::with_targets(2);
-    let child = storage.start(&format!("{SLOWLY} --rounds 50 --rounds-max 50"));
+    let child = storage.start_bench(&format!("{SLOWLY} --rounds 50 --rounds-max 50"));
     storage.wait_for_instances(4);
     fs::rename(&storage.targets[1], storage.folder.path().join("gone")).unwrap();
     let outcome = Outcome::from(child.wait_with_output().unwrap());
@@ -102,10 +99,10 @@ fn a_target_that_vanishes_ends_the_experiment_with_what_was_measured() {
 #[test]
 fn a_target_that_fills_up_ends_the_experiment_with_what_was_measured() {
     let storage = Storage::with_targets(1);
-    let Some(full) = SmallDisk::mount(&storage.targets[0]) else { return };
+    let Some(full) = SmallDisk::mount(&storage.targets[0], "32m") else { return };
     let arguments =
         "pipeline --caching synced --burst 4MiB --pause 50ms --rounds 90 --rounds-max 90";
-    let child = storage.start(arguments);
+    let child = storage.start_bench(arguments);
     storage.wait_for_instances(2);
     // Written by somebody else meanwhile.
     let _ = fs::write(storage.targets[0].join("other"), vec![1u8; 64 << 20]);
@@ -121,12 +118,12 @@ fn a_target_that_fills_up_ends_the_experiment_with_what_was_measured() {
 #[test]
 fn a_read_only_target_is_refused() {
     let storage = Storage::with_targets(1);
-    let Some(_disk) = SmallDisk::mount(&storage.targets[0]) else { return };
+    let Some(_disk) = SmallDisk::mount(&storage.targets[0], "32m") else { return };
     let target = &storage.targets[0];
     assert!(
         Command::new("mount").args(["-o", "remount,ro"]).arg(target).status().unwrap().success()
     );
-    let outcome = storage.run("pipeline --burst 64KiB --transfer 64KiB");
+    let outcome = storage.bench("pipeline --burst 64KiB --transfer 64KiB");
     assert_eq!(outcome.status, Some(2));
     assert!(outcome.stderr.contains("read-only"), "{}", outcome.stderr);
 }
@@ -134,42 +131,16 @@ fn a_read_only_target_is_refused() {
 #[test]
 fn precision_and_budget_end_an_experiment_early() {
     let precise = Storage::with_targets(1);
-    let result = precise.fine(
+    let result = precise.bench_fine(
         "pipeline --burst 64KiB --transfer 64KiB --rounds 6 --rounds-max 200 --precision 99%",
     );
     assert!(result["ending"].as_str().unwrap().contains("precise"), "{result}");
     // Six are the least for an interval; correlated measures are worth fewer.
     assert!((6..200).contains(&precise.instances().len()));
     let bounded = Storage::with_targets(1);
-    let result = bounded.fine(
+    let result = bounded.bench_fine(
         "pipeline --burst 1MiB --rounds 6 --rounds-max 200 --precision 0.1% --budget-bytes 10MiB",
     );
     assert!(result["ending"].as_str().unwrap().contains("budget"), "{result}");
     assert_eq!(bounded.instances().len(), 10);
-}
-
-/// 32 MiB of memory as a file system, unmounted at the end.
-pub struct SmallDisk {
-    at: std::path::PathBuf,
-}
-
-impl SmallDisk {
-    pub fn mount(at: &std::path::Path) -> Option<Self> {
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=32m", "none"])
-            .arg(at)
-            .stderr(Stdio::null())
-            .status();
-        if mounted.is_ok_and(|status| status.success()) {
-            return Some(SmallDisk { at: at.to_path_buf() });
-        }
-        eprintln!("SKIPPED: a small file system needs root");
-        None
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
-    }
 }

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use super::Storage;
 use super::ends::signal;
 use crate::command::Outcome;
 use crate::recording::has;
+use crate::storage::Storage;
 
 fn job(mpi: &str, ranks: u32) -> Option<Command> {
     let launcher = format!("mpirun.{mpi}");
@@ -30,7 +30,7 @@ fn four_ranks_of_either_mpi_are_four_clients() {
     for mpi in ["openmpi", "mpich"] {
         let Some(mut command) = job(mpi, 4) else { continue };
         let storage = Storage::with_targets(4);
-        storage.complete(&mut command, "many-pairs --burst 1MiB --rounds 3 --rounds-max 3");
+        storage.complete_bench(&mut command, "many-pairs --burst 1MiB --rounds 3 --rounds-max 3");
         let outcome = Outcome::from(command.output().unwrap());
         assert_eq!(outcome.status, Some(0), "{mpi}: {}", outcome.stderr);
         let instances = storage.instances();
@@ -49,7 +49,7 @@ fn a_failing_rank_is_told_by_name_and_the_job_ends() {
     for mpi in ["openmpi", "mpich"] {
         let Some(mut command) = job(mpi, 2) else { continue };
         let storage = Storage::with_targets(2);
-        storage.complete(&mut command, "many-pairs --burst 1MiB --values 3");
+        storage.complete_bench(&mut command, "many-pairs --burst 1MiB --values 3");
         let outcome = Outcome::from(command.output().unwrap());
         assert_ne!(outcome.status, Some(0), "{mpi}");
         assert!(outcome.stderr.contains("3 pairs"), "{mpi}: {}", outcome.stderr);
@@ -63,7 +63,7 @@ fn the_library_of_another_mpi_is_refused() {
     for (mpi, library) in others {
         let Some(mut command) = job(mpi, 2) else { continue };
         let storage = Storage::with_targets(2);
-        storage.complete(&mut command, "many-pairs --burst 1MiB");
+        storage.complete_bench(&mut command, "many-pairs --burst 1MiB");
         command.env("PLIMSOLL_MPI_LIBRARY", library);
         let outcome = Outcome::from(command.output().unwrap());
         assert_ne!(outcome.status, Some(0), "{mpi} with {library}");
@@ -79,7 +79,7 @@ fn an_ended_job_leaves_no_files_and_goes_on_only_as_it_began() {
         let storage = Storage::with_targets(4);
         let arguments =
             "many-pairs --burst 1MiB --values 4 --pause 50ms --rounds 40 --rounds-max 40";
-        storage.complete(&mut command, arguments);
+        storage.complete_bench(&mut command, arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         storage.wait_for_instances(3);
         signal(&child, Signal::INT);

@@ -10,18 +10,17 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::Storage;
-use crate::bench::ends::SmallDisk;
 use crate::command::Outcome;
+use crate::storage::{SmallDisk, Storage};
 
 const BLOCK_BYTES: u64 = 4 << 20;
 const BLOCKS: u64 = 24;
 const VICTIM: u32 = 2;
 
 impl Storage {
-    fn start(&self, arguments: &str) -> Child {
+    fn start_race(&self, arguments: &str) -> Child {
         let course = format!("--writers 3 --blocks {BLOCKS} --block-size 4MiB --json");
-        let mut command = self.command(&format!("{course} {arguments}"));
+        let mut command = self.race_command(&format!("{course} {arguments}"));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -44,15 +43,6 @@ impl Storage {
             std::thread::sleep(Duration::from_millis(1));
         }
         true
-    }
-
-    #[track_caller]
-    fn wait_until_empty(&self) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while self.targets.iter().any(|target| fs::read_dir(target).unwrap().next().is_some()) {
-            assert!(Instant::now() < deadline, "something is left");
-            std::thread::sleep(Duration::from_millis(20));
-        }
     }
 }
 
@@ -83,7 +73,7 @@ fn a_writer_that_is_killed_costs_its_own_data_and_nobody_elses() {
     let mut hits = 0;
     for policy in ["static", "striped", "paper:none", "paper-split:0.5", "window"] {
         let storage = Storage::with_targets(2);
-        let mut child = storage.start(&format!("--policy {policy} --rounds 2 --verify"));
+        let mut child = storage.start_race(&format!("--policy {policy} --rounds 2 --verify"));
         // The third: before the races, rates are measured with one writer for each target.
         if !storage.wait_for_data(VICTIM, &mut child) {
             let outcome = Outcome::from(child.wait_with_output().unwrap());
@@ -122,7 +112,7 @@ fn a_writer_that_is_killed_costs_its_own_data_and_nobody_elses() {
 #[test]
 fn an_interrupted_race_leaves_nothing_and_shows_what_was_measured() {
     let storage = Storage::with_targets(2);
-    let mut child = storage.start("--policy window,static --rounds 1000");
+    let mut child = storage.start_race("--policy window,static --rounds 1000");
     if !storage.wait_for_data(0, &mut child) {
         return;
     }
@@ -140,7 +130,7 @@ fn an_interrupted_race_leaves_nothing_and_shows_what_was_measured() {
 #[test]
 fn a_killed_coordinator_leaves_nothing() {
     let storage = Storage::with_targets(2);
-    let mut child = storage.start("--policy static --rounds 1000 --noise ost0:1");
+    let mut child = storage.start_race("--policy static --rounds 1000 --noise ost0:1");
     if !storage.wait_for_data(2, &mut child) {
         return;
     }
@@ -149,11 +139,10 @@ fn a_killed_coordinator_leaves_nothing() {
     // A kill between two races, when there are no writers, leaves empty directories; the next
     // run removes them.
     let deadline = Instant::now() + Duration::from_secs(10);
-    let left = || storage.targets.iter().any(|it| fs::read_dir(it).unwrap().next().is_some());
-    while left() && Instant::now() < deadline {
+    while !storage.is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
-    storage.fine("--policy static --writers 1 --blocks 1 --block-size 4KiB --rounds 1");
+    storage.race_fine("--policy static --writers 1 --blocks 1 --block-size 4KiB --rounds 1");
     storage.wait_until_empty();
 }
 
@@ -162,10 +151,10 @@ fn a_killed_coordinator_leaves_nothing() {
 fn a_target_that_fills_up_costs_nothing() {
     for policy in ["static", "striped", "paper:0.1", "paper-split", "window"] {
         let storage = Storage::with_targets(2);
-        let Some(_disk) = SmallDisk::mount(&storage.targets[1]) else { return };
+        let Some(_disk) = SmallDisk::mount(&storage.targets[1], "32m") else { return };
         // Three writers: before the races, rates are measured with one for each target.
         let course = "--writers 3 --blocks 8 --block-size 1MiB --buffered --json --verify";
-        let mut command = storage.command(&format!("{course} --rounds 8 --policy {policy}"));
+        let mut command = storage.race_command(&format!("{course} --rounds 8 --policy {policy}"));
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.unwrap();
         if !storage.wait_for_data(2, &mut child) {
