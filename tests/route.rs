@@ -105,7 +105,9 @@ fn rounds_are_interleaved_in_an_order_that_the_seed_decides() {
 fn noise_shares_a_target_meanwhile() {
     let storage = Storage::with_targets(2);
     let arguments = "--policy static --writers 2 --blocks 16 --block-size 1MiB --rounds 1";
-    let Some(result) = storage.race_fine(&format!("{arguments} --noise ost1:2")) else { return };
+    let noise = "--noise ost1:1 --noise all:1";
+    let Some(result) = storage.race_fine(&format!("{arguments} {noise}")) else { return };
+    assert_eq!(result["targets"][0]["noise_streams"], 1);
     assert_eq!(result["targets"][1]["noise_streams"], 2);
     let rate = |key: &str| result["targets"][1][key].as_f64().unwrap();
     assert!((rate("rate") / rate("rate_left") - 3.0).abs() < 1e-9);

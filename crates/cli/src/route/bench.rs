@@ -77,7 +77,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TARGET=RATE@SECONDS")]
     drop: Vec<String>,
 
-    /// Have others flood a target during each race
+    /// Have others flood a target, or all of them (all:STREAMS), during each race
     #[arg(long, value_name = "TARGET:STREAMS")]
     noise: Vec<String>,
 

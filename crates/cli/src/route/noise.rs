@@ -1,4 +1,4 @@
-//! `--noise TARGET:STREAMS`: others that write to a target meanwhile.
+//! `--noise TARGET:STREAMS`: others that write to a target, or to all, meanwhile.
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,6 +10,9 @@ const STREAMS_MAX: u64 = 64;
 
 /// And in all.
 const ALL_STREAMS_MAX: u32 = 256;
+
+/// In place of a target: every one of them.
+const ALL: &str = "all";
 
 /// Streams by target.
 pub fn streams(wishes: &[String], targets: &Targets) -> Result<Vec<u32>> {
@@ -23,7 +26,12 @@ pub fn streams(wishes: &[String], targets: &Targets) -> Result<Vec<u32>> {
             (1..=STREAMS_MAX).contains(&count),
             "--noise {wish:?}: {count} streams; hint: 1 to {STREAMS_MAX}"
         );
-        streams[targets.position(target)?] += count as u32;
+        let is_named_so = || targets.list.iter().any(|it| it.name == ALL);
+        if target == ALL && !is_named_so() {
+            streams.iter_mut().for_each(|streams| *streams += count as u32);
+        } else {
+            streams[targets.position(target)?] += count as u32;
+        }
     }
     let all: u32 = streams.iter().sum();
     ensure!(all <= ALL_STREAMS_MAX, "{all} streams of noise; hint: at most {ALL_STREAMS_MAX}");
