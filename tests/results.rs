@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Journal, Outcome, Pair};
 use serde_json::Value;
 
@@ -31,19 +31,9 @@ fn instance(number: u64, processes: u32, seconds: &[f64]) -> Instance {
         round: number as u32,
         instance: number,
         setting: Setting {
-            operation: Operation::Write,
-            clients,
-            processes,
-            targets: clients,
-            burst: Bytes::new(100_000_000 / u64::from(processes)),
             transfer: Bytes::new(1_000_000),
-            pattern: Pattern::Sequential,
-            sharing: Sharing::Independent,
-            stripe_count: 1,
             stripe_size: Bytes::new(1_000_000),
-            caching: Caching::Direct,
-            engine: Engine::Synchronous,
-            depth: 1,
+            ..Setting::pairs(clients, processes, Bytes::new(100_000_000 / u64::from(processes)))
         },
         varied: processes.to_string(),
         outcome: Outcome::Complete,

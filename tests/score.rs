@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Journal, Outcome, Pair};
 use plimsoll_stats::Random;
 use serde_json::{Value, json as to_json};
@@ -13,24 +13,6 @@ use crate::command::{binary, plimsoll, samples, text};
 
 const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;
-
-fn setting(pairs: u32) -> Setting {
-    Setting {
-        operation: Operation::Write,
-        clients: pairs,
-        processes: 1,
-        targets: pairs,
-        burst: Bytes::new(64 * MIB),
-        transfer: Bytes::new(MIB),
-        pattern: Pattern::Sequential,
-        sharing: Sharing::Independent,
-        stripe_count: 1,
-        stripe_size: Bytes::new(MIB),
-        caching: Caching::Direct,
-        engine: Engine::Synchronous,
-        depth: 1,
-    }
-}
 
 /// Results of one instance a round, 20 s apart, whose bandwidths in MiB/s `rate` gives for round
 /// and target. Clients are paired with targets at random.
@@ -64,7 +46,7 @@ fn results(
             group: 0,
             round,
             instance: u64::from(round),
-            setting: setting(pairs),
+            setting: Setting::pairs(pairs, 1, Bytes::new(64 * MIB)),
             varied: pairs.to_string(),
             outcome: Outcome::Complete,
             pairs: pairs_of_round,

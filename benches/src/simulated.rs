@@ -1,7 +1,7 @@
 //! Measures of pairs that never happened, for benchmarks of verdicts: what is slow is known.
 
 use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Outcome, Pair};
 use plimsoll_score::{Columns, Source};
 use plimsoll_stats::Random;
@@ -136,27 +136,12 @@ fn pair(round: usize, target: usize, client: usize, speed: f64) -> Pair {
 }
 
 fn instance(round: usize, targets: usize, pairs: Vec<Pair>) -> Instance {
-    let setting = Setting {
-        operation: Operation::Write,
-        clients: targets as u32,
-        processes: 1,
-        targets: targets as u32,
-        burst: Bytes::new(BURST),
-        transfer: Bytes::new(MIB),
-        pattern: Pattern::Sequential,
-        sharing: Sharing::Independent,
-        stripe_count: 1,
-        stripe_size: Bytes::new(MIB),
-        caching: Caching::Direct,
-        engine: Engine::Synchronous,
-        depth: 1,
-    };
     Instance {
         run: 0,
         group: 0,
         round: round as u32,
         instance: round as u64,
-        setting,
+        setting: Setting::pairs(targets as u32, 1, Bytes::new(BURST)),
         varied: String::new(),
         outcome: Outcome::Complete,
         pairs,

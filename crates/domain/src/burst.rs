@@ -104,6 +104,27 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// As many targets as clients, one to one, which is what pairs are scored on: every process writes
+    /// `burst` into a file of its own on its client's target, by one O_DIRECT call of 1 MiB after the other.
+    pub fn pairs(count: u32, processes: u32, burst: Bytes) -> Self {
+        const TRANSFER: Bytes = Bytes::new(1 << 20);
+        Setting {
+            operation: Operation::Write,
+            clients: count,
+            processes,
+            targets: count,
+            burst,
+            transfer: TRANSFER,
+            pattern: Pattern::Sequential,
+            sharing: Sharing::Independent,
+            stripe_count: 1,
+            stripe_size: TRANSFER,
+            caching: Caching::Direct,
+            engine: Engine::Synchronous,
+            depth: 1,
+        }
+    }
+
     /// Whether a file lies on more than one target.
     pub fn striped(&self) -> bool {
         self.stripe_count > 1

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::Path;
 
 use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Journal, Outcome, Pair};
 use serde_json::json;
 
@@ -76,28 +76,10 @@ fn instance(
         group: 0,
         round,
         instance: number,
-        setting: setting(clients, processes, burst),
+        setting: Setting::pairs(clients, processes, Bytes::new(burst)),
         varied: processes.to_string(),
         outcome,
         pairs,
-    }
-}
-
-fn setting(clients: u32, processes: u32, burst: u64) -> Setting {
-    Setting {
-        operation: Operation::Write,
-        clients,
-        processes,
-        targets: clients,
-        burst: Bytes::new(burst),
-        transfer: Bytes::new(1 << 20),
-        pattern: Pattern::Sequential,
-        sharing: Sharing::Independent,
-        stripe_count: 1,
-        stripe_size: Bytes::new(1 << 20),
-        caching: Caching::Direct,
-        engine: Engine::Synchronous,
-        depth: 1,
     }
 }
 

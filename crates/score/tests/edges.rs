@@ -1,30 +1,12 @@
 //! Results at the edges: nothing, one, two, equal, failed, and a million.
 
 use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Outcome, Pair};
 use plimsoll_score::verdict::Compared;
 use plimsoll_score::{Columns, Kind, Options, Peaks, Score, Source, score};
 
 const SECOND: u64 = 1_000_000_000;
-
-fn setting(pairs: usize) -> Setting {
-    Setting {
-        operation: Operation::Write,
-        clients: pairs as u32,
-        processes: 1,
-        targets: pairs as u32,
-        burst: Bytes::new(1 << 20),
-        transfer: Bytes::new(1 << 20),
-        pattern: Pattern::Sequential,
-        sharing: Sharing::Independent,
-        stripe_count: 1,
-        stripe_size: Bytes::new(1 << 20),
-        caching: Caching::Direct,
-        engine: Engine::Synchronous,
-        depth: 1,
-    }
-}
 
 /// An instance whose pairs take so many nanoseconds each.
 fn instance(round: u64, nanos: &[u64]) -> Instance {
@@ -43,7 +25,7 @@ fn instance(round: u64, nanos: &[u64]) -> Instance {
         group: 0,
         round: round as u32,
         instance: round,
-        setting: setting(nanos.len()),
+        setting: Setting::pairs(nanos.len() as u32, 1, Bytes::new(1 << 20)),
         varied: String::new(),
         outcome: Outcome::Complete,
         pairs: nanos.iter().enumerate().map(pair).collect(),

@@ -2,28 +2,14 @@
 #![allow(dead_code)]
 
 use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting, Sharing};
+use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Outcome, Pair};
 
 /// 2026-01-01, in nanoseconds.
 pub const BEGIN: u64 = 1_767_225_600_000_000_000;
 
 pub fn setting() -> Setting {
-    Setting {
-        operation: Operation::Write,
-        clients: 2,
-        processes: 4,
-        targets: 2,
-        burst: Bytes::new(64 << 20),
-        transfer: Bytes::new(1 << 20),
-        pattern: Pattern::Sequential,
-        sharing: Sharing::Independent,
-        stripe_count: 1,
-        stripe_size: Bytes::new(1 << 20),
-        caching: Caching::Direct,
-        engine: Engine::Synchronous,
-        depth: 1,
-    }
+    Setting::pairs(2, 4, Bytes::new(64 << 20))
 }
 
 /// Instance `number` with `pairs` pairs that take different times.
