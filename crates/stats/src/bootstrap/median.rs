@@ -98,7 +98,7 @@ mod tests {
             let mut random = Random::new(4);
             let mut short: Vec<f64> =
                 (0..settings.resamples).map(|_| resampled_median(&sorted, &mut random)).collect();
-            let mut long = resample(values, &mut median_of, &settings);
+            let (_, mut long) = resample(values, &mut median_of, &settings).unwrap();
             sort(&mut short);
             sort(&mut long);
             for threshold in long.iter().step_by(1000) {

@@ -82,10 +82,7 @@ pub fn percentile(
     mut statistic: impl FnMut(&mut [f64]) -> f64,
     settings: &Resampling,
 ) -> Result<BootstrapInterval, StatsError> {
-    check_values(values)?;
-    settings.check()?;
-    let estimate = statistic(&mut values.to_vec());
-    let replicates = resample(values, &mut statistic, settings);
+    let (estimate, replicates) = resample(values, &mut statistic, settings)?;
     interval(values.len(), estimate, replicates, settings, settings.tails())
 }
 
@@ -103,10 +100,7 @@ pub fn bca(
     mut statistic: impl FnMut(&mut [f64]) -> f64,
     settings: &Resampling,
 ) -> Result<BootstrapInterval, StatsError> {
-    check_values(values)?;
-    settings.check()?;
-    let estimate = statistic(&mut values.to_vec());
-    let replicates = resample(values, &mut statistic, settings);
+    let (estimate, replicates) = resample(values, &mut statistic, settings)?;
     let bias = bias(&replicates, estimate)?;
     let acceleration = acceleration(&jackknife(values, &mut statistic))?;
     let ends = settings.tails().map(|tail| {
@@ -116,20 +110,22 @@ pub fn bca(
     interval(values.len(), estimate, replicates, settings, ends)
 }
 
-/// The statistic on each resample.
+/// The statistic of the values themselves, and on each resample.
 fn resample(
     values: &[f64],
     statistic: &mut impl FnMut(&mut [f64]) -> f64,
     settings: &Resampling,
-) -> Vec<f64> {
+) -> Result<(f64, Vec<f64>), StatsError> {
+    check_values(values)?;
+    settings.check()?;
+    let estimate = statistic(&mut values.to_vec());
     let mut random = Random::new(settings.seed);
     let mut drawn = vec![0.0; values.len()];
-    (0..settings.resamples)
-        .map(|_| {
-            drawn.fill_with(|| values[random.index(values.len())]);
-            statistic(&mut drawn)
-        })
-        .collect()
+    let replicates = (0..settings.resamples).map(|_| {
+        drawn.fill_with(|| values[random.index(values.len())]);
+        statistic(&mut drawn)
+    });
+    Ok((estimate, replicates.collect()))
 }
 
 /// The statistic with each value left out in turn.
