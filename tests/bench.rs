@@ -11,7 +11,7 @@ use plimsoll_measures::{Instance, Results};
 use serde_json::Value;
 
 use crate::command::{Outcome, binary};
-use crate::storage::Storage;
+use crate::storage::{SmallDisk, Storage};
 
 /// Benchmarks, and where their results are.
 impl Storage {
@@ -141,6 +141,31 @@ fn every_template_runs_on_plain_directories() {
         storage.bench_fine(&format!("{template} {burst} {values}"));
         assert!(!storage.instances().is_empty(), "{template}");
         storage.assert_nothing_left();
+    }
+}
+
+#[test]
+fn the_files_of_an_instance_are_gone_before_the_next() {
+    let storage = Storage::with_targets(1);
+    let Some(_disk) = SmallDisk::mount(&storage.targets[0], "32m") else { return };
+    // Three times what the target holds.
+    let result =
+        storage.bench_fine("pipeline --caching synced --burst 4MiB --rounds 24 --rounds-max 24");
+    assert_eq!((&result["instances"], &result["failed"]), (&24.into(), &0.into()));
+    storage.assert_nothing_left();
+}
+
+#[test]
+fn bursts_that_measure_memory_are_told() {
+    for way in ["", "--read"] {
+        let storage = Storage::with_targets(1);
+        let Some(_disk) = SmallDisk::mount(&storage.targets[0], "32m") else { return };
+        let arguments = "pipeline --caching synced --burst 1MiB --rounds 3 --rounds-max 3 --json";
+        let outcome = storage.bench(&format!("{arguments} {way}"));
+        let result = &serde_json::from_str::<Value>(&outcome.stdout).unwrap()["result"];
+        assert_eq!((&result["bursts"], &result["cached_bursts"]), (&3.into(), &3.into()), "{way}");
+        let note = "note: 3 of 3 bursts measured memory";
+        assert!(outcome.stderr.contains(note), "{way}: {}", outcome.stderr);
     }
 }
 
