@@ -93,7 +93,7 @@ const NOT_TOLD: Number = Number::new(
     "unknown_bursts",
     "not told",
     Unit::Count,
-    "Bursts for which the kernel does not tell whether pages were cached: writes that go through the cache and end by fsync among them.",
+    "Bursts for which the kernel does not tell whether pages were cached. Writes that go through the cache are not among them: they end by fsync.",
     "exact",
 );
 const MEASURES: Number =
