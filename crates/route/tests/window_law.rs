@@ -21,6 +21,7 @@ struct Bench<D> {
     begun: u64,
     begun_on: Vec<u64>,
     most_in_flight_bytes: u64,
+    last_commit_ns: u64,
 }
 
 impl<D: Fn(TargetId) -> u64> Bench<D> {
@@ -35,12 +36,23 @@ impl<D: Fn(TargetId) -> u64> Bench<D> {
         let node = Node::new(settings, policy);
         let begun_on = vec![0; usize::from(targets)];
         let under_way = BTreeMap::new();
-        Bench { node, delay_ns, under_way, begun: 0, begun_on, most_in_flight_bytes: 0 }
+        Bench {
+            node,
+            delay_ns,
+            under_way,
+            begun: 0,
+            begun_on,
+            most_in_flight_bytes: 0,
+            last_commit_ns: 0,
+        }
     }
 
     fn give(&mut self, now_ns: u64, input: Input) {
         let mut effects = Effects::default();
         self.node.step(now_ns, input, &mut effects);
+        if !effects.committed.is_empty() {
+            self.last_commit_ns = now_ns;
+        }
         for attempt in effects.started {
             self.begun += 1;
             self.begun_on[attempt.target.index()] += 1;
@@ -116,6 +128,24 @@ fn more_targets_than_fit_the_delay_take_turns() {
     let (least, most) = (bench.begun_on.iter().min(), bench.begun_on.iter().max());
     assert!(least.is_some_and(|least| *least > 4), "none is forgotten: {:?}", bench.begun_on);
     assert!(most < Some(&60), "none is preferred: {:?}", bench.begun_on);
+}
+
+#[test]
+fn a_lease_is_rescued_also_where_it_is_larger_than_the_window() {
+    let stalls = std::cell::Cell::new(false);
+    let mut bench = Bench::new(1, 2, |target| match (target.0, stalls.get()) {
+        (0, false) => 2 * MS,
+        (0, true) => 100_000 * MS,
+        _ => 90 * MS,
+    });
+    bench.give(0, Input::Submit { writer: 0, length_bytes: 600 * MIB });
+    bench.give(0, Input::Close { writer: 0 });
+    bench.play(0, 200);
+    stalls.set(true);
+    let small = bench.node.policy().window_bytes(1);
+    bench.play(0, usize::MAX);
+    assert!(bench.node.policy().window_bytes(0) > 8 * small, "one large, one small window");
+    assert!(bench.last_commit_ns < 100_000 * MS, "{} ms", bench.last_commit_ns / MS);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod fluid;
 mod fuzz;
 mod homes;
 mod host;
+mod huge_pages;
 mod noise;
 mod outcome;
 mod program;

@@ -1,7 +1,7 @@
 //! The future: what will happen, in order of time and then of scheduling.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Simulated time ends here: 2^56 ns are two years.
 pub const HORIZON_NS: u64 = 1 << TIME_BITS;
@@ -35,9 +35,16 @@ type Key = u128;
 /// depends on nothing but its inputs.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    heap: BinaryHeap<Reverse<Key>>,
+    /// The earliest, in order, so that what they need can be asked for beforehand. All others
+    /// are later.
+    soon: VecDeque<Key>,
+    later: BinaryHeap<Reverse<Key>>,
     sequence: u64,
 }
+
+/// How many events are kept in order: at least, while there are so many, and at most.
+const SOON_MIN: usize = 32;
+const SOON_MAX: usize = 128;
 
 /// An event and when it was scheduled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,22 +71,40 @@ impl EventQueue {
         let at = u128::from(at_ns.min(HORIZON_NS - 1));
         let (kind, index) = encode(event);
         let low = u128::from(sequence) << (INDEX_BITS + 3) | u128::from(kind << INDEX_BITS | index);
-        self.heap.push(Reverse(at << (SEQUENCE_BITS + INDEX_BITS + 3) | low));
+        self.insert(at << (SEQUENCE_BITS + INDEX_BITS + 3) | low);
         sequence
     }
 
     /// When the next event is due and its place in the order.
     pub fn peek(&self) -> Option<(u64, u64)> {
-        self.heap.peek().map(|Reverse(key)| (time(*key), sequence(*key)))
+        self.soon.front().map(|key| (time(*key), sequence(*key)))
+    }
+
+    /// The event that is due after `others` others, if that is known.
+    pub fn upcoming(&self, others: usize) -> Option<Event> {
+        self.soon.get(others).map(|key| decode(*key as u32))
     }
 
     /// Takes the next event out.
     pub fn pop(&mut self) -> Option<Scheduled> {
-        self.heap.pop().map(|Reverse(key)| Scheduled {
-            at_ns: time(key),
-            sequence: sequence(key),
-            event: decode(key as u32),
-        })
+        let key = self.soon.pop_front()?;
+        if self.soon.len() < SOON_MIN {
+            let more = std::iter::from_fn(|| self.later.pop()).map(|Reverse(key)| key);
+            self.soon.extend(more.take(SOON_MIN));
+        }
+        Some(Scheduled { at_ns: time(key), sequence: sequence(key), event: decode(key as u32) })
+    }
+
+    fn insert(&mut self, key: Key) {
+        let is_soon = self.later.is_empty() || self.soon.back().is_some_and(|last| key < *last);
+        if !is_soon {
+            return self.later.push(Reverse(key));
+        }
+        let place = self.soon.partition_point(|known| *known < key);
+        self.soon.insert(place, key);
+        if self.soon.len() > SOON_MAX {
+            self.later.extend(self.soon.pop_back().map(Reverse));
+        }
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use plimsoll_route::{Factor, Failure, Input, PREFETCH_DEPTHS, TargetId};
+use plimsoll_route::{AttemptId, Factor, Failure, Input, PREFETCH_DEPTHS, TargetId, prefetch};
 use plimsoll_stats::Random;
 use plimsoll_theory::Noise as NoiseModel;
 
 use crate::homes::{home_bytes, homes};
 use crate::host::{Host, MailSettings};
+use crate::huge_pages::ask_for_huge_pages;
 use crate::noise::Timeline;
 use crate::outcome::{Outcome, Placed};
 use crate::program::{Call, Program};
@@ -25,8 +26,15 @@ const MAIL_STREAM: u64 = 1 << 34;
 /// way there are given up. Lustre's client waits for 100 s (obd_timeout).
 const GIVE_UP_NS: u64 = 100_000_000_000;
 
-/// Inputs between asking for the memory of one depth and of the next.
-const LOOK_AHEAD: usize = 4;
+/// Inputs between asking for the memory of one depth and of the next, and events.
+const INPUTS_AHEAD: usize = 4;
+const EVENTS_AHEAD: usize = 2;
+
+/// From so many machines on, their memory is more than the processor can find at once.
+const MANY_ACTORS: usize = 1024;
+
+/// Depths of what belongs to a target: itself, and its jobs.
+const TARGET_DEPTHS: usize = 2;
 
 /// How often to look whether anything can still happen.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
@@ -196,6 +204,7 @@ impl<R: Routers> Run<R> {
     }
 
     fn happen(&mut self, scenario: &Scenario) {
+        self.look_ahead();
         let Some(next) = self.host.queue.pop() else { return };
         match next.event {
             Event::Service(target) => {
@@ -206,6 +215,10 @@ impl<R: Routers> Run<R> {
             Event::Burst => {
                 self.host.program.begin_burst(self.host.now_ns);
                 self.hand_over();
+                // Now all nodes have what they need.
+                if self.host.program.bursts == 1 && self.routers.actors() >= MANY_ACTORS {
+                    ask_for_huge_pages();
+                }
             }
             Event::Timer(index) => {
                 if let Some((actor, input)) = self.host.take_timer(index) {
@@ -221,14 +234,42 @@ impl<R: Routers> Run<R> {
         }
     }
 
-    /// Most of the time of a large run would be waiting for memory, because every input is
-    /// for another node. So what the next few need is asked for beforehand.
+    /// Most of the time of a large run would be waiting for memory, because every event is
+    /// for another target and every input for another node. So what the next few need is asked
+    /// for beforehand: here the targets whose jobs end soon, and the nodes of these.
     #[inline]
-    fn look_ahead(&self, depth: usize) {
-        let ahead = LOOK_AHEAD * (PREFETCH_DEPTHS - depth);
-        if let Some((actor, Input::AttemptDone { attempt, .. })) = self.host.next_inputs.get(ahead)
-            && let Some(writer) = self.routers.prefetch(*actor, *attempt, depth)
-        {
+    fn look_ahead(&self) {
+        for depth in 0..TARGET_DEPTHS + PREFETCH_DEPTHS {
+            let ahead = EVENTS_AHEAD * (TARGET_DEPTHS + PREFETCH_DEPTHS - depth);
+            let Some(Event::Service(target)) = self.host.queue.upcoming(ahead) else { continue };
+            let target = &self.host.targets()[target as usize];
+            match depth {
+                0 => prefetch(target),
+                1 => target.first_job().map_or((), prefetch),
+                _ => {
+                    if let Some(job) = target.first_job() {
+                        self.prefetch(job.actor, job.attempt, depth - TARGET_DEPTHS);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same for inputs that follow at once.
+    #[inline]
+    fn look_ahead_at_inputs(&self) {
+        for depth in 0..PREFETCH_DEPTHS {
+            let ahead = INPUTS_AHEAD * (PREFETCH_DEPTHS - depth);
+            let input = self.host.next_inputs.get(ahead);
+            if let Some((actor, Input::AttemptDone { attempt, .. })) = input {
+                self.prefetch(*actor, *attempt, depth);
+            }
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, actor: u32, attempt: AttemptId, depth: usize) {
+        if let Some(writer) = self.routers.prefetch(actor, attempt, depth) {
             self.host.program.prefetch(writer);
         }
     }
@@ -246,7 +287,7 @@ impl<R: Routers> Run<R> {
 
     fn follow_up(&mut self) {
         while let Some((actor, input)) = self.host.next_inputs.pop_front() {
-            (0..PREFETCH_DEPTHS).for_each(|depth| self.look_ahead(depth));
+            self.look_ahead_at_inputs();
             self.host.tally.inputs += 1;
             self.routers.step(actor, input, &mut self.host);
         }

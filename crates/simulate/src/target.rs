@@ -99,6 +99,14 @@ impl Target {
         }
     }
 
+    /// The job that most likely ends first, where that is quickly told.
+    pub fn first_job(&self) -> Option<&Job> {
+        match &self.work {
+            Work::Shared(shared) => shared.first(),
+            Work::Queued(_) => None,
+        }
+    }
+
     /// The integral of our rate over time, in bytes.
     pub fn served_bytes(&self) -> f64 {
         self.served_bytes

@@ -11,7 +11,7 @@ const WHOLE: u64 = 1 << 10;
 
 /// Leases that a window holds, where they are not too small or too large: at least two, so
 /// that a target has something to do while the end of one is noticed.
-const LEASES: u64 = 2;
+const LEASES: u64 = 4;
 
 /// Leases are whole multiples of this, so that logs stay aligned.
 const GRAIN_BYTES: u64 = 64 * KIB;
@@ -236,7 +236,8 @@ impl Window {
         let fits = |lane: &usize| {
             *lane != flight.lane
                 && lanes.admits(*lane)
-                && self.fits(*lane, flight.length_bytes, WHOLE, lanes)
+                && (lanes.lanes[*lane].in_flight_bytes == 0
+                    || self.fits(*lane, flight.length_bytes, WHOLE, lanes))
         };
         let best = (0..self.controls.len()).filter(fits).min_by_key(|lane| takes_ns(*lane))?;
         (left_ns > takes_ns(best).saturating_mul(2)).then_some(best)

@@ -7,7 +7,7 @@ use crate::placement::{Flight, Lanes};
 const TURNS_MAX: u64 = 16;
 
 /// Of what is left, the part that is enough as a share.
-const LEFT_PART: u64 = 64;
+const LEFT_PART: u64 = 32;
 
 /// The aim changes by at most this part of itself while one sum of windows ends.
 const AIM_STEP: u64 = 4;

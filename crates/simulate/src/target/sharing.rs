@@ -40,6 +40,11 @@ impl Sharing {
         self.in_order.len() + self.others.len()
     }
 
+    /// The job that most likely ends first.
+    pub fn first(&self) -> Option<&Job> {
+        self.in_order.front().map(|stream| &stream.job)
+    }
+
     pub fn push(&mut self, job: Job) {
         let finish_bits = (self.clock + job.length_bytes as f64).to_bits();
         let stream = Stream { finish_bits, arrival: self.arrivals, job };
