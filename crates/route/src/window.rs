@@ -74,6 +74,8 @@ pub struct Window {
     left_bytes: u64,
     /// The lane that had a turn last.
     turn: u32,
+    /// Attempts may be under way that should have ended long ago.
+    has_late: bool,
 }
 
 /// Windows are kept in 32 bits.
@@ -102,6 +104,7 @@ impl Window {
             aim_ns: settings.tau_ns,
             left_bytes: u64::MAX,
             turn: 0,
+            has_late: false,
             settings,
         }
     }

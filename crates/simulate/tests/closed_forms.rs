@@ -108,3 +108,27 @@ fn the_window_against_the_bound_and_the_paper() {
     let without = simulated(&quiet, "static").makespan;
     assert!(simulated(&quiet, "window").makespan <= 1.02 * without);
 }
+
+/// Nodes that do not speak with each other must not crowd the same targets, however many
+/// targets each of them uses.
+#[test]
+fn any_number_of_targets_a_node_will_do_for_the_window() {
+    let of_bound = |scenario: &Scenario, policy: &str| {
+        let bound = fluid_bound_ns(scenario, 1).unwrap() as f64 / 1e9;
+        simulated(scenario, policy).makespan / bound
+    };
+    let stochastic = embedded("stochastic").unwrap();
+    for (policy, most) in [("window", 1.05), ("window:lanes=8", 1.1), ("window:lanes=156", 1.05)] {
+        let ratio = of_bound(&stochastic, policy);
+        assert!(ratio <= most, "{policy}: {ratio}");
+    }
+    // 256 nodes: one lease of each on every target is more than the delay allows.
+    let mut crowded = embedded("quiet").unwrap();
+    crowded.storage.targets = 32;
+    crowded.application.processes = 4096;
+    crowded.application.block = "8MiB".parse().unwrap();
+    for policy in ["window:lanes=32", "window:lanes=16"] {
+        let ratio = of_bound(&crowded, policy);
+        assert!(ratio <= 1.05, "{policy}: {ratio}");
+    }
+}

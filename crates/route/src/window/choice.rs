@@ -181,11 +181,30 @@ impl Window {
         Some(place)
     }
 
+    /// Whether less is in flight than all windows hold. What is beyond the window of a lane that
+    /// is late does not count: others must not wait for it.
+    fn has_room_for_a_turn(&mut self, lanes: &Lanes<'_>) -> bool {
+        if lanes.in_flight_bytes < self.sum_bytes {
+            return true;
+        }
+        if !self.has_late {
+            return false;
+        }
+        let beyond = |lane: usize| {
+            let out_bytes = lanes.lanes[lane].in_flight_bytes;
+            let is_beyond = out_bytes > self.full_bytes(lane);
+            if is_beyond { out_bytes - self.window_bytes(lane) } else { 0 }
+        };
+        let stuck_bytes: u64 = (0..self.controls.len()).map(beyond).sum();
+        self.has_late = stuck_bytes > 0;
+        lanes.in_flight_bytes - stuck_bytes < self.sum_bytes
+    }
+
     /// Lanes whose windows are less than a lease take turns, each as often as its window says
     /// (deficit round robin), while the node has less in flight than all windows together and
     /// one lease: so a slow lane is tried now and then, and no number of lanes is too many.
     fn next_in_turn(&mut self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Place> {
-        if lanes.idle == 0 || lanes.in_flight_bytes >= self.sum_bytes {
+        if lanes.idle == 0 || !self.has_room_for_a_turn(lanes) {
             return None;
         }
         let all = self.controls.len();

@@ -51,6 +51,7 @@ impl Window {
         let known = &mut self.controls[flight.lane].delay_ns;
         *known = (*known).max(flight.at_least_ns);
         self.set_window(flight.lane, self.window_bytes(flight.lane) / 2);
+        self.has_late = true;
         before + 1
     }
 
