@@ -30,7 +30,7 @@ use plimsoll_report::Number;
 
 use output::Output;
 
-/// Shows how loaded parallel storage is, why a program's I/O is slow, and what would help.
+/// Shows why a program's I/O is slow, which storage targets are, and what would help.
 #[derive(Parser)]
 #[command(
     name = "plimsoll",

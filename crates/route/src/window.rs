@@ -157,7 +157,7 @@ impl Placement for Window {
     }
 
     fn look_every_ns(&self) -> Option<u64> {
-        Some(self.settings.tau_ns.saturating_mul(2))
+        Some(self.aim_ns.saturating_mul(2))
     }
 
     fn overdue(&mut self, flight: Flight, before: u8, _lanes: Lanes<'_>) -> u8 {
