@@ -66,14 +66,16 @@ pub struct Window {
     settings: Arc<WindowSettings>,
     controls: Box<[Control]>,
     sum_bytes: u64,
-    share_bytes: u64,
+    writers: u32,
     /// The delay that this node aims at now: longer than the setting while its share would
     /// not be in flight otherwise.
     aim_ns: u64,
+    /// Smoothed delay on all lanes together; 0 before anything ended.
+    mean_ns: u64,
     /// What is left to place, if that is known: once all writers have closed.
     left_bytes: u64,
     /// The lane that had a turn last.
-    turn: u32,
+    turn: u16,
     /// Attempts may be under way that should have ended long ago.
     has_late: bool,
 }
@@ -89,7 +91,6 @@ impl Window {
     /// For a node with so many targets and writers.
     pub fn new(settings: impl Into<Arc<WindowSettings>>, targets: usize, writers: u32) -> Self {
         let settings = settings.into();
-        let share_bytes = settings.share_bytes_per_writer * u64::from(writers);
         let start_bytes = settings.lease_bytes_min.clamp(1, WINDOW_BYTES_MAX);
         // Not equal, so that turns do not come to all lanes, and on all nodes, at once.
         let control = |lane: usize| Control {
@@ -100,8 +101,9 @@ impl Window {
         Window {
             controls: (0..targets).map(control).collect(),
             sum_bytes: start_bytes * targets as u64,
-            share_bytes,
+            writers,
             aim_ns: settings.tau_ns,
+            mean_ns: 0,
             left_bytes: u64::MAX,
             turn: 0,
             has_late: false,

@@ -32,7 +32,11 @@ fn node_settings(writers: u32, targets: u16) -> NodeSettings {
 }
 
 fn window_node(writers: u32, targets: u16) -> Node<Window> {
-    let policy = Window::new(WindowSettings::default(), usize::from(targets), writers);
+    window_node_with(WindowSettings::default(), writers, targets)
+}
+
+fn window_node_with(settings: WindowSettings, writers: u32, targets: u16) -> Node<Window> {
+    let policy = Window::new(settings, usize::from(targets), writers);
     Node::new(node_settings(writers, targets), policy)
 }
 
@@ -59,7 +63,8 @@ fn striped_deals_a_block_over_its_targets_at_once() {
 
 #[test]
 fn a_quick_target_gets_a_larger_window_and_a_slow_one_a_smaller() {
-    let mut node = window_node(1, 2);
+    let settings = WindowSettings { share_bytes_per_writer: 0, ..WindowSettings::default() };
+    let mut node = window_node_with(settings, 1, 2);
     let started = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 64 * MIB }).started;
     assert_eq!(started.len(), 2, "one least lease on each target");
     step(&mut node, 5 * MS, done(started[0].attempt, 5 * MS));

@@ -117,6 +117,23 @@ fn a_neighbour_that_floods_all_targets_does_not_take_the_share() {
 }
 
 #[test]
+fn a_node_among_very_many_keeps_its_share_from_the_start() {
+    // Ten times the setting before anything ends: looks come and find every target late.
+    let writers = 16;
+    let mut bench = Bench::new(writers, 16, |_| 500 * MS);
+    bench.play(writers, 1);
+    assert!(bench.sum_of_windows() >= 4 * MIB, "a least lease on each");
+    bench.play(0, 200);
+    let sum = bench.sum_of_windows();
+    assert!(
+        (15 * MIB..=17 * MIB).contains(&sum),
+        "1 MiB for each writer, neither less nor more: {sum}"
+    );
+    let aim_ns = bench.node.policy().aim_ns();
+    assert!((450 * MS..=550 * MS).contains(&aim_ns), "the delay that there is: {aim_ns}");
+}
+
+#[test]
 fn the_aim_comes_back_when_the_flood_is_over() {
     let flooded_until = std::cell::Cell::new(300u32);
     let mut bench = Bench::new(2, 2, |_| {

@@ -132,3 +132,21 @@ fn any_number_of_targets_a_node_will_do_for_the_window() {
         assert!(ratio <= 1.05, "{policy}: {ratio}");
     }
 }
+
+/// Where very many nodes crowd few targets, none finds the storage empty because others held back:
+/// all get about equal parts and none ends much sooner.
+#[test]
+fn nodes_that_crowd_few_targets_get_equal_parts() {
+    let mut crowded = embedded("quiet").unwrap();
+    crowded.storage.targets = 20;
+    crowded.application.processes = 5200;
+    crowded.application.processes_per_node = 4;
+    crowded.application.blocks = 8;
+    crowded.application.block = "2MiB".parse().unwrap();
+    let outcome = simulated(&crowded, "window");
+    let bound = fluid_bound_ns(&crowded, 1).unwrap() as f64 / 1e9;
+    assert!(outcome.makespan / bound <= 1.03, "{} of {bound}", outcome.makespan);
+    let first = outcome.ends.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(first > bound / 2.0, "{first} of {bound}");
+    assert!(outcome.processes.cv < 0.2, "{}", outcome.processes.cv);
+}

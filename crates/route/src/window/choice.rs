@@ -9,8 +9,9 @@ const END_WINDOWS: u64 = 2;
 /// In which parts of a window are counted.
 const WHOLE: u64 = 1 << 10;
 
-/// Leases that a window holds, where they are not too small or too large: at least two, so
-/// that a target has something to do while the end of one is noticed.
+/// Leases that a window holds, where they are not too small or too large: more than one, so
+/// that a target has something to do while the end of one is noticed; two overshot on limited
+/// devices.
 const LEASES: u64 = 4;
 
 /// Leases are whole multiples of this, so that logs stay aligned.
@@ -164,7 +165,7 @@ impl Window {
     fn least_filled(&mut self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Place> {
         let mut best: Option<(Place, u64)> = None;
         let all = self.controls.len();
-        let mut lane = self.turn as usize;
+        let mut lane = usize::from(self.turn);
         for _ in 0..all {
             lane = if lane + 1 == all { 0 } else { lane + 1 };
             let Some(length_bytes) = self.lease_on(lane, offer, lanes) else { continue };
@@ -177,7 +178,7 @@ impl Window {
             }
         }
         let (place, _) = best?;
-        self.turn = place.lane as u32;
+        self.turn = place.lane as u16;
         Some(place)
     }
 
@@ -201,17 +202,17 @@ impl Window {
     }
 
     /// Lanes whose windows are less than a lease take turns, each as often as its window says
-    /// (deficit round robin), while the node has less in flight than all windows together and
-    /// one lease: so a slow lane is tried now and then, and no number of lanes is too many.
+    /// (deficit round robin), while the node has less in flight than all windows together: so a
+    /// slow lane is tried now and then, and no number of lanes is too many.
     fn next_in_turn(&mut self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Place> {
         if lanes.idle == 0 || !self.has_room_for_a_turn(lanes) {
             return None;
         }
-        let all = self.controls.len();
         let mut best: Option<(Place, u64)> = None;
+        let all = self.controls.len();
+        let mut lane = usize::from(self.turn);
         for _ in 0..all {
-            self.turn = (self.turn + 1) % all as u32;
-            let lane = self.turn as usize;
+            lane = if lane + 1 == all { 0 } else { lane + 1 };
             if lanes.lanes[lane].in_flight_bytes > 0 || !lanes.admits(lane) {
                 continue;
             }
@@ -230,7 +231,7 @@ impl Window {
             }
         }
         let (place, _) = best?;
-        self.turn = place.lane as u32;
+        self.turn = place.lane as u16;
         let credit_bytes = &mut self.controls[place.lane].credit_bytes;
         *credit_bytes = u64::from(*credit_bytes).saturating_sub(place.length_bytes) as u32;
         Some(place)
