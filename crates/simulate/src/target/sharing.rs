@@ -1,6 +1,8 @@
 //! Processor sharing: all jobs at the same time, in equal parts.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::{Job, ROUNDING_BYTES};
 
@@ -13,11 +15,11 @@ pub struct Sharing {
     pub clock: f64,
     arrivals: u32,
     /// Jobs of one length end in the order in which they came, and there are few lengths: a line
-    /// for each needs no heap, whose every level would be a wait for memory.
+    /// for each needs no heap of all jobs, whose every level would be a wait for memory.
     lines: Vec<Line>,
+    /// The heads of lines that are not empty: the first of all is on top.
+    heads: BinaryHeap<Reverse<Head>>,
     streams: usize,
-    /// The line whose head ends first; of no meaning while there are no streams.
-    first: usize,
 }
 
 #[derive(Debug)]
@@ -26,19 +28,24 @@ struct Line {
     streams: VecDeque<Stream>,
 }
 
-/// Ordered by virtual finish, then by arrival.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 struct Stream {
-    /// Where the clock is when it ends. Finishes are not negative, so their bits sort as they do.
-    finish_bits: u64,
-    arrival: u32,
+    end: End,
     job: Job,
 }
 
-impl Stream {
-    fn finish(&self) -> f64 {
-        f64::from_bits(self.finish_bits)
-    }
+/// Ordered by virtual finish, then by arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    /// Where the clock is when it ends. Finishes are not negative, so their bits sort as they do.
+    finish_bits: u64,
+    arrival: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    end: End,
+    line: u32,
 }
 
 impl Sharing {
@@ -48,24 +55,21 @@ impl Sharing {
 
     /// The job that ends first.
     pub fn first(&self) -> Option<&Job> {
-        self.head(self.first).map(|stream| &stream.job)
-    }
-
-    fn head(&self, line: usize) -> Option<&Stream> {
-        self.lines.get(line)?.streams.front()
+        let Reverse(head) = self.heads.peek()?;
+        self.lines[head.line as usize].streams.front().map(|stream| &stream.job)
     }
 
     pub fn push(&mut self, job: Job) {
         let finish_bits = (self.clock + job.length_bytes as f64).to_bits();
-        let stream = Stream { finish_bits, arrival: self.arrivals, job };
+        let end = End { finish_bits, arrival: self.arrivals };
         self.arrivals = self.arrivals.wrapping_add(1);
         let line = self.line_for(job.length_bytes);
-        self.lines[line].streams.push_back(stream);
-        self.streams += 1;
-        let is_first = self.head(self.first).is_none_or(|first| stream < *first);
-        if is_first {
-            self.first = line;
+        let streams = &mut self.lines[line].streams;
+        if streams.is_empty() {
+            self.heads.push(Reverse(Head { end, line: line as u32 }));
         }
+        streams.push_back(Stream { end, job });
+        self.streams += 1;
     }
 
     /// The line of a length: known, or one that is empty, or a new one.
@@ -82,7 +86,8 @@ impl Sharing {
 
     /// Bytes that the job that ends first must still receive.
     pub fn first_left(&self) -> Option<f64> {
-        self.head(self.first).map(|stream| stream.finish() - self.clock)
+        let Reverse(head) = self.heads.peek()?;
+        Some(f64::from_bits(head.end.finish_bits) - self.clock)
     }
 
     pub fn take_done(&mut self, done: &mut Vec<Job>) {
@@ -100,10 +105,14 @@ impl Sharing {
     }
 
     fn pop(&mut self) -> Option<Job> {
-        let stream = self.lines.get_mut(self.first)?.streams.pop_front()?;
+        let mut top = self.heads.peek_mut()?;
+        let streams = &mut self.lines[top.0.line as usize].streams;
+        let stream = streams.pop_front()?;
+        match streams.front() {
+            Some(next) => top.0.end = next.end,
+            None => drop(PeekMut::pop(top)),
+        }
         self.streams -= 1;
-        let heads = (0..self.lines.len()).filter_map(|line| Some((self.head(line)?, line)));
-        self.first = heads.min().map_or(0, |(_, line)| line);
         Some(stream.job)
     }
 }
