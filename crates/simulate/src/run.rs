@@ -27,7 +27,7 @@ const MAIL_STREAM: u64 = 1 << 34;
 const GIVE_UP_NS: u64 = 100_000_000_000;
 
 /// Inputs between asking for the memory of one depth and of the next, and events.
-const INPUTS_AHEAD: usize = 4;
+const INPUTS_AHEAD: usize = 2;
 const EVENTS_AHEAD: usize = 2;
 
 /// From so many machines on, their memory is more than the processor can find at once.
@@ -174,6 +174,10 @@ impl<R: Routers> Run<R> {
             if steps.is_multiple_of(STEPS_BETWEEN_LOOKS) && self.is_stuck() {
                 return Ok(false);
             }
+            // By now targets and queues have grown, too.
+            if steps == STEPS_BETWEEN_LOOKS {
+                self.settle_memory();
+            }
             if at_ns >= HORIZON_NS - 1 {
                 return Err(SimulateError::TooLong { seed: self.seed });
             }
@@ -216,8 +220,8 @@ impl<R: Routers> Run<R> {
                 self.host.program.begin_burst(self.host.now_ns);
                 self.hand_over();
                 // Now all nodes have what they need.
-                if self.host.program.bursts == 1 && self.routers.actors() >= MANY_ACTORS {
-                    ask_for_huge_pages();
+                if self.host.program.bursts == 1 {
+                    self.settle_memory();
                 }
             }
             Event::Timer(index) => {
@@ -271,6 +275,12 @@ impl<R: Routers> Run<R> {
     fn prefetch(&self, actor: u32, attempt: AttemptId, depth: usize) {
         if let Some(writer) = self.routers.prefetch(actor, attempt, depth) {
             self.host.program.prefetch(writer);
+        }
+    }
+
+    fn settle_memory(&self) {
+        if self.routers.actors() >= MANY_ACTORS {
+            ask_for_huge_pages();
         }
     }
 
