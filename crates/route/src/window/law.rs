@@ -7,7 +7,7 @@ use crate::placement::{Flight, Lanes};
 const TURNS_MAX: u64 = 16;
 
 /// Of what is left, the part that is enough as a share.
-const LEFT_PART: u64 = 32;
+const LEFT_PART: u64 = 8;
 
 /// The aim is never more than so many times the setting.
 const AIM_MAX: u64 = 1 << 10;
