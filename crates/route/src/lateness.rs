@@ -1,4 +1,5 @@
-//! Attempts of a node that take long: windows learn of it, and the last ones are tried twice.
+//! Attempts of a node that take long: windows learn of it, and where nothing waits they are tried
+//! twice.
 
 use crate::flights::PartState;
 use crate::node::Node;
@@ -39,9 +40,10 @@ impl<P: Placement> Node<P> {
         Some((flight, aloft.reactions))
     }
 
-    /// Second attempts, when nothing waits and nothing more will come.
+    /// Second attempts, when nothing waits. More may come, but whoever writes one block after the
+    /// other sends none before this one is durable.
     pub(crate) fn rescue<O: Outputs>(&mut self, now_ns: u64, out: &mut O) {
-        if self.open_writers > 0 || self.waiting_bytes > 0 || self.flights.under_way() == 0 {
+        if self.waiting_bytes > 0 || self.flights.under_way() == 0 {
             return;
         }
         for slot in 0..self.flights.slots() {

@@ -123,7 +123,7 @@ pub trait Placement {
     /// [`Node::prefetch`](crate::Node::prefetch).
     fn prefetch(&self, _lane: usize) {}
 
-    /// Nothing waits and nothing more will come: try this one a second time, and where?
+    /// Nothing waits: try this one a second time, and where?
     fn rescue(&mut self, _flight: Flight, _lanes: Lanes<'_>) -> Option<usize> {
         None
     }

@@ -1,6 +1,6 @@
 //! The simulator against formulas, where there are formulas.
 
-use plimsoll_simulate::scenario::embedded;
+use plimsoll_simulate::scenario::{Submit, embedded};
 use plimsoll_simulate::{Discipline, Outcome, Policy, Scenario, fluid_bound_ns, run};
 use plimsoll_theory::{Absorption, MeasuredRates, Noise};
 
@@ -149,4 +149,16 @@ fn nodes_that_crowd_few_targets_get_equal_parts() {
     let first = outcome.ends.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(first > bound / 2.0, "{first} of {bound}");
     assert!(outcome.processes.cv < 0.2, "{}", outcome.processes.cv);
+}
+
+/// A process that waits for each block before it writes the next does not wait for the slow target
+/// each time.
+#[test]
+fn one_block_at_a_time_does_not_wait_for_the_slow_target() {
+    let mut paced = embedded("one-slow").unwrap();
+    paced.application.processes_per_node = 1;
+    paced.application.submit = Submit::Paced;
+    let outcome = simulated(&paced, "window");
+    let bound = fluid_bound_ns(&paced, 1).unwrap() as f64 / 1e9;
+    assert!(outcome.makespan / bound <= 1.2, "{} of {bound}", outcome.makespan);
 }
