@@ -152,6 +152,9 @@ fn limits_are_the_rates_and_a_drop_is_undone() {
     }
     let refused = bed.run("--drop t7=1MiB/s@1");
     assert_eq!(refused.status, Some(2));
+    let refused = bed.run("--blocks 1 --noise t0:6");
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("less --noise"), "{}", refused.stderr);
     bed.bed.normal("t1".parse().unwrap()).unwrap();
     let refused = bed.run("--drop t1=1MiB/s@1");
     assert!(refused.stderr.contains("no limit that could drop"), "{}", refused.stderr);

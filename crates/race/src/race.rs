@@ -46,6 +46,11 @@ impl Course {
         u64::from(self.writers) * u64::from(self.blocks) * self.block_bytes
     }
 
+    /// What the noise keeps on a target.
+    pub fn noise_bytes(&self, target: usize) -> u64 {
+        self.noise.get(target).map_or(0, |streams| u64::from(*streams) * NOISE_FILE_BYTES)
+    }
+
     fn noise_targets(&self) -> Vec<usize> {
         let streams = self.noise.iter().enumerate();
         streams.flat_map(|(target, count)| vec![target; *count as usize]).collect()

@@ -217,7 +217,8 @@ fn check_memory(writers: u64, block_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Space for what a target takes at least: its share of the data by its rate, and a tenth more.
+/// Space for what a target takes at least: its share of the data by its rate, a tenth more, and
+/// what the noise writes.
 fn check_targets(plan: &Plan) -> Result<()> {
     let machine = Machine::host();
     let rates = plan.targets.rates();
@@ -226,10 +227,11 @@ fn check_targets(plan: &Plan) -> Result<()> {
         left[drop.target] = drop.rate;
     }
     let (total, sum) = (plan.course.total_bytes() as f64, left.iter().sum::<f64>());
-    for (target, rate) in plan.targets.list.iter().zip(rates) {
+    for (index, (target, rate)) in plan.targets.list.iter().zip(rates).enumerate() {
         let equal = total / plan.targets.list.len() as f64;
         let by_rate = if sum > 0.0 && rate > 0.0 { total * rate / sum } else { 0.0 };
-        let needed = Bytes::new((equal.max(by_rate) * 1.1) as u64);
+        let own_bytes = (equal.max(by_rate) * 1.1) as u64;
+        let needed = Bytes::new(own_bytes.saturating_add(plan.course.noise_bytes(index)));
         let caching = match plan.course.way {
             Way::Direct => Caching::Direct,
             Way::Buffered => Caching::Synced,
@@ -248,7 +250,7 @@ fn in_words_of_route(error: PreflightError) -> anyhow::Error {
         ),
         PreflightError::TooFull { target, path, needed, available } => anyhow!(
             "target {target}: a race needs {needed} in {path}, of which {available} are free and nine tenths usable; \
-             hint: fewer --blocks"
+             hint: fewer --blocks, or less --noise"
         ),
         other => other.into(),
     }
