@@ -355,6 +355,9 @@ impl<P: Placement> Machine for Node<P> {
             return;
         }
         self.pump(now_ns, None, out);
-        self.rescue(now_ns, out);
+        // More to write makes nothing late, and it comes often.
+        if !matches!(input, Input::Submit { .. }) {
+            self.rescue(now_ns, out);
+        }
     }
 }

@@ -33,7 +33,7 @@ pub struct WindowSettings {
     /// bytes for each of its writers, however long the storage takes, but aims at a longer
     /// delay. Else a neighbour that floods the targets would starve who watches the delay.
     pub share_bytes_per_writer: u64,
-    /// Second attempts at the end.
+    /// Second attempts where nothing waits.
     pub rescue: bool,
 }
 
