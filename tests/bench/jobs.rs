@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
+use plimsoll_measures::Outcome as Ended;
 use rustix::process::Signal;
 
 use super::ends::signal;
@@ -78,15 +79,17 @@ fn an_ended_job_leaves_no_files_and_goes_on_only_as_it_began() {
         let Some(mut command) = job(mpi, 4) else { continue };
         let storage = Storage::with_targets(4);
         let arguments =
-            "many-pairs --burst 1MiB --values 4 --pause 50ms --rounds 40 --rounds-max 40";
+            "many-pairs --burst 1MiB --values 4 --pause 50ms --rounds 60 --rounds-max 60";
         storage.complete_bench(&mut command, arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         storage.wait_for_instances(3);
         signal(&child, Signal::INT);
-        assert!(!child.wait().unwrap().success(), "{mpi}");
+        let status = child.wait().unwrap();
+        assert!(!status.success(), "{mpi}: {status}");
         storage.assert_nothing_left();
-        let measured = storage.instances().len();
-        assert!((3..40).contains(&measured), "{mpi}: {measured}");
+        let measured = storage.instances();
+        assert!((3..60).contains(&measured.len()), "{mpi}: {}", measured.len());
+        assert!(measured.iter().all(|instance| instance.outcome == Ended::Complete), "{mpi}");
         // Nobody else may go on under the ranks' names, nor fewer ranks.
         let alone = storage.resume();
         assert_eq!(alone.status, Some(2));
@@ -100,7 +103,7 @@ fn an_ended_job_leaves_no_files_and_goes_on_only_as_it_began() {
         again.args(["bench", "--resume"]).arg(storage.results());
         let again = Outcome::from(again.output().unwrap());
         assert_eq!(again.status, Some(0), "{mpi}: {}", again.stderr);
-        assert_eq!(storage.instances().len(), 40, "{mpi}");
+        assert_eq!(storage.instances().len(), 60, "{mpi}");
         storage.assert_nothing_left();
     }
 }

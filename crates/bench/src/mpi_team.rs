@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use plimsoll_engine::{Burst, Prepared};
@@ -167,13 +167,13 @@ fn take_part(mpi: &Mpi, bursts: &[(usize, Burst)]) -> Vec<Vec<u8>> {
 static MADE: Mutex<Vec<(PathBuf, Option<File>)>> = Mutex::new(Vec::new());
 
 /// Removes the experiment's directories as far as this rank sees them, for a job that is being ended:
-/// the others may still be writing in them.
+/// the others may still be writing in them. The caller ends the process.
 pub fn remove_made() {
     const TRIES: u32 = 10;
-    let made: Vec<PathBuf> = match MADE.lock() {
-        Ok(made) => made.iter().map(|(path, _)| path.clone()).collect(),
-        Err(_) => return,
-    };
+    // Locked to the end of the process, so that nothing is made after this.
+    let locked = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let locked = std::mem::ManuallyDrop::new(locked);
+    let made: Vec<PathBuf> = locked.iter().map(|(path, _)| path.clone()).collect();
     for _ in 0..TRIES {
         if remove_paths(&made).is_ok() {
             return;
@@ -184,13 +184,12 @@ pub fn remove_made() {
 
 /// Makes directories that are not there: on nodes that do not share a target's storage.
 fn make_here(directories: &[PathBuf]) -> Result<(), TeamError> {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     for directory in directories {
         let is_new = !directory.exists();
         make_directories(std::slice::from_ref(directory))?;
         let lock = if is_new { own(directory).ok() } else { None };
-        if let Ok(mut made) = MADE.lock() {
-            made.push((directory.clone(), lock));
-        }
+        made.push((directory.clone(), lock));
     }
     Ok(())
 }

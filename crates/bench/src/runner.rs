@@ -182,6 +182,10 @@ impl<'a> Runner<'a> {
             Err(TeamError::Interrupted) => return Ok(Some(Ending::Interrupted)),
             Err(error) => return Ok(Some(Ending::Failed(error.to_string()))),
         };
+        // A job that is being ended removes its files under those who still use them.
+        if interrupted() && instance.outcome != Outcome::Complete {
+            return Ok(Some(Ending::Interrupted));
+        }
         self.journal.append(&instance)?;
         self.spent.cache.add(cache);
         self.count(planned, &instance);

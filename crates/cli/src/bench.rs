@@ -6,6 +6,7 @@ mod targets;
 mod team;
 mod template;
 
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -80,10 +81,9 @@ pub struct Arguments {
 pub const NUMBERS: &[&Number] = outcome::NUMBERS;
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let joined = team::join()?;
-    let Some(job) = joined else {
-        // A rank that has done its part.
-        return Ok(ExitCode::SUCCESS);
+    let job = match team::join()? {
+        ControlFlow::Break(status) => return Ok(status),
+        ControlFlow::Continue(job) => job,
     };
     let machine = Machine::host();
     if let Some(directory) = &arguments.resume {
@@ -220,7 +220,7 @@ fn experiment(
     (mut journal, directory): (Journal, &Path),
     output: Output,
 ) -> Result<ExitCode> {
-    let interrupted = interruption()?;
+    let interrupted = job.interruption()?;
     let (ending, spent) = {
         let mut team = job.into_team(plan)?;
         team.make(working.paths())?;
@@ -256,6 +256,9 @@ fn measure(
     let runner = Runner::new(site, journal, &mut tell);
     Ok(runner.run(team, measured, &|| interrupted.load(Ordering::Relaxed))?)
 }
+
+/// The exit status of what the user asked to stop.
+pub const INTERRUPTED: u8 = 130;
 
 /// Set when the user asked to stop; a second time ends the program at once.
 pub fn interruption() -> Result<Arc<AtomicBool>> {

@@ -286,7 +286,7 @@ pub fn conclude(
         }
         Ending::Interrupted => {
             output::message(&format!("to go on: plimsoll bench --resume {shown}"));
-            Ok(ExitCode::from(130))
+            Ok(ExitCode::from(super::INTERRUPTED))
         }
         _ => {
             output::message(&format!(

@@ -1,6 +1,11 @@
 //! Who does the work: processes of this machine, or the ranks of an MPI job.
 
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use plimsoll_bench::launcher::Launcher;
@@ -9,6 +14,7 @@ use plimsoll_bench::measuring::Clients;
 use plimsoll_bench::mpi_team::{self, MpiTeam};
 use plimsoll_bench::plan::{ClientsPlan, Plan};
 use plimsoll_bench::{Team, TeamError};
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// The hidden command of a worker process.
 pub const WORKER_COMMAND: &str = "bench-worker";
@@ -23,36 +29,53 @@ pub enum Joined {
         team: Box<MpiTeam>,
         /// Who started them.
         launcher: &'static str,
+        /// Set when the job is to end.
+        interrupted: Arc<AtomicBool>,
     },
 }
 
-/// Joins the job that a launcher started this process in. `None` for a rank that has served.
-pub fn join() -> Result<Option<Joined>> {
+/// Joins the job that a launcher started this process in. Breaks off with its exit status in a rank
+/// that has served.
+pub fn join() -> Result<ControlFlow<ExitCode, Joined>> {
     let launcher = Launcher::of_this_process().filter(|launcher| launcher.processes > 1);
-    let Some(launcher) = launcher else { return Ok(Some(Joined::Alone)) };
-    clean_up_when_ended()?;
+    let Some(launcher) = launcher else { return Ok(ControlFlow::Continue(Joined::Alone)) };
+    let interrupted = end_after_a_signal()?;
     Ok(match MpiTeam::join(&launcher)? {
-        mpi_team::Joined::Served => None,
-        mpi_team::Joined::Coordinator(team) => {
-            Some(Joined::Job { team: Box::new(team), launcher: launcher.name })
-        }
+        mpi_team::Joined::Served => ControlFlow::Break(served(&interrupted)),
+        mpi_team::Joined::Coordinator(team) => ControlFlow::Continue(Joined::Job {
+            team: Box::new(team),
+            launcher: launcher.name,
+            interrupted,
+        }),
     })
 }
 
-/// Launchers end a job by a signal and soon after by a kill, while ranks may be inside a transfer or wait
-/// for each other: a thread of its own removes the files at once. The journal is complete at
-/// any moment.
-fn clean_up_when_ended() -> Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    const INTERRUPTED: i32 = 130;
+/// That of rank 0: launchers may tell any rank's status for that of the job.
+fn served(interrupted: &AtomicBool) -> ExitCode {
+    let status = if interrupted.load(Ordering::Relaxed) { super::INTERRUPTED } else { 0 };
+    ExitCode::from(status)
+}
+
+/// Launchers that end a job may kill it a second after the signal. Most often rank 0 sees the signal,
+/// and all ranks end in order before this is over; ranks that are inside a transfer do not.
+const TIME_TO_END: Duration = Duration::from_millis(300);
+
+/// Ends this rank some time after a signal, wherever it is, and removes the experiment's files. The
+/// journal is complete at any moment. A second signal says nothing new: a launcher passes on what
+/// the terminal has sent to everybody.
+fn end_after_a_signal() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let flag = interrupted.clone();
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
+            flag.store(true, Ordering::Relaxed);
+            std::thread::sleep(TIME_TO_END);
             mpi_team::remove_made();
-            signal_hook::low_level::exit(INTERRUPTED);
+            signal_hook::low_level::exit(super::INTERRUPTED.into());
         }
     });
-    Ok(())
+    Ok(interrupted)
 }
 
 impl Joined {
@@ -70,6 +93,14 @@ impl Joined {
         match self {
             Joined::Alone => "plimsoll",
             Joined::Job { launcher, .. } => launcher,
+        }
+    }
+
+    /// Set when the user asked to stop.
+    pub fn interruption(&self) -> Result<Arc<AtomicBool>> {
+        match self {
+            Joined::Job { interrupted, .. } => Ok(interrupted.clone()),
+            Joined::Alone => super::interruption(),
         }
     }
 

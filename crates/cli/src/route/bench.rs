@@ -298,7 +298,7 @@ fn conclude(plan: &Plan, runs: &[Run], ended: Result<()>, output: Output) -> Res
     };
     if runs.is_empty() {
         return match ended {
-            Err(error) if is_interrupted(&error) => Ok(ExitCode::from(130)),
+            Err(error) if is_interrupted(&error) => Ok(ExitCode::from(bench::INTERRUPTED)),
             other => other.map(|()| ExitCode::SUCCESS),
         };
     }
@@ -309,7 +309,7 @@ fn conclude(plan: &Plan, runs: &[Run], ended: Result<()>, output: Output) -> Res
         output::message(&format!("error: data was lost or wrong in {unsound} race(s)"));
     }
     match ended {
-        Err(error) if is_interrupted(&error) => Ok(ExitCode::from(130)),
+        Err(error) if is_interrupted(&error) => Ok(ExitCode::from(bench::INTERRUPTED)),
         Err(error) => Err(error),
         Ok(()) => Ok(ExitCode::from(u8::from(unsound > 0))),
     }
