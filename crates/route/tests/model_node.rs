@@ -18,6 +18,8 @@ struct Anything {
     digits: u16,
     advice: u16,
     is_serial: bool,
+    /// Attempts that it still looks at: without an end there would be no end of states.
+    looks: u8,
 }
 
 impl Anything {
@@ -39,7 +41,12 @@ impl Placement for Anything {
     }
 
     fn look_every_ns(&self) -> Option<u64> {
-        None
+        (self.looks > 0).then_some(1)
+    }
+
+    fn overdue(&mut self, _flight: Flight, before: u8, _lanes: Lanes<'_>) -> u8 {
+        self.looks = self.looks.saturating_sub(1);
+        before + 1
     }
 
     fn rescue(&mut self, _flight: Flight, _lanes: Lanes<'_>) -> Option<usize> {
@@ -54,8 +61,13 @@ impl OneNode {
     fn new(writers: u32, targets: u16, factor: Factor, is_serial: bool) -> Self {
         let targets: Vec<TargetId> = (0..targets).map(TargetId).collect();
         let digits = targets.len() as u16 + 1;
-        let policy = Anything { digits, advice: 0, is_serial };
+        let policy = Anything { digits, advice: 0, is_serial, looks: 0 };
         OneNode(Node::new(NodeSettings { first_writer: 0, writers, targets, factor }, policy))
+    }
+
+    fn looking(mut self, attempts: u8) -> Self {
+        self.0.policy_mut().looks = attempts;
+        self
     }
 }
 
@@ -95,6 +107,20 @@ fn any_placement_and_any_second_attempt() {
     check("1 writer, 2 targets", node, Bounds::new(1, &[4], 9));
     let node = OneNode::new(2, 2, Factor::NONE, false);
     check("2 writers, 2 targets", node, Bounds::new(2, &[2], 9));
+}
+
+#[test]
+fn looks_at_any_moment() {
+    let node = OneNode::new(1, 2, Factor::NONE, false).looking(3);
+    check("3 looks", node, Bounds::new(1, &[4], 9));
+    let bounds = Bounds {
+        target_failures: vec![(TargetId(0), Failure::Stopped)],
+        target_returns: 1,
+        stopped_is_for_ever: true,
+        ..Bounds::new(1, &[2, 2], 9)
+    };
+    let node = OneNode::new(1, 2, Factor::ZERO, true).looking(2);
+    check("2 looks, a target stops", node, bounds);
 }
 
 #[test]
