@@ -105,7 +105,9 @@ fn a_full_file_system() {
 
 #[test]
 fn a_file_system_can_be_unmounted_as_soon_as_a_burst_is_over() {
-    for attempt in 0..20 {
+    const ATTEMPTS: usize = 20;
+    let mut at_once = 0;
+    for _ in 0..ATTEMPTS {
         let Some(mut small) = Mounted::tmpfs("4m") else { return };
         let plain = burst(&[small.point().join("file")]);
         if !has_uring(small.point()) {
@@ -113,13 +115,18 @@ fn a_file_system_can_be_unmounted_as_soon_as_a_burst_is_over() {
         }
         run(&queued(&plain, 16)).unwrap();
         run(&queued(&Burst { bytes: Bytes::new(8 << 20), ..plain }, 16)).unwrap_err();
-        let point = small.points.pop().unwrap();
-        let unmounted = system("umount", &[point.as_os_str()]);
-        if unmounted.is_none() {
-            small.points.push(point);
+        let unmount = || system("umount", &[small.point().as_os_str()]).is_some();
+        let mut tries = 1;
+        while !unmount() {
+            tries += 1;
+            assert!(tries < 1000, "busy for long");
         }
-        assert!(unmounted.is_some(), "busy at attempt {attempt}");
+        at_once += usize::from(tries == 1);
+        small.points.pop();
     }
+    // A process that another thread is just starting, or a worker of the kernel that is a moment
+    // behind, may have held a file. A queue that keeps its files is never let go at once.
+    assert!(at_once > ATTEMPTS / 2, "{at_once} of {ATTEMPTS} at once");
 }
 
 #[test]
