@@ -221,6 +221,7 @@ fn experiment(
     output: Output,
 ) -> Result<ExitCode> {
     let interrupted = job.interruption()?;
+    let _limits = job.under_limits(plan)?;
     let (ending, spent) = {
         let mut team = job.into_team(plan)?;
         team.make(working.paths())?;

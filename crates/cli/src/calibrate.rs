@@ -19,6 +19,7 @@ use plimsoll_machine::Machine;
 
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::testbed::limited;
 use crate::{now, value};
 
 pub use numbers::NUMBERS;
@@ -110,6 +111,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         show::dry_run(&chosen, &place, &plan, output)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let _limits = limited::enter([&chosen.directory])?;
     let measured = now::timestamp();
     let calibration = measure(&machine, &place, &plan)?;
     let fits = calibration.directions.iter().all(|it| is_usable(&it.verdict));

@@ -1,5 +1,6 @@
 //! `plimsoll testbed`: several real storage targets on one machine.
 
+pub mod limited;
 mod listing;
 
 use std::ffi::OsString;
@@ -106,7 +107,8 @@ struct List;
 ///
 /// On machines with cgroup v1 the limit holds for every process, and for direct I/O, fsync
 /// and write-back alike. On machines with cgroup v2 only, it holds for what is started with
-/// `plimsoll testbed run`.
+/// `plimsoll testbed run`, and for `bench`, `calibrate` and `route bench` themselves, from now
+/// on and while they run.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll testbed slow t2 20MiB/s\n  \
@@ -256,7 +258,7 @@ fn say_limits(command: &str, outcome: &LimitOutcome, output: Output) -> Result<E
     let limits = listing::limits_text(&outcome.limits).unwrap_or_else(|| "none".into());
     let holds = match outcome.effect {
         Effect::EveryProcess => "for every process, from now on",
-        Effect::UnderRun => "for commands started with: plimsoll testbed run -- COMMAND",
+        Effect::UnderRun => "for plimsoll itself and for: plimsoll testbed run -- COMMAND",
     };
     output::message(&format!("limit of {}: {limits}, {holds}", outcome.target));
     Ok(ExitCode::SUCCESS)

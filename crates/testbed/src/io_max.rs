@@ -1,4 +1,4 @@
-//! Limits of block devices through cgroup v2: a cgroup for one command.
+//! Limits of block devices through cgroup v2: a cgroup for one command, or for this process.
 //!
 //! The root cgroup has no limits in v2. The memory controller is enabled in the
 //! same cgroup, or write-back would not be charged to it
@@ -54,6 +54,12 @@ impl LimitedGroup {
         OpenOptions::new().append(true).create(true).open(&path).map_err(file_error("open", &path))
     }
 
+    /// Moves this process in.
+    pub(crate) fn enter(&self) -> Result<(), TestbedError> {
+        let path = self.path.join("cgroup.procs");
+        append(&path, "0").map_err(file_error("enter", &path))
+    }
+
     fn remove(&self) -> io::Result<()> {
         let inside = fs::read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
         for pid in inside.lines() {
@@ -73,16 +79,43 @@ impl Drop for LimitedGroup {
 
 /// Removes the cgroups of this bed whose makers are dead; gives how many.
 pub(crate) fn remove_stale(hierarchy: &Path, bed: &str, is_alive: impl Fn(u32) -> bool) -> usize {
-    let Ok(entries) = fs::read_dir(hierarchy) else { return 0 };
-    entries
-        .flatten()
-        .filter(|entry| {
-            let maker = entry.file_name().to_str().and_then(|name| maker_of(name, bed));
-            maker.is_some_and(|pid| !is_alive(pid))
-        })
-        // The kernel refuses to remove one that still has processes.
-        .filter(|entry| fs::remove_dir(entry.path()).is_ok())
-        .count()
+    let stale = groups_of(hierarchy, bed).into_iter().filter(|(_, maker)| !is_alive(*maker));
+    // The kernel refuses to remove one that still has processes.
+    stale.filter(|(path, _)| fs::remove_dir(path).is_ok()).count()
+}
+
+/// Changes the limits of a device for what runs in the cgroups of this bed.
+pub(crate) fn change_running(
+    hierarchy: &Path,
+    bed: &str,
+    device: DeviceNumber,
+    limits: &Limits,
+) -> Result<(), TestbedError> {
+    for (path, _) in groups_of(hierarchy, bed) {
+        let io_max = path.join("io.max");
+        match append(&io_max, &rule(device, limits)) {
+            // Its command has just ended.
+            Err(_) if !path.exists() => {}
+            changed => changed.map_err(file_error("set limits in", &io_max))?,
+        }
+    }
+    Ok(())
+}
+
+/// True if a process of this cgroup is under the limits of the bed.
+pub(crate) fn is_of_bed(group: &Path, bed: &str) -> bool {
+    let mut names = group.iter().filter_map(|name| name.to_str());
+    names.any(|name| maker_of(name, bed).is_some())
+}
+
+/// The cgroups of this bed, and the process that made each.
+fn groups_of(hierarchy: &Path, bed: &str) -> Vec<(PathBuf, u32)> {
+    let Ok(entries) = fs::read_dir(hierarchy) else { return Vec::new() };
+    let groups = entries.flatten().filter_map(|entry| {
+        let maker = entry.file_name().to_str().and_then(|name| maker_of(name, bed))?;
+        Some((entry.path(), maker))
+    });
+    groups.collect()
 }
 
 /// The process that made a cgroup of that name for this bed.
@@ -158,5 +191,26 @@ mod tests {
         assert_eq!(remove_stale(tree.path(), "bed", |pid| pid == 2), 1);
         assert!(!tree.path().join("plimsoll-testbed-bed-1").exists());
         assert_eq!(fs::read_dir(tree.path()).unwrap().count(), 6);
+    }
+
+    #[test]
+    fn what_runs_on_this_bed_gets_a_new_limit_and_nothing_else_does() {
+        let tree = tempfile::tempdir().unwrap();
+        let make = |bed, pid| LimitedGroup::make(tree.path(), tree.path(), bed, pid, &[]).unwrap();
+        let groups = [make("bed", 1), make("bed", 2), make("other", 3)];
+        change_running(tree.path(), "bed", device(4), &slow("2MiB/s")).unwrap();
+        let limits = groups.each_ref().map(|group| fs::read_to_string(group.path.join("io.max")));
+        let rule = "7:4 rbps=max wbps=2097152 riops=max wiops=max\n";
+        assert_eq!(limits[0].as_ref().unwrap(), rule);
+        assert_eq!(limits[1].as_ref().unwrap(), rule);
+        assert!(limits[2].is_err());
+    }
+
+    #[test]
+    fn a_process_is_under_the_limits_of_its_own_bed() {
+        assert!(is_of_bed(Path::new("/cg/plimsoll-testbed-bed-7"), "bed"));
+        assert!(is_of_bed(Path::new("/cg/plimsoll-testbed-bed-7/below"), "bed"));
+        assert!(!is_of_bed(Path::new("/cg/plimsoll-testbed-bed-7"), "other"));
+        assert!(!is_of_bed(Path::new("/cg/user.slice"), "bed"));
     }
 }

@@ -6,14 +6,14 @@ use plimsoll_machine::{BlockControl, BlockDevice, DeviceNumber, Machine};
 use crate::scan::Found;
 use crate::state_file::Record;
 use crate::support::no_control;
-use crate::{Direction, Kind, Limits, TargetName, Testbed, TestbedError, throttle};
+use crate::{Direction, Kind, Limits, TargetName, Testbed, TestbedError, io_max, throttle};
 
 /// For whom a limit holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// For every process, at once (cgroup v1).
     EveryProcess,
-    /// For commands that are started with [`Testbed::run`] from now on (cgroup v2).
+    /// For what is under [`Testbed::run`] or [`Testbed::enter`], now or later (cgroup v2).
     UnderRun,
 }
 
@@ -90,8 +90,10 @@ impl Testbed {
             BlockControl::V2 { .. } if found.state.is_none() => {
                 return Err(self.no_state(&found.record));
             }
-            BlockControl::V2 { .. } => {
+            BlockControl::V2 { hierarchy } => {
                 self.record(&mut found, target, wanted)?;
+                let hierarchy = self.machine.locate(hierarchy);
+                io_max::change_running(&hierarchy, self.place.name(), device.number, &wanted)?;
                 Effect::UnderRun
             }
             BlockControl::Neither { .. } => {

@@ -11,7 +11,7 @@ use plimsoll_machine::{BlockControl, DeviceNumber, Machine};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::forward::Forwarding;
-use crate::io_max::{LimitedGroup, remove_stale};
+use crate::io_max::{LimitedGroup, is_of_bed, remove_stale};
 use crate::support::no_control;
 use crate::{Limits, Listing, Testbed, TestbedError};
 
@@ -21,12 +21,20 @@ pub const TESTBED_VARIABLE: &str = "PLIMSOLL_TESTBED";
 /// The variable that tells a command the targets' paths, separated by colons.
 pub const TARGETS_VARIABLE: &str = "PLIMSOLL_TARGETS";
 
+/// This process under the limits of a bed, until dropped.
+#[derive(Debug)]
+#[must_use = "the limits end with it"]
+pub struct UnderLimits {
+    _group: Option<LimitedGroup>,
+}
+
 impl Testbed {
     /// Runs a command under the limits of the bed and waits for it. It has this
     /// process's input and outputs, and [`TESTBED_VARIABLE`] and [`TARGETS_VARIABLE`].
     ///
     /// With cgroup v1, limits hold for every process anyway. With cgroup v2, the
-    /// command and all it starts are put into a cgroup with the limits as they are now.
+    /// command and all it starts are put into a cgroup with the limits, and get those that
+    /// change while it runs.
     ///
     /// Signals that ask this process to end (SIGHUP, SIGINT, SIGTERM) go to the command
     /// while it runs; to that which was started first where there are several.
@@ -40,16 +48,7 @@ impl Testbed {
             .args(arguments)
             .env(TESTBED_VARIABLE, &listing.directory)
             .env(TARGETS_VARIABLE, joined(&usable_paths(&listing)));
-        let limits = limited_devices(&listing);
-        let group = match self.machine.block_control()? {
-            BlockControl::V2 { hierarchy } if !limits.is_empty() => {
-                Some(self.limited_group(&self.machine.locate(hierarchy), &limits)?)
-            }
-            BlockControl::Neither { .. } if !limits.is_empty() => {
-                return Err(TestbedError::NoLimitedRun { reason: no_control(&self.machine)? });
-            }
-            _ => None,
-        };
+        let group = self.group_for(&listing)?;
         if let Some(group) = &group {
             enter_before_exec(&mut command, group.entrance()?);
         }
@@ -57,15 +56,57 @@ impl Testbed {
             .map_err(|cause| TestbedError::Start { program: program.to_owned(), cause })
     }
 
+    /// Makes the limits of the bed hold for this process and all that it starts from now on.
+    /// Nothing to do with cgroup v1, or under [`Testbed::run`].
+    pub fn enter(&self) -> Result<UnderLimits, TestbedError> {
+        let group = self.group_for(&self.list()?)?;
+        group.iter().try_for_each(LimitedGroup::enter)?;
+        Ok(UnderLimits { _group: group })
+    }
+
+    /// True if the bed's limits hold for this process, or there are none.
+    pub fn limits_hold_here(&self) -> Result<bool, TestbedError> {
+        Ok(match self.machine.block_control()? {
+            BlockControl::V1 { .. } => true,
+            BlockControl::V2 { hierarchy } => {
+                let home = home_group(&self.machine, &self.machine.locate(hierarchy));
+                is_of_bed(&home, self.place.name()) || limited_devices(&self.list()?).is_empty()
+            }
+            BlockControl::Neither { .. } => limited_devices(&self.list()?).is_empty(),
+        })
+    }
+
+    /// The cgroup that commands have to be in, where limits hold in cgroups only. One that has no
+    /// limits yet is made if that is possible, because it may get some.
+    fn group_for(&self, listing: &Listing) -> Result<Option<LimitedGroup>, TestbedError> {
+        let limits = limited_devices(listing);
+        match self.machine.block_control()? {
+            BlockControl::V1 { .. } => Ok(None),
+            BlockControl::V2 { hierarchy } => {
+                let hierarchy = self.machine.locate(hierarchy);
+                let home = home_group(&self.machine, &hierarchy);
+                if is_of_bed(&home, self.place.name()) {
+                    return Ok(None);
+                }
+                let group = self.limited_group(&hierarchy, &home, &limits);
+                if limits.is_empty() { Ok(group.ok()) } else { group.map(Some) }
+            }
+            BlockControl::Neither { .. } if limits.is_empty() => Ok(None),
+            BlockControl::Neither { .. } => {
+                Err(TestbedError::NoLimitedRun { reason: no_control(&self.machine)? })
+            }
+        }
+    }
+
     fn limited_group(
         &self,
         hierarchy: &Path,
+        home: &Path,
         limits: &[(DeviceNumber, Limits)],
     ) -> Result<LimitedGroup, TestbedError> {
         let is_alive = |pid: u32| self.machine.locate(format!("/proc/{pid}")).exists();
         remove_stale(hierarchy, self.place.name(), is_alive);
-        let home = home_group(&self.machine, hierarchy);
-        LimitedGroup::make(hierarchy, &home, self.place.name(), std::process::id(), limits)
+        LimitedGroup::make(hierarchy, home, self.place.name(), std::process::id(), limits)
     }
 }
 

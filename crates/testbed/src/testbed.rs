@@ -35,6 +35,14 @@ impl Testbed {
         Ok(Self { machine: Machine::host(), place, base_is_default, told_to_wait: None })
     }
 
+    /// The bed that the directory of a target belongs to, if it is one.
+    pub fn of_target(path: &Path) -> Option<Self> {
+        let directory = path.parent()?;
+        let bed = Self::in_base(directory.parent()?, directory.file_name()?.to_str()?).ok()?;
+        let listing = bed.list().ok().filter(|listing| listing.exists)?;
+        listing.targets.iter().any(|target| target.path == path).then_some(bed)
+    }
+
     /// The same bed on another machine, such as a captured tree.
     pub fn on(self, machine: Machine) -> Self {
         Self { machine, ..self }

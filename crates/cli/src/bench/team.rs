@@ -14,7 +14,10 @@ use plimsoll_bench::measuring::Clients;
 use plimsoll_bench::mpi_team::{self, MpiTeam};
 use plimsoll_bench::plan::{ClientsPlan, Plan};
 use plimsoll_bench::{Team, TeamError};
+use plimsoll_testbed::UnderLimits;
 use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::testbed::limited;
 
 /// The hidden command of a worker process.
 pub const WORKER_COMMAND: &str = "bench-worker";
@@ -117,6 +120,15 @@ impl Joined {
         );
         plan.clients.names = there.names[..wanted as usize].to_vec();
         Ok(())
+    }
+
+    /// The limits of the plan's test bed, if there is one, for those who work.
+    pub fn under_limits(&self, plan: &Plan) -> Result<Option<UnderLimits>> {
+        let targets = plan.targets.iter().map(|target| &target.path);
+        match self {
+            Joined::Alone => limited::enter(targets),
+            Joined::Job { .. } => limited::check_job(targets).map(|()| None),
+        }
     }
 
     /// Starts what is not there yet.

@@ -80,7 +80,10 @@ fn limits(machine: &Machine) -> Check {
         Ok(BlockControl::V2 { hierarchy }) => found(
             NAME,
             FOR,
-            format!("cgroup v2 at {}: limits hold in `testbed run`", hierarchy.display()),
+            format!(
+                "cgroup v2 at {}: limits hold in `testbed run` and for plimsoll's own work",
+                hierarchy.display()
+            ),
         ),
         Ok(BlockControl::Neither { reasons }) => {
             let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();

@@ -22,6 +22,7 @@ use super::policies::{self, Wanted, WantedFactor};
 use super::targets::{Source, Targets};
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::testbed::limited;
 use crate::{bench, value};
 
 /// Race routing policies on real targets, against the least time that the targets allow
@@ -150,6 +151,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let flag = bench::interruption()?;
     let interrupted = move || flag.load(Ordering::Relaxed);
     let paths: Vec<_> = plan.targets.list.iter().map(|target| target.path.clone()).collect();
+    let _limits = limited::enter(&paths)?;
     let (working, stale) = WorkingDirectories::make(&paths)
         .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))?;
     if stale > 0 {
