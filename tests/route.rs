@@ -83,6 +83,28 @@ fn only_the_paper_sends_messages_and_static_moves_nothing() {
 }
 
 #[test]
+fn static_and_the_paper_have_one_idea_of_an_own_target() {
+    let storage = Storage::with_targets(3);
+    for writers in [1, 2, 5, 6] {
+        let arguments = format!("--writers {writers} --blocks 2 --block-size 4KiB --rounds 1");
+        let Some(result) = storage.race_fine(&format!("{arguments} --policy static,paper:0"))
+        else {
+            return;
+        };
+        let runs = result["runs"].as_array().unwrap();
+        assert!(runs.iter().all(|run| run["moved_bytes"] == 0), "{writers} writers: {result}");
+    }
+}
+
+#[test]
+fn a_block_of_one_page_is_not_striped_into_less() {
+    let storage = Storage::with_targets(4);
+    let arguments = "--policy striped --writers 1 --blocks 3 --block-size 4KiB --rounds 1";
+    let Some(result) = storage.race_fine(arguments) else { return };
+    assert_eq!(result["runs"][0]["attempts"], 3, "{result}");
+}
+
+#[test]
 fn rounds_are_interleaved_in_an_order_that_the_seed_decides() {
     let storage = Storage::with_targets(2);
     let order = |seed: u64| -> Option<Vec<String>> {
@@ -164,6 +186,8 @@ fn wrong_use_is_refused_before_anything_is_written() {
         ("--drop ost1", "TARGET=RATE@SECONDS"),
         ("--drop ost1=0B/s@1", "never end"),
         ("--drop ost1=1MiB/s@-1", "0 to 86400"),
+        ("--drop ost1=1MiB/s@1ss", "TARGET=RATE@SECONDS"),
+        ("--block-size 1GiB --writers 64 --blocks 2", "memory"),
     ];
     for (arguments, word) in refused {
         let outcome = storage.race(arguments);
@@ -175,7 +199,8 @@ fn wrong_use_is_refused_before_anything_is_written() {
         ("route bench", "which targets"),
         ("route bench --targets /no/such", "not a directory"),
         ("route bench --targets /proc", "/proc"),
-        ("route bench --targets /var/tmp /var/tmp", "twice"),
+        ("route bench --targets /var/tmp /var/tmp", "one directory"),
+        ("route bench --targets a=/var/tmp a=/tmp", "twice"),
         ("route bench --testbed no-such-bed", "no test bed"),
         ("route", "Usage"),
     ];
@@ -185,4 +210,37 @@ fn wrong_use_is_refused_before_anything_is_written() {
         assert!(outcome.stderr.contains(word), "{arguments}: {}", outcome.stderr);
     }
     storage.assert_nothing_left();
+}
+
+#[test]
+fn targets_that_are_none_or_one_are_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let storage = Storage::with_targets(2);
+    let (folder, first) = (storage.folder.path(), &storage.targets[0]);
+    let link = folder.join("link");
+    std::os::unix::fs::symlink(first, &link).unwrap();
+    let no_text = folder.join(OsStr::from_bytes(b"\xff"));
+    std::fs::create_dir(&no_text).unwrap();
+    let nameless = format!("={}", first.display());
+    let refused: [(&[&OsStr], &str); 4] = [
+        (&[first.as_os_str(), link.as_os_str()], "one directory"),
+        (&[no_text.as_os_str()], "UTF-8"),
+        (&[OsStr::new(&nameless)], "without a name"),
+        (&[first.as_os_str(), OsStr::new("--testbed-base"), OsStr::new("/tmp")], "--testbed NAME"),
+    ];
+    for (targets, word) in refused {
+        let outcome = binary().args(["route", "bench", "--targets"]).args(targets).output();
+        let outcome = Outcome::from(outcome.unwrap());
+        assert_eq!(outcome.status, Some(2), "{targets:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(word), "{targets:?}: {}", outcome.stderr);
+    }
+    // A sign in the name of a directory does not make a name of what is before it.
+    let odd = folder.join("a=b");
+    std::fs::create_dir(&odd).unwrap();
+    let outcome = binary().args(["route", "bench", "--dry-run", "--targets"]).arg(&odd).output();
+    let outcome = Outcome::from(outcome.unwrap());
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("a=b"), "{}", outcome.stdout);
 }

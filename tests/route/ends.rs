@@ -146,6 +146,24 @@ fn a_killed_coordinator_leaves_nothing() {
     storage.wait_until_empty();
 }
 
+/// Room that a killed run has taken is there again.
+#[test]
+fn what_a_killed_run_left_is_removed_before_room_is_asked_for() {
+    let storage = Storage::with_targets(1);
+    let Some(_disk) = SmallDisk::mount(&storage.targets[0], "32m") else { return };
+    let left = storage.targets[0].join(".plimsoll-bench-0-1");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("owner"), rustix::system::uname().nodename().to_bytes()).unwrap();
+    fs::write(left.join("writer0"), vec![1u8; 24 << 20]).unwrap();
+    let course = "--policy static --writers 1 --blocks 4 --block-size 4MiB --buffered --rounds 1";
+    let refused = storage.race(&format!("{course} --dry-run"));
+    assert!(refused.stderr.contains("are free"), "a dry run removes nothing: {}", refused.stderr);
+    let outcome = storage.race(course);
+    assert!(outcome.stderr.contains("1 killed run(s)"), "{}", outcome.stderr);
+    assert!(outcome.status == Some(0) || !can_run(&outcome), "{}", outcome.stderr);
+    storage.assert_nothing_left();
+}
+
 /// What a full target does not take goes elsewhere, by every policy.
 #[test]
 fn a_target_that_fills_up_costs_nothing() {

@@ -150,14 +150,36 @@ fn limits_are_the_rates_and_a_drop_is_undone() {
         assert_eq!((&run["lost_bytes"], &run["wrong_pages"]), (&0.into(), &0.into()));
         assert!(run["drops_after"].as_f64().unwrap() >= 0.2, "{run}");
     }
-    let refused = bed.run("--drop t7=1MiB/s@1");
-    assert_eq!(refused.status, Some(2));
+    let refused = [
+        ("--drop t7=1MiB/s@1", "no target"),
+        ("--drop t1=16MiB/s@1", "a lower rate"),
+        ("--drop t1=2MiB/s@1 --drop t1=1MiB/s@2", "once"),
+    ];
+    for (arguments, word) in refused {
+        let refused = bed.run(arguments);
+        assert_eq!(refused.status, Some(2));
+        assert!(refused.stderr.contains(word), "{}", refused.stderr);
+    }
     let refused = bed.run("--blocks 1 --noise t0:6");
     assert_eq!(refused.status, Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains("less --noise"), "{}", refused.stderr);
     bed.bed.normal("t1".parse().unwrap()).unwrap();
     let refused = bed.run("--drop t1=1MiB/s@1");
     assert!(refused.stderr.contains("no limit that could drop"), "{}", refused.stderr);
+}
+
+#[test]
+fn the_bound_counts_what_the_noise_leaves_before_and_after_a_drop() {
+    let Some(bed) = Bed::up(2) else { return };
+    let bound = |arguments: &str| -> f64 {
+        let course = "--policy static --writers 2 --blocks 12 --block-size 1MiB --dry-run";
+        let outcome = bed.run(&format!("{course} {arguments}"));
+        let result: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        result["result"]["fluid_bound"].as_f64().unwrap()
+    };
+    // 24 MiB: at 16 and 8 MiB/s; and 0.5 s of that, then 12 MiB at 16 and 4.
+    assert!((bound("--noise t1:1") - 1.0).abs() < 1e-9);
+    assert!((bound("--noise t1:1 --drop t1=8MiB/s@0.5") - 1.1).abs() < 1e-9);
 }
 
 #[test]

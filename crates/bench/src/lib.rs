@@ -31,6 +31,6 @@ pub mod warm_up;
 pub mod worker;
 pub mod working;
 
-pub use message::{Done, receive, send};
+pub use message::{Done, framed, receive, send};
 pub use mpi::LIBRARY_VARIABLE;
 pub use team::{Member, Part, Team, TeamError};

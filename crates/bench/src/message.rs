@@ -60,11 +60,19 @@ pub struct Done {
 /// # Errors
 /// When the other side is gone.
 pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    stream.write_all(&framed(message)?)
+}
+
+/// One message as it is sent.
+///
+/// # Errors
+/// When it cannot be put into text, such as a path that is not.
+pub fn framed(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let text = serde_json::to_vec(message)?;
     let mut framed = Vec::with_capacity(text.len() + 4);
     framed.extend((text.len() as u32).to_le_bytes());
     framed.extend(text);
-    stream.write_all(&framed)
+    Ok(framed)
 }
 
 /// Receives one message; `None` at the end of the stream.

@@ -21,27 +21,24 @@ pub struct WorkingDirectories {
 }
 
 impl WorkingDirectories {
-    /// Makes a directory in each of these, and locks it. Those that killed experiments left behind
-    /// are removed; their number is told.
+    /// Makes a directory in each of these, and locks it.
     ///
     /// # Errors
     /// With the path that failed. What was made before is removed.
-    pub fn make(targets: &[PathBuf]) -> Result<(Self, usize), (PathBuf, io::Error)> {
+    pub fn make(targets: &[PathBuf]) -> Result<Self, (PathBuf, io::Error)> {
         let name = format!("{PREFIX}{:08x}-{}", unique(), std::process::id());
         let mut made = Self { directories: Vec::new(), locks: Vec::new() };
-        let mut stale = 0;
         for target in targets {
             let directory = target.join(&name);
             if made.directories.contains(&directory) {
                 made.directories.push(directory);
                 continue;
             }
-            stale += remove_stale(target);
             let lock = claim(target, &directory).map_err(|error| (directory.clone(), error))?;
             made.directories.push(directory);
             made.locks.push(lock);
         }
-        Ok((made, stale))
+        Ok(made)
     }
 
     /// The directories, in the order of the targets.
@@ -93,7 +90,11 @@ fn unique() -> u32 {
     (time ^ (time >> 32)) as u32
 }
 
-/// Removes the directories of experiments that are no more, and tells how many.
+/// Removes what experiments that are no more left behind on targets, and tells how many there were.
+pub fn remove_left_behind(targets: &[PathBuf]) -> usize {
+    targets.iter().map(|target| remove_stale(target)).sum()
+}
+
 fn remove_stale(target: &Path) -> usize {
     let Ok(entries) = fs::read_dir(target) else { return 0 };
     let ours = entries.flatten().filter(|entry| {
@@ -118,8 +119,8 @@ mod tests {
     fn what_is_left_behind_goes_and_what_is_in_use_stays() {
         let target = tempfile::tempdir().unwrap();
         let targets = [target.path().to_path_buf()];
-        let (first, stale) = WorkingDirectories::make(&targets).unwrap();
-        assert_eq!(stale, 0);
+        let first = WorkingDirectories::make(&targets).unwrap();
+        assert_eq!(remove_left_behind(&targets), 0);
         let left_behind = target.path().join(format!("{PREFIX}dead"));
         fs::create_dir(&left_behind).unwrap();
         fs::write(left_behind.join(OWNER), host()).unwrap();
@@ -127,8 +128,8 @@ mod tests {
         let foreign = target.path().join(format!("{PREFIX}foreign"));
         fs::create_dir(&foreign).unwrap();
         fs::write(foreign.join(OWNER), "another host").unwrap();
-        let (second, stale) = WorkingDirectories::make(&targets).unwrap();
-        assert_eq!(stale, 1);
+        let second = WorkingDirectories::make(&targets).unwrap();
+        assert_eq!(remove_left_behind(&targets), 1);
         assert!(first.paths()[0].exists() && second.paths()[0].exists() && foreign.exists());
         drop((first, second));
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 1, "only the foreign one stays");

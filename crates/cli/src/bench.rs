@@ -21,7 +21,7 @@ use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight::check_target;
 use plimsoll_bench::runner::{Ending, Runner, Spent};
 use plimsoll_bench::template::Template;
-use plimsoll_bench::working::WorkingDirectories;
+use plimsoll_bench::working::{self, WorkingDirectories};
 use plimsoll_bench::{Team, worker};
 use plimsoll_machine::Machine;
 use plimsoll_measures::{Journal, Results};
@@ -95,6 +95,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let cost = estimate(&plan, arguments.targets.slowest_peak(&plan)?);
+    if !arguments.dry_run {
+        remove_left_behind(&paths(&plan));
+    }
     check_targets(&plan, &cost, &machine)?;
     if arguments.dry_run {
         return dry_run(&plan, &cost, output);
@@ -128,20 +131,26 @@ fn resume(
     let environment = Results::open(directory)?.environment;
     environment::check_same(&environment, &plan, machine, &job)
         .with_context(|| format!("cannot continue {}", directory.display()))?;
+    remove_left_behind(&paths(&plan));
     check_targets(&plan, &estimate(&plan, None), machine)?;
     experiment(&plan, working_directories(&plan)?, job, (journal, directory), output)
 }
 
-/// Makes them, and tells what killed experiments had left there.
 fn working_directories(plan: &Plan) -> Result<WorkingDirectories> {
-    let paths: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
-    let (working, stale) = WorkingDirectories::make(&paths)
-        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))?;
-    if stale > 0 {
-        let message = format!("note: removed what {stale} killed experiment(s) left on targets");
-        output::message(&message);
+    WorkingDirectories::make(&paths(plan))
+        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))
+}
+
+fn paths(plan: &Plan) -> Vec<PathBuf> {
+    plan.targets.iter().map(|target| target.path.clone()).collect()
+}
+
+/// Removes what killed experiments left on targets, before anybody asks how much room is there.
+pub fn remove_left_behind(targets: &[PathBuf]) {
+    let count = working::remove_left_behind(targets);
+    if count > 0 {
+        output::message(&format!("note: removed what {count} killed run(s) left on targets"));
     }
-    Ok(working)
 }
 
 /// The hidden command that a worker process runs.

@@ -185,6 +185,11 @@ fn say_waiting(waiting: Waiting) {
     output::message(&format!("waiting for another plimsoll testbed command{holder}"));
 }
 
+/// For those who have none.
+pub fn how_to_make(name: &str) -> String {
+    format!("plimsoll testbed up --name {name} --targets 4 --size 256MiB")
+}
+
 /// One line with the advice at its end.
 fn with_hint(error: TestbedError) -> anyhow::Error {
     match error.hint() {

@@ -38,6 +38,8 @@ pub(crate) struct Books {
     pub last_commit_ns: u64,
     /// By target.
     pub last_commits_ns: BTreeMap<u16, u64>,
+    /// Bytes of each writer on each target that has some.
+    committed_on: BTreeMap<(u32, u16), u64>,
 }
 
 impl Books {
@@ -56,8 +58,17 @@ impl Books {
     /// What a writer submitted and is not committed.
     pub fn lost_bytes(&self, writer: u32) -> u64 {
         let submitted: u64 = self.submitted[writer as usize].iter().sum();
-        let own = self.index.values().filter(|it| it.attempt.write.writer == writer);
-        submitted.saturating_sub(own.map(|it| it.attempt.length_bytes).sum())
+        submitted.saturating_sub(self.on_targets(writer).map(|(_, bytes)| bytes).sum())
+    }
+
+    /// The targets on which a writer has committed data.
+    pub fn targets_of(&self, writer: u32) -> Vec<u16> {
+        self.on_targets(writer).map(|(target, _)| target).collect()
+    }
+
+    fn on_targets(&self, writer: u32) -> impl Iterator<Item = (u16, u64)> + '_ {
+        let own = self.committed_on.range((writer, 0)..=(writer, u16::MAX));
+        own.map(|((_, target), bytes)| (*target, *bytes))
     }
 
     pub fn message(&mut self, is_coordinators: bool, message: &Message) {
@@ -75,7 +86,9 @@ impl Books {
     pub fn commit(&mut self, committed: Committed, now_ns: u64) {
         self.last_commit_ns = now_ns;
         self.last_commits_ns.insert(committed.attempt.target.0, now_ns);
-        let before = self.index.insert(committed.attempt.write, committed);
+        let Attempt { write, target, length_bytes, .. } = committed.attempt;
+        *self.committed_on.entry((write.writer, target.0)).or_default() += length_bytes;
+        let before = self.index.insert(write, committed);
         self.committed_again += u64::from(before.is_some());
     }
 

@@ -22,6 +22,9 @@ pub enum RaceError {
         /// What it says.
         why: String,
     },
+    /// What a process has to be told cannot be said.
+    #[error("cannot tell a writer what to do: {0}")]
+    Order(#[source] io::Error),
     /// The connections to the writers.
     #[error("cannot listen to the writers: {0}")]
     Listen(#[source] io::Error),

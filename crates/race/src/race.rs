@@ -97,7 +97,8 @@ pub fn race(
         }
         Ok(outcome)
     });
-    read_back::remove_files(course);
+    let is_followed = !matches!(outcome, Err(RaceError::Interrupted));
+    read_back::remove_files(course, is_followed);
     outcome
 }
 
@@ -140,13 +141,13 @@ impl<'a> Running<'a> {
                 way: course.way,
                 race: seed,
             };
-            team.tell(writer as usize, &Order::Prepare(preparation));
+            team.tell(writer as usize, &Order::Prepare(preparation))?;
         }
         for (stream, target) in noise.into_iter().enumerate() {
             let file = course.directories[target].join(format!("noise{stream}"));
             let (write_bytes, file_bytes) = (NOISE_WRITE_BYTES, NOISE_FILE_BYTES);
             let order = Order::Flood { file, write_bytes, file_bytes, way: course.way };
-            team.tell(writers + stream, &order);
+            team.tell(writers + stream, &order)?;
         }
         let mut running = Running {
             course,
@@ -191,7 +192,7 @@ impl<'a> Running<'a> {
         self.host = Some(Host::new(router, self.course.writers as usize));
         self.changes = changes.into_iter().map(Scheduled::new).collect();
         for writer in 0..self.course.writers as usize {
-            self.team.tell(writer, &Order::Begin);
+            self.team.tell(writer, &Order::Begin)?;
         }
         Ok(())
     }
@@ -206,14 +207,14 @@ impl<'a> Running<'a> {
         }
         let Some(host) = &mut self.host else { return Ok(()) };
         let next_ns = host.ring_timers();
-        self.fulfil();
+        self.fulfil()?;
         let until_timer = next_ns.map(|at| Duration::from_nanos(at.saturating_sub(monotonic())));
         let words = self.team.listen(until_timer.map_or(LOOK_EVERY, |it| it.min(LOOK_EVERY)))?;
         let is_quiet = words.is_empty();
         for (member, word) in words {
             self.hear(member, word)?;
         }
-        self.fulfil();
+        self.fulfil()?;
         if is_quiet { self.check_moving() } else { Ok(()) }
     }
 
@@ -274,22 +275,23 @@ impl<'a> Running<'a> {
     }
 
     /// Does what the router wants.
-    fn fulfil(&mut self) {
-        let Some(host) = &mut self.host else { return };
+    fn fulfil(&mut self) -> Result<(), RaceError> {
+        let Some(host) = &mut self.host else { return Ok(()) };
         for wish in host.take_wishes() {
             match wish {
                 Wish::Start(attempt) => {
                     let writer = attempt.write.writer as usize;
-                    self.team.tell(writer, &Order::Start(Start::of(&attempt)));
+                    self.team.tell(writer, &Order::Start(Start::of(&attempt)))?;
                 }
                 Wish::Finish(writer) if self.finished[writer as usize].is_none() => {
-                    let targets = targets_of(host, writer);
+                    let targets = host.books().targets_of(writer);
                     self.asked_to_finish[writer as usize] = true;
-                    self.team.tell(writer as usize, &Order::Finish { targets });
+                    self.team.tell(writer as usize, &Order::Finish { targets })?;
                 }
                 Wish::Finish(_) => {}
             }
         }
+        Ok(())
     }
 
     fn end(mut self) -> Result<Outcome, RaceError> {
@@ -311,14 +313,4 @@ impl<'a> Running<'a> {
         outcome.windows = windows;
         Ok(outcome)
     }
-}
-
-/// The targets on which a writer has committed data.
-fn targets_of(host: &Host, writer: u32) -> Vec<u16> {
-    let commits = host.books().index.values();
-    let own = commits.filter(|it| it.attempt.write.writer == writer);
-    let mut targets: Vec<u16> = own.map(|it| it.attempt.target.0).collect();
-    targets.sort_unstable();
-    targets.dedup();
-    targets
 }

@@ -90,7 +90,7 @@ fn compare(
         let bytes = &mut memory.bytes_mut()[..chunk];
         file.read_exact_at(bytes, committed.file_offset + done)?;
         let first_page = done / PAGE_BYTES as u64;
-        if let Some(page) = stamps.wrong_page(attempt, first_page, bytes) {
+        for page in stamps.wrong_pages(attempt, first_page, bytes) {
             found.wrong_pages += 1;
             let (write, target) = (attempt.write, attempt.target.0);
             found.first_wrong.get_or_insert_with(|| {
@@ -103,9 +103,9 @@ fn compare(
     Ok(())
 }
 
-/// Removes the files and waits until the file systems have written that down, so that it does
-/// not burden the next race.
-pub(crate) fn remove_files(course: &Course) {
+/// Removes the files. If another race follows, waits until the file systems have written that down,
+/// so that it does not burden that one.
+pub(crate) fn remove_files(course: &Course, is_followed: bool) {
     for directory in &course.directories {
         let Ok(entries) = fs::read_dir(directory) else { continue };
         for entry in entries.flatten() {
@@ -115,6 +115,8 @@ pub(crate) fn remove_files(course: &Course) {
                 let _ = fs::remove_file(entry.path());
             }
         }
+    }
+    for directory in course.directories.iter().filter(|_| is_followed) {
         if let Ok(opened) = File::open(directory) {
             let _ = rustix::fs::syncfs(&opened);
         }

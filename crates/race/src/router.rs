@@ -6,6 +6,8 @@ use plimsoll_route::{
     Window, WindowSettings,
 };
 
+use crate::stamp::PAGE_BYTES;
+
 /// Who decides where a write goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
@@ -54,9 +56,12 @@ impl Router {
             factor,
         };
         match policy {
-            Policy::Static => Router::Static(Node::new(settings(Factor::NONE), Static::new(0))),
+            Policy::Static => {
+                Router::Static(Node::new(settings(Factor::NONE), Static::new(0, writers)))
+            }
             Policy::Striped => {
                 let striped = Striped::new(0, u32::from(targets));
+                let striped = striped.in_parts_of_at_least(PAGE_BYTES as u64);
                 Router::Striped(Node::new(settings(Factor::NONE), striped))
             }
             Policy::Window { factor, settings: law } => {

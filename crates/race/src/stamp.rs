@@ -51,14 +51,19 @@ impl Stamps {
         }
     }
 
-    /// Which page is not what was written there, if any. `first_page` is that of `memory`.
-    pub fn wrong_page(&self, attempt: &Attempt, first_page: u64, memory: &[u8]) -> Option<u64> {
-        let mut pages = memory.chunks_exact(PAGE_BYTES).zip(first_page..);
+    /// Which pages are not what was written there. `first_page` is that of `memory`.
+    pub fn wrong_pages(
+        &self,
+        attempt: &Attempt,
+        first_page: u64,
+        memory: &[u8],
+    ) -> impl Iterator<Item = u64> {
+        let pages = memory.chunks_exact(PAGE_BYTES).zip(first_page..);
         let is_right = |page: &[u8], number: u64| {
             page[..STAMP_BYTES] == self.stamp(attempt, number)
                 && page[STAMP_BYTES..] == self.body[STAMP_BYTES..]
         };
-        pages.find(|(page, number)| !is_right(page, *number)).map(|(_, number)| number)
+        pages.filter(move |(page, number)| !is_right(page, *number)).map(|(_, number)| number)
     }
 
     fn stamp(&self, attempt: &Attempt, page: u64) -> [u8; STAMP_BYTES] {
@@ -102,14 +107,17 @@ mod tests {
         let mut memory = vec![0; padded(10_000) as usize];
         stamps.fill(&mut memory);
         stamps.put(&attempt(0), &mut memory);
-        assert_eq!(stamps.wrong_page(&attempt(0), 0, &memory), None);
-        assert_eq!(stamps.wrong_page(&attempt(0), 1, &memory[PAGE_BYTES..]), None);
-        assert_eq!(stamps.wrong_page(&attempt(1), 0, &memory), Some(0));
-        assert_eq!(Stamps::new(8).wrong_page(&attempt(0), 0, &memory), Some(0));
+        let wrong = |stamps: &Stamps, sequence, first_page, memory: &[u8]| -> Vec<u64> {
+            stamps.wrong_pages(&attempt(sequence), first_page, memory).collect()
+        };
+        assert!(wrong(&stamps, 0, 0, &memory).is_empty());
+        assert!(wrong(&stamps, 0, 1, &memory[PAGE_BYTES..]).is_empty());
+        assert_eq!(wrong(&stamps, 1, 0, &memory), [0, 1, 2]);
+        assert_eq!(wrong(&Stamps::new(8), 0, 0, &memory), [0, 1, 2]);
         for at in [0, 63, 64, 4095, 4096, 12_287] {
             let mut torn = memory.clone();
             torn[at] ^= 1;
-            assert_eq!(stamps.wrong_page(&attempt(0), 0, &torn), Some(at as u64 / 4096));
+            assert_eq!(wrong(&stamps, 0, 0, &torn), [at as u64 / 4096]);
         }
     }
 }

@@ -133,12 +133,14 @@ pub trait Placement {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Static {
     first_writer: u32,
+    all_writers: u32,
 }
 
 impl Static {
-    /// The writer with number w has lane w modulo the number of lanes.
-    pub fn new(first_writer: u32) -> Self {
-        Static { first_writer }
+    /// For the writers from the first on, of so many on all nodes. Neighbours share a lane, as
+    /// they share a group in [`paper`](crate::paper).
+    pub fn new(first_writer: u32, all_writers: u32) -> Self {
+        Static { first_writer, all_writers }
     }
 }
 
@@ -148,7 +150,8 @@ impl Placement for Static {
     }
 
     fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
-        let own = home(self.first_writer, waiting.writer, lanes.lanes.len());
+        let writer = self.first_writer + waiting.writer;
+        let own = home(writer, self.all_writers, lanes.lanes.len());
         Some(Place { lane: next_live(own, lanes)?, length_bytes: waiting.length_bytes })
     }
 }
@@ -158,12 +161,18 @@ impl Placement for Static {
 pub struct Striped {
     first_writer: u32,
     count: u32,
+    least_bytes: u64,
 }
 
 impl Striped {
-    /// Over `count` lanes from the writer's own on; at least 1, at most all.
+    /// Over `count` lanes, at least 1, at most all; each writer begins one lane further.
     pub fn new(first_writer: u32, count: u32) -> Self {
-        Striped { first_writer, count: count.max(1) }
+        Striped { first_writer, count: count.max(1), least_bytes: 1 }
+    }
+
+    /// The same with parts of at least so many bytes: what a device writes in any case.
+    pub fn in_parts_of_at_least(self, least_bytes: u64) -> Self {
+        Striped { least_bytes: least_bytes.max(1), ..self }
     }
 }
 
@@ -174,16 +183,17 @@ impl Placement for Striped {
 
     fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
         let all = lanes.lanes.len();
-        let own = home(self.first_writer, waiting.writer, all);
+        let own = (self.first_writer as usize + waiting.writer as usize) % all;
         let count = u64::from(self.count).min(all as u64);
-        let stripe = waiting.submission_bytes.div_ceil(count).max(1);
+        let stripe = waiting.submission_bytes.div_ceil(count).max(self.least_bytes);
         let nth = (waiting.offset_bytes / stripe) as usize;
         Some(Place { lane: next_live((own + nth) % all, lanes)?, length_bytes: stripe })
     }
 }
 
-fn home(first_writer: u32, writer: u32, lanes: usize) -> usize {
-    (first_writer as usize + writer as usize) % lanes
+/// The target of a writer of so many: neighbours share one (Huang, section 3.1).
+pub(crate) fn home(writer: u32, writers: u32, targets: usize) -> usize {
+    (u64::from(writer) * targets as u64 / u64::from(writers.max(1))) as usize
 }
 
 /// `own`, or the next one that has not failed.

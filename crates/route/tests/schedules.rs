@@ -109,7 +109,7 @@ fn windows_with_failures() {
 #[test]
 fn static_and_striped_with_failures() {
     for seed in seeds(300) {
-        let nodes = Nodes::new(3, 6, Factor::NONE, Static::new);
+        let nodes = Nodes::new(3, 6, Factor::NONE, |first| Static::new(first, 24));
         walk(nodes, stopping(troubles(Bounds::new(24, &BLOCKS, 1))), seed);
         let nodes = Nodes::new(3, 6, Factor::NONE, |first| Striped::new(first, 4));
         walk(nodes, stopping(troubles(Bounds::new(24, &BLOCKS, 1))), seed);

@@ -42,14 +42,14 @@ fn window_node_with(settings: WindowSettings, writers: u32, targets: u16) -> Nod
 
 #[test]
 fn static_writes_whole_blocks_to_the_own_target_one_at_a_time() {
-    let mut node = Node::new(node_settings(3, 2), Static::new(0));
-    let first = step(&mut node, 0, Input::Submit { writer: 1, length_bytes: 9 * MIB });
+    let mut node = Node::new(node_settings(3, 2), Static::new(0, 3));
+    let first = step(&mut node, 0, Input::Submit { writer: 2, length_bytes: 9 * MIB });
     assert_eq!((first.started[0].target, first.started[0].length_bytes), (TargetId(1), 9 * MIB));
-    let second = step(&mut node, 0, Input::Submit { writer: 1, length_bytes: 5 });
+    let second = step(&mut node, 0, Input::Submit { writer: 2, length_bytes: 5 });
     assert!(second.started.is_empty(), "the block before is not committed");
     let next = step(&mut node, 1, done(first.started[0].attempt, 1));
-    assert_eq!(next.committed[0].write, WriteId { writer: 1, sequence: 0, part: 0 });
-    assert_eq!(next.started[0].write, WriteId { writer: 1, sequence: 1, part: 0 });
+    assert_eq!(next.committed[0].write, WriteId { writer: 2, sequence: 0, part: 0 });
+    assert_eq!(next.started[0].write, WriteId { writer: 2, sequence: 1, part: 0 });
 }
 
 #[test]

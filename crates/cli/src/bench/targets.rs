@@ -9,6 +9,8 @@ use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Site, SiteFile};
 use plimsoll_testbed::Testbed;
 
+use crate::testbed;
+
 /// Where the targets come from.
 #[derive(clap::Args)]
 pub struct Targets {
@@ -90,7 +92,7 @@ fn name_of(path: &Path) -> Result<String> {
 
 fn of_testbed(name: &str) -> Result<Vec<TargetPlan>> {
     let listing = Testbed::new(name)?.list()?;
-    ensure!(listing.exists, "there is no test bed {name}; hint: plimsoll testbed up --name {name}");
+    ensure!(listing.exists, "there is no test bed {name}; hint: {}", testbed::how_to_make(name));
     let usable = listing.targets.into_iter().filter(|target| target.state.is_usable());
     let targets = usable.map(|target| TargetPlan {
         name: target.name.to_string(),

@@ -114,13 +114,20 @@ pub struct Plan {
 impl Plan {
     /// Rates that are left beside the noise.
     fn rates_left(&self) -> Vec<f64> {
-        let streams = self.course.noise.iter().map(|streams| 1.0 + f64::from(*streams));
-        self.targets.rates().iter().zip(streams).map(|(rate, share)| rate / share).collect()
+        let rates = self.targets.rates().into_iter().enumerate();
+        rates.map(|(target, rate)| rate * self.part_left(target)).collect()
     }
 
     fn changes(&self, changed_ns: &[Option<u64>]) -> Vec<RateChange> {
         let known = changed_ns.iter().copied().chain(std::iter::repeat(None));
-        self.drops.iter().zip(known).map(|(drop, at)| drop.rate_change(at)).collect()
+        let changes = self.drops.iter().zip(known).map(|(drop, at)| drop.rate_change(at));
+        let left = |it: RateChange| RateChange { rate: it.rate * self.part_left(it.target), ..it };
+        changes.map(left).collect()
+    }
+
+    /// The part of a target's rate that is left beside the noise.
+    fn part_left(&self, target: usize) -> f64 {
+        1.0 / (1.0 + f64::from(self.course.noise.get(target).copied().unwrap_or(0)))
     }
 
     /// In seconds; changes where they really happened, or where they are planned.
@@ -143,6 +150,10 @@ impl Plan {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut plan = plan(arguments)?;
+    let paths: Vec<_> = plan.targets.list.iter().map(|target| target.path.clone()).collect();
+    if !arguments.dry_run {
+        bench::remove_left_behind(&paths);
+    }
     check_targets(&plan)?;
     if arguments.dry_run {
         output.print("route.bench", "nothing was written", &of_plan(&plan))?;
@@ -150,13 +161,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let flag = bench::interruption()?;
     let interrupted = move || flag.load(Ordering::Relaxed);
-    let paths: Vec<_> = plan.targets.list.iter().map(|target| target.path.clone()).collect();
     let _limits = limited::enter(&paths)?;
-    let (working, stale) = WorkingDirectories::make(&paths)
-        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))?;
-    if stale > 0 {
-        output::message(&format!("note: removed what {stale} killed run(s) left on targets"));
-    }
+    let working = WorkingDirectories::make(&paths)
+        .map_err(|(path, error)| anyhow!("cannot make {}: {error}", path.display()))?;
     plan.course.directories = working.paths().to_vec();
     let keeper = Keeper::start(&plan.course.program.path, &plan.drops)?;
     let course = plan.course.clone();
@@ -187,8 +194,8 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
     };
     let block_bytes = size("blocks", arguments.block_size)?;
     let part_bytes = size("parts", arguments.part_size)?;
-    check_memory(u64::from(writers), block_bytes)?;
     let targets = arguments.source.find()?;
+    check_memory(writers, blocks, block_bytes, targets.list.len())?;
     let noise = streams(&arguments.noise, &targets)?;
     let drops = drops(&arguments.drop, &targets)?;
     let program = std::env::current_exe().context("cannot find this program to start writers")?;
@@ -207,11 +214,13 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
     Ok(Plan { targets, course, policies, drops, rounds, seed, part_bytes, verify })
 }
 
-/// Every writer may have a whole block in memory, and with a window some more.
-fn check_memory(writers: u64, block_bytes: u64) -> Result<()> {
+/// Every writer may have a whole block on its way to each target, and before the races one for each
+/// target has.
+fn check_memory(writers: u32, blocks: u32, block_bytes: u64, targets: usize) -> Result<()> {
     let memory = rustix::system::sysinfo();
     let most = Bytes::new(memory.totalram as u64 * u64::from(memory.mem_unit) / 4);
-    let needed = Bytes::new(writers.saturating_mul(block_bytes));
+    let of_writers = u64::from(writers) * u64::from(blocks).min(targets as u64);
+    let needed = Bytes::new(of_writers.max(targets as u64).saturating_mul(block_bytes));
     ensure!(
         needed <= most,
         "the blocks of all writers take {needed} of memory, at most {most} are used; hint: a smaller --block-size"
@@ -229,10 +238,13 @@ fn check_targets(plan: &Plan) -> Result<()> {
         left[drop.target] = drop.rate;
     }
     let (total, sum) = (plan.course.total_bytes() as f64, left.iter().sum::<f64>());
+    // The most that own data of writers can be on one target.
+    let count = plan.targets.list.len();
+    let group = f64::from(plan.course.writers.div_ceil(count as u32));
+    let own = total / f64::from(plan.course.writers) * group;
     for (index, (target, rate)) in plan.targets.list.iter().zip(rates).enumerate() {
-        let equal = total / plan.targets.list.len() as f64;
         let by_rate = if sum > 0.0 && rate > 0.0 { total * rate / sum } else { 0.0 };
-        let own_bytes = (equal.max(by_rate) * 1.1) as u64;
+        let own_bytes = (own.max(by_rate) * 1.1) as u64;
         let needed = Bytes::new(own_bytes.saturating_add(plan.course.noise_bytes(index)));
         let caching = match plan.course.way {
             Way::Direct => Caching::Direct,
@@ -300,7 +312,10 @@ fn conclude(plan: &Plan, runs: &[Run], ended: Result<()>, output: Output) -> Res
     };
     if runs.is_empty() {
         return match ended {
-            Err(error) if is_interrupted(&error) => Ok(ExitCode::from(bench::INTERRUPTED)),
+            Err(error) if is_interrupted(&error) => {
+                output::message("interrupted before the first race ended: nothing was measured");
+                Ok(ExitCode::from(bench::INTERRUPTED))
+            }
             other => other.map(|()| ExitCode::SUCCESS),
         };
     }

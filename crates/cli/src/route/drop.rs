@@ -26,7 +26,14 @@ pub struct Drop {
 
 /// Reads all wishes. Refuses what cannot be done before anything is written.
 pub fn drops(wishes: &[String], targets: &Targets) -> Result<Vec<Drop>> {
-    wishes.iter().map(|wish| one(wish, targets)).collect()
+    let mut drops: Vec<Drop> = Vec::new();
+    for wish in wishes {
+        let drop = one(wish, targets)?;
+        let is_second = drops.iter().any(|known| known.target == drop.target);
+        ensure!(!is_second, "--drop {wish:?}: hint: a target drops once during a race");
+        drops.push(drop);
+    }
+    Ok(drops)
 }
 
 fn one(wish: &str, targets: &Targets) -> Result<Drop> {
@@ -35,10 +42,13 @@ fn one(wish: &str, targets: &Targets) -> Result<Drop> {
     let (rate, seconds) = change.split_once('@').with_context(shape)?;
     let rate: BytesPerSec = rate.parse().with_context(|| format!("--drop {wish:?}"))?;
     ensure!(rate.get() > 0, "--drop {wish:?}: a rate of 0 would never end; hint: 1KiB/s");
-    let seconds = seconds.trim_end_matches('s').parse::<f64>().ok().with_context(shape)?;
+    let seconds =
+        seconds.strip_suffix('s').unwrap_or(seconds).parse::<f64>().ok().with_context(shape)?;
     ensure!((0.0..86_400.0).contains(&seconds), "--drop {wish:?}: hint: 0 to 86400 seconds");
     let target = targets.position(target)?;
     let (name, before) = limited(targets, target)?;
+    let limit = before.write.bytes.unwrap_or(rate);
+    ensure!(rate < limit, "--drop {wish:?}: {name} has {limit} already; hint: a lower rate");
     let Some(bed) = targets.bed.clone() else {
         bail!("--drop changes limits of a test bed; hint: --testbed NAME instead of --targets")
     };

@@ -7,6 +7,8 @@ use plimsoll_race::{Course, Entry, Policy, race};
 use plimsoll_stats::Sample;
 use plimsoll_testbed::{Limits, TargetName, Testbed};
 
+use crate::testbed;
+
 /// Where the targets come from.
 #[derive(clap::Args)]
 pub struct Source {
@@ -73,8 +75,17 @@ impl Source {
         let count = targets.list.len();
         ensure!(count > 0, "there are no targets; hint: plimsoll testbed list");
         ensure!(count <= 256, "{count} targets are too many; hint: at most 256");
+        ensure!(
+            self.testbed.is_some() || self.testbed_base.is_none(),
+            "--testbed-base says where test beds are; hint: --testbed NAME"
+        );
+        let places: Vec<PathBuf> = targets.list.iter().map(Target::place).collect();
         for (at, target) in targets.list.iter().enumerate() {
-            let is_other = |other: &Target| other.name == target.name || other.path == target.path;
+            if let Some(other) = places[..at].iter().position(|place| *place == places[at]) {
+                let (first, second) = (&targets.list[other].name, &target.name);
+                bail!("targets {first} and {second} are one directory; hint: name it once");
+            }
+            let is_other = |other: &Target| other.name == target.name;
             ensure!(
                 !targets.list[..at].iter().any(is_other),
                 "target {} is named twice; hint: NAME=DIR gives names",
@@ -87,11 +98,18 @@ impl Source {
 
 fn named(text: &str) -> Result<Target> {
     let (name, path) = match text.split_once('=') {
-        Some((name, path)) => (Some(name.to_string()), path),
-        None => (None, text),
+        // A directory may have the sign in its own name.
+        Some((name, path)) if !Path::new(text).is_dir() => (Some(name.to_string()), path),
+        _ => (None, text),
     };
+    ensure!(name.as_deref() != Some(""), "{text}: a target without a name; hint: NAME=DIR");
     // Writers may run in another directory.
     let path = std::path::absolute(path).with_context(|| format!("cannot use {text}"))?;
+    ensure!(
+        path.to_str().is_some(),
+        "{} is not UTF-8 text; hint: a link with a plain name",
+        path.display()
+    );
     let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.or_else(last).unwrap_or_else(|| "/".to_string());
     let (limits, rate, rate_source) = (Limits::NONE, None, MEASURED);
@@ -104,7 +122,7 @@ fn of_testbed(name: &str, base: Option<&Path>) -> Result<Targets> {
         None => Testbed::new(name)?,
     };
     let listing = bed.list()?;
-    ensure!(listing.exists, "there is no test bed {name}; hint: plimsoll testbed up --name {name}");
+    ensure!(listing.exists, "there is no test bed {name}; hint: {}", testbed::how_to_make(name));
     let usable = listing.targets.into_iter().filter(|target| target.state.is_usable());
     let target = |info: plimsoll_testbed::TargetInfo| {
         let rate = info.limits.write.bytes.map(|rate| rate.get() as f64);
@@ -118,6 +136,13 @@ fn of_testbed(name: &str, base: Option<&Path>) -> Result<Targets> {
         }
     };
     Ok(Targets { list: usable.map(target).collect(), bed: Some(bed) })
+}
+
+impl Target {
+    /// Where it really is, whatever links lead there.
+    fn place(&self) -> PathBuf {
+        self.path.canonicalize().unwrap_or_else(|_| self.path.clone())
+    }
 }
 
 impl Targets {

@@ -114,8 +114,9 @@ fn table() {
                 world.attempts, world.message_count, world.wasted_bytes
             );
         };
-        let statics =
-            Nodes::new(scenario.writers, 16, Factor::NONE, every, |first, _| Static::new(first));
+        let statics = Nodes::new(scenario.writers, 16, Factor::NONE, every, |first, _| {
+            Static::new(first, scenario.writers)
+        });
         show("static", scenario.run(statics));
         let striped = Nodes::new(scenario.writers, 16, Factor::NONE, every, |first, _| {
             Striped::new(first, 4)
@@ -189,7 +190,9 @@ fn scale() {
     }
     timed("static", &scenario, || {
         let every = |_| (0..TARGETS).map(TargetId).collect::<Vec<_>>();
-        Nodes::new(scenario.writers, 32, Factor::NONE, every, |first, _| Static::new(first))
+        Nodes::new(scenario.writers, 32, Factor::NONE, every, |first, _| {
+            Static::new(first, scenario.writers)
+        })
     });
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or(""));

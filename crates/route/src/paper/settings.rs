@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{ActorId, Factor, TargetId};
+use crate::{ActorId, Factor, TargetId, placement};
 
 /// Actors of the paper's router: the coordinator is 0, then the sub-coordinators in the
 /// order of their targets, then the clients in the order of their writers.
@@ -44,8 +44,7 @@ impl Layout {
 
     /// The target to which a writer's data belongs: neighbours share one (section 3.1).
     pub fn home(&self, writer: u32) -> TargetId {
-        let (writer, targets) = (u64::from(writer), u64::from(self.targets));
-        TargetId((writer * targets / u64::from(self.writers.max(1))) as u16)
+        TargetId(placement::home(writer, self.writers, usize::from(self.targets)) as u16)
     }
 
     /// The writers whose data belongs to a target.
