@@ -13,6 +13,9 @@ use thiserror::Error;
 /// others may be using it.
 const FILL_MOST: f64 = 0.9;
 
+/// In which sizes are told.
+const MIB: u64 = 1 << 20;
+
 /// Why a target cannot be measured.
 #[derive(Debug, Error)]
 pub enum PreflightError {
@@ -108,7 +111,8 @@ pub fn check_target(
         Err(error) => return Err(PreflightError::Unknown { target, error }),
     };
     if needed.get() as f64 > space.available.get() as f64 * FILL_MOST {
-        let available = space.available;
+        let needed = Bytes::new(needed.get().next_multiple_of(MIB));
+        let available = Bytes::new(space.available.get() / MIB * MIB);
         return Err(PreflightError::TooFull { target, path: shown, needed, available });
     }
     if caching == Caching::Direct && !takes_direct_io(path) {

@@ -71,11 +71,18 @@ impl Drop for Mounted {
         let mut points = self.points.drain(..).rev();
         if let Some(device) = &self.device {
             if let Some(disk) = points.next() {
-                let _ = system("umount", &[disk.as_os_str()]);
+                unmount(&disk);
             }
             let _ = system("losetup", &[OsStr::new("-d"), OsStr::new(device)]);
         }
-        points.for_each(|point| drop(system("umount", &[point.as_os_str()])));
+        points.for_each(|point| unmount(&point));
+    }
+}
+
+/// Also what is held for a moment more.
+fn unmount(point: &Path) {
+    if system("umount", &[point.as_os_str()]).is_none() {
+        let _ = system("umount", &[OsStr::new("-l"), point.as_os_str()]);
     }
 }
 
