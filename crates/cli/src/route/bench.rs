@@ -218,7 +218,8 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
 /// target has.
 fn check_memory(writers: u32, blocks: u32, block_bytes: u64, targets: usize) -> Result<()> {
     let memory = rustix::system::sysinfo();
-    let most = Bytes::new(memory.totalram as u64 * u64::from(memory.mem_unit) / 4);
+    let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
+    let most = Bytes::new(quarter >> 20 << 20);
     let of_writers = u64::from(writers) * u64::from(blocks).min(targets as u64);
     let needed = Bytes::new(of_writers.max(targets as u64).saturating_mul(block_bytes));
     ensure!(
