@@ -221,6 +221,7 @@ impl Host {
         for job in finished.drain(..) {
             let Job { actor, attempt, length_bytes } = job;
             self.tally.done_bytes += length_bytes;
+            self.tally.ends += 1;
             let pending_until_ns = self.now_ns;
             self.next_inputs.push_back((actor, Input::AttemptDone { attempt, pending_until_ns }));
             some_left = true;

@@ -15,6 +15,8 @@ pub struct Tally {
     pub inputs: u64,
     /// Bytes of attempts that ended well.
     pub done_bytes: u64,
+    /// Attempts that ended well.
+    pub ends: u64,
     /// Bytes that were committed.
     pub committed_bytes: u64,
     /// The same by target.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use plimsoll_route::Message;
 use plimsoll_simulate::scenario::embedded;
 use plimsoll_simulate::{
-    Order, Outcome, Policy, Repetition, experiment, fuzz_many, fuzz_one, run, run_all,
+    Discipline, Order, Outcome, Policy, Repetition, experiment, fuzz_many, fuzz_one, run, run_all,
 };
 
 fn outcomes(threads: usize) -> Vec<Outcome> {
@@ -80,4 +80,31 @@ fn what_hung_ends() {
 fn nothing_is_lost_whatever_breaks() {
     let failures = fuzz_many(1, 300, &AtomicU64::new(0));
     assert!(failures.is_empty(), "{failures:?}");
+}
+
+/// Ends are rounded up to whole nanoseconds, which is much of a small write on a fast target. Such
+/// runs were taken for broken ones.
+#[test]
+fn small_writes_on_fast_targets_add_up() {
+    for (rate, processes, blocks, block) in [
+        ("7GB/s", 4, 100, "4KiB"),
+        ("10GB/s", 4, 100, "4KiB"),
+        ("100GB/s", 4, 100, "64KiB"),
+        ("10GB/s", 1, 1, "1B"),
+        ("100GB/s", 64, 10, "1B"),
+    ] {
+        for service in [Discipline::ProcessorSharing, Discipline::Fifo] {
+            for policy in ["static", "striped", "paper", "window"] {
+                let mut scenario = embedded("quiet").unwrap();
+                scenario.storage.targets = 4;
+                scenario.storage.rate = rate.parse().unwrap();
+                scenario.storage.service = service;
+                let application = &mut scenario.application;
+                (application.processes, application.blocks) = (processes, blocks);
+                application.block = block.parse().unwrap();
+                let outcome = run(&scenario, &policy.parse().unwrap(), 1);
+                assert!(outcome.is_ok(), "{rate}, {block}, {policy}: {outcome:?}");
+            }
+        }
+    }
 }
