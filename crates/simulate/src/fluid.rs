@@ -4,6 +4,7 @@ use crate::noise::Timeline;
 use crate::queue::HORIZON_NS;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::stage::Stages;
+use crate::target::Discipline;
 
 /// Nanoseconds until everything is written if all targets were always busy with us and no
 /// target gave less than it can.
@@ -11,8 +12,8 @@ use crate::stage::Stages;
 /// Data of burst k does not exist before k compute times have passed, so the bound is the
 /// latest of: k computes, then all data from burst k on. Where a target's total depends on
 /// the number of streams its best total counts, and where our share depends on how many
-/// writes we have in flight (`sharing = "stream"`) all of the target counts: no placement is
-/// faster, but none may reach it.
+/// writes we have in flight (`sharing = "stream"`, or first in, first out) all of the target
+/// counts: no placement is faster, but none may reach it.
 pub fn fluid_bound_ns(scenario: &Scenario, seed: u64) -> Result<u64, ScenarioError> {
     let application = &scenario.application;
     let per_burst = application.burst_bytes() as f64 * f64::from(application.processes);
@@ -44,6 +45,7 @@ struct Capacity {
     rates: Vec<f64>,
     stages: std::rc::Rc<Stages>,
     best_rates: std::rc::Rc<[f64]>,
+    service: Service,
     now_ns: u64,
     /// Sum over targets and stages now, in bytes per nanosecond.
     total: f64,
@@ -58,8 +60,11 @@ impl Capacity {
             .collect();
         let peak = best_rates.iter().copied().fold(0.0, f64::max);
         let stages = Stages::new(&scenario.storage, peak).into();
-        let rates = lines.iter().zip(&*best_rates).map(|(line, best)| rate(line, *best)).collect();
-        let mut capacity = Capacity { rates, lines, stages, best_rates, now_ns: 0, total: 0.0 };
+        let service = Service::new(scenario);
+        let rates =
+            lines.iter().zip(&*best_rates).map(|(line, best)| service.rate(line, *best)).collect();
+        let mut capacity =
+            Capacity { rates, lines, stages, best_rates, service, now_ns: 0, total: 0.0 };
         capacity.add_up();
         Ok(capacity)
     }
@@ -77,7 +82,7 @@ impl Capacity {
         for (target, line) in self.lines.iter_mut().enumerate() {
             if line.next_change_ns().is_some_and(|change| change <= now_ns) {
                 line.advance(now_ns);
-                self.rates[target] = rate(line, self.best_rates[target]);
+                self.rates[target] = self.service.rate(line, self.best_rates[target]);
             }
         }
         self.add_up();
@@ -98,9 +103,32 @@ impl Capacity {
     }
 }
 
-fn rate(line: &Timeline, best: f64) -> f64 {
-    let now = line.now();
-    best * now.best_fraction() / now.slowdown
+/// What of a target can be ours at most.
+#[derive(Clone, Copy)]
+enum Service {
+    /// Others take their share however much we ask for, where our job counts as one.
+    Shared,
+    /// The more writes wait in line, the less of others is served between them. Without end this
+    /// leaves all of the target to us, but one write at a time, which gets what its client can send.
+    Queued { stream_cap: f64 },
+}
+
+impl Service {
+    fn new(scenario: &Scenario) -> Self {
+        match scenario.storage.service {
+            Discipline::ProcessorSharing => Service::Shared,
+            Discipline::Fifo => Service::Queued { stream_cap: scenario.network.stream_cap() },
+        }
+    }
+
+    fn rate(self, line: &Timeline, best: f64) -> f64 {
+        let now = line.now();
+        let alone = best / now.slowdown;
+        match self {
+            Service::Shared => alone * now.best_fraction(),
+            Service::Queued { stream_cap } => alone.min(stream_cap),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use plimsoll_stats::Random;
 
 use crate::scenario::{
     Application, Breakage, Curve, Distribution, Durations, Fault, Home, Network, Noise, Phase,
-    Rejects, SCENARIO_VERSION, Sharing, Storage, Submit, Where,
+    Rejects, SCENARIO_VERSION, Sharing, Storage, Submit, Where, sixteen_mib,
 };
 use crate::{Discipline, Outcome, Policy, Router, Scenario, SimulateError, Tf, run};
 
@@ -53,16 +53,17 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     let mut random = Random::for_stream(seed, SCENARIO_STREAM);
     let random = &mut random;
     let mut policy = policy(random);
-    let storage = storage(random);
+    let mut storage = storage(random);
     let mut application = application(random, storage.targets, policy.router);
     let network = network(random, policy.router);
-    let noise = (0..random.below(3)).map(|_| noise(random, storage.targets)).collect();
+    let mut noise = (0..random.below(3)).map(|_| noise(random, storage.targets)).collect();
     // About as long as it takes, so that faults come before, during and after.
     let quiet_ns = (application.total_bytes() as f64 / storage.total_rate() * 1e9) as u64;
     let fault = (0..random.below(5))
         .map(|_| fault(random, storage.targets, application.processes, quiet_ns))
         .collect();
     add_newer(&mut Random::for_stream(seed, NEWER_STREAM), &mut policy, &mut application);
+    leave_out_what_means_nothing(&mut storage, &mut noise);
     let title = format!(
         "{} processes, {} targets, {} bursts of {} blocks of {}",
         application.processes,
@@ -102,6 +103,35 @@ fn add_newer(random: &mut Random, policy: &mut Policy, application: &mut Applica
     if policy.router == Router::Paper {
         let rejects = [None, None, Some(Rejects::Remember), Some(Rejects::Forget)];
         policy.rejects = rejects[random.index(rejects.len())];
+    }
+}
+
+/// Takes back what was drawn and has no effect, or contradicts what was drawn before: a scenario
+/// with it is refused.
+fn leave_out_what_means_nothing(storage: &mut Storage, noise: &mut Vec<Noise>) {
+    let is_fifo = storage.service == Discipline::Fifo;
+    if is_fifo {
+        storage.curve = Curve::Flat;
+    }
+    let mut manner = None;
+    for noise in noise {
+        match noise {
+            Noise::Streams { sharing, own_streams, block, .. } => {
+                let by_job = !is_fifo && *sharing == Sharing::Job;
+                *sharing = if is_fifo { Sharing::Job } else { *sharing };
+                *own_streams = if by_job { *own_streams } else { 1 };
+                *block = if is_fifo { *block } else { sixteen_mib() };
+                (*sharing, *own_streams, *block) =
+                    *manner.get_or_insert((*sharing, *own_streams, *block));
+            }
+            Noise::OnOff { slow, normal, .. } => {
+                for durations in [slow, normal] {
+                    if durations.distribution != Distribution::Lognormal {
+                        durations.spread = 1.0;
+                    }
+                }
+            }
+        }
     }
 }
 

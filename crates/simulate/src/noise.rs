@@ -120,6 +120,7 @@ fn add(noise: &Noise, chosen: &[usize], timelines: &mut [Timeline], random: &mut
             for (place, target) in chosen.iter().enumerate() {
                 let constant = &mut timelines[*target].constant;
                 constant.streams += each + u32::from((place as u32) < rest);
+                // The same for all streams: a check has seen to it.
                 constant.by_stream = *sharing == Sharing::Stream;
                 constant.own_streams = f64::from(*own_streams);
                 constant.block_bytes = block.get() as f64;

@@ -328,7 +328,7 @@ fn one() -> u32 {
     1
 }
 
-fn sixteen_mib() -> Bytes {
+pub(crate) fn sixteen_mib() -> Bytes {
     Bytes::new(16 << 20)
 }
 

@@ -41,6 +41,40 @@ fn first_in_first_out_noise_is_huangs_noise() {
     close(simulated(&scenario, "paper:tf=0").makespan, expected, 1e-3);
 }
 
+/// In a queue a router that has more waiting takes more of a noisy target: no placement is faster than
+/// the bound only if noise counts as none there.
+#[test]
+fn no_placement_beats_the_bound_of_queues() {
+    let mut scenario = embedded("quiet").unwrap();
+    scenario.storage.targets = 2;
+    scenario.storage.rate = "100MiB/s".parse().unwrap();
+    scenario.storage.service = Discipline::Fifo;
+    (scenario.application.processes, scenario.application.blocks) = (2, 4);
+    for block in ["1MiB", "16MiB"] {
+        scenario.noise = vec![plimsoll_simulate::scenario::Noise::Streams {
+            streams: 2,
+            targets: Some(1),
+            on: Default::default(),
+            sharing: Default::default(),
+            own_streams: 1,
+            block: block.parse().unwrap(),
+        }];
+        scenario.check().unwrap();
+        let bound = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
+        close(bound, 512.0 / 200.0, 1e-6);
+        for policy in ["static", "striped", "paper:tf=none", "window"] {
+            let makespan = simulated(&scenario, policy).makespan;
+            assert!(makespan >= bound, "{policy}, noise of {block}: {makespan} of {bound}");
+        }
+    }
+    // One write at a time gets no more than its client sends.
+    scenario.noise.clear();
+    scenario.network.rpcs_in_flight = 1;
+    scenario.network.rpc_round_trip = "20ms".parse().unwrap();
+    let bound = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
+    close(simulated(&scenario, "static").makespan, bound, 1e-6);
+}
+
 /// Huang 3.4 for an allowance x: max(1 + x, (r + 1)(1 - k x)) D/B, when sources are asked in
 /// turn. A grant of 1 MiB takes 2 ms and its messages 20 us; the slow targets end with a part
 /// that takes 17 times as long: 3 % cover both.

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU64;
 use plimsoll_route::Message;
 use plimsoll_simulate::scenario::embedded;
 use plimsoll_simulate::{
-    Discipline, Order, Outcome, Policy, Repetition, experiment, fuzz_many, fuzz_one, run, run_all,
+    Discipline, Order, Outcome, Policy, Repetition, experiment, fluid_bound_ns, fuzz_many,
+    fuzz_one, fuzz_scenario, run, run_all,
 };
 
 fn outcomes(threads: usize) -> Vec<Outcome> {
@@ -106,5 +107,20 @@ fn small_writes_on_fast_targets_add_up() {
                 assert!(outcome.is_ok(), "{rate}, {block}, {policy}: {outcome:?}");
             }
         }
+    }
+}
+
+/// What "no placement is faster" says, of random storage, noise and routers.
+#[test]
+fn nothing_is_faster_than_the_bound() {
+    for seed in 1..=120 {
+        let (mut scenario, policy) = fuzz_scenario(seed);
+        scenario.fault.clear();
+        let outcome = run(&scenario, &policy, seed).unwrap();
+        let bound = fluid_bound_ns(&scenario, seed).unwrap() as f64 / 1e9;
+        // Each burst of the bound is rounded up to a whole nanosecond.
+        let rounding = f64::from(scenario.application.bursts) * 1e-9;
+        let makespan = outcome.makespan;
+        assert!(makespan >= bound - rounding, "seed {seed}, {policy}: {makespan} of {bound}");
     }
 }

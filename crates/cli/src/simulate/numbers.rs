@@ -59,8 +59,9 @@ pub const FLUID_BOUND: Number = number(
     "fluid bound",
     Unit::Seconds,
     "All data over all bandwidth that noise leaves, integrated over time with the noise of the seed, \
-     each burst after its compute: no placement is faster. The median over the seeds. Where streams \
-     count singly (sharing = \"stream\"), noise counts as none. Null with faults.",
+     each burst after its compute: no placement is faster. The median over the seeds. Where our \
+     share grows with what is in flight (sharing = \"stream\", or first in, first out), noise streams count as \
+     none. Null with faults.",
     "sum of D_i over sum of B_i",
 );
 pub const OF_BOUND: Number = number(

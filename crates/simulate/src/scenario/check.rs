@@ -1,9 +1,12 @@
 //! What makes sense in a scenario, and reading one.
 
-use super::{Breakage, Durations, Home, Noise, SCENARIO_VERSION, Scenario, ScenarioError, Storage};
+mod noise;
+
+use super::{Breakage, Home, SCENARIO_VERSION, Scenario, ScenarioError, Storage};
 use crate::curve::ServiceCurve;
 use crate::queue::HORIZON_NS;
-use crate::scenario::{Curve, Distribution, Submit};
+use crate::scenario::{Curve, Submit};
+use crate::target::Discipline;
 
 /// Targets have numbers of 16 bits in the router.
 const TARGETS_MAX: u32 = 60_000;
@@ -50,7 +53,7 @@ impl Scenario {
         self.check_storage()?;
         self.check_application()?;
         self.check_network()?;
-        self.noise.iter().try_for_each(|noise| self.check_noise(noise))?;
+        self.check_noise()?;
         self.check_faults()?;
         if self.policies.is_empty() {
             return Err(ScenarioError::value("policies", "is empty", "policies = [\"window\"]"));
@@ -128,6 +131,13 @@ impl Scenario {
         if storage.rates.iter().any(|rate| rate.get() == 0) {
             return Err(ScenarioError::value("storage.rates", "has a zero", "rates like 1GB/s"));
         }
+        if storage.service == Discipline::Fifo && storage.curve != Curve::Flat {
+            return Err(ScenarioError::value(
+                "storage.curve",
+                "means nothing with service = \"fifo\", where one stream is served at a time",
+                "leave it out, or service = \"processor-sharing\"",
+            ));
+        }
         self.curve().map(|_| ())
     }
 
@@ -189,34 +199,6 @@ impl Scenario {
         }
     }
 
-    fn check_noise(&self, noise: &Noise) -> Result<(), ScenarioError> {
-        let (Noise::Streams { targets, .. } | Noise::OnOff { targets, .. }) = noise;
-        if let Some(targets) = targets {
-            within("noise.targets", *targets, self.storage.targets)?;
-        }
-        match noise {
-            Noise::Streams { streams, own_streams, block, .. } => {
-                within("noise.own_streams", *own_streams, 1_000_000)?;
-                if *streams > 100_000_000 {
-                    let problem = format!("is {streams}");
-                    return Err(ScenarioError::value("noise.streams", &problem, "at most 1e8"));
-                }
-                match block.get() {
-                    0 => Err(ScenarioError::value("noise.block", "is zero", "block = \"16MiB\"")),
-                    _ => Ok(()),
-                }
-            }
-            Noise::OnOff { slowdown, slow, normal, .. } => {
-                if !(1.0..=1e6).contains(slowdown) {
-                    let problem = format!("is {slowdown}");
-                    return Err(ScenarioError::value("noise.slowdown", &problem, "1 to 1000000"));
-                }
-                check_durations("noise.slow", slow)?;
-                check_durations("noise.normal", normal)
-            }
-        }
-    }
-
     fn check_faults(&self) -> Result<(), ScenarioError> {
         for fault in &self.fault {
             let (what, known) = match fault.what {
@@ -232,20 +214,6 @@ impl Scenario {
             }
         }
         Ok(())
-    }
-}
-
-fn check_durations(key: &str, durations: &Durations) -> Result<(), ScenarioError> {
-    // Phases of less than this are vibration: a run would do nothing but change phases.
-    const LEAST_NS: u64 = 1_000;
-    if !(LEAST_NS..=HORIZON_NS / 4).contains(&durations.mean.get()) {
-        let problem = format!("has a mean of {}", durations.mean);
-        return Err(ScenarioError::value(key, &problem, "a microsecond to half a year"));
-    }
-    let is_lognormal = durations.distribution == Distribution::Lognormal;
-    match is_lognormal && !(0.0..=4.0).contains(&durations.spread) {
-        true => Err(ScenarioError::value(key, "has a spread out of range", "0 to 4")),
-        false => Ok(()),
     }
 }
 

@@ -4,12 +4,26 @@ use std::collections::VecDeque;
 
 use super::{Job, ROUNDING_BYTES};
 
-/// A waiting line. Noise has one block in it for each of its streams.
+/// A waiting line. Noise has one block in it for each of its streams, which gets in line again
+/// as soon as it was served. Blocks of noise that stand together are one place, so that many streams
+/// cost as little as few.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// Jobs of ours or blocks of noise, and the bytes that are left of each.
-    jobs: VecDeque<(Option<Job>, f64)>,
+    places: VecDeque<Place>,
     own: u32,
+}
+
+#[derive(Debug)]
+struct Place {
+    who: Who,
+    /// Bytes that are left, of all blocks together.
+    left: f64,
+}
+
+#[derive(Debug)]
+enum Who {
+    Us(Job),
+    Others { blocks: u32 },
 }
 
 impl Line {
@@ -20,42 +34,124 @@ impl Line {
 
     /// A job gets in line; the first one behind the noise that is always there.
     pub fn push(&mut self, job: Job, noise_streams: u32, noise_block_bytes: f64) {
-        if self.own == 0 {
-            let blocks = noise_streams as usize;
-            self.jobs.extend(std::iter::repeat_n((None, noise_block_bytes), blocks));
+        match self.own {
+            0 => self.push_noise(noise_streams, noise_block_bytes),
+            _ => self.send_back_served(noise_block_bytes),
         }
         self.own += 1;
-        self.jobs.push_back((Some(job), job.length_bytes as f64));
+        self.places.push_back(Place { who: Who::Us(job), left: job.length_bytes as f64 });
     }
 
     /// Bytes that are left of the head.
     pub fn first_left(&self) -> Option<f64> {
-        self.jobs.front().map(|(_, left)| *left)
+        self.places.front().map(|place| place.left)
     }
 
     /// Gives the head so many bytes; tells how many of them were ours.
     pub fn serve(&mut self, bytes: f64) -> f64 {
-        let Some((job, left)) = self.jobs.front_mut() else { return 0.0 };
-        *left -= bytes;
-        if job.is_none() { 0.0 } else { bytes }
+        let Some(place) = self.places.front_mut() else { return 0.0 };
+        place.left -= bytes;
+        match place.who {
+            Who::Us(_) => bytes,
+            Who::Others { .. } => 0.0,
+        }
     }
 
     pub fn take_done(&mut self, noise_block_bytes: f64, done: &mut Vec<Job>) {
         while self.first_left().is_some_and(|left| left <= ROUNDING_BYTES) {
-            let Some((Some(job), _)) = self.jobs.pop_front() else {
-                self.jobs.push_back((None, noise_block_bytes));
-                continue;
-            };
-            done.push(job);
-            self.own -= 1;
-            if self.own == 0 {
-                self.jobs.clear();
+            match self.places.pop_front().map(|place| place.who) {
+                Some(Who::Us(job)) => {
+                    done.push(job);
+                    self.own -= 1;
+                    if self.own == 0 {
+                        self.places.clear();
+                    }
+                }
+                Some(Who::Others { blocks }) => self.push_noise(blocks, noise_block_bytes),
+                None => {}
             }
         }
     }
 
     pub fn take_all(&mut self, taken: &mut Vec<Job>) {
-        taken.extend(self.jobs.drain(..).filter_map(|(job, _)| job));
+        taken.extend(self.places.drain(..).filter_map(|place| match place.who {
+            Who::Us(job) => Some(job),
+            Who::Others { .. } => None,
+        }));
         self.own = 0;
+    }
+
+    /// Blocks at the head that were served are behind everybody who came before their end. Who comes
+    /// now must find them there.
+    fn send_back_served(&mut self, block_bytes: f64) {
+        let Some(Place { who: Who::Others { blocks }, left }) = self.places.front_mut() else {
+            return;
+        };
+        let unserved = ((*left - ROUNDING_BYTES) / block_bytes).ceil().max(1.0) as u32;
+        let served = blocks.saturating_sub(unserved);
+        *blocks -= served;
+        self.push_noise(served, block_bytes);
+    }
+
+    fn push_noise(&mut self, blocks: u32, block_bytes: f64) {
+        let bytes = f64::from(blocks) * block_bytes;
+        // The head is never the last, because a job of ours is in line.
+        if let Some(Place { who: Who::Others { blocks: others }, left }) = self.places.back_mut() {
+            *others += blocks;
+            *left += bytes;
+        } else if blocks > 0 {
+            self.places.push_back(Place { who: Who::Others { blocks }, left: bytes });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_route::AttemptId;
+
+    use super::*;
+
+    fn job(nth: u32) -> Job {
+        Job { actor: nth, attempt: AttemptId { slot: 0, generation: 0 }, length_bytes: 10 }
+    }
+
+    /// Noise as the line has it: (ours, bytes that are left) of each place.
+    fn places(line: &Line) -> Vec<(bool, f64)> {
+        line.places.iter().map(|place| (matches!(place.who, Who::Us(_)), place.left)).collect()
+    }
+
+    #[test]
+    fn who_comes_stands_behind_the_noise_that_was_served() {
+        let mut line = Line::default();
+        line.push(job(1), 3, 4.0);
+        assert_eq!(places(&line), [(false, 12.0), (true, 10.0)]);
+        assert_eq!(line.serve(9.0), 0.0);
+        line.push(job(2), 3, 4.0);
+        let with_both = [(false, 3.0), (true, 10.0), (false, 8.0), (true, 10.0)];
+        assert_eq!(places(&line), with_both, "two of three were served");
+        line.push(job(3), 3, 4.0);
+        assert_eq!(line.places.len(), 5, "not a second time");
+        line.serve(3.0);
+        line.take_done(4.0, &mut Vec::new());
+        line.serve(10.0);
+        line.take_done(4.0, &mut Vec::new());
+        line.serve(8.0);
+        line.take_done(4.0, &mut Vec::new());
+        let together = [(true, 10.0), (true, 10.0), (false, 12.0)];
+        assert_eq!(places(&line), together, "blocks that stand together are one place");
+    }
+
+    #[test]
+    fn many_streams_are_one_place() {
+        let mut line = Line::default();
+        line.push(job(1), 100_000_000, 4.0);
+        assert_eq!(line.places.len(), 2);
+        line.serve(4e8);
+        let mut done = Vec::new();
+        line.take_done(4.0, &mut done);
+        assert_eq!(places(&line), [(true, 10.0), (false, 4e8)]);
+        line.serve(10.0);
+        line.take_done(4.0, &mut done);
+        assert_eq!((done.len(), line.places.len()), (1, 0));
     }
 }
