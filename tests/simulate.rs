@@ -254,3 +254,48 @@ fn every_scenario_is_listed() {
     let names = listed["scenarios"].as_array().unwrap();
     assert!(names.len() >= 10 && names.iter().all(|one| one["title"].is_string()));
 }
+
+/// A run that lost everything must not look like the fastest of all.
+#[test]
+fn what_was_lost_is_said_and_has_no_makespan() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, page) = (folder.path().join("loses.toml"), folder.path().join("loses.html"));
+    let all_die = "[[fault]]\nat = \"10ms\"\nwhat = \"process-dies\"\nwhich = ";
+    let golden =
+        include_str!("../scenarios/quiet.toml").replace("processes = 256", "processes = 2");
+    let loses = format!("{golden}{all_die}0\n{all_die}1\n");
+    fs::write(&file, &loses).unwrap();
+    let command = format!("simulate {} --html {}", file.display(), page.display());
+    let result = json(&command);
+    for key in [
+        "makespan",
+        "makespan_mean",
+        "static_makespan",
+        "eab",
+        "read_makespan",
+        "cv",
+        "process_p95",
+    ] {
+        assert!(result[key].is_null(), "{key}: {result}");
+    }
+    assert!(result["lost_bytes"].as_u64().unwrap() > 0, "{result}");
+    for policy in result["policies"].as_array().unwrap() {
+        assert!(policy["lost_bytes"].as_u64().unwrap() > 0, "{policy}");
+        assert!(policy["makespan"].is_null() && policy["speedup"].is_null(), "{policy}");
+    }
+    let shown = text(&command);
+    assert!(shown.contains("lost data: window (1 of 1 runs), paper"), "{shown}");
+    assert!(!shown.contains("0 s"), "{shown}");
+    assert!(fs::read_to_string(&page).unwrap().contains("lost data: window"));
+    let swept = format!("{loses}[sweep]\nparameter = \"stripes\"\nvalues = [1, 2]\n");
+    fs::write(
+        &file,
+        swept.replace("[\"window\", \"paper:tf=0.1\", \"paper:tf=0.1:split=4MiB\", ", "["),
+    )
+    .unwrap();
+    let swept = json(&command);
+    assert_eq!(swept["points"][3]["lost_bytes"], 128 << 20, "{swept}");
+    assert!(swept["points"][3]["makespan"].is_null(), "{swept}");
+    let quiet = json("simulate quiet --processes 2");
+    assert!(quiet["policies"][0]["lost_bytes"].is_null(), "nothing was lost, so no column");
+}

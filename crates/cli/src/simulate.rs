@@ -1,6 +1,7 @@
 //! `plimsoll simulate`: what would happen if.
 
 mod fuzz;
+mod loss;
 mod numbers;
 mod page;
 mod single;

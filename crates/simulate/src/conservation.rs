@@ -24,9 +24,13 @@ pub fn check(host: &Host, scenario: &Scenario) -> Result<(), String> {
         ));
     }
     let submitted = host.program.submitted_bytes();
+    let total = scenario.application.total_bytes();
+    let kept = host.program.kept_bytes();
+    if submitted + kept > total {
+        return Err(format!("{submitted} bytes handed over and {kept} not, of {total}"));
+    }
     let has_faults = !scenario.fault.is_empty();
-    if !has_faults && submitted != scenario.application.total_bytes() {
-        let total = scenario.application.total_bytes();
+    if !has_faults && submitted != total {
         return Err(format!("{submitted} bytes handed over of {total}"));
     }
     if !has_faults && tally.committed_bytes != submitted {

@@ -31,7 +31,7 @@ pub struct Point {
     /// The fluid bound in seconds, a value for each seed; empty where faults make it
     /// meaningless.
     pub bounds: Vec<f64>,
-    /// Without routing, a makespan for each seed.
+    /// Without routing, a makespan for each seed; empty where a seed lost something.
     pub static_makespans: Vec<f64>,
     /// Each policy.
     pub policies: Vec<PolicyOutcomes>,
@@ -130,19 +130,28 @@ fn points(scenario: &Scenario) -> Vec<(Option<f64>, Option<f64>, Scenario)> {
 }
 
 impl PolicyOutcomes {
-    /// A makespan for each seed.
+    /// A makespan for each seed; none where a seed lost something.
     pub fn makespans(&self) -> Vec<f64> {
-        self.outcomes.iter().map(|outcome| outcome.makespan).collect()
+        let makespans = self.outcomes.iter().map(|outcome| outcome.makespan);
+        makespans.collect::<Option<Vec<f64>>>().unwrap_or_default()
     }
 
-    /// Something of each outcome, as a sample over the seeds.
-    pub fn over_seeds(&self, of: impl Fn(&Outcome) -> f64) -> Option<Sample> {
-        Sample::new(self.outcomes.iter().map(of).collect()).ok()
+    /// Something of each outcome, as a sample over the seeds. There is none where a seed does not have
+    /// it: the other seeds alone would make a policy look good that loses data now and then.
+    pub fn over_seeds<V: Into<Option<f64>>>(&self, of: impl Fn(&Outcome) -> V) -> Option<Sample> {
+        let values = self.outcomes.iter().map(|outcome| of(outcome).into());
+        Sample::new(values.collect::<Option<Vec<f64>>>()?).ok()
     }
 
     /// Makespan over another time of the same seed.
     pub fn relative_to(&self, other: &[f64]) -> Option<Sample> {
-        let ratios = self.outcomes.iter().zip(other).map(|(outcome, time)| outcome.makespan / time);
+        let ratios =
+            self.makespans().into_iter().zip(other).map(|(makespan, time)| makespan / time);
         Sample::new(ratios.collect()).ok()
+    }
+
+    /// Runs that lost something.
+    pub fn runs_with_loss(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.lost_bytes > 0).count()
     }
 }

@@ -19,17 +19,17 @@ pub struct Outcome {
     pub policy: Policy,
     /// The seed.
     pub seed: u64,
-    /// Until everything of every process is durable.
-    pub makespan: f64,
-    /// Completion of the processes.
-    pub processes: Spread,
-    /// Completion of the targets: the last commit on each that has data.
-    pub targets: Spread,
+    /// Until everything of every process is durable; `None`, as all that follows from it, where
+    /// something never is.
+    pub makespan: Option<f64>,
+    /// Completion of the processes; `None` if not all have everything durable.
+    pub processes: Option<Spread>,
     /// Bytes on targets beyond what they would hold without routing.
     pub moved_bytes: u64,
     /// Bytes that were committed.
     pub committed_bytes: u64,
-    /// Bytes that were lost with a process or a target.
+    /// Bytes that never got durable: lost with a process or a target, or never written because
+    /// their process had died.
     pub lost_bytes: u64,
     /// Bytes that were written a second time and not needed.
     pub wasted_bytes: u64,
@@ -41,21 +41,23 @@ pub struct Outcome {
     pub coordinator_messages: u64,
     /// Messages that the busiest actor sent or received.
     pub busiest_messages: u64,
-    /// Reading everything back from where it lies, with all targets quiet.
-    pub read_makespan: f64,
-    /// Bytes of the fullest target over the mean.
-    pub imbalance: f64,
+    /// Reading everything back from where it lies, with all targets quiet; `None` if not
+    /// everything is there.
+    pub read_makespan: Option<f64>,
+    /// Bytes of the fullest target over the mean; `None` if all are empty.
+    pub imbalance: Option<f64>,
     /// Inputs that machines handled.
     pub events: u64,
-    /// Wait of the last burst until all processes could go on.
-    pub stall: f64,
+    /// Wait of the last burst until all processes could go on; `None` if some went on because
+    /// their data was lost.
+    pub stall: Option<f64>,
     /// Share of the time until all could go on after the last burst that was compute.
-    pub efficiency: f64,
+    pub efficiency: Option<f64>,
     /// Aggregate bandwidth over the rate of all targets (Xie's EAB).
-    pub effective_bandwidth: f64,
+    pub effective_bandwidth: Option<f64>,
     /// Completion of each target.
     pub each_target: Vec<TargetOutcome>,
-    /// Completion of each process, sorted.
+    /// Completion of each process that has everything durable, sorted.
     pub ends: Vec<f64>,
 }
 
@@ -73,8 +75,6 @@ pub struct TargetOutcome {
 /// Mean, deviation and ends of a set of times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// How many.
-    pub n: usize,
     /// Mean.
     pub mean: f64,
     /// Standard deviation of the whole set.
@@ -88,14 +88,13 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of times that need not be sorted; zeros for none.
+    /// Of times that need not be sorted, at least one.
     pub fn of(values: &[f64]) -> Self {
-        let n = values.len();
-        let mean = values.iter().sum::<f64>() / n.max(1) as f64;
+        let n = values.len().max(1) as f64;
+        let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-        let deviation = (squares / n.max(1) as f64).sqrt();
+        let deviation = (squares / n).sqrt();
         Spread {
-            n,
             mean,
             deviation,
             cv: if mean > 0.0 { deviation / mean } else { 0.0 },
@@ -115,9 +114,10 @@ impl Outcome {
         let tally = &host.tally;
         let mut ends: Vec<f64> = host.program.ends_ns().map(seconds).collect();
         ends.sort_unstable_by(f64::total_cmp);
-        let makespan = ends.last().copied().unwrap_or(0.0);
-        let each_target = each_target(host);
-        let target_ends: Vec<f64> = each_target.iter().filter_map(|target| target.end).collect();
+        let lost_bytes = scenario.application.total_bytes() - tally.committed_bytes;
+        let makespan = ends.last().copied().filter(|_| lost_bytes == 0);
+        // Of a run that lost something: how long it took to do the rest compares with nothing.
+        let is_complete = makespan.is_some();
         let count = scenario.storage.targets;
         let storage = &scenario.storage;
         let read_end = |(target, bytes): (usize, &u64)| *bytes as f64 / storage.rate_of(target);
@@ -130,26 +130,25 @@ impl Outcome {
             policy: placed.policy,
             seed: placed.seed,
             makespan,
-            processes: Spread::of(&ends),
-            targets: Spread::of(&target_ends),
+            processes: is_complete.then(|| Spread::of(&ends)),
             moved_bytes: moved.map(|(held, home)| held.saturating_sub(*home)).sum(),
             committed_bytes: tally.committed_bytes,
-            lost_bytes: host.program.submitted_bytes() - tally.committed_bytes
-                + host.program.kept_bytes(),
+            lost_bytes,
             wasted_bytes: tally.done_bytes - tally.committed_bytes,
             messages_by_kind: tally.by_kind,
             messages: tally.by_kind.iter().sum(),
             coordinator_messages: coordinator
                 .map_or(0, |actor| u64::from(tally.by_actor[actor as usize])),
             busiest_messages: tally.by_actor.iter().copied().max().map_or(0, u64::from),
-            read_makespan: tally.target_bytes.iter().enumerate().map(read_end).fold(0.0, f64::max),
-            imbalance: if mean_bytes > 0.0 { fullest / mean_bytes } else { 1.0 },
+            read_makespan: is_complete
+                .then(|| tally.target_bytes.iter().enumerate().map(read_end).fold(0.0, f64::max)),
+            imbalance: (mean_bytes > 0.0).then(|| fullest / mean_bytes),
             events: tally.inputs,
-            stall: host.program.stalls_ns.last().copied().map_or(0.0, seconds),
-            efficiency: if released > 0.0 { compute / released } else { 1.0 },
-            effective_bandwidth: tally.committed_bytes as f64
-                / (makespan.max(1e-9) * storage.total_rate()),
-            each_target,
+            stall: is_complete.then(|| host.program.stalls_ns.last().copied().map_or(0.0, seconds)),
+            efficiency: is_complete.then(|| if released > 0.0 { compute / released } else { 1.0 }),
+            effective_bandwidth: makespan
+                .map(|makespan| tally.committed_bytes as f64 / (makespan * storage.total_rate())),
+            each_target: each_target(host),
             ends,
         }
     }

@@ -133,9 +133,12 @@ impl Program {
         self.processes.get(process as usize).map(prefetch);
     }
 
-    /// When each process had everything durable.
+    /// When each process had everything durable, of those that had.
     pub fn ends_ns(&self) -> impl Iterator<Item = u64> + '_ {
-        self.processes.iter().filter(|process| !process.is_dead).map(|process| process.end_ns)
+        let blocks = u64::from(self.blocks) * u64::from(self.last_burst);
+        let everything = blocks * self.block_bytes;
+        let done = move |process: &&Process| process.committed_bytes == everything;
+        self.processes.iter().filter(done).map(|process| process.end_ns)
     }
 
     /// Bytes that processes submitted.

@@ -27,7 +27,7 @@ fn static_placement_under_noise() {
         let scenario = embedded(name).unwrap();
         let model = Noise::new(16, noisy, streams, 1).unwrap();
         let expected = model.static_time() * quiet_seconds(&scenario);
-        close(simulated(&scenario, "static").makespan, expected, 1e-6);
+        close(simulated(&scenario, "static").makespan.unwrap(), expected, 1e-6);
     }
 }
 
@@ -38,7 +38,7 @@ fn first_in_first_out_noise_is_huangs_noise() {
     scenario.storage.service = Discipline::Fifo;
     scenario.application.block = "16MiB".parse().unwrap();
     let expected = 17.0 * quiet_seconds(&scenario);
-    close(simulated(&scenario, "paper:tf=0").makespan, expected, 1e-3);
+    close(simulated(&scenario, "paper:tf=0").makespan.unwrap(), expected, 1e-3);
 }
 
 /// In a queue a router that has more waiting takes more of a noisy target: no placement is faster than
@@ -63,7 +63,7 @@ fn no_placement_beats_the_bound_of_queues() {
         let bound = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
         close(bound, 512.0 / 200.0, 1e-6);
         for policy in ["static", "striped", "paper:tf=none", "window"] {
-            let makespan = simulated(&scenario, policy).makespan;
+            let makespan = simulated(&scenario, policy).makespan.unwrap();
             assert!(makespan >= bound, "{policy}, noise of {block}: {makespan} of {bound}");
         }
     }
@@ -72,7 +72,7 @@ fn no_placement_beats_the_bound_of_queues() {
     scenario.network.rpcs_in_flight = 1;
     scenario.network.rpc_round_trip = "20ms".parse().unwrap();
     let bound = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
-    close(simulated(&scenario, "static").makespan, bound, 1e-6);
+    close(simulated(&scenario, "static").makespan.unwrap(), bound, 1e-6);
 }
 
 /// Huang 3.4 for an allowance x: max(1 + x, (r + 1)(1 - k x)) D/B, when sources are asked in
@@ -85,12 +85,12 @@ fn the_papers_router_follows_its_model() {
     for tf in [0.0, 0.05, 0.1, 0.2, 0.25] {
         let outcome = simulated(&scenario, &format!("paper:tf={tf}:split=1MiB:inquiry=off"));
         let expected = model.write_time(tf).unwrap() * quiet_seconds(&scenario);
-        close(outcome.makespan, expected, 0.03);
+        close(outcome.makespan.unwrap(), expected, 0.03);
         let read = model.read_time(tf).unwrap() * quiet_seconds(&scenario);
-        close(outcome.read_makespan, read, 0.01);
+        close(outcome.read_makespan.unwrap(), read, 0.01);
     }
     let best = simulated(&scenario, "paper:tf=optimal:split=1MiB:inquiry=off");
-    close(best.makespan, model.fluid_bound() * quiet_seconds(&scenario), 0.03);
+    close(best.makespan.unwrap(), model.fluid_bound() * quiet_seconds(&scenario), 0.03);
 }
 
 /// Targets of different rates: no placement beats sum(D) / sum(B), and the window comes near.
@@ -102,9 +102,9 @@ fn measured_rates() {
     let rates: Vec<f64> = scenario.storage.rates.iter().map(|rate| rate.get() as f64).collect();
     let own = scenario.application.total_bytes() as f64 / 16.0;
     let model = MeasuredRates::equal_data(own, &rates).unwrap();
-    close(simulated(&scenario, "static").makespan, model.static_time(), 1e-6);
+    close(simulated(&scenario, "static").makespan.unwrap(), model.static_time(), 1e-6);
     close(fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9, model.fluid_bound(), 1e-6);
-    let window = simulated(&scenario, "window").makespan;
+    let window = simulated(&scenario, "window").makespan.unwrap();
     assert!(window >= model.fluid_bound());
     close(window, model.fluid_bound(), 0.03);
 }
@@ -121,7 +121,7 @@ fn bursts_and_caches() {
     for cache in [0.0, 0.25, 0.5, 0.75, 1.0, 1.5] {
         scenario.application.cache = plimsoll_domain::Bytes::new((cache * burst) as u64);
         let model = Absorption::new(compute, burst, cache * burst, drain).unwrap();
-        let stall = simulated(&scenario, "static").stall;
+        let stall = simulated(&scenario, "static").stall.unwrap();
         let off = (stall - model.stall()).abs();
         assert!(off <= 1.5 * burst / drain / 125.0, "cache {cache}: {stall} {}", model.stall());
     }
@@ -133,14 +133,19 @@ fn the_window_against_the_bound_and_the_paper() {
     let heavy = embedded("heavy-noise").unwrap();
     let bound = fluid_bound_ns(&heavy, 1).unwrap() as f64 / 1e9;
     let window = simulated(&heavy, "window");
-    close(window.makespan, bound, 0.05);
+    close(window.makespan.unwrap(), bound, 0.05);
     assert_eq!((window.messages, window.coordinator_messages), (0, 0));
-    assert!(simulated(&heavy, "paper:tf=optimal").makespan >= 1.3 * window.makespan);
-    assert!(simulated(&heavy, "paper:tf=optimal:split=4MiB").makespan >= window.makespan);
+    assert!(
+        simulated(&heavy, "paper:tf=optimal").makespan.unwrap() >= 1.3 * window.makespan.unwrap()
+    );
+    assert!(
+        simulated(&heavy, "paper:tf=optimal:split=4MiB").makespan.unwrap()
+            >= window.makespan.unwrap()
+    );
 
     let quiet = embedded("quiet").unwrap();
-    let without = simulated(&quiet, "static").makespan;
-    assert!(simulated(&quiet, "window").makespan <= 1.02 * without);
+    let without = simulated(&quiet, "static").makespan.unwrap();
+    assert!(simulated(&quiet, "window").makespan.unwrap() <= 1.02 * without);
 }
 
 /// Nodes that do not speak with each other must not crowd the same targets, however many
@@ -149,7 +154,7 @@ fn the_window_against_the_bound_and_the_paper() {
 fn any_number_of_targets_a_node_will_do_for_the_window() {
     let of_bound = |scenario: &Scenario, policy: &str| {
         let bound = fluid_bound_ns(scenario, 1).unwrap() as f64 / 1e9;
-        simulated(scenario, policy).makespan / bound
+        simulated(scenario, policy).makespan.unwrap() / bound
     };
     let stochastic = embedded("stochastic").unwrap();
     for (policy, most) in [("window", 1.05), ("window:lanes=8", 1.1), ("window:lanes=156", 1.05)] {
@@ -179,10 +184,10 @@ fn nodes_that_crowd_few_targets_get_equal_parts() {
     crowded.application.block = "2MiB".parse().unwrap();
     let outcome = simulated(&crowded, "window");
     let bound = fluid_bound_ns(&crowded, 1).unwrap() as f64 / 1e9;
-    assert!(outcome.makespan / bound <= 1.03, "{} of {bound}", outcome.makespan);
+    assert!(outcome.makespan.unwrap() / bound <= 1.03, "{} of {bound}", outcome.makespan.unwrap());
     let first = outcome.ends.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(first > bound / 2.0, "{first} of {bound}");
-    assert!(outcome.processes.cv < 0.2, "{}", outcome.processes.cv);
+    assert!(outcome.processes.unwrap().cv < 0.2, "{}", outcome.processes.unwrap().cv);
 }
 
 /// A process that waits for each block before it writes the next does not wait for the slow target
@@ -194,5 +199,5 @@ fn one_block_at_a_time_does_not_wait_for_the_slow_target() {
     paced.application.submit = Submit::Paced;
     let outcome = simulated(&paced, "window");
     let bound = fluid_bound_ns(&paced, 1).unwrap() as f64 / 1e9;
-    assert!(outcome.makespan / bound <= 1.2, "{} of {bound}", outcome.makespan);
+    assert!(outcome.makespan.unwrap() / bound <= 1.2, "{} of {bound}", outcome.makespan.unwrap());
 }

@@ -3,8 +3,9 @@
 use std::num::NonZero;
 use std::sync::atomic::AtomicU64;
 
+use plimsoll_domain::Nanos;
 use plimsoll_route::Message;
-use plimsoll_simulate::scenario::embedded;
+use plimsoll_simulate::scenario::{Breakage, Fault, embedded};
 use plimsoll_simulate::{
     Discipline, Order, Outcome, Policy, Repetition, experiment, fluid_bound_ns, fuzz_many,
     fuzz_one, fuzz_scenario, run, run_all,
@@ -60,7 +61,7 @@ fn the_inquiry_saves_rejections() {
     let remembers = outcome("paper:inquiry=off:rejects=remember");
     assert!(rejects(&unaware) > 2 * rejects(&inquires), "{}", rejects(&unaware));
     assert!(rejects(&unaware) > 2 * rejects(&remembers), "{}", rejects(&remembers));
-    assert!((unaware.makespan / inquires.makespan - 1.0).abs() < 0.01);
+    assert!((unaware.makespan.unwrap() / inquires.makespan.unwrap() - 1.0).abs() < 0.01);
 }
 
 /// Seeds with lost messages and failing targets at once under which `paper` once hung.
@@ -120,7 +121,47 @@ fn nothing_is_faster_than_the_bound() {
         let bound = fluid_bound_ns(&scenario, seed).unwrap() as f64 / 1e9;
         // Each burst of the bound is rounded up to a whole nanosecond.
         let rounding = f64::from(scenario.application.bursts) * 1e-9;
-        let makespan = outcome.makespan;
+        let makespan = outcome.makespan.unwrap();
         assert!(makespan >= bound - rounding, "seed {seed}, {policy}: {makespan} of {bound}");
+    }
+}
+
+/// A run that lost everything is not the fastest of all.
+#[test]
+fn a_run_that_lost_something_has_no_makespan() {
+    let fault = |at: &str, what, which| Fault { at: at.parse().unwrap(), what, which };
+    let all_die =
+        vec![fault("5s", Breakage::ProcessDies, 0), fault("5s", Breakage::ProcessDies, 1)];
+    let die_before_they_write = all_die.iter().map(|one| Fault { at: Nanos::new(0), ..*one });
+    let back_at_once =
+        vec![fault("1s", Breakage::TargetStops, 0), fault("1s", Breakage::TargetBack, 0)];
+    let dies_when_done = vec![fault("3h", Breakage::ProcessDies, 0)];
+    for (faults, is_lost) in [
+        (all_die.clone(), true),
+        (die_before_they_write.collect(), true),
+        (vec![all_die[0]], true),
+        (back_at_once, true),
+        (dies_when_done, false),
+    ] {
+        let mut scenario = embedded("quiet").unwrap();
+        scenario.storage.targets = 1;
+        (scenario.application.processes, scenario.application.blocks) = (2, 100);
+        scenario.application.compute = "1ms".parse().unwrap();
+        scenario.fault = faults;
+        let outcome = run(&scenario, &"static".parse().unwrap(), 1).unwrap();
+        let total = scenario.application.total_bytes();
+        assert_eq!(outcome.lost_bytes + outcome.committed_bytes, total);
+        assert_eq!(outcome.lost_bytes > 0, is_lost, "{:?}", scenario.fault);
+        let numbers = [
+            outcome.makespan,
+            outcome.read_makespan,
+            outcome.effective_bandwidth,
+            outcome.stall,
+            outcome.efficiency,
+            outcome.processes.map(|processes| processes.mean),
+        ];
+        for (nth, number) in numbers.iter().enumerate() {
+            assert_eq!(number.is_none(), is_lost, "number {nth}, {:?}", scenario.fault);
+        }
     }
 }

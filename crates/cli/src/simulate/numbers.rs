@@ -16,7 +16,8 @@ pub const MAKESPAN: Number = number(
     "makespan",
     "makespan",
     Unit::Seconds,
-    "Time until everything of every process is durable: the median over the seeds.",
+    "Time until everything of every process is durable: the median over the seeds. Null, as all that follows \
+     from it, where a seed lost something.",
     "simulated",
 );
 pub const MAKESPAN_LOW: Number = number(
@@ -139,7 +140,8 @@ pub const LOST: Number = number(
     "lost_bytes",
     "lost",
     Unit::Bytes,
-    "Bytes that were lost with a process or a target: the median over the seeds.",
+    "Bytes that never got durable, lost with a process or a target, or never written because their process \
+     had died: the most that a seed lost.",
     "simulated",
 );
 pub const MESSAGES: Number = number(

@@ -22,6 +22,7 @@ pub fn page(name: &str, scenario: &Scenario, points: &[Point]) -> String {
 
 fn of_point(name: &str, point: &Point) -> Vec<Section> {
     let (title, record) = single::record(name, point, false);
+    let processes = point.scenario.application.processes;
     let makespan = Axis::new("makespan", Unit::Seconds);
     let boxes = point
         .policies
@@ -33,7 +34,7 @@ fn of_point(name: &str, point: &Point) -> Vec<Section> {
         Lines::cdf("Processes that are done, first seed", Axis::new("time", Unit::Seconds)),
         |lines, policy| {
             let name = policy.policy.to_string();
-            lines.line(name, steps(&policy.outcomes[0].ends))
+            lines.line(name, steps(&policy.outcomes[0].ends, processes))
         },
     );
     vec![
@@ -42,13 +43,16 @@ fn of_point(name: &str, point: &Point) -> Vec<Section> {
     ]
 }
 
-/// A cumulative distribution of at most a few hundred points: (time, percent done).
-fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
+/// A cumulative distribution of at most a few hundred points: (time, percent done). Processes that are
+/// never done are not in the list, but count.
+fn steps(sorted: &[f64], processes: u32) -> Vec<(f64, f64)> {
     const POINTS: usize = 400;
     let n = sorted.len();
     let every = n.div_ceil(POINTS).max(1);
     let indices = (0..n).step_by(every).chain(n.checked_sub(1));
-    indices.map(|index| (sorted[index], 100.0 * (index + 1) as f64 / n as f64)).collect()
+    indices
+        .map(|index| (sorted[index], 100.0 * (index + 1) as f64 / f64::from(processes)))
+        .collect()
 }
 
 fn summary(policy: &PolicyOutcomes) -> BoxSummary {
@@ -87,7 +91,7 @@ fn over_values(
     title: &str,
     swept: &Sweep,
     points: &[Point],
-    of: impl Fn(&plimsoll_simulate::Outcome) -> f64,
+    of: impl Fn(&plimsoll_simulate::Outcome) -> Option<f64>,
 ) -> Lines {
     let y = Axis::new("median over the seeds", Unit::Seconds);
     let mut lines = Lines::new(title, sweep::value_axis(swept.parameter), y);

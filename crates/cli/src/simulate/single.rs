@@ -5,6 +5,7 @@ use plimsoll_route::Message;
 use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, optimal_factor};
 use plimsoll_stats::Sample;
 
+use super::loss;
 use super::numbers::{
     BUSIEST, COORDINATOR, CV, DATA, EAB, EFFICIENCY, EVENTS, FLUID_BOUND, IMBALANCE, LOST,
     MAKESPAN, MAKESPAN_CV, MAKESPAN_DEVIATION, MAKESPAN_HIGH, MAKESPAN_LOW, MAKESPAN_MEAN,
@@ -30,6 +31,7 @@ pub fn record(name: &str, point: &Point, each_target: bool) -> (String, Record) 
     record = first_policy(record, point);
     let rows = point.policies.iter().map(|policy| row(point, policy)).collect();
     record = record.rows("policies", "policies", rows);
+    record = loss::note(record, std::slice::from_ref(point));
     record = record.picture(bars(&makespan_bars(point)));
     if scenario.application.bursts > 1 {
         record = record.rows("bursts", "bursts and caches", burst_rows(point));
@@ -55,12 +57,12 @@ fn first_policy(record: Record, point: &Point) -> Record {
         .number(&MAKESPAN_DEVIATION, makespans.as_ref().and_then(Sample::sd))
         .number(&MAKESPAN_CV, makespans.as_ref().and_then(Sample::cov))
         .number(&OF_BOUND, median(first.relative_to(&point.bounds)))
-        .number(&CV, over(first, |outcome| outcome.processes.cv))
-        .number(&PROCESS_MEAN, over(first, |outcome| outcome.processes.mean))
-        .number(&PROCESS_P95, over(first, |outcome| at_share(&outcome.ends, 0.95)))
+        .number(&CV, over(first, process_cv))
+        .number(&PROCESS_MEAN, over(first, |outcome| Some(outcome.processes?.mean)))
+        .number(&PROCESS_P95, over(first, process_p95))
         .number(&MOVED, count(first, |outcome| outcome.moved_bytes))
         .number(&WASTED, count(first, |outcome| outcome.wasted_bytes))
-        .number(&LOST, count(first, |outcome| outcome.lost_bytes))
+        .number(&LOST, loss::most_bytes(first))
         .number(&MESSAGES, count(first, |outcome| outcome.messages))
         .number(&COORDINATOR, count(first, |outcome| outcome.coordinator_messages))
         .number(&BUSIEST, count(first, |outcome| outcome.busiest_messages))
@@ -82,12 +84,15 @@ fn spread(record: Record, makespans: Option<&Sample>) -> Record {
 fn row(point: &Point, policy: &PolicyOutcomes) -> Record {
     let makespans = policy.over_seeds(|outcome| outcome.makespan);
     let row = Record::new().text("policy", "policy", policy.policy.to_string());
-    spread(row, makespans.as_ref())
+    let mut row = spread(row, makespans.as_ref())
         .number(&OF_BOUND, median(policy.relative_to(&point.bounds)))
         .number(&SPEEDUP, median(policy.relative_to(&point.static_makespans)).map(f64::recip))
         .number(&MAKESPAN_CV, makespans.as_ref().and_then(Sample::cov))
-        .number(&CV, over(policy, |outcome| outcome.processes.cv))
-        .number(&MOVED, count(policy, |outcome| outcome.moved_bytes))
+        .number(&CV, over(policy, process_cv));
+    if loss::is_in(std::slice::from_ref(point)) {
+        row = row.number(&LOST, loss::most_bytes(policy));
+    }
+    row.number(&MOVED, count(policy, |outcome| outcome.moved_bytes))
         .number(&MESSAGES, count(policy, |outcome| outcome.messages))
         .number(&COORDINATOR, count(policy, |outcome| outcome.coordinator_messages))
         .number(&READ, over(policy, |outcome| outcome.read_makespan))
@@ -136,7 +141,10 @@ fn target_rows(outcome: &Outcome) -> Vec<Record> {
 }
 
 /// The median over the seeds.
-pub fn over(policy: &PolicyOutcomes, of: impl Fn(&Outcome) -> f64) -> Option<f64> {
+pub fn over<V: Into<Option<f64>>>(
+    policy: &PolicyOutcomes,
+    of: impl Fn(&Outcome) -> V,
+) -> Option<f64> {
     median(policy.over_seeds(of))
 }
 
@@ -153,9 +161,14 @@ pub fn count(policy: &PolicyOutcomes, of: impl Fn(&Outcome) -> u64) -> Value {
     }
 }
 
-/// The value below which this share of a sorted list lies.
-pub fn at_share(sorted: &[f64], share: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1);
-    let index = ((sorted.len() as f64 * share).ceil() as usize).saturating_sub(1).min(last);
-    sorted.get(index).copied().unwrap_or(f64::NAN)
+/// Deviation over mean of the completion of processes.
+pub fn process_cv(outcome: &Outcome) -> Option<f64> {
+    Some(outcome.processes?.cv)
+}
+
+/// When 95 % of the processes were done.
+pub fn process_p95(outcome: &Outcome) -> Option<f64> {
+    outcome.processes?;
+    let ends = &outcome.ends;
+    ends.get(((ends.len() as f64 * 0.95).ceil() as usize).saturating_sub(1)).copied()
 }

@@ -6,12 +6,14 @@ use plimsoll_simulate::scenario::{Parameter, Sweep};
 use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Router, Scenario};
 use plimsoll_stats::Sample;
 
+use super::loss;
 use super::numbers::{
-    ACROSS, BANDWIDTH, BUSIEST, COORDINATOR, CV, EAB, EFFICIENCY, EVENTS, FLUID_BOUND, MAKESPAN,
-    MAKESPAN_CV, MAKESPAN_HIGH, MAKESPAN_LOW, MESSAGE_RATE, MESSAGES, MOVED, OF_BOUND, PROCESS_P95,
-    READ, SEED, SEEDS, SPEEDUP, STALL, STATIC_MAKESPAN, STRAGGLER_GAIN, STRAGGLER_GAIN_ALL, VALUE,
+    ACROSS, BANDWIDTH, BUSIEST, COORDINATOR, CV, EAB, EFFICIENCY, EVENTS, FLUID_BOUND, LOST,
+    MAKESPAN, MAKESPAN_CV, MAKESPAN_HIGH, MAKESPAN_LOW, MESSAGE_RATE, MESSAGES, MOVED, OF_BOUND,
+    PROCESS_P95, READ, SEED, SEEDS, SPEEDUP, STALL, STATIC_MAKESPAN, STRAGGLER_GAIN,
+    STRAGGLER_GAIN_ALL, VALUE,
 };
-use super::single::{at_share, count, median, over};
+use super::single::{count, median, over, process_cv, process_p95};
 
 /// The title, a row for each value and policy, and a drawing.
 pub fn record(
@@ -38,6 +40,7 @@ pub fn record(
     for group in groups(scenario, sweep) {
         record = record.rows(group.key, group.title, rows(points, group.columns));
     }
+    record = loss::note(record, points);
     if sweep.across.is_none() {
         for policy in 0..points[0].policies.len() {
             record = record.picture(plot(sweep, points, policy));
@@ -71,13 +74,19 @@ fn groups(scenario: &Scenario, sweep: &Sweep) -> Vec<Group> {
 }
 
 fn rows(points: &[Point], columns: Columns) -> Vec<Record> {
+    let has_loss = loss::is_in(points);
     let of_point = |point: &'_ Point| {
         let base = |policy: &PolicyOutcomes| {
             let mut row = Record::new().number(&VALUE, point.value);
             if point.across.is_some() {
                 row = row.number(&ACROSS, point.across);
             }
-            columns(row.text("policy", "policy", policy.policy.to_string()), point, policy)
+            let row =
+                columns(row.text("policy", "policy", policy.policy.to_string()), point, policy);
+            match has_loss {
+                true => row.number(&LOST, loss::most_bytes(policy)),
+                false => row,
+            }
         };
         point.policies.iter().map(base).collect::<Vec<_>>()
     };
@@ -95,7 +104,7 @@ fn times(row: Record, point: &Point, policy: &PolicyOutcomes) -> Record {
         .number(&OF_BOUND, median(policy.relative_to(&point.bounds)))
         .number(&STATIC_MAKESPAN, median(Sample::new(point.static_makespans.clone()).ok()))
         .number(&SPEEDUP, median(policy.relative_to(&point.static_makespans)).map(f64::recip))
-        .number(&CV, over(policy, |outcome| outcome.processes.cv))
+        .number(&CV, over(policy, process_cv))
         .number(&READ, over(policy, |outcome| outcome.read_makespan))
 }
 
@@ -105,19 +114,17 @@ fn load(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
         .number(&MESSAGES, count(policy, |outcome| outcome.messages))
         .number(&COORDINATOR, count(policy, |outcome| outcome.coordinator_messages))
         .number(&BUSIEST, count(policy, |outcome| outcome.busiest_messages))
-        .number(&MESSAGE_RATE, over(policy, |o| o.busiest_messages as f64 / o.makespan))
+        .number(&MESSAGE_RATE, over(policy, |o| Some(o.busiest_messages as f64 / o.makespan?)))
         .number(&EVENTS, count(policy, |outcome| outcome.events))
 }
 
 fn pairs(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
-    let end = |outcome: &Outcome, from_last: usize| {
-        let ends = &outcome.ends;
-        ends.len().checked_sub(1 + from_last).map_or(f64::NAN, |index| ends[index])
-    };
+    let last_over = |outcome: &Outcome, other: Option<f64>| Some(outcome.makespan? / other?);
+    let before_last = |outcome: &Outcome| outcome.ends.iter().rev().nth(1).copied();
     row.number(&EAB, over(policy, |outcome| outcome.effective_bandwidth))
-        .number(&PROCESS_P95, over(policy, |outcome| at_share(&outcome.ends, 0.95)))
-        .number(&STRAGGLER_GAIN, over(policy, |o| end(o, 0) / end(o, 1)))
-        .number(&STRAGGLER_GAIN_ALL, over(policy, |o| end(o, 0) / o.processes.least))
+        .number(&PROCESS_P95, over(policy, process_p95))
+        .number(&STRAGGLER_GAIN, over(policy, |o| last_over(o, before_last(o))))
+        .number(&STRAGGLER_GAIN_ALL, over(policy, |o| last_over(o, Some(o.processes?.least))))
 }
 
 fn bursts(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
@@ -125,8 +132,8 @@ fn bursts(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
         .number(&EFFICIENCY, over(policy, |outcome| outcome.efficiency))
 }
 
-fn bandwidth(outcome: &Outcome) -> f64 {
-    outcome.committed_bytes as f64 / outcome.makespan
+fn bandwidth(outcome: &Outcome) -> Option<f64> {
+    Some(outcome.committed_bytes as f64 / outcome.makespan?)
 }
 
 fn plot(sweep: &Sweep, points: &[Point], policy: usize) -> String {
