@@ -124,22 +124,29 @@ fn set_slowness(noise: &mut [Noise], seconds: f64) {
     }
 }
 
+/// The scenario of one point.
+fn with<const N: usize>(scenario: &Scenario, mut settings: [(Parameter, f64); N]) -> Scenario {
+    // How large the blocks of a burst are follows from everything else, so it is set last.
+    settings.sort_by_key(|(parameter, _)| *parameter == Parameter::BurstSeconds);
+    let mut scenario = Scenario { sweep: None, ..scenario.clone() };
+    for (parameter, value) in settings {
+        parameter.set(&mut scenario, value);
+    }
+    scenario
+}
+
 impl Sweep {
     /// Every scenario of the sweep: the value, the second value if there is one, and the
     /// scenario with both set.
     pub fn points(&self, scenario: &Scenario) -> Vec<(f64, Option<f64>, Scenario)> {
         let mut points = Vec::new();
         for value in &self.values {
-            let mut with = scenario.clone();
-            with.sweep = None;
-            self.parameter.set(&mut with, *value);
             let Some(across) = self.across else {
-                points.push((*value, None, with));
+                points.push((*value, None, with(scenario, [(self.parameter, *value)])));
                 continue;
             };
             for other in &self.across_values {
-                let mut both = with.clone();
-                across.set(&mut both, *other);
+                let both = with(scenario, [(self.parameter, *value), (across, *other)]);
                 points.push((*value, Some(*other), both));
             }
         }
@@ -172,6 +179,52 @@ impl Sweep {
         match all().all(|value| value.is_finite() && *value >= 0.0) {
             true => Ok(()),
             false => refuse("has a value that is negative or not finite", "values = [1, 2, 4]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::embedded;
+
+    fn sweep(parameter: Parameter, values: &[f64]) -> Sweep {
+        Sweep {
+            parameter,
+            values: values.to_vec(),
+            across: None,
+            across_values: Vec::new(),
+            mark: None,
+            mark_name: None,
+            marks: Vec::new(),
+        }
+    }
+
+    /// The block was once computed for the processes of the scenario, not for those of the row.
+    #[test]
+    fn a_burst_is_as_long_as_it_says_whatever_else_changes() {
+        let scenario = embedded("quiet").unwrap();
+        for parameter in [Parameter::Processes, Parameter::Pairs] {
+            let sweeps = [
+                Sweep {
+                    across: Some(parameter),
+                    across_values: vec![4.0, 8.0],
+                    ..sweep(Parameter::BurstSeconds, &[1.0, 3.0])
+                },
+                Sweep {
+                    across: Some(Parameter::BurstSeconds),
+                    across_values: vec![1.0, 3.0],
+                    ..sweep(parameter, &[4.0, 8.0])
+                },
+            ];
+            for (nth, sweep) in sweeps.iter().enumerate() {
+                for (value, across, point) in sweep.points(&scenario) {
+                    let seconds = if nth == 0 { value } else { across.unwrap() };
+                    let total = point.application.total_bytes() as f64;
+                    let burst = total / point.storage.total_rate();
+                    assert!((burst / seconds - 1.0).abs() < 1e-6, "{value} {across:?}: {burst}");
+                }
+            }
         }
     }
 }
