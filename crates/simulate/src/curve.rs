@@ -16,6 +16,9 @@ const WRIGHT_F2: [f64; 16] = [
     15.939, 14.231, 13.299, 12.768, 10.048,
 ];
 
+/// Shares that make sense. With less a target as good as stands still, and a run goes on for years.
+const SHARES: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
 impl ServiceCurve {
     /// The same total for any number of streams.
     pub fn flat() -> Self {
@@ -31,14 +34,13 @@ impl ServiceCurve {
 
     /// Shares for 1, 2, 3, … streams.
     pub fn from_shares(shares: &[f64]) -> Result<Self, ScenarioError> {
-        const MOST: f64 = 1e6;
-        let bad = shares.iter().find(|share| !(**share > 0.0 && **share <= MOST));
+        let bad = shares.iter().find(|share| !SHARES.contains(*share));
         match (shares.first(), bad) {
             (None, _) => Err(ScenarioError::value("storage.curve", "is empty", "[1.0]")),
             (_, Some(bad)) => Err(ScenarioError::value(
                 "storage.curve",
                 &format!("has a share of {bad}"),
-                "shares greater than 0, for 1, 2, 3, ... streams",
+                "shares of 1e-6 to 1e6, for 1, 2, 3, ... streams",
             )),
             _ => Ok(ServiceCurve { shares: shares.to_vec() }),
         }
@@ -55,6 +57,11 @@ impl ServiceCurve {
     /// The largest share for any number of streams: no placement gets more.
     pub fn best_share(&self) -> f64 {
         self.shares.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The smallest share for any number of streams.
+    pub fn worst_share(&self) -> f64 {
+        self.shares.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -73,7 +80,7 @@ mod tests {
 
     #[test]
     fn shares_must_be_possible() {
-        for bad in [&[][..], &[0.0], &[1.0, f64::NAN], &[-1.0], &[f64::INFINITY]] {
+        for bad in [&[][..], &[0.0], &[1e-12], &[1.0, f64::NAN], &[-1.0], &[f64::INFINITY]] {
             assert!(ServiceCurve::from_shares(bad).is_err(), "{bad:?}");
         }
         assert_eq!(ServiceCurve::from_shares(&[1.0, 0.5]).unwrap().share(2), 0.5);

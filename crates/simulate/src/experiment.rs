@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use plimsoll_stats::Sample;
 
+use crate::queue::HORIZON_NS;
 use crate::seeds::{Order, run_all};
 use crate::{Outcome, Policy, Router, Scenario, SimulateError, fluid_bound_ns};
 
@@ -71,9 +72,14 @@ pub fn experiment(
             policies(scenario).into_iter().flat_map(each)
         })
         .collect();
+    // Before any run: of what cannot end, some policies would not tell for long.
+    let all_bounds: Vec<Vec<f64>> = points
+        .iter()
+        .map(|(_, _, scenario)| bounds(scenario, seeds()))
+        .collect::<Result<_, SimulateError>>()?;
     let mut outcomes = run_all(&orders, repetition.threads, done)?.into_iter();
     let mut results = Vec::with_capacity(points.len());
-    for (value, across, scenario) in &points {
+    for ((value, across, scenario), bounds) in points.iter().zip(all_bounds) {
         let mut all: Vec<PolicyOutcomes> = policies(scenario)
             .into_iter()
             .map(|policy| PolicyOutcomes {
@@ -84,20 +90,31 @@ pub fn experiment(
         let baseline = all.iter().find(|one| one.policy == BASELINE);
         let static_makespans = baseline.map_or(Vec::new(), PolicyOutcomes::makespans);
         all.truncate(scenario.policies.len());
-        let bounds: Result<Vec<f64>, SimulateError> = match scenario.fault.is_empty() {
-            true => seeds().map(|seed| Ok(fluid_bound_ns(scenario, seed)? as f64 / 1e9)).collect(),
-            false => Ok(Vec::new()),
-        };
         results.push(Point {
             value: *value,
             across: *across,
             scenario: scenario.clone(),
-            bounds: bounds?,
+            bounds,
             static_makespans,
             policies: all,
         });
     }
     Ok(results)
+}
+
+/// The fluid bound of each seed in seconds; none where faults make it meaningless.
+fn bounds(
+    scenario: &Scenario,
+    seeds: impl Iterator<Item = u64>,
+) -> Result<Vec<f64>, SimulateError> {
+    if !scenario.fault.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bound = |seed| match fluid_bound_ns(scenario, seed)? {
+        bound_ns if bound_ns < HORIZON_NS => Ok(bound_ns as f64 / 1e9),
+        _ => Err(SimulateError::TooLong { seed }),
+    };
+    seeds.map(bound).collect()
 }
 
 const BASELINE: Policy = Policy {
@@ -111,7 +128,7 @@ const BASELINE: Policy = Policy {
 };
 
 /// The scenario's policies, then the one that others are compared with unless it is there.
-fn policies(scenario: &Scenario) -> Vec<Policy> {
+pub(crate) fn policies(scenario: &Scenario) -> Vec<Policy> {
     let mut policies = scenario.policies.clone();
     if !policies.contains(&BASELINE) {
         policies.push(BASELINE);

@@ -25,6 +25,9 @@ pub fn fluid_bound_ns(scenario: &Scenario, seed: u64) -> Result<u64, ScenarioErr
         for _ in 0..application.bursts {
             capacity.skip_to(now_ns + compute_ns);
             now_ns = capacity.serve(per_burst);
+            if now_ns >= HORIZON_NS {
+                return Ok(now_ns);
+            }
         }
         return Ok(now_ns);
     }
@@ -94,7 +97,7 @@ impl Capacity {
             let change_ns = self.next_change_ns();
             let possible = self.total * (change_ns - self.now_ns) as f64;
             if possible >= bytes || change_ns >= HORIZON_NS {
-                self.now_ns += (bytes / self.total).ceil() as u64;
+                self.now_ns = self.now_ns.saturating_add((bytes / self.total).ceil() as u64);
                 return self.now_ns;
             }
             bytes -= possible;

@@ -9,6 +9,7 @@ mod policy;
 mod sweep;
 
 pub use application::{Application, Home, Submit};
+pub use check::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX};
 pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};

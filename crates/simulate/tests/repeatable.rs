@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicU64;
 
 use plimsoll_domain::Nanos;
 use plimsoll_route::Message;
-use plimsoll_simulate::scenario::{Breakage, Fault, embedded};
+use plimsoll_simulate::scenario::{Breakage, Fault, Noise, embedded};
 use plimsoll_simulate::{
-    Discipline, Order, Outcome, Policy, Repetition, experiment, fluid_bound_ns, fuzz_many,
-    fuzz_one, fuzz_scenario, run, run_all,
+    Discipline, Order, Outcome, Policy, Repetition, Scenario, experiment, fluid_bound_ns,
+    fuzz_many, fuzz_one, fuzz_scenario, run, run_all,
 };
 
 fn outcomes(threads: usize) -> Vec<Outcome> {
@@ -164,4 +164,33 @@ fn a_run_that_lost_something_has_no_makespan() {
             assert_eq!(number.is_none(), is_lost, "number {nth}, {:?}", scenario.fault);
         }
     }
+}
+
+/// The window would look after late writes for two simulated years before it is told.
+#[test]
+fn what_cannot_end_is_told_at_once() {
+    let with = |change: &dyn Fn(&mut Scenario)| {
+        let mut scenario = embedded("heavy-noise").unwrap();
+        scenario.policies = vec!["window".parse().unwrap()];
+        (scenario.storage.targets, scenario.application.processes) = (4, 4);
+        change(&mut scenario);
+        let repetition = Repetition { first_seed: 1, seeds: 1, threads: None };
+        experiment(&scenario, repetition, &AtomicU64::new(0)).unwrap_err().to_string()
+    };
+    let noisy = with(&|scenario| {
+        let Noise::Streams { streams, .. } = &mut scenario.noise[0] else { return };
+        *streams = 100_000_000;
+        scenario.application.blocks = 100;
+    });
+    assert!(noisy.contains("not done within two simulated years"), "{noisy}");
+    let slow = with(&|scenario| scenario.storage.network_limit = Some("1B/s".parse().unwrap()));
+    assert!(slow.contains("would not end in two years"), "{slow}");
+    let capped = with(&|scenario| {
+        let network = &mut scenario.network;
+        (network.rpcs_in_flight, network.rpc_size) = (1, "1B".parse().unwrap());
+        network.rpc_round_trip = "1s".parse().unwrap();
+    });
+    assert!(capped.contains("would not end in two years"), "{capped}");
+    let nothing = with(&|scenario| scenario.network.rpc_size = "0B".parse().unwrap());
+    assert!(nothing.contains("network.rpc_size is zero"), "{nothing}");
 }

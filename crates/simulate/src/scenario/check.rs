@@ -1,19 +1,15 @@
 //! What makes sense in a scenario, and reading one.
 
+mod counts;
 mod noise;
+
+pub use counts::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX};
 
 use super::{Breakage, Home, SCENARIO_VERSION, Scenario, ScenarioError, Storage};
 use crate::curve::ServiceCurve;
 use crate::queue::HORIZON_NS;
 use crate::scenario::{Curve, Submit};
 use crate::target::Discipline;
-
-/// Targets have numbers of 16 bits in the router.
-const TARGETS_MAX: u32 = 60_000;
-const PROCESSES_MAX: u32 = 16_000_000;
-/// More blocks than this in one run take minutes and tens of gigabytes.
-const BLOCKS_MAX: u64 = 200_000_000;
-const SEEDS_MAX: u32 = 1_000_000;
 
 impl Scenario {
     /// Reads and checks a scenario; `name` is for messages.
@@ -59,6 +55,7 @@ impl Scenario {
             return Err(ScenarioError::value("policies", "is empty", "policies = [\"window\"]"));
         }
         self.policies.iter().try_for_each(super::Policy::check)?;
+        self.check_parts()?;
         match &self.sweep {
             None => Ok(()),
             Some(sweep) => {
@@ -75,26 +72,6 @@ impl Scenario {
             Curve::Wright => Ok(ServiceCurve::wright()),
             Curve::Shares(shares) => ServiceCurve::from_shares(shares),
         }
-    }
-
-    fn check_counts(&self) -> Result<(), ScenarioError> {
-        let application = &self.application;
-        within("storage.targets", self.storage.targets, TARGETS_MAX)?;
-        within("application.processes", application.processes, PROCESSES_MAX)?;
-        within("application.processes_per_node", application.processes_per_node, 65_536)?;
-        within("application.blocks", application.blocks, 1_000_000)?;
-        within("application.bursts", application.bursts, 1_000_000)?;
-        within("application.stripes", application.stripes, self.storage.targets)?;
-        within("seeds", self.seeds, SEEDS_MAX)?;
-        let blocks = u64::from(application.processes)
-            * u64::from(application.blocks)
-            * u64::from(application.bursts);
-        if blocks > BLOCKS_MAX {
-            let problem = format!("of all processes and bursts are {blocks}, at most {BLOCKS_MAX}");
-            let hint = "fewer processes or bursts, or larger blocks";
-            return Err(ScenarioError::value("blocks", &problem, hint));
-        }
-        Ok(())
     }
 
     fn check_storage(&self) -> Result<(), ScenarioError> {
@@ -150,12 +127,18 @@ impl Scenario {
             * u128::from(application.blocks)
             * u128::from(application.processes)
             * u128::from(application.bursts);
-        let slowest = self.storage.rates.iter().min().unwrap_or(&self.storage.rate);
-        let rate = u128::from(slowest.get());
-        // On one target alone, so that any placement ends within simulated time.
-        if total > u128::from(u64::MAX >> 4) || total / rate > u128::from(HORIZON_NS >> 34) {
+        // On one target alone, so that any placement ends within simulated time; a process has at
+        // least one write under way, of all in a queue only one is served.
+        let at_once = match self.storage.service {
+            Discipline::ProcessorSharing => f64::from(application.processes),
+            Discipline::Fifo => 1.0,
+        };
+        let of_clients = self.network.stream_cap() * 1e9 * at_once;
+        let longest = total as f64 / self.slowest_rate()?.min(of_clients);
+        if total > u128::from(u64::MAX >> 4) || longest > (HORIZON_NS >> 34) as f64 {
             let problem = format!("is too large: {total} bytes in all would not end in two years");
-            return Err(ScenarioError::value("application.block", &problem, "smaller blocks"));
+            let hint = "smaller blocks, or faster storage";
+            return Err(ScenarioError::value("application.block", &problem, hint));
         }
         let compute_ns = u128::from(application.compute.get()) * u128::from(application.bursts);
         if compute_ns > u128::from(HORIZON_NS / 4) {
@@ -178,12 +161,24 @@ impl Scenario {
         Ok(())
     }
 
+    /// The least that a busy target gives without noise, in bytes per second.
+    fn slowest_rate(&self) -> Result<f64, ScenarioError> {
+        let storage = &self.storage;
+        let rate = storage.rates.iter().min().unwrap_or(&storage.rate).get() as f64;
+        let limits = [storage.server_limit, storage.network_limit].into_iter().flatten();
+        let slowest = rate * self.curve()?.worst_share();
+        Ok(limits.map(|limit| limit.get() as f64).fold(slowest, f64::min))
+    }
+
     fn check_network(&self) -> Result<(), ScenarioError> {
         let network = &self.network;
         for (key, share) in [("network.loss", network.loss), ("network.repeat", network.repeat)] {
             if !(0.0..=0.9).contains(&share) {
                 return Err(ScenarioError::value(key, &format!("is {share}"), "0 to 0.9"));
             }
+        }
+        if network.rpc_size.get() == 0 {
+            return Err(ScenarioError::value("network.rpc_size", "is zero", "rpc_size = \"1MiB\""));
         }
         let second = 1_000_000_000;
         let times = [

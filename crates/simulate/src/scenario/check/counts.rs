@@ -1,0 +1,105 @@
+//! How much of everything there may be.
+
+use plimsoll_route::WindowSettings;
+
+use super::within;
+use crate::experiment::policies;
+use crate::scenario::{Policy, Router, Scenario, ScenarioError};
+
+/// Targets have numbers of 16 bits in the router.
+pub const TARGETS_MAX: u32 = 60_000;
+/// More processes than any machine has.
+pub const PROCESSES_MAX: u32 = 16_000_000;
+/// Of one node.
+pub const PROCESSES_PER_NODE_MAX: u32 = 65_536;
+/// Blocks of a process in a burst, and bursts.
+pub const BLOCKS_MAX: u32 = 1_000_000;
+/// More would not end on the day on which they begin.
+pub const SEEDS_MAX: u32 = 1_000_000;
+
+/// More writes than this in one run take minutes and tens of gigabytes, and so do more views of a
+/// target by a node.
+const PARTS_MAX: u128 = 200_000_000;
+
+impl Scenario {
+    pub(super) fn check_counts(&self) -> Result<(), ScenarioError> {
+        let application = &self.application;
+        within("storage.targets", self.storage.targets, TARGETS_MAX)?;
+        within("application.processes", application.processes, PROCESSES_MAX)?;
+        let per_node = application.processes_per_node;
+        within("application.processes_per_node", per_node, PROCESSES_PER_NODE_MAX)?;
+        within("application.blocks", application.blocks, BLOCKS_MAX)?;
+        within("application.bursts", application.bursts, BLOCKS_MAX)?;
+        within("application.stripes", application.stripes, self.storage.targets)?;
+        within("seeds", self.seeds, SEEDS_MAX)
+    }
+
+    /// Refuses a policy, or the static placement that all are compared with, that would have more
+    /// to do than a run can hold.
+    pub(super) fn check_parts(&self) -> Result<(), ScenarioError> {
+        let application = &self.application;
+        let blocks = u128::from(application.processes)
+            * u128::from(application.blocks)
+            * u128::from(application.bursts);
+        for policy in policies(self) {
+            let parts = blocks * self.parts_of_a_block(&policy);
+            if parts > PARTS_MAX {
+                let problem = format!("would make {parts} writes, at most {PARTS_MAX}");
+                let hint = "fewer processes, bursts or stripes, or larger blocks or parts";
+                return Err(ScenarioError::value(&format!("policy {policy}"), &problem, hint));
+            }
+            let nodes = application.processes.div_ceil(application.processes_per_node);
+            let lanes = policy.lanes.unwrap_or(0).min(self.storage.targets);
+            let views = u128::from(nodes) * u128::from(lanes);
+            if views > PARTS_MAX {
+                let problem =
+                    format!("would have {views} lanes of {nodes} nodes, at most {PARTS_MAX}");
+                let hint = "fewer lanes, or more processes_per_node";
+                return Err(ScenarioError::value(&format!("policy {policy}"), &problem, hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes that a policy makes at least of each block.
+    fn parts_of_a_block(&self, policy: &Policy) -> u128 {
+        let of = |part_bytes: u64| u128::from(self.application.block.get().div_ceil(part_bytes));
+        match policy.router {
+            Router::Static => u128::from(self.application.stripes),
+            Router::Striped => u128::from(self.storage.targets),
+            Router::Paper => policy.split.map_or(1, |split| of(split.get())),
+            Router::Window => of(WindowSettings::default().lease_bytes_max),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::embedded;
+
+    /// Each of these once took all memory, or did not end.
+    #[test]
+    fn what_a_run_cannot_hold_is_refused() {
+        let refusal = |targets, processes, stripes, block: &str, policy: &str| {
+            let mut scenario = embedded("quiet").unwrap();
+            scenario.storage.targets = targets;
+            scenario.application.processes_per_node = 1;
+            (scenario.application.processes, scenario.application.stripes) = (processes, stripes);
+            scenario.application.block = block.parse().unwrap();
+            scenario.policies = vec![policy.parse().unwrap()];
+            scenario.check().err().map_or(String::new(), |error| error.to_string())
+        };
+        for (targets, processes, stripes, block, policy, problem) in [
+            (4, 4, 1, "100MiB", "paper:split=1B", "would make 419430400 writes"),
+            (60_000, 16_000_000, 60_000, "1B", "window", "policy static would make 960000000000 "),
+            (60_000, 16_000, 1, "1B", "striped", "policy striped would make 960000000 writes"),
+            (60_000, 16_000, 1, "1B", "window:lanes=60000", "would have 960000000 lanes of 16000"),
+            (4, 4, 1, "400TB", "window", "policy window would make 381469728 writes"),
+        ] {
+            let refused = refusal(targets, processes, stripes, block, policy);
+            assert!(refused.contains(problem), "{policy}: {refused}");
+        }
+        assert_eq!(refusal(4, 4, 1, "100MiB", "paper:split=4KiB"), "");
+        assert_eq!(refusal(1000, 1_000_000, 1, "64MiB", "window"), "");
+    }
+}
