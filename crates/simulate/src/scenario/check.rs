@@ -59,7 +59,7 @@ impl Scenario {
         match &self.sweep {
             None => Ok(()),
             Some(sweep) => {
-                sweep.check()?;
+                sweep.check(self)?;
                 sweep.points(self).iter().try_for_each(|(_, _, scenario)| scenario.check())
             }
         }

@@ -1,6 +1,7 @@
 //! Which router, with which settings: `window`, `paper:tf=optimal:split=4MiB`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use plimsoll_domain::{Bytes, Nanos};
@@ -83,6 +84,14 @@ impl Policy {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let bad = |reason: &dyn fmt::Display| format!("{key}={value}: {reason}");
+        let Some((_, routers)) = SETTINGS.iter().find(|(known, _)| *known == key) else {
+            let known = SETTINGS.map(|(known, _)| known).join(", ");
+            return Err(format!("unknown setting {key:?}; hint: {known}"));
+        };
+        if !routers.contains(&self.router) {
+            let name = self.router.name();
+            return Err(format!("policy {name} has no setting {key}; hint: leave it out"));
+        }
         match key {
             "tf" => self.tf = value.parse()?,
             "split" => self.split = Some(value.parse().map_err(|error| bad(&error))?),
@@ -95,22 +104,27 @@ impl Policy {
                     _ => return Err(bad(&"write on or off")),
                 };
             }
-            "rejects" => {
+            _ => {
                 self.rejects = match value {
                     "remember" => Some(Rejects::Remember),
                     "forget" => Some(Rejects::Forget),
                     _ => return Err(bad(&"write remember or forget")),
                 };
             }
-            _ => {
-                return Err(format!(
-                    "unknown setting {key:?}; hint: tf, split, inquiry, rejects, tau, lanes"
-                ));
-            }
         }
         Ok(())
     }
 }
+
+/// Which routers have a setting.
+const SETTINGS: [(&str, &[Router]); 6] = [
+    ("tf", &[Router::Paper, Router::Window]),
+    ("split", &[Router::Paper]),
+    ("inquiry", &[Router::Paper]),
+    ("rejects", &[Router::Paper]),
+    ("tau", &[Router::Window]),
+    ("lanes", &[Router::Window]),
+];
 
 const ROUTERS: [(&str, Router); 4] = [
     ("static", Router::Static),
@@ -136,14 +150,24 @@ impl FromStr for Policy {
             return Err(format!("unknown policy {name:?}; hint: static, striped, paper or window"));
         };
         let mut policy = Policy::new(*router);
+        let mut known = Vec::new();
         for word in words {
             let (key, value) = word.split_once('=').ok_or_else(|| {
                 format!("{word:?} is not a setting; hint: paper:tf=0.2:split=4MiB")
             })?;
+            if known.contains(&key) {
+                return Err(format!("{key} is set twice; hint: leave one of them out"));
+            }
+            known.push(key);
             policy.set(key, value)?;
         }
         Ok(policy)
     }
+}
+
+impl Tf {
+    /// Factors that make sense: with 1e6 a target may take in everything.
+    pub const RANGE: RangeInclusive<f64> = 0.0..=1e6;
 }
 
 impl FromStr for Tf {
@@ -154,9 +178,8 @@ impl FromStr for Tf {
             "optimal" => Ok(Tf::Optimal),
             "none" => Ok(Tf::Unbounded),
             _ => match text.parse::<f64>() {
-                Ok(value) if value.is_finite() && (0.0..=1e6).contains(&value) => {
-                    Ok(Tf::Given(value))
-                }
+                // The sum has no sign where the value is a negative zero.
+                Ok(value) if Tf::RANGE.contains(&value) => Ok(Tf::Given(value + 0.0)),
                 _ => Err(format!("tf={text} is not a factor; hint: tf=0.1, tf=optimal or tf=none")),
             },
         }
@@ -213,24 +236,9 @@ impl<'de> Deserialize<'de> for Policy {
 }
 
 impl Policy {
-    /// Refuses settings that the router does not have.
+    /// Refuses values that make no sense.
     pub(super) fn check(&self) -> Result<(), ScenarioError> {
-        let refuse = |setting: &str| {
-            let problem = format!("has no setting {setting}");
-            Err(ScenarioError::value(
-                &format!("policy {}", self.router.name()),
-                &problem,
-                "leave it out",
-            ))
-        };
-        let is_paper = self.router == Router::Paper;
-        let is_window = self.router == Router::Window;
         match self {
-            Policy { split: Some(_), .. } if !is_paper => refuse("split"),
-            Policy { inquiry: false, .. } if !is_paper => refuse("inquiry"),
-            Policy { rejects: Some(_), .. } if !is_paper => refuse("rejects"),
-            Policy { tau: Some(_), .. } if !is_window => refuse("tau"),
-            Policy { lanes: Some(_), .. } if !is_window => refuse("lanes"),
             Policy { split: Some(split), .. } if split.get() == 0 => {
                 Err(ScenarioError::value("split", "is zero", "split=4MiB"))
             }
@@ -267,6 +275,7 @@ mod tests {
             assert_eq!(policy.to_string(), text);
         }
         assert_eq!("paper".parse::<Policy>().unwrap().to_string(), "paper:tf=0.1");
+        assert_eq!("paper:tf=-0".parse::<Policy>().unwrap().to_string(), "paper:tf=0");
     }
 
     #[test]
@@ -281,10 +290,20 @@ mod tests {
             "paper:inquiry=maybe",
             "paper:rejects=never",
             "window:tau=fast",
+            "static:split=4MiB",
+            "static:tf=0.1",
+            "striped:tf=7",
+            "static:tf=none",
+            "window:inquiry=on",
+            "paper:tau=50ms",
+            "paper:tf=0.1:tf=0.2",
         ] {
             assert!(text.parse::<Policy>().is_err(), "{text}");
         }
-        assert!("static:split=4MiB".parse::<Policy>().unwrap().check().is_err());
+        assert_eq!(
+            "striped:tf=7".parse::<Policy>().unwrap_err(),
+            "policy striped has no setting tf; hint: leave it out"
+        );
         assert!("window:tau=0s".parse::<Policy>().unwrap().check().is_err());
     }
 }

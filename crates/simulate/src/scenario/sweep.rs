@@ -80,10 +80,66 @@ impl Parameter {
         }
     }
 
-    /// Sets the parameter in a scenario. Rounds counts; what makes no sense is found by
-    /// checking the scenario afterwards.
+    /// The key of a scenario that it sets: two parameters that set the same do not go together.
+    fn sets(self) -> &'static str {
+        match self {
+            Parameter::Tf => "tf",
+            Parameter::Processes | Parameter::Scale | Parameter::Pairs => "processes",
+            Parameter::BurstSeconds | Parameter::Block => "block",
+            Parameter::SlowSeconds => "slow",
+            Parameter::Cache => "cache",
+            Parameter::Stripes => "stripes",
+        }
+    }
+
+    /// Refuses values that would be rounded or clamped, and a parameter that would change nothing.
+    fn check(self, values: &[f64], scenario: &Scenario) -> Result<(), ScenarioError> {
+        let refuse = |problem: String, hint: &str| {
+            Err(ScenarioError::value(&format!("sweep over {}", self.label()), &problem, hint))
+        };
+        // Beyond, a floating-point number has no place for every whole one.
+        let is_whole = |value: f64| value.fract() == 0.0 && value <= (1u64 << 53) as f64;
+        let targets = |processes: f64| {
+            processes * f64::from(scenario.storage.targets)
+                / f64::from(scenario.application.processes)
+        };
+        let is_possible = |value: &&f64| match self {
+            Parameter::Tf => Tf::RANGE.contains(*value),
+            Parameter::BurstSeconds | Parameter::SlowSeconds => true,
+            Parameter::Scale => is_whole(**value) && is_whole(targets(**value)),
+            _ => is_whole(**value),
+        };
+        if let Some(bad) = values.iter().find(|value| !is_possible(value)) {
+            return match self {
+                Parameter::Tf => refuse(format!("has a value of {bad:e}"), "0 to 1000000"),
+                Parameter::Scale => refuse(
+                    format!(
+                        "has a value of {bad}, which is not in the ratio of processes to targets"
+                    ),
+                    "whole numbers, multiples of processes over targets",
+                ),
+                _ => refuse(format!("has a value of {bad}"), "whole numbers"),
+            };
+        }
+        let has_tf = || scenario.policies.iter().any(|policy| policy.tf != Tf::Unbounded);
+        let is_on_off = |noise: &Noise| matches!(noise, Noise::OnOff { .. });
+        match self {
+            Parameter::Tf if !has_tf() => {
+                let hint = "policies = [\"paper\"] or [\"window:tf=0.1\"], or no sweep";
+                refuse("changes no policy, as none has one".into(), hint)
+            }
+            Parameter::SlowSeconds if !scenario.noise.iter().any(is_on_off) => refuse(
+                "changes nothing without noise that comes and goes".into(),
+                "kind = \"on-off\"",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets the parameter in a scenario. What makes no sense is found by checking the scenario
+    /// afterwards.
     pub fn set(self, scenario: &mut Scenario, value: f64) {
-        let count = value.round().clamp(0.0, f64::from(u32::MAX)) as u32;
+        let count = value as u32;
         let application = &mut scenario.application;
         match self {
             Parameter::Tf => {
@@ -153,7 +209,7 @@ impl Sweep {
         points
     }
 
-    pub(super) fn check(&self) -> Result<(), ScenarioError> {
+    pub(super) fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         const POINTS_MAX: usize = 10_000;
         let refuse = |problem: &str, hint: &str| Err(ScenarioError::value("sweep", problem, hint));
         if self.values.is_empty() {
@@ -176,10 +232,16 @@ impl Sweep {
         }
         let marks = || self.marks.iter().map(|mark| &mark.at);
         let all = || self.values.iter().chain(&self.across_values).chain(marks());
-        match all().all(|value| value.is_finite() && *value >= 0.0) {
-            true => Ok(()),
-            false => refuse("has a value that is negative or not finite", "values = [1, 2, 4]"),
+        if !all().all(|value| value.is_finite() && *value >= 0.0) {
+            return refuse("has a value that is negative or not finite", "values = [1, 2, 4]");
         }
+        self.parameter.check(&self.values, scenario)?;
+        let Some(across) = self.across else { return Ok(()) };
+        if across.sets() == self.parameter.sets() {
+            let problem = format!("has two parameters that both set {}", across.sets());
+            return refuse(&problem, "one of them");
+        }
+        across.check(&self.across_values, scenario)
     }
 }
 
@@ -198,6 +260,38 @@ mod tests {
             mark_name: None,
             marks: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_would_not_be_done_is_refused() {
+        let refusal = |sweep: Sweep, name: &str| {
+            let mut scenario = embedded(name).unwrap();
+            scenario.sweep = Some(sweep);
+            scenario.check().err().map_or(String::new(), |error| error.to_string())
+        };
+        for (parameter, value, name, problem) in [
+            (Parameter::Processes, 1.4, "quiet", "has a value of 1.4; hint: whole numbers"),
+            (Parameter::Stripes, 0.6, "quiet", "has a value of 0.6"),
+            (Parameter::Cache, 1e300, "quiet", "hint: whole numbers"),
+            (Parameter::Processes, 1e12, "quiet", "hint: at most 16000000"),
+            (Parameter::Scale, 100.0, "scale", "not in the ratio of processes to targets"),
+            (Parameter::Tf, 1e308, "tf-sweep", "has a value of 1e308; hint: 0 to 1000000"),
+            (Parameter::Tf, 0.1, "absorb", "changes no policy"),
+            (Parameter::SlowSeconds, 5.0, "quiet", "changes nothing without noise"),
+        ] {
+            let refused = refusal(sweep(parameter, &[value]), name);
+            assert!(refused.contains(problem), "{parameter:?} {value}: {refused}");
+        }
+        for (one, other) in [
+            (Parameter::Processes, Parameter::Processes),
+            (Parameter::Pairs, Parameter::Processes),
+            (Parameter::Block, Parameter::BurstSeconds),
+        ] {
+            let both =
+                Sweep { across: Some(other), across_values: vec![16.0], ..sweep(one, &[16.0]) };
+            assert!(refusal(both, "quiet").contains("both set"), "{one:?} {other:?}");
+        }
+        assert_eq!(refusal(sweep(Parameter::Scale, &[1024.0, 4096.0]), "scale"), "");
     }
 
     /// The block was once computed for the processes of the scenario, not for those of the row.
