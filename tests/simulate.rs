@@ -224,11 +224,25 @@ fn wrong_use_is_refused_in_one_line() {
         ("simulate plfs-scale --policy paper --no-sweep", "placement"),
         ("simulate quiet --block 0B", "application.block is zero"),
         ("simulate --fuzz 0", "--fuzz 100"),
+        ("simulate --fuzz 3 --html page.html", "--html"),
+        ("simulate --fuzz 3 --policy window", "--policy"),
+        ("simulate --fuzz 3 --processes 3", "--processes"),
+        ("simulate --fuzz 3 --threads 1", "--threads"),
+        ("simulate --list --html page.html", "--html"),
+        ("simulate --list --seed 3", "--seed"),
+        ("simulate tf-sweep --each-target", "--no-sweep"),
+        ("simulate tf-sweep --policy window", "changes no policy"),
+        ("simulate quiet --policy static:tf=0.1", "policy static has no setting tf"),
+        ("simulate quiet --processes 5000000000", "too large; hint: at most 16000000"),
+        ("simulate quiet --processes 16000001", "too large; hint: at most 16000000"),
+        ("simulate quiet --targets 60001", "too large; hint: at most 60000"),
+        ("simulate quiet --policy paper:split=1B", "writes, at most"),
     ] {
         let outcome = plimsoll(arguments);
         assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(part), "{arguments}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.trim_end().lines().count(), 1, "{}", outcome.stderr);
+        assert!(!outcome.stderr.contains("out of range integral"), "{}", outcome.stderr);
     }
 }
 

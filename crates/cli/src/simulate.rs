@@ -17,7 +17,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_report::Record;
-use plimsoll_simulate::scenario::{EMBEDDED, Parameter, Submit, embedded};
+use plimsoll_simulate::scenario::{
+    BLOCKS_MAX, EMBEDDED, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, Parameter, SEEDS_MAX, Submit,
+    TARGETS_MAX, embedded,
+};
 use plimsoll_simulate::{Policy, Repetition, Router, Scenario, Tf, experiment, runs};
 
 use crate::output::Output;
@@ -49,11 +52,12 @@ pub struct Arguments {
     scenario: Option<String>,
 
     /// List the scenarios that come with the program
-    #[arg(long, conflicts_with_all = ["scenario", "fuzz"])]
+    #[arg(long, conflicts_with_all = ["scenario", "fuzz", "seed"], conflicts_with_all = OF_A_SCENARIO)]
     list: bool,
 
     /// Run so many random scenarios with faults and look for anything that does not add up
-    #[arg(long, value_name = "RUNS", value_parser = value::count, conflicts_with = "scenario")]
+    #[arg(long, value_name = "RUNS", value_parser = value::count, conflicts_with = "scenario",
+        conflicts_with_all = OF_A_SCENARIO)]
     fuzz: Option<u64>,
 
     /// Routers to compare [default: as the scenario says]
@@ -131,6 +135,26 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
+/// What says something about a scenario means nothing without one.
+const OF_A_SCENARIO: [&str; 16] = [
+    "policy",
+    "tf",
+    "split",
+    "processes",
+    "processes_per_node",
+    "targets",
+    "rate",
+    "blocks",
+    "block",
+    "paced",
+    "seeds",
+    "no_sweep",
+    "each_target",
+    "threads",
+    "site",
+    "html",
+];
+
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if arguments.list {
         list(output)?;
@@ -143,6 +167,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut scenario = load(name)?;
     apply(arguments, &mut scenario)?;
     scenario.check()?;
+    ensure!(
+        !arguments.each_target || scenario.sweep.is_none(),
+        "--each-target is for one run, and {name} is a sweep; hint: --no-sweep"
+    );
     let repetition = Repetition {
         first_seed: arguments.seed,
         seeds: scenario.seeds,
@@ -217,23 +245,21 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     if arguments.no_sweep || sets_swept {
         scenario.sweep = None;
     }
-    let set = |value: Option<u64>, flag: &str, into: &mut u32| -> Result<()> {
+    let set = |value: Option<u64>, flag: &str, most: u32, into: &mut u32| -> Result<()> {
         if let Some(value) = value {
-            *into = u32::try_from(value).with_context(|| {
-                format!("{flag} {value} is too large; hint: at most {}", u32::MAX)
-            })?;
+            let fits = u32::try_from(value).ok().filter(|value| *value <= most);
+            *into =
+                fits.with_context(|| format!("{flag} {value} is too large; hint: at most {most}"))?;
         }
         Ok(())
     };
-    set(arguments.processes, "--processes", &mut scenario.application.processes)?;
-    set(
-        arguments.processes_per_node,
-        "--processes-per-node",
-        &mut scenario.application.processes_per_node,
-    )?;
-    set(arguments.blocks, "--blocks", &mut scenario.application.blocks)?;
-    set(arguments.targets, "--targets", &mut scenario.storage.targets)?;
-    set(arguments.seeds, "--seeds", &mut scenario.seeds)?;
+    let (application, storage) = (&mut scenario.application, &mut scenario.storage);
+    set(arguments.processes, "--processes", PROCESSES_MAX, &mut application.processes)?;
+    let per_node = &mut application.processes_per_node;
+    set(arguments.processes_per_node, "--processes-per-node", PROCESSES_PER_NODE_MAX, per_node)?;
+    set(arguments.blocks, "--blocks", BLOCKS_MAX, &mut application.blocks)?;
+    set(arguments.targets, "--targets", TARGETS_MAX, &mut storage.targets)?;
+    set(arguments.seeds, "--seeds", SEEDS_MAX, &mut scenario.seeds)?;
     if let Some(rate) = arguments.rate {
         scenario.storage.rate = rate;
         scenario.storage.rates.clear();
@@ -277,4 +303,19 @@ fn apply_to_paper(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> 
     }
     scenario.policies = kept;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_of_a_scenario_is_refused_without_one() {
+        let command = <Arguments as clap::Args>::augment_args(clap::Command::new("simulate"));
+        let of_all = ["scenario", "list", "fuzz", "seed"];
+        for argument in command.get_arguments().map(|argument| argument.get_id().as_str()) {
+            let is_known = OF_A_SCENARIO.contains(&argument) || of_all.contains(&argument);
+            assert!(is_known, "{argument}");
+        }
+    }
 }
