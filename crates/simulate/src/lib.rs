@@ -53,8 +53,8 @@ pub enum SimulateError {
     Scenario(#[from] ScenarioError),
     /// Equation 1 does not cover the noise of the scenario.
     #[error(
-        "no optimal throttling factor: equation 1 is for one set of constant noise streams; \
-         hint: --tf 0.1"
+        "no optimal throttling factor: equation 1 is for one set of constant noise streams, on the first \
+         targets where these differ; hint: --tf 0.1"
     )]
     NoOptimum,
     /// The paper's groups are of neighbours.

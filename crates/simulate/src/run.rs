@@ -14,7 +14,7 @@ use crate::outcome::{Outcome, Placed};
 use crate::program::{Call, Program};
 use crate::queue::{Event, HORIZON_NS};
 use crate::routers::{Coordinated, Nodes, Routers};
-use crate::scenario::{Breakage, Home, Noise, Policy, Router, Scenario, Tf};
+use crate::scenario::{Breakage, Home, Noise, Policy, Router, Scenario, Tf, Where};
 use crate::stage::Stages;
 use crate::target::{Target, TargetKind};
 use crate::{SimulateError, conservation};
@@ -68,21 +68,32 @@ fn factor(scenario: &Scenario, tf: Tf) -> Result<Factor, SimulateError> {
     }
 }
 
-/// Huang's equation 1 for the noise of a scenario; without noise, its general form for targets of
-/// different rates with equal data: what the fastest takes in beyond its own.
+/// Huang's equation 1 for the noise of a scenario; for targets of different rates, its general form
+/// with equal data: what the fastest takes in beyond its own.
 pub fn optimal_factor(scenario: &Scenario) -> Result<f64, SimulateError> {
     let all = scenario.storage.targets;
+    let rate_of = |target: usize| scenario.storage.rate_of(target);
+    let is_even = (0..all as usize).all(|target| rate_of(target) == rate_of(0));
     match scenario.noise.as_slice() {
         [] => {
-            let rates = (0..all as usize).map(|target| scenario.storage.rate_of(target));
+            let fastest = (0..all as usize).map(rate_of).fold(0.0, f64::max);
             let mean = scenario.storage.total_rate() / f64::from(all.max(1));
-            Ok((rates.fold(0.0, f64::max) / mean - 1.0).max(0.0))
+            Ok((fastest / mean - 1.0).max(0.0))
         }
-        [Noise::Streams { streams, targets, own_streams, .. }] => {
+        [Noise::Streams { streams, targets, own_streams, .. }] if is_even => {
             let noisy = u64::from(targets.unwrap_or(all));
             let (streams, own) = (u64::from(*streams), u64::from(*own_streams));
             let model = NoiseModel::new(u64::from(all), noisy, streams, own);
             model.map(|model| model.throttling_factor()).map_err(|_| SimulateError::NoOptimum)
+        }
+        // Which targets are noisy is the same for every seed.
+        noise @ [Noise::Streams { on: Where::First, .. }] => {
+            let lines = Timeline::of_all(noise, all as usize, 0);
+            let left =
+                |(target, line): (usize, &Timeline)| rate_of(target) * line.now().own_fraction(1);
+            let rates: Vec<f64> = lines.iter().enumerate().map(left).collect();
+            let mean = rates.iter().sum::<f64>() / f64::from(all.max(1));
+            Ok(rates.iter().copied().fold(0.0, f64::max) / mean - 1.0)
         }
         _ => Err(SimulateError::NoOptimum),
     }

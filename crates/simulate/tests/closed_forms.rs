@@ -1,7 +1,9 @@
 //! The simulator against formulas, where there are formulas.
 
 use plimsoll_simulate::scenario::{Submit, embedded};
-use plimsoll_simulate::{Discipline, Outcome, Policy, Scenario, fluid_bound_ns, run};
+use plimsoll_simulate::{
+    Discipline, Outcome, Policy, Scenario, fluid_bound_ns, optimal_factor, run,
+};
 use plimsoll_theory::{Absorption, MeasuredRates, Noise};
 
 fn simulated(scenario: &Scenario, policy: &str) -> Outcome {
@@ -39,6 +41,28 @@ fn first_in_first_out_noise_is_huangs_noise() {
     scenario.application.block = "16MiB".parse().unwrap();
     let expected = 17.0 * quiet_seconds(&scenario);
     close(simulated(&scenario, "paper:tf=0").makespan.unwrap(), expected, 1e-3);
+}
+
+/// Targets that differ by themselves and by noise: with the optimum all end together, so that the
+/// paper's router comes near the bound. Equation 1 alone knows nothing of their rates.
+#[test]
+fn the_optimum_counts_rates_and_noise() {
+    let mut scenario = embedded("heavy-noise").unwrap();
+    let equation_1 = optimal_factor(&scenario).unwrap();
+    let rate = |mib: u64| plimsoll_domain::BytesPerSec::new(mib << 20);
+    scenario.storage.rates = vec![rate(500); 16];
+    assert_eq!(optimal_factor(&scenario), Ok(equation_1), "as many rates, but all the same");
+    scenario.storage.rates[10..].fill(rate(125));
+    // Six at 500, six at 125, four at 500/17.
+    let mean = (6.0 * 500.0 + 6.0 * 125.0 + 4.0 * 500.0 / 17.0) / 16.0;
+    close(optimal_factor(&scenario).unwrap(), 500.0 / mean - 1.0, 1e-12);
+    let bound = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
+    let outcome = simulated(&scenario, "paper:tf=optimal:split=1MiB:inquiry=off");
+    close(outcome.makespan.unwrap(), bound, 0.03);
+    if let plimsoll_simulate::scenario::Noise::Streams { on, .. } = &mut scenario.noise[0] {
+        *on = plimsoll_simulate::scenario::Where::Random;
+    }
+    assert!(optimal_factor(&scenario).is_err(), "another one for each seed");
 }
 
 /// In a queue a router that has more waiting takes more of a noisy target: no placement is faster than
