@@ -191,6 +191,10 @@ fn what_cannot_end_is_told_at_once() {
         network.rpc_round_trip = "1s".parse().unwrap();
     });
     assert!(capped.contains("would not end in two years"), "{capped}");
-    let nothing = with(&|scenario| scenario.network.rpc_size = "0B".parse().unwrap());
+    let nothing = with(&|scenario| {
+        let network = &mut scenario.network;
+        (network.rpcs_in_flight, network.rpc_size) = (1, "0B".parse().unwrap());
+        network.rpc_round_trip = "1s".parse().unwrap();
+    });
     assert!(nothing.contains("network.rpc_size is zero"), "{nothing}");
 }

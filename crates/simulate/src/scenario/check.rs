@@ -47,8 +47,8 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_counts()?;
         self.check_storage()?;
-        self.check_application()?;
         self.check_network()?;
+        self.check_application()?;
         self.check_noise()?;
         self.check_faults()?;
         if self.policies.is_empty() {

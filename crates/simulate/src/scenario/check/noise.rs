@@ -12,6 +12,9 @@ use crate::target::Discipline;
 /// Streams of all `[[noise]]` together.
 const STREAMS_MAX: u64 = 100_000_000;
 
+/// Phases of all targets in one run: more take minutes.
+const CHANGES_MAX: f64 = 2e8;
+
 /// Without a choice of their own, streams of noise count as these.
 const OWN_STREAMS: u32 = 1;
 
@@ -56,6 +59,14 @@ impl Scenario {
                     }
                     check_durations("noise.slow", slow)?;
                     check_durations("noise.normal", normal)?;
+                    let targets = f64::from(targets.unwrap_or(self.storage.targets));
+                    let phase_s = (slow.mean_ns() + normal.mean_ns()) / 2e9;
+                    let changes = targets * self.shortest_s()? / phase_s;
+                    if changes > CHANGES_MAX {
+                        let problem = format!("would change {changes:.0} times, at most 200000000");
+                        let hint = "longer phases, fewer targets or less data";
+                        return Err(ScenarioError::value("noise", &problem, hint));
+                    }
                 }
             }
         }
@@ -64,6 +75,14 @@ impl Scenario {
             return Err(ScenarioError::value("noise.streams", &problem, "at most 1e8"));
         }
         Ok(())
+    }
+
+    /// A time in which no run ends, in seconds.
+    fn shortest_s(&self) -> Result<f64, ScenarioError> {
+        let application = &self.application;
+        let best_rate = self.storage.total_rate() * self.curve()?.best_share();
+        let compute_s = application.compute.as_seconds() * f64::from(application.bursts);
+        Ok(compute_s + application.total_bytes() as f64 / best_rate)
     }
 
     /// Refuses zeros, and what would have no effect with the targets' service.
@@ -138,6 +157,22 @@ mod tests {
         }
         let fifo = "service = \"fifo\"";
         assert!(refusal(fifo, &["block = \"1MB\"", "block = \"2MB\""]).contains(meets));
+    }
+
+    /// A run would do nothing else.
+    #[test]
+    fn phases_are_not_too_many() {
+        let on_off = |mean: &str| {
+            format!(
+                "targets = 1\n[[noise]]\nkind = \"on-off\"\nslowdown = 2\nslow = {{ mean = {mean:?} }}\nnormal = {{ mean = {mean:?} }}"
+            )
+        };
+        assert_eq!(refusal("", &[&on_off("10us")]), "");
+        let long = refusal(
+            "network_limit = \"1MB/s\"\nrates = [\"1kB/s\", \"1kB/s\", \"1kB/s\", \"1kB/s\"]",
+            &[&on_off("10us")],
+        );
+        assert!(long.contains("noise would change 400000000 times"), "{long}");
     }
 
     #[test]
