@@ -56,13 +56,11 @@ impl Scenario {
         }
         self.policies.iter().try_for_each(super::Policy::check)?;
         self.check_parts()?;
-        match &self.sweep {
-            None => Ok(()),
-            Some(sweep) => {
-                sweep.check(self)?;
-                sweep.points(self).iter().try_for_each(|(_, _, scenario)| scenario.check())
-            }
-        }
+        let Some(sweep) = &self.sweep else { return counts::check_kept([self]) };
+        sweep.check(self)?;
+        let points = sweep.points(self);
+        points.iter().try_for_each(|(_, _, scenario)| scenario.check())?;
+        counts::check_kept(points.iter().map(|(_, _, scenario)| scenario))
     }
 
     /// The service curve of every target.

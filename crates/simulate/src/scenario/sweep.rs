@@ -145,6 +145,13 @@ impl Parameter {
             Parameter::Tf => {
                 let bounded = scenario.policies.iter_mut().filter(|p| p.tf != Tf::Unbounded);
                 bounded.for_each(|policy| policy.tf = Tf::Given(value));
+                // What differed only in its factor is now the same.
+                let mut kept = Vec::new();
+                scenario.policies.retain(|policy| {
+                    let is_new = !kept.contains(policy);
+                    kept.push(*policy);
+                    is_new
+                });
             }
             Parameter::Processes => application.processes = count,
             Parameter::Scale => {
@@ -195,15 +202,17 @@ impl Sweep {
     /// Every scenario of the sweep: the value, the second value if there is one, and the
     /// scenario with both set.
     pub fn points(&self, scenario: &Scenario) -> Vec<(f64, Option<f64>, Scenario)> {
+        // A sum with zero has no sign where the value is a negative zero.
+        let unsigned = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v + 0.0).collect() };
         let mut points = Vec::new();
-        for value in &self.values {
+        for value in unsigned(&self.values) {
             let Some(across) = self.across else {
-                points.push((*value, None, with(scenario, [(self.parameter, *value)])));
+                points.push((value, None, with(scenario, [(self.parameter, value)])));
                 continue;
             };
-            for other in &self.across_values {
-                let both = with(scenario, [(self.parameter, *value), (across, *other)]);
-                points.push((*value, Some(*other), both));
+            for other in unsigned(&self.across_values) {
+                let both = with(scenario, [(self.parameter, value), (across, other)]);
+                points.push((value, Some(other), both));
             }
         }
         points
@@ -292,6 +301,19 @@ mod tests {
             assert!(refusal(both, "quiet").contains("both set"), "{one:?} {other:?}");
         }
         assert_eq!(refusal(sweep(Parameter::Scale, &[1024.0, 4096.0]), "scale"), "");
+    }
+
+    #[test]
+    fn what_differed_only_in_its_factor_is_run_once() {
+        let mut scenario = embedded("tf-sweep").unwrap();
+        let policies = ["paper:tf=0.1", "paper:tf=0.5", "static"];
+        scenario.policies = policies.iter().map(|policy| policy.parse().unwrap()).collect();
+        let (value, _, point) = sweep(Parameter::Tf, &[-0.0]).points(&scenario).remove(0);
+        let names: Vec<String> = point.policies.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (names, value.to_string()),
+            (vec!["paper:tf=0".into(), "static".into()], "0".into())
+        );
     }
 
     /// The block was once computed for the processes of the scenario, not for those of the row.

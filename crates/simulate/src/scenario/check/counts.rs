@@ -21,6 +21,26 @@ pub const SEEDS_MAX: u32 = 1_000_000;
 /// target by a node.
 const PARTS_MAX: u128 = 200_000_000;
 
+/// Every run keeps a time for each process and each target: more of them are tens of gigabytes.
+const KEPT_MAX: u128 = 1_000_000_000;
+
+/// Refuses more runs than can be kept until all are done.
+pub(super) fn check_kept<'a>(
+    points: impl IntoIterator<Item = &'a Scenario>,
+) -> Result<(), ScenarioError> {
+    let of_point = |point: &Scenario| {
+        let runs = policies(point).len() as u128 * u128::from(point.seeds);
+        runs * u128::from(point.application.processes + point.storage.targets)
+    };
+    let kept: u128 = points.into_iter().map(of_point).sum();
+    if kept > KEPT_MAX {
+        let problem = format!("would make all runs keep {kept} times, at most {KEPT_MAX}");
+        let hint = "fewer seeds, policies or values of a sweep, or fewer processes";
+        return Err(ScenarioError::value("seeds", &problem, hint));
+    }
+    Ok(())
+}
+
 impl Scenario {
     pub(super) fn check_counts(&self) -> Result<(), ScenarioError> {
         let application = &self.application;
@@ -99,6 +119,10 @@ mod tests {
             let refused = refusal(targets, processes, stripes, block, policy);
             assert!(refused.contains(problem), "{policy}: {refused}");
         }
+        let mut seeds = embedded("stochastic").unwrap();
+        seeds.seeds = 1_000_000;
+        let refused = seeds.check().unwrap_err().to_string();
+        assert!(refused.contains("keep 4212000000 times"), "{refused}");
         assert_eq!(refusal(4, 4, 1, "100MiB", "paper:split=4KiB"), "");
         assert_eq!(refusal(1000, 1_000_000, 1, "64MiB", "window"), "");
     }
