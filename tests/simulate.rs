@@ -300,7 +300,9 @@ fn what_was_lost_is_said_and_has_no_makespan() {
     let shown = text(&command);
     assert!(shown.contains("lost data: window (1 of 1 runs), paper"), "{shown}");
     assert!(!shown.contains("0 s"), "{shown}");
-    assert!(fs::read_to_string(&page).unwrap().contains("lost data: window"));
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.contains("lost data: window"));
+    assert!(!page.contains("Makespan over the seeds"), "no box at 0");
     let swept = format!("{loses}[sweep]\nparameter = \"stripes\"\nvalues = [1, 2]\n");
     fs::write(
         &file,

@@ -24,12 +24,7 @@ fn of_point(name: &str, point: &Point) -> Vec<Section> {
     let (title, record) = single::record(name, point, false);
     let processes = point.scenario.application.processes;
     let makespan = Axis::new("makespan", Unit::Seconds);
-    let boxes = point
-        .policies
-        .iter()
-        .fold(BoxPlots::new("Makespan over the seeds", "policy", makespan), |plots, policy| {
-            plots.summary(summary(policy))
-        });
+    let summaries: Vec<BoxSummary> = point.policies.iter().filter_map(summary).collect();
     let ends = point.policies.iter().fold(
         Lines::cdf("Processes that are done, first seed", Axis::new("time", Unit::Seconds)),
         |lines, policy| {
@@ -37,10 +32,12 @@ fn of_point(name: &str, point: &Point) -> Vec<Section> {
             lines.line(name, steps(&policy.outcomes[0].ends, processes))
         },
     );
-    vec![
-        Section::new("Charts").text(title).chart(boxes).chart(ends),
-        Section::new("Numbers").record(&record),
-    ]
+    let mut charts = Section::new("Charts").text(title);
+    if !summaries.is_empty() {
+        let boxes = BoxPlots::new("Makespan over the seeds", "policy", makespan);
+        charts = charts.chart(summaries.into_iter().fold(boxes, BoxPlots::summary));
+    }
+    vec![charts.chart(ends), Section::new("Numbers").record(&record)]
 }
 
 /// A cumulative distribution of at most a few hundred points: (time, percent done). Processes that are
@@ -55,14 +52,13 @@ fn steps(sorted: &[f64], processes: u32) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn summary(policy: &PolicyOutcomes) -> BoxSummary {
+/// None of a policy that lost something: it has no makespan, and a box at 0 would look best.
+fn summary(policy: &PolicyOutcomes) -> Option<BoxSummary> {
     let name = policy.policy.to_string();
-    let Some(sample) = policy.over_seeds(|outcome| outcome.makespan) else {
-        return BoxSummary { name, ..BoxSummary::default() };
-    };
+    let sample = policy.over_seeds(|outcome| outcome.makespan)?;
     let five = FiveNumberSummary::new(&sample);
     let interval = median_interval(&sample, 0.95).ok();
-    BoxSummary {
+    Some(BoxSummary {
         name,
         count: five.n as u64,
         low: five.whisker_low,
@@ -72,7 +68,7 @@ fn summary(policy: &PolicyOutcomes) -> BoxSummary {
         high: five.whisker_high,
         median_interval: interval.map(|interval| (interval.low, interval.high)),
         outliers: [five.outliers_low, five.outliers_high].concat(),
-    }
+    })
 }
 
 fn of_sweep(name: &str, scenario: &Scenario, swept: &Sweep, points: &[Point]) -> Vec<Section> {
