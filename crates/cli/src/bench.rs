@@ -104,6 +104,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let directory = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
     let environment = environment::describe(&plan, &machine, &job);
+    let _limits = job.under_limits(&plan)?;
     let working = working_directories(&plan)?;
     let journal = Journal::create(&directory, &plan.name, &plan.to_toml(), &environment)?;
     experiment(&plan, working, job, (journal, &directory), output)
@@ -133,6 +134,7 @@ fn resume(
         .with_context(|| format!("cannot continue {}", directory.display()))?;
     remove_left_behind(&paths(&plan));
     check_targets(&plan, &estimate(&plan, None), machine)?;
+    let _limits = job.under_limits(&plan)?;
     experiment(&plan, working_directories(&plan)?, job, (journal, directory), output)
 }
 
@@ -230,7 +232,6 @@ fn experiment(
     output: Output,
 ) -> Result<ExitCode> {
     let interrupted = job.interruption()?;
-    let _limits = job.under_limits(plan)?;
     let (ending, spent) = {
         let mut team = job.into_team(plan)?;
         team.make(working.paths())?;
