@@ -18,8 +18,11 @@ const QUIET: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(10);
 
 /// Other commands that come and go at the same time are outlasted; a directory in which
-/// nothing can be made is not.
-const ATTEMPTS: u32 = 1000;
+/// nothing can be made is not. Counted in time: on a busy machine a thousand attempts pass
+/// while the process that stands in the way waits for a core.
+const OUTLASTED: Duration = Duration::from_secs(5);
+/// Between attempts, so that two commands that undo each other's directories get out of step.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// In the lock file while the bed's directory is made and not yet marked, or is no
 /// longer marked and not yet removed.
@@ -50,12 +53,17 @@ impl Lock {
     /// Waits until no other command works on the bed, and tells `told` if that takes
     /// long. Makes the base directory if need be.
     pub(crate) fn acquire(place: &Place, told: Option<fn(Waiting)>) -> Result<Self, TestbedError> {
-        let mut attempts = 0;
+        let mut first_failure = None;
+        // A `down` may have removed the base directory just now.
+        let mut retry = |cause: &io::Error| {
+            let since = first_failure.get_or_insert_with(Instant::now);
+            let retry = cause.kind() == io::ErrorKind::NotFound && since.elapsed() < OUTLASTED;
+            if retry {
+                std::thread::sleep(PAUSE);
+            }
+            retry
+        };
         loop {
-            attempts += 1;
-            // A `down` may have removed the base directory just now.
-            let retry =
-                |cause: &io::Error| cause.kind() == io::ErrorKind::NotFound && attempts < ATTEMPTS;
             match base_directory::make(place.base()) {
                 Err(cause) if retry(&cause) => continue,
                 made => made.map_err(file_error("create the base directory", place.base()))?,
