@@ -11,6 +11,7 @@ use plimsoll_trace::{Chunk, Damage, ProcessFile, ThreadDecoder, TraceError};
 use crate::ExplainError;
 use crate::clock::ClockSource;
 use crate::file_table::{FileId, FileTable};
+use crate::setting::Setting;
 
 /// Files that a recording tells apart; more are added up as one.
 pub const FILES_MAX: usize = 1 << 16;
@@ -75,6 +76,8 @@ pub struct Process {
     pub arguments: Vec<String>,
     /// Where it was started.
     pub directory: String,
+    /// Who ran it, and on what.
+    pub setting: Setting,
     /// How recording it ended.
     pub state: ProcessState,
     /// System error number that stopped the recording, or 0.
@@ -296,6 +299,7 @@ fn describe(
         program: text(get_text(&identity.program)),
         arguments: arguments(get_text(&identity.arguments)),
         directory: text(get_text(&identity.directory)),
+        setting: Setting::read(&header.setting),
         state: ProcessState::from_number(header.state),
         stop_errno: header.stop_errno,
         lost: header.lost,

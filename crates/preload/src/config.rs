@@ -46,6 +46,8 @@ pub struct Config {
     pub exclude: Text<4096>,
     /// The launcher's job.
     pub job: Text<128>,
+    /// The user's name.
+    pub user: Text<64>,
     /// When the program, or the one that forked it, was loaded: before any recorded call.
     pub loaded: Anchor,
 }
@@ -61,6 +63,7 @@ static CONFIG: Global = Global(UnsafeCell::new(Config {
     include: Text::new(),
     exclude: Text::new(),
     job: Text::new(),
+    user: Text::new(),
     loaded: Anchor { ticks: 0, monotonic_ns: 0, realtime_ns: 0 },
 }));
 
@@ -130,6 +133,8 @@ fn read(directory: &[u8]) -> u32 {
     config.exclude.set(sys::variable(b"PLIMSOLL_EXCLUDE").unwrap_or(b""));
     let job = JOB_VARIABLES.iter().find_map(|name| sys::variable(name));
     config.job.set(job.unwrap_or(b""));
+    let user = USER_VARIABLES.iter().find_map(|name| sys::variable(name));
+    config.user.set(user.unwrap_or(b""));
     match sys::variable(b"PLIMSOLL_LAYERS") {
         Some(list) if !list.is_empty() => layers_of(list),
         _ => ANY_LAYER,
@@ -147,6 +152,10 @@ const JOB_VARIABLES: [&[u8]; 8] = [
     b"PMIX_NAMESPACE",
     b"OMPI_MCA_ess_base_jobid",
 ];
+
+/// Where login programs leave the user's name (POSIX, then what most systems have). Asking the
+/// system's database would call into libraries that the program has not asked for.
+const USER_VARIABLES: [&[u8]; 2] = [b"LOGNAME", b"USER"];
 
 fn layers_of(list: &[u8]) -> u32 {
     list.split(|byte| *byte == b',').fold(0, |layers, name| {

@@ -27,6 +27,7 @@ mod paths;
 mod process;
 pub mod real;
 pub mod recorder;
+mod setting;
 mod spool;
 mod stage;
 mod sys;

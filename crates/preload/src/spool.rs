@@ -21,7 +21,7 @@ use crate::lock::Held;
 use crate::process::Process;
 use crate::text::Text;
 use crate::thread::Busy;
-use crate::{chunk, clock, config, sys};
+use crate::{chunk, clock, config, setting, sys};
 
 /// Blocks that are allocated at once, after the first.
 const EXTENT_BLOCKS: u32 = 4;
@@ -175,6 +175,7 @@ fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: plimsoll_trace:
     header.rank = -1;
     header.blocks = 1;
     header.latest = now;
+    setting::describe(&mut header.setting, &now);
 }
 
 /// Maps the next block, after growing the file if need be; the whole of it is expected to be

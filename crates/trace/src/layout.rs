@@ -136,11 +136,43 @@ pub struct FileHeader {
     pub lost: [u64; LOSSES],
     /// The latest moment that is known on all clocks; moves on while recording.
     pub latest: Anchor,
+    /// Who runs it and on what; zeros in recordings that do not say.
+    pub setting: Setting,
     /// Zeros, up to 4096 bytes.
-    pub padding: [u8; HEADER_BYTES - size_of::<Identity>() - 24 - 8 * LOSSES - 24],
+    pub padding: [u8; HEADER_BYTES
+        - size_of::<Identity>()
+        - 24
+        - 8 * LOSSES
+        - size_of::<Anchor>()
+        - size_of::<Setting>()],
 }
 
 const _: () = assert!(size_of::<FileHeader>() == HEADER_BYTES);
+
+// Where readers look for it.
+const _: () = assert!(core::mem::offset_of!(FileHeader, setting) == 2424);
+
+/// Processors that [`Setting::processors`] has room for: as many as the C library's `cpu_set_t`.
+pub const PROCESSORS_MAX: usize = 1024;
+
+/// Who runs a process, since when and on what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Setting {
+    /// When the process began, in nanoseconds of CLOCK_MONOTONIC, to the hundredth of a second;
+    /// 0 if it is not known. A forked process begins later than the [`Identity::start`] that it
+    /// shares with the one that forked it.
+    pub began_ns: u64,
+    /// 1 when the fields of this structure were filled in.
+    pub is_known: u32,
+    /// The user's number.
+    pub user_id: u32,
+    /// The user's name as the environment has it; may be empty.
+    pub user: Text<64>,
+    /// A bit for each processor that the process may run on, the first in the lowest bit of the
+    /// first byte. All zeros if it is not known.
+    pub processors: [u8; PROCESSORS_MAX / 8],
+}
 
 /// What a chunk holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use crate::definition::{DefinitionKind, definition_bytes, encode_definition};
 use crate::encode::{Call, EVENT_BYTES_MAX, Prediction, encode};
 use crate::layout::{
     Anchor, BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Clock, FILE_MAGIC,
-    FORMAT_VERSION, FileHeader, HEADER_BYTES, State, identity_checksum, put_text,
+    FORMAT_VERSION, FileHeader, HEADER_BYTES, PROCESSORS_MAX, Setting, State, identity_checksum,
+    put_text,
 };
 
 /// What a file says about its process.
@@ -32,6 +33,30 @@ pub struct Program {
     pub program: String,
     /// The launcher's job.
     pub job: String,
+    /// Its parent's process id.
+    pub parent_pid: u32,
+    /// Its arguments, the first of which is its own name.
+    pub arguments: Vec<String>,
+    /// The user's name.
+    pub user: String,
+    /// The processors that it may run on, by number.
+    pub processors: Vec<usize>,
+    /// When it began, on CLOCK_MONOTONIC; 0 if that is not known.
+    pub began_ns: u64,
+}
+
+impl Program {
+    fn setting(&self) -> Setting {
+        let mut setting = Setting::new_zeroed();
+        let is_known = self.began_ns > 0 || !self.user.is_empty() || !self.processors.is_empty();
+        setting.is_known = u32::from(is_known);
+        setting.began_ns = self.began_ns;
+        put_text(&mut setting.user, self.user.as_bytes());
+        for processor in self.processors.iter().filter(|processor| **processor < PROCESSORS_MAX) {
+            setting.processors[processor / 8] |= 1 << (processor % 8);
+        }
+        setting
+    }
 }
 
 /// Writes one file. Ticks are nanoseconds of CLOCK_MONOTONIC.
@@ -85,9 +110,12 @@ impl ProcessWriter {
         put_text(&mut identity.host, program.host.as_bytes());
         put_text(&mut identity.job, program.job.as_bytes());
         put_text(&mut identity.program, program.program.as_bytes());
+        identity.parent_pid = program.parent_pid;
+        put_text(&mut identity.arguments, program.arguments.join("\0").as_bytes());
         header.rank = program.rank.map_or(-1, |rank| rank as i32);
         header.ranks = program.ranks;
         header.latest = start;
+        header.setting = program.setting();
         header.identity_crc = identity_checksum(&header.identity);
         let mut file = File::create(path)?;
         file.write_all(&[0u8; HEADER_BYTES])?;

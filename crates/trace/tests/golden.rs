@@ -58,6 +58,7 @@ fn write(path: &Path) {
         boot_id: *b"0123456789abcdef",
         program: "/bin/app".into(),
         job: "job.1".into(),
+        ..Program::default()
     };
     let start =
         Anchor { ticks: 1_000, monotonic_ns: 5_000, realtime_ns: 1_700_000_000_000_000_000 };
@@ -81,6 +82,7 @@ fn version_1_reads_as_ever() {
     assert_eq!((identity.pid, file.header().rank, file.header().ranks), (4711, 3, 8));
     assert_eq!(get_text(&identity.host), b"node7");
     assert_eq!(file.timeline().monotonic_ns(2_000), 6_000);
+    assert_eq!(file.header().setting.is_known, 0, "it was not recorded then");
 
     let mut texts = Vec::new();
     let (chunks, damage) =

@@ -47,6 +47,7 @@ impl Bed {
             boot_id: [boot; 16],
             program: "app".into(),
             job: "7".into(),
+            ..Program::default()
         };
         let anchor = Anchor { ticks: start, monotonic_ns: start, realtime_ns: 5 * S };
         let path = self.path().join(format!("{host}.{rank}.rec"));
