@@ -117,7 +117,8 @@ Generated from the code by `cargo xtask generate`; `cargo xtask tidy` fails when
 Tables round and choose readable units; `--json` has the base unit given here, unrounded. A value
 that is not known or not defined is `-` in a table and `null` in JSON: missing is not zero.
 KiB, MiB, … are powers of 1024; kB, MB, … powers of 1000. Sizes, rates and durations that you type
-are taken exactly or refused.
+are taken exactly or refused. A letter alone is a power of 1024, small or large: 16m and 16M are
+16MiB, as in IOR, fio and lfs. What can be read in two ways (16mb, 16Mb, 16) is refused.
 
 Papers: **Wright**: S. A. Wright, *Monitoring, analysis and optimisation of I/O in parallel applications*,
 PhD thesis, University of Warwick. **Huang**: D. Huang et al., *Can I/O variability be reduced on QoS-less

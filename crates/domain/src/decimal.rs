@@ -86,6 +86,8 @@ pub(crate) struct Scale {
     pub example: &'static str,
     /// Printed units of equal merit are tried in this order.
     pub units: &'static [Unit],
+    /// What follows every unit, as "/s" of a rate.
+    pub suffix: &'static str,
 }
 
 pub(crate) const fn printed(name: &'static str, base_units: u64) -> Unit {
@@ -132,25 +134,27 @@ impl Scale {
     }
 
     fn find_unit(&self, name: &str, text: &str) -> Result<&'static Unit, QuantityError> {
-        self.units.iter().find(|unit| unit.name == name).ok_or_else(|| QuantityError::Unit {
-            what: self.what,
-            text: quoted(text),
-            unit: quoted(name),
-            example: self.example,
-            units: self
-                .units
-                .iter()
-                .filter(|unit| unit.printed)
-                .map(|unit| unit.name)
-                .collect::<Vec<_>>()
-                .join(" "),
+        let bare = name.strip_suffix(self.suffix);
+        let known = bare.and_then(|bare| self.units.iter().find(|unit| unit.name == bare));
+        known.ok_or_else(|| {
+            let printed = self.units.iter().filter(|unit| unit.printed);
+            let names: Vec<String> =
+                printed.map(|unit| format!("{}{}", unit.name, self.suffix)).collect();
+            QuantityError::Unit {
+                what: self.what,
+                text: quoted(text),
+                unit: quoted(name),
+                example: self.example,
+                units: names.join(" "),
+            }
         })
     }
 
     /// Writes `value` exactly, in the unit that needs the fewest digits.
     pub(crate) fn print(&self, value: u64) -> String {
         let base_unit = self.units.iter().find(|unit| unit.printed && unit.base_units == 1);
-        let fallback = format!("{value}{}", base_unit.map_or("", |unit| unit.name));
+        let name = base_unit.map_or("", |unit| unit.name);
+        let fallback = format!("{value}{name}{}", self.suffix);
         if value == 0 {
             return fallback;
         }
@@ -160,7 +164,7 @@ impl Scale {
             .filter_map(|unit| print_in(value, unit))
             // min_by_key keeps the first of equals, so the order of the table decides ties.
             .min_by_key(|printed| (printed.digits, printed.decimals))
-            .map_or(fallback, |printed| printed.text)
+            .map_or(fallback, |printed| printed.text + self.suffix)
     }
 }
 

@@ -38,8 +38,13 @@ const UNITS: &[Unit] = &[
     understood("sec", SECOND),
 ];
 
-const SCALE: Scale =
-    Scale { what: "duration", base: "nanoseconds", example: "250ms or 1.5h", units: UNITS };
+const SCALE: Scale = Scale {
+    what: "duration",
+    base: "nanoseconds",
+    example: "250ms or 1.5h",
+    units: UNITS,
+    suffix: "",
+};
 
 quantity_text!(Nanos, SCALE);
 

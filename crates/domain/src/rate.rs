@@ -1,9 +1,10 @@
 //! Data and operations per second.
 
 use crate::decimal::{Scale, Unit, printed, quantity_text, understood};
-use crate::size::{GIB, KIB, MIB, PIB, TIB};
+use crate::size;
 
-/// A number of bytes per second. Reads and prints "551MiB/s", "1.5GB/s", exactly.
+/// A number of bytes per second. Reads and prints "551MiB/s", "1.5GB/s", exactly. Its units are those of
+/// [`Bytes`](crate::Bytes) with "/s".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BytesPerSec(u64);
 
@@ -19,31 +20,12 @@ impl BytesPerSec {
     }
 }
 
-const BYTE_RATES: &[Unit] = &[
-    printed("B/s", 1),
-    printed("KiB/s", KIB),
-    printed("MiB/s", MIB),
-    printed("GiB/s", GIB),
-    printed("TiB/s", TIB),
-    printed("PiB/s", PIB),
-    printed("kB/s", 1_000),
-    printed("MB/s", 1_000_000),
-    printed("GB/s", 1_000_000_000),
-    printed("TB/s", 1_000_000_000_000),
-    printed("PB/s", 1_000_000_000_000_000),
-    understood("KB/s", 1_000),
-    understood("k/s", KIB),
-    understood("K/s", KIB),
-    understood("M/s", MIB),
-    understood("G/s", GIB),
-    understood("T/s", TIB),
-];
-
 const BYTE_RATE_SCALE: Scale = Scale {
     what: "rate",
     base: "bytes per second",
     example: "20MiB/s or 1.5GB/s",
-    units: BYTE_RATES,
+    units: size::UNITS,
+    suffix: "/s",
 };
 
 quantity_text!(BytesPerSec, BYTE_RATE_SCALE);
@@ -79,6 +61,7 @@ const OPERATION_RATE_SCALE: Scale = Scale {
     base: "operations per second",
     example: "200op/s or 200iops",
     units: OPERATION_RATES,
+    suffix: "",
 };
 
 quantity_text!(OpsPerSec, OPERATION_RATE_SCALE);
@@ -109,7 +92,9 @@ mod tests {
             assert_eq!(rate(&format!("1{binary}/s")), 1024u64.pow(power));
             assert_eq!(rate(&format!("1{decimal}/s")), 1000u64.pow(power));
         }
-        assert_eq!(rate("20M/s"), 20 << 20, "a bare letter is a power of 1024, as in sizes");
+        for text in ["20M/s", "20m/s", "20mib/s"] {
+            assert_eq!(rate(text), 20 << 20, "{text} is read as in sizes");
+        }
         let operations = |text: &str| text.parse::<OpsPerSec>().unwrap().get();
         assert_eq!(operations("1kiops"), 1000);
         assert_eq!(operations("1kop/s"), 1000);
@@ -120,6 +105,8 @@ mod tests {
     fn a_size_is_not_a_rate() {
         let error = "20MiB".parse::<BytesPerSec>().unwrap_err().to_string();
         assert!(error.contains("20MiB/s"), "{error}");
+        assert!(error.contains("the unknown unit \"MiB\""), "{error}");
+        assert!(error.contains("(units: B/s KiB/s MiB/s"), "{error}");
     }
 
     proptest! {

@@ -4,8 +4,9 @@ use crate::decimal::{Scale, Unit, printed, quantity_text, understood};
 
 /// A number of bytes. Reads and prints "64KiB", "1.5GB", "4096B", exactly.
 ///
-/// KiB, MiB, … are powers of 1024 and kB, MB, … powers of 1000. A bare K, M, G, T
-/// or P is a power of 1024, as in dd, fio and lfs.
+/// KiB, MiB, … (or kib, mib, …) are powers of 1024. kB, MB, … are powers of 1000. A letter alone (k, m, g, t, p, small or large) is a power of 1024, as in dd, fio, IOR
+/// and lfs: 16m is 16MiB. What can be read in two ways is refused: mb and Mb may be megabits or
+/// megabytes, and a number without a unit may count bytes, blocks or MiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
@@ -21,14 +22,14 @@ impl Bytes {
     }
 }
 
-/// Shared with [`crate::BytesPerSec`], whose units are these with "/s".
-pub(crate) const KIB: u64 = 1 << 10;
-pub(crate) const MIB: u64 = 1 << 20;
-pub(crate) const GIB: u64 = 1 << 30;
-pub(crate) const TIB: u64 = 1 << 40;
-pub(crate) const PIB: u64 = 1 << 50;
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const TIB: u64 = 1 << 40;
+const PIB: u64 = 1 << 50;
 
-const UNITS: &[Unit] = &[
+/// Shared with [`crate::BytesPerSec`], whose units are these with "/s".
+pub(crate) const UNITS: &[Unit] = &[
     printed("B", 1),
     printed("KiB", KIB),
     printed("MiB", MIB),
@@ -41,12 +42,16 @@ const UNITS: &[Unit] = &[
     printed("TB", 1_000_000_000_000),
     printed("PB", 1_000_000_000_000_000),
     understood("KB", 1_000),
-    understood("k", KIB),
     understood("K", KIB),
     understood("M", MIB),
     understood("G", GIB),
     understood("T", TIB),
     understood("P", PIB),
+    understood("k", KIB),
+    understood("m", MIB),
+    understood("g", GIB),
+    understood("t", TIB),
+    understood("p", PIB),
     understood("kiB", KIB),
     understood("kib", KIB),
     understood("mib", MIB),
@@ -55,7 +60,8 @@ const UNITS: &[Unit] = &[
     understood("pib", PIB),
 ];
 
-const SCALE: Scale = Scale { what: "size", base: "bytes", example: "64KiB or 1.5GB", units: UNITS };
+const SCALE: Scale =
+    Scale { what: "size", base: "bytes", example: "64KiB or 1.5GB", units: UNITS, suffix: "" };
 
 quantity_text!(Bytes, SCALE);
 
@@ -93,6 +99,7 @@ mod tests {
             assert_eq!(bytes(&format!("1{binary}")), 1024u64.pow(power));
             assert_eq!(bytes(&format!("1{}", binary.to_lowercase())), 1024u64.pow(power));
             assert_eq!(bytes(&format!("1{bare}")), 1024u64.pow(power));
+            assert_eq!(bytes(&format!("1{}", bare.to_lowercase())), 1024u64.pow(power));
             assert_eq!(bytes(&format!("1{decimal}")), 1000u64.pow(power));
         }
         assert_eq!(bytes("1.000000000000000000000000000PiB"), 1 << 50, "zeros cost nothing");
@@ -124,7 +131,12 @@ mod tests {
         assert!(matches!(error("1.B"), QuantityError::NotANumber { .. }));
         assert!(matches!(error("1..5KiB"), QuantityError::NotANumber { .. }));
         assert!(matches!(error("5"), QuantityError::Unit { .. }));
-        assert!(matches!(error("5Mb"), QuantityError::Unit { .. }), "megabits are not bytes");
+        for twofold in ["5Mb", "5mb", "5gb", "5kb", "5mB"] {
+            assert!(
+                matches!(error(twofold), QuantityError::Unit { .. }),
+                "bits or bytes? {twofold}"
+            );
+        }
         assert!(matches!(error("5e3B"), QuantityError::Unit { .. }));
         assert!(matches!(error("0.3B"), QuantityError::Fraction { .. }));
         assert!(matches!(error("18446744073709551616B"), QuantityError::TooLarge { .. }));
