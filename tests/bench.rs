@@ -185,6 +185,28 @@ fn a_dry_run_says_how_much_and_writes_nothing() {
 }
 
 #[test]
+fn rounds_are_exact_alone_and_the_least_beside_a_most() {
+    let storage = Storage::with_targets(1);
+    for (arguments, least, most) in [
+        ("--rounds 20", 20, 20),
+        ("--rounds 6 --rounds-max 200", 6, 200),
+        ("--rounds-max 3", 3, 3),
+        ("--rounds 7 --precision 5%", 7, 35),
+    ] {
+        let result = storage.bench_fine(&format!("pipeline --burst 16m --dry-run {arguments}"));
+        let instances = (&result["instances"], &result["instances_most"]);
+        assert_eq!(instances, (&least.into(), &most.into()), "{arguments}");
+        assert_eq!(result["space_needed"], 16 << 20, "16m is 16 MiB");
+    }
+    let outcome = storage.bench("pipeline --rounds 6 --rounds-max 5 --dry-run");
+    assert!(outcome.stderr.contains("5 is less than rounds = 6"), "{}", outcome.stderr);
+    let outcome = storage.bench("pipeline --burst 16mb --dry-run");
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("unknown unit \"mb\""), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("MiB") && outcome.stderr.contains("MB"), "{}", outcome.stderr);
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_before_anything_is_written() {
     let storage = Storage::with_targets(2);
     let refused = [

@@ -8,7 +8,7 @@ use plimsoll_measures::{Instance, Journal, MeasuresError, Outcome};
 use thiserror::Error;
 
 use crate::measuring::{CacheUse, Site};
-use crate::plan::Plan;
+use crate::plan::{Budget, Plan};
 use crate::schedule::{InstancePlan, Schedule, Step};
 use crate::stopping::Stopping;
 use crate::team::{Team, TeamError};
@@ -67,6 +67,17 @@ pub struct Spent {
     pub time: Duration,
     /// What the page cache had a part in, earlier sessions left out.
     pub cache: CacheUse,
+}
+
+impl Spent {
+    /// How much of the most that an experiment can take is done, from 0 to 1: of its instances, its time or
+    /// its bytes, whichever ends it first.
+    pub fn share(&self, instances_most: u64, budget: &Budget) -> f64 {
+        let instances = self.instances as f64 / instances_most.max(1) as f64;
+        let time = budget.time.map(|most| self.time.as_secs_f64() / most.as_seconds());
+        let bytes = budget.bytes.map(|most| self.bytes as f64 / most.get() as f64);
+        [Some(instances), time, bytes].into_iter().flatten().fold(0.0, f64::max).min(1.0)
+    }
 }
 
 /// An experiment under way.
@@ -242,4 +253,25 @@ impl<'a> Runner<'a> {
 fn bytes_of(planned: &InstancePlan) -> u64 {
     let processes = planned.processes.iter().chain(&planned.prepare);
     processes.map(|process| process.bytes.get()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_domain::{Bytes, Nanos};
+
+    #[test]
+    fn what_ends_first_tells_how_far_it_is() {
+        let time = Duration::from_secs(30);
+        let spent = Spent { instances: 10, bytes: 1 << 20, time, ..Spent::default() };
+        let share = |bytes: Option<u64>, seconds: Option<u64>| {
+            let time = seconds.map(|it| Nanos::new(it * 1_000_000_000));
+            spent.share(1000, &Budget { bytes: bytes.map(Bytes::new), time })
+        };
+        assert_eq!(share(None, None), 0.01);
+        assert_eq!(share(None, Some(60)), 0.5);
+        assert_eq!(share(Some(4 << 20), Some(3000)), 0.25);
+        assert_eq!(share(Some(1 << 10), None), 1.0, "never more than all");
+        assert_eq!(Spent::default().share(0, &Budget::default()), 0.0);
+    }
 }

@@ -5,6 +5,7 @@
 //! the fullest target.
 
 mod build;
+mod repeat;
 
 use std::fmt;
 use std::str::FromStr;
@@ -156,7 +157,7 @@ pub struct TemplateOptions {
     pub verify: bool,
     /// Runs.
     pub runs: Option<u32>,
-    /// Least repetitions of each round.
+    /// Repetitions of each round: exactly, or at least if one of the next two is there.
     pub rounds: Option<u32>,
     /// Most repetitions of each round.
     pub rounds_max: Option<u32>,

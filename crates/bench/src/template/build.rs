@@ -3,10 +3,11 @@
 use plimsoll_domain::burst::{Caching, Engine, Operation, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
 
+use super::repeat::Usual;
 use super::{Facts, Template, TemplateOptions};
 use crate::plan::{
-    Budget, BurstPlan, ClientsPlan, PLAN_VERSION, Parameter, Placement, Plan, PlanError, Repeat,
-    SizeOf, Striping, TargetOrder, TargetsUsed, Value, Vary,
+    Budget, BurstPlan, ClientsPlan, PLAN_VERSION, Parameter, Placement, Plan, PlanError, SizeOf,
+    Striping, TargetOrder, TargetsUsed, Value, Vary,
 };
 
 /// The plan of a template for this machine, checked.
@@ -38,10 +39,6 @@ const CLIENTS_OF_TARGET: u32 = 16;
 const CLIENTS_OF_SEQUENCES: u32 = 4;
 /// Xie's stripes are of 1 MiB, and so is the largest transfer of a Lustre RPC on most sites.
 const TRANSFER: u64 = MIB;
-/// Six rounds are the least that bound a median at 95 %.
-const ROUNDS: u32 = 6;
-const ROUNDS_MAX: u32 = 30;
-const PRECISION: f64 = 0.1;
 /// A sequence lasts minutes (Xie, figure 25), a series of them longer.
 const TIME_OF_SEQUENCES: Nanos = Nanos::new(600 * 1_000_000_000);
 /// More instances than fit the time; time is what ends them.
@@ -158,15 +155,9 @@ impl Draft<'_> {
         plan.burst.sizes = self.sizes(16, 1, u64::from(plan.clients.used))?;
         plan.placement =
             Placement { targets: TargetsUsed::Count(1), order: TargetOrder::RoundRobin };
-        let rounds = self.options.rounds.unwrap_or(self.count_of_targets());
-        plan.repeat = Repeat {
-            rounds,
-            rounds_max: Some(
-                self.options.rounds_max.unwrap_or(ROUNDS_MAX_OF_SEQUENCES.max(rounds)),
-            ),
-            precision: self.options.precision,
-            ..plan.repeat
-        };
+        let most = |least: u32| ROUNDS_MAX_OF_SEQUENCES.max(least);
+        let usual = Usual { rounds: self.count_of_targets(), most, precision: None };
+        plan.repeat = usual.with(self.options);
         if self.options.budget == Budget::default() {
             plan.budget.time = Some(TIME_OF_SEQUENCES);
         }
@@ -258,9 +249,6 @@ impl Draft<'_> {
         let (facts, options) = (self.facts, self.options);
         let direct = if facts.direct_io { Caching::Direct } else { Caching::Synced };
         let depth = if options.engine == Engine::Uring { 8 } else { 1 };
-        let adaptive = options.rounds.is_none() || options.precision.is_some();
-        let rounds = options.rounds.unwrap_or(ROUNDS);
-        let most = options.rounds_max.or(adaptive.then_some(ROUNDS_MAX.max(rounds)));
         Plan {
             version: PLAN_VERSION,
             name: options.name.clone().unwrap_or_else(|| self.template.name().into()),
@@ -285,13 +273,7 @@ impl Draft<'_> {
             },
             vary: Vary::default(),
             groups: Vary::default(),
-            repeat: Repeat {
-                runs: options.runs.unwrap_or(1),
-                rounds,
-                rounds_max: most,
-                precision: options.precision.or(adaptive.then_some(PRECISION)),
-                confidence: 0.95,
-            },
+            repeat: Usual::BANDWIDTH.with(options),
             budget: options.budget,
             pause: options.pause,
         }

@@ -79,15 +79,16 @@ pub struct Changes {
     #[arg(long, value_name = "N")]
     runs: Option<u32>,
 
-    /// How often each round is repeated, at least
+    /// How often each round is repeated: exactly so often; at least, with --rounds-max or --precision
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
 
-    /// … and at most, while the precision is not reached
+    /// … and at most, while the precision is not reached [default: five times --rounds]
     #[arg(long, value_name = "N")]
     rounds_max: Option<u32>,
 
     /// End when half the interval of every median is at most this share of it, like 5%
+    /// [default: 10%, but for exact --rounds]
     #[arg(long, value_parser = crate::value::share)]
     precision: Option<f64>,
 
