@@ -1,5 +1,7 @@
 //! `plimsoll record` on real programs and on everything that recorders stumble over.
 
+mod spool;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -234,32 +236,6 @@ fn a_record_inside_a_record_joins_it() {
     let outcome = run_recorded(&rec, &["sh", "-c", &inner]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_writes(&processes(&rec), 50);
-}
-
-#[test]
-fn a_spool_is_brought_home_also_after_a_kill() {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let out = folder.path().join("out");
-    let traps = program("traps.c", "cc", &[]);
-    for name in ["plain", "killed"] {
-        let (rec, spool) = (folder.path().join(name), folder.path().join(format!("{name}-spool")));
-        let outcome: Outcome = record(&rec)
-            .arg("--spool")
-            .arg(&spool)
-            .arg("--")
-            .args([traps.to_str().unwrap(), name, out.to_str().unwrap(), "700"])
-            .output()
-            .unwrap()
-            .into();
-        assert_eq!(
-            outcome.status,
-            if name == "plain" { Some(0) } else { None },
-            "{}",
-            outcome.stderr
-        );
-        assert_writes(&processes(&rec), 700);
-        assert!(!spool.exists() || fs::read_dir(&spool).unwrap().count() == 0, "{name}");
-    }
 }
 
 #[test]

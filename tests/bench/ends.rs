@@ -62,6 +62,38 @@ fn an_interrupted_experiment_keeps_what_it_measured_and_goes_on() {
 }
 
 #[test]
+fn the_end_of_a_batch_job_is_told_by_the_exit_status() {
+    let storage = Storage::with_targets(2);
+    let mut child = storage.start_bench(&format!("{SLOWLY} --rounds 90 --rounds-max 90"));
+    storage.wait_for_instances(2);
+    signal(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(143), "as a shell tells of SIGTERM");
+    storage.assert_nothing_left();
+}
+
+#[test]
+fn a_log_shows_now_and_then_that_the_work_goes_on() {
+    let storage = Storage::with_targets(1);
+    // Eleven pauses between twelve rounds.
+    let arguments =
+        "pipeline --burst 64KiB --transfer 64KiB --pause 300ms --rounds 12 --rounds-max 12";
+    let told = |seconds: &str| {
+        let mut command = storage.bench_command(arguments);
+        let outcome: Outcome =
+            command.env("PLIMSOLL_PROGRESS_SECONDS", seconds).output().unwrap().into();
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        fs::remove_dir_all(storage.results()).unwrap();
+        let lines = outcome.stderr.lines().filter(|line| line.starts_with("progress: "));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let lines = told("1");
+    assert!(lines.len() >= 3, "{lines:?}");
+    assert!(lines.iter().all(|line| line.starts_with("progress: measuring, ")), "{lines:?}");
+    assert_eq!(told("0"), Vec::<String>::new());
+    assert_eq!(told("3600"), Vec::<String>::new(), "a short job says nothing");
+}
+
+#[test]
 fn a_killed_experiment_loses_nothing_and_leaves_nothing() {
     let storage = Storage::with_targets(2);
     let mut child = storage.start_bench(&format!("{SLOWLY} --rounds 10 --rounds-max 10"));

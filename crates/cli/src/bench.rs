@@ -27,6 +27,7 @@ use plimsoll_machine::Machine;
 use plimsoll_measures::{Journal, Results};
 use plimsoll_report::Number;
 
+use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use team::Joined;
@@ -231,12 +232,12 @@ fn experiment(
     (mut journal, directory): (Journal, &Path),
     output: Output,
 ) -> Result<ExitCode> {
-    let interrupted = job.interruption()?;
+    let interruption = job.interruption()?;
     let (ending, spent) = {
         let mut team = job.into_team(plan)?;
         team.make(working.paths())?;
         let ending =
-            measure(plan, team.as_mut(), &working, (&mut journal, directory), &interrupted);
+            measure(plan, team.as_mut(), &working, (&mut journal, directory), &interruption);
         // Every node removes its own; what could not be removed is left to the drop of `working`.
         let removed = team.remove(working.paths());
         let (ending, spent) = ending?;
@@ -246,7 +247,12 @@ fn experiment(
         (ending, spent)
     };
     drop(working);
-    outcome::conclude(plan, journal, directory, (&ending, &spent), output)
+    outcome::conclude(plan, journal, directory, (&ending, &spent), output)?;
+    Ok(match ending {
+        Ending::Failed(_) => ExitCode::FAILURE,
+        Ending::Interrupted => interruption.exit_code(),
+        Ending::Complete | Ending::Precise | Ending::BudgetSpent => ExitCode::SUCCESS,
+    })
 }
 
 fn measure(
@@ -254,32 +260,20 @@ fn measure(
     team: &mut dyn Team,
     working: &WorkingDirectories,
     (journal, directory): (&mut Journal, &Path),
-    interrupted: &AtomicBool,
+    interruption: &Interruption,
 ) -> Result<(Ending, Spent)> {
     let clients = Clients::of(team.members());
     let site = Site { plan, directories: working.paths(), clients: &clients };
-    let progress = Progress::new("measuring", estimate(plan, None).instances.most);
+    /// Fine enough for a bar.
+    const PARTS: f64 = 10_000.0;
+    let progress = Progress::new("measuring", PARTS as u64);
+    let most = estimate(plan, None).instances.most;
     let earlier = Results::open(directory)?;
     let measured = earlier.instances()?;
     let mut tell = |spent: &Spent| {
-        progress.done.store(spent.instances, Ordering::Relaxed);
+        let done = PARTS * spent.share(most, &plan.budget);
+        progress.done.store(done as u64, Ordering::Relaxed);
     };
     let runner = Runner::new(site, journal, &mut tell);
-    Ok(runner.run(team, measured, &|| interrupted.load(Ordering::Relaxed))?)
-}
-
-/// The exit status of what the user asked to stop.
-pub const INTERRUPTED: u8 = 130;
-
-/// Set when the user asked to stop; a second time ends the program at once.
-pub fn interruption() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let registered = signal_hook::flag::register_conditional_default(signal, flag.clone())
-            .and_then(|_| signal_hook::flag::register(signal, flag.clone()));
-        if registered.is_err() {
-            bail!("cannot watch for Ctrl-C");
-        }
-    }
-    Ok(flag)
+    Ok(runner.run(team, measured, &|| interruption.is_asked())?)
 }

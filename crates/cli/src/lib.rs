@@ -9,6 +9,7 @@ mod compare;
 mod doctor;
 mod export;
 mod failure;
+mod interruption;
 mod model;
 mod now;
 mod output;
@@ -43,7 +44,10 @@ use output::Output;
         plimsoll model contention --targets 480 --per-job 160 --jobs 4\n  \
         plimsoll simulate heavy-noise",
     after_help = "Every command prints a table, or JSON in base units with --json; docs/numbers.md defines each number.\n\
-        Exit status: 0 fine, 1 a negative finding or a failed check, 2 wrong use or environment.",
+        Exit status: 0 fine, 1 a negative finding or a failed check, 2 wrong use or environment, \
+        130 after Ctrl-C, 143 after SIGTERM.\n\
+        Long work shows a bar on a terminal, and elsewhere a line on stderr every 30 s \
+        (PLIMSOLL_PROGRESS_SECONDS; 0 for none).",
     subcommand_required = true,
     disable_help_subcommand = true
 )]

@@ -110,8 +110,12 @@ impl Testbed {
     }
 }
 
-/// Starts the command and waits until it ends, while signals go to it.
-fn run_to_end(command: &mut Command) -> io::Result<ExitStatus> {
+/// Starts the command and waits until it ends. Signals that ask this process to end (SIGHUP, SIGINT,
+/// SIGTERM) go to the command meanwhile; a Ctrl-C in the terminal reaches it anyway.
+///
+/// # Errors
+/// If the command cannot be started.
+pub fn run_to_end(command: &mut Command) -> io::Result<ExitStatus> {
     let forwarding = Forwarding::begin();
     let mut child = command.spawn()?;
     if let Some(forwarding) = &forwarding {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use plimsoll_bench::estimate::Estimate;
@@ -246,14 +245,14 @@ fn who(setting: &Setting, server: Option<&str>) -> String {
     text
 }
 
-/// Writes the tables, prints what came of it, and decides the exit status.
+/// Writes the tables and prints what came of it.
 pub fn conclude(
     plan: &Plan,
     journal: Journal,
     directory: &Path,
     (ending, spent): (&Ending, &Spent),
     output: Output,
-) -> Result<ExitCode> {
+) -> Result<()> {
     let by_setting = BySetting::of(directory, plan)?;
     let sentence = sentence(ending);
     let record = Record::new()
@@ -276,25 +275,17 @@ pub fn conclude(
             spent.cache.cached, spent.cache.bursts
         ));
     }
-    match ending {
-        Ending::Failed(why) => {
-            output::message(&format!(
-                "error: {why}; everything measured before is in {shown}; \
-                 hint: plimsoll bench --resume {shown}"
-            ));
-            Ok(ExitCode::from(1))
+    output::message(&match ending {
+        Ending::Failed(why) => format!(
+            "error: {why}; everything measured before is in {shown}; \
+             hint: plimsoll bench --resume {shown}"
+        ),
+        Ending::Interrupted => format!("to go on: plimsoll bench --resume {shown}"),
+        Ending::Complete | Ending::Precise | Ending::BudgetSpent => {
+            format!("next: plimsoll score {shown}, plimsoll report {shown} --html {shown}.html")
         }
-        Ending::Interrupted => {
-            output::message(&format!("to go on: plimsoll bench --resume {shown}"));
-            Ok(ExitCode::from(super::INTERRUPTED))
-        }
-        _ => {
-            output::message(&format!(
-                "next: plimsoll score {shown}, plimsoll report {shown} --html {shown}.html"
-            ));
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    });
+    Ok(())
 }
 
 /// Nothing is known when the kernel told of no burst.

@@ -3,8 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -15,8 +13,8 @@ use plimsoll_bench::mpi_team::{self, MpiTeam};
 use plimsoll_bench::plan::{ClientsPlan, Plan};
 use plimsoll_bench::{Team, TeamError};
 use plimsoll_testbed::UnderLimits;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::interruption::{Interruption, SIGNALS};
 use crate::testbed::limited;
 
 /// The hidden command of a worker process.
@@ -32,8 +30,8 @@ pub enum Joined {
         team: Box<MpiTeam>,
         /// Who started them.
         launcher: &'static str,
-        /// Set when the job is to end.
-        interrupted: Arc<AtomicBool>,
+        /// Whether the job is to end.
+        interruption: Interruption,
     },
 }
 
@@ -42,21 +40,20 @@ pub enum Joined {
 pub fn join() -> Result<ControlFlow<ExitCode, Joined>> {
     let launcher = Launcher::of_this_process().filter(|launcher| launcher.processes > 1);
     let Some(launcher) = launcher else { return Ok(ControlFlow::Continue(Joined::Alone)) };
-    let interrupted = end_after_a_signal()?;
+    let interruption = end_after_a_signal()?;
     Ok(match MpiTeam::join(&launcher)? {
-        mpi_team::Joined::Served => ControlFlow::Break(served(&interrupted)),
+        mpi_team::Joined::Served => ControlFlow::Break(served(&interruption)),
         mpi_team::Joined::Coordinator(team) => ControlFlow::Continue(Joined::Job {
             team: Box::new(team),
             launcher: launcher.name,
-            interrupted,
+            interruption,
         }),
     })
 }
 
 /// That of rank 0: launchers may tell any rank's status for that of the job.
-fn served(interrupted: &AtomicBool) -> ExitCode {
-    let status = if interrupted.load(Ordering::Relaxed) { super::INTERRUPTED } else { 0 };
-    ExitCode::from(status)
+fn served(interruption: &Interruption) -> ExitCode {
+    if interruption.is_asked() { interruption.exit_code() } else { ExitCode::SUCCESS }
 }
 
 /// Launchers that end a job may kill it a second after the signal. Most often rank 0 sees the signal,
@@ -66,19 +63,19 @@ const TIME_TO_END: Duration = Duration::from_millis(300);
 /// Ends this rank some time after a signal, wherever it is, and removes the experiment's files. The
 /// journal is complete at any moment. A second signal says nothing new: a launcher passes on what
 /// the terminal has sent to everybody.
-fn end_after_a_signal() -> Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    let flag = interrupted.clone();
+fn end_after_a_signal() -> Result<Interruption> {
+    let interruption = Interruption::default();
+    let mut signals = signal_hook::iterator::Signals::new(SIGNALS)?;
+    let told = interruption.clone();
     std::thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            flag.store(true, Ordering::Relaxed);
+        if let Some(signal) = signals.forever().next() {
+            told.note(signal);
             std::thread::sleep(TIME_TO_END);
             mpi_team::remove_made();
-            signal_hook::low_level::exit(super::INTERRUPTED.into());
+            signal_hook::low_level::exit(told.status().into());
         }
     });
-    Ok(interrupted)
+    Ok(interruption)
 }
 
 impl Joined {
@@ -99,11 +96,11 @@ impl Joined {
         }
     }
 
-    /// Set when the user asked to stop.
-    pub fn interruption(&self) -> Result<Arc<AtomicBool>> {
+    /// Whether the user asked to stop.
+    pub fn interruption(&self) -> Result<Interruption> {
         match self {
-            Joined::Job { interrupted, .. } => Ok(interrupted.clone()),
-            Joined::Alone => super::interruption(),
+            Joined::Job { interruption, .. } => Ok(interruption.clone()),
+            Joined::Alone => Interruption::watch(),
         }
     }
 

@@ -6,10 +6,11 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
 use plimsoll_machine::Machine;
+use plimsoll_testbed::run_to_end;
 
 use crate::output;
 
@@ -19,22 +20,13 @@ pub fn not_started(program: &OsStr, error: &io::Error) -> ExitCode {
     ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 })
 }
 
-/// Starts the program and waits. What a terminal sends goes to both and is the program's to
-/// answer; we go on to bring its recording home.
+/// Starts the program and waits. Signals that ask to end are the program's to answer, whoever of
+/// the two they are sent to; we go on to bring its recording home.
 pub fn run(program: &OsStr, mut command: Command) -> Result<ExitStatus> {
-    let mut child: Child =
-        command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
-    ignore_terminal_signals();
-    child.wait().with_context(|| format!("cannot wait for {}", program.display()))
-}
-
-fn ignore_terminal_signals() {
-    // Written through rustix's runtime would need its unstable interface; the shell's way does.
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
-        let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        // A signal that cannot be caught will end us, and the recording waits in the spool.
-        let _ = signal_hook::flag::register(signal, flag);
-    }
+    let unused = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    // Sent by a terminal to both. If it cannot be caught it ends us, and the recording waits in the spool.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGQUIT, unused);
+    run_to_end(&mut command).with_context(|| format!("cannot run {}", program.display()))
 }
 
 /// Ends as the program did: with its status, or by its signal.

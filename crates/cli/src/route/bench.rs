@@ -20,6 +20,7 @@ use super::noise::streams;
 use super::outcome::{Run, of_plan, of_runs};
 use super::policies::{self, Wanted, WantedFactor};
 use super::targets::{Source, Targets};
+use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::testbed::limited;
@@ -159,8 +160,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         output.print("route.bench", "nothing was written", &of_plan(&plan))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let flag = bench::interruption()?;
-    let interrupted = move || flag.load(Ordering::Relaxed);
+    let interruption = Interruption::watch()?;
+    let interrupted = || interruption.is_asked();
     let _limits = limited::enter(&paths)?;
     let working = WorkingDirectories::make(&paths)
         .map_err(|(path, error)| anyhow!("cannot make {}: {error}", path.display()))?;
@@ -175,7 +176,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         .and_then(|()| check_targets(&plan))
         .and_then(|()| race_all(&plan, &interrupted, &mut runs));
     drop((keeper, working));
-    conclude(&plan, &runs, ended, output)
+    let concluded = conclude(&plan, &runs, ended, output)?;
+    Ok(concluded.unwrap_or_else(|| interruption.exit_code()))
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan> {
@@ -302,7 +304,13 @@ fn one_race(
     race(&plan.course, Entry { policy, changes, seed, verify }, interrupted)
 }
 
-fn conclude(plan: &Plan, runs: &[Run], ended: Result<()>, output: Output) -> Result<ExitCode> {
+/// Shows what was measured. `None` for the exit status when it was interrupted.
+fn conclude(
+    plan: &Plan,
+    runs: &[Run],
+    ended: Result<()>,
+    output: Output,
+) -> Result<Option<ExitCode>> {
     let is_interrupted = |error: &anyhow::Error| {
         matches!(error.downcast_ref::<RaceError>(), Some(RaceError::Interrupted))
     };
@@ -315,9 +323,9 @@ fn conclude(plan: &Plan, runs: &[Run], ended: Result<()>, output: Output) -> Res
         return match ended {
             Err(error) if is_interrupted(&error) => {
                 output::message("interrupted before the first race ended: nothing was measured");
-                Ok(ExitCode::from(bench::INTERRUPTED))
+                Ok(None)
             }
-            other => other.map(|()| ExitCode::SUCCESS),
+            other => other.map(|()| Some(ExitCode::SUCCESS)),
         };
     }
     let unsound = runs.iter().filter(|run| !run.outcome.is_sound()).count();
@@ -327,8 +335,8 @@ fn conclude(plan: &Plan, runs: &[Run], ended: Result<()>, output: Output) -> Res
         output::message(&format!("error: data was lost or wrong in {unsound} race(s)"));
     }
     match ended {
-        Err(error) if is_interrupted(&error) => Ok(ExitCode::from(bench::INTERRUPTED)),
+        Err(error) if is_interrupted(&error) => Ok(None),
         Err(error) => Err(error),
-        Ok(()) => Ok(ExitCode::from(u8::from(unsound > 0))),
+        Ok(()) => Ok(Some(ExitCode::from(u8::from(unsound > 0)))),
     }
 }
