@@ -3,7 +3,9 @@
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Caching, Engine, Operation, Setting, Sharing};
 
-use crate::plan::{Parameter, Plan, PlanError, SizeOf, Striping, TargetsUsed, Value, limits};
+use crate::plan::{
+    Parameter, Plan, PlanError, SizeOf, Striping, TargetsUsed, TransferSize, Value, limits,
+};
 
 /// One combination of the values that a plan varies.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,7 +137,7 @@ struct Draft {
     targets: TargetsUsed,
     paired: bool,
     size: Bytes,
-    transfer: Bytes,
+    transfer: TransferSize,
     depth: u32,
     stripe_count: u32,
     stripe_size: Bytes,
@@ -172,7 +174,9 @@ impl Draft {
                 self.paired = true;
             }
             (Parameter::Burst, Some(Value::Size(size))) => self.size = *size,
-            (Parameter::Transfer, Some(Value::Size(size))) => self.transfer = *size,
+            (Parameter::Transfer, Some(Value::Size(size))) => {
+                self.transfer = TransferSize::Of(*size);
+            }
             (Parameter::Depth, Some(Value::Count(count))) => self.depth = *count,
             (Parameter::StripeCount, Some(Value::Count(count))) => self.stripe_count = *count,
             (Parameter::StripeSize, Some(Value::Size(size))) => self.stripe_size = *size,
@@ -189,7 +193,7 @@ impl Draft {
         let processes = u64::from(self.clients) * u64::from(self.processes);
         let burst = self.burst(plan, processes)?;
         self.check_transfer(plan, burst)?;
-        self.check_stripes(plan)?;
+        self.check_stripes(plan, burst)?;
         let mut shape = Shape {
             setting: Setting {
                 operation: plan.burst.operation,
@@ -197,7 +201,7 @@ impl Draft {
                 processes: self.processes,
                 targets: 0,
                 burst,
-                transfer: self.transfer,
+                transfer: self.transfer.of_burst(burst),
                 pattern: plan.burst.pattern,
                 sharing: self.sharing,
                 stripe_count: self.stripe_count,
@@ -271,7 +275,11 @@ impl Draft {
     /// What each process moves.
     fn burst(&self, plan: &Plan, processes: u64) -> Result<Bytes, PlanError> {
         let key = key_of(plan, Parameter::Burst);
-        let (size, transfer) = (self.size, self.transfer);
+        let size = self.size;
+        let transfer = match self.transfer {
+            TransferSize::Of(transfer) => transfer,
+            TransferSize::Burst => return self.burst_in_one_call(plan, processes),
+        };
         if transfer.get() == 0 || transfer.get() > limits::TRANSFER_MAX {
             let range = format!("allowed: 1B to {}", Bytes::new(limits::TRANSFER_MAX));
             let key = key_of(plan, Parameter::Transfer);
@@ -308,9 +316,27 @@ impl Draft {
         }
     }
 
+    /// Any size; a part of an instance's in whole pages, which no process shares with another.
+    fn burst_in_one_call(&self, plan: &Plan, processes: u64) -> Result<Bytes, PlanError> {
+        const PAGE: u64 = 4096;
+        let key = key_of(plan, Parameter::Burst);
+        let burst = match plan.burst.of {
+            SizeOf::Process => self.size.get(),
+            SizeOf::Instance => self.size.get() / processes / PAGE * PAGE,
+        };
+        match burst {
+            0 => Err(PlanError::value(
+                key,
+                format!("{} for {processes} processes is less than 4KiB each", self.size),
+            )),
+            burst => Ok(Bytes::new(burst)),
+        }
+    }
+
     fn check_transfer(&self, plan: &Plan, burst: Bytes) -> Result<(), PlanError> {
         let direct = plan.burst.caching == Caching::Direct;
-        for (parameter, size) in [(Parameter::Transfer, self.transfer), (Parameter::Burst, burst)] {
+        let transfer = self.transfer.of_burst(burst);
+        for (parameter, size) in [(Parameter::Transfer, transfer), (Parameter::Burst, burst)] {
             if direct && size.get() % limits::DIRECT_ALIGNMENT != 0 {
                 return Err(PlanError::value(
                     key_of(plan, parameter),
@@ -335,7 +361,7 @@ impl Draft {
         Ok(())
     }
 
-    fn check_stripes(&self, plan: &Plan) -> Result<(), PlanError> {
+    fn check_stripes(&self, plan: &Plan, burst: Bytes) -> Result<(), PlanError> {
         if self.stripe_count <= 1 {
             return Ok(());
         }
@@ -344,7 +370,9 @@ impl Draft {
             return Err(PlanError::value(key_of(plan, Parameter::StripeCount), problem));
         }
         let (unit, why) = match plan.burst.striping {
-            Striping::Directories => (self.transfer.get(), "as a transfer goes to one target"),
+            Striping::Directories => {
+                (self.transfer.of_burst(burst).get(), "as a transfer goes to one target")
+            }
             Striping::Lustre => (limits::LUSTRE_STRIPE_UNIT, "as Lustre needs"),
         };
         match self.stripe_size.get() {

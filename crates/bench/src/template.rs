@@ -15,7 +15,7 @@ use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
 
 pub use build::plan_of;
 
-use crate::plan::{Budget, ClientsPlan, Pause, TargetPlan, Value};
+use crate::plan::{Budget, ClientsPlan, Pause, TargetPlan, TransferSize, Value};
 
 /// A question about the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -138,7 +138,7 @@ pub struct TemplateOptions {
     /// Burst sizes; for `pipeline` they are what is varied.
     pub sizes: Option<Vec<Bytes>>,
     /// Bytes of one call.
-    pub transfer: Option<Bytes>,
+    pub transfer: Option<TransferSize>,
     /// Which way the data goes.
     pub operation: Operation,
     /// The order of the calls.

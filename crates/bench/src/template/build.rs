@@ -7,7 +7,7 @@ use super::repeat::Usual;
 use super::{Facts, Template, TemplateOptions};
 use crate::plan::{
     Budget, BurstPlan, ClientsPlan, PLAN_VERSION, Parameter, Placement, Plan, PlanError, SizeOf,
-    Striping, TargetOrder, TargetsUsed, Value, Vary,
+    Striping, TargetOrder, TargetsUsed, TransferSize, Value, Vary,
 };
 
 /// The plan of a template for this machine, checked.
@@ -171,7 +171,7 @@ impl Draft<'_> {
         plan.placement.targets = TargetsUsed::Count(1);
         plan.vary = Vary::counts(Parameter::StripeCount, doublings(count));
         let burst = plan.burst.sizes.iter().max().map_or(0, |size| size.get());
-        let unit = plan.burst.transfer.get().max(TRANSFER);
+        let unit = self.transfer().get().max(TRANSFER);
         let sizes = [1, 4, 16, 64, 256].map(|factor| Bytes::new(factor * unit));
         // A stripe as large as the burst is no striping at all.
         let smaller = sizes.into_iter().enumerate();
@@ -197,8 +197,18 @@ impl Draft<'_> {
         ClientsPlan::of(wanted.min(fit as u32))
     }
 
+    /// What sizes are multiples of.
     fn transfer(&self) -> Bytes {
-        self.options.transfer.unwrap_or(Bytes::new(TRANSFER))
+        self.options.transfer.unwrap_or_default().of_burst(Bytes::new(TRANSFER))
+    }
+
+    /// The most that a process can have in memory at once, where it writes a burst in one call.
+    fn call_most(&self) -> u64 {
+        let clients = self.options.clients.as_ref().map_or(CLIENTS_OF_TARGET, |it| it.count);
+        match (self.options.transfer, self.facts.memory.get()) {
+            (Some(TransferSize::Burst), memory) if memory > 0 => memory / 4 / u64::from(clients),
+            _ => u64::MAX,
+        }
     }
 
     /// Up to `count` burst sizes in steps of four, the largest of so many MiB or what fits when
@@ -209,6 +219,7 @@ impl Draft<'_> {
         }
         let least = self.transfer().get().max(1);
         let room = self.facts.free_bytes_least.get() / 10 / at_once.max(1);
+        let room = room.min(self.call_most());
         let mut size = (largest_mib * MIB / least).max(1) * least;
         let mut sizes = Vec::new();
         while size >= least && sizes.len() < count {
@@ -259,7 +270,7 @@ impl Draft<'_> {
             burst: BurstPlan {
                 sizes: Vec::new(),
                 of: SizeOf::Process,
-                transfer: self.transfer(),
+                transfer: options.transfer.unwrap_or_default(),
                 operation: options.operation,
                 pattern: options.pattern,
                 sharing: options.sharing,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, Value};
+use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, TransferSize, Value};
 use plimsoll_bench::preflight::{check_place, takes_direct_io};
 use plimsoll_bench::template::{Facts, Template, TemplateOptions, plan_of};
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
@@ -39,9 +39,12 @@ pub struct Changes {
     #[arg(long, value_delimiter = ',', value_name = "SIZE")]
     burst: Vec<Bytes>,
 
-    /// Bytes of one call
-    #[arg(long, value_name = "SIZE")]
-    transfer: Option<Bytes>,
+    /// Bytes of one call, or `burst`: all of a burst in one call
+    ///
+    /// With --caching synced this is Xie's own method: one buffered write of the whole burst (1 GiB
+    /// at most, then the next), and fsync.
+    #[arg(long, value_name = "SIZE|burst")]
+    transfer: Option<TransferSize>,
 
     /// Measure reads of what another process wrote
     #[arg(long)]
