@@ -18,14 +18,16 @@ pub fn natural(a: &str, b: &str) -> Ordering {
 
 /// The digits that a text begins with, or what is before its first digit.
 fn part(text: &str) -> (&str, &str) {
-    let is_digit = |byte: &u8| byte.is_ascii_digit();
-    let first = text.as_bytes().first().is_some_and(|byte| is_digit(byte));
-    let end = text.bytes().position(|byte| is_digit(&byte) != first);
+    let first = is_number(text);
+    let end = text.bytes().position(|byte| byte.is_ascii_digit() != first);
     text.split_at(end.unwrap_or(text.len()))
 }
 
+fn is_number(part: &str) -> bool {
+    part.as_bytes().first().is_some_and(u8::is_ascii_digit)
+}
+
 fn compare(a: &str, b: &str) -> Ordering {
-    let is_number = |text: &str| text.as_bytes().first().is_some_and(u8::is_ascii_digit);
     if !is_number(a) || !is_number(b) {
         return a.cmp(b);
     }
