@@ -157,6 +157,21 @@ fn the_files_of_an_instance_are_gone_before_the_next() {
 }
 
 #[test]
+fn a_template_fits_a_small_target_and_says_what_is_smaller() {
+    let storage = Storage::with_targets(1);
+    let Some(_disk) = SmallDisk::mount(&storage.targets[0], "82m") else { return };
+    let outcome = storage.bench("target --caching synced --rounds 1 --json");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let note = "note: target: bursts of 1MiB instead of 64MiB, with 16 at once on a target";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    let instances = storage.instances();
+    assert_eq!(instances.len(), 16, "1 to 16 clients");
+    let most = instances.iter().map(|instance| instance.pairs.len()).max();
+    assert_eq!(most, Some(16));
+    storage.assert_nothing_left();
+}
+
+#[test]
 fn bursts_that_measure_memory_are_told() {
     for way in ["", "--read"] {
         let storage = Storage::with_targets(1);
