@@ -11,7 +11,6 @@ mod documentation;
 mod everyday;
 mod export;
 mod library;
-mod measured;
 mod models;
 mod mpi;
 mod no_space;

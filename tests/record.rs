@@ -1,5 +1,6 @@
 //! `plimsoll record` on real programs and on everything that recorders stumble over.
 
+mod small;
 mod spool;
 
 use std::fs;

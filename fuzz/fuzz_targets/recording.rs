@@ -6,7 +6,10 @@ use std::io::Write;
 use libfuzzer_sys::fuzz_target;
 use plimsoll_trace::{ProcessFile, ThreadDecoder};
 
-const GOLDEN: &[u8] = include_bytes!("../../crates/trace/tests/golden/process-v1.rec");
+const GOLDEN: [&[u8]; 2] = [
+    include_bytes!("../../crates/trace/tests/golden/process-v1.rec"),
+    include_bytes!("../../crates/trace/tests/golden/process-v2.rec"),
+];
 
 /// The first bytes choose: a bare payload, or a good file with damage at a place.
 fuzz_target!(|bytes: &[u8]| {
@@ -18,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     let Some((place, damage)) = bytes.split_first_chunk::<4>() else { return };
-    let mut file = GOLDEN.to_vec();
+    let mut file = GOLDEN[usize::from(kind >> 1 & 1)].to_vec();
     let at = u32::from_le_bytes(*place) as usize % file.len();
     let length = damage.len().min(file.len() - at);
     file[at..at + length].copy_from_slice(&damage[..length]);

@@ -9,7 +9,6 @@
 mod decimal;
 mod duration;
 mod limit;
-mod natural;
 mod rate;
 mod size;
 
@@ -19,6 +18,5 @@ pub mod site;
 pub use decimal::QuantityError;
 pub use duration::Nanos;
 pub use limit::Limit;
-pub use natural::natural;
 pub use rate::{BytesPerSec, OpsPerSec};
 pub use size::Bytes;

@@ -352,7 +352,9 @@ impl Visitor for ProcessPass<'_> {
         let moment = Moment { class, layer, start, end: end.max(start), bytes, hash };
         let nanos = moment.nanos();
         let is_error = matches!(event.outcome, Outcome::Error(_));
-        self.events += 1;
+        // The second event of a call from file to file: its time is that of the first.
+        let is_second = event.is_second_of_call();
+        self.events += u64::from(!is_second);
 
         let index = self.stream(event.file);
         let stream = &mut self.streams[index];
@@ -361,7 +363,7 @@ impl Visitor for ProcessPass<'_> {
         }
         let number = stream.totals.ops.add(event.op, bytes, nanos, is_error).calls;
         if event.depth == 0 {
-            self.own.add(class, bytes, nanos);
+            self.own.add(class, bytes, if is_second { 0 } else { nanos });
             stream.totals.own_nanos = stream.totals.own_nanos.saturating_add(nanos);
         }
         match Direction::of(class) {

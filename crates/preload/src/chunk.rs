@@ -18,11 +18,15 @@ use crate::process::Process;
 use crate::spool::Spool;
 use crate::{clock, spool, sys};
 
-/// Threads that can have a chunk of their own: 96 chunks are 6 MiB.
+/// Threads that can have a chunk of their own: 96 chunks are 6 MiB at most.
 pub const SLOTS: usize = 96;
 
-/// The rest of a block that is worth a chunk of its own.
-const REST_BYTES_MIN: usize = 4096;
+/// The rest of a chunk that is worth a chunk of its own.
+const REST_BYTES_MIN: usize = 512;
+
+/// A writer's first chunk after that of the first page. The next ones grow, so that a process that
+/// does little has a small file, and one that does much takes chunks rarely.
+const FIRST_BYTES: usize = 4096;
 
 /// A place in a mapped chunk. Zeros are no chunk: the limit is below every cursor.
 #[repr(C)]
@@ -37,6 +41,10 @@ pub struct Writer {
     pub chunk: *mut ChunkHeader,
     /// When the file's latest anchor is to be moved on, in ticks.
     pub anchor_due: u64,
+    /// Where the chunk is, in bytes after the file's first page.
+    position: u64,
+    /// Bytes that the next chunk is to have; 0 before the first.
+    next_bytes: usize,
     /// The mapping that is given back with the chunk.
     map_start: *mut u8,
     map_end: *mut u8,
@@ -102,17 +110,10 @@ impl Writer {
     /// Begins a chunk in mapped bytes. What was there before must be sealed.
     ///
     /// # Safety
-    /// `start` begins `span` mapped bytes that nobody else writes to, at a multiple of the
-    /// header's size in a block.
-    pub unsafe fn begin(
-        &mut self,
-        start: *mut u8,
-        span: usize,
-        kind: ChunkKind,
-        thread: u32,
-        sequence: u32,
-    ) {
+    /// The place is mapped, and nobody else writes to it.
+    pub unsafe fn begin(&mut self, place: &Place, kind: ChunkKind, thread: u32, sequence: u32) {
         let base = clock::ticks();
+        let Place { start, span, position } = *place;
         let chunk = start.cast::<ChunkHeader>();
         let mut header = ChunkHeader::new(kind, thread, sequence, base, span as u32);
         header.magic = 0;
@@ -125,11 +126,25 @@ impl Writer {
         self.chunk = chunk;
         self.cursor = start.wrapping_add(CHUNK_HEADER_BYTES);
         self.end = start.wrapping_add(span);
+        self.position = position;
         self.prediction = Prediction::new(base);
     }
 
-    /// The chunk is complete: cut to what it holds when `cut`, with its checksum. Gives the
-    /// bytes after it that are free again.
+    /// Where the chunk begins and ends, in bytes after the file's first page, and where it would
+    /// end if it were cut to what it holds. `None` without a chunk.
+    pub fn extent(&self) -> Option<Extent> {
+        if self.chunk.is_null() {
+            return None;
+        }
+        let from_start = |at: *mut u8| (at as usize).wrapping_sub(self.chunk as usize);
+        let (used, span) = (from_start(self.cursor), from_start(self.end));
+        let is_empty = used == CHUNK_HEADER_BYTES;
+        let needed = if is_empty { 0 } else { used.next_multiple_of(CHUNK_HEADER_BYTES) };
+        let at = |bytes: usize| self.position + bytes as u64;
+        Some(Extent { start: at(0), needed_end: at(needed), end: at(span) })
+    }
+
+    /// The chunk is complete: cut to this span if one is given, with its checksum.
     pub fn seal(&mut self, cut: Option<usize>) {
         if self.chunk.is_null() {
             return;
@@ -147,6 +162,11 @@ impl Writer {
             AtomicU32::from_ptr(&raw mut (*self.chunk).crc).store(crc, Ordering::Release);
             AtomicU16::from_ptr(&raw mut (*self.chunk).sealed).store(1, Ordering::Release);
         }
+        self.forget();
+    }
+
+    /// The chunk holds nothing and is not in the file any more.
+    pub fn forget(&mut self) {
         self.chunk = ptr::null_mut();
         self.cursor = ptr::null_mut();
         self.end = ptr::null_mut();
@@ -169,26 +189,52 @@ impl Writer {
         self.map_end = start.wrapping_add(length);
     }
 
-    /// Seals the chunk if there is one, and begins another in a new block.
+    /// Seals the chunk if there is one, and begins another that has room for `room_bytes`.
     pub fn renew(
         &mut self,
         process: &Process,
         held: &Held<'_>,
         kind: ChunkKind,
         thread: u32,
+        room_bytes: usize,
     ) -> Result<(), Errno> {
-        // Whoever filled a block will fill the next: its pages are had cheaper at once.
+        // Whoever filled a chunk will fill the next: its pages are had cheaper at once.
         let was_full = !self.chunk.is_null();
         self.seal(None);
         self.unmap();
-        let block = spool::take_block(process, held, was_full)?;
+        let wanted = self.next_bytes.max(FIRST_BYTES);
+        let needed = CHUNK_HEADER_BYTES + room_bytes;
+        let mapped = spool::take(process, held, wanted, needed, was_full)?;
+        self.next_bytes = (2 * wanted).min(BLOCK_BYTES);
         // SAFETY: the lock is held.
         let sequence = unsafe { (*process.spool.get()).next_sequence() };
-        self.set_mapping(block.map_start, block.map_length);
-        // SAFETY: a block that was just mapped for us.
-        unsafe { self.begin(block.start, BLOCK_BYTES, kind, thread, sequence) };
+        self.set_mapping(mapped.map_start, mapped.map_length);
+        // SAFETY: it was just mapped for us.
+        unsafe { self.begin(&mapped.place, kind, thread, sequence) };
+        spool::publish(process, held);
         Ok(())
     }
+}
+
+/// Bytes of the file for one chunk.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Its first byte in memory: at a multiple of the header's size in a block.
+    pub start: *mut u8,
+    /// How many there are.
+    pub span: usize,
+    /// Where it is, in bytes after the file's first page.
+    pub position: u64,
+}
+
+/// Where a chunk is, in bytes after the file's first page.
+pub struct Extent {
+    /// Its first byte.
+    pub start: u64,
+    /// Where it would end if it were cut to what it holds; its start when that is nothing.
+    pub needed_end: u64,
+    /// Where it ends.
+    pub end: u64,
 }
 
 /// The place of one thread.
@@ -227,7 +273,7 @@ pub fn take_slot(
             let writer = unsafe { &mut *slot.writer.get() };
             inherit(writer, spool, thread);
             if !writer.has_room(EVENT_BYTES_MAX) {
-                writer.renew(process, held, ChunkKind::Events, thread)?;
+                writer.renew(process, held, ChunkKind::Events, thread, EVENT_BYTES_MAX)?;
             }
             return Ok(Some(claim(slot, thread)));
         }
@@ -235,7 +281,7 @@ pub fn take_slot(
     let Some(slot) = free else { return Ok(None) };
     // SAFETY: free, and we hold the lock.
     let writer = unsafe { &mut *slot.writer.get() };
-    writer.renew(process, held, ChunkKind::Events, thread)?;
+    writer.renew(process, held, ChunkKind::Events, thread, EVENT_BYTES_MAX)?;
     Ok(Some(claim(slot, thread)))
 }
 
@@ -251,32 +297,34 @@ pub fn claim(slot: &Slot, thread: u32) -> *mut Slot {
     slot
 }
 
-/// The rest of a dead thread's block becomes a chunk of this thread.
+/// The rest of a dead thread's chunk becomes a chunk of this thread.
 fn inherit(writer: &mut Writer, spool: &mut Spool, thread: u32) {
-    if writer.chunk.is_null() {
-        return;
-    }
-    let start = writer.chunk.cast::<u8>();
-    let end = writer.end;
-    let used = (writer.cursor as usize).wrapping_sub(start as usize);
-    let span = used.next_multiple_of(CHUNK_HEADER_BYTES);
-    let rest = (end as usize).wrapping_sub(start as usize).saturating_sub(span);
-    if rest < REST_BYTES_MIN {
+    let Some(extent) = writer.extent() else { return };
+    let span = (extent.needed_end - extent.start).max(CHUNK_HEADER_BYTES as u64);
+    let rest = extent.end - extent.start - span;
+    if rest < REST_BYTES_MIN as u64 {
         return writer.seal(None);
     }
+    let place = Place {
+        start: writer.chunk.cast::<u8>().wrapping_add(span as usize),
+        span: rest as usize,
+        position: extent.start + span,
+    };
     let mut next = Writer {
         cursor: ptr::null_mut(),
         end: ptr::null_mut(),
         chunk: ptr::null_mut(),
         prediction: Prediction::new(0),
         anchor_due: 0,
+        position: 0,
+        next_bytes: writer.next_bytes,
         map_start: writer.map_start,
         map_end: writer.map_end,
     };
     let sequence = spool.next_sequence();
     // SAFETY: within the dead thread's chunk, behind what it wrote. The new header is complete
     // before the old chunk is cut, so that at no moment a reader finds a gap.
-    unsafe { next.begin(start.wrapping_add(span), rest, ChunkKind::Events, thread, sequence) };
-    writer.seal(Some(span));
+    unsafe { next.begin(&place, ChunkKind::Events, thread, sequence) };
+    writer.seal(Some(span as usize));
     *writer = next;
 }

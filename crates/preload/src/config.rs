@@ -89,6 +89,19 @@ pub fn is_on() -> bool {
     mode() & ANY_LAYER != 0
 }
 
+/// The program restricts the system calls that it may make, for itself and for what it forks.
+static SANDBOXED: AtomicU32 = AtomicU32::new(0);
+
+/// From now on a system call that the program does not expect may end it.
+pub fn enter_sandbox() {
+    SANDBOXED.store(1, Ordering::Relaxed);
+}
+
+/// True when what can be left undone should be.
+pub fn is_sandboxed() -> bool {
+    SANDBOXED.load(Ordering::Relaxed) != 0
+}
+
 /// Records nothing from now on, in this process and the ones that it forks.
 pub fn turn_off() {
     HOT.mode.store(DECIDED, Ordering::Relaxed);

@@ -20,7 +20,7 @@ pub fn write(
     let writer = unsafe { &mut *process.definitions.get() };
     let length = definition_bytes(text);
     if !writer.has_room(length)
-        && let Err(error) = writer.renew(process, held, ChunkKind::Definitions, 0)
+        && let Err(error) = writer.renew(process, held, ChunkKind::Definitions, 0, length)
     {
         return spool::give_up(process, error);
     }

@@ -92,13 +92,6 @@ impl Known {
         }
     }
 
-    /// The position of a stream after formatted input, which only libc knows.
-    pub fn lose_position(&self) {
-        if let Some(description) = self.description {
-            description.flags.fetch_or(NO_POSITION, Ordering::Relaxed);
-        }
-    }
-
     /// Moves the position on, for streams: they are at their own position, which the kernel's
     /// is ahead of or behind.
     #[inline]

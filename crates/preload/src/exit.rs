@@ -4,6 +4,7 @@ use core::sync::atomic::Ordering;
 
 use plimsoll_trace::layout::State;
 
+use crate::chunk::SLOTS;
 use crate::process::{self, Process};
 use crate::thread::Busy;
 use crate::{config, spool, stage, sys};
@@ -14,7 +15,12 @@ pub fn finish(state: State) {
         return;
     }
     let Some(busy) = Busy::begin() else { return };
-    let Some(process) = process::current().filter(|process| process.is_recording()) else { return };
+    let process = match state {
+        // A process that made no call has a file too: nobody must wonder where it is.
+        State::Finished if !config::is_sandboxed() => process::recording(&busy),
+        _ => process::current().filter(|process| process.is_recording()),
+    };
+    let Some(process) = process else { return };
     seal(process, &busy);
     spool::set_state(process, state);
     stage::out(process, &busy, state);
@@ -30,22 +36,28 @@ pub fn resume() {
     }
 }
 
-/// Seals the chunks that nobody writes to any more. Other threads may still run: theirs stay
-/// open, and are as valid without a checksum.
+/// Seals the chunks that nobody writes to any more, and gives back what the file does not need.
+/// Other threads may still run: theirs stay open, and are as valid without a checksum.
 fn seal(process: &'static Process, busy: &Busy) {
     let held = process.lock.hold(busy);
     spool::move_clock(process, 0);
     // SAFETY: the lock is held.
     let pid = unsafe { (*process.spool.get()).pid };
     let own = spool::thread_id();
+    let mut writers = [process.definitions.get(); SLOTS + 1];
+    let mut count = 1;
     for slot in &process.slots {
         let owner = slot.owner.load(Ordering::Acquire);
-        if owner == own || owner != 0 && sys::is_gone(pid, owner) {
-            // SAFETY: ours, or of a thread that is gone.
-            unsafe { (*slot.writer.get()).seal(None) };
+        let is_free_to_seal = owner == own || owner != 0 && sys::is_gone(pid, owner);
+        if let Some(writer) = writers.get_mut(count).filter(|_| is_free_to_seal) {
+            *writer = slot.writer.get();
+            count += 1;
         }
     }
-    // SAFETY: the lock is held.
-    unsafe { (*process.definitions.get()).seal(None) };
-    spool::trim(process, &held);
+    let writers = writers.get(..count).unwrap_or(&[]);
+    // SAFETY: guarded by the lock, ours, or of threads that are gone.
+    unsafe {
+        spool::trim(process, &held, writers);
+        writers.iter().for_each(|writer| (**writer).seal(None));
+    }
 }

@@ -225,7 +225,8 @@ fn write_slowly(busy: &Busy, call: &Call) {
         let taken = match is_ours {
             true => {
                 let writer = &mut *(*slot).writer.get();
-                writer.renew(process, &held, ChunkKind::Events, number).map(|()| Some(slot))
+                let room = EVENT_BYTES_MAX;
+                writer.renew(process, &held, ChunkKind::Events, number, room).map(|()| Some(slot))
             }
             false => chunk::take_slot(process, &held, number),
         };
@@ -260,7 +261,7 @@ fn write_shared(process: &'static Process, busy: &Busy, call: &Call) {
     let writer = unsafe { &mut *process.shared.writer.get() };
     if !writer.has_room(EVENT_BYTES_MAX) {
         let held = process.lock.hold(busy);
-        if let Err(error) = writer.renew(process, &held, ChunkKind::Events, 0) {
+        if let Err(error) = writer.renew(process, &held, ChunkKind::Events, 0, EVENT_BYTES_MAX) {
             return spool::give_up(process, error);
         }
         writer.anchor_due = 0;

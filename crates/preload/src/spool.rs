@@ -1,15 +1,15 @@
-//! The process's file: created with its first call, grown block by block, never held open.
+//! The process's file: created with its first call, grown chunk by chunk, never held open.
 //!
-//! Blocks are allocated before they are mapped. A write to a mapped page that the file system
+//! Bytes are allocated before they are mapped. A write to a mapped page that the file system
 //! cannot store would be SIGBUS, and growing beyond RLIMIT_FSIZE SIGXFSZ: both would kill the
 //! program. No descriptor stays open, because programs close all that they do not know.
 
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use plimsoll_trace::layout::{
-    BLOCK_BYTES, ChunkKind, FILE_MAGIC, FORMAT_VERSION, FileHeader, HEADER_BYTES, Loss, State,
-    identity_checksum, put_text,
+    BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FILE_MAGIC, FORMAT_VERSION,
+    FileHeader, HEADER_BYTES, Loss, State, identity_checksum, put_text,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};
@@ -17,17 +17,23 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use rustix::process::{Resource, getrlimit};
 
+use crate::chunk::{Place, Writer};
 use crate::lock::Held;
 use crate::process::Process;
 use crate::text::Text;
 use crate::thread::Busy;
 use crate::{chunk, clock, config, setting, sys};
 
-/// Blocks that are allocated at once, after the first.
-const EXTENT_BLOCKS: u32 = 4;
+/// The second page is for the first chunks, so that a process that does little has two pages: so
+/// much of it is for definitions, and the rest for the calls of its first thread.
+const FIRST_PAGE_BYTES: usize = 4096;
+const FIRST_DEFINITIONS_BYTES: usize = 1536;
 
-/// Of the first block, so much is for definitions, so that a small process needs one block only.
-const FIRST_DEFINITIONS_BYTES: usize = 16 << 10;
+/// Chunks end at multiples of this where they can, so that they are mapped by whole pages.
+const GRAIN_BYTES: u64 = 4096;
+
+/// The file grows by as much as it has, and by this at most.
+const GROWTH_BYTES_MAX: u64 = 256 << 10;
 
 /// Anchors are moved on at first after so many ticks, then more and more rarely: a killed
 /// process's clock rate is known well soon, and a long run pays nothing.
@@ -43,9 +49,10 @@ pub struct Spool {
     pub name_at: usize,
     /// The process.
     pub pid: u32,
-    allocated: u32,
-    taken: u32,
     sequence: u32,
+    /// Bytes after the first page that chunks have taken, and that are allocated.
+    taken: u64,
+    allocated: u64,
 }
 
 impl Spool {
@@ -57,11 +64,11 @@ impl Spool {
     }
 }
 
-/// A block that was mapped for one writer.
-pub struct Block {
-    /// Its first byte.
-    pub start: *mut u8,
-    /// The mapping, which begins earlier where pages are larger than the file's header.
+/// Bytes that were mapped for one chunk.
+pub struct Mapped {
+    /// The chunk's.
+    pub place: Place,
+    /// The mapping, which begins earlier where the chunk is not at the beginning of a page.
     pub map_start: *mut u8,
     /// Bytes of the mapping.
     pub map_length: usize,
@@ -72,7 +79,7 @@ pub fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
-/// Creates the file with its first block, and the calling thread's slot in it.
+/// Creates the file with its first chunks, and the calling thread's slot in it.
 pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Result<(), Errno> {
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
@@ -97,7 +104,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     new.push(b".new");
     let path = new.as_c_str();
     let file = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o644))?;
-    let length = HEADER_BYTES + BLOCK_BYTES;
+    let length = HEADER_BYTES + FIRST_PAGE_BYTES;
     let mapped = match allocate(&file, 0, length as u64) {
         Ok(()) => map(&file, 0, length, MapFlags::empty()),
         Err(error) => Err(error),
@@ -112,28 +119,28 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     let header = start_of_file.cast::<FileHeader>();
     // SAFETY: freshly mapped, all zeros, and nobody else knows of it.
     unsafe { describe(&mut *header, spool.pid, host, now) };
-    spool.allocated = 1;
-    spool.taken = 1;
+    spool.allocated = FIRST_PAGE_BYTES as u64;
+    spool.taken = FIRST_PAGE_BYTES as u64;
     process.set_header(header);
 
-    let block = start_of_file.wrapping_add(HEADER_BYTES);
-    let events = block.wrapping_add(FIRST_DEFINITIONS_BYTES);
-    let events_bytes = BLOCK_BYTES - FIRST_DEFINITIONS_BYTES;
+    let place = |from: usize, to: usize| Place {
+        start: start_of_file.wrapping_add(HEADER_BYTES + from),
+        span: to - from,
+        position: from as u64,
+    };
     let thread = thread_id();
     let sequences = (spool.next_sequence(), spool.next_sequence());
-    // SAFETY: the lock is held, and the first slot is free in a process that has no file. The
-    // chunk behind goes first: a reader follows the spans from the block's beginning.
+    // SAFETY: the lock is held, and the first slot is free in a process that has no file. Both
+    // places are mapped, as long as the process lives: the first page must be too.
     unsafe {
         let Some(slot) = process.slots.first() else { return Err(Errno::NOMEM) };
-        let writer = &mut *slot.writer.get();
-        writer.begin(events, events_bytes, ChunkKind::Events, thread, sequences.1);
         let definitions = &mut *process.definitions.get();
-        definitions.begin(block, FIRST_DEFINITIONS_BYTES, ChunkKind::Definitions, 0, sequences.0);
-        // The parts of the mapping can be given back apart only where pages are small.
-        if rustix::param::page_size() <= HEADER_BYTES {
-            writer.set_mapping(events, events_bytes);
-            definitions.set_mapping(block, FIRST_DEFINITIONS_BYTES);
-        }
+        let place_of_definitions = place(0, FIRST_DEFINITIONS_BYTES);
+        definitions.begin(&place_of_definitions, ChunkKind::Definitions, 0, sequences.0);
+        let writer = &mut *slot.writer.get();
+        let place_of_events = place(FIRST_DEFINITIONS_BYTES, FIRST_PAGE_BYTES);
+        writer.begin(&place_of_events, ChunkKind::Events, thread, sequences.1);
+        (*header).taken_bytes = spool.taken;
         rustix::fs::renameat(CWD, path, CWD, spool.path.as_c_str())?;
         let slot = chunk::claim(slot, thread);
         (*busy.thread()).slot = slot;
@@ -173,74 +180,134 @@ fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: plimsoll_trace:
     put_text(&mut identity.directory, link.as_bytes());
     header.identity_crc = identity_checksum(&header.identity);
     header.rank = -1;
-    header.blocks = 1;
     header.latest = now;
     setting::describe(&mut header.setting, &now);
+    let namespace = rustix::fs::statat(CWD, c"/proc/self/ns/pid", rustix::fs::AtFlags::empty());
+    header.pid_namespace = namespace.map_or(0, |status| status.st_ino);
 }
 
-/// Maps the next block, after growing the file if need be; the whole of it is expected to be
-/// used soon, or not.
-pub fn take_block(process: &Process, _held: &Held<'_>, whole: bool) -> Result<Block, Errno> {
+/// Takes the next bytes of the file and maps them: about as many as are wanted, and not fewer than
+/// are needed. All of them are expected to be used soon, or not.
+pub fn take(
+    process: &Process,
+    _held: &Held<'_>,
+    wanted: usize,
+    needed: usize,
+    whole: bool,
+) -> Result<Mapped, Errno> {
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
     if !process.is_recording() {
         return Err(Errno::NOSPC);
     }
+    let file = open(spool)?;
+    let block_bytes = BLOCK_BYTES as u64;
+    let mut start = spool.taken;
+    let mut room = block_bytes - start % block_bytes;
+    if room < needed as u64 {
+        // Too little is left of the block: a chunk of nothing, so that a reader finds the next.
+        grow(&file, spool, start + room)?;
+        leave_out(&file, start, room)?;
+        start += room;
+        room = block_bytes;
+    }
+    let end = (start + wanted.max(needed) as u64).next_multiple_of(GRAIN_BYTES);
+    let span = (end - start).min(room);
+    grow(&file, spool, start + span)?;
+    let page = rustix::param::page_size() as u64;
+    let position = HEADER_BYTES as u64 + start;
+    let before = (position % page) as usize;
+    let populate = if whole { MapFlags::POPULATE } else { MapFlags::empty() };
+    let map_length = before + span as usize;
+    let map_start = map(&file, position - before as u64, map_length, populate)?;
+    spool.taken = start + span;
+    let place =
+        Place { start: map_start.wrapping_add(before), span: span as usize, position: start };
+    Ok(Mapped { place, map_start, map_length })
+}
+
+/// Says in the file how many bytes are taken. Not before the last of them have a chunk's header:
+/// a reader would take what is not there for damage.
+pub fn publish(process: &Process, _held: &Held<'_>) {
+    // SAFETY: the lock is held.
+    let taken = unsafe { (*process.spool.get()).taken };
+    if let Some(header) = process.header() {
+        // SAFETY: the page stays mapped.
+        unsafe { AtomicU64::from_ptr(&raw mut (*header).taken_bytes) }
+            .store(taken, Ordering::Release);
+    }
+}
+
+fn open(spool: &mut Spool) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let file = rustix::fs::openat(CWD, spool.path.as_c_str(), flags, Mode::empty())?;
-    if spool.taken == spool.allocated {
-        let blocks = EXTENT_BLOCKS;
-        // Near a limit or a full disk, one block is better than none.
-        let grown = match allocate(&file, position(spool.allocated), position_bytes(blocks)) {
-            Ok(()) => blocks,
-            Err(_) => {
-                allocate(&file, position(spool.allocated), position_bytes(1))?;
-                1
-            }
-        };
-        spool.allocated += grown;
-        if let Some(header) = process.header() {
-            // SAFETY: the page stays mapped.
-            unsafe { AtomicU32::from_ptr(&raw mut (*header).blocks) }
-                .store(spool.allocated, Ordering::Release);
+    rustix::fs::openat(CWD, spool.path.as_c_str(), flags, Mode::empty())
+}
+
+/// Makes sure that so many bytes are allocated. Near a limit or a full disk, what is needed is
+/// better than nothing.
+fn grow(file: &OwnedFd, spool: &mut Spool, needed: u64) -> Result<(), Errno> {
+    if needed <= spool.allocated {
+        return Ok(());
+    }
+    let ahead = spool.allocated.clamp(GRAIN_BYTES, GROWTH_BYTES_MAX);
+    for end in [needed.max(spool.allocated + ahead), needed] {
+        let from = HEADER_BYTES as u64 + spool.allocated;
+        let allocated = allocate(file, from, end - spool.allocated);
+        if allocated.is_ok() || end == needed {
+            allocated?;
+            spool.allocated = end;
+            break;
         }
     }
-    let wanted = position(spool.taken);
-    let page = rustix::param::page_size() as u64;
-    let from = wanted - wanted % page;
-    let before = (wanted - from) as usize;
-    let populate = if whole { MapFlags::POPULATE } else { MapFlags::empty() };
-    let map_start = map(&file, from, before + BLOCK_BYTES, populate)?;
-    spool.taken += 1;
-    let start = map_start.wrapping_add(before);
-    Ok(Block { start, map_start, map_length: before + BLOCK_BYTES })
+    Ok(())
 }
 
-/// Position of a block in the file.
-fn position(block: u32) -> u64 {
-    HEADER_BYTES as u64 + position_bytes(block)
+/// Writes a chunk that holds nothing.
+fn leave_out(file: &OwnedFd, start: u64, span: u64) -> Result<(), Errno> {
+    let header = ChunkHeader::new(ChunkKind::Rest, 0, 0, 0, span as u32);
+    // SAFETY: plain bytes.
+    let bytes = unsafe {
+        core::slice::from_raw_parts(ptr::from_ref(&header).cast::<u8>(), CHUNK_HEADER_BYTES)
+    };
+    match rustix::io::pwrite(file, bytes, HEADER_BYTES as u64 + start) {
+        Ok(CHUNK_HEADER_BYTES) => Ok(()),
+        Ok(_) => Err(Errno::NOSPC),
+        Err(error) => Err(error),
+    }
 }
 
-fn position_bytes(blocks: u32) -> u64 {
-    u64::from(blocks) * BLOCK_BYTES as u64
-}
-
-/// Cuts blocks off that were never taken. Later ones are allocated again.
-pub fn trim(process: &Process, _held: &Held<'_>) {
+/// Cuts off the file what its last chunks do not need, and seals these. Later chunks are allocated
+/// again.
+///
+/// # Safety
+/// Nobody uses the writers but the caller: they are its own, or their threads are gone.
+pub unsafe fn trim(process: &Process, held: &Held<'_>, writers: &[*mut Writer]) {
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
-    if spool.taken == spool.allocated {
-        return;
+    loop {
+        let last = writers.iter().find_map(|writer| {
+            // SAFETY: as the caller says.
+            let writer = unsafe { &mut **writer };
+            let extent = writer.extent()?;
+            (extent.end == spool.taken).then_some((writer, extent))
+        });
+        let Some((writer, extent)) = last else { break };
+        spool.taken = extent.needed_end;
+        // First the file's new end, then the chunk's: in between, the chunk is as valid.
+        publish(process, held);
+        let span = extent.needed_end - extent.start;
+        if span > 0 {
+            writer.seal(Some(span as usize));
+            break;
+        }
+        writer.forget();
     }
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    if let Ok(file) = rustix::fs::openat(CWD, spool.path.as_c_str(), flags, Mode::empty())
-        && let Some(header) = process.header()
+    if spool.taken < spool.allocated
+        && !config::is_sandboxed()
+        && let Ok(file) = open(spool)
+        && rustix::fs::ftruncate(&file, HEADER_BYTES as u64 + spool.taken).is_ok()
     {
         spool.allocated = spool.taken;
-        // SAFETY: the page stays mapped.
-        unsafe { AtomicU32::from_ptr(&raw mut (*header).blocks) }
-            .store(spool.allocated, Ordering::Release);
-        let _ = rustix::fs::ftruncate(&file, position(spool.taken));
     }
 }
 

@@ -9,7 +9,8 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use libc::{AT_FDCWD, DIR, FILE, iovec, mode_t, off_t, pid_t, size_t, ssize_t};
 use plimsoll_trace::Op;
 
-use crate::hooks::{data, descriptor, directory, lock, mapping, name, program, stream};
+use crate::hooks::data::{self, Side};
+use crate::hooks::{descriptor, directory, lock, mapping, name, program, stream};
 use crate::sys;
 
 /// What `creat` means.
@@ -76,11 +77,11 @@ crate::intercept! {
         pwritev2 [pwritev64v2] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t
             => |real| data::vector(Op::Pwritev, fd, buffers, count, offset, || real(fd, buffers, count, offset, flags));
         copy_file_range [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
-            => |real| data::between(Op::CopyFileRange, (from, data::at(from_offset)), (to, data::at(to_offset)), length, || real(from, from_offset, to, to_offset, length, flags));
+            => |real| data::between([Side { op: Op::CopyFileRange, fd: to, offset: data::at(to_offset) }, Side { op: Op::CopyFileRangeRead, fd: from, offset: data::at(from_offset) }], length, || real(from, from_offset, to, to_offset, length, flags));
         sendfile [sendfile64] (to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t
-            => |real| data::between(Op::Sendfile, (from, data::at(offset)), (to, None), length, || real(to, from, offset, length));
+            => |real| data::between([Side { op: Op::Sendfile, fd: from, offset: data::at(offset) }, Side { op: Op::SendfileWrite, fd: to, offset: None }], length, || real(to, from, offset, length));
         splice [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
-            => |real| data::between(Op::Splice, (from, data::at(from_offset)), (to, data::at(to_offset)), length, || real(from, from_offset, to, to_offset, length, flags));
+            => |real| data::between([Side { op: Op::SpliceRead, fd: from, offset: data::at(from_offset) }, Side { op: Op::SpliceWrite, fd: to, offset: data::at(to_offset) }], length, || real(from, from_offset, to, to_offset, length, flags));
         lseek [lseek64] (fd: c_int, offset: off_t, whence: c_int) -> off_t
             => |real| descriptor::seek(fd, || real(fd, offset, whence));
         // Durability and space.
@@ -257,12 +258,10 @@ crate::intercept! {
             => |real| stream::data(Op::Fprintf, stream, || real(stream, flag, format, list), stream::count_or_failure);
         __vprintf_chk [] (flag: c_int, format: *const c_char, list: *mut c_void) -> c_int
             => |real| stream::data(Op::Fprintf, stream::output(), || real(flag, format, list), stream::count_or_failure);
-        vfscanf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
+        vfscanf [__isoc99_vfscanf __isoc23_vfscanf] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
             => |real| stream::scan(stream, || real(stream, format, list));
-        __isoc99_vfscanf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
-            => |real| stream::scan(stream, || real(stream, format, list));
-        __isoc23_vfscanf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
-            => |real| stream::scan(stream, || real(stream, format, list));
+        vscanf [__isoc99_vscanf __isoc23_vscanf] (format: *const c_char, list: *mut c_void) -> c_int
+            => |real| stream::scan(stream::input(), || real(format, list));
         fseek [] (stream: *mut FILE, offset: c_long, whence: c_int) -> c_int
             => |real| stream::seek(stream, || real(stream, offset, whence));
         fseeko [fseeko64] (stream: *mut FILE, offset: off_t, whence: c_int) -> c_int
@@ -304,5 +303,7 @@ crate::intercept! {
             => |real| program::change_root(|| real(flags));
         setns [] (fd: c_int, kind: c_int) -> c_int
             => |real| program::change_root(|| real(fd, kind));
+        prctl [] (option: c_int, one: usize, two: usize, three: usize, four: usize) -> c_int
+            => |real| program::control(option, || real(option, one, two, three, four));
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::encode::{
     ARGUMENT_GIVEN, EXTRAS_GIVEN, FILE_GIVEN, GAP_IS_NEGATIVE, LENGTH_GIVEN, OFFSET_GIVEN,
-    OUTCOME_GIVEN, OUTCOME_IS_ERROR, Outcome, Prediction, TIME_BYTES, UNKNOWN_OFFSET, unzigzag,
+    OUTCOME_GIVEN, OUTCOME_IS_ERROR, Outcome, Prediction, SECOND_OF_CALL, TIME_BYTES,
+    UNKNOWN_OFFSET, unzigzag,
 };
 use crate::op::{Layer, Op};
 
@@ -37,6 +38,22 @@ impl Event {
             Outcome::Value(value) if self.op.class().is_data() => value,
             _ => 0,
         }
+    }
+
+    /// True for the second event of a call that moves data from file to file. It has the times of
+    /// the first, so that only one of the two may be added to a sum of times.
+    #[inline]
+    pub fn is_second_of_call(&self) -> bool {
+        let has_two = matches!(
+            self.op,
+            Op::CopyFileRange
+                | Op::CopyFileRangeRead
+                | Op::Sendfile
+                | Op::SendfileWrite
+                | Op::SpliceRead
+                | Op::SpliceWrite
+        );
+        has_two && self.argument == SECOND_OF_CALL
     }
 }
 

@@ -25,6 +25,13 @@ pub enum DefinitionKind {
     Note = 4,
     /// The MPI library that the program uses.
     MpiLibrary = 5,
+    /// A program that was started: its path. The number is the new process's, or 0 when this
+    /// process is about to become the program. The value says why it cannot be recorded, see
+    /// [`Unseen`](crate::Unseen); 0 when it can, or when it was not started after all.
+    Program = 6,
+    /// Something that this process does and that is not recorded: the value is an
+    /// [`Unseen`](crate::Unseen).
+    Gap = 7,
 }
 
 impl DefinitionKind {
@@ -36,6 +43,8 @@ impl DefinitionKind {
             3 => Some(Self::Barrier),
             4 => Some(Self::Note),
             5 => Some(Self::MpiLibrary),
+            6 => Some(Self::Program),
+            7 => Some(Self::Gap),
             _ => None,
         }
     }

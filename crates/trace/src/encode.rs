@@ -32,6 +32,9 @@ pub const NO_FILE: u32 = 0;
 /// Offset of data events whose position is not known (pipes, sockets, inherited descriptors).
 pub const UNKNOWN_OFFSET: u64 = u64::MAX;
 
+/// Argument of the second event of a call that has one for each of two files.
+pub const SECOND_OF_CALL: u64 = 1;
+
 /// What happened in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {

@@ -5,8 +5,11 @@
 //! block 0, 64 KiB: chunk header, payload [, chunk header, payload ...]
 //! block 1, ...
 //! ```
-//! A chunk is written by one thread. When a thread ends early, the rest of its block becomes
-//! another chunk. All integers are little endian.
+//! A chunk is written by one thread and lies within one block; the next one follows at once. The
+//! header says how many bytes chunks have taken, so the last block may be short: a process that
+//! did little has a file of two pages. All integers are little endian.
+//!
+//! In version 1 all blocks were whole, and a chunk filled its block unless a thread ended early.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -14,8 +17,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub const FILE_MAGIC: [u8; 8] = *b"PLIMREC\0";
 /// First bytes of every chunk.
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"PCHK");
-/// Version of the format.
-pub const FORMAT_VERSION: u32 = 1;
+/// Version of the format that is written; all older ones are read.
+pub const FORMAT_VERSION: u32 = 2;
 /// Bytes before the first block.
 pub const HEADER_BYTES: usize = 4096;
 /// Bytes of a block: small enough for many threads, large enough that taking one is rare.
@@ -124,7 +127,7 @@ pub struct FileHeader {
     pub identity_crc: u32,
     /// A [`State`].
     pub state: u32,
-    /// Blocks that were allocated.
+    /// Version 1: blocks that were allocated. Zero since.
     pub blocks: u32,
     /// Rank in MPI_COMM_WORLD, or -1.
     pub rank: i32,
@@ -138,13 +141,34 @@ pub struct FileHeader {
     pub latest: Anchor,
     /// Who runs it and on what; zeros in recordings that do not say.
     pub setting: Setting,
+    /// Bytes after this page that chunks have taken; each of them has its header. In version 1
+    /// zero.
+    pub taken_bytes: u64,
+    /// The namespace that the process's number is of (the inode of /proc/self/ns/pid); 0 if it is
+    /// not known.
+    pub pid_namespace: u64,
+    /// Forked children that could not create a file of their own.
+    pub unrecorded_children: u32,
+    /// System error number of the last of them.
+    pub unrecorded_errno: u32,
     /// Zeros, up to 4096 bytes.
     pub padding: [u8; HEADER_BYTES
         - size_of::<Identity>()
         - 24
         - 8 * LOSSES
         - size_of::<Anchor>()
-        - size_of::<Setting>()],
+        - size_of::<Setting>()
+        - 24],
+}
+
+impl FileHeader {
+    /// Bytes after this page that should be there.
+    pub fn expected_bytes(&self) -> u64 {
+        match self.identity.version {
+            1 => u64::from(self.blocks) * BLOCK_BYTES as u64,
+            _ => self.taken_bytes,
+        }
+    }
 }
 
 const _: () = assert!(size_of::<FileHeader>() == HEADER_BYTES);
@@ -182,6 +206,8 @@ pub enum ChunkKind {
     Events = 1,
     /// What numbers in events mean: files, hints, moments.
     Definitions = 2,
+    /// Nothing: the rest of a block that is too small for a chunk.
+    Rest = 3,
 }
 
 /// The first 64 bytes of a chunk.
@@ -196,7 +222,7 @@ pub struct ChunkHeader {
     pub sealed: u16,
     /// The thread that wrote it.
     pub thread: u32,
-    /// Counts the chunks of a thread of this process, from 0.
+    /// Counts the chunks of the process, from 0: those of a thread ascend.
     pub sequence: u32,
     /// Ticks that the first event counts from.
     pub base_ticks: u64,

@@ -4,7 +4,7 @@
 //! 64 KiB; a block holds chunks, each written by one thread; a chunk holds events of a few
 //! bytes. See [`layout`] for the bytes, [`encode`] for how an event is packed.
 //!
-//! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`]) allocates nothing, calls
+//! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`], [`executable`]) allocates nothing, calls
 //! nothing and cannot panic, because it runs inside other people's programs. The reading half
 //! (feature `reader`) streams: memory does not grow with the number of events.
 //!
@@ -12,8 +12,10 @@
 
 pub mod definition;
 pub mod encode;
+pub mod executable;
 pub mod layout;
 mod op;
+mod unseen;
 
 #[cfg(feature = "reader")]
 mod decode;
@@ -37,3 +39,4 @@ pub use process_file::{Chunk, Damage, ProcessFile};
 pub use process_writer::{ProcessWriter, Program};
 #[cfg(feature = "reader")]
 pub use timeline::Timeline;
+pub use unseen::{Extent, Unseen};

@@ -134,6 +134,7 @@ operations! {
     Munmap = 32 Posix Other "munmap";
     CopyFileRange = 33 Posix Write "copy_file_range";
     Sendfile = 34 Posix Read "sendfile";
+    /// Version 1; since then one of the two below.
     Splice = 35 Posix Other "splice";
     Dup = 36 Posix Other "dup";
     Link = 37 Posix Metadata "link";
@@ -144,6 +145,15 @@ operations! {
     Closedir = 42 Posix Metadata "closedir";
     Statfs = 43 Posix Metadata "statfs";
     Xattr = 44 Posix Metadata "xattr";
+    AioRead = 45 Posix Read "aio_read";
+    AioWrite = 46 Posix Write "aio_write";
+    AioSync = 47 Posix Sync "aio_fsync";
+    /// The source of a `copy_file_range`: one call has an event for each of its files.
+    CopyFileRangeRead = 48 Posix Read "copy_file_range_read";
+    /// The destination of a `sendfile`.
+    SendfileWrite = 49 Posix Write "sendfile_write";
+    SpliceRead = 50 Posix Read "splice_read";
+    SpliceWrite = 51 Posix Write "splice_write";
 
     Fopen = 64 Stdio Open "fopen";
     Fclose = 65 Stdio Close "fclose";

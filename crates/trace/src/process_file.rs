@@ -22,7 +22,8 @@ pub struct ProcessFile {
     path: PathBuf,
     file: File,
     header: FileHeader,
-    blocks: u64,
+    /// Bytes after the first page.
+    length: u64,
 }
 
 /// A chunk of events.
@@ -47,7 +48,7 @@ pub struct Damage {
     pub chunks: u64,
     /// Bytes of them, and of events that make no sense.
     pub bytes: u64,
-    /// Blocks that should be there and are not: the file was cut off.
+    /// Blocks of which at least a part should be there and is not: the file was cut off.
     pub missing_blocks: u64,
 }
 
@@ -67,7 +68,7 @@ impl ProcessFile {
         if header.identity.magic != FILE_MAGIC {
             return Err(TraceError::Foreign { path: path.to_path_buf() });
         }
-        if header.identity.version != FORMAT_VERSION {
+        if !(1..=FORMAT_VERSION).contains(&header.identity.version) {
             let found = header.identity.version;
             return Err(TraceError::Version {
                 path: path.to_path_buf(),
@@ -82,8 +83,8 @@ impl ProcessFile {
             return Err(damaged("its blocks have an impossible size"));
         }
         let length = file.metadata().map_err(read_error)?.len();
-        let blocks = length.saturating_sub(HEADER_BYTES as u64) / BLOCK_BYTES as u64;
-        Ok(ProcessFile { path: path.to_path_buf(), file, header, blocks })
+        let length = length.saturating_sub(HEADER_BYTES as u64);
+        Ok(ProcessFile { path: path.to_path_buf(), file, header, length })
     }
 
     /// Where it is.
@@ -113,17 +114,21 @@ impl ProcessFile {
         mut define: impl FnMut(Definition<'_>),
     ) -> Result<(Vec<Chunk>, Damage), TraceError> {
         let mut chunks = Vec::new();
-        let mut damage = Damage {
-            missing_blocks: u64::from(self.header.blocks).saturating_sub(self.blocks),
-            ..Damage::default()
-        };
-        let mut block = vec![0u8; BLOCK_BYTES];
-        for index in 0..self.blocks.min(u64::from(self.header.blocks)) {
-            let position = HEADER_BYTES as u64 + index * BLOCK_BYTES as u64;
+        let (block_bytes, expected) = (BLOCK_BYTES as u64, self.header.expected_bytes());
+        let missing_bytes = expected.saturating_sub(self.length);
+        let mut damage =
+            Damage { missing_blocks: missing_bytes.div_ceil(block_bytes), ..Damage::default() };
+        let mut buffer = vec![0u8; BLOCK_BYTES];
+        let (mut at, readable) = (0, expected.min(self.length));
+        while at < readable {
+            let block = &mut buffer[..(readable - at).min(block_bytes) as usize];
+            let position = HEADER_BYTES as u64 + at;
             self.file
-                .read_exact_at(&mut block, position)
+                .read_exact_at(block, position)
                 .map_err(|cause| TraceError::Read { path: self.path.clone(), cause })?;
-            scan_block(&block, position, &mut chunks, &mut define, &mut damage);
+            let may_be_unused = self.header.identity.version == 1;
+            scan_block(block, may_be_unused, position, &mut chunks, &mut define, &mut damage);
+            at += block_bytes;
         }
         chunks.sort_by_key(|chunk: &Chunk| (chunk.thread, chunk.sequence));
         Ok((chunks, damage))
@@ -145,6 +150,7 @@ impl ProcessFile {
 
 fn scan_block(
     block: &[u8],
+    may_be_unused: bool,
     position: u64,
     chunks: &mut Vec<Chunk>,
     define: &mut impl FnMut(Definition<'_>),
@@ -153,7 +159,7 @@ fn scan_block(
     let mut at = 0;
     while let Some(header) = block.get(at..at + CHUNK_HEADER_BYTES) {
         let Ok(header) = ChunkHeader::read_from_bytes(header) else { return };
-        if header.magic == 0 && at == 0 && header.committed == 0 {
+        if may_be_unused && header.magic == 0 && at == 0 && header.committed == 0 {
             return; // allocated and never used
         }
         let Some(payload) = checked_payload(block, at, &header) else {
@@ -174,6 +180,7 @@ fn scan_block(
                 }
                 damage.bytes += rest.len() as u64;
             }
+            (true, kind) if kind == ChunkKind::Rest as u16 => {}
             (true, _) => chunks.push(Chunk {
                 thread: header.thread,
                 sequence: header.sequence,
@@ -186,17 +193,17 @@ fn scan_block(
     }
 }
 
-/// The payload of the chunk at `at`, if its header is possible.
+/// The payload of the chunk at `at`, if its header is possible. Its span may reach beyond a short
+/// block: a chunk that is being cut has its new end in the file's header first.
 fn checked_payload<'a>(block: &'a [u8], at: usize, header: &ChunkHeader) -> Option<&'a [u8]> {
     let span = header.span as usize;
-    let known_kind =
-        [ChunkKind::Events as u16, ChunkKind::Definitions as u16].contains(&header.kind);
+    let kinds = [ChunkKind::Events, ChunkKind::Definitions, ChunkKind::Rest];
     let is_possible = header.magic == CHUNK_MAGIC
-        && known_kind
+        && kinds.iter().any(|kind| header.kind == *kind as u16)
         && span >= CHUNK_HEADER_BYTES
         && span.is_multiple_of(CHUNK_HEADER_BYTES)
-        && at + span <= block.len()
+        && at + span <= BLOCK_BYTES
         && CHUNK_HEADER_BYTES + header.committed as usize <= span;
     let start = at + CHUNK_HEADER_BYTES;
-    is_possible.then(|| &block[start..start + header.committed as usize])
+    block.get(start..start + header.committed as usize).filter(|_| is_possible)
 }

@@ -64,22 +64,22 @@ impl Program {
 pub struct ProcessWriter {
     file: File,
     header: FileHeader,
-    threads: BTreeMap<u32, Block>,
-    definitions: Block,
+    threads: BTreeMap<u32, Chunk>,
+    definitions: Chunk,
 }
 
 #[derive(Debug)]
-struct Block {
+struct Chunk {
     header: ChunkHeader,
     payload: Vec<u8>,
     prediction: Prediction,
 }
 
-impl Block {
+impl Chunk {
     fn new(kind: ChunkKind, thread: u32, sequence: u32, base_ticks: u64) -> Self {
-        Block {
+        Chunk {
             header: ChunkHeader::new(kind, thread, sequence, base_ticks, BLOCK_BYTES as u32),
-            payload: Vec::with_capacity(PAYLOAD_BYTES),
+            payload: Vec::new(),
             prediction: Prediction::new(base_ticks),
         }
     }
@@ -89,7 +89,11 @@ impl Block {
             true => ChunkKind::Definitions,
             false => ChunkKind::Events,
         };
-        Block::new(kind, self.header.thread, self.header.sequence + 1, base_ticks)
+        Chunk::new(kind, self.header.thread, self.header.sequence + 1, base_ticks)
+    }
+
+    fn span(&self) -> usize {
+        (CHUNK_HEADER_BYTES + self.payload.len()).next_multiple_of(CHUNK_HEADER_BYTES)
     }
 }
 
@@ -119,7 +123,7 @@ impl ProcessWriter {
         header.identity_crc = identity_checksum(&header.identity);
         let mut file = File::create(path)?;
         file.write_all(&[0u8; HEADER_BYTES])?;
-        let definitions = Block::new(ChunkKind::Definitions, 0, 0, 0);
+        let definitions = Chunk::new(ChunkKind::Definitions, 0, 0, 0);
         Ok(ProcessWriter { file, header, threads: BTreeMap::new(), definitions })
     }
 
@@ -144,19 +148,19 @@ impl ProcessWriter {
 
     /// Adds a call of a thread.
     pub fn call(&mut self, thread: u32, call: &Call) -> io::Result<()> {
-        let block = self
+        let chunk = self
             .threads
             .entry(thread)
-            .or_insert_with(|| Block::new(ChunkKind::Events, thread, 0, call.start));
-        if block.payload.len() + EVENT_BYTES_MAX > PAYLOAD_BYTES {
-            let next = block.next(call.start);
-            let full = std::mem::replace(block, next);
+            .or_insert_with(|| Chunk::new(ChunkKind::Events, thread, 0, call.start));
+        if chunk.payload.len() + EVENT_BYTES_MAX > PAYLOAD_BYTES {
+            let next = chunk.next(call.start);
+            let full = std::mem::replace(chunk, next);
             self.write(full)?;
             return self.call(thread, call);
         }
         let mut room = [0u8; EVENT_BYTES_MAX];
-        let length = encode(call, &mut block.prediction, &mut room);
-        block.payload.extend_from_slice(&room[..length]);
+        let length = encode(call, &mut chunk.prediction, &mut room);
+        chunk.payload.extend_from_slice(&room[..length]);
         self.header.latest.ticks = self.header.latest.ticks.max(call.end);
         Ok(())
     }
@@ -169,11 +173,11 @@ impl ProcessWriter {
     /// Writes what is left and the first page.
     pub fn finish(mut self) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
-        for (_, block) in std::mem::take(&mut self.threads) {
-            self.write(block)?;
+        for (_, chunk) in std::mem::take(&mut self.threads) {
+            self.write(chunk)?;
         }
         let definitions =
-            std::mem::replace(&mut self.definitions, Block::new(ChunkKind::Definitions, 0, 0, 0));
+            std::mem::replace(&mut self.definitions, Chunk::new(ChunkKind::Definitions, 0, 0, 0));
         self.write(definitions)?;
         let start = self.header.identity.start;
         let passed = self.header.latest.ticks.saturating_sub(start.ticks);
@@ -183,14 +187,26 @@ impl ProcessWriter {
         self.file.write_all_at(self.header.as_bytes(), 0)
     }
 
-    fn write(&mut self, mut block: Block) -> io::Result<()> {
-        block.header.committed = block.payload.len() as u32;
-        block.header.sealed = 1;
-        block.header.crc = block.header.checksum(&block.payload);
-        block.payload.resize(PAYLOAD_BYTES, 0);
-        self.file.write_all(block.header.as_bytes())?;
-        self.file.write_all(&block.payload)?;
-        self.header.blocks += 1;
+    /// Appends a chunk that is as long as what it holds.
+    fn write(&mut self, chunk: Chunk) -> io::Result<()> {
+        let rest = BLOCK_BYTES - (self.header.taken_bytes % BLOCK_BYTES as u64) as usize;
+        if chunk.span() > rest {
+            let header = ChunkHeader::new(ChunkKind::Rest, 0, 0, 0, rest as u32);
+            self.append(header, &[], rest)?;
+        }
+        let span = chunk.span();
+        self.append(chunk.header, &chunk.payload, span)
+    }
+
+    fn append(&mut self, mut header: ChunkHeader, payload: &[u8], span: usize) -> io::Result<()> {
+        header.span = span as u32;
+        header.committed = payload.len() as u32;
+        header.sealed = 1;
+        header.crc = header.checksum(payload);
+        self.file.write_all(header.as_bytes())?;
+        self.file.write_all(payload)?;
+        self.file.write_all(&vec![0; span - CHUNK_HEADER_BYTES - payload.len()])?;
+        self.header.taken_bytes += span as u64;
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
-//! A file of version 1, written once and kept: it must stay readable for ever.
+//! A file of each version, written once and kept: they must stay readable for ever.
 
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::encode::{Call, NO_FILE, Outcome, UNKNOWN_OFFSET};
-use plimsoll_trace::layout::{Anchor, get_text};
+use plimsoll_trace::layout::{Anchor, FORMAT_VERSION, get_text};
 use plimsoll_trace::{Damage, Event, Op, ProcessFile, ProcessWriter, Program, ThreadDecoder};
 use std::path::{Path, PathBuf};
 
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/process-v1.rec")
+fn golden(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/process-v{version}.rec"))
 }
 
 /// The calls of the golden file, by hand: strided writes, a failure, a short read, an MPI
@@ -73,12 +73,17 @@ fn write(path: &Path) {
 }
 
 #[test]
-fn version_1_reads_as_ever() {
+fn every_version_reads_as_ever() {
     if std::env::var_os("PLIMSOLL_WRITE_GOLDEN").is_some() {
-        write(&golden());
+        write(&golden(FORMAT_VERSION));
     }
-    let file = ProcessFile::open(&golden()).unwrap();
+    (1..=FORMAT_VERSION).for_each(reads_as_ever);
+}
+
+fn reads_as_ever(version: u32) {
+    let file = ProcessFile::open(&golden(version)).unwrap();
     let identity = &file.header().identity;
+    assert_eq!(identity.version, version);
     assert_eq!((identity.pid, file.header().rank, file.header().ranks), (4711, 3, 8));
     assert_eq!(get_text(&identity.host), b"node7");
     assert_eq!(file.timeline().monotonic_ns(2_000), 6_000);
@@ -107,11 +112,11 @@ fn version_1_reads_as_ever() {
     assert_eq!(depths, [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
 }
 
-/// The writer of today still writes version 1, byte for byte.
+/// The writer of today still writes its version, byte for byte.
 #[test]
 fn the_writer_writes_the_golden_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.rec");
     write(&path);
-    assert!(std::fs::read(&path).unwrap() == std::fs::read(golden()).unwrap());
+    assert!(std::fs::read(&path).unwrap() == std::fs::read(golden(FORMAT_VERSION)).unwrap());
 }

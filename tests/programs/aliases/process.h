@@ -76,7 +76,7 @@ static void spawns(void)
     static void family(void)                                                 \
     {                                                                        \
         CHECK(chdir("/") == 0 && access("etc", F_OK) == 0);                  \
-        int fd = syscall(SYS_openat, AT_FDCWD, folder, O_DIRECTORY);         \
+        int fd = RAW(SYS_openat, AT_FDCWD, folder, O_DIRECTORY);         \
         (void)fd;                                                            \
         CHECK((call_it) == 0);                                               \
         CHECK(close(open(name, O_RDWR | O_CREAT, 0644)) == 0);               \
@@ -102,6 +102,12 @@ static void enters_namespace(void)
     EACH CHECK(AS(setns)(-1, 0) == -1 && errno == EBADF);
 }
 
+static void controls_process(void)
+{
+    char own[16];
+    EACH CHECK(AS(prctl)(PR_GET_NAME, own) == 0 && strcmp(own, "aliases.c-cc") == 0);
+}
+
 #define PROCESS_ROWS                                                                            \
     { "vfork", forks }, { "_exit", ends }, { "_Exit", ends }, { "quick_exit", ends },           \
     { "execve", executes }, { "execvpe", executes }, { "execv", executes_here },                \
@@ -109,4 +115,5 @@ static void enters_namespace(void)
     { "execveat", executes_at }, { "execl", executes_words }, { "execlp", executes_words },     \
     { "execle", executes_words_with }, { "posix_spawn", spawns }, { "posix_spawnp", spawns },   \
     { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },                 \
-    { "chroot", changes_root }, { "unshare", unshares }, { "setns", enters_namespace },
+    { "chroot", changes_root }, { "unshare", unshares }, { "setns", enters_namespace }, \
+    { "prctl", controls_process },

@@ -91,7 +91,12 @@ STREAM(prints_chk, "r+", "fprintf", count * size,
 STANDARD(prints_output, 1, "fprintf", count * size, AS(printf)(FORMAT, ARGUMENTS) == (int)size)
 STANDARD(prints_output_chk, 1, "fprintf", count * size,
          AS(__printf_chk)(1, FORMAT, ARGUMENTS) == (int)size)
-STREAM(scans, "r", "fscanf", 0, AS(fscanf)(open_stream, "%s", buffer) == 1)
+/* All but the last newline, which the next word would begin with. */
+#define SCANNED (count * (long)size - 1)
+STREAM(scans, "r", "fscanf", SCANNED, AS(fscanf)(open_stream, "%s", buffer) == 1)
+/* Of other functions on standard input, bytes of another file may be left in the buffer. */
+#define WITHOUT_REST(call_it) (call == 0 ? __fpurge(stdin) : (void)0, (call_it))
+STANDARD(scans_input, 0, "fscanf", SCANNED, WITHOUT_REST(AS(scanf)("%s", buffer) == 1))
 
 /* The same with a list of arguments: how the list is passed on is what differs. */
 #define THROUGH_LIST(helper, call_it)                                        \
@@ -108,6 +113,7 @@ THROUGH_LIST(print_list_chk, AS(__vfprintf_chk)(open_stream, 1, FORMAT, list))
 THROUGH_LIST(print_output_list, AS(vprintf)(FORMAT, list))
 THROUGH_LIST(print_output_list_chk, AS(__vprintf_chk)(1, FORMAT, list))
 THROUGH_LIST(scan_list, AS(vfscanf)(open_stream, "%s", list))
+THROUGH_LIST(scan_input_list, AS(vscanf)("%s", list))
 STREAM(prints_list, "r+", "fprintf", count * size, print_list(open_stream, ARGUMENTS) == (int)size)
 STREAM(prints_list_chk, "r+", "fprintf", count * size,
        print_list_chk(open_stream, ARGUMENTS) == (int)size)
@@ -115,7 +121,9 @@ STANDARD(prints_output_list, 1, "fprintf", count * size,
          print_output_list(stdout, ARGUMENTS) == (int)size)
 STANDARD(prints_output_list_chk, 1, "fprintf", count * size,
          print_output_list_chk(stdout, ARGUMENTS) == (int)size)
-STREAM(scans_list, "r", "fscanf", 0, scan_list(open_stream, buffer) == 1)
+STREAM(scans_list, "r", "fscanf", SCANNED, scan_list(open_stream, buffer) == 1)
+STANDARD(scans_input_list, 0, "fscanf", SCANNED,
+         WITHOUT_REST(scan_input_list(stdin, buffer) == 1))
 
 #define STDIO_ROWS                                                                              \
     { "fopen", opens_stream }, { "fopen64", opens_stream }, { "freopen", reopens_stream },      \
@@ -138,6 +146,9 @@ STREAM(scans_list, "r", "fscanf", 0, scan_list(open_stream, buffer) == 1)
     { "__vfprintf_chk", prints_list_chk }, { "fscanf", scans }, { "__isoc99_fscanf", scans },   \
     { "__isoc23_fscanf", scans }, { "vfscanf", scans_list },                                    \
     { "__isoc99_vfscanf", scans_list }, { "__isoc23_vfscanf", scans_list },                     \
+    { "scanf", scans_input }, { "__isoc99_scanf", scans_input },                                \
+    { "__isoc23_scanf", scans_input }, { "vscanf", scans_input_list },                          \
+    { "__isoc99_vscanf", scans_input_list }, { "__isoc23_vscanf", scans_input_list },           \
     { "fseek", seeks_stream }, { "fseeko", seeks_stream_far },                                  \
     { "fseeko64", seeks_stream_far }, { "fsetpos", restores_position },                         \
     { "fsetpos64", restores_position }, { "rewind", rewinds }, { "fflush", flushes },           \

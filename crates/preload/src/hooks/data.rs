@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use libc::{iovec, off_t};
-use plimsoll_trace::encode::{DataCall, NO_FILE, Outcome, UNKNOWN_OFFSET};
+use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL};
 use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Class, Layer, Op};
 
@@ -91,17 +91,21 @@ fn end(start: Start, op: Op, fd: c_int, length: u64, offset: Option<u64>, moved:
     }
 }
 
-/// From one descriptor to another: `copy_file_range`, `sendfile`. Recorded for the side that
-/// the operation's class says; the other side's position moves too. Offsets are those before
-/// the call; `None` is the descriptor's position.
+/// One of the two files of a call that moves data between them.
+pub struct Side {
+    /// What the call does with it.
+    pub op: Op,
+    /// Its descriptor.
+    pub fd: c_int,
+    /// The offset before the call; `None` is the descriptor's position.
+    pub offset: Option<u64>,
+}
+
+/// From one file to another: `copy_file_range`, `sendfile`, `splice`. One call and two events, one
+/// for each file: the first is of the side that is named first, unless nobody wants to know about
+/// that file, and the second says that it is the same call. A failure has one event.
 #[inline]
-pub fn between(
-    op: Op,
-    from: (c_int, Option<u64>),
-    to: (c_int, Option<u64>),
-    length: usize,
-    real: impl FnOnce() -> isize,
-) -> isize {
+pub fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) -> isize {
     let start = begin_in(Layer::Posix);
     let moved = real();
     if start.is_on() {
@@ -111,24 +115,19 @@ pub fn between(
             return moved;
         };
         let outcome = if moved < 0 { failure() } else { Outcome::Value(moved as u64) };
-        let bytes = moved.max(0) as u64;
-        let mut sides = [(NO_FILE, UNKNOWN_OFFSET); 2];
-        for (side, ((fd, offset), writes)) in sides.iter_mut().zip([(from, false), (to, true)]) {
+        let (bytes, length) = (moved.max(0) as u64, length as u64);
+        let mut is_recorded = false;
+        for Side { op, fd, offset } in sides {
             let known = descriptors::known(&busy, fd);
-            *side = (known.file, offset.unwrap_or_else(|| known.advance(fd, bytes, writes)));
-        }
-        let [from, to] = sides;
-        let (file, offset) = if op.class() == Class::Write { to } else { from };
-        if file != EXCLUDED {
-            // `splice` is not a data event: there the bytes are the argument.
-            let argument = if op.class().is_data() { 0 } else { bytes };
-            let outcome = match outcome {
-                Outcome::Value(_) if argument != 0 => Outcome::Value(0),
-                other => other,
-            };
-            let length = length as u64;
-            let call = Finished { op, file, offset, length, outcome, argument };
+            let writes = op.class() == Class::Write;
+            let offset = offset.unwrap_or_else(|| known.advance(fd, bytes, writes));
+            if known.file == EXCLUDED || is_recorded && moved < 0 {
+                continue;
+            }
+            let argument = if is_recorded { SECOND_OF_CALL } else { 0 };
+            let call = Finished { op, file: known.file, offset, length, outcome, argument };
             recorder::write(&busy, &call.at(start.0, end));
+            is_recorded = true;
         }
     }
     moved

@@ -115,6 +115,26 @@ pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
     change_directory(real)
 }
 
+/// The process may restrict the system calls that it may make: `prctl`.
+#[inline]
+pub fn control(option: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    if option == libc::PR_SET_SECCOMP {
+        before_sandbox();
+    }
+    real()
+}
+
+/// The process is about to restrict the system calls that it may make. Its recording must exist
+/// before that.
+pub fn before_sandbox() {
+    if config::is_on()
+        && let Some(busy) = Busy::begin()
+    {
+        process::recording(&busy);
+        config::enter_sandbox();
+    }
+}
+
 /// The working directory changes.
 #[inline]
 pub fn change_directory(real: impl FnOnce() -> c_int) -> c_int {

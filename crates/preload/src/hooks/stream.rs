@@ -4,14 +4,14 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use libc::{AT_FDCWD, FILE};
-use plimsoll_trace::encode::{NO_FILE, Outcome};
+use plimsoll_trace::encode::{NO_FILE, Outcome, UNKNOWN_OFFSET};
 use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::descriptors::Known;
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, directory, failure, is_fault};
-use crate::recorder::{self, Finished, begin_in};
+use crate::recorder::{self, Finished, Start, begin_in};
 use crate::thread::Busy;
 use crate::{clock, config, descriptors, paths, process, sys};
 
@@ -56,9 +56,6 @@ pub fn data<R: Copy>(
         if known.file != EXCLUDED {
             let writes = op.class() as u8 == Class::Write as u8;
             let offset = known.advance_stream(moved.unwrap_or(0), writes);
-            if op as u8 == Op::Fscanf as u8 {
-                known.lose_position();
-            }
             let call = Finished { op, file: known.file, offset, length, outcome, argument: 0 };
             recorder::write(&busy, &call.at(start.0, end));
         }
@@ -199,16 +196,14 @@ pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
     let result = real();
     if start.is_on() {
         let end = clock::ticks();
-        let before = sys::errno();
-        // SAFETY: the program's open stream. Only libc knows where it is now.
-        let position = unsafe { libc::ftello(stream) };
-        sys::set_errno(before);
+        // Only libc knows where it is now.
+        let position = position_of(stream);
         let Some(busy) = Busy::begin() else { return result };
         let known = known(&busy, stream);
-        if position >= 0 {
-            known.set_position(position as u64);
+        if let Some(position) = position {
+            known.set_position(position);
         }
-        let argument = position.max(0) as u64;
+        let argument = position.unwrap_or(0);
         descriptor::write(&busy, start, end, Op::Fseek, known.file, result, argument);
     }
     result
@@ -229,11 +224,50 @@ pub fn flush(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Formatted input: only libc knows how much was read, so the position is lost
-/// until the next seek.
+/// Formatted input: only libc knows how much was read, so it is asked for the stream's position
+/// before and after. A stream that has none (a pipe) is read without being counted.
 #[inline]
 pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
-    data(Op::Fscanf, stream, real, |_| (0, Some(0)))
+    if !begin_in(Layer::Stdio).is_on() {
+        return real();
+    }
+    let before = position_of(stream);
+    let start = Start(clock::ticks());
+    let result = real();
+    let end = clock::ticks();
+    let after = before.and_then(|_| position_of(stream));
+    let Some(busy) = Busy::begin() else {
+        process::lose(Loss::Reentered);
+        return result;
+    };
+    let known = known(&busy, stream);
+    if known.file != EXCLUDED {
+        let (offset, length) = match before.zip(after) {
+            Some((before, after)) => {
+                known.set_position(after);
+                (before, after.saturating_sub(before))
+            }
+            None => (UNKNOWN_OFFSET, 0),
+        };
+        let outcome = Outcome::Value(length);
+        let op = Op::Fscanf;
+        let call = Finished { op, file: known.file, offset, length, outcome, argument: 0 };
+        recorder::write(&busy, &call.at(start.0, end));
+    }
+    result
+}
+
+/// Where a stream is; `None` when it cannot be anywhere, or when nobody wants to know.
+fn position_of(stream: *mut FILE) -> Option<u64> {
+    let fd = descriptor_of(stream);
+    if descriptors::look(fd).is_some_and(|known| known.file == EXCLUDED) {
+        return None;
+    }
+    let before = sys::errno();
+    // SAFETY: the program's open stream.
+    let position = unsafe { libc::ftello(stream) };
+    sys::set_errno(before);
+    u64::try_from(position).ok()
 }
 
 fn known(busy: &Busy, stream: *mut FILE) -> Known {

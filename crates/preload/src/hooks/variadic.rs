@@ -77,6 +77,9 @@ variadic! {
     fscanf 2 "rdx" => table::vfscanf;
     __isoc99_fscanf 2 "rdx" => table::__isoc99_vfscanf;
     __isoc23_fscanf 2 "rdx" => table::__isoc23_vfscanf;
+    scanf 1 "rsi" => table::vscanf;
+    __isoc99_scanf 1 "rsi" => table::__isoc99_vscanf;
+    __isoc23_scanf 1 "rsi" => table::__isoc23_vscanf;
     __printf_chk 2 "rdx" => table::__vprintf_chk;
     __fprintf_chk 3 "rcx" => table::__vfprintf_chk;
     execl 1 "rsi" => execute_path;
