@@ -1,5 +1,6 @@
 //! `plimsoll bench` on plain directories: what was measured is kept, and no file stays.
 
+mod calls;
 mod ends;
 mod jobs;
 
@@ -152,6 +153,21 @@ fn the_files_of_an_instance_are_gone_before_the_next() {
     let result =
         storage.bench_fine("pipeline --caching synced --burst 4MiB --rounds 24 --rounds-max 24");
     assert_eq!((&result["instances"], &result["failed"]), (&24.into(), &0.into()));
+    storage.assert_nothing_left();
+}
+
+#[test]
+fn a_template_fits_a_small_target_and_says_what_is_smaller() {
+    let storage = Storage::with_targets(1);
+    let Some(_disk) = SmallDisk::mount(&storage.targets[0], "82m") else { return };
+    let outcome = storage.bench("target --caching synced --rounds 1 --json");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let note = "note: target: bursts of 1MiB instead of 64MiB, with 16 at once on a target";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    let instances = storage.instances();
+    assert_eq!(instances.len(), 16, "1 to 16 clients");
+    let most = instances.iter().map(|instance| instance.pairs.len()).max();
+    assert_eq!(most, Some(16));
     storage.assert_nothing_left();
 }
 

@@ -11,6 +11,7 @@ mod documentation;
 mod everyday;
 mod export;
 mod library;
+mod measured;
 mod models;
 mod mpi;
 mod no_space;

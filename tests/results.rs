@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Setting;
-use plimsoll_measures::{Instance, Journal, Outcome, Pair};
+use plimsoll_measures::{Instance, Outcome, Pair};
 use serde_json::Value;
 
 use crate::command::{Outcome as Ended, binary};
+use crate::measured::keep;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../measures/tests/golden/results-v1");
 
@@ -50,14 +51,7 @@ fn kept_as(
     place: &Path,
     instances: impl IntoIterator<Item = Instance>,
 ) -> PathBuf {
-    let directory = place.join("results");
-    let environment = serde_json::json!({ "host": "here<script>" });
-    let mut journal = Journal::create(&directory, experiment, "seed = 7\n", &environment).unwrap();
-    for instance in instances {
-        journal.append(&instance).unwrap();
-    }
-    journal.finish(true, Value::Null).unwrap();
-    directory
+    keep(&place.join("results"), experiment, instances)
 }
 
 fn report(directory: &Path, more: &[&str]) -> Ended {

@@ -1,5 +1,7 @@
 //! `plimsoll score`: scores and verdicts of benchmark results.
 
+mod tables;
+
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
-use plimsoll_measures::Outcome as Ended;
+use plimsoll_measures::{Instance, Outcome as Ended};
 use rustix::process::Signal;
 
 use super::ends::signal;
@@ -41,6 +41,60 @@ fn four_ranks_of_either_mpi_are_four_clients() {
         assert_eq!(clients.len(), 4, "{clients:?}");
         assert!(clients.iter().all(|client| client.contains(':')), "{clients:?}");
         assert!(pairs().all(|pair| pair.bytes == 1 << 20 && pair.processes == 1));
+        storage.assert_nothing_left();
+    }
+}
+
+/// What the instances of a job had: clients, processes of each, bytes; and the clients' names.
+fn shapes(storage: &Storage) -> (BTreeSet<(u32, u32, u64)>, BTreeSet<String>) {
+    let instances = storage.instances();
+    let shape = |it: &Instance| {
+        assert_eq!(it.outcome, Ended::Complete);
+        let bytes = it.pairs.iter().map(|pair| pair.bytes).sum();
+        let processes: u32 = it.pairs.iter().map(|pair| pair.processes).sum();
+        assert_eq!(processes, it.setting.clients * it.setting.processes, "all took part");
+        (it.setting.clients, it.setting.processes, bytes)
+    };
+    let names = instances.iter().flat_map(|it| &it.pairs).map(|pair| pair.client.clone());
+    (instances.iter().map(shape).collect(), names.collect())
+}
+
+#[test]
+fn ranks_of_one_node_are_the_processes_of_one_client_where_that_is_the_question() {
+    const MIB: u64 = 1 << 20;
+    for mpi in ["openmpi", "mpich"] {
+        let Some(mut command) = job(mpi, 4) else { continue };
+        let storage = Storage::with_targets(4);
+        storage.complete_bench(&mut command, "fanout --burst 4MiB --rounds 2");
+        let outcome = Outcome::from(command.output().unwrap());
+        assert_eq!(outcome.status, Some(0), "{mpi}: {}", outcome.stderr);
+        let (shapes_seen, names) = shapes(&storage);
+        let wanted = [(1, 1, 4 * MIB), (1, 2, 4 * MIB), (1, 4, 4 * MIB)];
+        assert_eq!(shapes_seen, wanted.into(), "{mpi}: 1, 2 and 4 processes share 4 MiB");
+        assert_eq!(names.len(), 1, "{mpi}: {names:?}");
+        storage.assert_nothing_left();
+    }
+}
+
+#[test]
+fn ranks_of_one_node_make_clients_of_as_many_processes_as_are_wanted() {
+    for mpi in ["openmpi", "mpich"] {
+        let Some(mut command) = job(mpi, 5) else { continue };
+        let storage = Storage::with_targets(2);
+        let two = "many-pairs --processes 2 --burst 1MiB --rounds 2";
+        storage.complete_bench(&mut command, two);
+        let outcome = Outcome::from(command.output().unwrap());
+        assert_eq!(outcome.status, Some(0), "{mpi}: {}", outcome.stderr);
+        let (seen, names) = shapes(&storage);
+        assert_eq!(seen, [(1, 2, 2 << 20), (2, 2, 4 << 20)].into(), "{mpi}");
+        assert_eq!(names.len(), 2, "{mpi}: {names:?}");
+        for wish in ["--processes 6", "--clients 3 --processes 2"] {
+            let mut command = job(mpi, 5).unwrap();
+            storage.complete_bench(&mut command, &format!("many-pairs --burst 1MiB {wish}"));
+            let outcome = Outcome::from(command.output().unwrap());
+            assert_ne!(outcome.status, Some(0), "{mpi} {wish}");
+            assert!(outcome.stderr.contains("5 rank(s) on 1 node(s)"), "{}", outcome.stderr);
+        }
         storage.assert_nothing_left();
     }
 }

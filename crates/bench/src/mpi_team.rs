@@ -38,6 +38,8 @@ pub enum Joined {
 /// The ranks of an MPI job.
 pub struct MpiTeam {
     mpi: Mpi,
+    /// The node of each rank.
+    hosts: Vec<String>,
     members: Vec<Member>,
 }
 
@@ -54,8 +56,25 @@ impl MpiTeam {
             serve(&mpi);
             return Ok(Joined::Served);
         }
-        let hosts = hosts.iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect();
-        Ok(Joined::Coordinator(Self { mpi, members: members(hosts) }))
+        let hosts: Vec<String> =
+            hosts.iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect();
+        let members = members(&hosts, Grouping::Processes(1));
+        Ok(Joined::Coordinator(Self { mpi, hosts, members }))
+    }
+
+    /// Makes clients of the ranks of one node. Where there are several nodes, each is a client.
+    pub fn group(&mut self, grouping: Grouping) {
+        self.members = members(&self.hosts, grouping);
+    }
+
+    /// Ranks of the job.
+    pub fn ranks(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Nodes of the job.
+    pub fn nodes(&self) -> usize {
+        self.hosts.iter().collect::<BTreeSet<_>>().len()
     }
 
     fn tell(&self, command: &Command) {
@@ -74,14 +93,24 @@ impl MpiTeam {
     }
 }
 
-/// A node is a client when there are several, and each rank is one when they all share a node.
-fn members(hosts: Vec<String>) -> Vec<Member> {
-    let several_nodes = hosts.iter().collect::<BTreeSet<_>>().len() > 1;
-    let named = hosts.into_iter().enumerate().map(|(rank, host)| {
-        let client = if several_nodes { host } else { format!("{host}:{rank}") };
-        Member { client }
-    });
-    named.collect()
+/// What the clients are when all ranks share a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping {
+    /// The node is the only one, with all ranks.
+    Node,
+    /// So many ranks each. Ranks that are left over at the end have no part.
+    Processes(u32),
+}
+
+fn members(hosts: &[String], grouping: Grouping) -> Vec<Member> {
+    let several_nodes = hosts.iter().any(|host| *host != hosts[0]);
+    let each = match grouping {
+        Grouping::Processes(each) if !several_nodes => each.max(1) as usize,
+        _ => return hosts.iter().map(|host| Member { client: host.clone() }).collect(),
+    };
+    let whole = hosts.len() / each * each;
+    let named = hosts[..whole].iter().enumerate();
+    named.map(|(rank, host)| Member { client: format!("{host}:{}", rank / each) }).collect()
 }
 
 impl Team for MpiTeam {
@@ -208,12 +237,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_of_one_node_are_clients_and_ranks_of_several_belong_to_theirs() {
-        let names = |hosts: &[&str]| {
-            let hosts = hosts.iter().map(ToString::to_string).collect();
-            members(hosts).into_iter().map(|member| member.client).collect::<Vec<_>>()
+    fn ranks_of_one_node_are_grouped_as_wanted_and_ranks_of_several_belong_to_theirs() {
+        let names = |hosts: &[&str], grouping| {
+            let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+            members(&hosts, grouping).into_iter().map(|member| member.client).collect::<Vec<_>>()
         };
-        assert_eq!(names(&["a", "a"]), ["a:0", "a:1"]);
-        assert_eq!(names(&["a", "b", "a"]), ["a", "b", "a"]);
+        assert_eq!(names(&["a", "a"], Grouping::Processes(1)), ["a:0", "a:1"]);
+        let five = ["a"; 5];
+        assert_eq!(names(&five, Grouping::Processes(2)), ["a:0", "a:0", "a:1", "a:1"]);
+        assert_eq!(names(&five, Grouping::Node), five);
+        assert_eq!(names(&five, Grouping::Processes(6)), Vec::<String>::new());
+        for grouping in [Grouping::Node, Grouping::Processes(1), Grouping::Processes(2)] {
+            assert_eq!(names(&["a", "b", "a"], grouping), ["a", "b", "a"]);
+        }
     }
 }

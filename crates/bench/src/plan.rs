@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use error::PlanError;
 pub use text::FILE_BYTES_MAX;
-pub use value::{Parameter, TargetsUsed, Value, Vary};
+pub use value::{ONE_CALL_MOST, Parameter, TargetsUsed, TransferSize, Value, Vary};
 
 /// The version that this program writes. Older ones stay readable.
 pub const PLAN_VERSION: u32 = 1;
@@ -149,8 +149,8 @@ pub struct BurstPlan {
     #[serde(default)]
     pub of: SizeOf,
     /// Bytes of one call.
-    #[serde(default = "one_mebibyte")]
-    pub transfer: Bytes,
+    #[serde(default)]
+    pub transfer: TransferSize,
     /// Which way the data goes.
     #[serde(default)]
     pub operation: Operation,

@@ -2,7 +2,7 @@
 //!
 //! Each is an experiment of Xie (sections 4.1 to 4.6 and 5.4) or Wright (6.1, appendix F.2) with
 //! its shape kept and its sizes scaled: no instance takes more than a tenth of the free space of
-//! the fullest target.
+//! the fullest target, or half of it where a tenth does not hold a transfer of every process.
 
 mod build;
 mod repeat;
@@ -15,7 +15,7 @@ use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
 
 pub use build::plan_of;
 
-use crate::plan::{Budget, ClientsPlan, Pause, TargetPlan, Value};
+use crate::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, TransferSize, Value};
 
 /// A question about the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,6 +70,11 @@ impl Template {
         }
     }
 
+    /// Whether the processes of one client are what it is about.
+    pub fn is_of_one_client(self) -> bool {
+        matches!(self, Template::Fanout { .. })
+    }
+
     /// The question that it answers, in a line.
     pub fn question(self) -> &'static str {
         match self {
@@ -107,6 +112,15 @@ impl FromStr for Template {
     }
 }
 
+/// A template's plan for a machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// What will be done.
+    pub plan: Plan,
+    /// What is smaller than the template has it, and why.
+    pub notes: Vec<String>,
+}
+
 /// What a template must know about the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
@@ -133,12 +147,14 @@ pub struct TemplateOptions {
     pub seed: u64,
     /// The clients that there are: nodes of a job, or processes of this machine that play them.
     pub clients: Option<ClientsPlan>,
+    /// Processes that a client of a job has; `None` where as many as wanted are started.
+    pub processes_most: Option<u32>,
     /// Values of the parameter that rounds vary.
     pub values: Option<Vec<Value>>,
     /// Burst sizes; for `pipeline` they are what is varied.
     pub sizes: Option<Vec<Bytes>>,
     /// Bytes of one call.
-    pub transfer: Option<Bytes>,
+    pub transfer: Option<TransferSize>,
     /// Which way the data goes.
     pub operation: Operation,
     /// The order of the calls.

@@ -156,6 +156,23 @@ const TABLE: &[(&str, &str, &str)] = &[
         "plan line 17: burst.transfer: a transfer of 0B; allowed: 1B to 1GiB",
     ),
     (
+        "transfer = \"1MiB\"",
+        "transfer = \"burst\"\nof = \"instance\"\nstripe_count = 2",
+        "plan line 15: burst.stripe_size: 1MiB is not a multiple of 16MiB, as a transfer goes to \
+         one target",
+    ),
+    (
+        "[\"16MiB\"]\ntransfer = \"1MiB\"",
+        "[\"12KiB\"]\ntransfer = \"burst\"\nof = \"instance\"",
+        "plan line 16: burst.sizes: 12KiB for 4 processes is less than 4KiB each",
+    ),
+    (
+        "[\"16MiB\"]\ntransfer = \"1MiB\"",
+        "[\"1000B\"]\ntransfer = \"burst\"",
+        "plan line 17: burst.transfer: 1kB is not a multiple of 512 bytes, as direct I/O \
+         needs; hint: caching = \"synced\" has no such rule",
+    ),
+    (
         "[\"16MiB\"]",
         "[16]",
         "plan line 16: burst.sizes: invalid type: integer `16`, expected a string",

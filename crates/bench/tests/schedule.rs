@@ -37,6 +37,18 @@ fn instances(steps: impl Iterator<Item = Step>) -> impl Iterator<Item = Instance
 }
 
 #[test]
+fn a_burst_in_one_call_is_recorded_as_its_size_up_to_what_a_call_can_move() {
+    let text = pairs_plan().to_toml().replace("\"8MiB\"", "\"3GiB\"");
+    let text = text.replace("transfer = \"1MiB\"", "transfer = \"burst\"");
+    let plan = Plan::parse(&text).unwrap();
+    let calls: BTreeSet<(Bytes, Bytes)> =
+        instances(Schedule::new(&plan)).map(|it| (it.setting.burst, it.setting.transfer)).collect();
+    let (mib, gib) = (1 << 20, 1 << 30);
+    let expected = [(4 * mib, 4 * mib), (3 * gib, gib)];
+    assert_eq!(calls, expected.map(|(a, b)| (Bytes::new(a), Bytes::new(b))).into());
+}
+
+#[test]
 fn every_round_has_every_value_once_and_every_group_every_size() {
     let plan = pairs_plan();
     let mut rounds: BTreeMap<_, Vec<String>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use plimsoll_bench::estimate::estimate;
 use plimsoll_bench::plan::{ClientsPlan, Parameter, Plan, TargetPlan, Value};
 use plimsoll_bench::schedule::{Schedule, Step};
-use plimsoll_bench::template::{Facts, Template, TemplateOptions, plan_of};
+use plimsoll_bench::template::{Facts, Planned, Template, TemplateOptions, plan_of};
 use plimsoll_domain::burst::{Caching, Operation};
 use plimsoll_domain::{Bytes, BytesPerSec};
 
@@ -27,7 +27,7 @@ fn facts(targets: u32, free_mib: u64) -> Facts {
 }
 
 fn made(template: Template, facts: &Facts) -> Plan {
-    plan_of(template, facts, &TemplateOptions::default()).unwrap()
+    plan_of(template, facts, &TemplateOptions::default()).unwrap().plan
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn every_template_fits_small_and_large_machines_and_reads_back() {
             for operation in [Operation::Write, Operation::Read] {
                 let clients = (operation == Operation::Read).then(|| ClientsPlan::of(8));
                 let options = TemplateOptions { operation, clients, ..Default::default() };
-                let plan = plan_of(template, &facts, &options).unwrap();
+                let plan = plan_of(template, &facts, &options).unwrap().plan;
                 assert_eq!(Plan::parse(&plan.to_toml()), Ok(plan.clone()));
                 let needed = estimate(&plan, None).bytes_at_once_per_target;
                 assert!(
@@ -80,17 +80,53 @@ fn shapes_are_those_of_the_papers() {
     assert!(seen.contains(&4));
 }
 
+/// The targets of a small test bed have about 82 MiB free.
+#[test]
+fn every_template_fits_the_targets_of_a_small_bed_and_says_what_is_smaller() {
+    for template in Template::ALL {
+        let Planned { plan, notes } =
+            plan_of(template, &facts(4, 82), &TemplateOptions::default()).unwrap();
+        let needed = estimate(&plan, None).bytes_at_once_per_target;
+        assert!(needed.get() <= 82 * MIB / 2, "{template}: {needed}");
+        assert_eq!(notes.len(), 1, "{template}: {notes:?}");
+        assert!(notes[0].contains("the fullest has 82MiB free"), "{notes:?}");
+    }
+    let Planned { plan, notes } =
+        plan_of(Template::Target, &facts(4, 82), &TemplateOptions::default()).unwrap();
+    assert_eq!((plan.clients.count, &*plan.burst.sizes), (16, &[Bytes::new(MIB)][..]));
+    assert_eq!(
+        notes,
+        [
+            "target: bursts of 1MiB instead of 64MiB, with 16 at once on a target: the fullest has 82MiB free"
+        ]
+    );
+    let large = plan_of(Template::Target, &facts(4, 100_000), &TemplateOptions::default());
+    assert_eq!(large.unwrap().notes, Vec::<String>::new());
+}
+
 #[test]
 fn small_targets_get_small_bursts_and_tiny_ones_a_refusal() {
     let pairs = made(Template::ManyPairs, &facts(4, 200));
     assert_eq!(pairs.burst.sizes, [Bytes::new(16 * MIB)]);
     let options = TemplateOptions::default();
-    let error = plan_of(Template::Target, &facts(4, 20), &options).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "plan: template: target: 16 bursts of 1MiB on one target are more than a tenth of the \
-         20MiB that the fullest has free; hint: name burst sizes, or use fewer clients"
+    // Ten clients have room for a transfer each, sixteen have not.
+    let Planned { plan, notes } = plan_of(Template::Target, &facts(4, 20), &options).unwrap();
+    assert_eq!((plan.clients.count, &*plan.burst.sizes), (10, &[Bytes::new(MIB)][..]));
+    assert!(
+        notes[0].contains("10 clients instead of 16, for a transfer of 1MiB each"),
+        "{notes:?}"
     );
+    let asked = TemplateOptions { clients: Some(ClientsPlan::of(16)), ..Default::default() };
+    for (options, free_mib) in [(&asked, 20), (&options, 1)] {
+        let error = plan_of(Template::Target, &facts(4, free_mib), options).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "plan: template: target: 16 bursts of 1MiB on one target are more than half of the \
+                 {free_mib}MiB that the fullest has free; hint: a smaller --transfer, or fewer clients"
+            )
+        );
+    }
     let error = plan_of(Template::Target, &facts(0, 20), &options).unwrap_err().to_string();
     assert!(error.contains("no targets"), "{error}");
     let mut alone = facts(2, 2000);
@@ -109,7 +145,7 @@ fn options_win_over_the_template() {
     };
     let mut facts = facts(4, 10_000);
     facts.direct_io = false;
-    let plan = plan_of(Template::ManyPairs, &facts, &options).unwrap();
+    let plan = plan_of(Template::ManyPairs, &facts, &options).unwrap().plan;
     assert_eq!(plan.vary.values, [Value::Count(3)]);
     assert_eq!(plan.burst.caching, Caching::Synced);
     // Two rounds were asked for, so two are made.

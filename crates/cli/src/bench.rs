@@ -41,7 +41,8 @@ use team::Joined;
 /// Templates: pipeline, target, server, fanout, fanout-striped, many-pairs, sharing, sequences, sweep.
 ///
 /// Clients are worker processes of this machine, or the nodes of an MPI job when started by mpirun or
-/// srun. The files are removed in any case. Ctrl-C keeps everything measured so far.
+/// srun; where all ranks share a node, each of them is a client, or --processes of them are, or for
+/// the fanout templates all. The files are removed in any case. Ctrl-C keeps everything measured so far.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll bench many-pairs --targets /mnt/ost0 /mnt/ost1 -o pairs --dry-run\n  \
@@ -82,7 +83,7 @@ pub struct Arguments {
 pub const NUMBERS: &[&Number] = outcome::NUMBERS;
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let job = match team::join()? {
+    let mut job = match team::join()? {
         ControlFlow::Break(status) => return Ok(status),
         ControlFlow::Continue(job) => job,
     };
@@ -90,7 +91,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(directory) = &arguments.resume {
         return resume(arguments, directory, &machine, job, output);
     }
-    let plan = wanted_plan(arguments, &machine, &job)?;
+    let plan = wanted_plan(arguments, &machine, &mut job)?;
     if arguments.print_plan {
         output::data(&plan.to_toml())?;
         return Ok(ExitCode::SUCCESS);
@@ -116,7 +117,7 @@ fn resume(
     arguments: &Arguments,
     directory: &Path,
     machine: &Machine,
-    job: Joined,
+    mut job: Joined,
     output: Output,
 ) -> Result<ExitCode> {
     let changes = arguments.options.given().into_iter().next();
@@ -130,6 +131,7 @@ fn resume(
     resumed.warnings.iter().for_each(|warning| output::message(&format!("note: {warning}")));
     let plan = Plan::parse(&resumed.plan_text)
         .with_context(|| format!("cannot continue {}", directory.display()))?;
+    job.group_for(&plan);
     let environment = Results::open(directory)?.environment;
     environment::check_same(&environment, &plan, machine, &job)
         .with_context(|| format!("cannot continue {}", directory.display()))?;
@@ -166,12 +168,14 @@ pub fn serve() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &Joined) -> Result<Plan> {
+fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Joined) -> Result<Plan> {
     let name = arguments.plan.as_deref().unwrap_or_default();
     let mut plan = match name.parse::<Template>() {
         Ok(template) => {
             let targets = arguments.targets.find()?;
-            template::plan(template, targets, &arguments.options, machine, job)?
+            let planned = template::plan(template, targets, &arguments.options, machine, job)?;
+            planned.notes.iter().for_each(|note| output::message(&format!("note: {note}")));
+            planned.plan
         }
         Err(unknown) => {
             let path = Path::new(name);

@@ -9,6 +9,7 @@
 mod decimal;
 mod duration;
 mod limit;
+mod natural;
 mod rate;
 mod size;
 
@@ -18,5 +19,6 @@ pub mod site;
 pub use decimal::QuantityError;
 pub use duration::Nanos;
 pub use limit::Limit;
+pub use natural::natural;
 pub use rate::{BytesPerSec, OpsPerSec};
 pub use size::Bytes;

@@ -7,20 +7,21 @@ use crate::Kind;
 use crate::sequence::Sequences;
 use crate::verdict::sentence_span as span;
 
-/// One or two plain sentences. `burst` is the median duration of an instance in seconds,
-/// `persistent` the components that are slow throughout, `worst` the worst verdict on any target.
+/// One piece of advice, in agreement with the verdicts. `burst` is the median duration of an instance
+/// in seconds, `persistent` the components that are slow throughout, `worst` the worst verdict on any
+/// target.
 pub fn advice(
     sequences: &[Sequences],
     burst: Option<f64>,
     persistent: &[String],
     worst: Option<Kind>,
 ) -> String {
-    let avoid = match persistent {
-        [] => String::new(),
-        [name] => format!("Do without {name} until it is repaired. "),
-        names => format!("Do without {} until they are repaired. ", names.join(", ")),
-    };
-    format!("{avoid}{}", about_slowness(sequences, burst, worst))
+    match persistent {
+        // How long slowness lasts among measures of which most are of these says nothing more.
+        [name] => format!("Do without {name} until it is repaired."),
+        [_, ..] => format!("Do without {} until they are repaired.", persistent.join(", ")),
+        [] => about_slowness(sequences, burst, worst),
+    }
 }
 
 /// The threshold in the middle speaks for all.
@@ -28,23 +29,23 @@ fn about_slowness(sequences: &[Sequences], burst: Option<f64>, worst: Option<Kin
     let Some((burst, it)) = burst.zip(sequences.get(sequences.len() / 2)) else {
         return "Nothing was measured that tells whether writing elsewhere pays.".into();
     };
-    if let Some(depth) = it.depth.filter(|it| *it > SLIGHT) {
-        return format!(
-            "The slowest {:.0} % of the measures still have {:.0} % of the median bandwidth: writing elsewhere \
-             would gain little.",
-            it.threshold * 100.0,
-            depth * 100.0
-        );
-    }
     // Some measures are always the lowest: only verdicts tell whether a target is to be avoided.
-    match worst {
-        Some(Kind::Transient | Kind::Persistent) => {}
-        Some(Kind::Normal) => {
+    match (worst, it.depth) {
+        (Some(Kind::Transient | Kind::Persistent), _) => {}
+        (Some(Kind::Normal), _) => {
             return "No target is slow more often or more deeply than noise explains: leaving any \
                     out would gain nothing."
                 .into();
         }
-        None => {
+        (None, Some(depth)) if depth > SLIGHT => {
+            return format!(
+                "The slowest {:.0} % of the measures still have {:.0} % of the median bandwidth: writing \
+                 elsewhere would gain little.",
+                it.threshold * 100.0,
+                depth * 100.0
+            );
+        }
+        (None, _) => {
             return "No target has enough measures beside others for a verdict: whether writing \
                     elsewhere pays is not known; more rounds with several targets would tell."
                 .into();
@@ -114,6 +115,7 @@ mod tests {
             measures: 100,
             low_measures: 10,
             series: 4,
+            settings: 1,
             low: Survival::new(low),
             normal: None,
             depth: Some(depth),
@@ -132,11 +134,23 @@ mod tests {
             let said = advice(&sequences(lasts, interval, 0.5), Some(burst), &[], SLOW);
             assert!(said.contains(says), "{said}");
         }
-        let slight = advice(&sequences(40.0, 1.0, 0.93), Some(2.0), &[], SLOW);
+        let slight = advice(&sequences(40.0, 1.0, 0.93), Some(2.0), &[], None);
         assert!(slight.contains("93 % of the median"), "{slight}");
-        let named = advice(&[], Some(1.0), &["t2".into()], Some(Kind::Persistent));
-        assert!(named.starts_with("Do without t2 until it is"));
         assert!(advice(&[], None, &[], None).starts_with("Nothing was measured"));
+    }
+
+    #[test]
+    fn no_advice_contradicts_a_verdict() {
+        for depth in [0.5, 0.93] {
+            let low = sequences(40.0, 1.0, depth);
+            let named = advice(&low, Some(2.0), &["t2".into()], Some(Kind::Persistent));
+            assert_eq!(named, "Do without t2 until it is repaired.");
+            let both = ["t2".to_string(), "c1".to_string()];
+            let named = advice(&low, Some(2.0), &both, Some(Kind::Persistent));
+            assert_eq!(named, "Do without t2, c1 until they are repaired.");
+            let transient = advice(&low, Some(2.0), &[], SLOW);
+            assert!(transient.contains("leave slow targets out"), "{transient}");
+        }
     }
 
     #[test]

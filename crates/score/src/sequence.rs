@@ -2,10 +2,10 @@
 //!
 //! A measure is what one target took in one instance: its bytes over the time until the last of
 //! them was there, over its peak where peaks are known. In an instance with one target this is the
-//! instance's EAB, as in the paper. A measure is low when it lies under the t-quantile of all
-//! measures of its setting; with one setting, as in the paper, of all measures.
+//! instance's EAB, as in the paper. A measure is low when it lies under the t-quantile of all measures,
+//! of whatever setting, so that a share t is always low.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::columns::InstanceRow;
 use crate::distribution::median_of;
@@ -37,37 +37,76 @@ pub struct Sequences {
     pub low_measures: usize,
     /// Series: a target in a run.
     pub series: usize,
+    /// Distinct settings of the measures.
+    pub settings: usize,
     /// How long low sequences last; `None` if there is none.
     pub low: Option<Survival>,
     /// How long normal sequences last.
     pub normal: Option<Survival>,
-    /// Median of low measures over the median of all of their setting; `None` without any. A share t is
-    /// always low: this tells whether it is slow as well.
+    /// Median of low measures over the median of all; `None` without any. A share t is always low:
+    /// this tells whether it is slow as well.
     pub depth: Option<f64>,
     /// Median seconds between the starts of consecutive measures of a series: nothing shorter can
     /// be seen.
     pub interval: Option<f64>,
 }
 
+/// Whose measures a series has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SeriesKey {
+    /// Number of the source.
+    pub source: u32,
+    /// Number of the run in it.
+    pub run: u32,
+    /// Number of the target.
+    pub target: u32,
+}
+
+/// Consecutive measures of a series that are all low, or all normal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stretch {
+    /// Whose.
+    pub series: SeriesKey,
+    /// Whether they are low.
+    pub is_low: bool,
+    /// How many they are.
+    pub measures: usize,
+    /// The first measure, nanoseconds since 1970.
+    pub start: u64,
+    /// The first measure of the other kind; of the last stretch, its own last one.
+    pub end: u64,
+    /// Whether the other kind was seen. The last stretch is known to last until its last measure; then
+    /// nobody watched.
+    pub ended: bool,
+}
+
+impl Stretch {
+    fn duration(&self) -> Duration {
+        Duration { seconds: seconds_between(self.start, self.end), ended: self.ended }
+    }
+}
+
 /// Measures of targets, ready to be labelled.
 #[derive(Debug, Clone)]
 pub struct TargetSeries {
     basis: Basis,
-    /// By source, run and target: start, setting, value; in order of start.
-    series: BTreeMap<(u32, u32, u32), Vec<Measure>>,
+    /// In order of start.
+    series: BTreeMap<SeriesKey, Vec<Measure>>,
+    /// Every value, ascending.
+    values: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Measure {
     start: u64,
-    set: (u32, u32),
+    setting: u32,
     value: f64,
 }
 
 impl TargetSeries {
     /// The series of the instances that `included` lets through.
     pub fn new(columns: &Columns, peaks: &Peaks, included: impl Fn(&InstanceRow) -> bool) -> Self {
-        let mut series: BTreeMap<(u32, u32, u32), Vec<Measure>> = BTreeMap::new();
+        let mut series: BTreeMap<SeriesKey, Vec<Measure>> = BTreeMap::new();
         let mut rows = Vec::new();
         let mut basis = Basis::EffectiveBandwidth;
         for instance in columns.instances().iter().filter(|it| included(it)) {
@@ -87,59 +126,92 @@ impl TargetSeries {
                 (Basis::EffectiveBandwidth, Some(peak)) => bandwidth / peak,
                 _ => bandwidth,
             };
-            let set = (instance.experiment, instance.setting);
-            let measure = Measure { start: instance.start, set, value };
-            series.entry((instance.source, instance.run, target)).or_default().push(measure);
+            let key = SeriesKey { source: instance.source, run: instance.run, target };
+            let measure = Measure { start: instance.start, setting: instance.setting, value };
+            series.entry(key).or_default().push(measure);
         }
         series.values_mut().for_each(|measures| measures.sort_by_key(|it| it.start));
-        TargetSeries { basis, series }
+        Self::of(basis, series)
+    }
+
+    fn of(basis: Basis, series: BTreeMap<SeriesKey, Vec<Measure>>) -> Self {
+        let mut values: Vec<f64> = series.values().flatten().map(|it| it.value).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        TargetSeries { basis, series, values }
+    }
+
+    /// What measures are.
+    pub fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// Every measure, ascending.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The t-quantile of all measures; `None` without any.
+    pub fn limit(&self, threshold: f64) -> Option<f64> {
+        plimsoll_stats::sample::quantile_sorted(&self.values, threshold)
+    }
+
+    /// Seconds between the starts of consecutive measures, of all series.
+    pub fn intervals(&self) -> Vec<f64> {
+        let of_series = |measures: &Vec<Measure>| {
+            let pairs = measures.windows(2);
+            pairs.map(|it| seconds_between(it[0].start, it[1].start)).collect::<Vec<_>>()
+        };
+        self.series.values().flat_map(of_series).collect()
+    }
+
+    /// Seconds from the first measure of each series to its last.
+    pub fn spans(&self) -> Vec<f64> {
+        let ends = self.series.values().filter_map(|it| it.first().zip(it.last()));
+        ends.map(|(first, last)| seconds_between(first.start, last.start)).collect()
+    }
+
+    /// Low and normal stretches under the t-quantile, series by series, in order of time.
+    pub fn stretches(&self, threshold: f64) -> impl Iterator<Item = Stretch> {
+        let limit = self.limit(threshold);
+        let is_low = move |it: &Measure| limit.is_some_and(|limit| it.value < limit);
+        self.series.iter().flat_map(move |(key, measures)| {
+            let mut kinds = measures.chunk_by(move |a, b| is_low(a) == is_low(b)).peekable();
+            std::iter::from_fn(move || {
+                let (measures, next) = (kinds.next()?, kinds.peek());
+                Some(Stretch {
+                    series: *key,
+                    is_low: is_low(&measures[0]),
+                    measures: measures.len(),
+                    start: measures[0].start,
+                    end: next.map_or(measures[measures.len() - 1].start, |next| next[0].start),
+                    ended: next.is_some(),
+                })
+            })
+        })
     }
 
     /// Low and normal sequences under the t-quantile.
     pub fn sequences(&self, threshold: f64) -> Sequences {
-        let limits = self.limits(threshold);
-        let medians = self.limits(0.5);
-        let mut depths = Vec::new();
-        let mut found = [Vec::new(), Vec::new()];
-        let (mut measures, mut low_measures) = (0, 0);
-        let mut intervals = Vec::new();
-        for series in self.series.values() {
-            let labelled: Vec<(u64, bool)> = series
-                .iter()
-                .map(|it| (it.start, limits.get(&it.set).is_some_and(|limit| it.value < *limit)))
-                .collect();
-            let low = series.iter().zip(&labelled).filter(|(_, (_, low))| *low);
-            depths.extend(low.filter_map(|(it, _)| Some(it.value / medians.get(&it.set)?)));
-            measures += labelled.len();
-            low_measures += labelled.iter().filter(|(_, low)| *low).count();
-            intervals.extend(labelled.windows(2).map(|it| seconds_between(it[0].0, it[1].0)));
-            split(&labelled, &mut found);
-        }
-        let [normal, low] = found;
+        let durations = |low: bool| {
+            let of_kind = self.stretches(threshold).filter(|it| it.is_low == low);
+            Survival::new(of_kind.map(|it| it.duration()).collect())
+        };
+        let limit = self.limit(threshold).unwrap_or(0.0);
+        let low = &self.values[..self.values.partition_point(|value| *value < limit)];
+        let median = |values: &[f64]| plimsoll_stats::sample::quantile_sorted(values, 0.5);
+        let settings: BTreeSet<u32> = self.series.values().flatten().map(|it| it.setting).collect();
         Sequences {
             threshold,
             basis: self.basis,
-            measures,
-            low_measures,
+            measures: self.values.len(),
+            low_measures: low.len(),
             series: self.series.len(),
-            low: Survival::new(low),
-            normal: Survival::new(normal),
-            depth: median_of(&mut depths),
-            interval: median_of(&mut intervals),
+            settings: settings.len(),
+            low: durations(true),
+            normal: durations(false),
+            depth: median(low).zip(median(&self.values)).map(|(low, all)| low / all),
+            interval: median_of(&mut self.intervals()),
         }
-    }
-
-    /// The t-quantile of each set of comparable measures.
-    fn limits(&self, threshold: f64) -> HashMap<(u32, u32), f64> {
-        let mut values: HashMap<(u32, u32), Vec<f64>> = HashMap::new();
-        for measure in self.series.values().flatten() {
-            values.entry(measure.set).or_default().push(measure.value);
-        }
-        let limit = |values: &mut Vec<f64>| {
-            values.sort_unstable_by(f64::total_cmp);
-            plimsoll_stats::sample::quantile_sorted(values, threshold)
-        };
-        values.iter_mut().filter_map(|(set, values)| Some((*set, limit(values)?))).collect()
     }
 }
 
@@ -154,21 +226,6 @@ fn target_bandwidths(columns: &Columns, instance: &InstanceRow) -> Vec<(u32, f64
     targets.into_iter().map(|(target, (bytes, time))| (target, bytes as f64 / time)).collect()
 }
 
-/// Adds the sequences of one series: normal ones first, low ones second.
-fn split(labelled: &[(u64, bool)], found: &mut [Vec<Duration>; 2]) {
-    let mut sequences = labelled.chunk_by(|a, b| a.1 == b.1).peekable();
-    while let Some(sequence) = sequences.next() {
-        let (start, low) = sequence[0];
-        // The last one is known to last until its last measure; then nobody watched.
-        let last = sequence[sequence.len() - 1].0;
-        let (end, ended) = match sequences.peek() {
-            Some(next) => (next[0].0, true),
-            None => (last, false),
-        };
-        found[usize::from(low)].push(Duration { seconds: seconds_between(start, end), ended });
-    }
-}
-
 fn seconds_between(start: u64, end: u64) -> f64 {
     end.saturating_sub(start) as f64 / 1e9
 }
@@ -177,23 +234,66 @@ fn seconds_between(start: u64, end: u64) -> f64 {
 mod tests {
     use super::*;
 
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Series of t0, t1, … with a measure every ten seconds.
+    fn series(targets: &[&[f64]]) -> TargetSeries {
+        let measures = |values: &&[f64]| {
+            let measure = |(at, value): (u64, &f64)| Measure {
+                start: at * 10 * SECOND,
+                setting: 0,
+                value: *value,
+            };
+            (0..).zip(values.iter()).map(measure).collect()
+        };
+        let keys = (0..).map(|target| SeriesKey { source: 0, run: 0, target });
+        let series = keys.zip(targets.iter().map(measures)).collect();
+        TargetSeries::of(Basis::Bandwidth, series)
+    }
+
+    fn durations(kind: &Option<Survival>) -> Option<(usize, usize, f64)> {
+        kind.as_ref().map(|it| (it.n, it.ended, it.longest))
+    }
+
     #[test]
     fn a_sequence_lasts_until_the_other_kind_begins_and_the_last_is_censored() {
-        let second = 1_000_000_000;
-        let labels = [(0, false), (10, false), (20, true), (30, false), (40, true), (50, true)];
-        let labelled: Vec<_> = labels.iter().map(|(at, low)| (at * second, *low)).collect();
-        let mut found = [Vec::new(), Vec::new()];
-        split(&labelled, &mut found);
-        let of =
-            |kind: usize| found[kind].iter().map(|it| (it.seconds, it.ended)).collect::<Vec<_>>();
-        assert_eq!(of(0), [(20.0, true), (10.0, true)]);
-        assert_eq!(of(1), [(10.0, true), (10.0, false)]);
+        let it = series(&[&[9.0, 9.0, 1.0, 9.0, 1.0, 1.0]]);
+        let stretches: Vec<_> = it
+            .stretches(0.6)
+            .map(|it| (it.is_low, it.start / SECOND, it.end / SECOND, it.ended, it.measures))
+            .collect();
+        assert_eq!(
+            stretches,
+            [
+                (false, 0, 20, true, 2),
+                (true, 20, 30, true, 1),
+                (false, 30, 40, true, 1),
+                (true, 40, 50, false, 2)
+            ]
+        );
+        let found = it.sequences(0.6);
+        assert_eq!(durations(&found.low), Some((2, 1, 10.0)));
+        assert_eq!(durations(&found.normal), Some((2, 2, 20.0)));
+        assert_eq!((found.interval, it.spans()), (Some(10.0), vec![50.0]));
+    }
+
+    /// Two settings, one ten times as fast: were each compared with its own quantile, one measure of
+    /// either would be low.
+    #[test]
+    fn one_quantile_is_taken_over_all_measures() {
+        let slow: Vec<f64> = (1..=10).map(f64::from).collect();
+        let fast: Vec<f64> = (1..=10).map(|it| f64::from(it) + 100.0).collect();
+        let found = series(&[&slow, &fast]).sequences(0.1);
+        assert_eq!((found.measures, found.low_measures), (20, 2), "a share t of all");
+        assert_eq!(durations(&found.normal), Some((2, 0, 90.0)), "the fast one is never low");
+        let depth = found.depth.unwrap();
+        assert!((depth - 1.5 / 55.5).abs() < 1e-12, "against the median of all: {depth}");
     }
 
     #[test]
     fn an_empty_series_has_no_sequence() {
-        let mut found = [Vec::new(), Vec::new()];
-        split(&[], &mut found);
-        assert!(found[0].is_empty() && found[1].is_empty());
+        let found = series(&[&[]]).sequences(0.1);
+        assert_eq!((found.measures, found.low, found.normal), (0, None, None));
+        assert!(series(&[]).stretches(0.1).next().is_none());
     }
 }

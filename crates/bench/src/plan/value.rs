@@ -1,11 +1,14 @@
 //! What is varied, and over which values.
 
 use std::fmt;
+use std::str::FromStr;
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Sharing;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::limits;
 
 /// Something that can differ between instances.
 #[derive(
@@ -275,5 +278,70 @@ impl<'de> Deserialize<'de> for TargetsUsed {
                 Err(de::Error::custom(format!("targets {text:?} is neither a number nor \"all\"")))
             }
         }
+    }
+}
+
+/// Bytes of one call: a size, or `"burst"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransferSize {
+    /// So many, a burst being a whole number of them.
+    Of(Bytes),
+    /// The whole burst, in calls of at most [`ONE_CALL_MOST`].
+    Burst,
+}
+
+/// The most that one call moves: Xie's bursts are single calls up to 1 GB, and loops of them beyond
+/// (section 3).
+pub const ONE_CALL_MOST: Bytes = Bytes::new(limits::TRANSFER_MAX);
+
+impl TransferSize {
+    /// Bytes of each call of a burst of this size; the last one may be shorter.
+    pub fn of_burst(self, burst: Bytes) -> Bytes {
+        match self {
+            TransferSize::Of(size) => size,
+            TransferSize::Burst => burst.min(ONE_CALL_MOST),
+        }
+    }
+}
+
+impl Default for TransferSize {
+    fn default() -> Self {
+        TransferSize::Of(Bytes::new(1 << 20))
+    }
+}
+
+impl fmt::Display for TransferSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TransferSize::Of(size) => write!(f, "{size}"),
+            TransferSize::Burst => f.write_str("burst"),
+        }
+    }
+}
+
+impl FromStr for TransferSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "burst" => Ok(TransferSize::Burst),
+            _ => text
+                .parse()
+                .map(TransferSize::Of)
+                .map_err(|error| format!("{error}; or \"burst\" for all of it in one call")),
+        }
+    }
+}
+
+impl Serialize for TransferSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TransferSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
     }
 }

@@ -4,13 +4,13 @@ use plimsoll_domain::burst::{Caching, Engine, Operation, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
 
 use super::repeat::Usual;
-use super::{Facts, Template, TemplateOptions};
+use super::{Facts, Planned, Template, TemplateOptions};
 use crate::plan::{
     Budget, BurstPlan, ClientsPlan, PLAN_VERSION, Parameter, Placement, Plan, PlanError, SizeOf,
-    Striping, TargetOrder, TargetsUsed, Value, Vary,
+    Striping, TargetOrder, TargetsUsed, TransferSize, Value, Vary,
 };
 
-/// The plan of a template for this machine, checked.
+/// The plan of a template for this machine, checked, and what had to be made smaller to fit.
 ///
 /// # Errors
 /// If the machine lacks what the template is about, or the options cannot be run.
@@ -18,17 +18,18 @@ pub fn plan_of(
     template: Template,
     facts: &Facts,
     options: &TemplateOptions,
-) -> Result<Plan, PlanError> {
+) -> Result<Planned, PlanError> {
     if facts.targets.is_empty() {
         let problem = "no targets; hint: name directories, a site or a test bed";
         return Err(PlanError::value("template", format!("{template}: {problem}")));
     }
-    let mut plan = Draft { template, facts, options }.plan()?;
+    let mut draft = Draft { template, facts, options, notes: Vec::new() };
+    let mut plan = draft.plan()?;
     if let Some(values) = &options.values {
         plan.vary.values.clone_from(values);
     }
     plan.check()?;
-    Ok(plan)
+    Ok(Planned { plan, notes: draft.notes })
 }
 
 const MIB: u64 = 1 << 20;
@@ -44,14 +45,20 @@ const TIME_OF_SEQUENCES: Nanos = Nanos::new(600 * 1_000_000_000);
 /// More instances than fit the time; time is what ends them.
 const ROUNDS_MAX_OF_SEQUENCES: u32 = 1_000_000;
 
+/// What an instance takes of the free space: a tenth, as others may need it; on targets that are too small for
+/// that half.
+const USUAL_PART: u64 = 10;
+const LARGEST_PART: u64 = 2;
+
 struct Draft<'a> {
     template: Template,
     facts: &'a Facts,
     options: &'a TemplateOptions,
+    notes: Vec<String>,
 }
 
 impl Draft<'_> {
-    fn plan(&self) -> Result<Plan, PlanError> {
+    fn plan(&mut self) -> Result<Plan, PlanError> {
         match self.template {
             Template::Pipeline => self.pipeline(),
             Template::Target => self.target(),
@@ -65,7 +72,7 @@ impl Draft<'_> {
         }
     }
 
-    fn pipeline(&self) -> Result<Plan, PlanError> {
+    fn pipeline(&mut self) -> Result<Plan, PlanError> {
         let readers_and_writers = if self.options.operation == Operation::Read { 2 } else { 1 };
         let mut plan = self.base(ClientsPlan { used: 1, ..self.clients(readers_and_writers) });
         let sizes = self.sizes(256, 5, 1)?;
@@ -74,8 +81,9 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn target(&self) -> Result<Plan, PlanError> {
-        let mut plan = self.base(self.clients(CLIENTS_OF_TARGET));
+    fn target(&mut self) -> Result<Plan, PlanError> {
+        let clients = self.clients_that_fit(CLIENTS_OF_TARGET);
+        let mut plan = self.base(clients);
         let most = plan.clients.count;
         plan.burst.sizes = self.sizes(64, 3, u64::from(most))?;
         plan.placement.targets = TargetsUsed::Count(1);
@@ -86,7 +94,7 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn server(&self) -> Result<Plan, PlanError> {
+    fn server(&mut self) -> Result<Plan, PlanError> {
         let mut names: Vec<&String> =
             self.facts.targets.iter().filter_map(|target| target.server.as_ref()).collect();
         let on_largest =
@@ -107,8 +115,8 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn fanout(&self) -> Result<Plan, PlanError> {
-        let count = self.count_of_targets();
+    fn fanout(&mut self) -> Result<Plan, PlanError> {
+        let count = self.processes_for(self.count_of_targets());
         let mut plan = self.base(ClientsPlan { used: 1, ..self.clients(1) });
         plan.burst.of = SizeOf::Instance;
         plan.burst.sizes = self.totals(256, u64::from(count))?;
@@ -116,7 +124,7 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn fanout_striped(&self) -> Result<Plan, PlanError> {
+    fn fanout_striped(&mut self) -> Result<Plan, PlanError> {
         let mut clients = ClientsPlan { used: 1, ..self.clients(1) };
         if self.options.clients.is_none() {
             // All cores write in Xie, where a node has 16.
@@ -130,7 +138,7 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn many_pairs(&self) -> Result<Plan, PlanError> {
+    fn many_pairs(&mut self) -> Result<Plan, PlanError> {
         let count = self.count_of_targets();
         let mut plan = self.base(self.clients(count));
         plan.burst.sizes = self.sizes(64, 1, u64::from(plan.clients.processes))?;
@@ -138,8 +146,9 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn sharing(&self) -> Result<Plan, PlanError> {
-        let mut plan = self.base(self.clients(CLIENTS_OF_TARGET));
+    fn sharing(&mut self) -> Result<Plan, PlanError> {
+        let clients = self.clients_that_fit(CLIENTS_OF_TARGET);
+        let mut plan = self.base(clients);
         plan.burst.sizes = self.sizes(16, 2, u64::from(plan.clients.count))?;
         plan.placement.targets = TargetsUsed::Count(1);
         // Shared and independent in one round: neighbours in time are compared best.
@@ -149,7 +158,7 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn sequences(&self) -> Result<Plan, PlanError> {
+    fn sequences(&mut self) -> Result<Plan, PlanError> {
         let mut plan = self.base(self.clients(CLIENTS_OF_SEQUENCES));
         plan.clients.used = plan.clients.used.min(CLIENTS_OF_SEQUENCES);
         plan.burst.sizes = self.sizes(16, 1, u64::from(plan.clients.used))?;
@@ -164,14 +173,14 @@ impl Draft<'_> {
         Ok(plan)
     }
 
-    fn sweep(&self) -> Result<Plan, PlanError> {
+    fn sweep(&mut self) -> Result<Plan, PlanError> {
         let count = self.count_of_targets();
         let mut plan = self.base(self.clients(count.min(4)));
         plan.burst.sizes = self.sizes(64, 1, u64::from(plan.clients.count))?;
         plan.placement.targets = TargetsUsed::Count(1);
         plan.vary = Vary::counts(Parameter::StripeCount, doublings(count));
         let burst = plan.burst.sizes.iter().max().map_or(0, |size| size.get());
-        let unit = plan.burst.transfer.get().max(TRANSFER);
+        let unit = self.transfer().get().max(TRANSFER);
         let sizes = [1, 4, 16, 64, 256].map(|factor| Bytes::new(factor * unit));
         // A stripe as large as the burst is no striping at all.
         let smaller = sizes.into_iter().enumerate();
@@ -197,50 +206,128 @@ impl Draft<'_> {
         ClientsPlan::of(wanted.min(fit as u32))
     }
 
+    /// What sizes are multiples of.
     fn transfer(&self) -> Bytes {
-        self.options.transfer.unwrap_or(Bytes::new(TRANSFER))
+        self.options.transfer.unwrap_or_default().of_burst(Bytes::new(TRANSFER))
+    }
+
+    /// The most that a process can have in memory at once, where it writes a burst in one call.
+    fn call_most(&self) -> u64 {
+        let clients = self.options.clients.as_ref().map_or(CLIENTS_OF_TARGET, |it| it.count);
+        match (self.options.transfer, self.facts.memory.get()) {
+            (Some(TransferSize::Burst), memory) if memory > 0 => memory / 4 / u64::from(clients),
+            _ => u64::MAX,
+        }
+    }
+
+    /// As [`clients`](Self::clients), but not more than can have a transfer each on one target.
+    fn clients_that_fit(&mut self, wanted: u32) -> ClientsPlan {
+        let mut clients = self.clients(wanted);
+        let fit = self.room(LARGEST_PART) / self.transfer().get().max(1);
+        if self.options.clients.is_none()
+            && self.options.sizes.is_none()
+            && (1..u64::from(clients.count)).contains(&fit)
+        {
+            let why = format!("for a transfer of {} each", self.transfer());
+            self.notes.push(self.smaller(&format!("{fit} clients"), &format!("{wanted}"), &why));
+            clients = ClientsPlan::of(fit as u32);
+        }
+        clients
+    }
+
+    /// Processes of a client, of which a job has only so many.
+    fn processes_for(&mut self, wanted: u32) -> u32 {
+        match self.options.processes_most {
+            Some(most) if most < wanted => {
+                self.notes.push(format!(
+                    "{}: at most {most} of {wanted} targets at once, for a client has {most} processes in this job; \
+                     hint: more ranks",
+                    self.template
+                ));
+                most
+            }
+            _ => wanted,
+        }
     }
 
     /// Up to `count` burst sizes in steps of four, the largest of so many MiB or what fits when
     /// `at_once` of them lie on one target.
-    fn sizes(&self, largest_mib: u64, count: usize, at_once: u64) -> Result<Vec<Bytes>, PlanError> {
-        if let Some(sizes) = &self.options.sizes {
-            return Ok(sizes.clone());
-        }
-        let least = self.transfer().get().max(1);
-        let room = self.facts.free_bytes_least.get() / 10 / at_once.max(1);
-        let mut size = (largest_mib * MIB / least).max(1) * least;
-        let mut sizes = Vec::new();
-        while size >= least && sizes.len() < count {
-            if size <= room {
-                sizes.insert(0, Bytes::new(size));
-            }
-            size = size / 4 / least * least;
-        }
-        match sizes.is_empty() {
-            false => Ok(sizes),
-            true => Err(self.no_room(Bytes::new(least), at_once)),
-        }
+    fn sizes(
+        &mut self,
+        largest_mib: u64,
+        count: usize,
+        at_once: u64,
+    ) -> Result<Vec<Bytes>, PlanError> {
+        self.fitted(largest_mib * MIB, count, at_once.max(1), self.transfer().get().max(1))
     }
 
     /// As [`sizes`](Self::sizes), for what all of an instance's processes move together: it may
     /// all lie on one target, and each process needs at least one transfer.
-    fn totals(&self, largest_mib: u64, processes: u64) -> Result<Vec<Bytes>, PlanError> {
-        let least = self.transfer().get().saturating_mul(processes);
-        let sizes = self.sizes(largest_mib.max((4 * (least / MIB)).next_power_of_two()), 3, 1)?;
-        let enough = |size: &Bytes| self.options.sizes.is_some() || size.get() >= least;
-        let sizes: Vec<Bytes> = sizes.into_iter().filter(enough).collect();
-        match sizes.is_empty() {
-            false => Ok(sizes),
-            true => Err(self.no_room(Bytes::new(least), 1)),
+    fn totals(&mut self, largest_mib: u64, processes: u64) -> Result<Vec<Bytes>, PlanError> {
+        let least = self.transfer().get().max(1).saturating_mul(processes);
+        let largest = (largest_mib * MIB).max(least.saturating_mul(4).next_power_of_two());
+        self.fitted(largest, 3, 1, least)
+    }
+
+    /// Whole transfers, from `least` on, that fit a tenth of the fullest target; where not even the least
+    /// does, half of it.
+    fn fitted(
+        &mut self,
+        largest: u64,
+        count: usize,
+        at_once: u64,
+        least: u64,
+    ) -> Result<Vec<Bytes>, PlanError> {
+        if let Some(sizes) = &self.options.sizes {
+            return Ok(sizes.clone());
         }
+        let unit = self.transfer().get().max(1);
+        let rooms = [USUAL_PART, LARGEST_PART].map(|part| self.room(part) / at_once);
+        let Some(room) = rooms.into_iter().find(|room| least <= *room) else {
+            return Err(self.no_room(Bytes::new(least), at_once));
+        };
+        let largest = (largest / unit * unit).max(least);
+        let (room_on_target, room) = (room, room.min(self.call_most()));
+        let steps = std::iter::successors(Some(largest), |size| Some(size / 4 / unit * unit));
+        let steps = steps.take_while(|size| *size >= least).filter(|size| *size <= room);
+        let mut sizes: Vec<Bytes> = steps.take(count).map(Bytes::new).collect();
+        if sizes.is_empty() {
+            sizes.push(Bytes::new(least));
+        }
+        sizes.reverse();
+        if let Some(fit) = sizes.last().filter(|size| size.get() < largest) {
+            let wanted = Bytes::new(largest);
+            self.notes.push(if room < room_on_target {
+                let template = self.template;
+                format!("{template}: bursts of {fit} instead of {wanted}, for a call's data lies in memory")
+            } else {
+                let why = format!("with {at_once} at once on a target");
+                self.smaller(&format!("bursts of {fit}"), &wanted.to_string(), &why)
+            });
+        }
+        Ok(sizes)
+    }
+    /// That part of what the fullest target has free.
+    fn room(&self, part: u64) -> u64 {
+        self.facts.free_bytes_least.get() / part
+    }
+
+    /// Says that something is smaller than the template has it.
+    fn smaller(&self, fit: &str, wanted: &str, why: &str) -> String {
+        let (template, free) = (self.template, self.free());
+        format!("{template}: {fit} instead of {wanted}, {why}: the fullest has {free} free")
+    }
+
+    /// What the fullest target has free, in whole MiB.
+    fn free(&self) -> Bytes {
+        Bytes::new(self.facts.free_bytes_least.get() / MIB * MIB)
     }
 
     fn no_room(&self, burst: Bytes, at_once: u64) -> PlanError {
-        let (template, free) = (self.template, self.facts.free_bytes_least);
+        let (template, free) = (self.template, self.free());
         let problem = format!(
-            "{template}: {at_once} bursts of {burst} on one target are more than a tenth of the \
-             {free} that the fullest has free; hint: name burst sizes, or use fewer clients"
+            "{template}: {at_once} bursts of {burst} on one target are more than half of the \
+             {free} that the fullest has free; hint: a smaller --transfer, or fewer clients"
         );
         PlanError::value("template", problem)
     }
@@ -259,7 +346,7 @@ impl Draft<'_> {
             burst: BurstPlan {
                 sizes: Vec::new(),
                 of: SizeOf::Process,
-                transfer: self.transfer(),
+                transfer: options.transfer.unwrap_or_default(),
                 operation: options.operation,
                 pattern: options.pattern,
                 sharing: options.sharing,

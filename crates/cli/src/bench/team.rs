@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use plimsoll_bench::launcher::Launcher;
 use plimsoll_bench::local_team::LocalTeam;
 use plimsoll_bench::measuring::Clients;
-use plimsoll_bench::mpi_team::{self, MpiTeam};
+use plimsoll_bench::mpi_team::{self, Grouping, MpiTeam};
 use plimsoll_bench::plan::{ClientsPlan, Plan};
 use plimsoll_bench::{Team, TeamError};
 use plimsoll_testbed::UnderLimits;
@@ -88,6 +88,21 @@ impl Joined {
         Some(ClientsPlan { count, names, used: count, processes: clients.processes_least() })
     }
 
+    /// Makes clients of the ranks of one node.
+    pub fn group(&mut self, grouping: Grouping) {
+        if let Joined::Job { team, .. } = self {
+            team.group(grouping);
+        }
+    }
+
+    /// Makes such clients of the ranks as a plan wants.
+    pub fn group_for(&mut self, plan: &Plan) {
+        self.group(match plan.clients.count {
+            1 => Grouping::Node,
+            _ => Grouping::Processes(plan.processes_most()),
+        });
+    }
+
     /// Who started the processes.
     pub fn launcher(&self) -> &'static str {
         match self {
@@ -104,18 +119,29 @@ impl Joined {
         }
     }
 
-    /// Puts the names of the job's clients into the plan, which must not ask for more than there are.
-    pub fn fit(&self, plan: &mut Plan) -> Result<()> {
-        let Some(there) = self.clients() else { return Ok(()) };
-        let (wanted, processes) = (plan.clients.count, plan.processes_most());
+    /// Makes clients of the job's ranks as the plan wants them, and puts their names into it. There must be
+    /// enough.
+    pub fn fit(&mut self, plan: &mut Plan) -> Result<()> {
+        self.group_for(plan);
+        self.check_enough(plan.clients.count, plan.processes_most())?;
+        if let Some(there) = self.clients() {
+            plan.clients.names = there.names[..plan.clients.count as usize].to_vec();
+        }
+        Ok(())
+    }
+
+    /// Refuses more clients, or processes of each, than the job has.
+    pub fn check_enough(&self, clients: u32, processes: u32) -> Result<()> {
+        let (Joined::Job { team, .. }, Some(there)) = (self, self.clients()) else {
+            return Ok(());
+        };
         ensure!(
-            wanted <= there.count && processes <= there.processes,
-            "the plan wants {wanted} client(s) with {processes} process(es) each, and the job has {} with {}; \
-             hint: a job with more ranks, or fewer clients",
-            there.count,
-            there.processes
+            clients <= there.count && processes <= there.processes,
+            "{clients} client(s) with {processes} process(es) each are wanted, and the job has {} rank(s) on {} \
+             node(s); hint: a job with more ranks, or fewer clients",
+            team.ranks(),
+            team.nodes()
         );
-        plan.clients.names = there.names[..wanted as usize].to_vec();
         Ok(())
     }
 

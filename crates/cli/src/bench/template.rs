@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, Value};
+use plimsoll_bench::mpi_team::Grouping;
+use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, TargetPlan, TransferSize, Value};
 use plimsoll_bench::preflight::{check_place, takes_direct_io};
-use plimsoll_bench::template::{Facts, Template, TemplateOptions, plan_of};
+use plimsoll_bench::template::{Facts, Planned, Template, TemplateOptions, plan_of};
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
 use plimsoll_machine::Machine;
@@ -39,9 +40,12 @@ pub struct Changes {
     #[arg(long, value_delimiter = ',', value_name = "SIZE")]
     burst: Vec<Bytes>,
 
-    /// Bytes of one call
-    #[arg(long, value_name = "SIZE")]
-    transfer: Option<Bytes>,
+    /// Bytes of one call, or `burst`: all of a burst in one call
+    ///
+    /// With --caching synced this is Xie's own method: one buffered write of the whole burst (1 GiB
+    /// at most, then the next), and fsync.
+    #[arg(long, value_name = "SIZE|burst")]
+    transfer: Option<TransferSize>,
 
     /// Measure reads of what another process wrote
     #[arg(long)]
@@ -151,6 +155,15 @@ impl Changes {
         flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
     }
 
+    /// How the ranks of one node are to be clients of a template.
+    fn grouping(&self, template: Template) -> Grouping {
+        match self.processes {
+            Some(processes) => Grouping::Processes(processes),
+            None if template.is_of_one_client() => Grouping::Node,
+            None => Grouping::Processes(1),
+        }
+    }
+
     fn options(&self, there: Option<ClientsPlan>) -> Result<TemplateOptions> {
         let values: Vec<Value> =
             self.values.iter().map(|text| value(text)).collect::<Result<_>>()?;
@@ -158,6 +171,7 @@ impl Changes {
         Ok(TemplateOptions {
             name: self.name.clone(),
             seed: self.seed.unwrap_or_else(crate::now::seed),
+            processes_most: there.as_ref().map(|clients| clients.processes),
             clients: self.clients_wanted(there),
             values: (!values.is_empty()).then_some(values),
             sizes: (!self.burst.is_empty()).then(|| self.burst.clone()),
@@ -220,8 +234,8 @@ pub fn plan(
     targets: Vec<TargetPlan>,
     arguments: &Changes,
     machine: &Machine,
-    job: &Joined,
-) -> Result<Plan> {
+    job: &mut Joined,
+) -> Result<Planned> {
     for target in &targets {
         check_place(&target.name, &target.path)?;
     }
@@ -234,5 +248,7 @@ pub fn plan(
         lustre: targets.iter().all(|target| target.lustre_index.is_some()),
         targets,
     };
+    job.group(arguments.grouping(template));
+    job.check_enough(arguments.clients.unwrap_or(1), arguments.processes.unwrap_or(1))?;
     Ok(plan_of(template, &facts, &arguments.options(job.clients())?)?)
 }

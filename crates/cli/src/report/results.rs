@@ -79,14 +79,7 @@ fn read(directory: &Path) -> Result<Measured> {
     failures.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let peaks = Peaks::new(&columns, None);
     let labels = Labels::new(&columns);
-    let mut points = points(&columns, &peaks, |_| true);
-    points.sort_by(|a, b| {
-        let key = |point: &Point| {
-            let setting = &columns.settings[point.setting as usize];
-            ((setting.operation, setting.burst), setting, point.varied)
-        };
-        key(a).cmp(&key(b))
-    });
+    let points = points(&columns, &peaks, |_| true);
     Ok(Measured { results, columns, peaks, labels, points, failures })
 }
 

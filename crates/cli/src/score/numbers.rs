@@ -29,6 +29,8 @@ numbers! {
     OUTLIERS_LOW = "outliers_low", "low outliers", Count, "Values under the lower quartile by more than 1.5 interquartile ranges. They are counted in everywhere.", "Tukey 1977";
     OUTLIERS_HIGH = "outliers_high", "high outliers", Count, "Values above the upper quartile by more than 1.5 interquartile ranges.", "Tukey 1977";
     OUTLIERS_Z = "outliers_z", "outliers by Z", Count, "Values whose modified Z score exceeds 3.5; missing where more than half are equal.", "Iglewicz and Hoaglin";
+    BURST_BYTES = "burst_bytes", "burst", Bytes, "What each process moves in an instance.", "results";
+    TRANSFER_BYTES = "transfer_bytes", "transfer", Bytes, "Bytes of one call.", "results";
     BANDWIDTH = "bandwidth_median", "bandwidth", BytesPerSec, "Median over clients in instances: bytes of a client over its own time.", "Xie, section 3";
     AGGREGATE = "aggregate_median", "aggregate", BytesPerSec, "Median over instances: all bytes over the time from release to the last completion, fsync included.", "Xie, section 3";
     EB = "eb_median", "EB", Ratio, "Median of bandwidth over the peak of the client's targets; missing where a peak is not known.", "Xie, section 3";
@@ -55,6 +57,7 @@ numbers! {
     GAIN_MAX = "gain_max", "largest", Ratio, "Largest gain.", "Xie, fig. 21";
     THRESHOLD = "threshold", "low under", Ratio, "Quantile of all measures under which a measure is low.", "Xie, section 5.4";
     SERIES = "series", "series", Count, "Targets in runs.", "Xie, section 5.4";
+    SETTINGS = "settings", "settings", Count, "Distinct settings whose measures are pooled.", "results";
     LOW_SEQUENCES = "low_sequences", "low", Count, "Low sequences.", "Xie, section 5.4";
     LOW_CENSORED = "low_censored", "unended", Count, "Low sequences that had not ended with the last measure.", "Xie, section 5.4";
     LOW_MEDIAN = "low_median", "slow for", Seconds, "Median duration of low sequences, unended ones taken into account; missing when fewer than half were seen to end.", "Kaplan and Meier 1958";
@@ -64,7 +67,7 @@ numbers! {
     NORMAL_CENSORED = "normal_censored", "unended", Count, "Normal sequences that had not ended with the last measure.", "Xie, section 5.4";
     NORMAL_MEDIAN = "normal_median", "normal for", Seconds, "Median duration of normal sequences, as above.", "Kaplan and Meier 1958";
     NORMAL_10MIN = "normal_within_10min", "in 10 min", Ratio, "Share of normal sequences that end within ten minutes. Titan: 0.79.", "Xie, section 5.4";
-    DEPTH = "low_depth", "low measures", Ratio, "Median of low measures over the median of all measures of their setting.", "ours";
+    DEPTH = "low_depth", "low measures", Ratio, "Median of low measures over the median of all measures.", "ours";
     INTERVAL = "interval_seconds", "measured every", Seconds, "Median time between measures of a target: nothing shorter can be seen.", "results";
     HOUR = "hour", "hour", Count, "Hour of the day.", "start of the instance, or the column --time";
     RUN = "run", "run", Count, "Number of a run in its results.", "results";
@@ -75,6 +78,6 @@ numbers! {
     FIRST_RATIO = "first_ratio", "first over rest", Ratio, "Bandwidth of the first rounds over that of the rest.", "ours";
     FIRST_P = "first_p", "p", Ratio, "Brunner-Munzel test of equal bandwidths in first rounds and the rest.", "Brunner and Munzel 2000";
     FIRST_N = "first_instances", "in first rounds", Count, "Instances in the first fifth of the rounds of each run, three rounds at most.", "results";
-    BURST = "burst_seconds", "burst", Seconds, "Median time of an instance.", "results";
+    BURST = "burst_seconds", "time of a burst", Seconds, "Median time of an instance.", "results";
     SKIPPED = "rows_skipped", "rows left out", Count, "Rows of a table that have no number in the value's column.", "table";
 }

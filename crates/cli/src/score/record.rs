@@ -3,7 +3,7 @@
 mod conditions;
 mod verdicts;
 
-use plimsoll_domain::burst::Operation;
+use plimsoll_domain::burst::{Operation, Setting};
 use plimsoll_report::Record;
 use plimsoll_score::advice::advice;
 use plimsoll_score::bandwidth::Point;
@@ -39,7 +39,7 @@ pub fn record(view: &View, warnings: &[String]) -> Record {
     let mut record = overview(view);
     record = verdicts::sentences(record, view);
     record = record.text("advice", "advice", advice_line(view));
-    record = record.rows("bandwidths", "bandwidths, medians", limited(view, points(view)));
+    record = table(record, view, ("bandwidths", "bandwidths, medians"), points(view));
     record = verdicts::components(record, view, Side::Target);
     record = verdicts::components(record, view, Side::Client);
     record = servers(record, view);
@@ -92,9 +92,26 @@ fn advice_line(view: &View) -> String {
     advice(&view.scores.sequences, view.scores.burst_seconds(), &persistent, worst)
 }
 
-pub fn limited(view: &View, mut rows: Vec<Record>) -> Vec<Record> {
+/// Adds a table. What is left out of it is counted in a line below it.
+pub fn table(
+    record: Record,
+    view: &View,
+    (key, title): (&'static str, &str),
+    mut rows: Vec<Record>,
+) -> Record {
+    let all = rows.len();
     rows.truncate(view.rows);
-    rows
+    let shown = rows.len();
+    let record = record.rows(key, title, rows);
+    match shown < all {
+        true => record.note(left_out(shown, all, title)),
+        false => record,
+    }
+}
+
+/// How many are shown, and how to see all.
+pub fn left_out(shown: usize, all: usize, what: &str) -> String {
+    format!("{shown} of {all} rows of {what:?}; --top {all} shows all of them")
 }
 
 fn points(view: &View) -> Vec<Record> {
@@ -102,6 +119,9 @@ fn points(view: &View) -> Vec<Record> {
     let row = |point: &Point| {
         let row = Record::new()
             .text("experiment", "experiment", view.columns.experiments.name(point.experiment))
+            .text("operation", "operation", operation(setting(view, point)))
+            .number(&BURST_BYTES, setting(view, point).burst.get())
+            .number(&TRANSFER_BYTES, setting(view, point).transfer.get())
             .text("varied", "varied", varied(view, point))
             .number(&INSTANCES, point.instances as u64)
             .number(&FAILED, point.failed as u64)
@@ -121,14 +141,22 @@ fn points(view: &View) -> Vec<Record> {
     view.scores.points.iter().map(row).collect()
 }
 
-/// What was varied; the operation and the burst where the plan varies nothing.
+fn setting<'a>(view: &View<'a>, point: &Point) -> &'a Setting {
+    &view.columns.settings[point.setting as usize]
+}
+
+fn operation(setting: &Setting) -> &'static str {
+    match setting.operation {
+        Operation::Write => "write",
+        Operation::Read => "read",
+    }
+}
+
+/// What was varied; who takes part where the plan varies nothing.
 fn varied(view: &View, point: &Point) -> String {
-    let setting = &view.columns.settings[point.setting as usize];
+    let setting = setting(view, point);
     match view.columns.varied.name(point.varied) {
-        "" => match setting.operation {
-            Operation::Write => format!("{} clients write {} each", setting.clients, setting.burst),
-            Operation::Read => format!("{} clients read {} each", setting.clients, setting.burst),
-        },
+        "" => format!("{} clients, {} targets", setting.clients, setting.targets),
         value => value.to_string(),
     }
 }
@@ -141,7 +169,7 @@ fn servers(record: Record, view: &View) -> Record {
     let rows: Vec<Record> = view.scores.servers.iter().map(row).collect();
     match rows.is_empty() && !view.json {
         true => record,
-        false => record.rows("servers", "servers", limited(view, rows)),
+        false => table(record, view, ("servers", "servers"), rows),
     }
 }
 
@@ -183,6 +211,7 @@ fn sequences(view: &View) -> Vec<Record> {
             .number(&MEASURES, it.measures as u64)
             .number(&LOW, it.low_measures as u64)
             .number(&SERIES, it.series as u64)
+            .number(&SETTINGS, it.settings as u64)
             .number(&DEPTH, it.depth)
             .number(&INTERVAL, it.interval)
     };
@@ -201,6 +230,13 @@ fn sequences_note(record: Record, view: &View) -> Record {
     let by = match it.basis {
         Basis::EffectiveBandwidth => "measures are EAB",
         Basis::Bandwidth => "measures are bandwidths, as a peak is missing",
+    };
+    let record = match it.settings {
+        0 | 1 => record,
+        settings => record.note(format!(
+            "sequences compare measures of {settings} settings with one quantile, as in the paper, where \
+             there is one setting: some are low because of their setting; hint: plimsoll bench sequences"
+        )),
     };
     record.note(format!(
         "on Titan 70 % of low sequences ended within 1 min, 82 % within 2 min, 79 % of normal ones \

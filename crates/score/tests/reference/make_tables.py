@@ -146,20 +146,19 @@ def peaks(instances):
 
 
 def sequences(instances, threshold, peaks):
-    """Series of a target in a run; low under the quantile of its setting."""
-    values = defaultdict(list)
+    """Series of a target in a run; low under the quantile of all measures."""
+    values = []
     series = defaultdict(list)
     for experiment, it in instances:
         for pair in it["pairs"] if scored(it) else []:
-            set_of = (experiment, json.dumps(it["setting"], sort_keys=True))
             value = bandwidth(pair) / peaks[pair["target"]]
-            values[set_of].append(value)
-            series[experiment, it["run"], pair["target"]].append((pair["start"], set_of, value))
-    limits = {key: np.quantile(it, threshold) for key, it in values.items()}
+            values.append(value)
+            series[experiment, it["run"], pair["target"]].append((pair["start"], value))
+    limit = np.quantile(values, threshold)
     found = {True: [], False: []}
     low_measures = 0
     for measures in series.values():
-        labelled = [(start, value < limits[key]) for start, key, value in sorted(measures)]
+        labelled = [(start, value < limit) for start, value in sorted(measures)]
         low_measures += sum(low for _, low in labelled)
         first = 0
         for index in range(1, len(labelled) + 1):

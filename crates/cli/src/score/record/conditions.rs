@@ -6,11 +6,11 @@ use plimsoll_score::condition::{Run, WarmUp};
 
 use super::super::numbers::*;
 use super::super::rows::relative;
-use super::{View, limited};
+use super::{View, table};
 
 pub fn runs(record: Record, view: &View) -> Record {
     let rows: Vec<Record> = view.scores.runs.iter().map(|run| row(view, run)).collect();
-    let record = record.rows("runs", "runs", limited(view, rows));
+    let record = table(record, view, ("runs", "runs"), rows);
     let warm_ups: Vec<Record> = view.scores.warm_ups.iter().map(|it| warm_up(view, it)).collect();
     let record = match view.json || view.scores.warm_ups.iter().any(WarmUp::significant) {
         true => record.rows("warm_up", "first rounds against the rest", warm_ups),
@@ -76,15 +76,10 @@ fn changed(record: Record, view: &View) -> Record {
         let row = Record::new().text("name", "name", view.columns.targets.name(*number));
         relative(row, Some(scores), view.json)
     });
-    record
-        .rows(
-            "targets_with_changed",
-            "targets, with the runs in which conditions changed",
-            limited(view, rows.collect()),
-        )
-        .note(format!(
-            "conditions changed in {found} of {} runs: scores leave them out, verdicts do not, as \
-             they compare within instances; --include-changed counts them everywhere",
-            view.scores.runs.len()
-        ))
+    let name = ("targets_with_changed", "targets, with the runs in which conditions changed");
+    table(record, view, name, rows.collect()).note(format!(
+        "conditions changed in {found} of {} runs: scores leave them out, verdicts do not, as \
+         they compare within instances; --include-changed counts them everywhere",
+        view.scores.runs.len()
+    ))
 }

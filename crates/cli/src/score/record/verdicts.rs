@@ -7,7 +7,7 @@ use plimsoll_score::verdict::{Side, Verdicts};
 
 use super::super::numbers::*;
 use super::super::rows::{Judged, relative};
-use super::{View, limited};
+use super::{View, left_out, table};
 
 /// Stragglers first, each with its evidence; then how many are normal or have no verdict.
 pub fn sentences(record: Record, view: &View) -> Record {
@@ -17,7 +17,9 @@ pub fn sentences(record: Record, view: &View) -> Record {
         let verdicts = verdicts(view, side);
         let of = |kind: Option<Kind>| all.iter().filter(move |it| it.verdict.kind == kind);
         for kind in [Kind::Persistent, Kind::Transient] {
+            let all = of(Some(kind)).count();
             texts.extend(of(Some(kind)).take(view.rows).map(|it| it.sentence(verdicts)));
+            texts.extend((all > view.rows).then(|| left_out(view.rows, all, kind.name())));
         }
         texts.extend(count(of(Some(Kind::Normal)).count(), side, "normal"));
         let mut open = of(None).filter(|it| it.verdict.n > 0);
@@ -62,17 +64,11 @@ pub fn components(record: Record, view: &View, side: Side) -> Record {
             _ => row,
         }
     });
-    let rows = limited(view, rows.collect());
-    let more = all.len() - rows.len();
-    let (key, title) = match side {
+    let name = match side {
         Side::Target => ("targets", "targets"),
         Side::Client => ("clients", "clients"),
     };
-    let record = record.rows(key, title, rows);
-    match more {
-        0 => record,
-        more => record.note(format!("{more} more {title}; --top N shows more, --json all")),
-    }
+    table(record, view, name, rows.collect())
 }
 
 fn peak(row: Record, view: &View, name: &str) -> Record {
