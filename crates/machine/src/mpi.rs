@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Machine, MpiVersion, parse_mpi_version};
+use crate::{Machine, MpiImplementation, MpiVersion, parse_mpi_version};
 
-/// Programs that tell their version without starting anything, the most telling first.
-const TELLERS: [&str; 4] = ["mpichversion", "mpirun", "mpiexec", "mpiexec.hydra"];
+/// Launchers, the usual one first. Each tells its version without starting anything.
+const LAUNCHERS: [&str; 3] = ["mpirun", "mpiexec", "mpiexec.hydra"];
+
+/// Says which library a launcher of MPICH's family belongs to: the launcher itself only says Hydra.
+const TELLER_OF_HYDRA: &str = "mpichversion";
 
 /// A launcher that hangs (it may ask a batch system) is not waited for longer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,7 +24,7 @@ const MOST_TEXT: u64 = 64 << 10;
 pub struct Mpi {
     /// The launcher in PATH: mpirun, or else mpiexec.
     pub launcher: Option<PathBuf>,
-    /// Which MPI the installed programs belong to, if they say so.
+    /// Which MPI the launcher belongs to, if it says so.
     pub version: Option<MpiVersion>,
     /// MPI libraries that the dynamic linker finds.
     pub libraries: Vec<PathBuf>,
@@ -44,12 +47,37 @@ impl Machine {
     /// As [`Machine::find_mpi`], with `ask` in place of running a program: it gets
     /// the path of a program of this machine and gives what `--version` prints.
     pub fn find_mpi_with(&self, ask: impl Fn(&Path) -> Option<String>) -> Mpi {
-        let launcher = ["mpirun", "mpiexec"].iter().find_map(|name| self.find_program(name));
-        let version = TELLERS
-            .iter()
-            .filter_map(|name| self.find_program(name))
-            .find_map(|program| parse_mpi_version(&ask(&program)?));
-        Mpi { launcher, version, libraries: self.find_libraries(is_mpi_library) }
+        let launchers: Vec<PathBuf> =
+            LAUNCHERS.iter().filter_map(|name| self.find_program(name)).collect();
+        let tell = |program: &Path| parse_mpi_version(&ask(program)?);
+        // Several MPIs may be installed: another one's program says nothing of this launcher.
+        let told = launchers.iter().find_map(|program| Some((program, tell(program)?)));
+        let version = told.map(|(program, version)| match version.implementation {
+            MpiImplementation::Mpich => self.more_of_hydra(program, tell).unwrap_or(version),
+            _ => version,
+        });
+        Mpi {
+            launcher: launchers.into_iter().next(),
+            version,
+            libraries: self.find_libraries(is_mpi_library),
+        }
+    }
+
+    /// What stands beside a Hydra launcher and tells whose it is.
+    fn more_of_hydra(
+        &self,
+        launcher: &Path,
+        tell: impl Fn(&Path) -> Option<MpiVersion>,
+    ) -> Option<MpiVersion> {
+        const FAMILY: [MpiImplementation; 4] = [
+            MpiImplementation::Mpich,
+            MpiImplementation::Mvapich,
+            MpiImplementation::Cray,
+            MpiImplementation::Intel,
+        ];
+        let teller = self.find_program(TELLER_OF_HYDRA)?;
+        (teller.parent() == launcher.parent()).then_some(())?;
+        tell(&teller).filter(|version| FAMILY.contains(&version.implementation))
     }
 }
 
@@ -104,7 +132,6 @@ fn ended_in_time(child: &mut Child) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MpiImplementation;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
@@ -127,6 +154,47 @@ mod tests {
         let mpi = machine.find_mpi();
         assert_eq!(mpi.launcher, Some("/bin/mpirun".into()));
         assert_eq!(mpi.version.unwrap().implementation, MpiImplementation::OpenMpi);
+    }
+
+    /// Debian lets mpirun be that of either MPI, and mpichversion is there for both.
+    #[test]
+    fn another_mpi_beside_the_launchers_own_is_not_taken_for_it() {
+        let says = |program: &Path| {
+            let text = match program.file_name()?.to_str()? {
+                "mpirun" => "mpirun (Open MPI) 4.1.4\n",
+                _ => "MPICH Version:    \t4.0.2\n",
+            };
+            Some(text.to_owned())
+        };
+        let (_root, machine) = machine_with(&[("mpirun", ""), ("mpichversion", "")]);
+        let version = machine.find_mpi_with(says).version.unwrap();
+        assert_eq!(version.implementation, MpiImplementation::OpenMpi);
+        assert_eq!(version.version.as_deref(), Some("4.1.4"));
+    }
+
+    #[test]
+    fn hydra_is_told_by_what_stands_beside_it() {
+        let says = |program: &Path| {
+            let text = match program.file_name()?.to_str()? {
+                "mpirun" => "HYDRA build details:\n    Version:   3.2\n",
+                _ => "MVAPICH2 Version:     \t2.3.7\n",
+            };
+            Some(text.to_owned())
+        };
+        let found = |programs| {
+            let (_root, machine) = machine_with(programs);
+            machine.find_mpi_with(says).version.unwrap().implementation
+        };
+        let beside = [("mpirun", ""), ("mpichversion", "")];
+        assert_eq!(found(&beside), MpiImplementation::Mvapich);
+        assert_eq!(found(&beside[..1]), MpiImplementation::Mpich);
+        let (root, _) = machine_with(&beside);
+        fs::create_dir(root.path().join("other")).unwrap();
+        fs::rename(root.path().join("bin/mpichversion"), root.path().join("other/mpichversion"))
+            .unwrap();
+        let elsewhere = Machine::at(root.path(), "/bin:/other");
+        let version = elsewhere.find_mpi_with(says).version.unwrap();
+        assert_eq!(version.implementation, MpiImplementation::Mpich, "in another directory");
     }
 
     #[test]

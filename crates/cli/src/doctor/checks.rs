@@ -143,7 +143,7 @@ fn lustre(machine: &Machine) -> Check {
 
 fn counters(machine: &Machine) -> Check {
     const NAME: &str = "kernel counters";
-    const FOR: &str = "monitor *, calibrate *";
+    const FOR: &str = "calibrate, monitor *";
     let lustre = machine.lustre_counters().len();
     match machine.disk_counters() {
         Ok(disks) => found(
@@ -174,7 +174,7 @@ fn clock(machine: &Machine) -> Check {
 
 fn mpi(machine: &Machine) -> Check {
     const NAME: &str = "MPI";
-    const FOR: &str = "record: MPI programs; bench * on many nodes";
+    const FOR: &str = "record: MPI programs, bench: many nodes";
     let mpi = machine.find_mpi();
     if mpi.is_absent() {
         return missing(
@@ -184,12 +184,15 @@ fn mpi(machine: &Machine) -> Check {
             "load your site's MPI module, or apt-get install libopenmpi-dev openmpi-bin",
         );
     }
-    let version = mpi
-        .version
-        .map(|it| format!("{} {}", it.implementation.name(), it.version.unwrap_or_default()));
-    let launcher = mpi.launcher.map(|it| it.display().to_string());
-    let described = [version, launcher].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    found(NAME, FOR, format!("{described} ({} libraries)", mpi.libraries.len()))
+    let version = mpi.version.map_or_else(
+        || "of unknown kind".to_string(),
+        |it| format!("of {} {}", it.implementation.name(), it.version.unwrap_or_default()),
+    );
+    let launcher = mpi.launcher.map_or_else(
+        || "no launcher".to_string(),
+        |it| format!("{} {}", it.display(), version.trim_end()),
+    );
+    found(NAME, FOR, format!("{launcher} ({} libraries)", mpi.libraries.len()))
 }
 
 fn fuse(machine: &Machine) -> Check {
@@ -209,5 +212,26 @@ fn preload() -> Check {
     match preload_library() {
         Ok(path) => found(NAME, FOR, path.display().to_string()),
         Err(error) => missing(NAME, FOR, "not found", error.hint()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What has shipped has no star, and what has a star has not shipped.
+    #[test]
+    fn commands_that_need_something_are_those_that_there_are() {
+        let root = tempfile::tempdir().unwrap();
+        let command = crate::command();
+        let shipped: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        for check in all(&Machine::at(root.path(), "")) {
+            for part in check.needed_for.split(", ") {
+                let words = part.split(':').next().unwrap_or_default();
+                let name = words.split(' ').next().unwrap_or_default();
+                let to_come = words.ends_with(" *");
+                assert_eq!(to_come, !shipped.contains(&name), "{}: {part}", check.name);
+            }
+        }
     }
 }
