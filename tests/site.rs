@@ -7,9 +7,16 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::command::{Outcome, binary, samples};
+use crate::storage::changing_mounts;
 
+/// Looks for no test bed but those in the folder: others' come and go.
 fn site(folder: &Path, arguments: &[&str]) -> Outcome {
-    binary().current_dir(folder).arg("site").args(arguments).output().unwrap().into()
+    let mut command = binary();
+    command.current_dir(folder).arg("site").args(arguments);
+    if arguments[0] == "init" {
+        command.arg("--base").arg(folder.join("beds"));
+    }
+    command.output().unwrap().into()
 }
 
 fn shown(folder: &Path, arguments: &[&str]) -> Value {
@@ -20,9 +27,12 @@ fn shown(folder: &Path, arguments: &[&str]) -> Value {
 
 #[test]
 fn init_writes_a_file_that_checks_and_never_overwrites_it() {
+    let _no_others = changing_mounts();
     let folder = tempfile::tempdir().unwrap();
     let written = shown(folder.path(), &["init", "--json"]);
     assert!(!written["clients"].as_array().unwrap().is_empty(), "this machine is a client");
+    let targets = written["targets"].as_array().unwrap();
+    assert!(targets.iter().all(|target| target["path"] != "/"), "never the root disk");
     assert_eq!(shown(folder.path(), &["show", "--json"]), written);
     assert_eq!(site(folder.path(), &["check"]).status, Some(0));
 
@@ -38,6 +48,7 @@ fn init_writes_a_file_that_checks_and_never_overwrites_it() {
 fn update_adds_what_is_new_and_keeps_every_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("site.toml");
+    let _no_others = changing_mounts();
     let mine = "# mine\nversion = 1 # keep me\n[[target]]\nname = \"own\"\npath = \"/\"\n";
     fs::write(&file, mine).unwrap();
     assert_eq!(site(folder.path(), &["init", "--update"]).status, Some(0));
@@ -136,6 +147,85 @@ fn devices_on_servers_are_not_looked_for_here() {
     assert_eq!(site(folder.path(), &["check"]).status, Some(0));
     fs::write(folder.path().join("site.toml"), text.replace("server = \"s\"\n", "")).unwrap();
     assert_eq!(site(folder.path(), &["check"]).status, Some(1));
+}
+
+/// A node with its system on one disk, data on another, and every network file system there is.
+const MOUNTS: &str = "\
+27 1 8:2 / / rw,relatime - ext4 /dev/sda2 rw
+28 27 8:1 / /boot/efi rw - vfat /dev/sda1 rw
+29 27 8:3 / /home rw - xfs /dev/sda3 rw
+30 27 8:16 / /data rw - xfs /dev/sdb rw
+31 27 8:32 / /cdrom ro - iso9660 /dev/sdc ro
+32 27 8:2 /etc/hosts /etc/hosts rw - ext4 /dev/sda2 rw
+40 27 0:40 / /projects rw - nfs4 filer:/export/projects rw,vers=4.2
+41 27 0:41 / /gluster rw - fuse.glusterfs node1:/vol rw,user_id=0
+42 27 0:42 / /ceph rw - ceph 10.0.0.3:6789:/ rw,acl
+43 27 0:43 / /beegfs rw - beegfs beegfs_nodev rw,cfgFile=/etc/beegfs/x.conf
+44 27 0:44 / /gpfs/fs1 rw - gpfs fs1 rw
+45 27 0:45 / /weka rw - wekafs weka/default rw
+46 27 0:46 / /orange rw - pvfs2 tcp://n:3334/orangefs rw
+47 27 0:47 / /mnt/data rw - fuse.ceph-fuse ceph-fuse rw
+48 27 0:48 / /software ro - nfs filer:/software ro,vers=3
+49 27 0:49 / /dev/shm rw - tmpfs tmpfs rw
+";
+
+#[test]
+fn network_file_systems_are_offered_and_the_root_disk_never_is() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("proc/self")).unwrap();
+    fs::write(root.path().join("proc/self/mountinfo"), MOUNTS).unwrap();
+    fs::create_dir_all(root.path().join("sys/class/block")).unwrap();
+    for (name, number, partition) in [
+        ("sda", "8:0", false),
+        ("sda/sda1", "8:1", true),
+        ("sda/sda2", "8:2", true),
+        ("sda/sda3", "8:3", true),
+        ("sdb", "8:16", false),
+        ("sdc", "8:32", false),
+    ] {
+        let device = root.path().join("sys/devices").join(name);
+        fs::create_dir_all(&device).unwrap();
+        fs::write(device.join("dev"), number).unwrap();
+        fs::write(device.join("size"), "2048\n").unwrap();
+        if partition {
+            fs::write(device.join("partition"), "1\n").unwrap();
+        }
+        let link = root.path().join("sys/class/block").join(device.file_name().unwrap());
+        std::os::unix::fs::symlink(format!("../../devices/{name}"), link).unwrap();
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["init", "--root", root.path().to_str().unwrap(), "--json"];
+    let outcome = site(folder.path(), &arguments);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let result = &serde_json::from_str::<Value>(&outcome.stdout).unwrap()["result"];
+    let kind_of = |name: &Value| {
+        let systems = result["file_systems"].as_array().unwrap().iter();
+        systems.clone().find(|it| it["name"] == *name).unwrap()["kind"].clone()
+    };
+    let targets = result["targets"].as_array().unwrap().iter();
+    let found: Vec<[String; 3]> = targets
+        .map(|it| [it["name"].clone(), it["path"].clone(), kind_of(&it["file_system"])])
+        .map(|texts| texts.map(|text| text.as_str().unwrap().to_string()))
+        .collect();
+    let wanted = [
+        ["beegfs", "/beegfs", "beegfs"],
+        ["ceph", "/ceph", "ceph"],
+        ["gluster", "/gluster", "fuse.glusterfs"],
+        ["fs1", "/gpfs/fs1", "gpfs"],
+        ["data", "/mnt/data", "fuse.ceph-fuse"],
+        ["orange", "/orange", "pvfs2"],
+        ["projects", "/projects", "nfs4"],
+        ["weka", "/weka", "wekafs"],
+        ["sdb", "/data", "xfs"],
+    ];
+    assert_eq!(found, wanted.map(|row| row.map(str::to_string)));
+    assert_eq!(result["servers"].as_array().unwrap().len(), 1);
+    assert_eq!(result["servers"][0]["name"], "filer");
+    for note in ["/home (/dev/sda3) is no target", "/software (nfs) is no target"] {
+        assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    }
+    assert_eq!(site(folder.path(), &["check", "--offline"]).status, Some(0));
 }
 
 /// A Lustre client's own /proc, captured by others: seven targets on two servers.

@@ -3,7 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Held by tests that make mounts which others would see, and by those that look at all mounts.
+pub fn changing_mounts() -> MutexGuard<'static, ()> {
+    static MOUNTS: Mutex<()> = Mutex::new(());
+    MOUNTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Some targets in a folder of their own, gone at the end.
 pub struct Storage {

@@ -16,6 +16,8 @@ use crate::output::Output;
 pub use show::NUMBERS;
 
 /// The site file: describe the storage once, for every command
+///
+/// It is text to be edited; docs/site-file.md describes its keys.
 #[derive(clap::Args)]
 #[command(
     before_help = "Examples:\n  \

@@ -50,9 +50,13 @@ pub struct LoopBacking {
 impl BlockDevice {
     /// The path of the device, e.g. "/dev/loop0".
     pub fn path(&self) -> PathBuf {
-        // sysfs writes "!" for "/" in names (kobject_set_name_vargs in lib/kobject.c).
-        Path::new("/dev").join(self.name.replace('!', "/"))
+        device_path(&self.name)
     }
+}
+
+fn device_path(name: &str) -> PathBuf {
+    // sysfs writes "!" for "/" in names (kobject_set_name_vargs in lib/kobject.c).
+    Path::new("/dev").join(name.replace('!', "/"))
 }
 
 impl Machine {
@@ -76,11 +80,12 @@ impl Machine {
         let directory = Path::new(BLOCK_CLASS).join(&name);
         let number: DeviceNumber = self.read_line(directory.join("dev"))?.parse().ok()?;
         let sectors: u64 = self.read_line(directory.join("size"))?.trim().parse().ok()?;
-        let mounted_at = mounts
-            .iter()
-            .filter(|mount| mount.device == number)
-            .map(|mount| mount.point.clone())
-            .collect();
+        let paths = self.device_paths(&name);
+        // btrfs gives its mounts numbers of their own, but names the (first) device as their source.
+        let is_here = |mount: &&Mount| {
+            mount.device == number || paths.iter().any(|path| path.as_os_str() == mount.source)
+        };
+        let mounted_at = mounts.iter().filter(is_here).map(|mount| mount.point.clone()).collect();
         Some(BlockDevice {
             number,
             size: Bytes::new(sectors.saturating_mul(SYSFS_SECTOR)),
@@ -89,6 +94,13 @@ impl Machine {
             mounted_at,
             name,
         })
+    }
+
+    /// The paths by which mounts name the device: a volume of the device mapper also has one by its name.
+    fn device_paths(&self, name: &str) -> Vec<PathBuf> {
+        let mapped = self.read_line(Path::new(BLOCK_CLASS).join(name).join("dm/name"));
+        let mapped = mapped.map(|name| Path::new("/dev/mapper").join(name));
+        [Some(device_path(name)), mapped].into_iter().flatten().collect()
     }
 
     /// A partition has no queue of its own; its disk is the directory above.
@@ -133,7 +145,13 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
-        write("proc/self/mountinfo", "1 0 8:1 / /data rw - ext4 /dev/sda1 rw\n");
+        let mounts = "1 0 8:1 / /data rw - ext4 /dev/sda1 rw\n\
+            2 0 0:31 /@ /pool rw - btrfs /dev/sda rw\n\
+            3 0 0:32 / /volume rw - btrfs /dev/mapper/vg-lv rw\n";
+        write("proc/self/mountinfo", mounts);
+        write("sys/devices/virtual/dm-0/dev", "253:0\n");
+        write("sys/devices/virtual/dm-0/size", "64\n");
+        write("sys/devices/virtual/dm-0/dm/name", "vg-lv\n");
         write("sys/devices/disk/sda/dev", "8:0\n");
         write("sys/devices/disk/sda/size", "2048\n");
         write("sys/devices/disk/sda/queue/rotational", "1\n");
@@ -148,6 +166,7 @@ mod tests {
         for (name, target) in [
             ("sda", "disk/sda"),
             ("sda1", "disk/sda/sda1"),
+            ("dm-0", "virtual/dm-0"),
             ("loop0", "virtual/loop0"),
             ("gone", "virtual/gone"),
         ] {
@@ -163,14 +182,17 @@ mod tests {
         let (_root, machine) = captured();
         let devices = machine.block_devices().unwrap();
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-        assert_eq!(names, ["loop0", "sda", "sda1"]);
-        let backing = devices[0].backing.as_ref().unwrap();
+        assert_eq!(names, ["dm-0", "loop0", "sda", "sda1"]);
+        let [volume, looped, disk, partition] = &devices[..] else { panic!("{devices:?}") };
+        let backing = looped.backing.as_ref().unwrap();
         assert_eq!(backing.file, Path::new("/a b/t0.img"));
         assert!(backing.deleted && backing.direct_io);
-        assert_eq!(devices[1].size, Bytes::new(1 << 20));
-        assert_eq!(devices[2].rotational, Some(true), "asked of the disk");
-        assert_eq!(devices[2].mounted_at, [Path::new("/data")]);
-        assert_eq!(devices[2].path(), Path::new("/dev/sda1"));
+        assert_eq!(disk.size, Bytes::new(1 << 20));
+        assert_eq!(partition.rotational, Some(true), "asked of the disk");
+        assert_eq!(partition.mounted_at, [Path::new("/data")]);
+        assert_eq!(partition.path(), Path::new("/dev/sda1"));
+        assert_eq!(disk.mounted_at, [Path::new("/pool")], "btrfs tells it by the source only");
+        assert_eq!(volume.mounted_at, [Path::new("/volume")], "and by a volume's name");
     }
 
     #[test]

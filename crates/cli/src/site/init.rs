@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use plimsoll_domain::site::{Site, SiteFile};
+use plimsoll_domain::site::SiteFile;
 use plimsoll_machine::Machine;
 use plimsoll_testbed::{DEFAULT_NAME, Testbed};
 
-use super::discover::discover;
+use super::discover::{Discovered, discover};
 use super::show;
 use crate::output::{self, Output};
 
 /// Write a site file from what this machine has
 ///
-/// Finds Lustre mounts with their targets and servers, test-bed targets, and mounted block
-/// devices. What it cannot find (groups, peaks, costs, coordinates, limits) is measured by
+/// Finds Lustre mounts with their targets and servers, other network file systems (NFS, GlusterFS,
+/// BeeGFS, CephFS, GPFS, WEKA, OrangeFS and more), test-bed targets, and mounted block devices but for
+/// the disk of the root file system. What it cannot find (groups, peaks, costs, coordinates, limits) is measured by
 /// other commands or added by hand. With --update a file that exists gets what is new;
 /// everything in it, comments too, stays as it is.
 #[derive(clap::Args)]
@@ -46,7 +47,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let found = find(arguments)?;
+    let Discovered { site: found, notes } = find(arguments)?;
+    notes.iter().for_each(|note| output::message(&format!("note: {note}")));
+    if found.targets.is_empty() {
+        output::message(
+            "note: no targets were found; hint: plimsoll testbed up makes some, or add [[target]] with name and path",
+        );
+    }
     if arguments.output == Path::new("-") {
         match output.json {
             true => show::print(&found, &arguments.output, output)?,
@@ -72,7 +79,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn find(arguments: &Arguments) -> Result<Site> {
+fn find(arguments: &Arguments) -> Result<Discovered> {
     if let Some(root) = &arguments.root {
         return discover(&Machine::at(root, ""), None);
     }
