@@ -3,6 +3,7 @@
 mod calls;
 mod ends;
 mod jobs;
+mod targets;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -17,6 +17,7 @@ use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
 use plimsoll_bench::estimate::{Estimate, estimate};
 use plimsoll_bench::measuring::{Clients, Site};
+use plimsoll_bench::one_storage;
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight::check_target;
 use plimsoll_bench::runner::{Ending, Runner, Spent};
@@ -50,6 +51,7 @@ use team::Joined;
     plimsoll bench target --testbed default --rounds 20 -o target\n  \
     plimsoll bench plans/many-pairs.toml -o pairs\n  \
     plimsoll bench --resume pairs\n  \
+    plimsoll bench many-pairs --site site.toml --targets ost0,ost2 -o two\n  \
     mpirun -n 4 plimsoll bench many-pairs --site site.toml -o pairs")]
 pub struct Arguments {
     /// A template's name, or a file with a plan
@@ -217,7 +219,23 @@ fn check_targets(plan: &Plan, cost: &Estimate, machine: &Machine) -> Result<()> 
         }
         seen.push((place, &target.name));
     }
+    // Lustre places files on targets that share a directory.
+    let directories = plan.targets.iter().filter(|target| target.lustre_index.is_none());
+    warn_of_one_storage(
+        machine,
+        directories.map(|target| (target.name.as_str(), target.path.as_path())),
+    );
     Ok(())
+}
+
+/// Says which targets lie on one disk or file system.
+pub fn warn_of_one_storage<'a>(
+    machine: &Machine,
+    targets: impl IntoIterator<Item = (&'a str, &'a Path)>,
+) {
+    for storage in one_storage::shared(machine, targets) {
+        output::message(&format!("note: {}", storage.warning()));
+    }
 }
 
 fn dry_run(plan: &Plan, cost: &Estimate, output: Output) -> Result<ExitCode> {

@@ -11,6 +11,7 @@ mod export;
 mod failure;
 mod interruption;
 mod model;
+mod named_directory;
 mod now;
 mod output;
 mod progress;

@@ -2,24 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use plimsoll_bench::plan::{Plan, TargetPlan};
 use plimsoll_domain::BytesPerSec;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Site, SiteFile};
 use plimsoll_testbed::Testbed;
 
+use crate::named_directory::{NamedDirectory, parts};
 use crate::testbed;
 
 /// Where the targets come from.
 #[derive(clap::Args)]
 pub struct Targets {
-    /// Directories on the targets, as DIR or NAME=DIR
-    #[arg(long, num_args = 1.., value_name = "[NAME=]DIR")]
+    /// Directories on the targets, as DIR or NAME=DIR; with --site or --testbed also names of its
+    /// targets, like t0,t2, to take only these
+    #[arg(long, num_args = 1.., value_name = "[NAME=]DIR|NAME,...")]
     targets: Vec<String>,
 
     /// Targets of this test bed
-    #[arg(long, value_name = "NAME", conflicts_with = "targets")]
+    #[arg(long, value_name = "NAME")]
     testbed: Option<String>,
 
     /// Targets that have a path in this site file; also where their peaks are
@@ -28,19 +30,44 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// The targets, by the first of the sources that is named.
+    /// The targets that are named, or all of the site or the test bed.
     pub fn find(&self) -> Result<Vec<TargetPlan>> {
-        let found = if !self.targets.is_empty() {
-            self.targets.iter().map(|text| named(text)).collect::<Result<_>>()?
-        } else if let Some(name) = &self.testbed {
-            of_testbed(name)?
-        } else if let Some(path) = &self.site {
-            of_site(&load(path)?)
-        } else {
-            bail!("which targets? hint: --targets DIR…, --testbed NAME or --site FILE");
+        let known = match (&self.testbed, &self.site) {
+            (Some(name), _) => Some(of_testbed(name)?),
+            (None, Some(path)) => Some(of_site(&load(path)?)),
+            (None, None) => None,
+        };
+        let found = match (self.targets.is_empty(), known) {
+            (false, known) => self.chosen(&known.unwrap_or_default())?,
+            (true, Some(all)) => all,
+            (true, None) => {
+                bail!("which targets? hint: --targets DIR…, --testbed NAME or --site FILE")
+            }
         };
         ensure!(!found.is_empty(), "there are no targets; hint: the site's targets need a path");
         Ok(found)
+    }
+
+    /// What `--targets` names: targets that are known by their name, and directories.
+    fn chosen(&self, known: &[TargetPlan]) -> Result<Vec<TargetPlan>> {
+        let is_directory = |text: &str| text.contains(['/', '=']) || Path::new(text).is_dir();
+        let choose = |text: &str| match known.iter().find(|target| target.name == text) {
+            Some(target) => Ok(target.clone()),
+            None if self.is_without_names() || is_directory(text) => directory(text),
+            None => {
+                let names: Vec<&str> = known.iter().map(|target| target.name.as_str()).collect();
+                let place = if self.testbed.is_some() { "test bed" } else { "site" };
+                bail!(
+                    "the {place} has no target {text:?} with a path, and there is no such directory; hint: {}",
+                    if names.is_empty() { "NAME=DIR".to_string() } else { names.join(", ") }
+                )
+            }
+        };
+        parts(&self.targets).into_iter().map(choose).collect()
+    }
+
+    fn is_without_names(&self) -> bool {
+        self.testbed.is_none() && self.site.is_none()
     }
 
     /// Which of these options were given; a site file is welcome beside a plan for its peaks.
@@ -73,21 +100,9 @@ fn load(path: &Path) -> Result<Site> {
     Ok(SiteFile::load(path)?.site().clone())
 }
 
-fn named(text: &str) -> Result<TargetPlan> {
-    let (name, path) = match text.split_once('=') {
-        // A directory may have the sign in its own name.
-        Some((name, path)) if !Path::new(text).is_dir() => (name.to_string(), PathBuf::from(path)),
-        _ => (name_of(Path::new(text))?, PathBuf::from(text)),
-    };
-    // Workers and ranks may run in another directory.
-    let path = std::path::absolute(&path).with_context(|| format!("cannot use {text}"))?;
+fn directory(text: &str) -> Result<TargetPlan> {
+    let NamedDirectory { name, path } = NamedDirectory::parse(text)?;
     Ok(TargetPlan { name, path, server: None, lustre_index: None })
-}
-
-fn name_of(path: &Path) -> Result<String> {
-    let absolute = std::path::absolute(path)?;
-    let name = absolute.file_name().map(|name| name.to_string_lossy().into_owned());
-    name.with_context(|| format!("{} has no name; hint: NAME={0}", path.display()))
 }
 
 fn of_testbed(name: &str) -> Result<Vec<TargetPlan>> {

@@ -156,6 +156,11 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         bench::remove_left_behind(&paths);
     }
     check_targets(&plan)?;
+    let targets = plan.targets.list.iter();
+    bench::warn_of_one_storage(
+        &Machine::host(),
+        targets.map(|target| (target.name.as_str(), target.path.as_path())),
+    );
     if arguments.dry_run {
         output.print("route.bench", "nothing was written", &of_plan(&plan))?;
         return Ok(ExitCode::SUCCESS);

@@ -7,6 +7,7 @@ use plimsoll_race::{Course, Entry, Policy, race};
 use plimsoll_stats::Sample;
 use plimsoll_testbed::{Limits, TargetName, Testbed};
 
+use crate::named_directory::{NamedDirectory, parts};
 use crate::testbed;
 
 /// Where the targets come from.
@@ -68,7 +69,7 @@ impl Source {
                 bail!("which targets? hint: --targets DIR…, or --testbed NAME")
             }
             None => {
-                let list = self.targets.iter().map(|text| named(text)).collect::<Result<_>>()?;
+                let list = parts(&self.targets).into_iter().map(named).collect::<Result<_>>()?;
                 Targets { list, bed: None }
             }
         };
@@ -97,21 +98,7 @@ impl Source {
 }
 
 fn named(text: &str) -> Result<Target> {
-    let (name, path) = match text.split_once('=') {
-        // A directory may have the sign in its own name.
-        Some((name, path)) if !Path::new(text).is_dir() => (Some(name.to_string()), path),
-        _ => (None, text),
-    };
-    ensure!(name.as_deref() != Some(""), "{text}: a target without a name; hint: NAME=DIR");
-    // Writers may run in another directory.
-    let path = std::path::absolute(path).with_context(|| format!("cannot use {text}"))?;
-    ensure!(
-        path.to_str().is_some(),
-        "{} is not UTF-8 text; hint: a link with a plain name",
-        path.display()
-    );
-    let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = name.or_else(last).unwrap_or_else(|| "/".to_string());
+    let NamedDirectory { name, path } = NamedDirectory::parse(text)?;
     let (limits, rate, rate_source) = (Limits::NONE, None, MEASURED);
     Ok(Target { name, path, in_bed: None, limits, rate, rate_source })
 }

@@ -1,0 +1,65 @@
+//! A directory that a person names on the command line, as DIR or NAME=DIR.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+/// A directory and what to call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedDirectory {
+    /// The given name, or the last part of the path.
+    pub name: String,
+    /// An absolute path: workers and ranks may run in another directory.
+    pub path: PathBuf,
+}
+
+impl NamedDirectory {
+    /// Reads DIR or NAME=DIR. Does not look whether it is there.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (name, path) = match text.split_once('=') {
+            // A directory may have the sign in its own name.
+            Some((name, path)) if !Path::new(text).is_dir() => (Some(name.to_string()), path),
+            _ => (None, text),
+        };
+        ensure!(name.as_deref() != Some(""), "{text}: a target without a name; hint: NAME=DIR");
+        let path = std::path::absolute(path).with_context(|| format!("cannot use {text}"))?;
+        ensure!(
+            path.to_str().is_some(),
+            "{} is not UTF-8 text; hint: a link with a plain name",
+            path.display()
+        );
+        let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.or_else(last);
+        let name = name.with_context(|| format!("{text} has no name; hint: NAME={text}"))?;
+        Ok(Self { name, path })
+    }
+}
+
+/// The parts of arguments that may be lists with commas. A directory may have commas in its name.
+pub fn parts(arguments: &[String]) -> Vec<&str> {
+    let parts = arguments.iter().flat_map(|text| match Path::new(text).is_dir() {
+        true => vec![text.as_str()],
+        false => text.split(',').filter(|part| !part.is_empty()).collect(),
+    });
+    parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_given_or_taken_from_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a=b,c");
+        std::fs::create_dir(&odd).unwrap();
+        let odd = odd.to_str().unwrap();
+        let read = |text: &str| NamedDirectory::parse(text).map(|it| (it.name, it.path));
+        assert_eq!(read("/mnt/t0").unwrap(), ("t0".into(), "/mnt/t0".into()));
+        assert_eq!(read("fast=/mnt/t0").unwrap(), ("fast".into(), "/mnt/t0".into()));
+        assert_eq!(read(odd).unwrap(), ("a=b,c".into(), odd.into()));
+        assert!(read("=/mnt/t0").unwrap_err().to_string().contains("without a name"));
+        assert!(read("/").unwrap_err().to_string().contains("hint: NAME=/"));
+        assert_eq!(parts(&[odd.to_string(), "t0,t2,".to_string()]), [odd, "t0", "t2"]);
+    }
+}
