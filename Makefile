@@ -37,6 +37,7 @@ needs-test: needs
 	    /usr/lib/python3/dist-packages/h5py/_debian_h5py_mpi=python3-h5py-mpi
 	-@scripts/need 'tests record everyday programs and compare with what the kernel saw' \
 	    fio=fio sqlite3=sqlite3 git=git strace=strace
+	-@scripts/need 'tests measure a network file system on this machine' glusterfs=glusterfs-client
 
 build: needs library
 	$(CARGO) build --release --package plimsoll

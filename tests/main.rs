@@ -10,6 +10,7 @@ mod doctor;
 mod documentation;
 mod everyday;
 mod export;
+mod gluster;
 mod library;
 mod measured;
 mod models;

@@ -110,12 +110,14 @@ pub struct Calibration {
 /// Measures all rungs of a plan and fits their costs.
 ///
 /// # Errors
-/// If the target cannot be written or read, or the costs cannot be told apart.
+/// If the target cannot be written or read, the costs cannot be told apart, or `interrupted` says
+/// between two bursts to end.
 pub fn calibrate(
     machine: &Machine,
     place: &Place,
     plan: &Plan,
     tell: &mut dyn FnMut(Step),
+    interrupted: &dyn Fn() -> bool,
 ) -> Result<Calibration, CalibrateError> {
     place.check_space(plan)?;
     let mut ladder = Ladder {
@@ -130,6 +132,7 @@ pub fn calibrate(
         directory: &place.directory,
         written: 0,
         through_cache: false,
+        interrupted,
     };
     ladder.fill(tell)?;
     let raws = climb(&mut ladder, plan, tell)?;
@@ -148,7 +151,7 @@ pub fn calibrate(
         not_counted,
         written,
         through_cache,
-        remnants: Scratch::remnants(&place.directory),
+        remnants: ladder.scratch.remnants(&place.directory),
     })
 }
 

@@ -95,6 +95,9 @@ pub enum CalibrateError {
         /// What failed.
         error: EngineError,
     },
+    /// Somebody asked to end.
+    #[error("interrupted")]
+    Interrupted,
     /// A fact about the machine could not be read.
     #[error(transparent)]
     Machine(#[from] MachineError),
@@ -139,6 +142,7 @@ impl CalibrateError {
                 "the page cache would be measured: choose a file system that takes O_DIRECT".into()
             }
             Self::Engine { error, .. } => return error.hint(),
+            Self::Interrupted => return None,
             Self::Machine(error) => error.hint().into(),
             Self::Stats(_) => "measure longer: --seconds, --repetitions".into(),
         })

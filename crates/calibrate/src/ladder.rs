@@ -61,6 +61,8 @@ pub(crate) struct Ladder<'a> {
     pub written: u64,
     /// Whether some burst went through the page cache in spite of O_DIRECT.
     pub through_cache: bool,
+    /// Whether somebody asked to end.
+    pub interrupted: &'a dyn Fn() -> bool,
 }
 
 /// Filled in parts of this size, so that progress can be told.
@@ -150,6 +152,9 @@ impl Ladder<'_> {
     }
 
     fn run(&mut self, burst: &Burst) -> Result<f64, CalibrateError> {
+        if (self.interrupted)() {
+            return Err(CalibrateError::Interrupted);
+        }
         let ran = run(burst).map_err(|error| self.failed(error))?;
         self.through_cache |= ran.through_cache;
         Ok(ran.seconds)

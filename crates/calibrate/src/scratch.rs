@@ -1,5 +1,6 @@
 //! The file in which transfers seek. It has no name, so it cannot stay behind: the kernel
-//! frees it when the program ends, however it ends.
+//! frees it when the program ends, however it ends. Only where a file without a name cannot be opened
+//! again does it keep one, and is removed at the end.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,13 +11,15 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::CalibrateError;
 
-/// Beginning of the name that a file has for a moment where files cannot be made without one.
+/// Beginning of the name of a file where files cannot be made without one.
 const PREFIX: &str = ".plimsoll-calibrate-";
 
-/// A file without a name on the target.
+/// A file on the target, without a name if possible.
 #[derive(Debug)]
 pub struct Scratch {
     file: File,
+    /// Its name, where it must keep one.
+    name: Option<PathBuf>,
 }
 
 impl Scratch {
@@ -28,38 +31,66 @@ impl Scratch {
     pub fn create(
         directory: &Path,
         must_be_named: bool,
-        make: impl FnOnce(&Path) -> Result<(), CalibrateError>,
+        make: impl Fn(&Path) -> Result<(), CalibrateError>,
     ) -> Result<Self, CalibrateError> {
         let failed = |cause| CalibrateError::Create { directory: directory.to_owned(), cause };
         if !must_be_named {
             match nameless(directory) {
-                Ok(file) => return Ok(Scratch { file }),
+                Ok(file) => return Ok(Scratch { file, name: None }),
                 Err(cause) if is_unsupported(&cause) => {}
                 Err(cause) => return Err(failed(cause)),
             }
         }
         let path = directory.join(format!("{PREFIX}{}", std::process::id()));
         make(&path)?;
-        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = open(&path);
         // Also when it cannot be opened, it must not stay.
         let removed = fs::remove_file(&path);
         let file = file.map_err(failed)?;
         removed.map_err(failed)?;
-        Ok(Scratch { file })
+        let removed = Scratch { file, name: None };
+        // GlusterFS finds a file by its name, or by a link of its own that goes with the last name: to open
+        // it then is a stale handle.
+        if open(&removed.path()).is_ok() {
+            return Ok(removed);
+        }
+        make(&path)?;
+        match open(&path) {
+            Ok(file) => Ok(Scratch { file, name: Some(path) }),
+            Err(cause) => {
+                let _ = fs::remove_file(&path);
+                Err(failed(cause))
+            }
+        }
     }
 
     /// A path that leads to the file while this value lives (proc(5), /proc/self/fd).
     pub fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+        let by_descriptor = || PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        self.name.clone().unwrap_or_else(by_descriptor)
     }
 
-    /// Files that runs left in the directory that were killed in the moment in which theirs had
-    /// a name. Perhaps another run's just now, so they are only named.
-    pub fn remnants(directory: &Path) -> Vec<PathBuf> {
+    /// Files that runs left in the directory that were killed while theirs had a name. Perhaps another
+    /// run's just now, so they are only named.
+    pub fn remnants(&self, directory: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-        let ours = entries.filter(|it| it.file_name().to_string_lossy().starts_with(PREFIX));
-        ours.map(|entry| entry.path()).collect()
+        let named = entries.filter(|it| it.file_name().to_string_lossy().starts_with(PREFIX));
+        let paths = named.map(|entry| entry.path());
+        paths.filter(|path| Some(path) != self.name.as_ref()).collect()
     }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            // What cannot be removed is told by the next run.
+            let _ = fs::remove_file(name);
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path)
 }
 
 /// Makes an empty file of that name, which must be new.
@@ -97,11 +128,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_named() {
+    fn a_file_that_must_keep_its_name_is_removed_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Scratch::remnants(folder.path()), Vec::<PathBuf>::new());
+        let path = folder.path().join(format!("{PREFIX}own"));
+        let scratch = Scratch { file: File::create(&path).unwrap(), name: Some(path.clone()) };
+        assert_eq!(scratch.path(), path);
+        assert_eq!(scratch.remnants(folder.path()), Vec::<PathBuf>::new(), "its own is none");
+        drop(scratch);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_named() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let scratch = Scratch::create(folder.path(), false, make_named).unwrap();
+        assert_eq!(scratch.remnants(folder.path()), Vec::<PathBuf>::new());
         let left = folder.path().join(format!("{PREFIX}1"));
         fs::write(&left, b"").unwrap();
-        assert_eq!(Scratch::remnants(folder.path()), [left]);
+        assert_eq!(scratch.remnants(folder.path()), [left]);
     }
 }

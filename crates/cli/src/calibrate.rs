@@ -17,6 +17,7 @@ use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Costs, SiteFile};
 use plimsoll_machine::Machine;
 
+use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::testbed::limited;
@@ -34,7 +35,8 @@ use target::Chosen;
 /// target is. Says so when these two costs do not explain the measures, or fewer than three sizes
 /// cannot test that, and then exits with 1.
 ///
-/// The file that is written has no name and vanishes with the program, however that ends. The
+/// The file that is written has no name and vanishes with the program, however that ends (where files
+/// must have a name to be opened, as on GlusterFS, it is removed at the end and after Ctrl-C). The
 /// target is written as fast as it can be, at most 1 GiB in each measure; --dry-run tells how
 /// much that can be. Best on a target that nobody else uses: others' I/O is noticed and told.
 #[derive(clap::Args)]
@@ -113,7 +115,16 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let _limits = limited::enter([&chosen.directory])?;
     let measured = now::timestamp();
-    let calibration = measure(&machine, &place, &plan)?;
+    let interruption = Interruption::watch()?;
+    let calibration = match measure(&machine, &place, &plan, &interruption) {
+        Err(CalibrateError::Interrupted) => {
+            output::message(
+                "interrupted: nothing was written to the site file, and the file is gone",
+            );
+            return Ok(interruption.exit_code());
+        }
+        other => other.map_err(with_hint)?,
+    };
     let fits = calibration.directions.iter().all(|it| is_usable(&it.verdict));
     let mut notes = words::notes(&calibration, &place);
     notes.extend(not_saved(arguments, fits));
@@ -170,7 +181,12 @@ fn plan(arguments: &Arguments, place: &Place) -> Result<Plan> {
     plan.checked().map_err(with_hint)
 }
 
-fn measure(machine: &Machine, place: &Place, plan: &Plan) -> Result<Calibration> {
+fn measure(
+    machine: &Machine,
+    place: &Place,
+    plan: &Plan,
+    interruption: &Interruption,
+) -> Result<Calibration, CalibrateError> {
     let mut shown: Option<(&str, Progress)> = None;
     let mut tell = |step: Step| {
         let (what, done, total) = match step {
@@ -187,7 +203,7 @@ fn measure(machine: &Machine, place: &Place, plan: &Plan) -> Result<Calibration>
             progress.done.store(done, Ordering::Relaxed);
         }
     };
-    calibrate(machine, place, plan, &mut tell).map_err(with_hint)
+    calibrate(machine, place, plan, &mut tell, &|| interruption.is_asked())
 }
 
 fn not_saved(arguments: &Arguments, fits: bool) -> Option<String> {
