@@ -151,7 +151,7 @@ fn a_killed_coordinator_leaves_nothing() {
 fn what_a_killed_run_left_is_removed_before_room_is_asked_for() {
     let storage = Storage::with_targets(1);
     let Some(_disk) = SmallDisk::mount(&storage.targets[0], "32m") else { return };
-    let left = storage.targets[0].join(".plimsoll-bench-0-1");
+    let left = storage.targets[0].join(".plimsoll-work-0-1");
     fs::create_dir(&left).unwrap();
     fs::write(left.join("owner"), rustix::system::uname().nodename().to_bytes()).unwrap();
     fs::write(left.join("writer0"), vec![1u8; 24 << 20]).unwrap();

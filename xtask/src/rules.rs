@@ -12,6 +12,7 @@ use crate::tree::Source;
 /// Who may use whom: arrows point down only. ARCHITECTURE.md shows the same list.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("domain", &[]),
+    ("guarded", &[]),
     ("stats", &[]),
     ("report", &[]),
     ("trace", &[]),
@@ -21,14 +22,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("export", &["explain", "trace"]),
     ("theory", &["stats"]),
     ("machine", &["domain"]),
-    ("testbed", &["domain", "machine"]),
-    ("engine", &["domain", "machine"]),
+    ("testbed", &["domain", "guarded", "machine"]),
+    ("engine", &["domain", "guarded"]),
     ("measures", &["domain"]),
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
-    ("bench", &["domain", "engine", "machine", "measures", "stats"]),
-    ("race", &["bench", "engine", "route"]),
-    ("calibrate", &["domain", "engine", "machine", "stats"]),
+    ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats"]),
+    ("race", &["bench", "engine", "guarded", "route"]),
+    ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
     (
         "cli",
         &[
@@ -38,6 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "engine",
             "explain",
             "export",
+            "guarded",
             "machine",
             "measures",
             "race",

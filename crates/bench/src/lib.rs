@@ -30,7 +30,7 @@ mod team;
 pub mod template;
 pub mod warm_up;
 pub mod worker;
-pub mod working;
+mod workplace;
 
 pub use message::{Done, framed, receive, send};
 pub use mpi::LIBRARY_VARIABLE;

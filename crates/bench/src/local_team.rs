@@ -1,6 +1,5 @@
 //! A team on this machine: worker processes that are started here.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -9,11 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use plimsoll_engine::Burst;
+use plimsoll_guarded::Claim;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::message::{Answer, Order, receive, send};
 use crate::release::Release;
 use crate::team::{Member, Part, Team, TeamError};
+use crate::workplace::Workplace;
 
 /// How often a wait looks whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -22,6 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct LocalTeam {
     members: Vec<Member>,
     workers: Vec<Worker>,
+    workplace: Workplace,
     release: Release,
     generation: u32,
 }
@@ -44,7 +46,8 @@ impl LocalTeam {
     ) -> Result<Self, TeamError> {
         check_limit(clients.len() as u64 * u64::from(processes))?;
         let (release, memory) = Release::create().map_err(TeamError::Start)?;
-        let mut team = Self { members: Vec::new(), workers: Vec::new(), release, generation: 0 };
+        let (members, workers, workplace) = (Vec::new(), Vec::new(), Workplace::default());
+        let mut team = Self { members, workers, workplace, release, generation: 0 };
         for client in clients {
             for _ in 0..processes {
                 let worker = Worker::start(program, arguments, &memory);
@@ -160,16 +163,20 @@ impl Team for LocalTeam {
         Ok(self.answers(&busy, interrupted)?.into_iter().map(part).collect())
     }
 
-    fn make(&mut self, directories: &[PathBuf]) -> Result<(), TeamError> {
-        make_directories(directories)?;
+    fn enter(&mut self, working: &[Claim]) -> Result<(), TeamError> {
+        self.workplace = Workplace::join(working)?;
         for member in 0..self.workers.len() {
-            self.order(member, &Order::Hello { directories: directories.to_vec() })?;
+            self.order(member, &Order::Hello { working: working.to_vec() })?;
         }
         Ok(())
     }
 
-    fn remove(&mut self, paths: &[PathBuf]) -> Result<(), TeamError> {
-        remove_paths(paths)
+    fn remove_files(&mut self, paths: &[PathBuf]) -> Result<(), TeamError> {
+        self.workplace.remove_files(paths)
+    }
+
+    fn leave(&mut self) -> Result<(), TeamError> {
+        self.workplace.remove()
     }
 }
 
@@ -184,38 +191,6 @@ pub(crate) fn part(answer: Answer) -> Part {
 
 /// What those say who were ready for a burst that another could not take part in.
 pub(crate) const CALLED_OFF: &str = "called off, because another process could not take part";
-
-/// Makes directories; one that is there already is welcome.
-pub(crate) fn make_directories(directories: &[PathBuf]) -> Result<(), TeamError> {
-    for directory in directories {
-        fs::create_dir_all(directory).map_err(|error| TeamError::System {
-            what: format!("make {}", directory.display()),
-            error,
-        })?;
-    }
-    Ok(())
-}
-
-/// Removes files and directories; what is not there is no error.
-pub(crate) fn remove_paths(paths: &[PathBuf]) -> Result<(), TeamError> {
-    for path in paths {
-        let removed = match fs::symlink_metadata(path) {
-            Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-            Ok(_) => fs::remove_file(path),
-            Err(error) => Err(error),
-        };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(TeamError::System {
-                    what: format!("remove {}", path.display()),
-                    error,
-                });
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
 
 impl Drop for LocalTeam {
     /// Ends the workers. One that is inside a burst is killed: its measure is of no use any more.

@@ -118,7 +118,7 @@ impl Site<'_> {
             let bursts = self.bursts(instance, &instance.processes, operation);
             parts = team.burst(bursts, interrupted)?;
         }
-        team.remove(&files)?;
+        team.remove_files(&files)?;
         Ok((self.instance(instance, &parts), CacheUse::of(&parts)))
     }
 

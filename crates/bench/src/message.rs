@@ -1,9 +1,9 @@
 //! What the coordinator and a worker say to each other: a length, then JSON.
 
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 
 use plimsoll_engine::{Burst, PageCache};
+use plimsoll_guarded::Claim;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,11 @@ const MESSAGE_BYTES_MAX: u32 = 16 << 20;
 /// From the coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// The first one: what to remove when the coordinator is gone without having cleaned up.
+    /// The first one: where to work, and what to remove when the coordinator is gone without having
+    /// cleaned up.
     Hello {
         /// Directories that the experiment made.
-        directories: Vec<PathBuf>,
+        working: Vec<Claim>,
     },
     /// Prepare this burst, say that you are ready, and wait for the release of the generation.
     Burst {

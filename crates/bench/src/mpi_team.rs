@@ -1,29 +1,30 @@
 //! A team of the ranks of an MPI job. Rank 0 coordinates and takes part; the others serve it.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use plimsoll_engine::{Burst, Prepared};
+use plimsoll_engine::{Burst, Prepared, Source};
+use plimsoll_guarded::Claim;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::monotonic;
 use crate::launcher::Launcher;
-use crate::local_team::{CALLED_OFF, make_directories, part, remove_paths};
+use crate::local_team::{CALLED_OFF, part};
 use crate::message::Answer;
 use crate::mpi::Mpi;
 use crate::team::{Member, Part, Team, TeamError};
 use crate::worker::measured;
-use crate::working::own;
+use crate::workplace::Workplace;
 
 /// What rank 0 tells all ranks.
 #[derive(Debug, Serialize, Deserialize)]
 enum Command {
     Bursts(Vec<(usize, Burst)>),
-    Make(Vec<PathBuf>),
-    Remove(Vec<PathBuf>),
+    Enter(Vec<Claim>),
+    RemoveFiles(Vec<PathBuf>),
+    Leave,
     End,
 }
 
@@ -139,12 +140,16 @@ impl Team for MpiTeam {
         Ok(busy.iter().map(|rank| parts[*rank].take().unwrap_or_else(missing)).collect())
     }
 
-    fn make(&mut self, directories: &[PathBuf]) -> Result<(), TeamError> {
-        self.everywhere(&Command::Make(directories.to_vec()))
+    fn enter(&mut self, working: &[Claim]) -> Result<(), TeamError> {
+        self.everywhere(&Command::Enter(working.to_vec()))
     }
 
-    fn remove(&mut self, paths: &[PathBuf]) -> Result<(), TeamError> {
-        self.everywhere(&Command::Remove(paths.to_vec()))
+    fn remove_files(&mut self, paths: &[PathBuf]) -> Result<(), TeamError> {
+        self.everywhere(&Command::RemoveFiles(paths.to_vec()))
+    }
+
+    fn leave(&mut self) -> Result<(), TeamError> {
+        self.everywhere(&Command::Leave)
     }
 }
 
@@ -163,10 +168,10 @@ fn serve(mpi: &Mpi) {
             Ok(Command::Bursts(bursts)) => {
                 take_part(mpi, &bursts);
             }
-            Ok(command @ (Command::Make(_) | Command::Remove(_))) => {
+            Ok(Command::End) | Err(_) => return,
+            Ok(command) => {
                 mpi.gather(about_files(&command).as_bytes());
             }
-            Ok(Command::End) | Err(_) => return,
         }
     }
 }
@@ -174,7 +179,13 @@ fn serve(mpi: &Mpi) {
 /// Does this rank's part of an instance; gives all answers at rank 0.
 fn take_part(mpi: &Mpi, bursts: &[(usize, Burst)]) -> Vec<Vec<u8>> {
     let mine = bursts.iter().find(|(rank, _)| *rank == mpi.rank).map(|(_, burst)| burst);
-    let prepared = mine.map(|burst| Prepared::open(burst).map_err(|error| error.to_string()));
+    let workplace = workplace();
+    let directories = workplace.directories().map_err(|error| error.to_string());
+    let open = |burst: &Burst| match &directories {
+        Ok(it) => Prepared::open(burst, Source::Directories(it)).map_err(|error| error.to_string()),
+        Err(error) => Err(error.clone()),
+    };
+    let prepared = mine.map(open);
     let complaint = matches!(prepared, Some(Err(_)));
     let complaints = mpi.gather(&[u8::from(complaint)]);
     let mut takes_place = vec![u8::from(complaints.iter().all(|complaint| complaint == &[0]))];
@@ -192,41 +203,40 @@ fn take_part(mpi: &Mpi, bursts: &[(usize, Burst)]) -> Vec<Vec<u8>> {
     mpi.gather(&serde_json::to_vec(&answer).expect("answers are plain data"))
 }
 
-/// What this rank removes when a signal ends it, with the locks of what it made itself.
-static MADE: Mutex<Vec<(PathBuf, Option<File>)>> = Mutex::new(Vec::new());
+/// Where this rank works, and what it removes when a signal ends it.
+static WORKPLACE: Mutex<Option<Workplace>> = Mutex::new(None);
+
+/// Locked while a command about files is done.
+fn locked() -> MutexGuard<'static, Option<Workplace>> {
+    WORKPLACE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn workplace() -> Workplace {
+    locked().clone().unwrap_or_default()
+}
 
 /// Removes the experiment's directories as far as this rank sees them, for a job that is being ended:
 /// the others may still be writing in them. The caller ends the process.
 pub fn remove_made() {
     const TRIES: u32 = 10;
     // Locked to the end of the process, so that nothing is made after this.
-    let locked = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let locked = std::mem::ManuallyDrop::new(locked);
-    let made: Vec<PathBuf> = locked.iter().map(|(path, _)| path.clone()).collect();
+    let locked = std::mem::ManuallyDrop::new(locked());
+    let Some(workplace) = &**locked else { return };
     for _ in 0..TRIES {
-        if remove_paths(&made).is_ok() {
+        if workplace.remove().is_ok() {
             return;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Makes directories that are not there: on nodes that do not share a target's storage.
-fn make_here(directories: &[PathBuf]) -> Result<(), TeamError> {
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    for directory in directories {
-        let is_new = !directory.exists();
-        make_directories(std::slice::from_ref(directory))?;
-        let lock = if is_new { own(directory).ok() } else { None };
-        made.push((directory.clone(), lock));
-    }
-    Ok(())
-}
-
+/// The reason why it failed, or nothing.
 fn about_files(command: &Command) -> String {
+    let mut here = locked();
     let result = match command {
-        Command::Make(directories) => make_here(directories),
-        Command::Remove(paths) => remove_paths(paths),
+        Command::Enter(claims) => Workplace::join_or_make(claims).map(|it| *here = Some(it)),
+        Command::RemoveFiles(paths) => here.as_ref().map_or(Ok(()), |it| it.remove_files(paths)),
+        Command::Leave => here.as_ref().map_or(Ok(()), Workplace::remove),
         Command::Bursts(_) | Command::End => Ok(()),
     };
     result.err().map_or_else(String::new, |error| error.to_string())

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use plimsoll_engine::Burst;
+use plimsoll_guarded::Claim;
 use thiserror::Error;
 
 use crate::message::Done;
@@ -33,18 +34,25 @@ pub trait Team {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Vec<Part>, TeamError>;
 
-    /// Makes these directories wherever a member runs.
+    /// Has every member open these working directories, and make them where they are not to be seen.
+    /// Files of bursts are in them.
     ///
     /// # Errors
-    /// When one cannot be made.
-    fn make(&mut self, directories: &[PathBuf]) -> Result<(), TeamError>;
+    /// When one cannot be opened, or something else is in its place.
+    fn enter(&mut self, working: &[Claim]) -> Result<(), TeamError>;
 
-    /// Removes these files, or directories with what is in them, wherever a member runs.
-    /// What is not there is not an error.
+    /// Removes these files of the working directories wherever a member runs. What is not there is not
+    /// an error.
     ///
     /// # Errors
     /// When one cannot be removed.
-    fn remove(&mut self, paths: &[PathBuf]) -> Result<(), TeamError>;
+    fn remove_files(&mut self, paths: &[PathBuf]) -> Result<(), TeamError>;
+
+    /// Removes the working directories with what is in them, wherever a member runs.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    fn leave(&mut self) -> Result<(), TeamError>;
 }
 
 /// Why a team cannot go on.

@@ -3,17 +3,16 @@
 //! Its standard input is the socket to the coordinator and its standard output the page with the release:
 //! both are handed over by the ordinary means of starting a process. It ends when the socket does.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 
-use plimsoll_engine::{Burst, Prepared};
+use plimsoll_engine::{Burst, Prepared, Source};
 
 use crate::clock::{monotonic, wall_offset};
 use crate::message::{Answer, Done, Order, receive, send};
 use crate::release::Release;
+use crate::workplace::Workplace;
 
 /// Serves the coordinator until it is gone.
 ///
@@ -27,26 +26,43 @@ pub fn serve() -> io::Result<()> {
     let socket: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     let mut stream = UnixStream::from(socket);
     let release = Release::map(io::stdout().as_fd())?;
-    let mut directories = Vec::new();
+    let mut workplace = Ok(Workplace::default());
     // An error here means that the coordinator was killed: clean up all the same.
     while let Ok(Some(order)) = receive::<Order>(&mut stream) {
         match order {
-            Order::Hello { directories: made } => directories = made,
+            Order::Hello { working } => workplace = Workplace::join(&working),
             Order::Burst { burst, generation } => {
-                let answer = one_burst(&burst, &mut stream, &release, generation);
+                let answer = match &workplace {
+                    Ok(workplace) => {
+                        one_burst(&burst, workplace, (&mut stream, &release, generation))
+                    }
+                    Err(error) => Answer::Failed(error.to_string()),
+                };
                 if send(&mut stream, &answer).is_err() {
                     break;
                 }
             }
         }
     }
-    remove(&directories);
+    // The coordinator removes its directories before it closes the socket, so that nothing is left to
+    // do here unless it was killed. Several workers may do this at once.
+    if let Ok(workplace) = workplace {
+        let _ = workplace.remove();
+    }
     Ok(())
 }
 
-fn one_burst(burst: &Burst, stream: &mut UnixStream, release: &Release, generation: u32) -> Answer {
+fn one_burst(
+    burst: &Burst,
+    workplace: &Workplace,
+    (stream, release, generation): (&mut UnixStream, &Release, u32),
+) -> Answer {
     let coordinator = rustix::process::getppid();
-    let prepared = match Prepared::open(burst) {
+    let directories = match workplace.directories() {
+        Ok(directories) => directories,
+        Err(error) => return Answer::Failed(error.to_string()),
+    };
+    let prepared = match Prepared::open(burst, Source::Directories(&directories)) {
         Ok(prepared) => prepared,
         Err(error) => return Answer::Failed(error.to_string()),
     };
@@ -61,7 +77,7 @@ fn one_burst(burst: &Burst, stream: &mut UnixStream, release: &Release, generati
 }
 
 /// Transfers, and takes the time from the release.
-pub(crate) fn measured(mut prepared: Prepared, released_at: u64) -> Answer {
+pub(crate) fn measured(mut prepared: Prepared<'_>, released_at: u64) -> Answer {
     if let Err(error) = prepared.transfer() {
         return Answer::Failed(error.to_string());
     }
@@ -81,13 +97,5 @@ pub(crate) fn measured(mut prepared: Prepared, released_at: u64) -> Answer {
                 .map_or_else(Vec::new, |layout| layout.targets),
         }),
         Err(error) => Answer::Failed(error.to_string()),
-    }
-}
-
-/// The coordinator removes its directories before it closes the socket, so that nothing is left to
-/// do here unless it was killed. Several workers may do this at once.
-fn remove(directories: &[PathBuf]) {
-    for directory in directories {
-        let _ = fs::remove_dir_all(directory);
     }
 }

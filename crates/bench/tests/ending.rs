@@ -8,6 +8,7 @@ use plimsoll_bench::plan::Plan;
 use plimsoll_bench::runner::{Ending, Runner};
 use plimsoll_bench::{Member, Part, Team, TeamError};
 use plimsoll_engine::Burst;
+use plimsoll_guarded::Claim;
 use plimsoll_measures::{Journal, Results};
 
 /// A team whose files vanish, and perhaps by a signal.
@@ -31,11 +32,15 @@ impl Team for Vanishing<'_> {
         Ok(bursts.iter().map(|_| Err("no such file".to_string())).collect())
     }
 
-    fn make(&mut self, _directories: &[PathBuf]) -> Result<(), TeamError> {
+    fn enter(&mut self, _working: &[Claim]) -> Result<(), TeamError> {
         Ok(())
     }
 
-    fn remove(&mut self, _paths: &[PathBuf]) -> Result<(), TeamError> {
+    fn remove_files(&mut self, _paths: &[PathBuf]) -> Result<(), TeamError> {
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), TeamError> {
         Ok(())
     }
 }

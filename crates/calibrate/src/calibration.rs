@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Cost, CountedBy};
+use plimsoll_guarded::Directory;
 use plimsoll_machine::{Machine, Space};
 use plimsoll_stats::{Random, StatsError};
 
 use crate::CalibrateError;
 use crate::fit::{Coefficients, Fit};
-use crate::ladder::{Ladder, Raw, Step};
+use crate::ladder::{Ladder, Raw, Step, make_on_ost};
 use crate::plan::{Plan, Turn};
 use crate::rung::{Measure, Rung};
-use crate::scratch::{self, Scratch};
+use crate::scratch::Scratch;
 use crate::transactions::Counters;
 use crate::verdict::Verdict;
 
@@ -103,8 +104,6 @@ pub struct Calibration {
     pub written: Bytes,
     /// Whether the file system used the page cache in spite of O_DIRECT.
     pub through_cache: bool,
-    /// Files that killed runs left in the directory.
-    pub remnants: Vec<PathBuf>,
 }
 
 /// Measures all rungs of a plan and fits their costs.
@@ -120,13 +119,13 @@ pub fn calibrate(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Calibration, CalibrateError> {
     place.check_space(plan)?;
+    let lay_out = place
+        .ost
+        .map(|ost| move |private: &Directory, path: &Path| make_on_ost(private, path, ost, plan));
     let mut ladder = Ladder {
         machine,
         plan,
-        scratch: Scratch::create(&place.directory, place.ost.is_some(), |path| match place.ost {
-            Some(ost) => crate::ladder::make_on_ost(path, ost, plan),
-            None => scratch::make_named(path),
-        })?,
+        scratch: Scratch::create(&place.directory, lay_out.as_ref().map(|it| it as _))?,
         counters: &place.counters,
         seeds: Random::for_stream(plan.seed, SEEK_STREAM),
         directory: &place.directory,
@@ -151,7 +150,6 @@ pub fn calibrate(
         not_counted,
         written,
         through_cache,
-        remnants: ladder.scratch.remnants(&place.directory),
     })
 }
 

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern};
-use plimsoll_engine::{Burst, EngineError, Prepared, Stripe};
+use plimsoll_engine::{Burst, EngineError, Prepared, Source, Stripe};
+use plimsoll_guarded::Directory;
 use plimsoll_machine::Machine;
 use plimsoll_stats::Random;
 
@@ -155,7 +156,7 @@ impl Ladder<'_> {
         if (self.interrupted)() {
             return Err(CalibrateError::Interrupted);
         }
-        let ran = run(burst).map_err(|error| self.failed(error))?;
+        let ran = run(burst, self.scratch.source()).map_err(|error| self.failed(error))?;
         self.through_cache |= ran.through_cache;
         Ok(ran.seconds)
     }
@@ -168,7 +169,7 @@ impl Ladder<'_> {
         let synchronous = self.plan.depth == 1;
         Burst {
             operation,
-            paths: vec![self.scratch.path()],
+            paths: vec![self.scratch.path().to_owned()],
             chunk: Bytes::new(size),
             offset: Bytes::new(0),
             bytes: Bytes::new(bytes),
@@ -191,8 +192,8 @@ struct Ran {
 }
 
 /// Moves a burst and takes the time of its transfers.
-fn run(burst: &Burst) -> Result<Ran, EngineError> {
-    let mut prepared = Prepared::open(burst)?;
+fn run(burst: &Burst, source: Source<'_>) -> Result<Ran, EngineError> {
+    let mut prepared = Prepared::open(burst, source)?;
     let start = Instant::now();
     prepared.transfer()?;
     let seconds = start.elapsed().as_secs_f64();
@@ -200,10 +201,15 @@ fn run(burst: &Burst) -> Result<Ran, EngineError> {
     Ok(Ran { seconds, through_cache: finished.page_cache.was_used() == Some(true) })
 }
 
-/// Makes a file of that name on one Lustre target, by the smallest burst there is.
-pub(crate) fn make_on_ost(path: &Path, ost: u16, plan: &Plan) -> Result<(), CalibrateError> {
+/// Makes a file in a private directory on one Lustre target, by the smallest burst there is.
+pub(crate) fn make_on_ost(
+    private: &Directory,
+    path: &Path,
+    ost: u16,
+    plan: &Plan,
+) -> Result<(), CalibrateError> {
     let size = plan.sizes[0];
-    let made = run(&Burst {
+    let burst = Burst {
         operation: Operation::Write,
         paths: vec![path.to_owned()],
         chunk: size,
@@ -218,9 +224,11 @@ pub(crate) fn make_on_ost(path: &Path, ost: u16, plan: &Plan) -> Result<(), Cali
         seed: plan.seed,
         verify: false,
         stripe: Some(Stripe { first: ost, count: 1, size: STRIPE }),
-    });
-    let directory = path.parent().unwrap_or(path).to_owned();
-    made.map(drop).map_err(|error| CalibrateError::Engine { directory, error })
+    };
+    let directory = private.path().to_owned();
+    run(&burst, Source::Directories(&[private]))
+        .map(drop)
+        .map_err(|error| CalibrateError::Engine { directory, error })
 }
 
 /// With one target its size does not matter; it must be a multiple of 64 KiB.

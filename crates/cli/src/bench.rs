@@ -22,8 +22,8 @@ use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight::check_target;
 use plimsoll_bench::runner::{Ending, Runner, Spent};
 use plimsoll_bench::template::Template;
-use plimsoll_bench::working::{self, WorkingDirectories};
 use plimsoll_bench::{Team, worker};
+use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_measures::{Journal, Results};
 use plimsoll_report::Number;
@@ -144,8 +144,14 @@ fn resume(
 }
 
 fn working_directories(plan: &Plan) -> Result<WorkingDirectories> {
-    WorkingDirectories::make(&paths(plan))
-        .map_err(|(path, error)| anyhow::anyhow!("cannot make {}: {error}", path.display()))
+    make_working_directories(&paths(plan))
+}
+
+/// A private directory on each target.
+pub fn make_working_directories(targets: &[PathBuf]) -> Result<WorkingDirectories> {
+    WorkingDirectories::make(targets).map_err(|(target, error)| {
+        anyhow::anyhow!("cannot make a directory in {}: {error}", target.display())
+    })
 }
 
 fn paths(plan: &Plan) -> Vec<PathBuf> {
@@ -154,7 +160,7 @@ fn paths(plan: &Plan) -> Vec<PathBuf> {
 
 /// Removes what killed experiments left on targets, before anybody asks how much room is there.
 pub fn remove_left_behind(targets: &[PathBuf]) {
-    let count = working::remove_left_behind(targets);
+    let count = plimsoll_guarded::remove_left_behind(targets);
     if count > 0 {
         output::message(&format!("note: removed what {count} killed run(s) left on targets"));
     }
@@ -257,11 +263,11 @@ fn experiment(
     let interruption = job.interruption()?;
     let (ending, spent) = {
         let mut team = job.into_team(plan)?;
-        team.make(working.paths())?;
+        team.enter(&working.claims())?;
         let ending =
             measure(plan, team.as_mut(), &working, (&mut journal, directory), &interruption);
         // Every node removes its own; what could not be removed is left to the drop of `working`.
-        let removed = team.remove(working.paths());
+        let removed = team.leave();
         let (ending, spent) = ending?;
         if !matches!(ending, Ending::Failed(_)) {
             removed?;
@@ -285,7 +291,7 @@ fn measure(
     interruption: &Interruption,
 ) -> Result<(Ending, Spent)> {
     let clients = Clients::of(team.members());
-    let site = Site { plan, directories: working.paths(), clients: &clients };
+    let site = Site { plan, directories: &working.paths(), clients: &clients };
     /// Fine enough for a bar.
     const PARTS: f64 = 10_000.0;
     let progress = Progress::new("measuring", PARTS as u64);

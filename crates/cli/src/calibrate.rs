@@ -21,7 +21,7 @@ use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::testbed::limited;
-use crate::{now, value};
+use crate::{bench, now, value};
 
 pub use numbers::NUMBERS;
 use target::Chosen;
@@ -113,6 +113,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         show::dry_run(&chosen, &place, &plan, output)?;
         return Ok(ExitCode::SUCCESS);
     }
+    bench::remove_left_behind(std::slice::from_ref(&place.directory));
     let _limits = limited::enter([&chosen.directory])?;
     let measured = now::timestamp();
     let interruption = Interruption::watch()?;

@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern};
-use plimsoll_engine::{Burst, EngineError, Prepared};
+use plimsoll_engine::{Burst, EngineError, Prepared, Source};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -116,7 +116,7 @@ fn be_a_process(options: &Options, number: u32) -> Result<()> {
     // As fio does: where the kernel shares the processors by session (sched_autogroup), processes of
     // one session would get less of a busy machine than as many sessions.
     let _ = rustix::process::setsid();
-    let mut prepared = Prepared::open(&options.burst(number)?).map_err(explained)?;
+    let mut prepared = Prepared::open(&options.burst(number)?, Source::Paths).map_err(explained)?;
     println!("ready");
     std::io::stdin().read_to_end(&mut Vec::new())?;
     let (start, cpu) = (monotonic_seconds(), cpu_seconds());

@@ -28,6 +28,7 @@ mod uring;
 pub use burst::{Burst, Stripe};
 pub use check::{DEPTH_MAX, TRANSFER_MAX, check};
 pub use error::EngineError;
+pub use files::Source;
 pub use finished::{CacheKeptOut, Finished, PageCache};
 pub use lustre::{FileLayout, parse_file_layout};
 pub use memory::Memory;

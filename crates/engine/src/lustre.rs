@@ -63,9 +63,8 @@ impl fmt::Display for FileLayout {
 
 /// What to open a file with, so that its layout can still be chosen. Refuses where there are no
 /// layouts, before a file is made there.
-pub(crate) fn delay_layout(path: &Path) -> Result<OFlags, EngineError> {
-    let parent = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let facts = rustix::fs::statfs(parent)
+pub(crate) fn delay_layout(directory: impl AsFd, path: &Path) -> Result<OFlags, EngineError> {
+    let facts = rustix::fs::fstatfs(directory)
         .map_err(file_error("find the file system of", path.to_path_buf()))?;
     match facts.f_type as u64 == LL_SUPER_MAGIC {
         true => Ok(DELAY_CREATE),

@@ -8,7 +8,7 @@ use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern};
 use rustix::fs::fsync;
 
 use crate::error::file_error;
-use crate::files::{BurstFile, open_all};
+use crate::files::{BurstFile, Source, open_all};
 use crate::finished::{CacheKeptOut, Finished, PageCache};
 use crate::page_cache::{Dropped, cached_bytes, drop_region, is_in_memory};
 use crate::supply::Supply;
@@ -18,8 +18,9 @@ use crate::{Burst, EngineError, check, lustre, synchronous};
 
 /// A burst that is ready to go. It belongs to the thread that opened it: io_uring takes
 /// submissions from that one only.
-pub struct Prepared {
+pub struct Prepared<'a> {
     burst: Burst,
+    source: Source<'a>,
     transfers: Transfers,
     // Dropped before the memory and the files that the kernel knows through it.
     queue: Option<Queue>,
@@ -37,13 +38,13 @@ pub(crate) struct Moved {
     pub calls: u64,
 }
 
-impl Prepared {
+impl<'a> Prepared<'a> {
     /// Everything that must not be measured: files opened or made and laid out, pages of files
     /// that are to be read dropped, memory allocated and filled, the queue set up.
-    pub fn open(burst: &Burst) -> Result<Self, EngineError> {
+    pub fn open(burst: &Burst, source: Source<'a>) -> Result<Self, EngineError> {
         check(burst)?;
         let transfers = Transfers::new(burst);
-        let files = open_all(burst, &transfers)?;
+        let files = open_all(burst, source, &transfers)?;
         let dropped = match burst.operation {
             Operation::Read => Some(drop_all(&files, &transfers)?),
             Operation::Write => None,
@@ -57,6 +58,7 @@ impl Prepared {
         let (burst, moved) = (burst.clone(), Moved::default());
         Ok(Self {
             burst,
+            source,
             transfers,
             queue,
             supply,
@@ -84,12 +86,13 @@ impl Prepared {
     /// cache, and the files are closed.
     pub fn finish(self) -> Result<Finished, EngineError> {
         let layouts = self.files.iter().map(|it| lustre::file_layout(&it.file)).collect();
-        let (burst, moved, page_cache) = (self.burst.clone(), self.moved, self.page_cache());
+        let (burst, source) = (self.burst.clone(), self.source);
+        let (moved, page_cache) = (self.moved, self.page_cache());
         drop(self);
         let verified = match (burst.verify, burst.operation) {
             (false, _) => 0,
             (true, Operation::Read) => moved.bytes,
-            (true, Operation::Write) => read_back(&burst)?,
+            (true, Operation::Write) => read_back(&burst, source)?,
         };
         Ok(Finished {
             bytes: Bytes::new(moved.bytes),
@@ -127,7 +130,7 @@ impl Prepared {
     }
 }
 
-impl fmt::Debug for Prepared {
+impl fmt::Debug for Prepared<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Prepared").field(&self.burst).finish()
     }
@@ -155,10 +158,10 @@ fn make_durable(file: &BurstFile) -> Result<(), EngineError> {
 
 /// The same transfers as reads that are compared; in their own order only when that is what
 /// names them.
-fn read_back(written: &Burst) -> Result<u64, EngineError> {
+fn read_back(written: &Burst, source: Source<'_>) -> Result<u64, EngineError> {
     let pattern = if written.span.is_some() { written.pattern } else { Pattern::Sequential };
     let read = Burst { operation: Operation::Read, pattern, ..written.clone() };
-    let mut prepared = Prepared::open(&read)?;
+    let mut prepared = Prepared::open(&read, source)?;
     prepared.transfer()?;
     Ok(prepared.moved.bytes)
 }

@@ -297,7 +297,7 @@ mod tests {
         for (files, memory) in [(true, true), (true, false), (false, true), (false, false)] {
             let burst = burst(folder.path().join("file"));
             let transfers = Transfers::new(&burst);
-            let opened = open_all(&burst, &transfers).unwrap();
+            let opened = open_all(&burst, crate::Source::Paths, &transfers).unwrap();
             let mut supply = Supply::new(&burst, 3).unwrap();
             let Ok(mut queue) = Queue::new(3, &opened, &supply) else {
                 println!("SKIPPED: needs io_uring");

@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{DISK, MEMORY, burst, directory_in, failure, has_uring, queued, reading, run};
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Caching;
-use plimsoll_engine::{Burst, Prepared, Stripe};
+use plimsoll_engine::{Burst, Prepared, Source, Stripe};
 
 /// A mount and a loop device below it, removed when the test ends in whatever way.
 struct Mounted {
@@ -199,7 +199,7 @@ fn a_file_that_ends_too_early() {
     let direct = Burst { caching: Caching::Direct, ..plain.clone() };
     for burst in [plain.clone(), queued(&plain, 1), direct.clone(), queued(&direct, 1)] {
         run(&written).unwrap();
-        let Ok(mut prepared) = Prepared::open(&burst) else { continue };
+        let Ok(mut prepared) = Prepared::open(&burst, Source::Paths) else { continue };
         let file = fs::File::options().write(true).open(&burst.paths[0]).unwrap();
         file.set_len(500_000).unwrap();
         let error = prepared.transfer().unwrap_err().to_string();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{DISK, burst, directory_in, failure, has_uring, queued};
-use plimsoll_engine::Prepared;
+use plimsoll_engine::{Prepared, Source};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 #[test]
@@ -12,7 +12,8 @@ fn is_found_before_its_signal_ends_the_process() {
     let large = burst(&[folder.path().join("file")]);
     let uring = has_uring(folder.path());
     let bursts = if uring { vec![large.clone(), queued(&large, 8)] } else { vec![large] };
-    let mut ready: Vec<_> = bursts.iter().map(|it| Prepared::open(it).unwrap()).collect();
+    let mut ready: Vec<_> =
+        bursts.iter().map(|it| Prepared::open(it, Source::Paths).unwrap()).collect();
     let maximum = getrlimit(Resource::Fsize).maximum;
     setrlimit(Resource::Fsize, Rlimit { current: Some(100_000), maximum }).unwrap();
     for burst in &bursts {

@@ -8,7 +8,7 @@ use std::path::Path;
 use common::{DISK, burst, directory_in, failure, has_uring, overwrite, queued, reading, run};
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Caching;
-use plimsoll_engine::{Burst, Prepared};
+use plimsoll_engine::{Burst, Prepared, Source};
 
 /// Writes, damages the file, and gives what a read of either engine says.
 fn said_after(damage: impl Fn(&Path)) -> String {
@@ -92,7 +92,7 @@ fn a_write_is_read_back_after_the_measure() {
     let folder = directory_in(DISK);
     for caching in [Caching::Synced, Caching::Direct] {
         let written = Burst { caching, ..burst(&[folder.path().join("file")]) };
-        let mut prepared = Prepared::open(&written).unwrap();
+        let mut prepared = Prepared::open(&written, Source::Paths).unwrap();
         prepared.transfer().unwrap();
         overwrite(&written.paths[0], 70_000, b"wrong");
         let error = prepared.finish().unwrap_err().to_string();

@@ -1,8 +1,8 @@
 //! What the coordinator and a writer process say to each other.
 
-use std::path::PathBuf;
-
+use plimsoll_guarded::Claim;
 use plimsoll_route::{Attempt, AttemptId, TargetId, WriteId};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 /// How data gets onto a target.
@@ -13,6 +13,16 @@ pub enum Way {
     /// Through the page cache; each write is then pushed out and waited for
     /// (sync_file_range), so that its end means the same.
     Buffered,
+}
+
+impl Way {
+    /// What to open a file with.
+    pub(crate) fn flags(self) -> OFlags {
+        match self {
+            Way::Direct => OFlags::DIRECT,
+            Way::Buffered => OFlags::empty(),
+        }
+    }
 }
 
 /// From the coordinator.
@@ -33,16 +43,22 @@ pub(crate) enum Order {
     /// means that it was killed.
     Leave,
     /// Flood a target until the connection ends.
-    Flood {
-        /// A file to write again and again.
-        file: PathBuf,
-        /// Bytes of one write.
-        write_bytes: u64,
-        /// The file's size.
-        file_bytes: u64,
-        /// O_DIRECT or not.
-        way: Way,
-    },
+    Flood(Flood),
+}
+
+/// What a stream of noise needs to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Flood {
+    /// Where its file is.
+    pub working: Claim,
+    /// The name of a file to write again and again.
+    pub file: String,
+    /// Bytes of one write.
+    pub write_bytes: u64,
+    /// The file's size.
+    pub file_bytes: u64,
+    /// O_DIRECT or not.
+    pub way: Way,
 }
 
 /// What a writer needs to know.
@@ -50,10 +66,10 @@ pub(crate) enum Order {
 pub(crate) struct Preparation {
     /// Its number.
     pub writer: u32,
-    /// Its file on each target.
-    pub files: Vec<PathBuf>,
-    /// To be removed when the coordinator is gone without having cleaned up.
-    pub directories: Vec<PathBuf>,
+    /// The name of its file on each target.
+    pub file: String,
+    /// Where its files are; to be removed when the coordinator is gone without having cleaned up.
+    pub working: Vec<Claim>,
     /// Submissions.
     pub blocks: u32,
     /// Bytes of each.

@@ -77,7 +77,7 @@ pub struct Outcome {
 
 impl Outcome {
     pub(crate) fn of(course: &Course, books: Books, began_ns: u64, losses: &[Loss]) -> Self {
-        let targets = course.directories.len();
+        let targets = course.working.len();
         let mut target_bytes = vec![0; targets];
         let mut moved_bytes = 0;
         for committed in books.index.values() {

@@ -1,14 +1,15 @@
 //! One race: a policy, its writers, their data, from the first submission to the last fsync.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_bench::clock::monotonic;
+use plimsoll_guarded::WorkingDirectory;
 use plimsoll_route::AttemptId;
 
 use crate::change::{Change, Scheduled};
 use crate::host::{Host, Wish};
-use crate::order::{Answer, Order, Preparation, Start, Way};
+use crate::order::{Answer, Flood, Order, Preparation, Start, Way};
 use crate::outcome::{Loss, Outcome};
 use crate::router::{Policy, Router};
 use crate::team::{Program, Team, Word};
@@ -24,8 +25,8 @@ const NOISE_FILE_BYTES: u64 = 16 << 20;
 /// What all policies are raced on.
 #[derive(Debug, Clone)]
 pub struct Course {
-    /// A directory on each target, for the files of the race.
-    pub directories: Vec<PathBuf>,
+    /// The working directory on each target, for the files of the race.
+    pub working: Vec<Arc<WorkingDirectory>>,
     /// Processes that write.
     pub writers: u32,
     /// Blocks that each of them has.
@@ -56,8 +57,9 @@ impl Course {
         streams.flat_map(|(target, count)| vec![target; *count as usize]).collect()
     }
 
-    pub(crate) fn file(&self, writer: u32, target: usize) -> PathBuf {
-        self.directories[target].join(format!("writer{writer}"))
+    /// What a writer's file on each target is called.
+    pub(crate) fn file(writer: u32) -> String {
+        format!("writer{writer}")
     }
 }
 
@@ -131,11 +133,10 @@ impl<'a> Running<'a> {
         let writers = course.writers as usize;
         let mut team = Team::start(&course.program, writers + noise.len())?;
         for writer in 0..course.writers {
-            let targets = 0..course.directories.len();
             let preparation = Preparation {
                 writer,
-                files: targets.map(|target| course.file(writer, target)).collect(),
-                directories: course.directories.clone(),
+                file: Course::file(writer),
+                working: course.working.iter().map(|it| it.claim()).collect(),
                 blocks: course.blocks,
                 block_bytes: course.block_bytes,
                 way: course.way,
@@ -144,9 +145,14 @@ impl<'a> Running<'a> {
             team.tell(writer as usize, &Order::Prepare(preparation))?;
         }
         for (stream, target) in noise.into_iter().enumerate() {
-            let file = course.directories[target].join(format!("noise{stream}"));
-            let (write_bytes, file_bytes) = (NOISE_WRITE_BYTES, NOISE_FILE_BYTES);
-            let order = Order::Flood { file, write_bytes, file_bytes, way: course.way };
+            let flood = Flood {
+                working: course.working[target].claim(),
+                file: format!("noise{stream}"),
+                write_bytes: NOISE_WRITE_BYTES,
+                file_bytes: NOISE_FILE_BYTES,
+                way: course.way,
+            };
+            let order = Order::Flood(flood);
             team.tell(writers + stream, &order)?;
         }
         let mut running = Running {
@@ -186,7 +192,7 @@ impl<'a> Running<'a> {
     }
 
     fn begin(&mut self, policy: Policy, changes: Vec<Change>) -> Result<(), RaceError> {
-        let targets = self.course.directories.len() as u16;
+        let targets = self.course.working.len() as u16;
         let router = Router::new(policy, targets, self.course.writers);
         self.began_ns = monotonic();
         self.host = Some(Host::new(router, self.course.writers as usize));
@@ -304,7 +310,7 @@ impl<'a> Running<'a> {
         let windows = self
             .host
             .as_ref()
-            .and_then(|host| host.router().windows(self.course.directories.len() as u16));
+            .and_then(|host| host.router().windows(self.course.working.len() as u16));
         let books = self.host.take().map(Host::into_books).unwrap_or_default();
         let mut outcome = Outcome::of(self.course, books, self.began_ns, &self.losses);
         outcome.makespan_ns = last.saturating_sub(self.began_ns);

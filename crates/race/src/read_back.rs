@@ -1,14 +1,14 @@
 //! Reading a race's data back, page by page, past the page cache.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 
 use plimsoll_engine::Memory;
+use rustix::fs::OFlags;
 
 use crate::RaceError;
 use crate::books::Committed;
-use crate::order::Way;
 use crate::outcome::ReadBack;
 use crate::race::Course;
 use crate::stamp::{PAGE_BYTES, Stamps, padded};
@@ -22,12 +22,12 @@ pub(crate) fn check(
     race: u64,
     index: &[Committed],
 ) -> Result<ReadBack, RaceError> {
-    let targets = course.directories.len();
+    let targets = course.working.len();
     let results: Vec<Result<ReadBack, RaceError>> = std::thread::scope(|scope| {
         let check = |target| scope.spawn(move || check_target(course, race, index, target));
         let threads: Vec<_> = (0..targets).map(check).collect();
         let panicked = || RaceError::ReadBack {
-            path: course.directories[0].clone(),
+            path: course.working[0].path().to_path_buf(),
             error: io::Error::other("a thread panicked"),
         };
         threads.into_iter().map(|it| it.join().unwrap_or_else(|_| Err(panicked()))).collect()
@@ -59,20 +59,16 @@ fn check_target(
             continue;
         }
         here.sort_unstable_by_key(|it| it.file_offset);
-        let path = course.file(writer, target);
+        let (directory, name) = (course.working[target].directory(), Course::file(writer));
         let mut read = || -> io::Result<()> {
-            let file = open(&path, course.way)?;
+            let file = directory.open_file(&name, OFlags::RDONLY | course.way.flags())?;
             let mut memory = Memory::new(CHUNK_BYTES).map_err(io::Error::other)?;
             here.iter().try_for_each(|it| compare(&file, it, &stamps, &mut memory, &mut found))
         };
-        read().map_err(|error| RaceError::ReadBack { path: path.clone(), error })?;
+        let path = directory.path().join(&name);
+        read().map_err(|error| RaceError::ReadBack { path, error })?;
     }
     Ok(found)
-}
-
-fn open(path: &std::path::Path, way: Way) -> io::Result<File> {
-    let flag = if way == Way::Direct { libc::O_DIRECT } else { 0 };
-    OpenOptions::new().read(true).custom_flags(flag).open(path)
 }
 
 fn compare(
@@ -106,19 +102,16 @@ fn compare(
 /// Removes the files. If another race follows, waits until the file systems have written that down,
 /// so that it does not burden that one.
 pub(crate) fn remove_files(course: &Course, is_followed: bool) {
-    for directory in &course.directories {
-        let Ok(entries) = fs::read_dir(directory) else { continue };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with("writer") || name.starts_with("noise") {
-                let _ = fs::remove_file(entry.path());
+    let directories = || course.working.iter().map(|it| it.directory());
+    for directory in directories() {
+        for name in directory.names().unwrap_or_default() {
+            let text = name.to_string_lossy();
+            if text.starts_with("writer") || text.starts_with("noise") {
+                let _ = directory.remove_file(&name);
             }
         }
     }
-    for directory in course.directories.iter().filter(|_| is_followed) {
-        if let Ok(opened) = File::open(directory) {
-            let _ = rustix::fs::syncfs(&opened);
-        }
+    for directory in directories().filter(|_| is_followed) {
+        let _ = directory.sync_file_system();
     }
 }

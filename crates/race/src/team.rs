@@ -191,12 +191,21 @@ mod tests {
 
     #[test]
     fn what_cannot_be_said_is_an_error() {
+        use crate::order::{Flood, Way};
+        use plimsoll_guarded::WorkingDirectory;
         use std::os::unix::ffi::OsStringExt;
         let program = Program { path: PathBuf::from("/bin/cat"), arguments: Vec::new() };
         let mut team = Team::start(&program, 1).unwrap();
-        let file = PathBuf::from(std::ffi::OsString::from_vec(vec![b'/', 0xff]));
-        let way = crate::order::Way::Direct;
-        let order = Order::Flood { file, write_bytes: 1, file_bytes: 1, way };
+        let folder = tempfile::tempdir().unwrap();
+        let not_text = folder.path().join(std::ffi::OsString::from_vec(vec![0xff]));
+        std::fs::create_dir(&not_text).unwrap();
+        let order = Order::Flood(Flood {
+            working: WorkingDirectory::make(&not_text).unwrap().claim(),
+            file: "noise".to_string(),
+            write_bytes: 1,
+            file_bytes: 1,
+            way: Way::Direct,
+        });
         assert!(matches!(team.tell(0, &order), Err(RaceError::Order(_))));
     }
 }

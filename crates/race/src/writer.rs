@@ -2,20 +2,24 @@
 //!
 //! Its standard input is the connection to the coordinator. It ends when that does.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use plimsoll_bench::clock::monotonic;
 use plimsoll_bench::{receive, send};
 use plimsoll_engine::Memory;
+use plimsoll_guarded::{Claim, WorkingDirectory};
+use rustix::fs::OFlags;
 
 use crate::flights::Flights;
-use crate::order::{Answer, Order, Preparation, Way};
+use crate::order::{Answer, Flood, Order, Preparation, Way};
 use crate::stamp::padded;
+
+/// Nobody else has to do with the files.
+const MODE: u32 = 0o600;
 
 /// Serves the coordinator until it is gone.
 ///
@@ -26,20 +30,23 @@ pub fn serve() -> io::Result<()> {
     let mut stream = UnixStream::from(socket);
     match receive::<Order>(&mut stream)? {
         Some(Order::Prepare(preparation)) => {
-            let ended = take_part(&preparation, &mut stream).unwrap_or_else(|error| {
+            let join = preparation.working.iter().map(join);
+            let working: io::Result<Vec<WorkingDirectory>> = join.collect();
+            let took_part = match &working {
+                Ok(working) => take_part(&preparation, working, &mut stream),
+                Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            };
+            let ended = took_part.unwrap_or_else(|error| {
                 let _ = send(&mut stream, &Answer::Failed(error.to_string()));
                 wait_for_the_end(&mut stream)
             });
             if ended == Ended::Abandoned {
-                for directory in &preparation.directories {
-                    let _ = fs::remove_dir_all(directory);
-                }
+                working.iter().flatten().for_each(|it| drop(it.remove()));
             }
             Ok(())
         }
-        Some(Order::Flood { file, write_bytes, file_bytes, way }) => {
-            flood(&file, (write_bytes, file_bytes), way, &mut stream)
-        }
+        Some(Order::Flood(order)) => flood(&order, &mut stream)
+            .or_else(|error| send(&mut stream, &Answer::Failed(error.to_string()))),
         _ => Ok(()),
     }
 }
@@ -63,9 +70,17 @@ fn wait_for_the_end(stream: &mut UnixStream) -> Ended {
     }
 }
 
-fn take_part(preparation: &Preparation, stream: &mut UnixStream) -> io::Result<Ended> {
+fn join(claim: &Claim) -> io::Result<WorkingDirectory> {
+    WorkingDirectory::join(claim).map_err(|error| about("use", &claim.path, error))
+}
+
+fn take_part(
+    preparation: &Preparation,
+    working: &[WorkingDirectory],
+    stream: &mut UnixStream,
+) -> io::Result<Ended> {
     let files: io::Result<Vec<File>> =
-        preparation.files.iter().map(|path| open(path, preparation)).collect();
+        working.iter().map(|working| create(working, preparation)).collect();
     let mut flights =
         Flights::new(files?, preparation.way, preparation.race, stream.as_fd().as_raw_fd())?;
     send(stream, &Answer::Ready)?;
@@ -86,7 +101,7 @@ fn take_part(preparation: &Preparation, stream: &mut UnixStream) -> io::Result<E
             Some(Order::Begin) => submit(preparation, stream)?,
             Some(Order::Start(start)) => flights.start(start.attempt(preparation.writer))?,
             Some(Order::Finish { targets }) => finish(&flights, &targets, stream)?,
-            Some(Order::Prepare(_) | Order::Flood { .. }) => {
+            Some(Order::Prepare(_) | Order::Flood(_)) => {
                 return Err(io::Error::other("an order out of turn"));
             }
         }
@@ -94,18 +109,18 @@ fn take_part(preparation: &Preparation, stream: &mut UnixStream) -> io::Result<E
 }
 
 /// A sparse file as long as it can get: writes that make a file longer come one at a time.
-fn open(path: &Path, preparation: &Preparation) -> io::Result<File> {
-    let flag = if preparation.way == Way::Direct { libc::O_DIRECT } else { 0 };
-    let file = OpenOptions::new().write(true).create_new(true).custom_flags(flag).open(path);
-    let file = file.map_err(|error| about(path, error))?;
+fn create(working: &WorkingDirectory, preparation: &Preparation) -> io::Result<File> {
+    let failed = |error| about("create", &working.path().join(&preparation.file), error);
+    let flags = OFlags::WRONLY | preparation.way.flags();
+    let file = working.directory().create(&preparation.file, flags, MODE).map_err(failed)?;
     let whole = padded(preparation.block_bytes).saturating_mul(u64::from(preparation.blocks));
     // Twice, as every write may be tried a second time.
-    file.set_len(whole.saturating_mul(2)).map_err(|error| about(path, error))?;
+    file.set_len(whole.saturating_mul(2)).map_err(failed)?;
     Ok(file)
 }
 
-fn about(path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("cannot open {}: {error}", path.display()))
+fn about(what: &str, path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {what} {}: {error}", path.display()))
 }
 
 fn submit(preparation: &Preparation, stream: &mut UnixStream) -> io::Result<()> {
@@ -134,15 +149,12 @@ fn finish(flights: &Flights, targets: &[u16], stream: &mut UnixStream) -> io::Re
 }
 
 /// Writes one file again and again, as fast as the target takes it.
-fn flood(
-    path: &Path,
-    (write_bytes, file_bytes): (u64, u64),
-    way: Way,
-    stream: &mut UnixStream,
-) -> io::Result<()> {
+fn flood(order: &Flood, stream: &mut UnixStream) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
-    let flag = if way == Way::Direct { libc::O_DIRECT } else { libc::O_DSYNC };
-    let file = OpenOptions::new().write(true).create_new(true).custom_flags(flag).open(path)?;
+    let Flood { ref working, ref file, write_bytes, file_bytes, way } = *order;
+    let flags = if way == Way::Direct { OFlags::DIRECT } else { OFlags::DSYNC };
+    let working = join(working)?;
+    let file = working.directory().create(file, OFlags::WRONLY | flags, MODE)?;
     let memory = Memory::new(write_bytes as usize).map_err(io::Error::other)?;
     let data = &memory.bytes()[..write_bytes as usize];
     file.set_len(file_bytes)?;

@@ -106,9 +106,6 @@ pub fn notes(calibration: &Calibration, place: &Place) -> Vec<String> {
     }
     notes.extend(calibration.directions.iter().filter_map(negative));
     notes.extend(calibration.directions.iter().filter_map(|it| disturbed(it, place)));
-    notes.extend(calibration.remnants.iter().map(|path| {
-        format!("a killed calibration, or one that runs, left {}; remove it", path.display())
-    }));
     notes
 }
 

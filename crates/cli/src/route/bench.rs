@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use plimsoll_bench::preflight::{PreflightError, check_target};
-use plimsoll_bench::working::WorkingDirectories;
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Caching;
 use plimsoll_machine::Machine;
@@ -168,9 +167,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let interruption = Interruption::watch()?;
     let interrupted = || interruption.is_asked();
     let _limits = limited::enter(&paths)?;
-    let working = WorkingDirectories::make(&paths)
-        .map_err(|(path, error)| anyhow!("cannot make {}: {error}", path.display()))?;
-    plan.course.directories = working.paths().to_vec();
+    let working = bench::make_working_directories(&paths)?;
+    plan.course.working = working.of_targets();
     let keeper = Keeper::start(&plan.course.program.path, &plan.drops)?;
     let course = plan.course.clone();
     let mut runs = Vec::new();
@@ -208,7 +206,7 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
     let program = std::env::current_exe().context("cannot find this program to start writers")?;
     let arguments_of_writer = vec![super::WRITER_COMMAND.to_string()];
     let course = Course {
-        directories: Vec::new(),
+        working: Vec::new(),
         writers,
         blocks,
         block_bytes,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern};
-use plimsoll_engine::{Burst, EngineError, Finished, Prepared};
+use plimsoll_engine::{Burst, EngineError, Finished, Prepared, Source};
 
 /// A directory on a disk as a rule, in contrast to `/tmp`.
 pub const DISK: &str = "/var/tmp";
@@ -47,7 +47,7 @@ pub fn reading(burst: &Burst) -> Burst {
 }
 
 pub fn run(burst: &Burst) -> Result<Finished, EngineError> {
-    let mut prepared = Prepared::open(burst)?;
+    let mut prepared = Prepared::open(burst, Source::Paths)?;
     prepared.transfer()?;
     prepared.finish()
 }
@@ -61,7 +61,7 @@ pub fn failure(burst: &Burst) -> (String, String) {
 
 /// False, and says so, where io_uring cannot be had.
 pub fn has_uring(directory: &Path) -> bool {
-    let opened = Prepared::open(&queued(&burst(&[directory.join("try")]), 1));
+    let opened = Prepared::open(&queued(&burst(&[directory.join("try")]), 1), Source::Paths);
     let can = !matches!(opened, Err(EngineError::NoUring { .. }));
     if !can {
         println!("SKIPPED: needs io_uring");

@@ -1,0 +1,355 @@
+//! An open directory, and what is in it by name.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, mkdirat, openat,
+    renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::Refusal;
+
+/// A directory is only held, which needs no right to list it.
+const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// An open directory. It stays the same one whoever renames or replaces it.
+///
+/// Names are names of files in it: one that has a slash, or leads elsewhere, is refused
+/// ([`Refusal::NotAName`]).
+#[derive(Debug)]
+pub struct Directory {
+    descriptor: OwnedFd,
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Opens a directory that the user named, wherever that leads.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be entered.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let descriptor = rustix::fs::open(path, HELD, Mode::empty())?;
+        Ok(Self { descriptor, path: path.to_path_buf() })
+    }
+
+    /// The directory of that name in this one.
+    ///
+    /// # Errors
+    /// If it is not there, is no directory, or is a link to one.
+    pub fn child(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        let name = checked(name.as_ref())?;
+        match openat(self, name, HELD | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(descriptor) => Ok(Self { descriptor, path: self.path.join(name) }),
+            Err(Errno::NOTDIR | Errno::LOOP) => Err(match self.kind_of(name)? {
+                FileType::Symlink => Refusal::Symlink.into(),
+                _ => Refusal::NotADirectory.into(),
+            }),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Makes a directory, and opens it. Whose it is the caller has to see where others may write
+    /// to this one: it may be exchanged before it is opened.
+    ///
+    /// # Errors
+    /// If there is anything of that name, or nothing can be made here.
+    pub fn make(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<Self> {
+        let name = checked(name.as_ref())?;
+        mkdirat(self, name, Mode::from_raw_mode(mode))?;
+        self.child(name)
+    }
+
+    /// Creates a file that was not there before.
+    ///
+    /// # Errors
+    /// If there is anything of that name, be it a link that leads nowhere.
+    pub fn create(&self, name: impl AsRef<OsStr>, flags: OFlags, mode: u32) -> io::Result<File> {
+        let exclusive = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let name = checked(name.as_ref())?;
+        Ok(openat(self, name, flags | exclusive, Mode::from_raw_mode(mode))?.into())
+    }
+
+    /// Opens a regular file that is there, and waits for nobody. Neither creates nor truncates.
+    ///
+    /// # Errors
+    /// If it is not there, or is anything but a regular file.
+    pub fn open_file(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
+        let name = checked(name.as_ref())?;
+        // Some devices do something when they are opened.
+        require_file(&self.facts_of(name)?)?;
+        // A pipe would wait for somebody at its other end.
+        let quick = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = match openat(self, name, flags | quick, Mode::empty()) {
+            Err(Errno::LOOP) => return Err(Refusal::Symlink.into()),
+            opened => File::from(opened?),
+        };
+        require_file(&fstat(&file)?)?;
+        // With this flag io_uring would give up where it should wait.
+        fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+        Ok(file)
+    }
+
+    /// The names of all that is in it, sorted.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::new(self.reopened()?)? {
+            let name = entry?.file_name().to_bytes().to_vec();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name));
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Removes a file, or a link, or whatever is no directory.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be removed.
+    pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(unlinkat(self, checked(name.as_ref())?, AtFlags::empty())?)
+    }
+
+    /// Removes a file, if it is there.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove_file_if_there(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        unless_missing(self.remove_file(name))
+    }
+
+    /// Removes a directory that is empty.
+    ///
+    /// # Errors
+    /// If it is not there, is not empty or is no directory.
+    pub fn remove_directory(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(unlinkat(self, checked(name.as_ref())?, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Removes a directory and all that is in it. Links are removed, not followed, and what is
+    /// mounted in it is left alone.
+    ///
+    /// # Errors
+    /// If something stays. What is gone already is fine.
+    pub fn remove_tree(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        let name = name.as_ref();
+        let child = match self.child(name) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+            child => child?,
+        };
+        if child.facts()?.st_dev != self.facts()?.st_dev {
+            return Err(Refusal::Mounted.into());
+        }
+        child.empty()?;
+        drop(child);
+        unless_missing(self.remove_directory(name))
+    }
+
+    /// Removes all that is in it, as [`Directory::remove_tree`] does.
+    ///
+    /// # Errors
+    /// If something stays.
+    pub fn empty(&self) -> io::Result<()> {
+        self.empty_but(OsStr::new(""))
+    }
+
+    /// Removes all that is in it but one.
+    pub(crate) fn empty_but(&self, kept: &OsStr) -> io::Result<()> {
+        for name in self.names()?.into_iter().filter(|name| name != kept) {
+            match self.kind_of(&name) {
+                Ok(FileType::Directory) => self.remove_tree(&name)?,
+                Ok(_) => self.remove_file_if_there(&name)?,
+                Err(cause) => unless_missing(Err(cause))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a file or directory another name, over a file or an empty directory of that name.
+    ///
+    /// # Errors
+    /// If the old one is not there, or the new one cannot be replaced.
+    pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(renameat(self, checked(from.as_ref())?, self, checked(to.as_ref())?)?)
+    }
+
+    /// Makes its names durable.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn sync(&self) -> io::Result<()> {
+        File::from(self.reopened()?).sync_all()
+    }
+
+    /// Waits until its file system has written everything down.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(self.reopened()?)?)
+    }
+
+    /// Whose it is, its mode, and so on.
+    ///
+    /// # Errors
+    /// If its file system does not answer.
+    pub fn facts(&self) -> io::Result<Stat> {
+        Ok(fstat(self)?)
+    }
+
+    /// The same of what has that name; of a link itself.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn facts_of(&self, name: impl AsRef<OsStr>) -> io::Result<Stat> {
+        Ok(statat(self, checked(name.as_ref())?, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// What has that name.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn kind_of(&self, name: impl AsRef<OsStr>) -> io::Result<FileType> {
+        Ok(FileType::from_raw_mode(self.facts_of(name)?.st_mode))
+    }
+
+    /// Where it was found: for messages, and for those who cannot be handed a descriptor.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A path that leads to this very directory while this value lives (proc(5), /proc/self/fd), for
+    /// system calls that take no descriptor.
+    pub fn path_by_descriptor(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
+    }
+
+    /// The same one, which was given another name.
+    pub(crate) fn renamed(self, path: PathBuf) -> Self {
+        Self { path, ..self }
+    }
+
+    /// With the right to list it, and a position of its own.
+    fn reopened(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(openat(self, ".", flags, Mode::empty())?)
+    }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// A name that cannot lead out of its directory.
+fn checked(name: &OsStr) -> io::Result<&OsStr> {
+    let bytes = name.as_bytes();
+    match bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.contains(&b'/') {
+        true => Err(Refusal::NotAName.into()),
+        false => Ok(name),
+    }
+}
+
+fn unless_missing(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn require_file(facts: &Stat) -> io::Result<()> {
+    match FileType::from_raw_mode(facts.st_mode) {
+        FileType::RegularFile => Ok(()),
+        FileType::Symlink => Err(Refusal::Symlink.into()),
+        _ => Err(Refusal::NotAFile.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn refused<T: std::fmt::Debug>(outcome: io::Result<T>) -> Refusal {
+        let error = outcome.unwrap_err();
+        Refusal::of(&error).unwrap_or_else(|| panic!("{error}"))
+    }
+
+    #[test]
+    fn names_lead_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        for name in ["", ".", "..", "a/b", "/etc", "../x"] {
+            assert_eq!(refused(directory.child(name)), Refusal::NotAName, "{name:?}");
+            assert_eq!(refused(directory.create(name, OFlags::WRONLY, 0o600)), Refusal::NotAName);
+            assert_eq!(refused(directory.remove_tree(name)), Refusal::NotAName);
+        }
+    }
+
+    #[test]
+    fn links_are_not_followed_and_pipes_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        fs::create_dir(folder.path().join("real")).unwrap();
+        fs::write(folder.path().join("file"), "precious").unwrap();
+        symlink("real", folder.path().join("link")).unwrap();
+        symlink("file", folder.path().join("file-link")).unwrap();
+        symlink("nowhere", folder.path().join("dangling")).unwrap();
+        let fifo = FileType::Fifo;
+        rustix::fs::mknodat(&directory, "pipe", fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert_eq!(refused(directory.child("link")), Refusal::Symlink);
+        assert_eq!(refused(directory.child("file")), Refusal::NotADirectory);
+        for flags in [OFlags::RDONLY, OFlags::WRONLY] {
+            assert_eq!(refused(directory.open_file("file-link", flags)), Refusal::Symlink);
+            assert_eq!(refused(directory.open_file("pipe", flags)), Refusal::NotAFile);
+            assert_eq!(refused(directory.open_file("real", flags)), Refusal::NotAFile);
+        }
+        for name in ["file", "file-link", "dangling", "pipe"] {
+            let error = directory.create(name, OFlags::WRONLY, 0o600).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{name}");
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("file")).unwrap(), "precious");
+        let opened = directory.open_file("file", OFlags::RDONLY).unwrap();
+        assert!(!fcntl_getfl(&opened).unwrap().contains(OFlags::NONBLOCK));
+    }
+
+    #[test]
+    fn a_renamed_directory_stays_the_same_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let parent = Directory::open(folder.path()).unwrap();
+        let ours = parent.make("ours", 0o700).unwrap();
+        fs::rename(folder.path().join("ours"), folder.path().join("moved")).unwrap();
+        symlink("/etc", folder.path().join("ours")).unwrap();
+        ours.create("file", OFlags::WRONLY, 0o600).unwrap();
+        assert!(folder.path().join("moved/file").exists());
+        assert_eq!(ours.names().unwrap(), ["file"]);
+        assert_eq!(refused(parent.child("ours")), Refusal::Symlink);
+    }
+
+    #[test]
+    fn removing_a_tree_removes_links_and_not_what_they_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let parent = Directory::open(folder.path()).unwrap();
+        fs::create_dir_all(folder.path().join("tree/deep/er")).unwrap();
+        fs::create_dir(folder.path().join("kept")).unwrap();
+        fs::write(folder.path().join("kept/file"), "precious").unwrap();
+        symlink(folder.path().join("kept"), folder.path().join("tree/deep/link")).unwrap();
+        symlink(folder.path().join("kept"), folder.path().join("link")).unwrap();
+        parent.remove_tree("tree").unwrap();
+        parent.remove_tree("tree").unwrap();
+        assert_eq!(refused(parent.remove_tree("link")), Refusal::Symlink);
+        assert_eq!(parent.names().unwrap(), ["kept", "link"]);
+        assert_eq!(fs::read_to_string(folder.path().join("kept/file")).unwrap(), "precious");
+    }
+}

@@ -1,0 +1,26 @@
+//! Files and directories on machines that others use too.
+//!
+//! Whoever may write to a directory can exchange what is in it at any moment, between any two calls:
+//! for a link to a file of ours, for a pipe that nobody writes to, for a directory of their own. So a
+//! path is looked up once, and all that follows goes through the open [`Directory`]: names in it,
+//! never paths, and no link is followed. What is opened is looked at after that, not before.
+//!
+//! - [`Directory`]: makes, opens, lists and removes by name.
+//! - [`WorkingDirectory`]: a private one on a target, which other processes find again by a secret.
+//! - [`open_trusted`]: one that no other user can exchange, nor anything above it.
+//! - [`read_small`]: the text of a small file, whatever somebody may have put in its place.
+//!
+//! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
+//! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
+
+mod directory;
+mod refusal;
+mod small_file;
+mod trust;
+mod working;
+
+pub use directory::Directory;
+pub use refusal::Refusal;
+pub use small_file::{SMALL_BYTES_MAX, read_small};
+pub use trust::{Trusted, Untrusted, open_trusted};
+pub use working::{Claim, WorkingDirectories, WorkingDirectory, remove_left_behind};

@@ -1,0 +1,66 @@
+//! What is wrong with a file that is there, but not what it should be.
+
+use std::io;
+
+use thiserror::Error;
+
+/// What is wrong with a file that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// It leads somewhere else.
+    #[error("it is a symlink")]
+    Symlink,
+    /// It is a directory, a pipe, a device, a socket.
+    #[error("it is not a regular file")]
+    NotAFile,
+    /// It is something else than a directory.
+    #[error("it is not a directory")]
+    NotADirectory,
+    /// Somebody else made it.
+    #[error("it belongs to user {owner}, not to user {expected}")]
+    Owner {
+        /// Whose it is.
+        owner: u32,
+        /// Whose it should be.
+        expected: u32,
+    },
+    /// Others could change what is in it.
+    #[error("others can write to it (mode {mode:o})")]
+    Writable {
+        /// Its permissions.
+        mode: u32,
+    },
+    /// What is written to it would change a file elsewhere.
+    #[error("it has {names} names (hard links)")]
+    SeveralNames {
+        /// How many.
+        names: u64,
+    },
+    /// Small files have a few lines.
+    #[error("it is too large to be what it should be")]
+    TooLarge,
+    /// It has the name of a working directory, and another secret or none.
+    #[error(
+        "it is not the directory that was made here: somebody who may write beside it exchanged it"
+    )]
+    Exchanged,
+    /// The tree goes on in another file system.
+    #[error("another file system is mounted there")]
+    Mounted,
+    /// It would name something elsewhere.
+    #[error("it is not the name of a file in a directory")]
+    NotAName,
+}
+
+impl Refusal {
+    /// What was refused, if that is why a call failed.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> Self {
+        io::Error::other(refusal)
+    }
+}

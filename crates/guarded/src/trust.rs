@@ -1,0 +1,273 @@
+//! Directories that no other user can exchange, nor anything above them.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{FileType, Stat, readlinkat};
+use thiserror::Error;
+
+use crate::{Directory, Refusal};
+
+const ROOT: u32 = 0;
+const STICKY: u32 = 0o1000;
+const GROUP_WRITES: u32 = 0o020;
+const EVERYONE_WRITES: u32 = 0o002;
+
+/// As many as the kernel follows (MAXSYMLINKS in include/linux/namei.h).
+const LINKS_MAX: usize = 40;
+
+/// A directory that nobody else can exchange, and what of its path is not there yet.
+#[derive(Debug)]
+pub struct Trusted {
+    /// The last one that is there. Its path has no links.
+    pub directory: Directory,
+    /// The names below it that are missing.
+    pub missing: Vec<OsString>,
+}
+
+impl Trusted {
+    /// The whole path, without links.
+    pub fn path(&self) -> PathBuf {
+        self.missing.iter().fold(self.directory.path().to_path_buf(), |path, name| path.join(name))
+    }
+}
+
+/// Who could exchange a directory.
+#[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each variant's message names its fields")]
+pub enum Untrusted {
+    /// Its owner.
+    #[error("{} belongs to user {owner}, who could exchange what is in it", path.display())]
+    Owner { path: PathBuf, owner: u32 },
+    /// The members of its group.
+    #[error("group {group} can write to {} (mode {mode:o})", path.display())]
+    Group { path: PathBuf, group: u32, mode: u32 },
+    /// Everyone.
+    #[error("everyone can write to {} (mode {mode:o})", path.display())]
+    Everyone { path: PathBuf, mode: u32 },
+    /// The owner of a link on the way.
+    #[error("{} is a symlink of user {owner}", path.display())]
+    Link { path: PathBuf, owner: u32 },
+    /// It cannot be looked at.
+    #[error("cannot open {}: {cause}", path.display())]
+    File { path: PathBuf, cause: io::Error },
+}
+
+/// Opens a directory step by step from the root, and makes sure at each step that only this user and
+/// root could exchange what comes next: directories and links are theirs, and nobody else may
+/// write to a directory unless it is sticky, as `/tmp` is. What is missing at the end is told.
+///
+/// # Errors
+/// With the first step at which somebody else could.
+pub fn open_trusted(path: &Path) -> Result<Trusted, Untrusted> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |cause: io::Error| Untrusted::File { path, cause }
+    };
+    let absolute = std::path::absolute(path).map_err(failed(path))?;
+    let mut pending = parts(&absolute);
+    let mut chain = vec![root()?];
+    let mut links = 0;
+    while let Some(part) = pending.pop_front() {
+        let Some(here) = chain.last() else { break };
+        let name = match part {
+            Part::Root => {
+                chain.truncate(1);
+                continue;
+            }
+            Part::Up => {
+                chain.truncate((chain.len() - 1).max(1));
+                continue;
+            }
+            Part::Down(name) => name,
+        };
+        let below = here.path().join(&name);
+        let facts = match here.facts_of(&name) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                let rest = pending.into_iter().map(Part::name).collect::<Option<Vec<_>>>();
+                let rest = rest.ok_or(cause).map_err(failed(&below))?;
+                let missing = std::iter::once(name).chain(rest).collect();
+                return Ok(Trusted { directory: last(chain)?, missing });
+            }
+            facts => facts.map_err(failed(&below))?,
+        };
+        if FileType::from_raw_mode(facts.st_mode) == FileType::Symlink {
+            links += 1;
+            if links > LINKS_MAX {
+                return Err(failed(&below)(rustix::io::Errno::LOOP.into()));
+            }
+            check_link(&below, &facts)?;
+            let target = readlinkat(here, &name, Vec::new()).map_err(io::Error::from);
+            let target = OsString::from_vec(target.map_err(failed(&below))?.into_bytes());
+            parts(Path::new(&target)).into_iter().rev().for_each(|part| pending.push_front(part));
+            continue;
+        }
+        let next = here.child(&name).map_err(failed(&below))?;
+        check_directory(&below, &next.facts().map_err(failed(&below))?)?;
+        chain.push(next);
+    }
+    Ok(Trusted { directory: last(chain)?, missing: Vec::new() })
+}
+
+/// A step of a path.
+enum Part {
+    Root,
+    Up,
+    Down(OsString),
+}
+
+impl Part {
+    fn name(self) -> Option<OsString> {
+        match self {
+            Part::Down(name) => Some(name),
+            Part::Root | Part::Up => None,
+        }
+    }
+}
+
+fn parts(path: &Path) -> VecDeque<Part> {
+    let part = |component| match component {
+        Component::RootDir | Component::Prefix(_) => Some(Part::Root),
+        Component::ParentDir => Some(Part::Up),
+        Component::CurDir => None,
+        Component::Normal(name) => Some(Part::Down(OsStr::to_os_string(name))),
+    };
+    path.components().filter_map(part).collect()
+}
+
+fn root() -> Result<Directory, Untrusted> {
+    let path = Path::new("/");
+    let failed = |cause| Untrusted::File { path: path.to_path_buf(), cause };
+    let directory = Directory::open(path).map_err(failed)?;
+    check_directory(path, &directory.facts().map_err(failed)?)?;
+    Ok(directory)
+}
+
+fn last(mut chain: Vec<Directory>) -> Result<Directory, Untrusted> {
+    let none = || Untrusted::File { path: "/".into(), cause: Refusal::NotADirectory.into() };
+    chain.pop().ok_or_else(none)
+}
+
+fn check_link(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
+    match is_mine_or_roots(facts) {
+        true => Ok(()),
+        false => Err(Untrusted::Link { path: path.to_path_buf(), owner: facts.st_uid }),
+    }
+}
+
+fn check_directory(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
+    let path = path.to_path_buf();
+    let (owner, group, mode) = (facts.st_uid, facts.st_gid, facts.st_mode & 0o7777);
+    if !is_mine_or_roots(facts) {
+        return Err(Untrusted::Owner { path, owner });
+    }
+    if mode & STICKY != 0 {
+        // Others may add to it, but rename and remove only what is theirs (inode(7)).
+        return Ok(());
+    }
+    if mode & EVERYONE_WRITES != 0 {
+        return Err(Untrusted::Everyone { path, mode });
+    }
+    if mode & GROUP_WRITES != 0 && !is_private_group(group) {
+        return Err(Untrusted::Group { path, group, mode });
+    }
+    Ok(())
+}
+
+fn is_mine_or_roots(facts: &Stat) -> bool {
+    [ROOT, rustix::process::geteuid().as_raw()].contains(&facts.st_uid)
+}
+
+/// Many systems give each user a group of the same number with nobody else in it, and let that group
+/// write by default.
+fn is_private_group(group: u32) -> bool {
+    let me = rustix::process::geteuid().as_raw();
+    me != ROOT && group == me
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn what_is_missing_is_told() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        let trusted = open_trusted(&real.join("one/two")).unwrap();
+        assert_eq!(trusted.directory.path(), real);
+        assert_eq!(trusted.missing, ["one", "two"]);
+        assert_eq!(trusted.path(), real.join("one/two"));
+        assert!(open_trusted(&real).unwrap().missing.is_empty());
+        assert!(open_trusted(&real.join("one/../two")).is_err(), "above what is not there");
+    }
+
+    #[test]
+    fn others_must_not_be_able_to_write_above() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let base = folder.path().join("base/deep");
+        fs::create_dir_all(&base).unwrap();
+        let shared = folder.path().join("base");
+        open_trusted(&base).unwrap();
+        mode(&shared, 0o777);
+        let error = open_trusted(&base).unwrap_err().to_string();
+        assert!(error.starts_with("everyone can write to ") && error.contains("777"), "{error}");
+        mode(&shared, 0o1777);
+        open_trusted(&base).unwrap();
+        if rustix::process::geteuid().is_root() {
+            mode(&shared, 0o775);
+            assert!(matches!(open_trusted(&base), Err(Untrusted::Group { mode: 0o775, .. })));
+        }
+        mode(&shared, 0o755);
+        mode(&base, 0o777);
+        assert!(matches!(open_trusted(&base), Err(Untrusted::Everyone { .. })), "the last one too");
+    }
+
+    #[test]
+    fn the_owner_above_counts_and_that_of_links() {
+        if !rustix::process::geteuid().is_root() {
+            println!("SKIPPED: needs root");
+            return;
+        }
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let (theirs, link) = (folder.path().join("theirs"), folder.path().join("link"));
+        fs::create_dir_all(theirs.join("mine")).unwrap();
+        symlink(theirs.join("mine"), &link).unwrap();
+        assert_eq!(
+            open_trusted(&link).unwrap().path(),
+            theirs.canonicalize().unwrap().join("mine")
+        );
+        std::os::unix::fs::chown(&theirs, Some(65533), None).unwrap();
+        for path in [theirs.clone(), theirs.join("mine"), theirs.join("no/such"), link.clone()] {
+            let error = open_trusted(&path).unwrap_err();
+            assert!(matches!(error, Untrusted::Owner { owner: 65533, .. }), "{error}");
+        }
+        std::os::unix::fs::chown(&theirs, Some(0), None).unwrap();
+        std::os::unix::fs::lchown(&link, Some(65533), None).unwrap();
+        let error = open_trusted(&link).unwrap_err();
+        assert!(matches!(error, Untrusted::Link { owner: 65533, .. }), "{error}");
+    }
+
+    #[test]
+    fn links_are_resolved_as_the_kernel_does_and_not_for_ever() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(real.join("a/b")).unwrap();
+        symlink("../a/./b/..", real.join("a/up")).unwrap();
+        symlink("round", real.join("round")).unwrap();
+        assert_eq!(open_trusted(&real.join("a/up/b")).unwrap().path(), real.join("a/b"));
+        let error = open_trusted(&real.join("round")).unwrap_err().to_string();
+        assert!(error.contains("symbolic links"), "{error}");
+        fs::write(real.join("file"), "").unwrap();
+        let error = open_trusted(&real.join("file/x")).unwrap_err().to_string();
+        assert!(error.ends_with("file: it is not a directory"), "{error}");
+    }
+}
