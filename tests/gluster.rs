@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::MutexGuard;
@@ -22,6 +22,9 @@ use crate::storage::changing_mounts;
 
 const BRICKS: usize = 2;
 
+/// Whom servers that squash take root for.
+const SQUASHED: u32 = 65_534;
+
 /// A volume, unmounted and ended also when a test fails.
 struct Gluster {
     folder: tempfile::TempDir,
@@ -33,6 +36,18 @@ struct Gluster {
 impl Gluster {
     /// `None` with a word about what is missing.
     fn up() -> Option<Self> {
+        Self::up_with("")
+    }
+
+    /// One whose servers take root for somebody else (root squash).
+    fn up_squashing() -> Option<Self> {
+        let options = format!(
+            " option root-squash on\n option anonuid {SQUASHED}\n option anongid {SQUASHED}\n"
+        );
+        Self::up_with(&options)
+    }
+
+    fn up_with(server_options: &str) -> Option<Self> {
         let possible = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists();
         if !possible || !has(&["glusterfs", "glusterfsd"]) {
             eprintln!("SKIPPED: needs GlusterFS, root and /dev/fuse");
@@ -41,7 +56,8 @@ impl Gluster {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let mut volume = Self { folder, daemons: Vec::new(), _mounting: changing_mounts() };
         fs::create_dir(volume.mount()).unwrap();
-        let ports: Vec<u16> = (0..BRICKS).map(|brick| volume.start_brick(brick)).collect();
+        let ports = (0..BRICKS).map(|brick| volume.start_brick(brick, server_options));
+        let ports: Vec<u16> = ports.collect();
         volume.start_client(&ports);
         volume.wait_for("the mount", |volume| {
             let device = |path: &Path| fs::metadata(path).map(|it| it.dev()).ok();
@@ -55,9 +71,10 @@ impl Gluster {
         self.folder.path().join("mount")
     }
 
-    fn start_brick(&mut self, brick: usize) -> u16 {
+    fn start_brick(&mut self, brick: usize, server_options: &str) -> u16 {
         let directory = self.folder.path().join(format!("brick{brick}"));
         fs::create_dir(&directory).unwrap();
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o1777)).unwrap();
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let text = format!(
             "volume posix\n type storage/posix\n option directory {}\nend-volume\n\
@@ -66,7 +83,7 @@ impl Gluster {
              volume server\n type protocol/server\n option transport-type tcp\n \
              option transport.socket.bind-address 127.0.0.1\n \
              option transport.socket.listen-port {free}\n \
-             option auth.addr.brick.allow 127.0.0.1\n subvolumes brick\nend-volume\n",
+             option auth.addr.brick.allow 127.0.0.1\n{server_options} subvolumes brick\nend-volume\n",
             directory.display()
         );
         self.start("glusterfsd", &format!("brick{brick}"), &text, None);
@@ -219,14 +236,44 @@ fn calibrate_measures_it_and_leaves_nothing_behind() {
     }
     assert_eq!(volume.files(), Vec::<PathBuf>::new());
 
-    for (signal, status) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+    for (signal, status) in
+        [(Signal::TERM, Some(143)), (Signal::INT, Some(130)), (Signal::KILL, None)]
+    {
         let mut command = binary();
         command.args(["calibrate", "--span", "16MiB", "--sizes", "4KiB,64KiB,1MiB", "--target"]);
         command.arg(volume.mount()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        volume.wait_for("the file", |volume| !volume.files().is_empty());
+        // By its end it has no name any more.
+        volume.wait_for("the file", |volume| has_open_without_name(&child, &volume.mount()));
         kill_process(Pid::from_child(&child), signal).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(status), "{signal:?}");
+        assert_eq!(child.wait().unwrap().code(), status, "{signal:?}");
         assert_eq!(volume.files(), Vec::<PathBuf>::new(), "{signal:?}");
     }
+}
+
+fn has_open_without_name(process: &Child, below: &Path) -> bool {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", process.id())).into_iter().flatten();
+    let opened = descriptors.flatten().filter_map(|it| fs::read_link(it.path()).ok());
+    let mut nameless = opened.filter(|it| it.to_string_lossy().ends_with(" (deleted)"));
+    nameless.any(|path| path.starts_with(below))
+}
+
+/// Owners are then not those of the processes, and yet what they left behind is theirs.
+#[test]
+fn measuring_works_where_the_server_changes_owners() {
+    let Some(volume) = Gluster::up_squashing() else { return };
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let left = volume.mount().join(".plimsoll-work-killed");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("owner"), format!("{host}\nsecret\n")).unwrap();
+    fs::write(left.join("data"), "data").unwrap();
+    assert_eq!(fs::metadata(&left).unwrap().uid(), SQUASHED);
+    let bench = format!("bench target --burst 1MiB --rounds 1 -o {}", volume.results().display());
+    let outcome = run(&format!("{bench} --targets"), &volume.mount());
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("removed what 1 killed run"), "{}", outcome.stderr);
+    let calibrate = "calibrate --span 4MiB --sizes 4KiB,64KiB,256KiB --seconds 0.05 --target";
+    let outcome = run(calibrate, &volume.mount());
+    assert!(matches!(outcome.status, Some(0 | 1)), "{}", outcome.stderr);
+    assert_eq!(volume.files(), Vec::<PathBuf>::new());
 }

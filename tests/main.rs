@@ -1,6 +1,7 @@
 //! Black-box tests of the `plimsoll` binary, one file for each thing a user does.
 
 mod aliases;
+mod attacker;
 mod bench;
 mod calibrate;
 mod command;
@@ -22,6 +23,7 @@ mod report;
 mod results;
 mod route;
 mod score;
+mod shared_machine;
 mod simulate;
 mod site;
 mod storage;

@@ -124,6 +124,27 @@ mod tests {
         }
     }
 
+    /// What whoever may write to the target can do between the making of a file and its opening.
+    #[test]
+    fn an_exchanged_directory_leads_nowhere() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let (moved, precious) = (folder.path().join("moved"), folder.path().join("precious"));
+        fs::write(&precious, "thesis").unwrap();
+        let exchanged: LayOut<'_> = &|private, path| {
+            private.create(NAME, OFlags::WRONLY, 0o600).unwrap();
+            fs::rename(private.path(), &moved).unwrap();
+            fs::create_dir(private.path()).unwrap();
+            std::os::unix::fs::symlink(&precious, path).unwrap();
+            Ok(())
+        };
+        let scratch = Scratch::create(folder.path(), Some(exchanged)).unwrap();
+        let Source::Open([file]) = scratch.source() else { panic!("not open") };
+        assert_eq!(file.metadata().unwrap().len(), 0);
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 0, "emptied where it is");
+        drop(scratch);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
+    }
+
     #[test]
     fn a_failure_leaves_nothing() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();

@@ -35,8 +35,7 @@ use target::Chosen;
 /// target is. Says so when these two costs do not explain the measures, or fewer than three sizes
 /// cannot test that, and then exits with 1.
 ///
-/// The file that is written has no name and vanishes with the program, however that ends (where files
-/// must have a name to be opened, as on GlusterFS, it is removed at the end and after Ctrl-C). The
+/// The file that is written has no name and vanishes with the program, however that ends. The
 /// target is written as fast as it can be, at most 1 GiB in each measure; --dry-run tells how
 /// much that can be. Best on a target that nobody else uses: others' I/O is noticed and told.
 #[derive(clap::Args)]

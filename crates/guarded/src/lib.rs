@@ -14,13 +14,17 @@
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
 
 mod directory;
+mod left_behind;
+mod on_targets;
 mod refusal;
 mod small_file;
 mod trust;
 mod working;
 
 pub use directory::Directory;
+pub use left_behind::remove_left_behind;
+pub use on_targets::WorkingDirectories;
 pub use refusal::Refusal;
 pub use small_file::{SMALL_BYTES_MAX, read_small};
 pub use trust::{Trusted, Untrusted, open_trusted};
-pub use working::{Claim, WorkingDirectories, WorkingDirectory, remove_left_behind};
+pub use working::{Claim, WorkingDirectory};

@@ -11,25 +11,22 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, OFlags, flock, fstat, lstat};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 
-use crate::small_file::text_of;
 use crate::{Directory, Refusal};
 
-const PREFIX: &str = ".plimsoll-work-";
+pub(crate) const PREFIX: &str = ".plimsoll-work-";
 /// Before it is complete.
-const NEW_PREFIX: &str = ".plimsoll-new-";
-const OWNER: &str = "owner";
+pub(crate) const NEW_PREFIX: &str = ".plimsoll-new-";
+pub(crate) const OWNER: &str = "owner";
 
 /// Only its maker enters it.
 const MODE: u32 = 0o700;
-const OWNER_MODE: u32 = 0o600;
+pub(crate) const OWNER_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
-const OTHERS_WRITE: u32 = 0o022;
 
 /// A working directory as other processes are told of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,115 +160,10 @@ impl WorkingDirectory {
     }
 }
 
-/// Working directories on several targets, removed when dropped.
-#[derive(Debug)]
-pub struct WorkingDirectories {
-    /// One for each different path.
-    made: Vec<Arc<WorkingDirectory>>,
-    /// Which of them each target has.
-    of_target: Vec<usize>,
-}
-
-impl WorkingDirectories {
-    /// Makes one on each of these targets; those with one path share theirs.
-    ///
-    /// # Errors
-    /// With the target that failed. What was made before is removed.
-    pub fn make(targets: &[PathBuf]) -> Result<Self, (PathBuf, io::Error)> {
-        let mut all = Self { made: Vec::new(), of_target: Vec::new() };
-        for (at, target) in targets.iter().enumerate() {
-            let of_target = match targets[..at].iter().position(|earlier| earlier == target) {
-                Some(earlier) => all.of_target[earlier],
-                None => {
-                    let made = WorkingDirectory::make(target);
-                    all.made.push(Arc::new(made.map_err(|cause| (target.clone(), cause))?));
-                    all.made.len() - 1
-                }
-            };
-            all.of_target.push(of_target);
-        }
-        Ok(all)
-    }
-
-    /// That of each target, in their order.
-    pub fn of_targets(&self) -> Vec<Arc<WorkingDirectory>> {
-        self.of_target.iter().map(|made| self.made[*made].clone()).collect()
-    }
-
-    /// Where that of each target is.
-    pub fn paths(&self) -> Vec<PathBuf> {
-        self.of_target.iter().map(|made| self.made[*made].path().to_path_buf()).collect()
-    }
-
-    /// Each once.
-    pub fn all(&self) -> &[Arc<WorkingDirectory>] {
-        &self.made
-    }
-
-    /// What other processes have to know to work in them.
-    pub fn claims(&self) -> Vec<Claim> {
-        self.made.iter().map(|made| made.claim()).collect()
-    }
-}
-
-impl Drop for WorkingDirectories {
-    fn drop(&mut self) {
-        for made in &self.made {
-            // A target that vanished took it along.
-            let _ = made.remove();
-        }
-    }
-}
-
-/// Removes what killed commands of this user and this host left behind on targets, and tells how many
-/// there were.
-pub fn remove_left_behind(targets: &[PathBuf]) -> usize {
-    let of_target = |target: &PathBuf| -> io::Result<usize> {
-        let directory = Directory::open(target)?;
-        let names = directory.names()?;
-        let stale = names.into_iter().filter(|name| is_prefixed(name));
-        Ok(stale.filter(|name| remove_stale(&directory, name).unwrap_or(false)).count())
-    };
-    targets.iter().map(|target| of_target(target).unwrap_or(0)).sum()
-}
-
-fn is_prefixed(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with(PREFIX)
-}
-
-/// Removes a directory if it is one that this user left behind.
-fn remove_stale(target: &Directory, name: &OsStr) -> io::Result<bool> {
-    let directory = target.child(name)?;
-    // Writable: NFS takes an exclusive lock for no less (flock(2)).
-    let owner = directory.open_file(OWNER, OFlags::RDWR)?;
-    let (directory_facts, owner_facts) = (directory.facts()?, fstat(&owner)?);
-    let is_ours = directory_facts.st_uid == owner_facts.st_uid
-        && directory_facts.st_mode & OTHERS_WRITE == 0
-        && (owner_facts.st_uid == rustix::process::geteuid().as_raw()
-            || owner_facts.st_uid == owner_of_new_files(&directory)?);
-    let is_of_host = || text_of(&owner).is_ok_and(|text| owner_host(&text) == host());
-    let is_free = || flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok();
-    if !(is_ours && is_of_host() && is_free()) {
-        return Ok(false);
-    }
-    empty_owner_last(&directory)?;
-    target.remove_directory(name)?;
-    Ok(true)
-}
-
 /// A killed removal can then be repeated.
-fn empty_owner_last(directory: &Directory) -> io::Result<()> {
+pub(crate) fn empty_owner_last(directory: &Directory) -> io::Result<()> {
     directory.empty_but(OsStr::new(OWNER))?;
     directory.remove_file_if_there(OWNER)
-}
-
-/// Whom this process is to the file system: a server may make it somebody else.
-fn owner_of_new_files(directory: &Directory) -> io::Result<u32> {
-    let name = format!("{NEW_PREFIX}{}", random_hex(8)?);
-    let file = directory.create(&name, OFlags::WRONLY, OWNER_MODE)?;
-    let owner = fstat(&file)?.st_uid;
-    directory.remove_file(&name)?;
-    Ok(owner)
 }
 
 /// Locks a directory that was just made, for as long as the file is open.
@@ -292,16 +184,16 @@ fn own(directory: &Directory, secret: &str) -> io::Result<File> {
     Ok(owner)
 }
 
-fn owner_text(host: &str, secret: &str) -> String {
+pub(crate) fn owner_text(host: &str, secret: &str) -> String {
     format!("{host}\n{secret}\n")
 }
 
 /// Of the host, the first line alone.
-fn owner_host(text: &str) -> String {
+pub(crate) fn owner_host(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-fn host() -> String {
+pub(crate) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -320,7 +212,7 @@ fn is_taken(cause: &io::Error) -> bool {
 }
 
 /// As many random bytes, as text.
-fn random_hex(bytes: usize) -> io::Result<String> {
+pub(crate) fn random_hex(bytes: usize) -> io::Result<String> {
     let mut random = vec![0u8; bytes];
     let mut filled = 0;
     while filled < bytes {
@@ -333,47 +225,10 @@ fn random_hex(bytes: usize) -> io::Result<String> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     fn count(folder: &Path) -> usize {
         fs::read_dir(folder).unwrap().count()
-    }
-
-    #[test]
-    fn what_is_left_behind_goes_and_what_is_in_use_stays() {
-        let target = tempfile::tempdir().unwrap();
-        let targets = [target.path().to_path_buf()];
-        let first = WorkingDirectories::make(&targets).unwrap();
-        assert_eq!(remove_left_behind(&targets), 0);
-        let left_behind = target.path().join(format!("{PREFIX}dead"));
-        fs::create_dir(&left_behind).unwrap();
-        fs::write(left_behind.join(OWNER), owner_text(&host(), "secret")).unwrap();
-        fs::write(left_behind.join("burst"), "data").unwrap();
-        let foreign = target.path().join(format!("{PREFIX}foreign"));
-        fs::create_dir(&foreign).unwrap();
-        fs::write(foreign.join(OWNER), "another host").unwrap();
-        let second = WorkingDirectories::make(&targets).unwrap();
-        assert_eq!(remove_left_behind(&targets), 1);
-        assert!(first.all()[0].path().exists() && second.all()[0].path().exists());
-        assert!(foreign.exists());
-        drop((first, second));
-        assert_eq!(count(target.path()), 1, "only the foreign one stays");
-    }
-
-    #[test]
-    fn targets_with_one_path_share_and_a_failure_leaves_nothing() {
-        let target = tempfile::tempdir().unwrap();
-        let path = target.path().to_path_buf();
-        let shared = WorkingDirectories::make(&[path.clone(), path.clone()]).unwrap();
-        assert_eq!(shared.all().len(), 1);
-        assert_eq!(shared.of_targets()[0].path(), shared.of_targets()[1].path());
-        let facts = shared.all()[0].path().metadata().unwrap();
-        assert_eq!(facts.permissions().mode() & 0o777, 0o700);
-        drop(shared);
-        let missing = path.join("missing");
-        let result = WorkingDirectories::make(&[path, missing.clone()]);
-        assert!(result.is_err_and(|(path, _)| path == missing));
-        assert_eq!(count(target.path()), 0);
     }
 
     #[test]
@@ -421,20 +276,5 @@ mod tests {
         assert_eq!(count(target.path()), 1);
         all.iter().for_each(|it| it.remove().unwrap());
         assert_eq!(count(target.path()), 0);
-    }
-
-    #[test]
-    fn a_pipe_or_a_link_as_owner_is_neither_waited_for_nor_read() {
-        let target = tempfile::tempdir().unwrap();
-        let planted = target.path().join(format!("{PREFIX}planted"));
-        fs::create_dir(&planted).unwrap();
-        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o666));
-        rustix::fs::mknodat(rustix::fs::CWD, planted.join(OWNER), kind, mode, 0).unwrap();
-        let targets = [target.path().to_path_buf()];
-        assert_eq!(remove_left_behind(&targets), 0);
-        fs::remove_file(planted.join(OWNER)).unwrap();
-        symlink("/dev/zero", planted.join(OWNER)).unwrap();
-        assert_eq!(remove_left_behind(&targets), 0);
-        assert_eq!(count(target.path()), 1);
     }
 }
