@@ -3,6 +3,7 @@
 mod calls;
 mod ends;
 mod jobs;
+mod peaks;
 mod targets;
 
 use std::fs;
@@ -163,12 +164,12 @@ fn a_template_fits_a_small_target_and_says_what_is_smaller() {
     let Some(_disk) = SmallDisk::mount(&storage.targets[0], "82m") else { return };
     let outcome = storage.bench("target --caching synced --rounds 1 --json");
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    let note = "note: target: bursts of 1MiB instead of 64MiB, with 16 at once on a target";
+    let note = "note: target: 10 clients instead of 16, for 4 transfers of 1MiB each";
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
     let instances = storage.instances();
-    assert_eq!(instances.len(), 16, "1 to 16 clients");
+    assert_eq!(instances.len(), 20, "1 to 10 clients, two sizes");
     let most = instances.iter().map(|instance| instance.pairs.len()).max();
-    assert_eq!(most, Some(16));
+    assert_eq!(most, Some(10));
     storage.assert_nothing_left();
 }
 

@@ -1,5 +1,6 @@
 //! `plimsoll score`: scores and verdicts of benchmark results.
 
+mod peaks;
 mod tables;
 
 use std::path::{Path, PathBuf};
@@ -166,9 +167,9 @@ fn one_target_alone_has_no_leb_and_no_verdict() {
     assert_eq!(scores["targets"][0]["leb"]["n"], 0);
     assert_eq!(scores["targets"][0]["leb"]["median"], Value::Null);
     assert_eq!(scores["targets"][0]["peb"]["n"], 12);
-    // Its own experiment gives the peak, so that EAB is known.
-    assert!(scores["bandwidths"][0]["eab_median"].as_f64().unwrap() > 0.8);
-    assert_eq!(scores["sequences"][0]["basis"], "EAB");
+    // Bursts of one size prove no peak.
+    assert_eq!(scores["bandwidths"][0]["eab_median"], Value::Null);
+    assert_eq!(scores["sequences"][0]["basis"], "bandwidth");
 }
 
 #[test]
@@ -205,58 +206,16 @@ fn what_was_found_is_written_into_the_site_file() {
         noise(random) * if slow { 0.5 } else { 1.0 }
     };
     let place = results(folder.path(), "many-pairs", 60, 4, blinking);
-    let alone = |_, _, random: &mut Random| noise(random);
-    let peaks = results(folder.path(), "mine", 24, 1, alone);
-    let outcome = plimsoll(&format!(
-        "score {} {} --site {} --write-back",
-        place.display(),
-        peaks.display(),
-        site.display()
-    ));
+    let outcome =
+        plimsoll(&format!("score {} --site {} --write-back", place.display(), site.display()));
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("site file: 1 measured peaks"), "{}", outcome.stderr);
+    let said = &outcome.stderr;
+    assert!(said.contains("no measured peaks: no results have one target an instance"), "{said}");
     let written = std::fs::read_to_string(&site).unwrap();
-    for part in ["# mine", "[[slowness]]", "[[straggler]]", "verdict = \"persistent\"", "write = "]
-    {
+    for part in ["# mine", "[[slowness]]", "[[straggler]]", "verdict = \"persistent\""] {
         assert!(written.contains(part), "{part}: {written}");
     }
     crate::command::json(&format!("site show {}", site.display()));
-}
-
-#[test]
-fn peaks_are_kept_when_they_rest_on_enough_and_no_person_gave_them() {
-    let folder = TempDir::new().unwrap();
-    let site = folder.path().join("site.toml");
-    let text = "version = 1\n[[target]]\nname = \"t0\"\npath = \"/t0\"\n";
-    std::fs::write(&site, text).unwrap();
-    let write_back = |place: &Path| {
-        let (place, site) = (place.display(), site.display());
-        let outcome = plimsoll(&format!("score {place} --site {site} --write-back"));
-        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-        outcome.stderr
-    };
-    let rate =
-        || plimsoll_domain::site::SiteFile::load(&site).unwrap().site().targets[0].peak.write;
-    let at = |speed: f64| move |_: u32, _: u32, _: &mut Random| speed;
-    let said = write_back(&results(folder.path(), "few", 19, 1, at(90.0)));
-    assert!(said.contains("0 measured peaks; a peak needs 20 instances at saturation, t0 has 19"));
-    let said = write_back(&results(folder.path(), "pairs", 24, 2, at(90.0)));
-    assert!(said.contains("no measured peaks: no results have one target an instance"), "{said}");
-    assert_eq!(rate(), None);
-    for (name, speed) in [("first", 80.0), ("again", 60.0)] {
-        let said = write_back(&results(folder.path(), name, 24, 1, at(speed)));
-        assert!(said.contains("1 measured peaks"), "{said}");
-        let found = rate().unwrap().get() as f64 / MIB as f64;
-        assert!((found - speed).abs() < 0.1, "{found}");
-    }
-    let written = std::fs::read_to_string(&site).unwrap();
-    assert!(written.contains("instances = 24") && written.contains("2026-01-31T"), "{written}");
-    // A person's number, also in the place of a measured one, stays.
-    let old = written.lines().find(|line| line.starts_with("write = ")).unwrap();
-    std::fs::write(&site, written.replace(old, "write = \"7MiB/s\"")).unwrap();
-    let said = write_back(&folder.path().join("first"));
-    assert!(said.contains("0 measured peaks; 1 are given and stay"), "{said}");
-    assert_eq!(rate().unwrap().get(), 7 * MIB);
 }
 
 #[test]

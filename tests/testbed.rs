@@ -13,16 +13,16 @@ use serde_json::Value;
 use crate::command::{Outcome, binary};
 
 /// A base directory of its own on disk; whatever a test leaves in it goes with it.
-struct Base {
+pub struct Base {
     folder: tempfile::TempDir,
 }
 
 impl Base {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Base { folder: tempfile::tempdir_in("/var/tmp").unwrap() }
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
@@ -37,7 +37,7 @@ impl Base {
     }
 
     #[track_caller]
-    fn fine(&self, arguments: &str) -> Outcome {
+    pub fn fine(&self, arguments: &str) -> Outcome {
         let outcome = self.run(arguments);
         assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
         outcome
@@ -76,7 +76,7 @@ impl Drop for Base {
     }
 }
 
-fn has_loop_devices() -> bool {
+pub fn has_loop_devices() -> bool {
     let has = rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists();
     if !has {
         eprintln!("SKIPPED: needs root and loop devices");
@@ -84,7 +84,7 @@ fn has_loop_devices() -> bool {
     has
 }
 
-fn has_limits() -> bool {
+pub fn has_limits() -> bool {
     let has = Path::new("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device").exists();
     if !has {
         eprintln!("SKIPPED: needs the blkio controller of cgroup v1");

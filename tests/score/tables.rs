@@ -84,8 +84,8 @@ fn a_slow_target_is_one_piece_of_advice() {
 #[test]
 fn low_measures_are_a_share_of_all_measures() {
     let folder = TempDir::new().unwrap();
-    let instances = (0..40).map(|number| {
-        let burst = if number % 2 == 0 { 4 } else { 64 };
+    let instances = (0..40u64).map(|number| {
+        let burst = if number.is_multiple_of(2) { 4 } else { 64 };
         let setting = Setting::pairs(1, 1, Bytes::new(burst * MIB));
         let rate = (burst * 10 + number) as f64 * MIB as f64;
         let pair = Rate { client: "c0".into(), target: "t0".into(), rate };

@@ -1,8 +1,11 @@
 //! What a plan will cost, before anything is done.
 
+use std::collections::BTreeMap;
+
 use plimsoll_domain::{Bytes, BytesPerSec};
 
 use crate::plan::{Plan, PlanError};
+use crate::schedule::{InstancePlan, Schedule, Step};
 use crate::shape::Shape;
 
 /// From the least to the most.
@@ -14,7 +17,7 @@ pub struct Span<T> {
     pub most: T,
 }
 
-/// What a plan will cost.
+/// What a plan will cost. Budgets of bytes and time bound all of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// Instances.
@@ -27,9 +30,10 @@ pub struct Estimate {
     pub bytes_at_once_per_target: Bytes,
     /// Processes that each client needs.
     pub processes_per_client: u32,
-    /// Seconds with pauses, if the rate of a target is known: targets at that rate, each instance
-    /// as long as its busiest target. A budget of time bounds it.
-    pub seconds: Option<Span<f64>>,
+    /// Seconds with pauses, each instance as long as its slowest target; targets of unknown rate take no
+    /// time. The least is `None` if no rate is known, the most if one is not known and no budget of time
+    /// bounds it.
+    pub seconds: Span<Option<f64>>,
 }
 
 impl Estimate {
@@ -50,38 +54,118 @@ impl Estimate {
     }
 }
 
-/// What a checked plan will cost; `rate` is what one target can do.
-pub fn estimate(plan: &Plan, rate: Option<BytesPerSec>) -> Estimate {
-    let (mut bytes, mut at_once, mut busy_seconds, mut settings) = (0u64, 0, 0.0, 0u64);
-    let rate = rate.filter(|rate| rate.get() > 0).map(|rate| rate.get() as f64);
-    for shape in Shape::all(plan).filter_map(Result::ok) {
-        let here = shape.bytes_on_one_target();
-        let passes = shape.bytes_moved().checked_div(shape.bytes()).unwrap_or(1);
-        settings += 1;
-        bytes = bytes.saturating_add(shape.bytes_moved());
-        at_once = at_once.max(here);
-        busy_seconds += rate.map_or(0.0, |rate| here as f64 * passes as f64 / rate);
-    }
+/// What a checked plan will cost. `rates` is what each of the plan's targets can do, as far as that is
+/// known.
+pub fn estimate(plan: &Plan, rates: &[Option<BytesPerSec>]) -> Estimate {
+    let each = Repetition::of(plan, rates);
+    let all_known = (0..plan.targets.len()).all(|it| rates.get(it).is_some_and(Option::is_some));
     let repetitions = repetitions(plan);
-    let times = |count: u64, each: u64| count.saturating_mul(each);
     let budget = plan.budget.bytes.map_or(u64::MAX, Bytes::get);
-    let all_bytes = |count| Bytes::new(times(count, bytes).min(budget));
-    let seconds = |count: u64| {
-        let whole = busy_seconds * count as f64 + pauses(plan, count);
-        plan.budget.time.map_or(whole, |budget| whole.min(budget.as_seconds()))
+    let bytes = |count| Bytes::new(each.times(plan, count, each.bytes).min(budget));
+    let instances = |count| each.times(plan, count, each.settings);
+    let time_most = match (all_known, plan.budget.time) {
+        (true, _) => Some(each.time(plan, repetitions.most)),
+        (false, budget) => budget.map(|most| most.as_seconds()),
     };
     Estimate {
-        instances: Span {
-            least: times(repetitions.least, settings),
-            most: times(repetitions.most, settings),
-        },
-        bytes: Span { least: all_bytes(repetitions.least), most: all_bytes(repetitions.most) },
-        bytes_of_repetition: Bytes::new(bytes),
-        bytes_at_once_per_target: Bytes::new(at_once),
+        instances: Span { least: instances(repetitions.least), most: instances(repetitions.most) },
+        bytes: Span { least: bytes(repetitions.least), most: bytes(repetitions.most) },
+        bytes_of_repetition: Bytes::new(each.bytes),
+        bytes_at_once_per_target: Bytes::new(each.at_once),
         processes_per_client: plan.processes_most(),
-        seconds: rate
-            .map(|_| Span { least: seconds(repetitions.least), most: seconds(repetitions.most) }),
+        seconds: Span {
+            least: each.busy.map(|_| each.time(plan, repetitions.least)),
+            most: time_most,
+        },
     }
+}
+
+/// Every setting of a plan once.
+struct Repetition {
+    settings: u64,
+    bytes: u64,
+    /// The most on one target in one instance.
+    at_once: u64,
+    /// Seconds of its instances; `None` if no rate is known.
+    busy: Option<f64>,
+}
+
+impl Repetition {
+    fn of(plan: &Plan, rates: &[Option<BytesPerSec>]) -> Self {
+        let mut each = Repetition { settings: 0, bytes: 0, at_once: 0, busy: None };
+        for shape in Shape::all(plan).filter_map(Result::ok) {
+            each.settings += 1;
+            each.bytes = each.bytes.saturating_add(shape.bytes_moved());
+            each.at_once = each.at_once.max(shape.bytes_on_one_target());
+        }
+        let rate = |target: u32| rates.get(target as usize).copied().flatten();
+        let any_known = rates.iter().any(Option::is_some);
+        each.busy = any_known.then(|| busy_seconds(plan, each.settings, &rate));
+        each
+    }
+
+    /// Seconds of so many repetitions with their pauses. Without a rate only pauses take time.
+    fn seconds(&self, plan: &Plan, count: f64) -> f64 {
+        self.busy.map_or(0.0, |busy| busy * count) + pauses(plan, count)
+    }
+
+    /// How many of so many repetitions the budget lets through, in parts of one.
+    fn within_budget(&self, plan: &Plan, count: u64) -> f64 {
+        let part = |most: f64, each: f64| if each > 0.0 { most / each } else { f64::INFINITY };
+        let another = self.seconds(plan, 2.0) - self.seconds(plan, 1.0);
+        let time = plan.budget.time.map(|most| part(most.as_seconds(), another));
+        let bytes = plan.budget.bytes.map(|most| part(most.get() as f64, self.bytes as f64));
+        time.into_iter().chain(bytes).fold(count as f64, f64::min)
+    }
+
+    /// What so many repetitions within the budget make of so much in each.
+    fn times(&self, plan: &Plan, count: u64, each: u64) -> u64 {
+        let within = self.within_budget(plan, count);
+        match within < count as f64 {
+            // What the budget cuts off was begun, but no rounding error begins another.
+            true => (within * each as f64 - 1e-3).ceil() as u64,
+            // A float has no room for the largest counts.
+            false => count.saturating_mul(each),
+        }
+    }
+
+    /// Seconds of so many repetitions within the budget.
+    fn time(&self, plan: &Plan, count: u64) -> f64 {
+        let whole = self.seconds(plan, self.within_budget(plan, count));
+        plan.budget.time.map_or(whole, |most| whole.min(most.as_seconds()))
+    }
+}
+
+/// Instances that are looked at to find out how long one takes.
+const LOOKED_AT: u64 = 2000;
+
+/// Seconds that the instances of a repetition take, by the targets that the schedule gives them.
+fn busy_seconds(plan: &Plan, settings: u64, rate: &impl Fn(u32) -> Option<BytesPerSec>) -> f64 {
+    let repetitions = (LOOKED_AT / settings.max(1)).max(1);
+    let steps = Schedule::new(plan).take_while(|step| !matches!(step, Step::EndOfRun { .. }));
+    let instances = steps.filter_map(|step| match step {
+        Step::Instance(instance) => Some(seconds_of(&instance, rate)),
+        _ => None,
+    });
+    let (count, seconds) = instances
+        .take((repetitions * settings) as usize)
+        .fold((0u64, 0.0), |(count, sum), seconds| (count + 1, sum + seconds));
+    seconds * settings as f64 / count.max(1) as f64
+}
+
+/// Seconds of an instance's slowest target.
+fn seconds_of(instance: &InstancePlan, rate: &impl Fn(u32) -> Option<BytesPerSec>) -> f64 {
+    let mut bytes: BTreeMap<u32, f64> = BTreeMap::new();
+    for process in instance.processes.iter().chain(&instance.prepare) {
+        let each = process.bytes.get() as f64 / process.targets.len().max(1) as f64;
+        for target in &process.targets {
+            *bytes.entry(*target).or_default() += each;
+        }
+    }
+    let seconds = |(target, bytes): (u32, f64)| {
+        rate(target).map_or(0.0, |rate| bytes / rate.get().max(1) as f64)
+    };
+    bytes.into_iter().map(seconds).fold(0.0, f64::max)
 }
 
 /// How often everything is measured, over all runs.
@@ -94,10 +178,10 @@ fn repetitions(plan: &Plan) -> Span<u64> {
 }
 
 /// Seconds of rest.
-fn pauses(plan: &Plan, repetitions: u64) -> f64 {
+fn pauses(plan: &Plan, repetitions: f64) -> f64 {
     let runs = f64::from(plan.repeat.runs);
     let rounds_each = (plan.groups.len() * plan.burst.sizes.len().max(1)) as f64;
-    let rounds = repetitions as f64 * rounds_each;
+    let rounds = repetitions * rounds_each;
     let within_rounds = rounds * (plan.vary.len() - 1) as f64;
     plan.pause.instances.as_seconds() * within_rounds
         + plan.pause.rounds.as_seconds() * (rounds - runs).max(0.0)

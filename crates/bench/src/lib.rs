@@ -12,6 +12,7 @@ mod choice;
 pub mod clock;
 pub mod describe;
 pub mod estimate;
+pub mod growth;
 pub mod launcher;
 pub mod local_team;
 pub mod measuring;

@@ -93,6 +93,9 @@ pub enum TeamError {
         /// Why it failed.
         error: std::io::Error,
     },
+    /// A burst that was to find out how large bursts must be.
+    #[error("cannot find bursts that outlast caches: {0}")]
+    Growth(String),
     /// Something about MPI.
     #[error("{0}")]
     Mpi(String),

@@ -5,6 +5,7 @@
 //! the fullest target, or half of it where a tenth does not hold a transfer of every process.
 
 mod build;
+mod fit;
 mod repeat;
 
 use std::fmt;
@@ -73,6 +74,11 @@ impl Template {
     /// Whether the processes of one client are what it is about.
     pub fn is_of_one_client(self) -> bool {
         matches!(self, Template::Fanout { .. })
+    }
+
+    /// Whether its burst sizes are found by growing them on the targets before it begins.
+    pub fn grows(self) -> bool {
+        self == Template::Target
     }
 
     /// The question that it answers, in a line.

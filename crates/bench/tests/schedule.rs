@@ -281,7 +281,7 @@ proptest! {
 
     #[test]
     fn space_and_bytes_are_what_was_estimated(plan in any_plan()) {
-        let estimate = plimsoll_bench::estimate::estimate(&plan, None);
+        let estimate = plimsoll_bench::estimate::estimate(&plan, &[]);
         let (mut count, mut bytes, mut peak) = (0, 0, 0);
         for instance in instances(Schedule::new(&plan)) {
             count += 1;

@@ -1,7 +1,7 @@
 //! Templates keep the shapes of their papers and fit the machine.
 
 use plimsoll_bench::estimate::estimate;
-use plimsoll_bench::plan::{ClientsPlan, Parameter, Plan, TargetPlan, Value};
+use plimsoll_bench::plan::{ClientsPlan, Parameter, Plan, SizeOf, TargetPlan, Value};
 use plimsoll_bench::schedule::{Schedule, Step};
 use plimsoll_bench::template::{Facts, Planned, Template, TemplateOptions, plan_of};
 use plimsoll_domain::burst::{Caching, Operation};
@@ -41,7 +41,7 @@ fn every_template_fits_small_and_large_machines_and_reads_back() {
                 let options = TemplateOptions { operation, clients, ..Default::default() };
                 let plan = plan_of(template, &facts, &options).unwrap().plan;
                 assert_eq!(Plan::parse(&plan.to_toml()), Ok(plan.clone()));
-                let needed = estimate(&plan, None).bytes_at_once_per_target;
+                let needed = estimate(&plan, &[]).bytes_at_once_per_target;
                 assert!(
                     needed.get() <= free_mib * MIB / 5,
                     "{template}: {needed} of {free_mib}MiB"
@@ -86,18 +86,20 @@ fn every_template_fits_the_targets_of_a_small_bed_and_says_what_is_smaller() {
     for template in Template::ALL {
         let Planned { plan, notes } =
             plan_of(template, &facts(4, 82), &TemplateOptions::default()).unwrap();
-        let needed = estimate(&plan, None).bytes_at_once_per_target;
+        let needed = estimate(&plan, &[]).bytes_at_once_per_target;
         assert!(needed.get() <= 82 * MIB / 2, "{template}: {needed}");
         assert_eq!(notes.len(), 1, "{template}: {notes:?}");
         assert!(notes[0].contains("the fullest has 82MiB free"), "{notes:?}");
     }
     let Planned { plan, notes } =
         plan_of(Template::Target, &facts(4, 82), &TemplateOptions::default()).unwrap();
-    assert_eq!((plan.clients.count, &*plan.burst.sizes), (16, &[Bytes::new(MIB)][..]));
+    // A peak needs two sizes, one four times the other, of a transfer of each client at least.
+    assert_eq!((plan.clients.count, plan.burst.of), (10, SizeOf::Instance));
+    assert_eq!(plan.burst.sizes, [10, 40].map(|size| Bytes::new(size * MIB)));
     assert_eq!(
         notes,
         [
-            "target: bursts of 1MiB instead of 64MiB, with 16 at once on a target: the fullest has 82MiB free"
+            "target: 10 clients instead of 16, for 4 transfers of 1MiB each: the fullest has 82MiB free"
         ]
     );
     let large = plan_of(Template::Target, &facts(4, 100_000), &TemplateOptions::default());
@@ -110,7 +112,7 @@ fn small_targets_get_small_bursts_and_tiny_ones_a_refusal() {
     assert_eq!(pairs.burst.sizes, [Bytes::new(16 * MIB)]);
     let options = TemplateOptions::default();
     // Ten clients have room for a transfer each, sixteen have not.
-    let Planned { plan, notes } = plan_of(Template::Target, &facts(4, 20), &options).unwrap();
+    let Planned { plan, notes } = plan_of(Template::Sharing, &facts(4, 20), &options).unwrap();
     assert_eq!((plan.clients.count, &*plan.burst.sizes), (10, &[Bytes::new(MIB)][..]));
     assert!(
         notes[0].contains("10 clients instead of 16, for a transfer of 1MiB each"),
@@ -118,15 +120,24 @@ fn small_targets_get_small_bursts_and_tiny_ones_a_refusal() {
     );
     let asked = TemplateOptions { clients: Some(ClientsPlan::of(16)), ..Default::default() };
     for (options, free_mib) in [(&asked, 20), (&options, 1)] {
-        let error = plan_of(Template::Target, &facts(4, free_mib), options).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "plan: template: target: 16 bursts of 1MiB on one target are more than half of the \
-                 {free_mib}MiB that the fullest has free; hint: a smaller --transfer, or fewer clients"
-            )
-        );
+        for (template, bursts) in [
+            (Template::Sharing, "16 bursts of 1MiB on one target are"),
+            (Template::Target, "a burst of 16MiB on one target is"),
+        ] {
+            let error = plan_of(template, &facts(4, free_mib), options).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "plan: template: {template}: {bursts} more than half of the {free_mib}MiB that the \
+                     fullest has free; hint: a smaller --transfer, or fewer clients"
+                )
+            );
+        }
     }
+    // One size alone cannot tell whether it fits a cache.
+    let Planned { plan, notes } = plan_of(Template::Target, &facts(4, 100), &asked).unwrap();
+    assert_eq!(plan.burst.sizes, [Bytes::new(16 * MIB)]);
+    assert!(notes[0].contains("16MiB alone instead of 64MiB and a quarter of it"), "{notes:?}");
     let error = plan_of(Template::Target, &facts(0, 20), &options).unwrap_err().to_string();
     assert!(error.contains("no targets"), "{error}");
     let mut alone = facts(2, 2000);
@@ -150,10 +161,10 @@ fn options_win_over_the_template() {
     assert_eq!(plan.burst.caching, Caching::Synced);
     // Two rounds were asked for, so two are made.
     assert_eq!((plan.repeat.rounds_most(), plan.repeat.precision), (2, None));
-    let estimate = estimate(&plan, Some(BytesPerSec::new(MIB)));
+    let estimate = estimate(&plan, &[Some(BytesPerSec::new(MIB)); 4]);
     assert_eq!(estimate.bytes.most.get(), 2 * 3 * 2 * MIB);
     // Two instances, each with 2 MiB on its busiest target.
-    assert_eq!(estimate.seconds.map(|span| span.most), Some(4.0));
+    assert_eq!(estimate.seconds.most, Some(4.0));
     let error = estimate.check_space(Bytes::new(MIB)).unwrap_err().to_string();
     assert!(error.contains("needs 2MiB on one target, and the fullest has 1MiB free"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! `plimsoll bench`: an experiment on chosen targets, measured like a statistician does.
 
 mod environment;
+mod growth;
 mod outcome;
 mod targets;
 mod team;
@@ -93,12 +94,18 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(directory) = &arguments.resume {
         return resume(arguments, directory, &machine, job, output);
     }
-    let plan = wanted_plan(arguments, &machine, &mut job)?;
+    let (mut plan, grows) = wanted_plan(arguments, &machine, &mut job)?;
+    if grows && (arguments.print_plan || arguments.dry_run) {
+        output::message(
+            "note: burst sizes are a guess; to begin with, bursts grow on each target until they outlast \
+             its caches, and give the sizes; --burst names them",
+        );
+    }
     if arguments.print_plan {
         output::data(&plan.to_toml())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let cost = estimate(&plan, arguments.targets.slowest_peak(&plan)?);
+    let cost = estimate(&plan, &arguments.targets.rates(&plan)?);
     if !arguments.dry_run {
         remove_left_behind(&paths(&plan));
     }
@@ -107,11 +114,50 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return dry_run(&plan, &cost, output);
     }
     let directory = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
-    let environment = environment::describe(&plan, &machine, &job);
+    Journal::refuse_existing(&directory)?;
+    let mut environment = environment::describe(&plan, &machine, &job);
     let _limits = job.under_limits(&plan)?;
-    let working = working_directories(&plan)?;
+    let mut stage = Stage::set(&plan, job)?;
+    if grows {
+        let directories = stage.working.paths();
+        let (team, interruption) = (stage.team.as_mut(), &stage.interruption);
+        match growth::fit(&mut plan, &directories, team, &machine, interruption) {
+            Ok(Some(grown)) => environment["growth"] = growth::described(&grown),
+            Ok(None) => {
+                stage.clear()?;
+                output::message("interrupted before anything was measured");
+                return Ok(stage.interruption.exit_code());
+            }
+            Err(error) => {
+                let _ = stage.clear();
+                return Err(error);
+            }
+        }
+    }
     let journal = Journal::create(&directory, &plan.name, &plan.to_toml(), &environment)?;
-    experiment(&plan, working, job, (journal, &directory), output)
+    experiment(&plan, stage, (journal, &directory), output)
+}
+
+/// Who does an experiment, and where.
+struct Stage {
+    team: Box<dyn Team>,
+    working: WorkingDirectories,
+    interruption: Interruption,
+}
+
+impl Stage {
+    fn set(plan: &Plan, job: Joined) -> Result<Self> {
+        let working = working_directories(plan)?;
+        let interruption = job.interruption()?;
+        let mut team = job.into_team(plan)?;
+        team.enter(&working.claims())?;
+        Ok(Stage { team, working, interruption })
+    }
+
+    /// Every node removes its own; what could not be removed is left to the drop of `working`.
+    fn clear(&mut self) -> Result<()> {
+        Ok(self.team.leave()?)
+    }
 }
 
 /// Goes on with an experiment, exactly as it was planned and where it was begun.
@@ -138,9 +184,9 @@ fn resume(
     environment::check_same(&environment, &plan, machine, &job)
         .with_context(|| format!("cannot continue {}", directory.display()))?;
     remove_left_behind(&paths(&plan));
-    check_targets(&plan, &estimate(&plan, None), machine)?;
+    check_targets(&plan, &estimate(&plan, &[]), machine)?;
     let _limits = job.under_limits(&plan)?;
-    experiment(&plan, working_directories(&plan)?, job, (journal, directory), output)
+    experiment(&plan, Stage::set(&plan, job)?, (journal, directory), output)
 }
 
 fn working_directories(plan: &Plan) -> Result<WorkingDirectories> {
@@ -176,10 +222,13 @@ pub fn serve() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Joined) -> Result<Plan> {
+/// The plan, and whether its burst sizes are to be found by growing them.
+fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Joined) -> Result<(Plan, bool)> {
     let name = arguments.plan.as_deref().unwrap_or_default();
+    let mut grows = false;
     let mut plan = match name.parse::<Template>() {
         Ok(template) => {
+            grows = template.grows() && !arguments.options.names_bursts();
             let targets = arguments.targets.find()?;
             let planned = template::plan(template, targets, &arguments.options, machine, job)?;
             planned.notes.iter().for_each(|note| output::message(&format!("note: {note}")));
@@ -203,7 +252,7 @@ fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Joined) -> Re
     }
     job.fit(&mut plan)?;
     plan.check()?;
-    Ok(plan)
+    Ok((plan, grows))
 }
 
 fn read_plan(path: &Path) -> Result<Plan> {
@@ -255,26 +304,18 @@ fn dry_run(plan: &Plan, cost: &Estimate, output: Output) -> Result<ExitCode> {
 /// Runs the experiment, or what is left of it, and says what came of it.
 fn experiment(
     plan: &Plan,
-    working: WorkingDirectories,
-    job: Joined,
+    mut stage: Stage,
     (mut journal, directory): (Journal, &Path),
     output: Output,
 ) -> Result<ExitCode> {
-    let interruption = job.interruption()?;
-    let (ending, spent) = {
-        let mut team = job.into_team(plan)?;
-        team.enter(&working.claims())?;
-        let ending =
-            measure(plan, team.as_mut(), &working, (&mut journal, directory), &interruption);
-        // Every node removes its own; what could not be removed is left to the drop of `working`.
-        let removed = team.leave();
-        let (ending, spent) = ending?;
-        if !matches!(ending, Ending::Failed(_)) {
-            removed?;
-        }
-        (ending, spent)
-    };
-    drop(working);
+    let ending = measure(plan, &mut stage, (&mut journal, directory));
+    let removed = stage.clear();
+    let (ending, spent) = ending?;
+    if !matches!(ending, Ending::Failed(_)) {
+        removed?;
+    }
+    let interruption = stage.interruption.clone();
+    drop(stage);
     outcome::conclude(plan, journal, directory, (&ending, &spent), output)?;
     Ok(match ending {
         Ending::Failed(_) => ExitCode::FAILURE,
@@ -285,17 +326,16 @@ fn experiment(
 
 fn measure(
     plan: &Plan,
-    team: &mut dyn Team,
-    working: &WorkingDirectories,
+    stage: &mut Stage,
     (journal, directory): (&mut Journal, &Path),
-    interruption: &Interruption,
 ) -> Result<(Ending, Spent)> {
+    let Stage { team, working, interruption } = stage;
     let clients = Clients::of(team.members());
     let site = Site { plan, directories: &working.paths(), clients: &clients };
     /// Fine enough for a bar.
     const PARTS: f64 = 10_000.0;
     let progress = Progress::new("measuring", PARTS as u64);
-    let most = estimate(plan, None).instances.most;
+    let most = estimate(plan, &[]).instances.most;
     let earlier = Results::open(directory)?;
     let measured = earlier.instances()?;
     let mut tell = |spent: &Spent| {
@@ -303,5 +343,5 @@ fn measure(
         progress.done.store(done as u64, Ordering::Relaxed);
     };
     let runner = Runner::new(site, journal, &mut tell);
-    Ok(runner.run(team, measured, &|| interruption.is_asked())?)
+    Ok(runner.run(team.as_mut(), measured, &|| interruption.is_asked())?)
 }

@@ -3,6 +3,7 @@
 mod gather;
 mod measures_csv;
 mod numbers;
+pub mod peaks;
 mod record;
 mod rows;
 mod runs_table;
@@ -93,12 +94,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return runs_table::run(&arguments.table, arguments.utc_offset, output);
     }
     let mut site = arguments.site.as_deref().map(SiteFile::load).transpose()?;
-    let gathered = gather::gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
+    let mut gathered = gather::gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
     let columns = &gathered.columns;
     if columns.instances().is_empty() {
         bail!("cannot score {}: no instance was measured", gather::names(&arguments.results));
     }
     let peaks = Peaks::new(columns, site.as_ref().map(SiteFile::site));
+    let notes = peaks::notes(columns, &peaks, site.as_ref().map(SiteFile::site));
+    gathered.warnings.extend(notes);
     let scores = score(columns, &peaks, &options(arguments));
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };

@@ -58,6 +58,20 @@ fn what_is_created_reads_back() {
 }
 
 #[test]
+fn a_peak_is_trusted_when_a_person_gave_it_or_its_bursts_outlast_caches() {
+    let trusted = |rate: &str, rest: &str| {
+        let text = format!(
+            "version = 1\n[[target]]\nname = \"t\"\npath = \"/t\"\n[target.peak]\nwrite = \"{rate}\"\n\
+             write_measured = {{ rate = \"20MiB/s\", instances = 20{rest} }}\n"
+        );
+        parse(&text).unwrap().site().targets[0].peak.trusted(Operation::Write)
+    };
+    assert_eq!(trusted("20MiB/s", ""), None, "nobody knows whether a cache took it in");
+    assert_eq!(trusted("20MiB/s", ", bytes = \"64MiB\""), Some(BytesPerSec::new(20 << 20)));
+    assert_eq!(trusted("30MiB/s", ""), Some(BytesPerSec::new(30 << 20)), "a person changed it");
+}
+
+#[test]
 fn scores_are_written_where_they_belong_and_comments_stay() {
     let commented = GOLDEN_V1
         .replace("quantile = 0.1", "quantile = 0.1 # the middle one")
@@ -72,7 +86,8 @@ fn scores_are_written_where_they_belong_and_comments_stay() {
     assert!(file.text().contains("low_median = \"9s\" # short"), "{}", file.text());
 
     let rate = BytesPerSec::new(20 << 20);
-    let rests_on = MeasuredPeak { rate, instances: 20, measured: None };
+    let bytes = Some(Bytes::new(64 << 20));
+    let rests_on = MeasuredPeak { rate, instances: 20, bytes, measured: None };
     let peak = Peak { write: Some(rate), write_measured: Some(rests_on), ..Peak::default() };
     file.set_peak("local", &peak).unwrap();
     assert_eq!(file.site().target("local").unwrap().peak, peak);

@@ -53,13 +53,9 @@ impl Journal {
         plan_text: &str,
         environment: &Value,
     ) -> Result<Journal, MeasuresError> {
+        Journal::refuse_existing(directory)?;
         fs::create_dir_all(directory)
             .map_err(|error| MeasuresError::io("create", directory, error))?;
-        for file in [JOURNAL, PAIRS, INSTANCES, SUMMARY, PLAN, ENVIRONMENT] {
-            if directory.join(file).symlink_metadata().is_ok() {
-                return Err(MeasuresError::Exists { directory: directory.to_owned(), file });
-            }
-        }
         let header = Header::new(experiment).line();
         let header = header.map_err(|it| MeasuresError::format(&directory.join(JOURNAL), it))?;
         files::create(&directory.join(PLAN), plan_text.as_bytes())?;
@@ -67,6 +63,19 @@ impl Journal {
         files::create(&directory.join(JOURNAL), header.as_bytes())?;
         files::sync_directory(directory);
         Journal::open(directory, header.len() as u64, 0)
+    }
+
+    /// Fails where [`create`](Journal::create) would because of what is there, before anything is done.
+    ///
+    /// # Errors
+    /// When the directory already has results or a file of one of their names.
+    pub fn refuse_existing(directory: &Path) -> Result<(), MeasuresError> {
+        for file in [JOURNAL, PAIRS, INSTANCES, SUMMARY, PLAN, ENVIRONMENT] {
+            if directory.join(file).symlink_metadata().is_ok() {
+                return Err(MeasuresError::Exists { directory: directory.to_owned(), file });
+            }
+        }
+        Ok(())
     }
 
     /// Opens an unfinished experiment to continue it. A line that a kill cut off is dropped, and

@@ -1,13 +1,16 @@
 //! Peaks of targets: what a burst is measured against.
 
-use std::collections::{HashMap, HashSet};
+mod saturation;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Site, Target};
-use plimsoll_stats::Sample;
+use plimsoll_stats::NoPlateau;
 
 use crate::Columns;
 use crate::columns::InstanceRow;
+use saturation::Saturation;
 
 /// Xie takes the 97.3rd percentile of the saturated target for its peak (4.2).
 pub const PEAK_QUANTILE: f64 = 0.973;
@@ -20,18 +23,24 @@ pub const PEAK_EXPERIMENT: &str = "target";
 /// is hardly more than the luckiest one.
 pub const PEAK_INSTANCES: usize = 20;
 
-/// Settings whose median reaches this share of the best one saturate the target like it.
-const SATURATED: f64 = 0.9;
-
 /// Where a peak comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeakOrigin {
     /// The site file gives it.
     Site,
-    /// Measured, by this many instances at saturation.
-    Measured(usize),
+    /// Measured by bursts that outlast caches.
+    Measured(Evidence),
     /// The sum over the targets of a striped file.
     Stripes,
+}
+
+/// What a measured peak rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    /// Instances at saturation of the largest bursts.
+    pub instances: usize,
+    /// What the largest of them moved. The rate was the same at a quarter of it.
+    pub bytes: u64,
 }
 
 /// The peak of one target in one direction.
@@ -43,15 +52,28 @@ pub struct Peak {
     pub origin: PeakOrigin,
 }
 
+/// Why measures of a target give no peak.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Refused {
+    /// What the largest instances moved.
+    pub bytes: u64,
+    /// Their median rate.
+    pub rate: f64,
+    /// What is wrong with it.
+    pub why: NoPlateau,
+}
+
 /// Peaks that are known, by number of the target and direction.
 #[derive(Debug, Clone, Default)]
 pub struct Peaks {
     known: HashMap<(u32, Operation), Peak>,
+    refused: BTreeMap<(u32, Operation), Refused>,
 }
 
 impl Peaks {
     /// What a person gave in the site file; else what these measures give, if they are enough to be
-    /// kept; else what was measured before; else what these measures give all the same.
+    /// kept; else what was measured before by bursts that outlast caches; else what these measures give
+    /// all the same.
     pub fn new(columns: &Columns, site: Option<&Site>) -> Self {
         let mut peaks = Peaks::measured(columns);
         for target in site.iter().flat_map(|site| &site.targets) {
@@ -63,6 +85,7 @@ impl Peaks {
                 if let Some(rate) = known(target, operation).filter(|_| is_given || !is_enough) {
                     let peak = Peak { rate, origin: PeakOrigin::Site };
                     peaks.known.insert((number, operation), peak);
+                    peaks.refused.remove(&(number, operation));
                 }
             }
         }
@@ -73,7 +96,7 @@ impl Peaks {
     /// Peaks from instances of one target in the experiment [`PEAK_EXPERIMENT`] and in others whose
     /// instances all have one target each.
     pub fn measured(columns: &Columns) -> Self {
-        let mut rates: HashMap<(u32, Operation), HashMap<u32, Vec<f64>>> = HashMap::new();
+        let mut rates: HashMap<(u32, Operation), Saturation> = HashMap::new();
         let others = sources_of_several(columns);
         let experiment = columns.experiments.find(PEAK_EXPERIMENT);
         for instance in columns.instances().iter().filter(|it| columns.has_scores(it)) {
@@ -82,11 +105,18 @@ impl Peaks {
             }
             if let Some((target, rate)) = single_target(columns, instance) {
                 let of_target = rates.entry((target, columns.operation(instance))).or_default();
-                of_target.entry(instance.setting).or_default().push(rate);
+                of_target.add(columns.setting(instance), instance.bytes, rate);
             }
         }
-        let known = rates.into_iter().filter_map(|(key, rates)| Some((key, measured(rates)?)));
-        Peaks { known: known.collect() }
+        let mut peaks = Peaks::default();
+        for (key, rates) in rates {
+            match rates.peak() {
+                Some(Ok(peak)) => drop(peaks.known.insert(key, peak)),
+                Some(Err(refused)) => drop(peaks.refused.insert(key, refused)),
+                None => {}
+            }
+        }
+        peaks
     }
 
     /// A striped file's peak is the sum of those of its targets.
@@ -121,6 +151,11 @@ impl Peaks {
         rates.map(|rates| rates.iter().sum()).filter(|total| *total > 0.0)
     }
 
+    /// Targets whose measures give no peak although each was measured alone, and why.
+    pub fn refused(&self) -> impl Iterator<Item = (u32, Operation, Refused)> {
+        self.refused.iter().map(|((target, operation), why)| (*target, *operation, *why))
+    }
+
     /// All known peaks, by target.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Operation, Peak)> {
         let mut list: Vec<_> = self.known.iter().map(|((t, o), peak)| (*t, *o, *peak)).collect();
@@ -132,7 +167,7 @@ impl Peaks {
 impl Peak {
     /// Whether it was measured, and rests on enough to be kept for others.
     pub fn is_kept(&self) -> bool {
-        matches!(self.origin, PeakOrigin::Measured(instances) if instances >= PEAK_INSTANCES)
+        matches!(self.origin, PeakOrigin::Measured(it) if it.instances >= PEAK_INSTANCES)
     }
 }
 
@@ -142,23 +177,8 @@ fn sources_of_several(columns: &Columns) -> HashSet<u32> {
     measured.filter(|it| single_target(columns, it).is_none()).map(|it| it.source).collect()
 }
 
-/// The peak by the instances, by setting, that saturate the target.
-fn measured(by_setting: HashMap<u32, Vec<f64>>) -> Option<Peak> {
-    let samples: Vec<Sample> =
-        by_setting.into_values().filter_map(|rates| Sample::new(rates).ok()).collect();
-    let best = samples.iter().map(Sample::median).fold(0.0, f64::max);
-    let saturated = samples.iter().filter(|it| it.median() >= SATURATED * best);
-    let rates: Vec<f64> = saturated.flat_map(|it| it.values().to_vec()).collect();
-    let origin = PeakOrigin::Measured(rates.len());
-    let rate = Sample::new(rates).ok()?.quantile(PEAK_QUANTILE).ok()?;
-    (rate > 0.0).then_some(Peak { rate, origin })
-}
-
 fn known(target: &Target, operation: Operation) -> Option<f64> {
-    let rate = match operation {
-        Operation::Read => target.peak.read,
-        Operation::Write => target.peak.write,
-    };
+    let rate = target.peak.trusted(operation);
     rate.map(|it| it.get() as f64).filter(|rate| *rate > 0.0)
 }
 

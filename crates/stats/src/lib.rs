@@ -14,6 +14,7 @@
 //! | Which values stand apart? | [`outlier`], [`summary`] |
 //! | Do two sets of measurements differ, and by how much? | [`compare`](mod@compare), [`rank`], [`shift`] |
 //! | Do two series move together? | [`correlation`] |
+//! | Has a rate stopped changing with the size? | [`plateau`](mod@plateau) |
 //! | What does an operation cost, what a byte? | [`cost`], [`regression`] |
 //!
 //! Deliberately not here: input and output, clocks, global random state (every
@@ -34,6 +35,7 @@ pub mod histogram;
 pub mod interval;
 mod moments;
 pub mod outlier;
+pub mod plateau;
 pub mod random;
 pub mod rank;
 pub mod regression;
@@ -45,6 +47,7 @@ pub use bootstrap::{BootstrapInterval, Resampling};
 pub use compare::{Comparison, compare};
 pub use error::StatsError;
 pub use interval::{QuantileInterval, median_interval, quantile_interval};
+pub use plateau::{NoPlateau, Plateau, plateau, plateau_of_medians};
 pub use random::Random;
 pub use sample::Sample;
 pub use summary::FiveNumberSummary;

@@ -3,11 +3,12 @@
 use plimsoll_domain::burst::{Caching, Engine, Operation, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
 
+use super::fit::TO_TELL_A_PEAK;
 use super::repeat::Usual;
 use super::{Facts, Planned, Template, TemplateOptions};
 use crate::plan::{
     Budget, BurstPlan, ClientsPlan, PLAN_VERSION, Parameter, Placement, Plan, PlanError, SizeOf,
-    Striping, TargetOrder, TargetsUsed, TransferSize, Value, Vary,
+    Striping, TargetOrder, TargetsUsed, Value, Vary,
 };
 
 /// The plan of a template for this machine, checked, and what had to be made smaller to fit.
@@ -32,29 +33,24 @@ pub fn plan_of(
     Ok(Planned { plan, notes: draft.notes })
 }
 
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 
 /// Tasks on one target in Wright's table F.2; Xie's targets are saturated by 4 to 16 clients.
-const CLIENTS_OF_TARGET: u32 = 16;
+pub(super) const CLIENTS_OF_TARGET: u32 = 16;
 /// Clients of Xie's sequences (5.4).
 const CLIENTS_OF_SEQUENCES: u32 = 4;
 /// Xie's stripes are of 1 MiB, and so is the largest transfer of a Lustre RPC on most sites.
-const TRANSFER: u64 = MIB;
+pub(super) const TRANSFER: u64 = MIB;
 /// A sequence lasts minutes (Xie, figure 25), a series of them longer.
 const TIME_OF_SEQUENCES: Nanos = Nanos::new(600 * 1_000_000_000);
 /// More instances than fit the time; time is what ends them.
 const ROUNDS_MAX_OF_SEQUENCES: u32 = 1_000_000;
 
-/// What an instance takes of the free space: a tenth, as others may need it; on targets that are too small for
-/// that half.
-const USUAL_PART: u64 = 10;
-const LARGEST_PART: u64 = 2;
-
-struct Draft<'a> {
-    template: Template,
-    facts: &'a Facts,
-    options: &'a TemplateOptions,
-    notes: Vec<String>,
+pub(super) struct Draft<'a> {
+    pub template: Template,
+    pub facts: &'a Facts,
+    pub options: &'a TemplateOptions,
+    pub notes: Vec<String>,
 }
 
 impl Draft<'_> {
@@ -82,10 +78,14 @@ impl Draft<'_> {
     }
 
     fn target(&mut self) -> Result<Plan, PlanError> {
-        let clients = self.clients_that_fit(CLIENTS_OF_TARGET);
+        let clients = self.clients_that_fit(CLIENTS_OF_TARGET, TO_TELL_A_PEAK);
         let mut plan = self.base(clients);
         let most = plan.clients.count;
-        plan.burst.sizes = self.sizes(64, 3, u64::from(most))?;
+        // Xie's clients have bursts of one size each, so that more clients move more. The same
+        // for all of an instance tells what clients do from what caches do.
+        plan.burst.of = SizeOf::Instance;
+        let processes = u64::from(most) * u64::from(plan.clients.processes);
+        plan.burst.sizes = self.whole_and_quarter(64, processes)?;
         plan.placement.targets = TargetsUsed::Count(1);
         // Every number of tasks up to 16, as in table F.2, and then in doublings.
         let counts = (1..=most.min(CLIENTS_OF_TARGET))
@@ -147,7 +147,7 @@ impl Draft<'_> {
     }
 
     fn sharing(&mut self) -> Result<Plan, PlanError> {
-        let clients = self.clients_that_fit(CLIENTS_OF_TARGET);
+        let clients = self.clients_that_fit(CLIENTS_OF_TARGET, 1);
         let mut plan = self.base(clients);
         plan.burst.sizes = self.sizes(16, 2, u64::from(plan.clients.count))?;
         plan.placement.targets = TargetsUsed::Count(1);
@@ -191,145 +191,6 @@ impl Draft<'_> {
 
     fn count_of_targets(&self) -> u32 {
         u32::try_from(self.facts.targets.len()).unwrap_or(u32::MAX)
-    }
-
-    /// The clients that were named, or as many as the template would like and memory allows.
-    fn clients(&self, wanted: u32) -> ClientsPlan {
-        if let Some(clients) = &self.options.clients {
-            return clients.clone();
-        }
-        let each = 4 * self.transfer().get().max(TRANSFER);
-        let fit = match self.facts.memory.get() {
-            0 => u64::from(wanted),
-            memory => (memory / each).clamp(2, u64::from(wanted.max(2))),
-        };
-        ClientsPlan::of(wanted.min(fit as u32))
-    }
-
-    /// What sizes are multiples of.
-    fn transfer(&self) -> Bytes {
-        self.options.transfer.unwrap_or_default().of_burst(Bytes::new(TRANSFER))
-    }
-
-    /// The most that a process can have in memory at once, where it writes a burst in one call.
-    fn call_most(&self) -> u64 {
-        let clients = self.options.clients.as_ref().map_or(CLIENTS_OF_TARGET, |it| it.count);
-        match (self.options.transfer, self.facts.memory.get()) {
-            (Some(TransferSize::Burst), memory) if memory > 0 => memory / 4 / u64::from(clients),
-            _ => u64::MAX,
-        }
-    }
-
-    /// As [`clients`](Self::clients), but not more than can have a transfer each on one target.
-    fn clients_that_fit(&mut self, wanted: u32) -> ClientsPlan {
-        let mut clients = self.clients(wanted);
-        let fit = self.room(LARGEST_PART) / self.transfer().get().max(1);
-        if self.options.clients.is_none()
-            && self.options.sizes.is_none()
-            && (1..u64::from(clients.count)).contains(&fit)
-        {
-            let why = format!("for a transfer of {} each", self.transfer());
-            self.notes.push(self.smaller(&format!("{fit} clients"), &format!("{wanted}"), &why));
-            clients = ClientsPlan::of(fit as u32);
-        }
-        clients
-    }
-
-    /// Processes of a client, of which a job has only so many.
-    fn processes_for(&mut self, wanted: u32) -> u32 {
-        match self.options.processes_most {
-            Some(most) if most < wanted => {
-                self.notes.push(format!(
-                    "{}: at most {most} of {wanted} targets at once, for a client has {most} processes in this job; \
-                     hint: more ranks",
-                    self.template
-                ));
-                most
-            }
-            _ => wanted,
-        }
-    }
-
-    /// Up to `count` burst sizes in steps of four, the largest of so many MiB or what fits when
-    /// `at_once` of them lie on one target.
-    fn sizes(
-        &mut self,
-        largest_mib: u64,
-        count: usize,
-        at_once: u64,
-    ) -> Result<Vec<Bytes>, PlanError> {
-        self.fitted(largest_mib * MIB, count, at_once.max(1), self.transfer().get().max(1))
-    }
-
-    /// As [`sizes`](Self::sizes), for what all of an instance's processes move together: it may
-    /// all lie on one target, and each process needs at least one transfer.
-    fn totals(&mut self, largest_mib: u64, processes: u64) -> Result<Vec<Bytes>, PlanError> {
-        let least = self.transfer().get().max(1).saturating_mul(processes);
-        let largest = (largest_mib * MIB).max(least.saturating_mul(4).next_power_of_two());
-        self.fitted(largest, 3, 1, least)
-    }
-
-    /// Whole transfers, from `least` on, that fit a tenth of the fullest target; where not even the least
-    /// does, half of it.
-    fn fitted(
-        &mut self,
-        largest: u64,
-        count: usize,
-        at_once: u64,
-        least: u64,
-    ) -> Result<Vec<Bytes>, PlanError> {
-        if let Some(sizes) = &self.options.sizes {
-            return Ok(sizes.clone());
-        }
-        let unit = self.transfer().get().max(1);
-        let rooms = [USUAL_PART, LARGEST_PART].map(|part| self.room(part) / at_once);
-        let Some(room) = rooms.into_iter().find(|room| least <= *room) else {
-            return Err(self.no_room(Bytes::new(least), at_once));
-        };
-        let largest = (largest / unit * unit).max(least);
-        let (room_on_target, room) = (room, room.min(self.call_most()));
-        let steps = std::iter::successors(Some(largest), |size| Some(size / 4 / unit * unit));
-        let steps = steps.take_while(|size| *size >= least).filter(|size| *size <= room);
-        let mut sizes: Vec<Bytes> = steps.take(count).map(Bytes::new).collect();
-        if sizes.is_empty() {
-            sizes.push(Bytes::new(least));
-        }
-        sizes.reverse();
-        if let Some(fit) = sizes.last().filter(|size| size.get() < largest) {
-            let wanted = Bytes::new(largest);
-            self.notes.push(if room < room_on_target {
-                let template = self.template;
-                format!("{template}: bursts of {fit} instead of {wanted}, for a call's data lies in memory")
-            } else {
-                let why = format!("with {at_once} at once on a target");
-                self.smaller(&format!("bursts of {fit}"), &wanted.to_string(), &why)
-            });
-        }
-        Ok(sizes)
-    }
-    /// That part of what the fullest target has free.
-    fn room(&self, part: u64) -> u64 {
-        self.facts.free_bytes_least.get() / part
-    }
-
-    /// Says that something is smaller than the template has it.
-    fn smaller(&self, fit: &str, wanted: &str, why: &str) -> String {
-        let (template, free) = (self.template, self.free());
-        format!("{template}: {fit} instead of {wanted}, {why}: the fullest has {free} free")
-    }
-
-    /// What the fullest target has free, in whole MiB.
-    fn free(&self) -> Bytes {
-        Bytes::new(self.facts.free_bytes_least.get() / MIB * MIB)
-    }
-
-    fn no_room(&self, burst: Bytes, at_once: u64) -> PlanError {
-        let (template, free) = (self.template, self.free());
-        let problem = format!(
-            "{template}: {at_once} bursts of {burst} on one target are more than half of the \
-             {free} that the fullest has free; hint: a smaller --transfer, or fewer clients"
-        );
-        PlanError::value("template", problem)
     }
 
     fn base(&self, clients: ClientsPlan) -> Plan {

@@ -29,7 +29,7 @@ const INSTANCES_MOST: Number = Number::new(
     "instances_most",
     "at most",
     Unit::Count,
-    "Instances that will be measured if the precision is never reached.",
+    "Instances that will be measured if the precision is never reached and the budget lasts.",
     "the plan",
 );
 const BYTES_MOVED: Number = Number::new(
@@ -57,14 +57,14 @@ const SECONDS: Number = Number::new(
     "seconds",
     "time",
     Unit::Seconds,
-    "Time at least with every target at its peak; missing without a site file that knows the peaks.",
+    "Time at least, with targets at their peak (from a site file, given or measured by bursts that outlast caches) or at the limit of a test bed. Targets of which neither is known count for nothing; missing if that is all.",
     "the peaks, which others' load lowers",
 );
 const SECONDS_MOST: Number = Number::new(
     "seconds_most",
     "at most",
     Unit::Seconds,
-    "The same if the precision is never reached; the budget bounds it.",
+    "The same if the precision is never reached; the budget bounds it. Missing where a target's rate is not known and no budget bounds it.",
     "the peaks, which others' load lowers",
 );
 const FAILED: Number = Number::new(
@@ -164,8 +164,8 @@ pub fn of_estimate(plan: &Plan, cost: &Estimate, first_round: Vec<String>) -> Re
         .number(&BYTES_MOVED, cost.bytes.least.get())
         .number(&BYTES_MOST, cost.bytes.most.get())
         .number(&SPACE_NEEDED, cost.bytes_at_once_per_target.get())
-        .number(&SECONDS, cost.seconds.map(|seconds| seconds.least))
-        .number(&SECONDS_MOST, cost.seconds.map(|seconds| seconds.most))
+        .number(&SECONDS, cost.seconds.least)
+        .number(&SECONDS_MOST, cost.seconds.most)
         .texts("first_round", "first round", first_round)
 }
 

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use plimsoll_bench::plan::{Plan, TargetPlan};
+use plimsoll_bench::plan::{ONE_CALL_MOST, Plan, TargetPlan};
 use plimsoll_domain::BytesPerSec;
-use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Site, SiteFile};
 use plimsoll_testbed::Testbed;
 
 use crate::named_directory::{NamedDirectory, parts};
-use crate::testbed;
+use crate::testbed::{self, limited};
 
 /// Where the targets come from.
 #[derive(clap::Args)]
@@ -81,18 +80,19 @@ impl Targets {
         self.site.is_some()
     }
 
-    /// The least of the peaks that the site knows of a plan's targets, to tell how long it takes.
-    pub fn slowest_peak(&self, plan: &Plan) -> Result<Option<BytesPerSec>> {
-        let Some(path) = &self.site else { return Ok(None) };
-        let site = load(path)?;
-        let peaks = plan.targets.iter().filter_map(|target| {
-            let peak = &site.target(&target.name)?.peak;
-            match plan.burst.operation {
-                Operation::Write => peak.write,
-                Operation::Read => peak.read,
-            }
-        });
-        Ok(peaks.min())
+    /// What each of a plan's targets can do, as far as that is known: the peak of the site file where it
+    /// can be relied on, and the limit of a test bed.
+    pub fn rates(&self, plan: &Plan) -> Result<Vec<Option<BytesPerSec>>> {
+        let site = self.site.as_deref().map(load).transpose()?;
+        let mut limits = limited::Limits::default();
+        let rate = |target: &TargetPlan| {
+            let known = site.as_ref().and_then(|site| site.target(&target.name));
+            let peak = known.and_then(|known| known.peak.trusted(plan.burst.operation));
+            let transfer = plan.burst.transfer.of_burst(ONE_CALL_MOST);
+            let limit = limits.rate(&target.path, plan.burst.operation, transfer);
+            peak.into_iter().chain(limit).min()
+        };
+        Ok(plan.targets.iter().map(rate).collect())
     }
 }
 

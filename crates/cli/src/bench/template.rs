@@ -164,6 +164,11 @@ impl Changes {
         }
     }
 
+    /// Whether the burst sizes were named.
+    pub fn names_bursts(&self) -> bool {
+        !self.burst.is_empty()
+    }
+
     fn options(&self, there: Option<ClientsPlan>) -> Result<TemplateOptions> {
         let values: Vec<Value> =
             self.values.iter().map(|text| value(text)).collect::<Result<_>>()?;

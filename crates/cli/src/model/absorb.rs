@@ -1,6 +1,7 @@
 //! `plimsoll model absorb`: when a cache hides output bursts.
 
 use anyhow::{Context, Result};
+use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::Site;
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use plimsoll_report::{Number, Record, Unit, line_plot};
@@ -166,11 +167,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
 }
 
 /// All targets at their peaks together, within what the network can carry. `None` when a
-/// target's peak is not known: a part of the rate would be wrong, not careful.
+/// target's peak is not known, or was measured by bursts that may fit a cache: a part of the rate would be wrong, not careful.
 fn site_drain(site: Option<&Site>) -> Option<f64> {
     let site = site.filter(|site| !site.targets.is_empty())?;
-    let peaks: Option<Vec<u64>> =
-        site.targets.iter().map(|target| target.peak.write.map(BytesPerSec::get)).collect();
+    let peaks: Option<Vec<u64>> = site
+        .targets
+        .iter()
+        .map(|target| target.peak.trusted(Operation::Write).map(BytesPerSec::get))
+        .collect();
     let sum: f64 = peaks?.iter().map(|peak| *peak as f64).sum();
     Some(site.limits.network.map_or(sum, |network| sum.min(network.get() as f64)))
 }

@@ -49,7 +49,7 @@ numbers! {
     P_PERSISTENT = "p_persistent", "p persistent", Ratio, "p value of a sign test that the median ratio is not low, corrected for the number of components (Holm).", "ours";
     P_TRANSIENT = "p_transient", "p transient", Ratio, "p value of the low measures under noise, corrected likewise.", "ours";
     NOISE = "noise", "noise", Ratio, "Scale of the scatter of measures that are not low, relative.", "ours";
-    PEAK = "peak", "peak", BytesPerSec, "Best rate of a target: from the site file, or the 97.3rd percentile of instances that saturate it alone.", "Xie, section 4.2";
+    PEAK = "peak", "peak", BytesPerSec, "Best rate of a target: from the site file, or the 97.3rd percentile of the largest bursts that saturate it alone, if smaller ones tell that they outlast caches (docs/benchmarking.md); otherwise missing.", "Xie, section 4.2";
     GAIN_MEDIAN = "gain_median", "median", Ratio, "Median gain: time to the last completion over the time to the last one that stays.", "Xie, fig. 21";
     GAIN_60 = "gain_60", "60 % exceed", Ratio, "Gain that 60 % of the instances exceed.", "Xie, fig. 21";
     GAIN_90 = "gain_90", "90 % exceed", Ratio, "Gain that 90 % of the instances exceed.", "Xie, fig. 21";

@@ -5,9 +5,9 @@ use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{
     ComponentKind, MeasuredPeak, Peak, Persistence, SiteFile, Slowness, Straggler,
 };
-use plimsoll_domain::{BytesPerSec, Nanos};
+use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use plimsoll_score::calendar::rfc3339;
-use plimsoll_score::peak::{PEAK_INSTANCES, Peak as Found, PeakOrigin};
+use plimsoll_score::peak::{Evidence, PEAK_INSTANCES, Peak as Found, PeakOrigin};
 use plimsoll_score::sequence::Sequences;
 use plimsoll_score::survival::Survival;
 use plimsoll_score::verdict::Verdict;
@@ -43,19 +43,20 @@ fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<Str
     let found = Peaks::measured(view.columns);
     let (mut written, mut given, mut unknown, mut few) = (0, 0, 0, Vec::new());
     for (target, operation, peak) in found.iter() {
-        let PeakOrigin::Measured(instances) = peak.origin else { continue };
+        let PeakOrigin::Measured(evidence) = peak.origin else { continue };
         let name = view.columns.targets.name(target);
         match site.site().target(name) {
             None => unknown += 1,
             Some(target) if target.peak.given(operation).is_some() => given += 1,
-            Some(_) if !peak.is_kept() => few.push(format!("{name} has {instances}")),
+            Some(_) if !peak.is_kept() => few.push(format!("{name} has {}", evidence.instances)),
             Some(_) => {
-                site.set_peak(name, &to_keep(operation, &peak, instances, measured))?;
+                site.set_peak(name, &to_keep(operation, &peak, evidence, measured))?;
                 written += 1;
             }
         }
     }
-    if found.iter().next().is_none() {
+    let refused: Vec<_> = found.refused().collect();
+    if found.iter().next().is_none() && refused.is_empty() {
         let hint = "no results have one target an instance; hint: plimsoll bench target";
         return Ok(format!("no measured peaks: {hint}"));
     }
@@ -68,6 +69,15 @@ fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<Str
             few.join(", ")
         ));
     }
+    if let Some((target, _, why)) = refused.first() {
+        let name = view.columns.targets.name(*target);
+        let more = if refused.len() > 1 {
+            format!(" and {} more", refused.len() - 1)
+        } else {
+            String::new()
+        };
+        parts.push(format!("none of {name}{more}: {}", super::peaks::why(why)));
+    }
     parts.extend((given > 0).then(|| format!("{given} are given and stay")));
     parts.extend((unknown > 0).then(|| format!("{unknown} are of targets that it does not have")));
     Ok(parts.join("; "))
@@ -76,10 +86,11 @@ fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<Str
 /// Targets that a message names.
 const NAMED: usize = 5;
 
-fn to_keep(operation: Operation, peak: &Found, instances: usize, measured: Option<&str>) -> Peak {
+fn to_keep(operation: Operation, peak: &Found, it: Evidence, measured: Option<&str>) -> Peak {
     let rate = BytesPerSec::new(peak.rate.round().max(1.0) as u64);
     let measured = measured.map(str::to_string);
-    let rests_on = Some(MeasuredPeak { rate, instances: instances as u64, measured });
+    let (instances, bytes) = (it.instances as u64, Some(Bytes::new(it.bytes)));
+    let rests_on = Some(MeasuredPeak { rate, instances, bytes, measured });
     match operation {
         Operation::Read => Peak { read: Some(rate), read_measured: rests_on, ..Peak::default() },
         Operation::Write => Peak { write: Some(rate), write_measured: rests_on, ..Peak::default() },

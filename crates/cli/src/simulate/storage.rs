@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Site, SiteFile, Target};
 use plimsoll_simulate::Scenario;
 
@@ -16,9 +17,10 @@ pub fn of_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
     let servers = by_server(site);
     let mut rates = Vec::with_capacity(site.targets.len());
     for target in servers.iter().flatten() {
-        let Some(peak) = target.peak.write else {
+        let Some(peak) = target.peak.trusted(Operation::Write) else {
             bail!(
-                "site file {} has no peak write rate for target {}; hint: plimsoll bench measures it",
+                "site file {} has no peak write rate for target {} that can be relied on; \
+                 hint: plimsoll bench target, then score --write-back",
                 path.display(),
                 target.name
             );

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::BytesPerSec;
 use crate::burst::Operation;
+use crate::{Bytes, BytesPerSec};
 
-/// Peak rates of a target: given, or the 97.3rd percentile of single-target bursts
-/// (Xie, section 4.2).
+/// Peak rates of a target: given, or the 97.3rd percentile of single-target bursts that outlast caches
+/// (Xie, section 4.2; docs/benchmarking.md).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table of rates")]
 pub struct Peak {
@@ -32,6 +32,10 @@ pub struct MeasuredPeak {
     pub rate: BytesPerSec,
     /// Instances at saturation that it is the percentile of.
     pub instances: u64,
+    /// What the largest of them moved: at a quarter of it the rate was the same, so that no cache took it in.
+    /// Peaks that were measured before this was looked at do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
     /// When the last of them was measured (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
@@ -45,6 +49,16 @@ impl Peak {
             Operation::Write => (self.write, &self.write_measured),
         };
         rate.filter(|rate| measured.as_ref().is_none_or(|it| it.rate != *rate))
+    }
+
+    /// A peak that can be relied on: a person's, or one by bursts that outlast caches.
+    pub fn trusted(&self, operation: Operation) -> Option<BytesPerSec> {
+        let (rate, measured) = match operation {
+            Operation::Read => (self.read, &self.read_measured),
+            Operation::Write => (self.write, &self.write_measured),
+        };
+        let outlasts = measured.as_ref().is_some_and(|it| it.bytes.is_some());
+        rate.filter(|_| outlasts || self.given(operation).is_some())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -8,6 +8,7 @@ use plimsoll_score::columns::InstanceRow;
 
 use super::Measured;
 use super::panels::{Panel, instances, left_out, panels};
+use crate::score::peaks::notes;
 
 pub fn section(measured: &Measured) -> Section {
     let mut section = Section::new("Bandwidth").text(
@@ -27,6 +28,8 @@ pub fn section(measured: &Measured) -> Section {
     if measured.has_peaks() {
         return section;
     }
+    let why = notes(&measured.columns, &measured.peaks, None);
+    let section = why.into_iter().fold(section, Section::note);
     section.note(
         "Peaks of the targets are not known, so that there is no effective bandwidth: the experiment \
          \"target\" measures them.",
