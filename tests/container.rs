@@ -98,7 +98,10 @@ fn a_root_without_the_library_leaves_a_note_and_no_message() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let rec = folder.path().join("rec");
     root.assert_unharmed(&run_recorded(&rec, &root.command()));
-    let expected = format!("/bin/sh was not recorded: it cannot reach {}", library().display());
+    let expected = format!(
+        "1 of 1 process could not be recorded: /bin/sh (cannot reach {})",
+        library().display()
+    );
     let notes = notes(&rec);
     assert!(notes.contains(&expected), "{notes}");
 }
@@ -127,13 +130,13 @@ fn a_root_without_the_recording_leaves_a_note_too() {
     let rec = folder.path().join("rec");
     root.assert_unharmed(&run_recorded(&rec, &root.command()));
     let notes = notes(&rec);
-    let expected = format!("it cannot reach {}", rec.display());
+    let expected = format!("/bin/sh (cannot reach {})", rec.display());
     assert!(notes.contains(&expected), "{notes}");
     // With a spool, which is brought home from outside.
     let (rec, spool) = (folder.path().join("spooled"), folder.path().join("spool"));
     let outcome = record(&rec).arg("--spool").arg(&spool).arg("--").args(root.command()).output();
     root.assert_unharmed(&outcome.unwrap().into());
-    assert!(self::notes(&rec).contains("it cannot reach "));
+    assert!(self::notes(&rec).contains("/bin/sh (cannot reach "));
 }
 
 #[test]
@@ -177,5 +180,5 @@ fn a_root_with_both_is_recorded() {
     let recorded = processes(&rec);
     assert_eq!(calls(&recorded, Op::Write, "/data/new"), (1, 5));
     assert_eq!(calls(&recorded, Op::Read, "/data/old").1, 4);
-    assert!(!notes(&rec).contains("was not recorded"));
+    assert!(!notes(&rec).contains("could not be recorded"));
 }

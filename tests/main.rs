@@ -28,4 +28,5 @@ mod simulate;
 mod site;
 mod storage;
 mod testbed;
+mod unseen;
 mod wrong_use;

@@ -1,6 +1,7 @@
 //! `plimsoll record` on MPI programs, with Open MPI and MPICH: what the program did and what the
 //! recording has.
 
+mod maps;
 mod python;
 mod sieving;
 

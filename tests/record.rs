@@ -1,5 +1,7 @@
 //! `plimsoll record` on real programs and on everything that recorders stumble over.
 
+mod alive;
+mod many_files;
 mod small;
 mod spool;
 

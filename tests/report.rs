@@ -131,36 +131,3 @@ fn damage_costs_only_what_is_damaged() {
     assert!(calls > 40_000 && calls < 60_004, "{calls}");
     assert!(report["notes"].to_string().contains("damage"), "{}", report["notes"]);
 }
-
-#[test]
-fn a_program_that_changes_its_user_is_named_not_passed_over() {
-    use std::os::unix::fs::PermissionsExt;
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: needs root, to give a program to another user");
-        return;
-    }
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let (rec, other) = (folder.path().join("rec"), folder.path().join("other"));
-    fs::copy(program("traps.c", "cc", &[]), &other).unwrap();
-    std::os::unix::fs::chown(&other, Some(65534), Some(65534)).unwrap();
-    fs::set_permissions(&other, fs::Permissions::from_mode(0o4755)).unwrap();
-    let out = folder.path().join("out");
-    let command = [other.to_str().unwrap(), "plain", out.to_str().unwrap(), "5"];
-    assert_eq!(run_recorded(&rec, &command).status, Some(0));
-    let outcome: Outcome = binary().arg("report").arg(&rec).output().unwrap().into();
-    assert!(outcome.stderr.contains("changes its user"), "{}", outcome.stderr);
-}
-
-#[test]
-fn a_static_program_is_named_not_passed_over() {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let rec = folder.path().join("rec");
-    let traps = program("traps.c", "cc", &["-static"]);
-    let out = folder.path().join("out");
-    let command = [traps.to_str().unwrap(), "plain", out.to_str().unwrap(), "5"];
-    assert_eq!(run_recorded(&rec, &command).status, Some(0));
-    let outcome: Outcome = binary().arg("report").arg(&rec).output().unwrap().into();
-    assert_eq!(outcome.status, Some(2));
-    assert!(outcome.stderr.contains("statically linked"), "{}", outcome.stderr);
-}

@@ -9,6 +9,7 @@
  * expected too.
  */
 #define _GNU_SOURCE
+#include <aio.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -195,6 +196,7 @@ static void redirect(int to)
 #include "aliases/posix.h"
 #include "aliases/stdio.h"
 #include "aliases/process.h"
+#include "aliases/asynchronous.h"
 
 /* These are slow or keep a descriptor with every call: called the fewest times. */
 #define FIRST_ROWS                                                           \
@@ -205,7 +207,7 @@ static void redirect(int to)
 static const struct row {
     const char *name;
     void (*run)(void);
-} rows[] = { FIRST_ROWS POSIX_ROWS STDIO_ROWS PROCESS_ROWS };
+} rows[] = { FIRST_ROWS ASYNCHRONOUS_ROWS POSIX_ROWS STDIO_ROWS PROCESS_ROWS };
 
 int main(int argc, char **argv)
 {

@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 const TABLE: &str = "crates/preload/src/table.rs";
+const LIBRARY_TABLE: &str = "crates/preload/src/library_table.rs";
+const NUMBER_TABLE: &str = "crates/preload/src/hooks/raw.rs";
 const MPI_TABLE: &str = "crates/preload/src/mpi/table.rs";
 
 /// The page.
@@ -13,9 +15,12 @@ pub fn page(root: &Path) -> Result<String> {
     let read = |path: &str| {
         fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))
     };
-    let groups = groups(&read(TABLE)?);
+    let mut groups = groups(&read(TABLE)?);
+    groups.extend(self::groups(&read(LIBRARY_TABLE)?));
+    let numbers = numbers(&read(NUMBER_TABLE)?);
     let (mpi, counted) = mpi_names(&read(MPI_TABLE)?);
-    ensure!(groups.len() >= 3 && mpi.len() > 10, "the interception tables look different now");
+    let is_whole = groups.len() >= 4 && numbers.len() > 10 && mpi.len() > 10;
+    ensure!(is_whole, "the interception tables look different now");
     let mut page = String::from(INTRODUCTION);
     for (name, rows) in &groups {
         page.push_str(&format!("\n## {name}\n\n"));
@@ -23,6 +28,8 @@ pub fn page(root: &Path) -> Result<String> {
             page.push_str(&format!("- {row}\n"));
         }
     }
+    page.push_str("\n## by number\n\nSystem calls that are made with `syscall`, on x86-64.\n\n");
+    numbers.iter().for_each(|name| page.push_str(&format!("- `{name}`\n")));
     page.push_str("\n## mpi\n\nEach also as `PMPI_`.\n\n");
     mpi.iter().for_each(|name| page.push_str(&format!("- `MPI_{name}`\n")));
     counted.iter().for_each(|name| page.push_str(&format!("- `MPI_{name}`, `MPI_{name}_c`\n")));
@@ -63,6 +70,12 @@ fn groups(table: &str) -> Vec<Group> {
 
 fn code(name: &str) -> String {
     format!("`{name}`")
+}
+
+/// Rows are `SYS_name (words) => …`.
+fn numbers(table: &str) -> Vec<String> {
+    let rows = table.lines().filter_map(|line| line.trim().strip_prefix("SYS_"));
+    rows.filter_map(|row| Some(row.split_once(" (")?.0.to_string())).collect()
 }
 
 /// Names of functions with one kind of count, and of those with two.

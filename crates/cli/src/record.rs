@@ -5,6 +5,7 @@ mod key;
 pub mod marker;
 mod program;
 mod spool;
+mod unseen;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,6 +16,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_machine::{Machine, preload_library};
 
+use self::unseen::UnseenProgram;
 use crate::output::{self, Output};
 
 pub use collect::NUMBERS;
@@ -83,15 +85,22 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut command = Command::new(program);
     command.args(rest);
     set_environment(&mut command, arguments, &library, &directory, &spool);
+    let unseen = UnseenProgram::find(program);
+    if unseen.as_ref().is_some_and(UnseenProgram::must_not_be_preloaded) {
+        keep_preload(&mut command);
+    }
+    let told = unseen.map(|unseen| unseen.tell(&directory)).transpose()?;
     tell(&directory);
     if spool == directory {
         // Nothing is left to do afterwards, so the program takes our place: its process id, its
         // signals and its status are then nobody else's.
         let error = command.exec();
+        // It did not start after all. A file that stays says no more than that it should have.
+        let _ = told.map(fs::remove_file);
         return Ok(program::not_started(program, &error));
     }
     let status = program::run(program, command)?;
-    collect::collect(&directory, Some(&spool))?;
+    collect::collect_soon(&directory, &spool)?;
     program::end_like(status)
 }
 
@@ -158,6 +167,14 @@ fn set_environment(
     }
     sanitizer.push("verify_asan_link_order=0");
     command.env("ASAN_OPTIONS", sanitizer);
+}
+
+/// Leaves what is preloaded into the program as it is without us.
+fn keep_preload(command: &mut Command) {
+    match std::env::var_os("LD_PRELOAD") {
+        Some(others) => command.env("LD_PRELOAD", others),
+        None => command.env_remove("LD_PRELOAD"),
+    };
 }
 
 /// Ours first, others after it; once.

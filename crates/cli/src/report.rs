@@ -5,6 +5,7 @@ mod numbers;
 mod page;
 pub mod results;
 mod sections;
+mod unseen;
 
 use std::fs;
 use std::path::PathBuf;
@@ -59,8 +60,9 @@ const PAGE_ROWS: usize = 500;
 
 /// What a preloaded library cannot see. Named, so that nobody takes silence for absence.
 const BLIND_SPOTS: &str = "Not visible to a preloaded library: the kernel calls that stdio \
-    makes for its own buffers, io_uring, asynchronous I/O (aio), accesses through mapped memory, \
-    and programs that are statically linked or change their user.";
+    makes for its own buffers, transfers by io_uring, accesses through mapped memory, and programs \
+    that are statically linked, change their user or make system calls themselves. Those that are \
+    known of are named.";
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum SeverityArgument {
@@ -89,6 +91,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
     let notes = notes.iter().map(String::as_str).chain(recording.notes());
     let record = notes.fold(record(&analysis, &found, rows), |it, note| it.note(note));
+    let record = unseen::add(record, &recording, analysis.events);
     let title = format!("recording {}", arguments.recording.display());
     if let Some(path) = &arguments.html {
         let page = page::page(&title, &recording, &analysis, &found, PAGE_ROWS);

@@ -1,6 +1,7 @@
 //! One number for each path, common to all processes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A file's number in a recording: an index into [`FileTable::path`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,14 +20,18 @@ pub struct FileTable {
     paths: Vec<String>,
     numbers: HashMap<String, FileId>,
     files_max: usize,
-    folded: u64,
+    /// Hashes of the paths that found no room, to count each once.
+    folded: HashSet<u64>,
 }
+
+/// Paths beyond the limit that are counted: 8 MiB of hashes.
+const FOLDED_MAX: usize = 1 << 20;
 
 impl FileTable {
     /// No files yet, and room for so many.
     pub fn new(files_max: usize) -> Self {
         let paths = vec!["(no known file)".to_string(), "(other files)".to_string()];
-        FileTable { paths, numbers: HashMap::new(), files_max, folded: 0 }
+        FileTable { paths, numbers: HashMap::new(), files_max, folded: HashSet::new() }
     }
 
     /// The number of a path, a new one if there is room.
@@ -36,7 +41,11 @@ impl FileTable {
             return *id;
         }
         if self.numbers.len() >= self.files_max {
-            self.folded += 1;
+            if self.folded.len() < FOLDED_MAX {
+                let mut hasher = DefaultHasher::new();
+                path.hash(&mut hasher);
+                self.folded.insert(hasher.finish());
+            }
             return FileId::FOLDED;
         }
         let id = FileId(self.paths.len() as u32);
@@ -60,9 +69,22 @@ impl FileTable {
         self.numbers.is_empty()
     }
 
-    /// Definitions of files that found no room, each time a process named one.
+    /// Files that found no room, or so many of them as are counted.
     pub fn folded(&self) -> u64 {
-        self.folded
+        self.folded.len() as u64
+    }
+
+    /// What a reader has to know when there are more files than are told apart.
+    pub(crate) fn folded_warning(&self) -> Option<String> {
+        let (folded, told_apart) = (self.folded.len(), self.numbers.len());
+        let at_least = if folded < FOLDED_MAX { "" } else { "at least " };
+        (folded > 0).then(|| {
+            format!(
+                "{at_least}{folded} of {} files are added up as {:?}: only {told_apart} are told apart; totals are complete",
+                folded + told_apart,
+                self.path(FileId::FOLDED)
+            )
+        })
     }
 }
 
@@ -76,8 +98,14 @@ mod tests {
         let a = table.intern(b"/a");
         assert_eq!(table.intern(b"/b"), FileId(3));
         assert_eq!(table.intern(b"/a"), a);
-        assert_eq!(table.intern(b"/c"), FileId::FOLDED);
-        assert_eq!((table.folded(), table.len(), table.path(a)), (1, 4, "/a"));
+        assert_eq!(table.folded_warning(), None);
+        // A process names a file again and again once its own table is full.
+        for path in [b"/c", b"/d", b"/c", b"/c"] {
+            assert_eq!(table.intern(path), FileId::FOLDED);
+        }
+        assert_eq!((table.folded(), table.len(), table.path(a)), (2, 4, "/a"));
+        let warning = table.folded_warning().unwrap();
+        assert!(warning.starts_with("2 of 4 files are added up as \"(other files)\""), "{warning}");
         assert_eq!(table.path(FileId(99)), "?");
     }
 }

@@ -38,6 +38,7 @@ mod stragglers;
 mod summary;
 mod timing;
 mod totals;
+mod unseen;
 
 pub use access::{AccessCounts, PAGE_BYTES, PatternShares, SMALL_BYTES};
 pub use activity::{ACTIVITIES, Activity, Timeline, TimelineRow};
@@ -67,3 +68,4 @@ pub use setting::{Processors, Setting};
 pub use stragglers::{Straggler, Stragglers};
 pub use timing::{Bandwidth, InFlight, Phase, Rates};
 pub use totals::{Direction, OpTable, OpTotals, Totals};
+pub use unseen::{Missing, UnseenProgram};

@@ -352,9 +352,7 @@ impl Visitor for ProcessPass<'_> {
         let moment = Moment { class, layer, start, end: end.max(start), bytes, hash };
         let nanos = moment.nanos();
         let is_error = matches!(event.outcome, Outcome::Error(_));
-        // The second event of a call from file to file: its time is that of the first.
-        let is_second = event.is_second_of_call();
-        self.events += u64::from(!is_second);
+        self.events += u64::from(!event.is_second_of_call());
 
         let index = self.stream(event.file);
         let stream = &mut self.streams[index];
@@ -363,14 +361,14 @@ impl Visitor for ProcessPass<'_> {
         }
         let number = stream.totals.ops.add(event.op, bytes, nanos, is_error).calls;
         if event.depth == 0 {
-            self.own.add(class, bytes, if is_second { 0 } else { nanos });
+            self.own.add(class, bytes, if event.is_spent() { nanos } else { 0 });
             stream.totals.own_nanos = stream.totals.own_nanos.saturating_add(nanos);
         }
         match Direction::of(class) {
             Some(direction) => self.data(event, direction, &moment, index),
             None => self.no_data(event, &moment, index),
         }
-        if is_direct(layer) {
+        if is_direct(layer) && event.is_spent() {
             let (timeline, span) = (&mut self.gathered.timeline, (moment.start, moment.end));
             self.thread.timeline.add(timeline, self.index, class, span);
         }

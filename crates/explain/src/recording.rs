@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_trace::definition::{Definition, DefinitionKind};
 use plimsoll_trace::layout::{LOSSES, Loss, State, get_text};
-use plimsoll_trace::{Chunk, Damage, ProcessFile, ThreadDecoder, TraceError};
+use plimsoll_trace::{Chunk, Damage, ProcessFile, ThreadDecoder, TraceError, WritingProcess};
 
 use crate::ExplainError;
 use crate::clock::ClockSource;
 use crate::file_table::{FileId, FileTable};
 use crate::setting::Setting;
+use crate::unseen::{Missing, Told};
 
 /// Files that a recording tells apart; more are added up as one.
 pub const FILES_MAX: usize = 1 << 16;
@@ -24,8 +25,12 @@ const TEXTS_MAX: usize = 4096;
 pub enum ProcessState {
     /// The process ended and recording with it.
     Finished,
-    /// The process was killed, or still runs.
+    /// The process runs and may add to its recording.
+    Running,
+    /// The process is gone, and nothing could say how it ended: it was killed.
     Killed,
+    /// The process runs or was killed: it is, or was, on another node.
+    Unfinished,
     /// It replaced itself by another program, which has a file of its own.
     Executed,
     /// Recording stopped before the process did.
@@ -37,18 +42,24 @@ impl ProcessState {
     pub const fn name(self) -> &'static str {
         match self {
             ProcessState::Finished => "finished",
+            ProcessState::Running => "running",
             ProcessState::Killed => "killed",
+            ProcessState::Unfinished => "running or killed",
             ProcessState::Executed => "executed",
             ProcessState::Stopped => "stopped",
         }
     }
 
-    fn from_number(number: u32) -> Self {
-        match number {
+    fn of(file: &ProcessFile) -> Self {
+        match file.header().state {
             n if n == State::Finished as u32 => ProcessState::Finished,
             n if n == State::Executed as u32 => ProcessState::Executed,
             n if n == State::Stopped as u32 => ProcessState::Stopped,
-            _ => ProcessState::Killed,
+            _ => match file.writing_process() {
+                WritingProcess::Running => ProcessState::Running,
+                WritingProcess::Gone => ProcessState::Killed,
+                WritingProcess::Elsewhere => ProcessState::Unfinished,
+            },
         }
     }
 }
@@ -86,6 +97,7 @@ pub struct Process {
     pub lost: [u64; LOSSES],
     /// What of its file could not be read.
     pub damage: Damage,
+    pub(crate) told: Told,
     pub(crate) clock: ClockSource,
     pub(crate) chunks: Vec<Chunk>,
     /// From the process's own file numbers to those of the recording, ascending.
@@ -126,6 +138,7 @@ pub struct Recording {
     hints: BTreeMap<FileId, BTreeSet<String>>,
     notes: BTreeSet<String>,
     mpi_libraries: BTreeSet<String>,
+    missing: Missing,
     warnings: Vec<String>,
 }
 
@@ -152,12 +165,17 @@ impl Recording {
             hints: BTreeMap::new(),
             notes: BTreeSet::new(),
             mpi_libraries: BTreeSet::new(),
+            missing: Missing::default(),
             warnings: Vec::new(),
         };
+        let mut empty_files = 0;
         for path in &paths {
             match recording.read(path) {
                 Ok(process) => recording.processes.push(process),
-                Err(error) => recording.warnings.push(error.to_string()),
+                Err(error) => {
+                    empty_files += u64::from(matches!(error, TraceError::Empty { .. }));
+                    recording.warnings.push(error.to_string());
+                }
             }
         }
         if recording.processes.is_empty() {
@@ -165,6 +183,10 @@ impl Recording {
             let directory = directory.to_path_buf();
             return Err(ExplainError::Unreadable { directory, files: paths.len(), first });
         }
+        recording.missing = Missing::find(&recording.processes, empty_files);
+        recording.warnings.extend(recording.missing.warnings());
+        recording.warnings.extend(recording.files.folded_warning());
+        recording.warnings.extend(still_running(&recording.processes));
         recording.processes.sort_by(|a, b| {
             let key = |p: &Process| (p.rank.is_none(), p.rank, p.pid, p.clock.start.monotonic_ns);
             key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
@@ -202,7 +224,13 @@ impl Recording {
         self.mpi_libraries.iter().map(String::as_str)
     }
 
-    /// Files that could not be read, with the reason.
+    /// Programs, and parts of what programs did, that are known to be missing.
+    pub fn missing(&self) -> &Missing {
+        &self.missing
+    }
+
+    /// What is missing or incomplete: files that could not be read, with the reason; programs that
+    /// could not be recorded; files that are added up; processes that still run.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -217,6 +245,11 @@ impl Recording {
         let mut numbers: BTreeMap<u32, FileId> = BTreeMap::new();
         let mut barriers = Vec::new();
         let mut hints = Vec::new();
+        let mut told = Told {
+            children: file.header().unrecorded_children,
+            children_errno: file.header().unrecorded_errno,
+            ..Told::default()
+        };
         let (chunks, damage) = file.scan(|definition| match definition.kind {
             Some(DefinitionKind::File) => {
                 let id = self.files.intern(definition.text);
@@ -228,6 +261,8 @@ impl Recording {
             Some(DefinitionKind::Barrier) => {
                 barriers.push((definition.number, definition.value));
             }
+            Some(DefinitionKind::Program) => told.program(&definition),
+            Some(DefinitionKind::Gap) => told.gap(&definition),
             _ => self.remember(&definition),
         })?;
         for (number, hint) in hints {
@@ -238,7 +273,7 @@ impl Recording {
             }
         }
         let files = numbers.into_iter().collect();
-        Ok(describe(&file, chunks, damage, files, barriers))
+        Ok(describe(&file, chunks, damage, files, barriers, told))
     }
 
     fn remember(&mut self, definition: &Definition<'_>) {
@@ -250,6 +285,17 @@ impl Recording {
         if texts.len() < TEXTS_MAX {
             texts.insert(text(definition.text));
         }
+    }
+}
+
+/// What a reader has to know of a recording that is not over.
+fn still_running(processes: &[Process]) -> Option<String> {
+    let count = |state| processes.iter().filter(|process| process.state == state).count();
+    match (count(ProcessState::Running), processes.len()) {
+        (0, _) => None,
+        (running, all) => Some(format!(
+            "{running} of {all} processes still ran when this was read: what they do since is missing"
+        )),
     }
 }
 
@@ -276,6 +322,7 @@ fn describe(
     damage: Damage,
     files: Vec<(u32, FileId)>,
     barriers: Vec<(u32, u64)>,
+    told: Told,
 ) -> Process {
     let header = file.header();
     let identity = &header.identity;
@@ -300,10 +347,11 @@ fn describe(
         arguments: arguments(get_text(&identity.arguments)),
         directory: text(get_text(&identity.directory)),
         setting: Setting::read(&header.setting),
-        state: ProcessState::from_number(header.state),
+        state: ProcessState::of(file),
         stop_errno: header.stop_errno,
         lost: header.lost,
         damage,
+        told,
         clock,
         chunks,
         files,

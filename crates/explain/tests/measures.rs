@@ -292,7 +292,12 @@ fn hints_notes_losses_and_files_beyond_the_limit() {
     let options = Options { detailed_files: 2, ..Options::default() };
     let analysis = analyze(&recording, &options).unwrap();
     assert_eq!((analysis.lost_events, analysis.folded_files, analysis.detailed_files), (7, 3, 2));
-    assert!(analysis.warnings[0].starts_with("7 events of rank 0 are missing: 3 in signal"));
+    assert!(
+        analysis.warnings[0].starts_with("3 of 8 files are added up"),
+        "{:?}",
+        analysis.warnings
+    );
+    assert!(analysis.warnings[1].starts_with("7 events of rank 0 are missing: 3 in signal"));
     let other = analysis.files.iter().find(|file| file.path == "(other files)").unwrap();
     assert_eq!(other.ops.data(Layer::Posix, None).calls, 3, "files 6, 7 and 8");
     assert!(other.detail.is_some() && analysis.files[0].id == other.id, "most time");

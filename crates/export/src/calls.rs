@@ -163,11 +163,9 @@ fn damage(process: &Process, undecodable_bytes: u64) -> Option<String> {
 }
 
 fn doubts(recording: &Recording, outside_span: u64) -> impl Iterator<Item = String> {
-    let (lost, folded) = (recording.lost_events(), recording.files().folded());
-    let folded_as = recording.files().path(FileId::FOLDED);
+    let lost = recording.lost_events();
     [
         (lost > 0).then(|| format!("{lost} calls are missing in the recording itself")),
-        (folded > 0).then(|| format!("{folded} file names found no room; their calls are on {folded_as:?}")),
         (outside_span > 0).then(|| {
             format!("{outside_span} calls have impossible times, which are held within the recording's span")
         }),

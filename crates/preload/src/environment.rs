@@ -7,6 +7,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
 
+use plimsoll_trace::Unseen;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::text::Text;
@@ -54,12 +55,26 @@ pub fn keep() {
     }
 }
 
-/// What a program that is executed now would need and cannot reach; `None` when it has all.
-pub fn out_of_reach() -> Option<&'static [u8]> {
+/// Why a program that is executed now could not be recorded, whichever it is, and what completes
+/// the reason; `None` when it can.
+pub fn out_of_reach() -> Option<(Unseen, Text<1024>)> {
     // SAFETY: not written any more.
     let library = unsafe { &*KEPT.0.get() }.library.as_bytes();
-    let needed = [library, config::get().spool.as_bytes()];
-    needed.into_iter().find(|path| !path.is_empty() && !sys::is_reachable(path))
+    let spool = config::get().spool.as_bytes();
+    let mut detail = Text::new();
+    for path in [library, spool] {
+        if !path.is_empty() && !sys::is_reachable(path) {
+            detail.push(path);
+            return Some((Unseen::OutOfReach, detail));
+        }
+    }
+    if spool.is_empty() || sys::is_writable(spool) {
+        return None;
+    }
+    detail.push(b"(user ");
+    detail.push_number(u64::from(rustix::process::getuid().as_raw()), 10);
+    detail.push(b")");
+    Some((Unseen::OtherUser, detail))
 }
 
 /// A changed environment; the program's own list when nothing had to be changed.

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use plimsoll_trace::layout::State;
+use plimsoll_trace::layout::{Loss, State};
 
 use crate::chunk::SLOTS;
 use crate::process::{self, Process};
@@ -21,6 +21,9 @@ pub fn finish(state: State) {
         _ => process::current().filter(|process| process.is_recording()),
     };
     let Some(process) = process else { return };
+    for _ in 0..process.transfers.take_all() {
+        process.lose(Loss::Untracked);
+    }
     seal(process, &busy);
     spool::set_state(process, state);
     stage::out(process, &busy, state);

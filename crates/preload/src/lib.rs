@@ -20,6 +20,9 @@ mod environment;
 mod exit;
 mod files;
 mod hooks;
+mod identity;
+mod inspect;
+pub mod library_table;
 mod lock;
 mod mappings;
 pub mod mpi;
@@ -34,6 +37,7 @@ mod sys;
 pub mod table;
 mod text;
 mod thread;
+mod transfers;
 mod unwind;
 
 use plimsoll_trace::layout::State;
@@ -42,7 +46,15 @@ extern "C" fn constructor() {
     for real in table::REALS {
         real.resolve();
     }
+    #[cfg(target_arch = "x86_64")]
+    hooks::raw::resolve();
     config::init();
+    // Not with the first call: a program that is killed before it leaves its file all the same.
+    if config::is_on()
+        && let Some(busy) = thread::Busy::begin()
+    {
+        process::recording(&busy);
+    }
 }
 
 extern "C" fn destructor() {

@@ -39,12 +39,7 @@ pub unsafe fn number_at(busy: &Busy, directory: c_int, path: *const c_char) -> u
             _ => descriptors::push_link(directory, &mut absolute),
         }
     }
-    for part in path.split(|byte| *byte == b'/') {
-        if !part.is_empty() && part != b"." {
-            absolute.push(b"/");
-            absolute.push(part);
-        }
-    }
+    absolute.push_parts(path);
     files::number(busy, absolute.as_bytes())
 }
 

@@ -6,7 +6,9 @@ use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use plimsoll_trace::layout::{FileHeader, Loss};
+use plimsoll_trace::Unseen;
+use plimsoll_trace::layout::{FileHeader, HEADER_BYTES, Loss};
+use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::chunk::{SLOTS, Slot, Writer};
@@ -18,6 +20,7 @@ use crate::mappings::Mappings;
 use crate::paths::WorkingDirectory;
 use crate::spool::{self, Spool};
 use crate::thread::Busy;
+use crate::transfers::Transfers;
 
 /// Everything of one process. Zeros are valid everywhere.
 #[repr(C)]
@@ -46,6 +49,10 @@ pub struct Process {
     pub names: Names,
     /// Mappings of files.
     pub mappings: Mappings,
+    /// Asynchronous transfers in flight.
+    pub transfers: Transfers,
+    /// A bit for each [`Unseen`] that was said already.
+    gaps: AtomicU64,
 }
 
 // SAFETY: cells are used under the lock or, in slots, by the thread that owns the slot.
@@ -111,6 +118,8 @@ impl Process {
         if self.phase.load(Ordering::Relaxed) == Phase::Fresh as u32 {
             let phase = match spool::create(self, busy, held) {
                 Ok(()) => Phase::Recording,
+                // There may be a descriptor by the next call.
+                Err(Errno::MFILE | Errno::NFILE | Errno::INTR) => return None,
                 Err(_) => Phase::Stopped,
             };
             self.phase.store(phase as u32, Ordering::Release);
@@ -140,6 +149,12 @@ impl Process {
         self.header.store(header, Ordering::Release);
     }
 
+    /// True when a reason was not said before.
+    pub fn is_first_gap(&self, reason: Unseen) -> bool {
+        let bit = 1 << (reason as u8 % 64);
+        self.gaps.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
     /// Counts an event that is not in the file.
     pub fn lose(&self, why: Loss) {
         let Some(header) = self.header() else { return };
@@ -147,6 +162,34 @@ impl Process {
         let counter = unsafe { &raw mut (*header).lost }.cast::<u64>().wrapping_add(why as usize);
         // SAFETY: as above, and nobody uses it but atomically.
         unsafe { AtomicU64::from_ptr(counter) }.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The first page of the file of this process or, as long as it has none, of the nearest process
+/// that forked it and has one. A forked child inherits the mapping of this page and of no other.
+static NEAREST_HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
+
+/// This process has a file, whose first page is the nearest for what it forks.
+pub fn set_nearest_header(header: *mut FileHeader) {
+    let old = NEAREST_HEADER.swap(header, Ordering::AcqRel);
+    if !old.is_null() {
+        // SAFETY: the mapping of an ancestor's page, which nobody uses any more.
+        let _ = unsafe { munmap(old.cast(), HEADER_BYTES) };
+    }
+}
+
+/// This process cannot create a file: the one that forked it says so in its own. Not when it may
+/// be able to later.
+pub fn tell_ancestor(error: Errno) {
+    let header = NEAREST_HEADER.load(Ordering::Acquire);
+    if header.is_null() || matches!(error, Errno::MFILE | Errno::NFILE | Errno::INTR) {
+        return;
+    }
+    // SAFETY: the page stays mapped; both fields are aligned words, used atomically only.
+    unsafe {
+        AtomicU32::from_ptr(&raw mut (*header).unrecorded_children).fetch_add(1, Ordering::Relaxed);
+        AtomicU32::from_ptr(&raw mut (*header).unrecorded_errno)
+            .store(error.raw_os_error() as u32, Ordering::Relaxed);
     }
 }
 

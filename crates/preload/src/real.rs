@@ -36,11 +36,12 @@ impl Real {
     pub fn resolve(&self) -> *mut c_void {
         let before = sys::errno();
         // SAFETY: a C string; the answer is null or a function.
-        let mut address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        if address.is_null() {
-            address = self.missing.cast_mut();
-        }
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         sys::set_errno(before);
+        if address.is_null() {
+            // Not remembered: its library may be loaded later.
+            return self.missing.cast_mut();
+        }
         self.address.store(address, Ordering::Relaxed);
         address
     }

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::encode::{Call, DataCall, EVENT_BYTES_MAX, NO_FILE, Outcome};
 use plimsoll_trace::layout::{ChunkKind, Loss};
-use plimsoll_trace::{Layer, Op};
+use plimsoll_trace::{Layer, Op, Unseen};
 
 use crate::config::{self, bit};
 use crate::files::{self, EXCLUDED};
@@ -288,6 +288,17 @@ pub fn define(kind: DefinitionKind, number: u32, value: u64, text: &[u8]) {
     {
         let held = process.lock.hold(&busy);
         definitions::write(process, &held, kind, number, value, text);
+    }
+}
+
+/// Says, once, that something which this process does is not recorded.
+#[cold]
+pub fn gap(reason: Unseen, text: &[u8]) {
+    let is_new = process::current().is_some_and(|process| process.is_first_gap(reason));
+    if is_new {
+        let before = sys::errno();
+        define(DefinitionKind::Gap, 0, reason as u64, text);
+        sys::set_errno(before);
     }
 }
 

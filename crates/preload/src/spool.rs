@@ -8,8 +8,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use plimsoll_trace::layout::{
-    BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FILE_MAGIC, FORMAT_VERSION,
-    FileHeader, HEADER_BYTES, Loss, State, identity_checksum, put_text,
+    BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, Loss, State,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};
@@ -22,7 +21,7 @@ use crate::lock::Held;
 use crate::process::Process;
 use crate::text::Text;
 use crate::thread::Busy;
-use crate::{chunk, clock, config, setting, sys};
+use crate::{chunk, clock, config, identity, process};
 
 /// The second page is for the first chunks, so that a process that does little has two pages: so
 /// much of it is for definitions, and the rest for the calls of its first thread.
@@ -103,7 +102,13 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     new.push(spool.path.as_bytes());
     new.push(b".new");
     let path = new.as_c_str();
-    let file = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o644))?;
+    let file = match rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o644)) {
+        Ok(file) => file,
+        Err(error) => {
+            process::tell_ancestor(error);
+            return Err(error);
+        }
+    };
     let length = HEADER_BYTES + FIRST_PAGE_BYTES;
     let mapped = match allocate(&file, 0, length as u64) {
         Ok(()) => map(&file, 0, length, MapFlags::empty()),
@@ -112,13 +117,15 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     let start_of_file = match mapped {
         Ok(start_of_file) => start_of_file,
         Err(error) => {
-            let _ = rustix::fs::unlinkat(CWD, path, rustix::fs::AtFlags::empty());
+            // An empty file says that the process could not be recorded.
+            let _ = rustix::fs::ftruncate(&file, 0);
+            let _ = rustix::fs::renameat(CWD, path, CWD, spool.path.as_c_str());
             return Err(error);
         }
     };
     let header = start_of_file.cast::<FileHeader>();
     // SAFETY: freshly mapped, all zeros, and nobody else knows of it.
-    unsafe { describe(&mut *header, spool.pid, host, now) };
+    unsafe { identity::describe(&mut *header, spool.pid, host, now) };
     spool.allocated = FIRST_PAGE_BYTES as u64;
     spool.taken = FIRST_PAGE_BYTES as u64;
     process.set_header(header);
@@ -142,48 +149,17 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
         writer.begin(&place_of_events, ChunkKind::Events, thread, sequences.1);
         (*header).taken_bytes = spool.taken;
         rustix::fs::renameat(CWD, path, CWD, spool.path.as_c_str())?;
+        if rustix::param::page_size() <= HEADER_BYTES
+            && madvise(start_of_file.cast(), HEADER_BYTES, Advice::LinuxDoFork).is_ok()
+        {
+            process::set_nearest_header(header);
+        }
         let slot = chunk::claim(slot, thread);
         (*busy.thread()).slot = slot;
         (*busy.thread()).key = (*slot).key;
         writer.anchor_due = now.ticks.wrapping_add(FIRST_ANCHOR_TICKS);
     }
     Ok(())
-}
-
-fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: plimsoll_trace::layout::Anchor) {
-    let identity = &mut header.identity;
-    identity.magic = FILE_MAGIC;
-    identity.version = FORMAT_VERSION;
-    identity.block_bytes = BLOCK_BYTES as u32;
-    identity.clock = clock::source();
-    identity.pid = pid;
-    identity.parent_pid =
-        rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get() as u32);
-    // Not now: the first recorded call has ended already.
-    identity.start = config::get().loaded;
-    let mut boot = [0u8; 40];
-    let boot = sys::read_file(c"/proc/sys/kernel/random/boot_id", &mut boot);
-    let digits = boot.iter().filter_map(|byte| (*byte as char).to_digit(16));
-    for (index, digit) in digits.take(32).enumerate() {
-        if let Some(byte) = identity.boot_id.get_mut(index / 2) {
-            *byte = *byte << 4 | digit as u8;
-        }
-    }
-    put_text(&mut identity.host, host);
-    put_text(&mut identity.job, config::get().job.as_bytes());
-    let mut link = Text::<1024>::new();
-    link.push_link(c"/proc/self/exe");
-    put_text(&mut identity.program, link.as_bytes());
-    sys::read_file(c"/proc/self/cmdline", &mut identity.arguments);
-    link.truncate(0);
-    link.push_link(c"/proc/self/cwd");
-    put_text(&mut identity.directory, link.as_bytes());
-    header.identity_crc = identity_checksum(&header.identity);
-    header.rank = -1;
-    header.latest = now;
-    setting::describe(&mut header.setting, &now);
-    let namespace = rustix::fs::statat(CWD, c"/proc/self/ns/pid", rustix::fs::AtFlags::empty());
-    header.pid_namespace = namespace.map_or(0, |status| status.st_ino);
 }
 
 /// Takes the next bytes of the file and maps them: about as many as are wanted, and not fewer than
@@ -236,6 +212,19 @@ pub fn publish(process: &Process, _held: &Held<'_>) {
         unsafe { AtomicU64::from_ptr(&raw mut (*header).taken_bytes) }
             .store(taken, Ordering::Release);
     }
+}
+
+/// Gives the file to a user, if this process may: all ones is nobody.
+pub fn give_to(process: &Process, busy: &Busy, user: u32) {
+    let _held = process.lock.hold(busy);
+    if user == u32::MAX || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    // SAFETY: the lock is held.
+    let spool = unsafe { &mut *process.spool.get() };
+    let (path, flags) = (spool.path.as_c_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+    let user = Some(rustix::fs::Uid::from_raw(user));
+    let _ = rustix::fs::chownat(CWD, path, user, None, flags);
 }
 
 fn open(spool: &mut Spool) -> Result<OwnedFd, Errno> {

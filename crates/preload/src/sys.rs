@@ -96,6 +96,15 @@ pub fn is_reachable(path: &[u8]) -> bool {
     !matches!(found, Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS))
 }
 
+/// False when this process may not create files in a directory.
+pub fn is_writable(directory: &[u8]) -> bool {
+    let mut text = Text::<4096>::new();
+    text.push(directory);
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    let allowed = rustix::fs::accessat(CWD, text.as_c_str(), wanted, AtFlags::empty());
+    !matches!(allowed, Err(Errno::ACCESS | Errno::ROFS))
+}
+
 /// True when a thread of this process does not exist any more.
 pub fn is_gone(process: u32, thread: u32) -> bool {
     tgkill(process, thread) == -(libc::ESRCH as isize)

@@ -6,11 +6,12 @@
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
-use libc::{AT_FDCWD, DIR, FILE, iovec, mode_t, off_t, pid_t, size_t, ssize_t};
+use libc::{AT_FDCWD, DIR, FILE, iovec, mode_t, off_t, pid_t, size_t, ssize_t, uid_t};
 use plimsoll_trace::Op;
 
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, directory, lock, mapping, name, program, stream};
+use crate::inspect::Target;
 use crate::sys;
 
 /// What `creat` means.
@@ -280,19 +281,21 @@ crate::intercept! {
         _exit [_Exit quick_exit] (status: c_int) -> !
             => |real| { program::ends(); real(status) };
         execve [] (path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::execute(path, environment, |environment| real(path, arguments, environment));
+            => |real| program::execute(Target::Path(AT_FDCWD, path), environment, |environment| real(path, arguments, environment));
         execv [] (path: *const c_char, arguments: *const *const c_char) -> c_int
             => |_| execve(path, arguments, sys::environment());
         execvpe [] (name: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::execute(name, environment, |environment| real(name, arguments, environment));
+            => |real| program::execute(Target::Name(name), environment, |environment| real(name, arguments, environment));
         execvp [] (name: *const c_char, arguments: *const *const c_char) -> c_int
             => |_| execvpe(name, arguments, sys::environment());
         fexecve [] (fd: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::execute(core::ptr::null(), environment, |environment| real(fd, arguments, environment));
+            => |real| program::execute(Target::Descriptor(fd), environment, |environment| real(fd, arguments, environment));
         execveat [] (directory: c_int, path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char, flags: c_int) -> c_int
-            => |real| program::execute(path, environment, |environment| real(directory, path, arguments, environment, flags));
-        posix_spawn [posix_spawnp] (pid: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::spawn(path, environment, |environment| real(pid, path, actions, attributes, arguments, environment));
+            => |real| program::execute(Target::at(directory, path, flags), environment, |environment| real(directory, path, arguments, environment, flags));
+        posix_spawn [] (pid: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
+            => |real| program::spawn(pid, Target::Path(AT_FDCWD, path), environment, |pid, environment| real(pid, path, actions, attributes, arguments, environment));
+        posix_spawnp [] (pid: *mut pid_t, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
+            => |real| program::spawn(pid, Target::Name(name), environment, |pid, environment| real(pid, name, actions, attributes, arguments, environment));
         chdir [] (path: *const c_char) -> c_int
             => |real| program::change_directory(|| real(path));
         fchdir [] (fd: c_int) -> c_int
@@ -303,6 +306,12 @@ crate::intercept! {
             => |real| program::change_root(|| real(flags));
         setns [] (fd: c_int, kind: c_int) -> c_int
             => |real| program::change_root(|| real(fd, kind));
+        setuid [seteuid] (user: uid_t) -> c_int
+            => |real| program::change_user(user, || real(user));
+        setreuid [] (real_user: uid_t, user: uid_t) -> c_int
+            => |real| program::change_user(user, || real(real_user, user));
+        setresuid [] (real_user: uid_t, user: uid_t, saved: uid_t) -> c_int
+            => |real| program::change_user(user, || real(real_user, user, saved));
         prctl [] (option: c_int, one: usize, two: usize, three: usize, four: usize) -> c_int
             => |real| program::control(option, || real(option, one, two, three, four));
     }

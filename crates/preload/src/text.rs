@@ -61,9 +61,21 @@ impl<const N: usize> Text<N> {
         self.length = 0;
         if !path.starts_with(b"/") {
             self.push_link(c"/proc/self/cwd");
-            self.push(b"/");
+            if self.as_bytes() == b"/" {
+                self.length = 0;
+            }
         }
-        self.push(path);
+        self.push_parts(path);
+    }
+
+    /// Adds the parts of a path, each behind a slash, without those that mean nothing.
+    pub fn push_parts(&mut self, path: &[u8]) {
+        for part in path.split(|byte| *byte == b'/') {
+            if !part.is_empty() && part != b"." {
+                self.push(b"/");
+                self.push(part);
+            }
+        }
     }
 
     /// Adds what a symbolic link says; nothing when it cannot be read.

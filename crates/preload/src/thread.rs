@@ -18,10 +18,10 @@ pub struct Thread {
     pub key: u64,
     /// 1 while the recorder works for this thread; a signal handler that finds 1 keeps out.
     busy: AtomicU32,
+    /// Stand-ins around the call that the thread is in, of those that count themselves.
+    hooks: AtomicU32,
     /// Unused; keeps the size a power of two.
-    reserved: u32,
-    /// Unused.
-    reserved_too: u64,
+    reserved: u64,
 }
 
 const _: () = assert!(size_of::<Thread>() == 32);
@@ -68,8 +68,8 @@ pub fn current() -> *mut Thread {
                 slot: core::ptr::null_mut(),
                 key: 0,
                 busy: AtomicU32::new(0),
+                hooks: AtomicU32::new(0),
                 reserved: 0,
-                reserved_too: 0,
             })
         };
     }
@@ -81,6 +81,24 @@ pub fn current() -> *mut Thread {
 pub fn is_busy() -> bool {
     // SAFETY: the thread's own storage lives as long as the thread.
     unsafe { (*current()).busy.load(Ordering::Relaxed) != 0 }
+}
+
+/// Makes a call that may lead back to another stand-in of ours.
+#[inline]
+pub fn inside_hook<R>(call: impl FnOnce() -> R) -> R {
+    // SAFETY: the thread's own storage; only this thread and its signal handlers use it.
+    let hooks = unsafe { &(*current()).hooks };
+    hooks.store(hooks.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    let result = call();
+    hooks.store(hooks.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
+    result
+}
+
+/// True within such a call.
+#[inline]
+pub fn is_inside_hook() -> bool {
+    // SAFETY: as above.
+    unsafe { (*current()).hooks.load(Ordering::Relaxed) != 0 }
 }
 
 /// Proof that the recorder works for this thread. Whatever takes a lock or touches the thread's

@@ -55,6 +55,13 @@ impl Event {
         );
         has_two && self.argument == SECOND_OF_CALL
     }
+
+    /// False for events whose time is not to be added to what the program spends in calls: it is
+    /// that of another event, or goes on while the program does something else.
+    #[inline]
+    pub fn is_spent(&self) -> bool {
+        !self.is_second_of_call() && !self.op.is_asynchronous()
+    }
 }
 
 /// Deepest nesting that is believed; more is damage.

@@ -19,6 +19,12 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
+    /// It has no bytes: its process could not allocate any.
+    #[error("{} is empty: its process could not be recorded for want of space, by a quota or by a limit of the size of files", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// It was written by a newer program.
     #[error("{} has format version {found}, this program reads up to {known}; hint: update plimsoll", path.display())]
     Version {

@@ -36,6 +36,9 @@ pub enum Loss {
     NoSpace = 1,
     /// The spool could not be created, opened or mapped.
     NoFile = 2,
+    /// An asynchronous transfer whose end the program never asked for in a way that is seen, or one
+    /// beyond those that can be followed at once.
+    Untracked = 3,
 }
 
 /// Number of entries of [`FileHeader::lost`].
@@ -77,6 +80,20 @@ pub struct Anchor {
     pub monotonic_ns: u64,
     /// CLOCK_REALTIME, in nanoseconds since 1970.
     pub realtime_ns: u64,
+}
+
+#[cfg(feature = "reader")]
+impl Anchor {
+    /// Now, with nanoseconds of CLOCK_MONOTONIC as ticks.
+    pub fn now() -> Self {
+        use rustix::time::{ClockId, clock_gettime};
+        let nanos = |clock| {
+            let time = clock_gettime(clock);
+            (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+        };
+        let monotonic_ns = nanos(ClockId::Monotonic);
+        Anchor { ticks: monotonic_ns, monotonic_ns, realtime_ns: nanos(ClockId::Realtime) }
+    }
 }
 
 /// Text in a fixed field: filled up with zeros, cut off when too long.

@@ -27,6 +27,8 @@ mod process_file;
 mod process_writer;
 #[cfg(feature = "reader")]
 mod timeline;
+#[cfg(feature = "reader")]
+mod writing_process;
 
 #[cfg(feature = "reader")]
 pub use decode::{Event, ThreadDecoder};
@@ -40,3 +42,5 @@ pub use process_writer::{ProcessWriter, Program};
 #[cfg(feature = "reader")]
 pub use timeline::Timeline;
 pub use unseen::{Extent, Unseen};
+#[cfg(feature = "reader")]
+pub use writing_process::WritingProcess;

@@ -99,6 +99,15 @@ macro_rules! operations {
     };
 }
 
+impl Op {
+    /// True for transfers that go on while the program does something else: their time is not
+    /// time that the program spends.
+    #[inline]
+    pub const fn is_asynchronous(self) -> bool {
+        matches!(self, Op::AioRead | Op::AioWrite | Op::AioSync)
+    }
+}
+
 operations! {
     Open = 1 Posix Open "open";
     Close = 2 Posix Close "close";
@@ -145,6 +154,7 @@ operations! {
     Closedir = 42 Posix Metadata "closedir";
     Statfs = 43 Posix Metadata "statfs";
     Xattr = 44 Posix Metadata "xattr";
+    /// A transfer, from its beginning to when it was seen to be complete.
     AioRead = 45 Posix Read "aio_read";
     AioWrite = 46 Posix Write "aio_write";
     AioSync = 47 Posix Sync "aio_fsync";
@@ -154,6 +164,10 @@ operations! {
     SendfileWrite = 49 Posix Write "sendfile_write";
     SpliceRead = 50 Posix Read "splice_read";
     SpliceWrite = 51 Posix Write "splice_write";
+    /// The call that begins asynchronous transfers; the argument says how many.
+    AioSubmit = 52 Posix Other "aio_submit";
+    /// The call that waits for asynchronous transfers.
+    AioWait = 53 Posix Other "aio_wait";
 
     Fopen = 64 Stdio Open "fopen";
     Fclose = 65 Stdio Close "fclose";

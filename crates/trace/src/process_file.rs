@@ -15,6 +15,7 @@ use crate::layout::{
     FORMAT_VERSION, FileHeader, HEADER_BYTES, identity_checksum,
 };
 use crate::timeline::Timeline;
+use crate::writing_process::WritingProcess;
 
 /// The file of one process.
 #[derive(Debug)]
@@ -57,6 +58,10 @@ impl ProcessFile {
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let read_error = |cause| TraceError::Read { path: path.to_path_buf(), cause };
         let file = File::open(path).map_err(read_error)?;
+        let length = file.metadata().map_err(read_error)?.len();
+        if length == 0 {
+            return Err(TraceError::Empty { path: path.to_path_buf() });
+        }
         let mut page = [0u8; HEADER_BYTES];
         file.read_exact_at(&mut page, 0).map_err(|cause| match cause.kind() {
             ErrorKind::UnexpectedEof => TraceError::Foreign { path: path.to_path_buf() },
@@ -82,7 +87,6 @@ impl ProcessFile {
         if header.identity.block_bytes as usize != BLOCK_BYTES {
             return Err(damaged("its blocks have an impossible size"));
         }
-        let length = file.metadata().map_err(read_error)?.len();
         let length = length.saturating_sub(HEADER_BYTES as u64);
         Ok(ProcessFile { path: path.to_path_buf(), file, header, length })
     }
@@ -95,6 +99,11 @@ impl ProcessFile {
     /// Its first page.
     pub fn header(&self) -> &FileHeader {
         &self.header
+    }
+
+    /// Whether the process that writes it still runs.
+    pub fn writing_process(&self) -> WritingProcess {
+        WritingProcess::find(&self.header, Path::new("/proc"))
     }
 
     /// How its ticks become nanoseconds.

@@ -15,6 +15,7 @@ use crate::layout::{
     FORMAT_VERSION, FileHeader, HEADER_BYTES, PROCESSORS_MAX, Setting, State, identity_checksum,
     put_text,
 };
+use crate::writing_process::{self, boot_id};
 
 /// What a file says about its process.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +47,23 @@ pub struct Program {
 }
 
 impl Program {
+    /// This very process.
+    pub fn current() -> Self {
+        let read = |path: &str| std::fs::read(path).unwrap_or_default();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
+        let program = std::env::current_exe().unwrap_or_default();
+        Program {
+            pid: std::process::id(),
+            parent_pid: std::os::unix::process::parent_id(),
+            host: text(&read("/proc/sys/kernel/hostname")),
+            boot_id: boot_id(&read("/proc/sys/kernel/random/boot_id")),
+            program: program.to_string_lossy().into_owned(),
+            arguments: std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect(),
+            began_ns: writing_process::own_start_ns().unwrap_or(0),
+            ..Program::default()
+        }
+    }
+
     fn setting(&self) -> Setting {
         let mut setting = Setting::new_zeroed();
         let is_known = self.began_ns > 0 || !self.user.is_empty() || !self.processors.is_empty();
@@ -170,8 +188,13 @@ impl ProcessWriter {
         self.header.lost = lost;
     }
 
-    /// Writes what is left and the first page.
-    pub fn finish(mut self) -> io::Result<()> {
+    /// Writes what is left and the first page, of a process that has ended.
+    pub fn finish(self) -> io::Result<()> {
+        self.finish_as(State::Finished)
+    }
+
+    /// The same, of a process that ended in another way.
+    pub fn finish_as(mut self, state: State) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
         for (_, chunk) in std::mem::take(&mut self.threads) {
             self.write(chunk)?;
@@ -183,7 +206,7 @@ impl ProcessWriter {
         let passed = self.header.latest.ticks.saturating_sub(start.ticks);
         self.header.latest.monotonic_ns = start.monotonic_ns.saturating_add(passed);
         self.header.latest.realtime_ns = start.realtime_ns.saturating_add(passed);
-        self.header.state = State::Finished as u32;
+        self.header.state = state as u32;
         self.file.write_all_at(self.header.as_bytes(), 0)
     }
 

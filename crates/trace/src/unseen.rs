@@ -25,6 +25,12 @@ macro_rules! reasons {
                 match self { $(Unseen::$variant => $text,)* }
             }
 
+            /// True when the program could not even start with the library in its environment, or
+            /// would say something about it.
+            pub const fn must_not_be_preloaded(self) -> bool {
+                matches!(self, Unseen::OutOfReach | Unseen::OtherMachine | Unseen::OtherLibc)
+            }
+
             /// How much is not seen.
             pub const fn extent(self) -> Extent {
                 match self { $(Unseen::$variant => Extent::$extent,)* }
@@ -51,10 +57,10 @@ reasons! {
     SetId = 2 WholeAndChildren "set-user-id or set-group-id";
     /// As set-user-id.
     Capabilities = 3 WholeAndChildren "has file capabilities";
-    /// The library is for another processor.
-    OtherMachine = 4 Whole "built for another kind of processor";
-    /// The library is for another C library.
-    OtherLibc = 5 Whole "linked to another C library";
+    /// The library is for another processor, and is taken out of the program's environment.
+    OtherMachine = 4 WholeAndChildren "built for another kind of processor";
+    /// The library is for another C library, and is taken out of the program's environment.
+    OtherLibc = 5 WholeAndChildren "linked to another C library";
     /// The library or the recording does not exist there: another root directory.
     OutOfReach = 6 WholeAndChildren "cannot reach";
     /// It runs as a user who may not write to the recording.
@@ -63,14 +69,12 @@ reasons! {
     NoFile = 8 Whole "left no file: killed before its first call, or unable to create one";
     /// It was forked and could not create a file.
     NoFileOfChild = 9 Whole "forked, and could not create a file";
+    /// Its file is empty.
+    NoSpace = 10 Whole "no space for its file, a quota or a limit of the size of files";
     /// It makes system calls itself, as Go does: only what it calls in the C library is recorded.
     RawCalls = 64 Part "makes its system calls itself (Go)";
     /// It uses io_uring: transfers are submitted through memory.
     IoUring = 65 Part "uses io_uring, whose transfers are not recorded";
-    /// It uses kernel asynchronous I/O in a way that is not followed.
-    KernelAio = 66 Part "uses kernel asynchronous I/O without libaio, whose transfers are not recorded";
-    /// More was read or written by system calls than was recorded.
-    RawBytes = 67 Part "moved data by system calls that were not recorded";
 }
 
 #[cfg(test)]

@@ -108,6 +108,22 @@ static void controls_process(void)
     EACH CHECK(AS(prctl)(PR_GET_NAME, own) == 0 && strcmp(own, "aliases.c-cc") == 0);
 }
 
+/* To the user that it has. */
+static void sets_user(void)
+{
+    EACH CHECK(AS(setuid)(geteuid()) == 0);
+}
+
+static void sets_two_users(void)
+{
+    EACH CHECK(AS(setreuid)(-1, geteuid()) == 0);
+}
+
+static void sets_three_users(void)
+{
+    EACH CHECK(AS(setresuid)(-1, geteuid(), -1) == 0);
+}
+
 #define PROCESS_ROWS                                                                            \
     { "vfork", forks }, { "_exit", ends }, { "_Exit", ends }, { "quick_exit", ends },           \
     { "execve", executes }, { "execvpe", executes }, { "execv", executes_here },                \
@@ -116,4 +132,5 @@ static void controls_process(void)
     { "execle", executes_words_with }, { "posix_spawn", spawns }, { "posix_spawnp", spawns },   \
     { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },                 \
     { "chroot", changes_root }, { "unshare", unshares }, { "setns", enters_namespace }, \
-    { "prctl", controls_process },
+    { "prctl", controls_process }, { "setuid", sets_user }, { "seteuid", sets_user },           \
+    { "setreuid", sets_two_users }, { "setresuid", sets_three_users },

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use plimsoll_report::{Number, Record, Unit};
-use plimsoll_trace::ProcessFile;
+use plimsoll_trace::layout::State;
+use plimsoll_trace::{ProcessFile, WritingProcess};
 
 use super::spool;
 use crate::output::Output;
@@ -58,10 +60,26 @@ pub fn collect(directory: &Path, said: Option<&Path>) -> Result<Collected> {
     Ok(collected)
 }
 
+/// How long the end of a program's children is waited for, and how often they are looked at.
+const GRACE: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The same when the program has ended. Children that it has just killed may take a moment to end;
+/// others that outlive it are left alone.
+pub fn collect_soon(directory: &Path, spool: &Path) -> Result<()> {
+    let began = Instant::now();
+    while collect(directory, Some(spool))?.running > 0 && began.elapsed() < GRACE {
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
 fn bring_home(path: &Path, directory: &Path, collected: &mut Collected) -> Result<()> {
     // A file that is not a recording's is not ours to move.
     let Ok(file) = ProcessFile::open(path) else { return Ok(()) };
-    if is_running(file.header().identity.pid) {
+    let ends = [State::Finished as u32, State::Executed as u32];
+    let has_ended = ends.contains(&file.header().state);
+    if !has_ended && file.writing_process() == WritingProcess::Running {
         collected.running += 1;
         return Ok(());
     }
@@ -77,10 +95,6 @@ fn bring_home(path: &Path, directory: &Path, collected: &mut Collected) -> Resul
         })?;
     collected.moved += 1;
     Ok(())
-}
-
-fn is_running(pid: u32) -> bool {
-    Path::new("/proc").join(pid.to_string()).exists()
 }
 
 /// Prints what was done.

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use plimsoll_machine::Machine;
 
-use super::{key, program};
+use super::key;
 
 /// Its name.
 pub const MARKER: &str = "recording.txt";
@@ -46,7 +46,7 @@ fn host() -> String {
     Machine::host().hostname().unwrap_or_default()
 }
 
-/// What `record` knew about the program that the recording itself cannot show.
+/// What `record` knew about the program, in recordings of before the recording said it itself.
 pub fn notes(directory: &Path) -> Vec<String> {
     let text = fs::read_to_string(directory.join(MARKER)).unwrap_or_default();
     let mut lines = text.lines();
@@ -59,12 +59,7 @@ pub fn notes(directory: &Path) -> Vec<String> {
 fn text(key: &str, command: &[OsString]) -> String {
     let words: Vec<String> =
         command.iter().map(|it| it.to_string_lossy().replace('\n', " ")).collect();
-    let mut lines =
-        vec![FIRST_LINE.to_string(), format!("run {key}"), format!("command {}", words.join(" "))];
-    lines.extend(
-        command.first().and_then(|it| program::cannot_be_seen(it)).map(|it| format!("note {it}")),
-    );
-    lines.join("\n") + "\n"
+    format!("{FIRST_LINE}\nrun {key}\ncommand {}\n", words.join(" "))
 }
 
 /// A recording takes processes of its own run: the same job, a `record` inside a `record`, or

@@ -12,7 +12,10 @@ macro_rules! numbers {
 
 numbers! {
     SPAN = "span_seconds", "wall time", Seconds, "From the first process's start to the last known moment of any.", "recording";
-    PROCESSES = "processes", "processes", Count, "Processes that made a call, or that used a file or ran on a node.", "recording";
+    PROCESSES = "processes", "processes", Count, "Processes that made a call, or that used a file, ran on a node or ran a program.", "recording";
+    KNOWN_PROCESSES = "known_processes", "processes known", Count, "Processes that are known to have run, recorded or not. A process that becomes another program counts once.", "recording";
+    UNSEEN_PROCESSES = "unseen_processes", "processes not recorded", Count, "Processes that could not be recorded, for a part of their life at least.", "programs that recorded processes started";
+    FOLDED_FILES = "folded_files", "files added up", Count, "Files beyond those that are told apart: their calls are added up as one file. Counted up to 1,048,576.", "recording";
     EVENTS = "events", "calls recorded", Count, "Calls that were recorded.", "recording";
     LOST = "lost_events", "calls lost", Count, "Calls that the recorder could not record and counted.", "recording";
     CLOCK_ERROR = "clock_error_seconds", "clock error", Seconds, "How far clocks of different nodes may be apart after alignment: 0 on one node, missing when it cannot be known.", "spread of barrier exits";

@@ -1,4 +1,6 @@
-//! Mappings of files. Those of memory are not I/O.
+//! Mappings of files. Those of memory are not I/O. Where another library has patched the C library's
+//! functions in memory, as UCX does, that library calls the kernel by number (`raw`), from within our
+//! stand-in, or instead of it.
 
 use core::ffi::{c_int, c_void};
 
@@ -9,7 +11,7 @@ use plimsoll_trace::{Layer, Op};
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
 use crate::recorder::begin_in;
-use crate::thread::Busy;
+use crate::thread::{self, Busy};
 use crate::{clock, descriptors, process};
 
 #[derive(Clone, Copy)]
@@ -33,7 +35,7 @@ pub fn map(
         return real();
     }
     let start = begin_in(Layer::Posix);
-    let address = real();
+    let address = thread::inside_hook(real);
     if start.is_on() {
         let end = clock::ticks();
         let Some(busy) = Busy::begin() else {
@@ -75,7 +77,7 @@ fn find(address: *mut c_void) -> Option<u32> {
 
 fn end(op: Op, file: u32, length: usize, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Posix);
-    let result = real();
+    let result = thread::inside_hook(real);
     if start.is_on() {
         let end = clock::ticks();
         match Busy::begin() {

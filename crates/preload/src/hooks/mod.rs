@@ -1,5 +1,6 @@
 //! What the stand-ins do, by kind of call. Each takes the real call as a closure.
 
+pub mod asynchronous;
 pub mod data;
 pub mod descriptor;
 pub mod directory;
@@ -7,6 +8,7 @@ pub mod lock;
 pub mod mapping;
 pub mod name;
 pub mod program;
+pub mod raw;
 pub mod stream;
 pub mod variadic;
 

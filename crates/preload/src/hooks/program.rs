@@ -1,16 +1,17 @@
 //! Calls that change what the process is: it ends, becomes another program, changes
 //! directory.
 
-use core::ffi::{CStr, c_char, c_int};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::ffi::{c_char, c_int};
 
+use libc::{pid_t, uid_t};
+use plimsoll_trace::Unseen;
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::layout::State;
 
-use crate::environment::{self, Patched};
-use crate::text::Text;
+use crate::environment::Patched;
+use crate::inspect::{Inspected, Target, inspect};
 use crate::thread::Busy;
-use crate::{config, exit, paths, process, recorder, sys};
+use crate::{config, exit, paths, process, recorder, spool, sys};
 
 /// The process ends without the destructors' help.
 #[inline(never)]
@@ -21,10 +22,10 @@ pub fn ends() {
 /// The process becomes another program, with this environment; comes back when that fails.
 ///
 /// # Safety
-/// Name and environment are what a program gave to `execve`; a name that is not known is null.
+/// Target and environment are what a program gave to `execve`.
 #[inline(never)]
 pub unsafe fn execute(
-    name: *const c_char,
+    target: Target,
     environment: *const *const c_char,
     real: impl FnOnce(*const *const c_char) -> c_int,
 ) -> c_int {
@@ -32,7 +33,14 @@ pub unsafe fn execute(
         return real(environment);
     }
     // SAFETY: as the caller says.
-    let patched = unsafe { patched(name, environment) };
+    let found = unsafe { inspect(target) };
+    // SAFETY: as the caller says.
+    let patched = unsafe { patched(found.as_ref(), environment) };
+    if let Some(found) = &found
+        && (found.reason.is_some() || has_file())
+    {
+        tell(0, found);
+    }
     exit::finish(State::Executed);
     let result = real(patched.list());
     let error = sys::errno();
@@ -41,66 +49,62 @@ pub unsafe fn execute(
     result
 }
 
-/// Another process is started, with this environment.
+/// Another process is started, with this environment; its number goes to `pid`.
 ///
 /// # Safety
-/// Name and environment are what a program gave to `posix_spawn`.
+/// The arguments are what a program gave to `posix_spawn`.
 #[inline(never)]
 pub unsafe fn spawn(
-    name: *const c_char,
+    pid: *mut pid_t,
+    target: Target,
     environment: *const *const c_char,
-    real: impl FnOnce(*const *const c_char) -> c_int,
+    real: impl FnOnce(*mut pid_t, *const *const c_char) -> c_int,
 ) -> c_int {
     if !config::is_on() {
-        return real(environment);
+        return real(pid, environment);
     }
     // SAFETY: as the caller says.
-    let patched = unsafe { patched(name, environment) };
-    real(patched.list())
+    let found = unsafe { inspect(target) };
+    // SAFETY: as the caller says.
+    let patched = unsafe { patched(found.as_ref(), environment) };
+    let mut new: pid_t = 0;
+    let result = real(&raw mut new, patched.list());
+    if result == 0 {
+        if !pid.is_null() {
+            // SAFETY: where the caller wants it.
+            unsafe { pid.write(new) };
+        }
+        if let Some(found) = found.filter(|found| found.reason.is_some()) {
+            let before = sys::errno();
+            tell(new as u32, &found);
+            sys::set_errno(before);
+        }
+    }
+    result
 }
 
 /// The environment that makes the new program record itself, or that lets it be.
 ///
 /// # Safety
 /// As `execute`.
-unsafe fn patched(name: *const c_char, environment: *const *const c_char) -> Patched {
-    match environment::out_of_reach() {
+unsafe fn patched(found: Option<&Inspected>, environment: *const *const c_char) -> Patched {
+    let reason = found.and_then(|found| found.reason);
+    match reason.is_some_and(Unseen::must_not_be_preloaded) {
         // SAFETY: as the caller says.
-        None => unsafe { Patched::to_be_recorded(environment) },
-        Some(missing) => {
-            // SAFETY: as the caller says.
-            unsafe {
-                note_unrecorded(name, missing);
-                Patched::not_to_be_recorded(environment)
-            }
-        }
+        false => unsafe { Patched::to_be_recorded(environment) },
+        // SAFETY: as the caller says.
+        true => unsafe { Patched::not_to_be_recorded(environment) },
     }
 }
 
-/// Notes that one process writes at most: it may start any number of programs.
-const NOTES_MAX: u32 = 16;
+/// Says in the recording which program is started, and why it will not be recorded.
+fn tell(pid: u32, found: &Inspected) {
+    let reason = found.reason.map_or(0, |reason| reason as u64);
+    recorder::define(DefinitionKind::Program, pid, reason, found.text.as_bytes());
+}
 
-/// Says in the recording that a program is not recorded, and why.
-///
-/// # Safety
-/// Null or a C string.
-unsafe fn note_unrecorded(name: *const c_char, missing: &[u8]) {
-    static NOTES: AtomicU32 = AtomicU32::new(0);
-    let name = match name.is_null() {
-        true => b"a program",
-        // SAFETY: as the caller says.
-        false => unsafe { CStr::from_ptr(name) }.to_bytes(),
-    };
-    // Shells try one directory after the other.
-    let is_attempt = name.contains(&b'/') && !sys::is_reachable(name);
-    if is_attempt || NOTES.fetch_add(1, Ordering::Relaxed) >= NOTES_MAX {
-        return;
-    }
-    let mut text = Text::<4096>::new();
-    for part in [name, b" was not recorded: it cannot reach ", missing] {
-        text.push(part);
-    }
-    recorder::define(DefinitionKind::Note, 0, 0, text.as_bytes());
+fn has_file() -> bool {
+    process::current().is_some_and(|process| process.is_recording())
 }
 
 /// The process goes where its files may have other names, or none: another root directory,
@@ -113,6 +117,19 @@ pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
         process::recording(&busy);
     }
     change_directory(real)
+}
+
+/// The process gets another user, who may not be allowed to create its recording, nor to open it
+/// when it has to grow: it is created before that, and given to that user.
+#[inline]
+pub fn change_user(user: uid_t, real: impl FnOnce() -> c_int) -> c_int {
+    if config::is_on()
+        && let Some(busy) = Busy::begin()
+        && let Some(process) = process::recording(&busy)
+    {
+        spool::give_to(process, &busy, user);
+    }
+    real()
 }
 
 /// The process may restrict the system calls that it may make: `prctl`.

@@ -1,0 +1,103 @@
+//! A program that a preloaded library cannot see into: the recording says so itself.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use plimsoll_machine::Machine;
+use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::executable::{Executable, INTERPRETER_BYTES_MAX, Rights, look};
+use plimsoll_trace::layout::{Anchor, State};
+use plimsoll_trace::{ProcessWriter, Program, Unseen};
+
+/// A program that will not be recorded, or not all of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnseenProgram {
+    path: PathBuf,
+    reason: Unseen,
+}
+
+impl UnseenProgram {
+    /// Looks at the program of a command; `None` when it can be recorded, or cannot be run.
+    pub fn find(program: &OsStr) -> Option<Self> {
+        let path = match Path::new(program).components().count() {
+            1 => Machine::host().find_program(program)?,
+            _ => PathBuf::from(program),
+        };
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let reason = reason(&path, SCRIPTS_MAX)?;
+        Some(UnseenProgram { path, reason })
+    }
+
+    /// True when the library must not be in the program's environment.
+    pub fn must_not_be_preloaded(&self) -> bool {
+        self.reason.must_not_be_preloaded()
+    }
+
+    /// Leaves a file in the recording, of this process as one that became the program.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn tell(&self, directory: &Path) -> Result<PathBuf> {
+        let now = Anchor::now();
+        let program = Program::current();
+        let name = format!("{}-{}-{:x}.rec", program.host, program.pid, now.realtime_ns);
+        let path = directory.join(name);
+        let write = || {
+            let mut writer = ProcessWriter::create(&path, &program, now)?;
+            let text = self.path.as_os_str().as_bytes();
+            writer.define(DefinitionKind::Program, 0, self.reason as u64, text)?;
+            writer.finish_as(State::Executed)
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// Interpreters of interpreters that are followed, as the kernel does (fs/exec.c).
+const SCRIPTS_MAX: usize = 5;
+
+fn reason(path: &Path, scripts_left: usize) -> Option<Unseen> {
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok().filter(|it| it.is_file() && it.mode() & 0o111 != 0)?;
+    let read = |at: u64, room: &mut [u8]| file.read_at(room, at).unwrap_or(0);
+    let mut interpreter = [0; INTERPRETER_BYTES_MAX];
+    let name = path.file_name().unwrap_or_default();
+    match look(read, name.as_bytes(), &mut interpreter) {
+        Executable::Unknown => None,
+        Executable::Script(length) => {
+            let path = Path::new(OsStr::from_bytes(&interpreter[..length])).to_path_buf();
+            reason(&path, scripts_left.checked_sub(1)?)
+        }
+        Executable::Program(reason) => rights(path, &metadata).or(reason),
+    }
+}
+
+/// Why the dynamic linker will not trust us.
+fn rights(path: &Path, metadata: &fs::Metadata) -> Option<Unseen> {
+    let user = rustix::process::getuid().as_raw();
+    let mut room = [0u8; 64];
+    let capabilities = rustix::fs::getxattr(path, c"security.capability", &mut room);
+    let rights = Rights {
+        mode: metadata.mode(),
+        owner: (metadata.uid(), metadata.gid()),
+        process: (user, rustix::process::getgid().as_raw()),
+        has_capabilities: capabilities.is_ok_and(|length| length > 0),
+    };
+    rights.unseen()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_programs_and_scripts_can_be_seen() {
+        for name in ["sh", "ldd", "no-such-program-at-all", "/etc/passwd", "/tmp"] {
+            assert_eq!(UnseenProgram::find(OsStr::new(name)), None, "{name}");
+        }
+    }
+}

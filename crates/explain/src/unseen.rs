@@ -1,0 +1,263 @@
+//! What is known to be missing: programs that could not be recorded, and what recorded programs
+//! did without the recorder seeing it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_trace::definition::Definition;
+use plimsoll_trace::{Extent, ProcessFile, Unseen, WritingProcess};
+
+use crate::recording::{Process, ProcessState};
+
+/// A program that was started, as the process says that started it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Started {
+    /// The new process; `None` when the process itself became the program.
+    pid: Option<u32>,
+    program: String,
+    reason: Option<Unseen>,
+    detail: String,
+}
+
+/// What a process says about what is not in its file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Programs that it started and, last, the one that it became.
+    pub started: Vec<Started>,
+    /// What it does and is not recorded.
+    pub gaps: BTreeSet<(Unseen, String)>,
+    /// Children that could not create a file.
+    pub children: u32,
+    /// System error number of the last of them.
+    pub children_errno: u32,
+}
+
+/// Programs of one process that are remembered.
+const STARTED_MAX: usize = 1 << 16;
+
+impl Told {
+    /// Remembers a definition of a program.
+    pub fn program(&mut self, definition: &Definition<'_>) {
+        let mut parts = definition.text.splitn(2, |byte| *byte == 0);
+        let mut part = || String::from_utf8_lossy(parts.next().unwrap_or(&[])).into_owned();
+        let (program, detail) = (part(), part());
+        let reason = Unseen::from_number(definition.value);
+        let pid = (definition.number > 0).then_some(definition.number);
+        if pid.is_none() {
+            // An attempt before this one failed.
+            self.started.retain(|started| started.pid.is_some());
+        }
+        if self.started.len() < STARTED_MAX {
+            self.started.push(Started { pid, program, reason, detail });
+        }
+    }
+
+    /// Remembers a definition of a gap.
+    pub fn gap(&mut self, definition: &Definition<'_>) {
+        if let Some(reason) = Unseen::from_number(definition.value) {
+            self.gaps.insert((reason, String::from_utf8_lossy(definition.text).into_owned()));
+        }
+    }
+
+    /// The program that the process became last.
+    fn became(&self) -> Option<&Started> {
+        self.started.iter().find(|started| started.pid.is_none())
+    }
+}
+
+/// A program of which something is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnseenProgram {
+    /// Its path.
+    pub program: String,
+    /// Why.
+    pub reason: Unseen,
+    /// What completes the reason; may be empty.
+    pub detail: String,
+    /// Processes that ran it.
+    pub processes: u64,
+}
+
+impl UnseenProgram {
+    /// The reason in a few words.
+    pub fn why(&self) -> String {
+        match self.detail.is_empty() {
+            true => self.reason.text().to_string(),
+            false => format!("{} {}", self.reason.text(), self.detail),
+        }
+    }
+
+    /// What of it is missing.
+    pub const fn missing(&self) -> &'static str {
+        match self.reason.extent() {
+            Extent::Whole => "all of it",
+            Extent::WholeAndChildren => "all of it and of what it starts",
+            Extent::Part => "a part",
+        }
+    }
+}
+
+/// What is known to be missing in a recording.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Processes that are known to have run, recorded or not.
+    pub known_processes: u64,
+    /// Those of them that could not be recorded, for a part of their life at least.
+    pub unseen_processes: u64,
+    /// What is missing, by program and reason; what most processes ran comes first.
+    pub programs: Vec<UnseenProgram>,
+}
+
+impl Missing {
+    /// `empty_files` are those of processes that could not even begin theirs.
+    pub(crate) fn find(processes: &[Process], empty_files: u64) -> Self {
+        let mut sums = Sums::default();
+        let lives = lives(processes);
+        let recorded: BTreeSet<(&str, u32)> =
+            processes.iter().map(|process| (process.host.as_str(), process.pid)).collect();
+        let mut missing = Missing {
+            known_processes: lives.len() as u64 + empty_files,
+            unseen_processes: empty_files,
+            programs: Vec::new(),
+        };
+        if empty_files > 0 {
+            sums.add_many("(unknown)", Unseen::NoSpace, String::new(), empty_files);
+        }
+        for life in &lives {
+            missing.unseen_processes += u64::from(sums.add_life(life));
+        }
+        for process in processes {
+            for started in &process.told.started {
+                let Some(pid) = started.pid else { continue };
+                let is_new = !recorded.contains(&(process.host.as_str(), pid));
+                missing.known_processes += u64::from(is_new);
+                missing.unseen_processes += u64::from(sums.add(started));
+            }
+            let children = u64::from(process.told.children);
+            missing.known_processes += children;
+            missing.unseen_processes += children;
+            if children > 0 {
+                let reason = Unseen::NoFileOfChild;
+                let detail = format!("(system error {})", process.told.children_errno);
+                sums.add_many(&process.program, reason, detail, children);
+            }
+            for (reason, detail) in &process.told.gaps {
+                sums.add_many(&process.program, *reason, detail.clone(), 1);
+            }
+        }
+        missing.programs = sums.finish();
+        missing
+    }
+
+    /// The same in sentences, for whoever reads nothing else.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let is_part = |program: &&UnseenProgram| program.reason.extent() == Extent::Part;
+        let whole: Vec<&UnseenProgram> = self.programs.iter().filter(|it| !is_part(it)).collect();
+        if !whole.is_empty() {
+            let (unseen, known) = (self.unseen_processes, self.known_processes);
+            let s = if known == 1 { "process" } else { "processes" };
+            let list = listed(&whole, |it| format!("{} ({})", it.program, it.why()));
+            warnings.push(format!("{unseen} of {known} {s} could not be recorded: {list}"));
+        }
+        let parts: Vec<&UnseenProgram> = self.programs.iter().filter(is_part).collect();
+        if !parts.is_empty() {
+            let list = listed(&parts, |it| format!("{} {}", it.program, it.why()));
+            warnings.push(format!("a part is missing: {list}"));
+        }
+        warnings
+    }
+}
+
+/// Programs that a sentence names.
+const NAMED_MAX: usize = 4;
+
+fn listed(programs: &[&UnseenProgram], text: impl Fn(&UnseenProgram) -> String) -> String {
+    let mut parts: Vec<String> = programs.iter().take(NAMED_MAX).map(|it| text(it)).collect();
+    if let Some(more) = programs.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+        parts.push(format!("and {more} more"));
+    }
+    parts.join(", ")
+}
+
+/// Processes by program, reason and detail.
+#[derive(Default)]
+struct Sums(BTreeMap<(String, Unseen, String), u64>);
+
+impl Sums {
+    /// The programs that one process became; true when one of them is missing as a whole.
+    fn add_life(&mut self, life: &[&Process]) -> bool {
+        let mut is_unseen = false;
+        for (index, process) in life.iter().enumerate() {
+            if process.state != ProcessState::Executed {
+                continue;
+            }
+            let Some(became) = process.told.became() else { continue };
+            is_unseen |= self.add(became);
+            let is_last = index + 1 == life.len();
+            if is_last && became.reason.is_none() && is_over(process) {
+                self.add_many(&became.program, Unseen::NoFile, String::new(), 1);
+                is_unseen = true;
+            }
+        }
+        is_unseen
+    }
+
+    /// A program that was started; true when it is missing as a whole.
+    fn add(&mut self, started: &Started) -> bool {
+        let Some(reason) = started.reason else { return false };
+        self.add_many(&started.program, reason, started.detail.clone(), 1);
+        reason.extent() != Extent::Part
+    }
+
+    fn add_many(&mut self, program: &str, reason: Unseen, detail: String, processes: u64) {
+        *self.0.entry((program.to_string(), reason, detail)).or_default() += processes;
+    }
+
+    fn finish(self) -> Vec<UnseenProgram> {
+        let programs = self.0.into_iter().map(|((program, reason, detail), processes)| {
+            UnseenProgram { program, reason, detail, processes }
+        });
+        let mut programs: Vec<UnseenProgram> = programs.collect();
+        programs.sort_by_key(|it| {
+            (it.reason.extent() == Extent::Part, std::cmp::Reverse(it.processes))
+        });
+        programs
+    }
+}
+
+/// True when the process does not run any more: it keeps its number and its start time when it
+/// becomes another program, which may not have made a call yet.
+fn is_over(process: &Process) -> bool {
+    let file = ProcessFile::open(&process.path);
+    file.is_ok_and(|file| file.writing_process() != WritingProcess::Running)
+}
+
+/// Start times of one process that were found out at different times are not farther apart.
+const SAME_START_NS: u64 = 1_000_000_000;
+
+/// The files of each process: those of the programs that it became, one after the other. Numbers
+/// of processes are used again, hence the start time.
+fn lives(processes: &[Process]) -> Vec<Vec<&Process>> {
+    let mut sorted: Vec<&Process> = processes.iter().collect();
+    let began = |process: &Process| process.setting.began_ns;
+    sorted.sort_by_key(|process| (&process.host, process.pid, began(process)));
+    // What a process without /proc does not know, as in another root directory, may be anything.
+    let is_same = |a: &Process, b: &Process| {
+        let near = |a: u64, b: u64| a.abs_diff(b) <= SAME_START_NS;
+        let boots = [a.clock.boot_id, b.clock.boot_id];
+        (&a.host, a.pid) == (&b.host, b.pid)
+            && began(a).zip(began(b)).is_none_or(|(a, b)| near(a, b))
+            && (boots[0] == boots[1] || boots.contains(&[0; 16]))
+    };
+    let mut lives: Vec<Vec<&Process>> = Vec::new();
+    for process in sorted {
+        match lives.last_mut().filter(|life| is_same(life[life.len() - 1], process)) {
+            Some(life) => life.push(process),
+            None => lives.push(vec![process]),
+        }
+    }
+    for life in &mut lives {
+        life.sort_by_key(|process| process.clock.latest.monotonic_ns);
+    }
+    lives
+}

@@ -1,0 +1,163 @@
+//! Who is missing, from what processes say about the programs that they start.
+
+use std::path::Path;
+
+use plimsoll_explain::{Missing, ProcessState, Recording, UnseenProgram};
+use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::layout::{Anchor, State};
+use plimsoll_trace::{ProcessWriter, Program, Unseen};
+use tempfile::TempDir;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A process of another node, so that nobody looks for it here.
+struct Image<'a> {
+    pid: u32,
+    /// When the process began, and when this program of it did, in seconds.
+    times: (u64, u64),
+    program: &'a str,
+    /// The program that it starts: its process, or 0 for itself; the reason; its path.
+    started: &'a [(u32, u64, &'a [u8])],
+    state: State,
+}
+
+impl Image<'_> {
+    fn write(&self, directory: &Path) {
+        let program = Program {
+            pid: self.pid,
+            host: "node7".into(),
+            boot_id: [7; 16],
+            program: self.program.into(),
+            began_ns: self.times.0 * SECOND,
+            ..Program::default()
+        };
+        let now = self.times.1 * SECOND;
+        let anchor = Anchor { ticks: now, monotonic_ns: now, realtime_ns: now };
+        let path = directory.join(format!("{}-{}.rec", self.pid, self.times.1));
+        let mut writer = ProcessWriter::create(&path, &program, anchor).unwrap();
+        for (pid, reason, path) in self.started {
+            writer.define(DefinitionKind::Program, *pid, *reason, path).unwrap();
+        }
+        writer.finish_as(self.state).unwrap();
+    }
+}
+
+fn missing(images: &[Image<'_>]) -> Missing {
+    let folder = TempDir::new().unwrap();
+    images.iter().for_each(|image| image.write(folder.path()));
+    Recording::open(folder.path()).unwrap().missing().clone()
+}
+
+fn program(program: &str, reason: Unseen, processes: u64) -> UnseenProgram {
+    UnseenProgram { program: program.into(), reason, detail: String::new(), processes }
+}
+
+const STATIC: u64 = Unseen::Static as u64;
+const GO: u64 = Unseen::RawCalls as u64;
+
+#[test]
+fn a_chain_of_programs_is_one_process() {
+    let images = [
+        Image {
+            pid: 9,
+            times: (1, 1),
+            program: "/bin/sh",
+            started: &[(0, 0, b"/a")],
+            state: State::Executed,
+        },
+        Image {
+            pid: 9,
+            times: (1, 2),
+            program: "/a",
+            started: &[(0, STATIC, b"/s")],
+            state: State::Executed,
+        },
+        Image { pid: 9, times: (1, 3), program: "/b", started: &[], state: State::Finished },
+    ];
+    let expected = Missing {
+        known_processes: 1,
+        unseen_processes: 1,
+        programs: vec![program("/s", Unseen::Static, 1)],
+    };
+    assert_eq!(missing(&images), expected);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_process() {
+    let image = |began, at, started, state| Image {
+        pid: 9,
+        times: (began, at),
+        program: "/bin/sh",
+        started,
+        state,
+    };
+    let becomes: &[(u32, u64, &[u8])] = &[(0, STATIC, b"/s")];
+    let images = [
+        image(10, 10, becomes, State::Executed),
+        image(60, 60, &[], State::Finished),
+        image(90, 90, becomes, State::Executed),
+    ];
+    let missing = missing(&images);
+    assert_eq!((missing.unseen_processes, missing.known_processes), (2, 3));
+    assert_eq!(missing.programs, [program("/s", Unseen::Static, 2)]);
+}
+
+/// Shells try one place after the other, and a program may be refused.
+#[test]
+fn only_the_last_attempt_counts_and_only_if_it_was_one() {
+    let image =
+        |state, started| Image { pid: 9, times: (1, 1), program: "/bin/sh", started, state };
+    let both: &[(u32, u64, &[u8])] = &[(0, STATIC, b"/s"), (0, GO, b"/go")];
+    assert_eq!(
+        missing(&[image(State::Executed, both)]).programs,
+        [program("/go", Unseen::RawCalls, 1)]
+    );
+    let nothing = missing(&[image(State::Finished, both)]);
+    assert_eq!((nothing.unseen_processes, nothing.programs), (0, Vec::new()));
+}
+
+#[test]
+fn programs_in_processes_of_their_own_are_counted_each() {
+    let started: &[(u32, u64, &[u8])] =
+        &[(20, STATIC, b"/s"), (21, STATIC, b"/s"), (22, GO, b"/go"), (23, STATIC, b"/t")];
+    let images = [
+        Image { pid: 9, times: (1, 1), program: "/bin/sh", started, state: State::Finished },
+        // A static program became one that can be seen.
+        Image { pid: 23, times: (2, 2), program: "/b", started: &[], state: State::Finished },
+    ];
+    let missing = missing(&images);
+    assert_eq!((missing.unseen_processes, missing.known_processes), (3, 5));
+    let expected = [
+        program("/s", Unseen::Static, 2),
+        program("/t", Unseen::Static, 1),
+        program("/go", Unseen::RawCalls, 1),
+    ];
+    assert_eq!(missing.programs, expected, "what is missing in part comes last");
+}
+
+#[test]
+fn a_program_that_should_have_left_a_file_and_did_not_is_named() {
+    let images = [
+        Image {
+            pid: 9,
+            times: (1, 1),
+            program: "/bin/sh",
+            started: &[(0, 0, b"/a")],
+            state: State::Executed,
+        },
+        Image { pid: 10, times: (1, 1), program: "/bin/sh", started: &[], state: State::Executed },
+    ];
+    let missing = missing(&images);
+    assert_eq!(missing.programs, [program("/a", Unseen::NoFile, 1)], "old recordings do not say");
+    assert_eq!((missing.unseen_processes, missing.known_processes), (1, 2));
+}
+
+#[test]
+fn an_unfinished_process_of_another_node_may_run_or_not() {
+    let folder = TempDir::new().unwrap();
+    let image = |state| Image { pid: 9, times: (1, 1), program: "/a", started: &[], state };
+    image(State::Running).write(folder.path());
+    let recording = Recording::open(folder.path()).unwrap();
+    assert_eq!(recording.processes()[0].state, ProcessState::Unfinished);
+    assert!(recording.warnings().is_empty());
+}

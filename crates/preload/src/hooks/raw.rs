@@ -1,0 +1,194 @@
+//! System calls by number, through the C library's `syscall`: those that the C library has no
+//! function for, or that a program makes past it. UCX, which many MPI libraries use, patches `mmap`
+//! and `munmap` in memory, our own ones too, and ends up here.
+//!
+//! The stand-in for `syscall` itself has no frame: what it does not know it passes on by a jump, so
+//! that a call which comes back on another stack, or twice, works as without us.
+
+#![cfg(target_arch = "x86_64")]
+#![allow(clippy::missing_safety_doc)]
+#![allow(clippy::unnecessary_cast)] // every row gives a word
+#![allow(unused_unsafe)] // and need not know which helpers are safe
+
+use core::arch::naked_asm;
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use libc::{AT_FDCWD, iovec, off_t};
+use plimsoll_trace::Op;
+
+use crate::hooks::asynchronous::{self, KernelBlock, KernelEvent};
+use crate::hooks::data::{self, Side};
+use crate::hooks::{descriptor, lock, mapping, name, program};
+use crate::inspect::Target;
+use crate::{sys, thread};
+
+/// The C library's function.
+static REAL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// What is done around a system call. It gets the six words that follow the number.
+type Hook = unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize) -> isize;
+
+/// Larger than every number here.
+const NUMBERS: usize = 512;
+
+/// Stands in for the function of that name.
+///
+/// # Safety
+/// As that function.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall() {
+    naked_asm!(
+        "cmp rdi, {numbers}",
+        "jae 2f",
+        "lea rax, [rip + {hooks}]",
+        "mov rax, [rax + rdi * 8]",
+        "test rax, rax",
+        "jz 2f",
+        // The words after the number; the seventh argument is on the stack.
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov rcx, r8",
+        "mov r8, r9",
+        "mov r9, [rsp + 8]",
+        "jmp rax",
+        "2:",
+        "mov rax, [rip + {real}]",
+        "test rax, rax",
+        "jz 3f",
+        "jmp rax",
+        "3:",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "sub rsp, 8",
+        "call {resolve}",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "jmp rax",
+        numbers = const NUMBERS,
+        hooks = sym HOOKS,
+        real = sym REAL,
+        resolve = sym resolve,
+    )
+}
+
+/// Looks it up. From the constructor, or earlier when a call comes before it.
+pub extern "C" fn resolve() -> *mut c_void {
+    let before = sys::errno();
+    // SAFETY: a C string; every C library has the function.
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, c"syscall".as_ptr()) };
+    sys::set_errno(before);
+    REAL.store(address, Ordering::Relaxed);
+    address
+}
+
+/// The C library's `syscall`.
+unsafe fn real(number: c_long, words: [usize; 6]) -> isize {
+    type Real =
+        unsafe extern "C-unwind" fn(c_long, usize, usize, usize, usize, usize, usize) -> isize;
+    let known = REAL.load(Ordering::Relaxed);
+    let address = if known.is_null() { resolve() } else { known };
+    let [a, b, c, d, e, f] = words;
+    // SAFETY: the address is of that function, and the words are the program's own.
+    unsafe { core::mem::transmute::<*mut c_void, Real>(address)(number, a, b, c, d, e, f) }
+}
+
+/// Makes the hooks and their table. The words have the names of what they are, and `$call` makes
+/// the system call with them.
+macro_rules! system_calls {
+    ($($number:ident ($($word:ident)*) => |$call:ident| $body:expr;)*) => {
+        static HOOKS: [Option<Hook>; NUMBERS] = {
+            let mut hooks: [Option<Hook>; NUMBERS] = [None; NUMBERS];
+            $(hooks[libc::$number as usize] = Some({
+                unsafe extern "C-unwind" fn hook(
+                    a: usize, b: usize, c: usize, d: usize, e: usize, f: usize,
+                ) -> isize {
+                    // SAFETY: the program's own words, unchanged, for the call that it makes.
+                    let $call = || unsafe { real(libc::$number, [a, b, c, d, e, f]) };
+                    if thread::is_inside_hook() {
+                        // A stand-in for a function that led here has it already.
+                        return $call();
+                    }
+                    let [$($word,)* ..] = [a, b, c, d, e, f];
+                    // SAFETY: as in `table`: helpers get the arguments of the call.
+                    let result = unsafe { $body };
+                    result as isize
+                }
+                hook as Hook
+            });)*
+            hooks
+        };
+    };
+}
+
+/// The kernel's failure as libaio tells it: a negative number.
+fn negative(result: isize) -> isize {
+    if result < 0 { -(sys::errno() as isize) } else { result }
+}
+
+/// The same the other way round.
+fn with_errno(result: isize) -> isize {
+    if result < 0 {
+        sys::set_errno(-result as c_int);
+        return -1;
+    }
+    result
+}
+
+system_calls! {
+    SYS_open (path flags) => |call| descriptor::open(AT_FDCWD, path as *const c_char, flags as c_int, || call() as c_int);
+    SYS_openat (at path flags) => |call| descriptor::open(at as c_int, path as *const c_char, flags as c_int, || call() as c_int);
+    SYS_close (fd) => |call| descriptor::close(fd as c_int, || call() as c_int);
+    SYS_close_range (first last flags) => |call| descriptor::close_range(first as c_uint, last as c_uint, flags as c_int, || call() as c_int);
+    SYS_dup (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);
+    SYS_dup2 (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);
+    SYS_dup3 (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);
+    SYS_fcntl (fd command argument) => |call| lock::control(fd as c_int, command as c_int, argument, || call() as c_int);
+    SYS_read (fd _buffer length) => |call| data::sequential(Op::Read, fd as c_int, length, call);
+    SYS_write (fd _buffer length) => |call| data::sequential(Op::Write, fd as c_int, length, call);
+    SYS_pread64 (fd _buffer length offset) => |call| data::positioned(Op::Pread, fd as c_int, length, offset as off_t, call);
+    SYS_pwrite64 (fd _buffer length offset) => |call| data::positioned(Op::Pwrite, fd as c_int, length, offset as off_t, call);
+    SYS_readv (fd buffers count) => |call| data::vector(Op::Readv, fd as c_int, buffers as *const iovec, count as c_int, -1, call);
+    SYS_writev (fd buffers count) => |call| data::vector(Op::Writev, fd as c_int, buffers as *const iovec, count as c_int, -1, call);
+    SYS_preadv (fd buffers count offset) => |call| data::vector(Op::Preadv, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
+    SYS_pwritev (fd buffers count offset) => |call| data::vector(Op::Pwritev, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
+    SYS_preadv2 (fd buffers count offset) => |call| data::vector(Op::Preadv, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
+    SYS_pwritev2 (fd buffers count offset) => |call| data::vector(Op::Pwritev, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
+    SYS_copy_file_range (from from_offset to to_offset length) => |call| data::between([Side { op: Op::CopyFileRange, fd: to as c_int, offset: data::at(to_offset as *const off_t) }, Side { op: Op::CopyFileRangeRead, fd: from as c_int, offset: data::at(from_offset as *const off_t) }], length, call);
+    SYS_sendfile (to from offset length) => |call| data::between([Side { op: Op::Sendfile, fd: from as c_int, offset: data::at(offset as *const off_t) }, Side { op: Op::SendfileWrite, fd: to as c_int, offset: None }], length, call);
+    SYS_splice (from from_offset to to_offset length) => |call| data::between([Side { op: Op::SpliceRead, fd: from as c_int, offset: data::at(from_offset as *const off_t) }, Side { op: Op::SpliceWrite, fd: to as c_int, offset: data::at(to_offset as *const off_t) }], length, call);
+    SYS_lseek (fd) => |call| descriptor::seek(fd as c_int, || call() as i64);
+    SYS_fsync (fd) => |call| descriptor::on(Op::Fsync, fd as c_int, 0, call);
+    SYS_fdatasync (fd) => |call| descriptor::on(Op::Fdatasync, fd as c_int, 0, call);
+    SYS_sync_file_range (fd _offset length) => |call| descriptor::on(Op::SyncFileRange, fd as c_int, length as u64, call);
+    SYS_ftruncate (fd length) => |call| descriptor::on(Op::Ftruncate, fd as c_int, length as u64, call);
+    SYS_fallocate (fd _mode _offset length) => |call| descriptor::on(Op::Fallocate, fd as c_int, length as u64, call);
+    SYS_statx (at path) => |call| name::on(Op::Stat, at as c_int, path as *const c_char, 0, call);
+    SYS_newfstatat (at path) => |call| name::on(Op::Stat, at as c_int, path as *const c_char, 0, call);
+    SYS_unlinkat (at path flags) => |call| name::on(name::unlinkat_op(flags as c_int), at as c_int, path as *const c_char, 0, call);
+    SYS_renameat2 (at path) => |call| name::on(Op::Rename, at as c_int, path as *const c_char, 0, call);
+    SYS_mkdirat (at path mode) => |call| name::on(Op::Mkdir, at as c_int, path as *const c_char, mode as u64, call);
+    SYS_getdents64 (fd) => |call| descriptor::on(Op::Readdir, fd as c_int, 0, call);
+    SYS_mmap (_address length _protection flags fd) => |call| mapping::map(length, flags as c_int, fd as c_int, || call() as *mut c_void);
+    SYS_munmap (address length) => |call| mapping::unmap(address as *mut c_void, length, || call() as c_int);
+    SYS_msync (address length) => |call| mapping::sync(address as *mut c_void, length, || call() as c_int);
+    SYS_io_submit (_context count list) => |call| with_errno(asynchronous::submit(count as c_long, list as *const *mut KernelBlock, || negative(call())));
+    SYS_io_getevents (_context _least _most events) => |call| with_errno(asynchronous::get_events(events as *const KernelEvent, || negative(call())));
+    SYS_io_uring_setup () => |call| asynchronous::make_ring(|| call() as c_int);
+    SYS_seccomp () => |call| { program::before_sandbox(); call() };
+    SYS_prctl (option) => |call| program::control(option as c_int, || call() as c_int);
+    SYS_execve (path arguments environment) => |call| program::execute(Target::Path(AT_FDCWD, path as *const c_char), environment as *const *const c_char, |environment| real(libc::SYS_execve, [path, arguments, environment as usize, 0, 0, 0]) as c_int);
+    SYS_execveat (at path arguments environment flags) => |call| program::execute(Target::at(at as c_int, path as *const c_char, flags as c_int), environment as *const *const c_char, |environment| real(libc::SYS_execveat, [at, path, arguments, environment as usize, flags, 0]) as c_int);
+    SYS_exit_group () => |call| { program::ends(); call() };
+}

@@ -1,0 +1,166 @@
+//! Whether the process that writes a file still runs. Only the kernel that it runs on can tell,
+//! and only where process ids mean the same.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::layout::{FileHeader, get_text};
+
+/// What is known of the process that writes a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WritingProcess {
+    /// It runs.
+    Running,
+    /// It is gone.
+    Gone,
+    /// It is, or was, on another node or among other process ids.
+    Elsewhere,
+}
+
+/// How far apart start times of one process may be that were found out at different times: the
+/// kernel tells hundredths of a second, and a busy node lets time pass between two readings. No
+/// number is used again so soon.
+const SAME_START_NS: u64 = 1_000_000_000;
+
+impl WritingProcess {
+    /// Looks for the process of a file. `proc` is where the kernel tells about processes.
+    pub(crate) fn find(header: &FileHeader, proc: &Path) -> Self {
+        let identity = &header.identity;
+        let boot = fs::read(proc.join("sys/kernel/random/boot_id")).unwrap_or_default();
+        // A process without /proc could not tell its boot.
+        if ![boot_id(&boot), [0; 16]].contains(&identity.boot_id) {
+            let host = fs::read(proc.join("sys/kernel/hostname")).unwrap_or_default();
+            let is_this_host = get_text(&identity.host) == host.trim_ascii_end();
+            // A node that has booted since runs nothing of before.
+            return if is_this_host { WritingProcess::Gone } else { WritingProcess::Elsewhere };
+        }
+        let namespace = fs::metadata(proc.join("self/ns/pid")).map_or(0, |it| it.ino());
+        if ![0, namespace].contains(&header.pid_namespace) {
+            return WritingProcess::Elsewhere;
+        }
+        let stat = fs::read(proc.join(identity.pid.to_string()).join("stat")).unwrap_or_default();
+        match Found::parse(&stat) {
+            Some(found) if !found.is_dead && found.is_same(header) => WritingProcess::Running,
+            _ => WritingProcess::Gone,
+        }
+    }
+}
+
+/// When this very process began, on CLOCK_MONOTONIC.
+pub(crate) fn own_start_ns() -> Option<u64> {
+    Some(Found::parse(&fs::read("/proc/self/stat").ok()?)?.began_ns())
+}
+
+/// The bytes of a boot's id, which the kernel tells in hexadecimal digits.
+pub(crate) fn boot_id(text: &[u8]) -> [u8; 16] {
+    let mut id = [0u8; 16];
+    let digits = text.iter().filter_map(|byte| (*byte as char).to_digit(16));
+    for (index, digit) in digits.take(32).enumerate() {
+        id[index / 2] = id[index / 2] << 4 | digit as u8;
+    }
+    id
+}
+
+/// A process that has the number.
+struct Found {
+    /// It ended, and its parent has not asked how.
+    is_dead: bool,
+    /// When it began, in hundredths of a second since the boot.
+    start_ticks: u64,
+}
+
+impl Found {
+    /// From /proc/PID/stat, see proc(5): the state is field 3, the start time field 22. The name
+    /// in brackets is the only field that can have blanks and brackets in it.
+    fn parse(stat: &[u8]) -> Option<Self> {
+        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+        Some(Found { is_dead, start_ticks: fields.nth(18)?.parse().ok()? })
+    }
+
+    /// True unless it began at another time than the process of the file: numbers are used again.
+    fn is_same(&self, header: &FileHeader) -> bool {
+        let setting = &header.setting;
+        setting.is_known == 0
+            || setting.began_ns == 0
+            || self.began_ns().abs_diff(setting.began_ns) <= SAME_START_NS
+    }
+
+    /// When it began, on CLOCK_MONOTONIC.
+    fn began_ns(&self) -> u64 {
+        let nanos = |clock| {
+            let now = clock_gettime(clock);
+            (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+        };
+        // The kernel counts from boot, time asleep included, which CLOCK_MONOTONIC leaves out.
+        let asleep_ns = nanos(ClockId::Boottime).saturating_sub(nanos(ClockId::Monotonic));
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        let since_boot = u128::from(self.start_ticks) * 1_000_000_000 / u128::from(per_second);
+        (since_boot as u64).saturating_sub(asleep_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zerocopy::FromZeros;
+
+    use super::*;
+
+    /// The header of this very process.
+    fn own_header() -> FileHeader {
+        let mut header = FileHeader::new_zeroed();
+        header.identity.pid = std::process::id();
+        header.identity.boot_id = boot_id(&fs::read("/proc/sys/kernel/random/boot_id").unwrap());
+        header.pid_namespace = fs::metadata("/proc/self/ns/pid").unwrap().ino();
+        header
+    }
+
+    fn find(header: &FileHeader) -> WritingProcess {
+        WritingProcess::find(header, Path::new("/proc"))
+    }
+
+    #[test]
+    fn this_process_runs_and_others_do_not() {
+        let mut header = own_header();
+        assert_eq!(find(&header), WritingProcess::Running);
+        header.setting.is_known = 1;
+        header.setting.began_ns = 1;
+        assert_eq!(find(&header), WritingProcess::Gone, "the number is used again");
+        header.identity.pid = 1 << 30;
+        assert_eq!(find(&header), WritingProcess::Gone);
+    }
+
+    #[test]
+    fn a_process_that_nobody_waited_for_is_gone() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let header = FileHeader {
+            identity: crate::layout::Identity { pid: child.id(), ..own_header().identity },
+            ..own_header()
+        };
+        // It ends by itself; until it is waited for its number is taken.
+        while find(&header) == WritingProcess::Running {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!(Path::new("/proc").join(child.id().to_string()).exists());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn other_nodes_and_namespaces_are_elsewhere_and_earlier_boots_are_over() {
+        let mut header = own_header();
+        header.pid_namespace += 1;
+        assert_eq!(find(&header), WritingProcess::Elsewhere);
+        let mut header = own_header();
+        header.identity.boot_id[0] ^= 1;
+        header.identity.host[..5].copy_from_slice(b"other");
+        assert_eq!(find(&header), WritingProcess::Elsewhere);
+        let host = fs::read("/proc/sys/kernel/hostname").unwrap();
+        crate::layout::put_text(&mut header.identity.host, host.trim_ascii_end());
+        assert_eq!(find(&header), WritingProcess::Gone);
+    }
+}
