@@ -4,6 +4,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
 /// A number that no account has as a rule. Not that of nobody, which NFS gives to others.
 pub const ATTACKER: u32 = 65_533;
 
@@ -39,13 +41,16 @@ impl Attacker {
 fn as_attacker(directory: &Path, script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script]).current_dir(directory).uid(ATTACKER).gid(ATTACKER);
+    // With all that it starts, so that all of that can be ended.
+    command.process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
 impl Drop for Attacker {
     fn drop(&mut self) {
-        let _ = self.process.kill();
+        let group = Pid::from_child(&self.process);
+        let _ = kill_process_group(group, Signal::KILL);
         let _ = self.process.wait();
     }
 }

@@ -154,6 +154,174 @@ fn a_pipe_or_an_endless_file_as_owner_is_neither_waited_for_nor_read() {
     shared.storage.assert_nothing_left();
 }
 
+/// A base directory for test beds that root uses, and what it is made of.
+struct Base {
+    folder: tempfile::TempDir,
+}
+
+impl Base {
+    /// `None`, and says so, where nobody else can be played.
+    fn new() -> Option<Self> {
+        if !Attacker::can_be_had() {
+            return None;
+        }
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Some(Base { folder })
+    }
+
+    /// A directory in it.
+    fn directory(&self, name: &str, owner: u32, mode: u32) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(&path).unwrap();
+        chown(&path, Some(owner), Some(owner)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    /// Runs `testbed` in that base; whatever takes that long hangs.
+    fn testbed(&self, base: &Path, arguments: &str) -> Outcome {
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(binary().get_program()).env("NO_COLOR", "1");
+        command.args(["testbed", "--base"]).arg(base).args(arguments.split_whitespace());
+        let outcome: Outcome = command.output().unwrap().into();
+        assert_ne!(outcome.status, Some(124), "it hangs: {arguments}");
+        outcome
+    }
+
+    fn up(&self, base: &Path) -> Outcome {
+        self.testbed(base, "up --targets 1 --size 16MiB")
+    }
+
+    /// What is mounted below the folder: where, and how.
+    fn mounts(&self) -> Vec<String> {
+        let text = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let folder = self.folder.path().to_str().unwrap().to_owned();
+        text.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        for mount in self.mounts() {
+            let point = mount.split(' ').nth(4).unwrap();
+            let _ = Command::new("umount").args(["-l", point]).status();
+        }
+        let devices = Command::new("losetup").args(["-n", "-l", "-O", "NAME,BACK-FILE"]).output();
+        let text = devices.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+        let folder = self.folder.path().to_str().unwrap();
+        for line in text.unwrap_or_default().lines().filter(|line| line.contains(folder)) {
+            let _ = Command::new("losetup").arg("-d").args(line.split(' ').next()).status();
+        }
+    }
+}
+
+#[track_caller]
+fn assert_refused(outcome: &Outcome, words: &str) {
+    assert_eq!(outcome.status, Some(2), "{} {}", outcome.stdout, outcome.stderr);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("hint: "), "{}", outcome.stderr);
+}
+
+/// The attack: while root makes the bed, its directory is exchanged for one with a link to where
+/// root's file system shall be mounted.
+#[test]
+fn root_makes_no_bed_where_another_user_could_exchange_it() {
+    let Some(base) = Base::new() else { return };
+    let victim = base.directory("victim", 0, 0o755);
+    fs::write(victim.join("passwd"), "root").unwrap();
+    let theirs = base.directory("theirs", ATTACKER, 0o755);
+    let script = format!(
+        "[ -e default/t0.img ] && grep -q {0} /sys/block/loop*/loop/backing_file && sleep 0.03 \
+         && mv default gone && mkdir default && ln -s {1} default/t0",
+        theirs.display(),
+        victim.display()
+    );
+    let attacker = Attacker::repeats(&theirs, &script);
+    let outcome = base.up(&theirs);
+    drop(attacker);
+    assert_refused(&outcome, &format!("{} belongs to user {ATTACKER}", theirs.display()));
+    assert_eq!(base.mounts(), Vec::<String>::new());
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0, "nothing was made");
+    assert!(victim.join("passwd").exists());
+
+    let below = theirs.join("of-root");
+    fs::create_dir(&below).unwrap();
+    let open = base.directory("open", 0, 0o777);
+    let grouped = base.directory("grouped", 0, 0o775);
+    let link = base.folder.path().join("link");
+    symlink(&victim, &link).unwrap();
+    std::os::unix::fs::lchown(&link, Some(ATTACKER), None).unwrap();
+    for (path, words) in [
+        (below, "belongs to user"),
+        (theirs.join("not/yet"), "belongs to user"),
+        (open.join("beds"), "everyone can write to"),
+        (grouped, "group 0 can write to"),
+        (link, "is a symlink of user"),
+    ] {
+        assert_refused(&base.up(&path), words);
+        let made = path.join("default").exists() || path.join(".default.lock").exists();
+        assert!(!made, "{}", path.display());
+    }
+    assert_eq!(base.mounts(), Vec::<String>::new());
+}
+
+#[test]
+fn in_a_sticky_directory_nobody_holds_the_lock_or_has_a_file_overwritten() {
+    let Some(base) = Base::new() else { return };
+    let sticky = base.directory("tmp", 0, 0o1777);
+    let lock = sticky.join(".default.lock");
+    // Locked by another user, for ever.
+    Attacker::does(&sticky, "umask 0; echo theirs > .default.lock");
+    let holder = Attacker::repeats(&sticky, "flock .default.lock sleep 1000");
+    for command in ["up --targets 1 --size 16MiB", "down", "slow t0 1MiB/s"] {
+        let outcome = base.testbed(&sticky, command);
+        let is_told =
+            outcome.stderr.contains("belongs to user 65533") || command.starts_with("slow");
+        assert!(is_told && outcome.stderr.lines().count() == 1, "{command}: {}", outcome.stderr);
+        assert_eq!(outcome.status, Some(2), "{command}: {}", outcome.stderr);
+    }
+    drop(holder);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "theirs\n");
+    fs::remove_file(&lock).unwrap();
+    // Another name of a file of ours, where the kernel lets others give it one.
+    let precious = base.folder.path().join("precious");
+    fs::write(&precious, "thesis").unwrap();
+    fs::hard_link(&precious, &lock).unwrap();
+    assert_refused(&base.up(&sticky), "2 names");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
+    fs::remove_file(&lock).unwrap();
+    for plant in ["ln -s ../precious .default.lock", "mkfifo -m 666 .default.lock"] {
+        Attacker::does(&sticky, plant);
+        let outcome = base.up(&sticky);
+        assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
+        fs::remove_file(&lock).unwrap();
+    }
+    Attacker::does(&sticky, "mkdir -m 777 default");
+    assert_refused(&base.up(&sticky), "belongs to user 65533");
+    fs::remove_dir(sticky.join("default")).unwrap();
+    assert_eq!(fs::read_dir(&sticky).unwrap().count(), 0);
+}
+
+/// What is on a target gives no rights elsewhere.
+#[test]
+fn targets_are_mounted_without_set_user_bits_and_devices() {
+    let Some(base) = Base::new() else { return };
+    let sticky = base.directory("tmp", 0, 0o1777);
+    let outcome = base.up(&sticky);
+    if outcome.stdout.contains("directory bed") || base.mounts().is_empty() {
+        eprintln!("SKIPPED: needs loop devices");
+        base.testbed(&sticky, "down");
+        return;
+    }
+    let [mount] = &base.mounts()[..] else { panic!("{:?}", base.mounts()) };
+    assert!(mount.contains("nosuid") && mount.contains("nodev"), "{mount}");
+    assert_eq!(base.testbed(&sticky, "down").status, Some(0));
+    assert_eq!(fs::read_dir(&sticky).unwrap().count(), 0);
+}
+
 /// A directory of ours that another user gave the name of a working directory, or put into one.
 #[test]
 fn only_what_this_user_left_behind_is_removed() {

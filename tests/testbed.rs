@@ -285,7 +285,7 @@ fn without_root_targets_are_directories() {
         return;
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     // The build folder may not be open to others, so they get a copy.
     let program = folder.path().join("plimsoll");
     fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();

@@ -29,6 +29,9 @@ pub use listing::NUMBERS;
 /// written in full beforehand so that targets do not disturb each other. Any of them can be
 /// limited in bytes or operations per second. Needs root; without root, or without loop
 /// devices, targets are plain directories and what is then missing is said.
+///
+/// A test bed is made only where nobody else can exchange it: its base directory and all above it
+/// are yours or root's, and writable by others only if they are sticky, as /tmp is.
 #[derive(clap::Args)]
 #[command(
     before_help = "Examples:\n  \

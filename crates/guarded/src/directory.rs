@@ -95,6 +95,19 @@ impl Directory {
         Ok(file)
     }
 
+    /// Opens a regular file that is there, as [`Directory::open_file`] does, if it is this user's and has no
+    /// other name: where others may write, they can plant files of theirs, and names of ours.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn open_own_file(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
+        let name = checked(name.as_ref())?;
+        require_own(&self.facts_of(name)?)?;
+        let file = self.open_file(name, flags)?;
+        require_own(&fstat(&file)?)?;
+        Ok(file)
+    }
+
     /// The names of all that is in it, sorted.
     ///
     /// # Errors
@@ -272,6 +285,20 @@ fn require_file(facts: &Stat) -> io::Result<()> {
         FileType::RegularFile => Ok(()),
         FileType::Symlink => Err(Refusal::Symlink.into()),
         _ => Err(Refusal::NotAFile.into()),
+    }
+}
+
+fn require_own(facts: &Stat) -> io::Result<()> {
+    require_file(facts)?;
+    let (owner, expected) = (facts.st_uid, rustix::process::geteuid().as_raw());
+    if owner != expected {
+        return Err(Refusal::Owner { owner, expected }.into());
+    }
+    #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
+    match u64::from(facts.st_nlink) {
+        // None is that of a file that was removed just now.
+        0 | 1 => Ok(()),
+        names => Err(Refusal::SeveralNames { names }.into()),
     }
 }
 

@@ -41,7 +41,8 @@ pub enum Refusal {
     TooLarge,
     /// It has the name of a working directory, and another secret or none.
     #[error(
-        "it is not the directory that was made here: somebody who may write beside it exchanged it"
+        "it is not the directory that was made here: somebody who may write beside it exchanged it \
+         (choose a directory of your own)"
     )]
     Exchanged,
     /// The tree goes on in another file system.

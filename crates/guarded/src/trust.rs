@@ -85,31 +85,54 @@ pub fn open_trusted(path: &Path) -> Result<Trusted, Untrusted> {
             Part::Down(name) => name,
         };
         let below = here.path().join(&name);
-        let facts = match here.facts_of(&name) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+        match step(here, &name).map_err(failed(&below))? {
+            Step::Directory(next, facts) => {
+                check_directory(&below, &facts)?;
+                chain.push(next);
+            }
+            Step::Link(target, facts) => {
+                check_link(&below, &facts)?;
+                links += 1;
+                if links > LINKS_MAX {
+                    return Err(failed(&below)(rustix::io::Errno::LOOP.into()));
+                }
+                let target = parts(Path::new(&target)).into_iter();
+                target.rev().for_each(|part| pending.push_front(part));
+            }
+            Step::Missing(cause) => {
                 let rest = pending.into_iter().map(Part::name).collect::<Option<Vec<_>>>();
                 let rest = rest.ok_or(cause).map_err(failed(&below))?;
                 let missing = std::iter::once(name).chain(rest).collect();
                 return Ok(Trusted { directory: last(chain)?, missing });
             }
-            facts => facts.map_err(failed(&below))?,
-        };
-        if FileType::from_raw_mode(facts.st_mode) == FileType::Symlink {
-            links += 1;
-            if links > LINKS_MAX {
-                return Err(failed(&below)(rustix::io::Errno::LOOP.into()));
-            }
-            check_link(&below, &facts)?;
-            let target = readlinkat(here, &name, Vec::new()).map_err(io::Error::from);
-            let target = OsString::from_vec(target.map_err(failed(&below))?.into_bytes());
-            parts(Path::new(&target)).into_iter().rev().for_each(|part| pending.push_front(part));
-            continue;
         }
-        let next = here.child(&name).map_err(failed(&below))?;
-        check_directory(&below, &next.facts().map_err(failed(&below))?)?;
-        chain.push(next);
     }
     Ok(Trusted { directory: last(chain)?, missing: Vec::new() })
+}
+
+/// Where a name leads.
+enum Step {
+    Directory(Directory, Stat),
+    Link(OsString, Stat),
+    Missing(io::Error),
+}
+
+fn step(here: &Directory, name: &OsStr) -> io::Result<Step> {
+    let look = || -> io::Result<Step> {
+        let facts = here.facts_of(name)?;
+        if FileType::from_raw_mode(facts.st_mode) == FileType::Symlink {
+            let target = readlinkat(here, name, Vec::new())?;
+            return Ok(Step::Link(OsString::from_vec(target.into_bytes()), facts));
+        }
+        let next = here.child(name)?;
+        let facts = next.facts()?;
+        Ok(Step::Directory(next, facts))
+    };
+    match look() {
+        // Perhaps since a moment only.
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Step::Missing(cause)),
+        step => step,
+    }
 }
 
 /// A step of a path.

@@ -168,6 +168,11 @@ pub(crate) fn empty_owner_last(directory: &Directory) -> io::Result<()> {
 
 /// Locks a directory that was just made, for as long as the file is open.
 fn own(directory: &Directory, secret: &str) -> io::Result<File> {
+    // Whoever may write beside it can put another directory of this user in its place, whose contents
+    // would be removed at the end.
+    if !directory.names()?.is_empty() {
+        return Err(Refusal::Exchanged.into());
+    }
     let mut owner = directory.create(OWNER, OFlags::WRONLY, OWNER_MODE)?;
     let (of_directory, of_file) = (directory.facts()?, fstat(&owner)?);
     if of_directory.st_uid != of_file.st_uid {
@@ -259,6 +264,24 @@ mod tests {
         made.remove().unwrap_err();
         assert_eq!(count(&moved), 0);
         assert!(made.path().is_symlink());
+    }
+
+    #[test]
+    fn a_directory_that_is_not_the_one_just_made_is_not_owned() {
+        let target = tempfile::tempdir().unwrap();
+        let parent = Directory::open(target.path()).unwrap();
+        let refused = |directory: &Directory| Refusal::of(&own(directory, "secret").unwrap_err());
+        let private = parent.make("private", MODE).unwrap();
+        fs::write(target.path().join("private/thesis"), "precious").unwrap();
+        assert_eq!(refused(&private), Some(Refusal::Exchanged), "it has something in it");
+        let open = parent.make("open", 0o755).unwrap();
+        assert_eq!(refused(&open), Some(Refusal::Exchanged), "others may look into it");
+        if rustix::process::geteuid().is_root() {
+            let theirs = parent.make("theirs", MODE).unwrap();
+            std::os::unix::fs::chown(theirs.path(), Some(65_533), None).unwrap();
+            assert_eq!(refused(&theirs), Some(Refusal::Exchanged), "it is another user's");
+        }
+        assert!(target.path().join("private/thesis").exists());
     }
 
     #[test]

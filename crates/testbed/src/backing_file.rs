@@ -7,15 +7,19 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use plimsoll_domain::Bytes;
-use rustix::fs::{IFlags, SeekFrom};
+use plimsoll_guarded::Directory;
+use rustix::fs::{IFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::TestbedError;
 use crate::error::file_error;
+
+/// What is on a target, others may look at as its file system lets them.
+const MODE: u32 = 0o600;
 
 const CHUNK: usize = 1 << 20;
 
@@ -24,19 +28,16 @@ const SYNC_EVERY: u64 = 64 << 20;
 
 /// Creates the file and writes all of it to the disk. Fails if it exists.
 pub(crate) fn write_in_full(
-    path: &Path,
+    bed: &Directory,
+    name: &str,
     size: Bytes,
     mut told: impl FnMut(Bytes),
 ) -> Result<(), TestbedError> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(file_error("create", path))?;
+    let path = bed.path().join(name);
+    let file = bed.create(name, OFlags::WRONLY, MODE).map_err(file_error("create", &path))?;
     avoid_copy_on_write(&file);
-    fill(&file, size.get(), &mut told).map_err(file_error("write", path))?;
-    file.sync_all().map_err(file_error("sync", path))
+    fill(&file, size.get(), &mut told).map_err(file_error("write", &path))?;
+    file.sync_all().map_err(file_error("sync", &path))
 }
 
 fn fill(mut file: &File, size: u64, told: &mut dyn FnMut(Bytes)) -> io::Result<()> {
@@ -84,8 +85,13 @@ fn incompressible() -> Vec<u8> {
 /// FALLOC_FL_ZERO_RANGE (do_req_filebacked in drivers/block/loop.c): the blocks stay
 /// allocated but count as never written. They read as zero before and after. The
 /// zeros go through the device, whose cache would not know of them otherwise.
-pub(crate) fn rewrite_unwritten(image: &Path, device: &Path) -> Result<Bytes, TestbedError> {
-    let file = File::open(image).map_err(file_error("open", image))?;
+pub(crate) fn rewrite_unwritten(
+    bed: &Directory,
+    name: &str,
+    device: &Path,
+) -> Result<Bytes, TestbedError> {
+    let image = &bed.path().join(name);
+    let file = bed.open_file(name, OFlags::RDONLY).map_err(file_error("open", image))?;
     let disk = OpenOptions::new().write(true).open(device).map_err(file_error("open", device))?;
     let mut rewritten = 0;
     let mut position = 0;
@@ -138,12 +144,16 @@ mod tests {
         let path = directory.path().join("t0.img");
         let size = Bytes::new((3 << 20) + 4096);
         let mut told = Vec::new();
-        write_in_full(&path, size, |written| told.push(written.get())).unwrap();
+        let bed = Directory::open(directory.path()).unwrap();
+        write_in_full(&bed, "t0.img", size, |written| told.push(written.get())).unwrap();
         let metadata = path.metadata().unwrap();
         assert_eq!(metadata.len(), size.get());
         assert!(metadata.blocks() * 512 >= size.get());
         assert_eq!(told, [0, 1 << 20, 2 << 20, 3 << 20, size.get()]);
-        assert!(write_in_full(&path, size, |_| ()).is_err(), "never over an existing file");
+        assert!(
+            write_in_full(&bed, "t0.img", size, |_| ()).is_err(),
+            "never over an existing file"
+        );
     }
 
     #[test]
@@ -154,9 +164,10 @@ mod tests {
         file.write_all_at(b"data", 1 << 20).unwrap();
         file.set_len(4 << 20).unwrap();
         // The file stands for the device on it as well.
-        assert!(rewrite_unwritten(&path, &path).unwrap().get() > 0);
+        let bed = Directory::open(directory.path()).unwrap();
+        assert!(rewrite_unwritten(&bed, "sparse", &path).unwrap().get() > 0);
         assert!(path.metadata().unwrap().blocks() * 512 >= 4 << 20);
-        assert_eq!(rewrite_unwritten(&path, &path).unwrap(), Bytes::new(0));
+        assert_eq!(rewrite_unwritten(&bed, "sparse", &path).unwrap(), Bytes::new(0));
         assert_eq!(&std::fs::read(&path).unwrap()[1 << 20..][..4], b"data");
     }
 }

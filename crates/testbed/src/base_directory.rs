@@ -1,105 +1,143 @@
 //! The base directory: made where it is missing, and removed again with all that was
 //! made above it.
 //!
+//! A bed is made only where nobody else can exchange it, nor anything above it: what is
+//! mounted in it would be mounted where somebody else likes.
+//!
 //! What was made is written into the directory itself, as several beds may share it and
 //! any of them may be the last. The record is a symlink that points nowhere, as Emacs's
 //! lock files are: it is there in full or not at all, whenever its maker is killed.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::bed_directory::{entries, make_directory};
+use plimsoll_guarded::{Directory, Trusted, open_trusted};
+use rustix::fs::{readlinkat, symlinkat};
+
+use crate::TestbedError;
+use crate::bed_directory::MODE;
+use crate::error::file_error;
+use crate::place::Place;
 
 /// Says that a base directory was made for beds: "NUMBER:DIRECTORY", where the number is
 /// that of the directories that were made, this one and those right above it.
 const RECORD: &str = ".plimsoll-testbed-base";
 
-/// Makes the directory and those above it where they are missing, and remembers which.
-/// When it fails, nothing that it made stays.
-pub(crate) fn make(base: &Path) -> io::Result<()> {
-    let is_missing = |path: &&Path| {
-        fs::symlink_metadata(path).is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound)
-    };
-    let missing: Vec<&Path> = base.ancestors().take_while(is_missing).collect();
-    let mut made = 0;
-    for directory in missing.iter().rev() {
-        match make_directory(directory) {
-            Ok(()) => made += 1,
-            // Another command was faster, and has what is above it too.
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => made = 0,
-            Err(cause) => {
-                remove_upwards(directory.parent(), made);
-                return Err(cause);
-            }
+/// Opens the base directory, makes what is missing of it, and remembers what that was.
+/// When it fails, nothing that it made stays. Refuses one that somebody else could exchange.
+pub(crate) fn make(place: &Place) -> Result<Directory, TestbedError> {
+    loop {
+        let trusted = open_trusted(place.given_base()).map_err(|reason| {
+            TestbedError::Untrusted { base: place.base().to_path_buf(), reason }
+        })?;
+        if trusted.path() != place.base() {
+            let (base, reason) = (place.base().to_path_buf(), "it leads elsewhere now".to_owned());
+            return Err(TestbedError::Base { base, reason });
+        }
+        match make_missing(trusted) {
+            // Somebody was faster: perhaps another command, perhaps another user.
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map_err(file_error("create the base directory", place.base())),
         }
     }
-    if made > 0 {
-        write_record(base, made);
+}
+
+/// Opens the base directory; `None` where it is not there.
+pub(crate) fn open(place: &Place) -> Result<Option<Directory>, TestbedError> {
+    match Directory::open(place.base()) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some).map_err(file_error("open", place.base())),
     }
-    Ok(())
+}
+
+fn make_missing(trusted: Trusted) -> io::Result<Directory> {
+    let Trusted { directory, missing } = trusted;
+    let mut base = directory;
+    for (made, name) in missing.iter().enumerate() {
+        base = match base.make(name, MODE) {
+            Ok(next) => next,
+            Err(cause) => {
+                remove_upwards(base.path(), made);
+                return Err(cause);
+            }
+        };
+    }
+    if !missing.is_empty() {
+        write_record(&base, missing.len());
+    }
+    Ok(base)
 }
 
 /// Removes the directory, and those above it, that were made for beds, if no other bed
 /// and nothing else is in them.
-pub(crate) fn remove_if_made(base: &Path) {
-    let record = base.join(RECORD);
+pub(crate) fn remove_if_made(base: &Directory) {
     let Some(made) = recorded(base) else { return };
-    if entries(base).ok() != Some(vec![record.clone()]) || fs::remove_file(record).is_err() {
+    let is_alone = base.names().is_ok_and(|names| names == [RECORD]);
+    if !is_alone || base.remove_file(RECORD).is_err() {
         return;
     }
-    match fs::remove_dir(base) {
-        Ok(()) => remove_upwards(base.parent(), made.saturating_sub(1)),
+    if remove_upwards(base.path(), made) == 0 {
         // Another bed began just now, and shall know.
-        Err(_) => write_record(base, made),
+        write_record(base, made);
     }
 }
 
-/// Removes up to `count` directories while they are empty.
-fn remove_upwards(from: Option<&Path>, count: usize) {
-    let directories = from.into_iter().flat_map(Path::ancestors).take(count);
-    let _ = directories.map(fs::remove_dir).take_while(Result::is_ok).count();
+/// Removes a directory and those above it, so many at most, while they are empty and nobody else can
+/// exchange them; gives how many were.
+fn remove_upwards(from: &Path, count: usize) -> usize {
+    let remove = |directory: &Path| {
+        let parent = open_trusted(directory.parent()?).ok().filter(|it| it.missing.is_empty())?;
+        parent.directory.remove_directory(directory.file_name()?).ok()
+    };
+    from.ancestors().take(count).map_while(remove).count()
 }
 
 /// How many directories were made, if this one is the one that the record is for.
-fn recorded(base: &Path) -> Option<usize> {
-    let path = base.join(RECORD);
-    let is_mine = fs::symlink_metadata(&path).ok()?.uid() == rustix::process::geteuid().as_raw();
-    let record = fs::read_link(&path).ok()?.into_os_string().into_vec();
+fn recorded(base: &Directory) -> Option<usize> {
+    let is_mine = base.facts_of(RECORD).ok()?.st_uid == rustix::process::geteuid().as_raw();
+    let record = readlinkat(base, RECORD, Vec::new()).ok()?.into_bytes();
     let colon = record.iter().position(|byte| *byte == b':')?;
     let made = std::str::from_utf8(&record[..colon]).ok()?.parse().ok()?;
-    let is_this = record[colon + 1..] == *base.as_os_str().as_bytes();
+    let is_this = record[colon + 1..] == *base.path().as_os_str().as_bytes();
     (is_mine && is_this).then_some(made)
 }
 
 /// Without a record the directories stay; no bed is worse for it.
-fn write_record(base: &Path, made: usize) {
-    let mut record = OsString::from(format!("{made}:"));
-    record.push(base);
-    let _ = symlink(PathBuf::from(record), base.join(RECORD));
+fn write_record(base: &Directory, made: usize) {
+    let mut record = format!("{made}:").into_bytes();
+    record.extend(base.path().as_os_str().as_bytes());
+    let _ = symlinkat(OsString::from_vec(record), base, RECORD);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn made(base: &Path) -> Directory {
+        make(&Place::new(base, "bed").unwrap()).unwrap()
+    }
+
+    fn count(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
 
     #[test]
     fn only_what_was_made_is_removed() {
         let given = tempfile::tempdir().unwrap();
         let base = given.path().join("one/two");
-        make(&base).unwrap();
-        make(&base).unwrap();
+        made(&base);
+        let opened = made(&base);
         fs::write(base.join("file"), "").unwrap();
-        remove_if_made(&base);
+        remove_if_made(&opened);
         assert!(base.exists(), "somebody else uses it");
         fs::remove_file(base.join("file")).unwrap();
-        remove_if_made(&base);
-        assert_eq!(fs::read_dir(given.path()).unwrap().count(), 0);
-        make(given.path()).unwrap();
-        remove_if_made(given.path());
+        remove_if_made(&opened);
+        assert_eq!(count(given.path()), 0);
+        remove_if_made(&made(given.path()));
         assert!(given.path().exists(), "it was there before");
     }
 
@@ -107,9 +145,9 @@ mod tests {
     fn a_directory_above_that_has_more_in_it_stays() {
         let given = tempfile::tempdir().unwrap();
         let base = given.path().join("one/two/three");
-        make(&base).unwrap();
+        let opened = made(&base);
         fs::write(given.path().join("one/file"), "").unwrap();
-        remove_if_made(&base);
+        remove_if_made(&opened);
         assert!(!given.path().join("one/two").exists() && given.path().join("one/file").exists());
     }
 
@@ -117,10 +155,10 @@ mod tests {
     fn a_copy_is_not_removed() {
         let given = tempfile::tempdir().unwrap();
         let (base, copy) = (given.path().join("base"), given.path().join("copy"));
-        make(&base).unwrap();
+        made(&base);
         fs::create_dir(&copy).unwrap();
         symlink(fs::read_link(base.join(RECORD)).unwrap(), copy.join(RECORD)).unwrap();
-        remove_if_made(&copy);
+        remove_if_made(&made(&copy));
         assert!(copy.exists());
     }
 
@@ -128,7 +166,19 @@ mod tests {
     fn a_failure_leaves_nothing() {
         let given = tempfile::tempdir().unwrap();
         let too_long = given.path().join("one").join("x".repeat(300));
-        assert!(make(&too_long).is_err());
-        assert_eq!(fs::read_dir(given.path()).unwrap().count(), 0);
+        assert!(make(&Place::new(&too_long, "bed").unwrap()).is_err());
+        assert_eq!(count(given.path()), 0);
+    }
+
+    #[test]
+    fn nothing_is_made_where_others_could_exchange_it() {
+        let given = tempfile::tempdir().unwrap();
+        let shared = given.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+        let error = make(&Place::new(&shared.join("base"), "bed").unwrap()).unwrap_err();
+        assert!(matches!(error, TestbedError::Untrusted { .. }), "{error}");
+        assert!(error.hint().unwrap().contains("/var/lib/plimsoll"));
+        assert_eq!(count(&shared), 0);
     }
 }

@@ -1,10 +1,13 @@
 //! The bed's directory: made with a marker, and removed without touching what is
 //! not the bed's own.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use plimsoll_guarded::{Directory, Refusal};
+use rustix::fs::FileType;
 
 use crate::error::file_error;
 use crate::lock::Lock;
@@ -13,7 +16,7 @@ use crate::place::Place;
 use crate::{Kind, TestbedError};
 
 /// Others may look into the bed but not change it.
-const MODE: u32 = 0o755;
+pub(crate) const MODE: u32 = 0o755;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Makes the directory, if it is not there, and marks it as a bed of that kind and size.
@@ -22,97 +25,120 @@ pub(crate) fn make(
     kind: Kind,
     targets: u32,
     lock: &Lock,
-) -> Result<(), TestbedError> {
-    let directory = place.directory();
-    let made_directory = fs::symlink_metadata(&directory).is_err();
-    if made_directory {
-        lock.note_unmarked(true)?;
-        make_directory(&directory).map_err(file_error("create", &directory))?;
-    }
-    check(place)?;
-    Marker { kind, targets, made_directory }.write(place)?;
-    lock.note_unmarked(false)
+) -> Result<Directory, TestbedError> {
+    let there = open(lock.base(), place)?;
+    let made_directory = there.is_none();
+    let directory = match there {
+        Some(directory) => directory,
+        None => {
+            lock.note_unmarked(true)?;
+            let made = lock.base().make(place.name(), MODE);
+            let made = made.map_err(file_error("create", place.directory()))?;
+            check(&made)?;
+            made
+        }
+    };
+    Marker { kind, targets, made_directory }.write(&directory, place)?;
+    lock.note_unmarked(false)?;
+    Ok(directory)
 }
 
-/// A directory of mode 755.
-pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(MODE).create(path)
+/// Opens the directory; `None` where it is not there. Refuses one that another user could have made
+/// or could change.
+pub(crate) fn open(base: &Directory, place: &Place) -> Result<Option<Directory>, TestbedError> {
+    let directory = match base.child(place.name()) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => match Refusal::of(&cause) {
+            Some(refusal) => return Err(refused(&place.directory(), refusal)),
+            None => return Err(file_error("open", place.directory())(cause)),
+        },
+        Ok(directory) => directory,
+    };
+    check(&directory)?;
+    Ok(Some(directory))
+}
+
+/// Opens the directory to look at it, whosever it is; `None` where there is none.
+pub(crate) fn look(place: &Place) -> Result<Option<Directory>, TestbedError> {
+    let opened = Directory::open(place.base()).and_then(|base| base.child(place.name()));
+    match opened {
+        Ok(directory) => Ok(Some(directory)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) if Refusal::of(&cause).is_some() => Ok(None),
+        Err(cause) => Err(file_error("open", place.directory())(cause)),
+    }
+}
+
+fn check(directory: &Directory) -> Result<(), TestbedError> {
+    let facts = directory.facts().map_err(file_error("look at", directory.path()))?;
+    check_facts(directory.path(), facts.st_uid, facts.st_mode)
 }
 
 /// Refuses a directory that another user could have made or could exchange under our
-/// hands: the default base directory is in a directory where everyone may write.
-pub(crate) fn check(place: &Place) -> Result<(), TestbedError> {
-    check_owned(&place.directory())
-}
-
-/// As [`check`], for any directory. One that does not exist is fine.
+/// hands. One that does not exist is fine.
 pub(crate) fn check_owned(path: &Path) -> Result<(), TestbedError> {
     let metadata = match fs::symlink_metadata(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         metadata => metadata.map_err(file_error("look at", path))?,
     };
-    let (owner, me) = (metadata.uid(), rustix::process::geteuid().as_raw());
-    let reason = if metadata.file_type().is_symlink() {
-        "it is a symlink".to_owned()
+    if metadata.file_type().is_symlink() {
+        Err(refused(path, Refusal::Symlink))
     } else if !metadata.is_dir() {
-        "it is not a directory".to_owned()
-    } else if owner != me {
-        return Err(TestbedError::NotYours { directory: path.to_path_buf(), owner, me });
-    } else if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        format!("others can write to it (mode {:o})", metadata.mode() & 0o7777)
+        Err(refused(path, Refusal::NotADirectory))
     } else {
-        return Ok(());
-    };
-    Err(TestbedError::Base { base: path.to_path_buf(), reason })
+        check_facts(path, metadata.uid(), metadata.mode())
+    }
+}
+
+fn check_facts(path: &Path, owner: u32, mode: u32) -> Result<(), TestbedError> {
+    let me = rustix::process::geteuid().as_raw();
+    if owner != me {
+        return Err(TestbedError::NotYours { directory: path.to_path_buf(), owner, me });
+    }
+    match mode & WRITABLE_BY_OTHERS != 0 {
+        true => Err(refused(path, Refusal::Writable { mode: mode & 0o7777 })),
+        false => Ok(()),
+    }
+}
+
+fn refused(path: &Path, refusal: Refusal) -> TestbedError {
+    TestbedError::Base { base: path.to_path_buf(), reason: refusal.to_string() }
 }
 
 /// Removes a regular file if it is there. What else has the name is not the bed's own.
-pub(crate) fn remove_file(path: &Path) -> Result<(), TestbedError> {
-    if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+pub(crate) fn remove_file(bed: &Directory, name: &str) -> Result<(), TestbedError> {
+    if !bed.kind_of(name).is_ok_and(|kind| kind == FileType::RegularFile) {
         return Ok(());
     }
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome.map_err(file_error("remove", path)),
-    }
+    bed.remove_file_if_there(name).map_err(file_error("remove", bed.path().join(name)))
 }
 
 /// Removes a directory if it is there and empty; true when it is gone.
-pub(crate) fn remove_if_empty(path: &Path) -> Result<bool, TestbedError> {
-    match fs::remove_dir(path) {
+pub(crate) fn remove_if_empty(parent: &Directory, name: &str) -> Result<bool, TestbedError> {
+    match parent.remove_directory(name) {
         Ok(()) => Ok(true),
         Err(cause) => match cause.kind() {
             io::ErrorKind::NotFound => Ok(true),
             // Or it is no directory at all, and not the bed's own.
             io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => Ok(false),
-            _ => Err(file_error("remove", path)(cause)),
+            _ => Err(file_error("remove", parent.path().join(name))(cause)),
         },
     }
 }
 
-/// Removes a directory and all below it. Symlinks are removed, not followed
-/// (guaranteed by `std::fs::remove_dir_all`); nothing may be mounted below. What has
-/// the name and is no directory is not the bed's own.
-pub(crate) fn remove_all(path: &Path) -> Result<(), TestbedError> {
-    if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+/// Removes a directory and all below it. Links are removed and not followed; nothing may be
+/// mounted below. What has the name and is no directory is not the bed's own.
+pub(crate) fn remove_all(bed: &Directory, name: &str) -> Result<(), TestbedError> {
+    if !bed.kind_of(name).is_ok_and(|kind| kind == FileType::Directory) {
         return Ok(());
     }
-    match fs::remove_dir_all(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome.map_err(file_error("remove", path)),
-    }
+    bed.remove_tree(name).map_err(file_error("remove", bed.path().join(name)))
 }
 
-/// The paths of all entries; empty when the directory is not there.
-pub(crate) fn entries(directory: &Path) -> Result<Vec<PathBuf>, TestbedError> {
-    let read = match fs::read_dir(directory) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        read => read.map_err(file_error("list", directory))?,
-    };
-    let paths: io::Result<Vec<PathBuf>> = read.map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(file_error("list", directory))?;
-    paths.sort();
-    Ok(paths)
+/// The paths of all entries.
+pub(crate) fn entries(bed: &Directory) -> Result<Vec<PathBuf>, TestbedError> {
+    let names = bed.names().map_err(file_error("list", bed.path()))?;
+    Ok(names.into_iter().map(|name| bed.path().join(name)).collect())
 }
 
 #[cfg(test)]
@@ -142,11 +168,11 @@ mod tests {
         let lock = Lock::acquire(&place, None).unwrap();
         let mut marker = Marker { kind: Kind::Directory, targets: 3, made_directory: true };
         make(&place, Kind::Directory, 3, &lock).unwrap();
-        assert_eq!(Mark::read(&place), Mark::Own(marker));
-        fs::remove_file(place.marker()).unwrap();
+        assert_eq!(Mark::read(look(&place).unwrap().as_ref(), &place), Mark::Own(marker));
+        fs::remove_file(place.directory().join(crate::place::MARKER)).unwrap();
         make(&place, Kind::Directory, 3, &lock).unwrap();
         marker.made_directory = false;
-        assert_eq!(Mark::read(&place), Mark::Own(marker));
+        assert_eq!(Mark::read(look(&place).unwrap().as_ref(), &place), Mark::Own(marker));
     }
 
     #[test]
@@ -157,9 +183,10 @@ mod tests {
         fs::create_dir(&kept).unwrap();
         fs::write(kept.join("file"), "precious").unwrap();
         symlink(&kept, removed.join("deep/link")).unwrap();
-        remove_all(&removed).unwrap();
+        let opened = Directory::open(base.path()).unwrap();
+        remove_all(&opened, "removed").unwrap();
         assert!(!removed.exists());
         assert_eq!(fs::read_to_string(kept.join("file")).unwrap(), "precious");
-        remove_all(&removed).unwrap();
+        remove_all(&opened, "removed").unwrap();
     }
 }

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::fs;
 use std::path::PathBuf;
 
+use plimsoll_guarded::Directory;
 use plimsoll_machine::{BlockControl, BlockDevice, Mount};
 
 use crate::error::file_error;
 use crate::lock::Lock;
 use crate::marker::{Mark, Marker};
 use crate::owner::Owner;
-use crate::place::MARKER;
+use crate::place::{BOOKKEEPING, MARKER, NEW_MARKER, STATE_FILE};
 use crate::scan::{Found, devices_of, mounts_below};
 use crate::unmount::{unmount_from, unmount_lazily};
 use crate::{
@@ -68,8 +69,12 @@ impl Testbed {
     /// bed, which is then done with that user's rights.
     pub fn down(&self, options: DownOptions) -> Result<Removed, TestbedError> {
         let directory = self.directory();
+        let is_bed = || -> Result<bool, TestbedError> {
+            let bed = bed_directory::look(&self.place)?;
+            Ok(Mark::read(bed.as_ref(), &self.place).own().is_some())
+        };
         match Owner::other_than_root(&directory) {
-            Some(_) if Mark::read(&self.place).own().is_none() => self.leave_alone(),
+            Some(_) if !is_bed()? => self.leave_alone(),
             Some(owner) => owner
                 .work(|| self.down_as_owner(options))
                 .map_err(file_error("act as the owner of", directory))?,
@@ -79,10 +84,11 @@ impl Testbed {
 
     /// Removes nothing from another user's directory that is no bed, and says why.
     fn leave_alone(&self) -> Result<Removed, TestbedError> {
-        let found = Found::scan(&self.machine, &self.place)?;
+        let bed = bed_directory::look(&self.place)?;
+        let found = Found::scan(&self.machine, &self.place, bed.as_ref())?;
         match &found.mark {
             Mark::Foreign { reason } => Err(self.not_a_bed(reason.clone())),
-            Mark::Own(_) | Mark::None => self.remove_remains(&found, None, false),
+            Mark::Own(_) | Mark::None => self.remove_remains(&found, bed.as_ref(), None, false),
         }
     }
 
@@ -91,27 +97,29 @@ impl Testbed {
         let is_there = |path: PathBuf| fs::symlink_metadata(path).is_ok();
         if !is_there(self.directory()) && !is_there(self.place.lock_file()) {
             // Devices may have outlived their directory.
-            let removed = self.tear_down(None, options.force)?;
-            base_directory::remove_if_made(self.place.base());
+            let found = Found::scan(&self.machine, &self.place, None)?;
+            let removed = self.remove_remains(&found, None, None, options.force)?;
+            base_directory::open(&self.place)?.iter().for_each(base_directory::remove_if_made);
             return Ok(removed);
         }
-        let lock = self.lock()?;
-        self.check_directories()?;
-        let removed = self.tear_down(Some(&lock), options.force)?;
+        let lock = self.lock_existing()?;
+        let removed = self.tear_down_locked(&lock, options.force)?;
         lock.remove()?;
         Ok(removed)
     }
 
-    pub(crate) fn tear_down(
+    /// Removes whatever there is of the bed, while no other command works on it.
+    pub(crate) fn tear_down_locked(
         &self,
-        lock: Option<&Lock>,
+        lock: &Lock,
         force: bool,
     ) -> Result<Removed, TestbedError> {
-        let found = Found::scan(&self.machine, &self.place)?;
-        match &found.mark {
-            Mark::Own(marker) => self.remove_bed(&found, *marker, lock, force),
-            Mark::None => self.remove_remains(&found, lock, force),
-            Mark::Foreign { reason } => Err(self.not_a_bed(reason.clone())),
+        let bed = bed_directory::open(lock.base(), &self.place)?;
+        let found = Found::scan(&self.machine, &self.place, bed.as_ref())?;
+        match (&found.mark, &bed) {
+            (Mark::Foreign { reason }, _) => Err(self.not_a_bed(reason.clone())),
+            (Mark::Own(marker), Some(bed)) => self.remove_bed(&found, *marker, (bed, lock), force),
+            _ => self.remove_remains(&found, bed.as_ref(), Some(lock), force),
         }
     }
 
@@ -123,7 +131,7 @@ impl Testbed {
         &self,
         found: &Found,
         marker: Marker,
-        lock: Option<&Lock>,
+        (bed, lock): (&Directory, &Lock),
         force: bool,
     ) -> Result<Removed, TestbedError> {
         let mut removed = Removed::nothing_yet(found);
@@ -132,10 +140,12 @@ impl Testbed {
         for (_, device) in &found.devices {
             limits::clear_stale(&self.machine, device.number)?;
         }
-        (removed.unmounted, removed.foreign_unmounted) = self.unmount_all(found, &mounts, force)?;
-        (removed.detached, removed.lingering) = self.detach_all(found, lock, force)?;
+        self.clear_left(found)?;
+        (removed.unmounted, removed.foreign_unmounted) =
+            self.unmount_all(found, bed, &mounts, force)?;
+        (removed.detached, removed.lingering) = self.detach_all(found, Some(lock), force)?;
         self.remove_stale_groups()?;
-        removed.kept = self.remove_files(found, marker, lock)?;
+        removed.kept = self.remove_files(found, marker, (bed, lock))?;
         self.verify(marker, &removed)?;
         Ok(removed)
     }
@@ -145,30 +155,32 @@ impl Testbed {
     fn remove_remains(
         &self,
         found: &Found,
+        bed: Option<&Directory>,
         lock: Option<&Lock>,
         force: bool,
     ) -> Result<Removed, TestbedError> {
         let mut removed = Removed::nothing_yet(found);
-        let directory = self.directory();
-        if fs::symlink_metadata(&directory).is_err() {
+        let Some(bed) = bed else {
             (removed.detached, removed.lingering) = self.detach_all(found, lock, force)?;
             removed.was_there = !found.devices.is_empty();
             return Ok(removed);
-        }
-        let looks_like_a_bed =
-            !found.devices.is_empty() || fs::symlink_metadata(self.place.state_file()).is_ok();
+        };
+        let looks_like_a_bed = !found.devices.is_empty() || bed.facts_of(STATE_FILE).is_ok();
         if looks_like_a_bed {
             return Err(self.not_a_bed(format!("its marker {MARKER} is missing")));
         }
         if let Some(lock) = lock {
-            if found.entries == [self.place.new_marker()] {
-                bed_directory::remove_file(&self.place.new_marker())?;
+            if found.entries == [self.directory().join(NEW_MARKER)] {
+                bed_directory::remove_file(bed, NEW_MARKER)?;
             }
             if lock.is_unmarked() {
-                removed.was_there = bed_directory::remove_if_empty(&directory)?;
+                removed.was_there = bed_directory::remove_if_empty(lock.base(), self.place.name())?;
+                if removed.was_there {
+                    return Ok(removed);
+                }
             }
         }
-        removed.kept = bed_directory::entries(&directory)?;
+        removed.kept = bed_directory::entries(bed)?;
         Ok(removed)
     }
 
@@ -195,6 +207,7 @@ impl Testbed {
     fn unmount_all(
         &self,
         found: &Found,
+        bed: &Directory,
         mounts: &[&Mount],
         force: bool,
     ) -> Result<(Vec<PathBuf>, Vec<PathBuf>), TestbedError> {
@@ -202,10 +215,10 @@ impl Testbed {
         for mount in mounts {
             let point = mount.point.clone();
             if found.is_own(&self.place, mount) {
-                unmount_from(&self.machine, &point, force)?;
+                unmount_from(&self.machine, bed, &point, force)?;
                 own.push(point);
             } else {
-                unmount_lazily(&point)?;
+                unmount_lazily(bed, &point)?;
                 foreign.push(point);
             }
         }
@@ -248,32 +261,21 @@ impl Testbed {
         &self,
         found: &Found,
         marker: Marker,
-        lock: Option<&Lock>,
+        (bed, lock): (&Directory, &Lock),
     ) -> Result<Vec<PathBuf>, TestbedError> {
         for target in found.targets() {
-            bed_directory::remove_file(&self.place.image(target))?;
-            self.remove_point(marker.kind, target)?;
-        }
-        if let (true, Some(lock)) = (marker.made_directory, lock) {
-            lock.note_unmarked(true)?;
-        }
-        for path in self.place.bookkeeping() {
-            bed_directory::remove_file(&path)?;
+            bed_directory::remove_file(bed, &target.image_name())?;
+            remove_point(bed, marker.kind, target)?;
         }
         if marker.made_directory {
-            bed_directory::remove_if_empty(&self.directory())?;
+            lock.note_unmarked(true)?;
         }
-        bed_directory::entries(&self.directory())
-    }
-
-    /// The contents of a plain directory are the target's data. Contents of what should
-    /// be an empty mount point are somebody's mistake, and kept.
-    fn remove_point(&self, kind: Kind, target: TargetName) -> Result<(), TestbedError> {
-        let point = self.place.point(target);
-        match kind {
-            Kind::Directory => bed_directory::remove_all(&point),
-            Kind::Loop => bed_directory::remove_if_empty(&point).map(drop),
+        for name in BOOKKEEPING {
+            bed_directory::remove_file(bed, name)?;
         }
+        let is_gone = marker.made_directory
+            && bed_directory::remove_if_empty(lock.base(), self.place.name())?;
+        if is_gone { Ok(Vec::new()) } else { bed_directory::entries(bed) }
     }
 
     /// Looks again whether all is gone that is the bed's.
@@ -285,7 +287,7 @@ impl Testbed {
         let mounts = mounts.map(|mount| mount.point);
         let files = TargetName::first(marker.targets)
             .flat_map(|target| [self.place.image(target), self.place.point(target)])
-            .chain(self.place.bookkeeping())
+            .chain(BOOKKEEPING.map(|name| self.directory().join(name)))
             .chain(marker.made_directory.then(|| self.directory()))
             .filter(|path| fs::symlink_metadata(path).is_ok())
             .filter(|path| !removed.kept.iter().any(|kept| kept.starts_with(path)));
@@ -294,6 +296,15 @@ impl Testbed {
             true => Ok(()),
             false => Err(TestbedError::LeftOver { remains }),
         }
+    }
+}
+
+/// The contents of a plain directory are the target's data. Contents of what should
+/// be an empty mount point are somebody's mistake, and kept.
+fn remove_point(bed: &Directory, kind: Kind, target: TargetName) -> Result<(), TestbedError> {
+    match kind {
+        Kind::Directory => bed_directory::remove_all(bed, &target.to_string()),
+        Kind::Loop => bed_directory::remove_if_empty(bed, &target.to_string()).map(drop),
     }
 }
 
@@ -310,7 +321,8 @@ mod tests {
         let options =
             UpOptions { kind: KindChoice::Directory, ..UpOptions::new(1, Bytes::new(4096)) };
         bed.up(&options, &mut |_| ()).unwrap();
-        let found = Found::scan(&bed.machine, &bed.place).unwrap();
+        let directory = bed_directory::look(&bed.place).unwrap();
+        let found = Found::scan(&bed.machine, &bed.place, directory.as_ref()).unwrap();
         let marker = found.mark.own().unwrap();
         let mut removed = Removed::nothing_yet(&found);
         let TestbedError::LeftOver { remains } = bed.verify(marker, &removed).unwrap_err() else {

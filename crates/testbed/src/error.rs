@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use plimsoll_domain::Bytes;
+use plimsoll_guarded::{Refusal, Untrusted};
 use plimsoll_machine::{DeviceNumber, MachineError};
 use thiserror::Error;
 
@@ -20,6 +21,9 @@ pub enum TestbedError {
     /// The base directory cannot be used.
     #[error("cannot use {} as base directory: {reason}", shown::path(base))]
     Base { base: PathBuf, reason: String },
+    /// Somebody else could exchange the base directory.
+    #[error("cannot use {} as base directory: {reason}", shown::path(base))]
+    Untrusted { base: PathBuf, reason: Untrusted },
     /// The directory is another user's.
     #[error("{} belongs to user {owner} and not to user {me}", directory.display())]
     NotYours { directory: PathBuf, owner: u32, me: u32 },
@@ -118,6 +122,10 @@ impl TestbedError {
         let text = match self {
             Self::BedName { .. } => "choose a name like \"default\" or \"bench-2\"",
             Self::Base { .. } => "choose another directory on a disk that you own",
+            Self::Untrusted { .. } => {
+                "leave out --base, or choose a directory that, as all above it, only you and root can \
+                 write to, such as /var/lib/plimsoll"
+            }
             Self::NotATarget { .. } | Self::ZeroLimit { .. } | Self::LimitNotTaken { .. } => {
                 return None;
             }
@@ -139,6 +147,9 @@ impl TestbedError {
                 return Some(format!(
                     "umount {point}, or unmount it lazily with: plimsoll testbed down --force"
                 ));
+            }
+            Self::File { cause, .. } if Refusal::of(cause).is_some() => {
+                "see who made it, and choose another --name or --base"
             }
             Self::File { cause, .. } | Self::Mount { cause, .. } => return hint_for(cause),
             Self::Tool { .. } => "run as root and check that the program works by hand",

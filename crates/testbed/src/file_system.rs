@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use plimsoll_guarded::Directory;
 use plimsoll_machine::Machine;
 use rustix::mount::{MountFlags, mount};
 
@@ -45,14 +46,21 @@ pub(crate) fn make(
     run_tool(machine, Some(lock), mkfs_program(file_system), &arguments, device).map(drop)
 }
 
-/// Mounts the device. Reads shall not write, so access times are not kept.
+/// Reads shall not write, so access times are not kept. Whoever may write to a target can put there what
+/// gives rights elsewhere.
+const MOUNT_FLAGS: MountFlags =
+    MountFlags::NOATIME.union(MountFlags::NOSUID).union(MountFlags::NODEV);
+
+/// Mounts the device on that very directory, wherever its path leads by now.
 pub(crate) fn mount_on(
     file_system: FileSystem,
     device: &Path,
-    point: &Path,
+    point: &Directory,
 ) -> Result<(), TestbedError> {
-    mount(device, point, file_system.name(), MountFlags::NOATIME, MOUNT_OPTIONS).map_err(|errno| {
-        let (device, point) = (device.to_path_buf(), point.to_path_buf());
+    let directory = point.path_by_descriptor();
+    let mounted = mount(device, directory, file_system.name(), MOUNT_FLAGS, MOUNT_OPTIONS);
+    mounted.map_err(|errno| {
+        let (device, point) = (device.to_path_buf(), point.path().to_path_buf());
         TestbedError::Mount { device, point, cause: errno.into() }
     })
 }

@@ -39,7 +39,6 @@ mod progress;
 mod run;
 mod scan;
 mod shown;
-mod small_file;
 mod state_file;
 mod support;
 mod target_name;

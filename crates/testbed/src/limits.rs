@@ -1,12 +1,18 @@
 //! Slowing targets down and letting them run freely again.
 
+use std::path::Path;
+
 use plimsoll_domain::Limit;
+use plimsoll_guarded::Directory;
 use plimsoll_machine::{BlockControl, BlockDevice, DeviceNumber, Machine};
 
+use crate::place::MARKER;
 use crate::scan::Found;
 use crate::state_file::Record;
 use crate::support::no_control;
-use crate::{Direction, Kind, Limits, TargetName, Testbed, TestbedError, io_max, throttle};
+use crate::{
+    Direction, Kind, Limits, TargetName, Testbed, TestbedError, bed_directory, io_max, throttle,
+};
 
 /// For whom a limit holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,16 +80,25 @@ impl Testbed {
         if !directory.exists() {
             return Err(TestbedError::NoBed { directory });
         }
-        let _lock = self.lock()?;
-        let mut found = Found::scan(&self.machine, &self.place)?;
+        let lock = self.lock_existing()?;
+        let bed = bed_directory::open(lock.base(), &self.place)?;
+        let bed = bed.ok_or(TestbedError::NoBed { directory })?;
+        let mut found = Found::scan(&self.machine, &self.place, Some(&bed))?;
         let device = limitable_device(self, &found, target)?;
         let recorded = found.state.as_ref().map(|state| state.limits(target));
         let before = current(&self.machine, Some(&device), recorded.unwrap_or_default())?;
         let wanted = change(before);
         let effect = match self.machine.block_control()? {
             BlockControl::V1 { hierarchy } => {
+                self.clear_left(&found)?;
+                // Whenever this process is killed, limits that are in the kernel are recorded.
+                if !wanted.is_none() {
+                    self.record(&bed, &mut found, (target, device.number), wanted)?;
+                }
                 throttle::set(&self.machine.locate(hierarchy), device.number, &wanted)?;
-                self.record(&mut found, target, wanted)?;
+                if wanted.is_none() {
+                    self.record(&bed, &mut found, (target, device.number), wanted)?;
+                }
                 Effect::EveryProcess
             }
             // Here the state file is the only place that has the limits.
@@ -91,7 +106,7 @@ impl Testbed {
                 return Err(self.no_state(&found.record));
             }
             BlockControl::V2 { hierarchy } => {
-                self.record(&mut found, target, wanted)?;
+                self.record(&bed, &mut found, (target, device.number), wanted)?;
                 let hierarchy = self.machine.locate(hierarchy);
                 io_max::change_running(&hierarchy, self.place.name(), device.number, &wanted)?;
                 Effect::UnderRun
@@ -106,13 +121,40 @@ impl Testbed {
     /// A state file that cannot be read is left as it is.
     fn record(
         &self,
+        bed: &Directory,
         found: &mut Found,
-        target: TargetName,
+        (target, device): (TargetName, DeviceNumber),
         limits: Limits,
     ) -> Result<(), TestbedError> {
         let Some(state) = &mut found.state else { return Ok(()) };
-        state.set_limits(target, limits);
-        state.save(&self.place)
+        state.set_limits(target, limits, device);
+        state.save(bed, &self.place)
+    }
+
+    /// Removes limits that this bed set for devices which it has no longer, as somebody detached them by hand:
+    /// the kernel keeps them. Those of a device that somebody else uses now are removed only if they are
+    /// what this bed set; another bed has its own.
+    pub(crate) fn clear_left(&self, found: &Found) -> Result<(), TestbedError> {
+        let BlockControl::V1 { hierarchy } = self.machine.block_control()? else { return Ok(()) };
+        let hierarchy = self.machine.locate(hierarchy);
+        let settings = found.state.iter().flat_map(|state| &state.targets);
+        for (number, limits) in settings.filter_map(|it| Some((it.device?, it.limits))) {
+            let is_attached = found.devices.iter().any(|(_, device)| device.number == number);
+            if is_attached || throttle::get(&hierarchy, number)?.is_none() {
+                continue;
+            }
+            let devices = self.machine.block_devices()?;
+            let device = devices.into_iter().find(|device| device.number == number);
+            let is_left = match device.and_then(|device| device.backing) {
+                None => true,
+                Some(backing) if is_image_of_bed(&backing.file) => false,
+                Some(_) => throttle::get(&hierarchy, number)? == limits,
+            };
+            if is_left {
+                throttle::set(&hierarchy, number, &Limits::NONE)?;
+            }
+        }
+        Ok(())
     }
 
     fn no_state(&self, record: &Record) -> TestbedError {
@@ -123,6 +165,11 @@ impl Testbed {
         };
         TestbedError::State { path: self.place.state_file(), reason }
     }
+}
+
+fn is_image_of_bed(file: &Path) -> bool {
+    let is_image = file.file_name().is_some_and(|name| TargetName::of_image(name).is_some());
+    is_image && file.parent().is_some_and(|directory| directory.join(MARKER).exists())
 }
 
 fn limitable_device(

@@ -9,7 +9,9 @@ use plimsoll_machine::DeviceNumber;
 
 use crate::marker::Mark;
 use crate::scan::Found;
-use crate::{FileSystem, Kind, Limits, Record, TargetName, Testbed, TestbedError, limits};
+use crate::{
+    FileSystem, Kind, Limits, Record, TargetName, Testbed, TestbedError, bed_directory, limits,
+};
 
 /// A bed as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +95,8 @@ impl Testbed {
     /// What the bed consists of now. Waits for no other command, so a bed that is
     /// being made can be watched.
     pub fn list(&self) -> Result<Listing, TestbedError> {
-        let found = Found::scan(&self.machine, &self.place)?;
+        let bed = bed_directory::look(&self.place)?;
+        let found = Found::scan(&self.machine, &self.place, bed.as_ref())?;
         let targets: Result<Vec<TargetInfo>, TestbedError> =
             found.targets().map(|target| self.look_at(&found, target)).collect();
         Ok(Listing {
@@ -116,7 +119,8 @@ impl Testbed {
         let device = found.device_of(target);
         let recorded = found.state.as_ref().map(|state| state.limits(target));
         let limits = limits::current(&self.machine, device, recorded.unwrap_or_default())?;
-        let image_size = || self.place.image(target).metadata().ok().map(|image| image.len());
+        let image = self.place.image(target);
+        let image_size = || fs::symlink_metadata(image).ok().map(|image| image.len());
         let size = found
             .state
             .as_ref()

@@ -1,17 +1,21 @@
 //! One command at a time on a bed.
 
 use std::cell::Cell;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use plimsoll_guarded::Directory;
+use rustix::fs::{OFlags, fstat};
+
 use crate::error::file_error;
 use crate::place::Place;
-use crate::small_file::open_quickly;
 use crate::{TestbedError, base_directory};
+
+/// Whoever can open the file can lock it, and keep this user waiting for ever.
+const MODE: u32 = 0o600;
 
 /// Whoever waits longer than this wants to know for whom.
 const QUIET: Duration = Duration::from_secs(1);
@@ -43,6 +47,7 @@ pub struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
+    base: Directory,
     place: Place,
     /// The lock file was not there before, and goes when dropped.
     is_temporary: bool,
@@ -53,27 +58,40 @@ impl Lock {
     /// Waits until no other command works on the bed, and tells `told` if that takes
     /// long. Makes the base directory if need be.
     pub(crate) fn acquire(place: &Place, told: Option<fn(Waiting)>) -> Result<Self, TestbedError> {
+        Self::acquire_in(place, told, || base_directory::make(place))
+    }
+
+    /// As [`Lock::acquire`], where there is a bed or the rest of one: the base directory is taken as it is.
+    pub(crate) fn acquire_existing(
+        place: &Place,
+        told: Option<fn(Waiting)>,
+    ) -> Result<Self, TestbedError> {
+        let missing = || TestbedError::NoBed { directory: place.directory() };
+        Self::acquire_in(place, told, || base_directory::open(place)?.ok_or_else(missing))
+    }
+
+    fn acquire_in(
+        place: &Place,
+        told: Option<fn(Waiting)>,
+        open_base: impl Fn() -> Result<Directory, TestbedError>,
+    ) -> Result<Self, TestbedError> {
         let mut first_failure = None;
         // A `down` may have removed the base directory just now.
-        let mut retry = |cause: &io::Error| {
+        let mut retry = |error: &TestbedError| {
             let since = first_failure.get_or_insert_with(Instant::now);
-            let retry = cause.kind() == io::ErrorKind::NotFound && since.elapsed() < OUTLASTED;
+            let is_missing = matches!(error, TestbedError::File { cause, .. }
+                if cause.kind() == io::ErrorKind::NotFound);
+            let retry = is_missing && since.elapsed() < OUTLASTED;
             if retry {
                 std::thread::sleep(PAUSE);
             }
             retry
         };
         loop {
-            match base_directory::make(place.base()) {
-                Err(cause) if retry(&cause) => continue,
-                made => made.map_err(file_error("create the base directory", place.base()))?,
-            }
-            match Self::attempt(place, told) {
-                Err(cause) if retry(&cause) => continue,
-                Err(cause) => {
-                    base_directory::remove_if_made(place.base());
-                    return Err(file_error("lock", place.lock_file())(cause));
-                }
+            let attempt = open_base().and_then(|base| Self::attempt(place, base, told));
+            match attempt {
+                Err(error) if retry(&error) => continue,
+                Err(error) => return Err(error),
                 Ok(Some(lock)) => return Ok(lock),
                 Ok(None) => (),
             }
@@ -81,20 +99,36 @@ impl Lock {
     }
 
     /// `None` when the lock that was waited for is no longer the bed's.
-    fn attempt(place: &Place, told: Option<fn(Waiting)>) -> io::Result<Option<Self>> {
-        let (file, is_new) = open(&place.lock_file())?;
-        wait(&file, told)?;
+    fn attempt(
+        place: &Place,
+        base: Directory,
+        told: Option<fn(Waiting)>,
+    ) -> Result<Option<Self>, TestbedError> {
+        let failed = |base: &Directory, cause: io::Error| {
+            base_directory::remove_if_made(base);
+            file_error("lock", place.lock_file())(cause)
+        };
+        let opened = open(&base, place).and_then(|(file, is_new)| {
+            wait(&file, told)?;
+            Ok((file, is_new))
+        });
+        let (file, is_new) = opened.map_err(|cause| failed(&base, cause))?;
         // While this process waited, a `down` may have removed the file, and a
         // third command may hold the lock of its successor.
-        if !is_same_file(&file, place) {
+        if !is_same_file(&file, &base, place) {
             return Ok(None);
         }
         let before = contents(&file);
         let unmarked = Cell::new(before.lines().any(|line| line == UNMARKED));
         let is_temporary = is_new && before.is_empty();
-        let lock = Self { file, place: place.clone(), is_temporary, unmarked };
-        lock.write()?;
+        let lock = Self { file, base, place: place.clone(), is_temporary, unmarked };
+        lock.write().map_err(|cause| failed(&lock.base, cause))?;
         Ok(Some(lock))
+    }
+
+    /// The bed's base directory.
+    pub(crate) fn base(&self) -> &Directory {
+        &self.base
     }
 
     /// Remembers, also for the next command after a kill, that the bed's directory is
@@ -135,8 +169,8 @@ impl Lock {
     }
 
     fn remove_file(&self) -> io::Result<()> {
-        fs::remove_file(self.place.lock_file())?;
-        base_directory::remove_if_made(self.place.base());
+        self.base.remove_file(self.place.lock_name())?;
+        base_directory::remove_if_made(&self.base);
         Ok(())
     }
 
@@ -155,13 +189,13 @@ impl Drop for Lock {
     }
 }
 
-/// The lock file, and whether it was not there before.
-fn open(path: &Path) -> io::Result<(File, bool)> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    match open_quickly(options.clone().create_new(true), path) {
+/// The lock file, and whether it was not there before. One of another user could be locked for ever, and
+/// one with several names is a file elsewhere, which would be overwritten.
+fn open(base: &Directory, place: &Place) -> io::Result<(File, bool)> {
+    let name = place.lock_name();
+    match base.create(&name, OFlags::RDWR, MODE) {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
-            open_quickly(&mut options, path).map(|file| (file, false))
+            base.open_own_file(&name, OFlags::RDWR).map(|file| (file, false))
         }
         opened => opened.map(|file| (file, true)),
     }
@@ -189,11 +223,11 @@ fn contents(file: &File) -> String {
     String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
 
-fn is_same_file(file: &File, place: &Place) -> bool {
-    let (Ok(held), Ok(named)) = (file.metadata(), fs::symlink_metadata(place.lock_file())) else {
+fn is_same_file(file: &File, base: &Directory, place: &Place) -> bool {
+    let (Ok(held), Ok(named)) = (fstat(file), base.facts_of(place.lock_name())) else {
         return false;
     };
-    (held.dev(), held.ino()) == (named.dev(), named.ino())
+    (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
 }
 
 #[cfg(test)]
@@ -236,7 +270,8 @@ mod tests {
         let mut left_behind =
             std::process::Command::new("sleep").arg("1000").stdin(lock.as_stdin()).spawn().unwrap();
         lock.keep();
-        let is_locked = || open(&place.lock_file()).unwrap().0.try_lock().is_err();
+        let opened = Directory::open(base.path()).unwrap();
+        let is_locked = || open(&opened, &place).unwrap().0.try_lock().is_err();
         let was_locked = is_locked();
         left_behind.kill().unwrap();
         left_behind.wait().unwrap();
@@ -290,5 +325,11 @@ mod tests {
         fs::remove_file(place.lock_file()).unwrap();
         mknodat(CWD, place.lock_file(), FileType::Fifo, Mode::RUSR, 0).unwrap();
         assert!(refused().contains("not a regular file"), "{}", refused());
+        fs::remove_file(place.lock_file()).unwrap();
+        let precious = base.path().join("precious");
+        fs::write(&precious, "thesis").unwrap();
+        fs::hard_link(&precious, place.lock_file()).unwrap();
+        assert!(refused().contains("2 names"), "{}", refused());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
     }
 }

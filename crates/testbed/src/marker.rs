@@ -3,17 +3,17 @@
 //! It is written before anything else of a bed and removed after everything else. It
 //! names the directory that it is for, so that a copy of a bed is not taken for one.
 
-use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use plimsoll_guarded::Directory;
 use serde::{Deserialize, Serialize};
 
 use crate::error::file_error;
-use crate::place::{MARKER, Place};
-use crate::{Kind, TestbedError, small_file};
+use crate::place::{MARKER, NEW_MARKER, Place};
+use crate::state_file::replace_synced;
+use crate::{Kind, TestbedError};
 
 /// The version that this program writes; raised when an older program would
 /// misunderstand the file.
@@ -54,27 +54,23 @@ impl Mark {
         }
     }
 
-    /// Reads the marker of the bed at that place.
-    pub(crate) fn read(place: &Place) -> Self {
-        let text = match small_file::read(&place.marker()) {
-            Err(cause) if is_nothing(&cause) => return Self::None,
+    /// Reads the marker of the bed at that place, if its directory is there.
+    pub(crate) fn read(bed: Option<&Directory>, place: &Place) -> Self {
+        let Some(bed) = bed else { return Self::None };
+        let text = match bed.read_small(MARKER) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Self::None,
             Err(cause) => return foreign(&cause),
             Ok(text) => text,
         };
-        understood(&text, place).map_or_else(|reason| foreign(&reason), Self::Own)
+        understood(&text, bed, place).map_or_else(|reason| foreign(&reason), Self::Own)
     }
-}
-
-/// Neither the marker nor, perhaps, its directory is there.
-fn is_nothing(cause: &io::Error) -> bool {
-    matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn foreign(reason: &impl std::fmt::Display) -> Mark {
     Mark::Foreign { reason: format!("its marker {MARKER} is of no use: {reason}") }
 }
 
-fn understood(text: &str, place: &Place) -> Result<Marker, String> {
+fn understood(text: &str, bed: &Directory, place: &Place) -> Result<Marker, String> {
     let damaged = |error: toml::de::Error| crate::state_file::one_line(&error);
     let header: Header = toml::from_str(text).map_err(damaged)?;
     if header.version > VERSION {
@@ -85,7 +81,7 @@ fn understood(text: &str, place: &Place) -> Result<Marker, String> {
     if file.directory != path_text(&directory) || file.name != place.name() {
         return Err(format!("it is that of the bed in {}", file.directory));
     }
-    let owner = fs::symlink_metadata(&directory).map_err(|cause| cause.to_string())?.uid();
+    let owner = bed.facts().map_err(|cause| cause.to_string())?.st_uid;
     if file.owner != owner {
         return Err(format!("user {} made it, but the directory is user {owner}'s", file.owner));
     }
@@ -94,12 +90,9 @@ fn understood(text: &str, place: &Place) -> Result<Marker, String> {
 
 impl Marker {
     /// Writes the marker so that it is either there in full or not at all.
-    pub(crate) fn write(self, place: &Place) -> Result<(), TestbedError> {
-        let (path, new) = (place.marker(), place.new_marker());
-        let text = self.to_text(place).map_err(file_error("write", &path))?;
-        crate::state_file::write_synced(&new, &text).map_err(file_error("write", &new))?;
-        fs::rename(&new, &path).map_err(file_error("replace", &path))?;
-        crate::state_file::sync_directory(place)
+    pub(crate) fn write(self, bed: &Directory, place: &Place) -> Result<(), TestbedError> {
+        let text = self.to_text(place).map_err(file_error("write", bed.path().join(MARKER)))?;
+        replace_synced(bed, MARKER, NEW_MARKER, &text)
     }
 
     fn to_text(self, place: &Place) -> io::Result<String> {
@@ -141,6 +134,7 @@ struct MarkerFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const MARKER_OF_TWO: Marker = Marker { kind: Kind::Loop, targets: 2, made_directory: true };
 
@@ -148,12 +142,20 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
         fs::create_dir(place.directory()).unwrap();
-        MARKER_OF_TWO.write(&place).unwrap();
+        MARKER_OF_TWO.write(&Directory::open(&place.directory()).unwrap(), &place).unwrap();
         (base, place)
     }
 
+    fn read(place: &Place) -> Mark {
+        Mark::read(Directory::open(&place.directory()).ok().as_ref(), place)
+    }
+
+    fn marker(place: &Place) -> std::path::PathBuf {
+        place.directory().join(MARKER)
+    }
+
     fn reason(place: &Place) -> String {
-        match Mark::read(place) {
+        match read(place) {
             Mark::Foreign { reason } => reason,
             other => panic!("{other:?}"),
         }
@@ -162,12 +164,12 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let (_base, place) = marked();
-        assert_eq!(Mark::read(&place), Mark::Own(MARKER_OF_TWO));
-        assert!(!place.new_marker().exists());
-        fs::remove_file(place.marker()).unwrap();
-        assert_eq!(Mark::read(&place), Mark::None);
+        assert_eq!(read(&place), Mark::Own(MARKER_OF_TWO));
+        assert!(!place.directory().join(NEW_MARKER).exists());
+        fs::remove_file(marker(&place)).unwrap();
+        assert_eq!(read(&place), Mark::None);
         fs::remove_dir(place.directory()).unwrap();
-        assert_eq!(Mark::read(&place), Mark::None);
+        assert_eq!(read(&place), Mark::None);
     }
 
     #[test]
@@ -175,26 +177,26 @@ mod tests {
         let (base, place) = marked();
         let copy = Place::new(base.path(), "copy").unwrap();
         fs::create_dir(copy.directory()).unwrap();
-        fs::copy(place.marker(), copy.marker()).unwrap();
+        fs::copy(marker(&place), marker(&copy)).unwrap();
         assert!(reason(&copy).contains("/bed"), "{}", reason(&copy));
     }
 
     #[test]
     fn a_damaged_a_newer_and_a_foreign_marker_are_of_no_use() {
         let (_base, place) = marked();
-        let text = fs::read_to_string(place.marker()).unwrap();
+        let text = fs::read_to_string(marker(&place)).unwrap();
         for length in 0..text.len() - 1 {
-            fs::write(place.marker(), &text[..length]).unwrap();
-            let cut = Mark::read(&place);
+            fs::write(marker(&place), &text[..length]).unwrap();
+            let cut = read(&place);
             assert!(matches!(cut, Mark::Foreign { .. }), "cut after {length} bytes: {cut:?}");
         }
-        fs::write(place.marker(), "version = 9\n").unwrap();
+        fs::write(marker(&place), "version = 9\n").unwrap();
         assert!(reason(&place).contains("version 9"), "{}", reason(&place));
         let owner = format!("owner = {}", rustix::process::geteuid().as_raw());
-        fs::write(place.marker(), text.replace(&owner, "owner = 4242")).unwrap();
+        fs::write(marker(&place), text.replace(&owner, "owner = 4242")).unwrap();
         assert!(reason(&place).contains("user 4242"), "{}", reason(&place));
-        fs::remove_file(place.marker()).unwrap();
-        fs::create_dir(place.marker()).unwrap();
+        fs::remove_file(marker(&place)).unwrap();
+        fs::create_dir(marker(&place)).unwrap();
         assert!(reason(&place).contains("not a regular file"), "{}", reason(&place));
     }
 }

@@ -14,11 +14,16 @@ pub(crate) const STATE_FILE: &str = "testbed.toml";
 /// The state file while it is written.
 pub(crate) const NEW_STATE_FILE: &str = "testbed.toml.new";
 
+/// The files that belong to a bed and to no target; the marker last.
+pub(crate) const BOOKKEEPING: [&str; 4] = [NEW_STATE_FILE, STATE_FILE, NEW_MARKER, MARKER];
+
 const LONGEST_NAME: usize = 64;
 
 /// The paths of one bed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
+    /// As the user named it.
+    given: PathBuf,
     base: PathBuf,
     name: String,
 }
@@ -39,7 +44,12 @@ impl Place {
         if has(u8::is_ascii_control) {
             return Err(refuse("it has a control character in its name".to_owned()));
         }
-        Ok(Self { base: resolved, name: name.to_owned() })
+        Ok(Self { given: base.to_path_buf(), base: resolved, name: name.to_owned() })
+    }
+
+    /// The base directory as the user named it, links included.
+    pub(crate) fn given_base(&self) -> &Path {
+        &self.given
     }
 
     pub(crate) fn base(&self) -> &Path {
@@ -55,30 +65,22 @@ impl Place {
         self.base.join(&self.name)
     }
 
-    /// Lies beside the bed's directory, as it must outlive it.
+    /// What lies beside the bed's directory, as it must outlive it.
+    pub(crate) fn lock_name(&self) -> String {
+        format!(".{}.lock", self.name)
+    }
+
     pub(crate) fn lock_file(&self) -> PathBuf {
-        self.base.join(format!(".{}.lock", self.name))
-    }
-
-    pub(crate) fn marker(&self) -> PathBuf {
-        self.directory().join(MARKER)
-    }
-
-    pub(crate) fn new_marker(&self) -> PathBuf {
-        self.directory().join(NEW_MARKER)
+        self.base.join(self.lock_name())
     }
 
     pub(crate) fn state_file(&self) -> PathBuf {
         self.directory().join(STATE_FILE)
     }
 
-    pub(crate) fn new_state_file(&self) -> PathBuf {
-        self.directory().join(NEW_STATE_FILE)
-    }
-
     /// The backing file of a target.
     pub(crate) fn image(&self, target: TargetName) -> PathBuf {
-        self.directory().join(format!("{target}.img"))
+        self.directory().join(target.image_name())
     }
 
     /// The directory of a target, on which its file system is mounted.
@@ -90,11 +92,6 @@ impl Place {
     pub(crate) fn target_of_image(&self, file: &Path) -> Option<TargetName> {
         (file.parent() == Some(&self.directory())).then_some(())?;
         TargetName::of_image(file.file_name()?)
-    }
-
-    /// The files that belong to the bed and to no target; the marker last.
-    pub(crate) fn bookkeeping(&self) -> [PathBuf; 4] {
-        [self.new_state_file(), self.state_file(), self.new_marker(), self.marker()]
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use plimsoll_guarded::Directory;
 use plimsoll_machine::{BlockDevice, Machine, Mount};
 
 use crate::bed_directory::entries;
@@ -27,18 +28,22 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Looks at the directory and asks the kernel.
-    pub(crate) fn scan(machine: &Machine, place: &Place) -> Result<Self, TestbedError> {
-        let mark = Mark::read(place);
-        let (state, record) = match mark.own() {
-            Some(marker) => load(place, marker),
-            None => (None, Record::Missing),
+    /// Looks at the bed's directory, if it is there, and asks the kernel.
+    pub(crate) fn scan(
+        machine: &Machine,
+        place: &Place,
+        bed: Option<&Directory>,
+    ) -> Result<Self, TestbedError> {
+        let mark = Mark::read(bed, place);
+        let (state, record) = match (bed, mark.own()) {
+            (Some(bed), Some(marker)) => load(bed, place, marker),
+            _ => (None, Record::Missing),
         };
         let targets = mark.own().map_or(MAX_TARGETS, |marker| marker.targets);
         Ok(Self {
             devices: devices_of(machine, place, targets)?,
             mounts: mounts_below(machine, place)?,
-            entries: entries(&place.directory())?,
+            entries: bed.map_or(Ok(Vec::new()), entries)?,
             mark,
             state,
             record,

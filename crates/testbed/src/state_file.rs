@@ -1,19 +1,24 @@
 //! The state file: what the kernel cannot know about a bed.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 
 use plimsoll_domain::{Bytes, Limit};
+use plimsoll_guarded::Directory;
+use plimsoll_machine::DeviceNumber;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::error::file_error;
 use crate::marker::{Marker, path_text};
-use crate::place::Place;
-use crate::{FileSystem, Kind, Limits, TargetName, TestbedError, small_file};
+use crate::place::{NEW_STATE_FILE, Place, STATE_FILE};
+use crate::{FileSystem, Kind, Limits, TargetName, TestbedError};
 
 /// The version that this program writes. Raised when an older program would
 /// misunderstand the file; new optional fields do not raise it.
 const VERSION: u32 = 1;
+
+/// Others may look at a bed.
+const MODE: u32 = 0o644;
 
 const PREFACE: &str = "# Written by plimsoll testbed. Remove the bed with: plimsoll testbed down\n";
 
@@ -45,30 +50,35 @@ pub(crate) struct State {
     pub(crate) file_system: FileSystem,
     pub(crate) size: Bytes,
     pub(crate) complete: bool,
-    /// The limits of each target, by its index.
-    pub(crate) targets: Vec<Limits>,
+    /// What was set for each target, by its index.
+    pub(crate) targets: Vec<Setting>,
+}
+
+/// What was set for a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Setting {
+    pub(crate) limits: Limits,
+    /// The device that has the limits: they stay in the kernel when somebody detaches it.
+    pub(crate) device: Option<DeviceNumber>,
 }
 
 impl State {
     pub(crate) fn limits(&self, target: TargetName) -> Limits {
-        self.targets.get(target.index() as usize).copied().unwrap_or_default()
+        self.targets.get(target.index() as usize).copied().unwrap_or_default().limits
     }
 
-    pub(crate) fn set_limits(&mut self, target: TargetName, limits: Limits) {
+    pub(crate) fn set_limits(&mut self, target: TargetName, limits: Limits, device: DeviceNumber) {
+        let device = (!limits.is_none()).then_some(device);
         if let Some(slot) = self.targets.get_mut(target.index() as usize) {
-            *slot = limits;
+            *slot = Setting { limits, device };
         }
     }
 
     /// Writes the file so that, whatever happens, either the old or the new one is there.
-    pub(crate) fn save(&self, place: &Place) -> Result<(), TestbedError> {
-        let (path, new) = (place.state_file(), place.new_state_file());
-        let text = self
-            .to_text(place)
-            .map_err(|reason| TestbedError::State { path: path.clone(), reason })?;
-        write_synced(&new, &text).map_err(file_error("write", &new))?;
-        fs::rename(&new, &path).map_err(file_error("replace", &path))?;
-        sync_directory(place)
+    pub(crate) fn save(&self, bed: &Directory, place: &Place) -> Result<(), TestbedError> {
+        let unwritable = |reason| TestbedError::State { path: place.state_file(), reason };
+        let text = self.to_text(place).map_err(unwritable)?;
+        replace_synced(bed, STATE_FILE, NEW_STATE_FILE, &text)
     }
 
     fn to_text(&self, place: &Place) -> Result<String, String> {
@@ -81,7 +91,7 @@ impl State {
             file_system: self.file_system,
             size: self.size.to_string(),
             complete: self.complete,
-            target: targets.map(|(target, limits)| TargetEntry::new(target, limits)).collect(),
+            target: targets.map(|(target, setting)| TargetEntry::new(target, setting)).collect(),
         };
         toml::to_string(&file).map(|text| format!("{PREFACE}{text}")).map_err(|e| e.to_string())
     }
@@ -96,20 +106,20 @@ impl State {
         if file.directory != path_text(&place.directory()) || file.name != place.name() {
             return Err(unreadable(format!("it is that of the bed in {}", file.directory)));
         }
-        let limits = |entry: &TargetEntry| entry.limits().map_err(unreadable);
+        let setting = |entry: &TargetEntry| entry.setting().map_err(unreadable);
         Ok(Self {
             kind: file.kind,
             file_system: file.file_system,
             size: file.size.parse().map_err(|e| unreadable(format!("{e}")))?,
             complete: file.complete,
-            targets: file.target.iter().map(limits).collect::<Result<_, _>>()?,
+            targets: file.target.iter().map(setting).collect::<Result<_, _>>()?,
         })
     }
 }
 
 /// Reads the state file of the bed with that marker; when it cannot be used, why.
-pub(crate) fn load(place: &Place, marker: Marker) -> (Option<State>, Record) {
-    let text = match small_file::read(&place.state_file()) {
+pub(crate) fn load(bed: &Directory, place: &Place, marker: Marker) -> (Option<State>, Record) {
+    let text = match bed.read_small(STATE_FILE) {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return (None, Record::Missing),
         Err(cause) => return (None, Record::Unreadable { reason: cause.to_string() }),
@@ -126,24 +136,23 @@ pub(crate) fn load(place: &Place, marker: Marker) -> (Option<State>, Record) {
     }
 }
 
-/// Makes the names in the bed's directory durable.
-pub(crate) fn sync_directory(place: &Place) -> Result<(), TestbedError> {
-    let directory = place.directory();
-    File::open(&directory)
-        .and_then(|opened| opened.sync_all())
-        .map_err(file_error("sync", directory))
-}
-
-/// Writes a new file to the disk in place of what may be there.
-pub(crate) fn write_synced(path: &std::path::Path, text: &str) -> io::Result<()> {
-    // A remainder of a killed process, or a symlink that must not be followed.
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
-        _ => (),
-    }
-    let mut file = File::create_new(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+/// Writes a file of the bed to the disk by way of a new one, so that the old or the new one is there.
+pub(crate) fn replace_synced(
+    bed: &Directory,
+    name: &str,
+    new_name: &str,
+    text: &str,
+) -> Result<(), TestbedError> {
+    let write = || {
+        // A remainder of a killed process, or whatever somebody put there.
+        bed.remove_file_if_there(new_name)?;
+        let mut file = bed.create(new_name, OFlags::WRONLY, MODE)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(file_error("write", bed.path().join(new_name)))?;
+    bed.rename(new_name, name).map_err(file_error("replace", bed.path().join(name)))?;
+    bed.sync().map_err(file_error("sync", bed.path()))
 }
 
 /// What is wrong with a file, in one line.
@@ -176,21 +185,31 @@ struct TargetEntry {
     read_limit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     write_limit: Option<String>,
+    /// The device that the limits were set for, such as "7:0".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limited_device: Option<String>,
 }
 
 impl TargetEntry {
-    fn new(target: TargetName, limits: &Limits) -> Self {
+    fn new(target: TargetName, setting: &Setting) -> Self {
         let text = |limit: Limit| (!limit.is_none()).then(|| limit.to_string());
-        let (read_limit, write_limit) = (text(limits.read), text(limits.write));
-        Self { name: target.to_string(), read_limit, write_limit }
+        let Limits { read, write } = setting.limits;
+        Self {
+            name: target.to_string(),
+            read_limit: text(read),
+            write_limit: text(write),
+            limited_device: setting.device.map(|device| device.to_string()),
+        }
     }
 
-    fn limits(&self) -> Result<Limits, String> {
+    fn setting(&self) -> Result<Setting, String> {
         let limit = |text: &Option<String>| match text {
             Some(text) => text.parse::<Limit>().map_err(|error| error.to_string()),
             None => Ok(Limit::NONE),
         };
-        Ok(Limits { read: limit(&self.read_limit)?, write: limit(&self.write_limit)? })
+        let limits = Limits { read: limit(&self.read_limit)?, write: limit(&self.write_limit)? };
+        let device = self.limited_device.as_ref().map(|text| text.parse()).transpose();
+        Ok(Setting { limits, device: device.map_err(|error| format!("{error}"))? })
     }
 }
 
@@ -198,6 +217,7 @@ impl TargetEntry {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::fs;
 
     fn state() -> State {
         let limits = Limits { read: Limit::NONE, write: "20MiB/s,200op/s".parse().unwrap() };
@@ -206,7 +226,10 @@ mod tests {
             file_system: FileSystem::Ext4,
             size: Bytes::new(32 << 20),
             complete: true,
-            targets: vec![Limits::NONE, limits],
+            targets: vec![
+                Setting::default(),
+                Setting { limits, device: Some(DeviceNumber { major: 7, minor: 3 }) },
+            ],
         }
     }
 
@@ -220,11 +243,12 @@ mod tests {
     fn what_is_written_reads_back() {
         let base = tempfile::tempdir().unwrap();
         let place = place(base.path());
-        assert_eq!(load(&place, MARKER), (None, Record::Missing));
         fs::create_dir(place.directory()).unwrap();
-        state().save(&place).unwrap();
-        assert_eq!(load(&place, MARKER), (Some(state()), Record::Complete));
-        assert!(!place.new_state_file().exists());
+        let bed = Directory::open(&place.directory()).unwrap();
+        assert_eq!(load(&bed, &place, MARKER), (None, Record::Missing));
+        state().save(&bed, &place).unwrap();
+        assert_eq!(load(&bed, &place, MARKER), (Some(state()), Record::Complete));
+        assert_eq!(bed.names().unwrap(), [STATE_FILE]);
     }
 
     #[test]
@@ -233,12 +257,14 @@ mod tests {
         let (own, other) = (place(base.path()), Place::new(base.path(), "other").unwrap());
         fs::create_dir(own.directory()).unwrap();
         fs::create_dir(other.directory()).unwrap();
-        state().save(&own).unwrap();
+        let [own_bed, other_bed] =
+            [&own, &other].map(|place| Directory::open(&place.directory()).unwrap());
+        state().save(&own_bed, &own).unwrap();
         fs::copy(own.state_file(), other.state_file()).unwrap();
-        let (loaded, record) = load(&other, MARKER);
+        let (loaded, record) = load(&other_bed, &other, MARKER);
         let Record::Unreadable { reason } = record else { panic!("{record:?}") };
         assert!(loaded.is_none() && reason.contains("/bed"), "{reason}");
-        let (loaded, _) = load(&own, Marker { targets: 3, ..MARKER });
+        let (loaded, _) = load(&own_bed, &own, Marker { targets: 3, ..MARKER });
         assert_eq!(loaded, None);
     }
 

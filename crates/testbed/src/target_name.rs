@@ -33,6 +33,11 @@ impl TargetName {
         (name == OsStr::new(&target.to_string())).then_some(target)
     }
 
+    /// The file name of its backing file.
+    pub(crate) fn image_name(self) -> String {
+        format!("{self}.img")
+    }
+
     /// The target whose backing file has this file name.
     pub(crate) fn of_image(name: &OsStr) -> Option<Self> {
         Self::of_directory(OsStr::new(name.to_str()?.strip_suffix(".img")?))

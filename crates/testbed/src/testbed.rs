@@ -73,11 +73,16 @@ impl Testbed {
         if self.base_is_default {
             check_owned(self.place.base())?;
         }
-        crate::bed_directory::check(&self.place)
+        check_owned(&self.directory())
     }
 
-    /// Waits until no other command works on the bed.
+    /// Waits until no other command works on the bed, which may be made then.
     pub(crate) fn lock(&self) -> Result<Lock, TestbedError> {
         Lock::acquire(&self.place, self.told_to_wait)
+    }
+
+    /// Waits until no other command works on the bed that there is.
+    pub(crate) fn lock_existing(&self) -> Result<Lock, TestbedError> {
+        Lock::acquire_existing(&self.place, self.told_to_wait)
     }
 }

@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
+use plimsoll_guarded::Directory;
 
 use crate::backing_file::{rewrite_unwritten, write_in_full};
 use crate::error::file_error;
 use crate::lock::Lock;
+use crate::place::{BOOKKEEPING, NEW_MARKER};
 use crate::scan::Found;
-use crate::state_file::State;
+use crate::state_file::{Setting, State};
 use crate::support::{choose, no_disk};
 use crate::{
-    Feature, FileSystem, Kind, Lacking, Limits, Listing, Progress, Step, TargetName, Testbed,
-    TestbedError, UpOptions, bed_directory, file_system, limits, loop_device,
+    Feature, FileSystem, Kind, Lacking, Listing, Progress, Step, TargetName, Testbed, TestbedError,
+    UpOptions, bed_directory, file_system, limits, loop_device,
 };
 
 /// Stays free in the file system below, for everything else that lives there.
@@ -52,8 +54,8 @@ impl Testbed {
         let mut plan = Plan { kind, file_system, size, targets, lacking };
         self.check_directories()?;
         let lock = self.lock()?;
-        self.check_directories()?;
-        self.check_vacant(&Found::scan(&self.machine, &self.place)?)?;
+        let there = bed_directory::open(lock.base(), &self.place)?;
+        self.check_vacant(&Found::scan(&self.machine, &self.place, there.as_ref())?)?;
         let undo = Undo { bed: self, lock: Some(lock) };
         match self.make(&mut plan, &undo, progress) {
             Ok(()) => undo.keep(),
@@ -69,11 +71,11 @@ impl Testbed {
         if found.is_bed() {
             return Err(TestbedError::Exists { directory });
         }
-        let bookkeeping = self.place.bookkeeping();
+        let bookkeeping = BOOKKEEPING.map(|name| directory.join(name));
         let (own_names, foreign): (Vec<&PathBuf>, Vec<&PathBuf>) =
             found.entries.iter().partition(|entry| bookkeeping.contains(entry));
         // A killed process leaves the beginnings of a marker.
-        let own_names = own_names.into_iter().filter(|name| **name != self.place.new_marker());
+        let own_names = own_names.into_iter().filter(|name| **name != directory.join(NEW_MARKER));
         match foreign.into_iter().chain(own_names).next() {
             Some(entry) => Err(TestbedError::Foreign { directory, entry: entry.clone() }),
             None if !found.devices.is_empty() => Err(TestbedError::Exists { directory }),
@@ -89,49 +91,50 @@ impl Testbed {
     ) -> Result<(), TestbedError> {
         self.check_space(plan)?;
         let Some(lock) = &undo.lock else { return Ok(()) };
-        bed_directory::make(&self.place, plan.kind, plan.targets, lock)?;
+        let bed = bed_directory::make(&self.place, plan.kind, plan.targets, lock)?;
         let mut state = State {
             kind: plan.kind,
             file_system: plan.file_system,
             size: plan.size,
             complete: false,
-            targets: vec![Limits::NONE; plan.targets as usize],
+            targets: vec![Setting::default(); plan.targets as usize],
         };
-        state.save(&self.place)?;
+        state.save(&bed, &self.place)?;
         for target in TargetName::first(plan.targets) {
             let mut tell = |step| progress(&Progress { target, targets: plan.targets, step });
-            let point = self.place.point(target);
-            bed_directory::make_directory(&point).map_err(file_error("create", &point))?;
+            let point = bed.make(target.to_string(), bed_directory::MODE);
+            let point = point.map_err(file_error("create", self.place.point(target)))?;
             if plan.kind == Kind::Loop {
-                let lacking = self.make_loop_target(plan, lock, target, &mut tell)?;
+                let made = (lock, &bed, &point);
+                let lacking = self.make_loop_target(plan, made, target, &mut tell)?;
                 note_once(&mut plan.lacking, lacking);
             }
             progress(&Progress { target, targets: plan.targets, step: Step::Ready });
         }
         state.complete = true;
-        state.save(&self.place)
+        state.save(&bed, &self.place)
     }
 
     /// Gives what the target lacks.
     fn make_loop_target(
         &self,
         plan: &Plan,
-        lock: &Lock,
+        (lock, bed, point): (&Lock, &Directory, &Directory),
         target: TargetName,
         tell: &mut dyn FnMut(Step),
     ) -> Result<Option<Lacking>, TestbedError> {
-        let image = self.place.image(target);
+        let image = target.image_name();
         let total = plan.size;
-        write_in_full(&image, total, |written| tell(Step::Writing { written, total }))?;
+        write_in_full(bed, &image, total, |written| tell(Step::Writing { written, total }))?;
         tell(Step::Attaching);
-        let device = loop_device::attach(&self.machine, lock, &image)?;
+        let device = loop_device::attach(&self.machine, lock, &self.place.image(target))?;
         // A rule outlives the file that the device had when it was made.
         limits::clear_stale(&self.machine, device.number)?;
         tell(Step::Formatting);
         file_system::make(&self.machine, lock, plan.file_system, &device.path())?;
-        rewrite_unwritten(&image, &device.path())?;
+        rewrite_unwritten(bed, &image, &device.path())?;
         tell(Step::Mounting);
-        file_system::mount_on(plan.file_system, &device.path(), &self.place.point(target))?;
+        file_system::mount_on(plan.file_system, &device.path(), point)?;
         let direct_io = device.backing.is_some_and(|backing| backing.direct_io);
         Ok((!direct_io).then(|| self.no_direct_io()))
     }
@@ -194,7 +197,7 @@ impl Undo<'_> {
     fn clean_up(&mut self) -> Result<(), TestbedError> {
         let Some(lock) = self.lock.take() else { return Ok(()) };
         const LEAVE_BUSY_MOUNTS: bool = false;
-        let outcome = self.bed.tear_down(Some(&lock), LEAVE_BUSY_MOUNTS).map(drop);
+        let outcome = self.bed.tear_down_locked(&lock, LEAVE_BUSY_MOUNTS).map(drop);
         match outcome {
             Ok(()) => lock.remove(),
             Err(error) => {
