@@ -8,8 +8,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, mkdirat, openat,
-    renameat, statat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat,
+    mkdirat, openat, openat2, renameat, statat,
 };
 use rustix::io::Errno;
 
@@ -46,11 +46,39 @@ impl Directory {
         let name = checked(name.as_ref())?;
         match openat(self, name, HELD | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(descriptor) => Ok(Self { descriptor, path: self.path.join(name) }),
-            Err(Errno::NOTDIR | Errno::LOOP) => Err(match self.kind_of(name)? {
-                FileType::Symlink => Refusal::Symlink.into(),
-                _ => Refusal::NotADirectory.into(),
-            }),
-            Err(errno) => Err(errno.into()),
+            Err(errno) => Err(self.no_child(name, errno)),
+        }
+    }
+
+    /// The directory of that name in this one, if it is of the same file system. What is mounted on it is not
+    /// even asked: another user may serve it (FUSE), and never answer.
+    ///
+    /// # Errors
+    /// As [`Directory::child`], or if something is mounted there.
+    pub fn child_not_mounted(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        let name = checked(name.as_ref())?;
+        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+        match openat2(self, name, HELD | OFlags::NOFOLLOW, Mode::empty(), resolve) {
+            Ok(descriptor) => Ok(Self { descriptor, path: self.path.join(name) }),
+            Err(Errno::XDEV) => Err(Refusal::Mounted.into()),
+            // Linux before 5.6, and containers that do not know it.
+            Err(Errno::NOSYS | Errno::PERM) => {
+                let child = self.child(name)?;
+                match child.facts()?.st_dev == self.facts()?.st_dev {
+                    true => Ok(child),
+                    false => Err(Refusal::Mounted.into()),
+                }
+            }
+            Err(errno) => Err(self.no_child(name, errno)),
+        }
+    }
+
+    /// Why a directory could not be opened, in words if possible.
+    fn no_child(&self, name: &OsStr, errno: Errno) -> io::Error {
+        match (errno, self.kind_of(name)) {
+            (Errno::NOTDIR | Errno::LOOP, Ok(FileType::Symlink)) => Refusal::Symlink.into(),
+            (Errno::NOTDIR | Errno::LOOP, Ok(_)) => Refusal::NotADirectory.into(),
+            _ => errno.into(),
         }
     }
 
@@ -122,69 +150,6 @@ impl Directory {
         }
         names.sort();
         Ok(names)
-    }
-
-    /// Removes a file, or a link, or whatever is no directory.
-    ///
-    /// # Errors
-    /// If it is not there or cannot be removed.
-    pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(unlinkat(self, checked(name.as_ref())?, AtFlags::empty())?)
-    }
-
-    /// Removes a file, if it is there.
-    ///
-    /// # Errors
-    /// If it cannot be removed.
-    pub fn remove_file_if_there(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        unless_missing(self.remove_file(name))
-    }
-
-    /// Removes a directory that is empty.
-    ///
-    /// # Errors
-    /// If it is not there, is not empty or is no directory.
-    pub fn remove_directory(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(unlinkat(self, checked(name.as_ref())?, AtFlags::REMOVEDIR)?)
-    }
-
-    /// Removes a directory and all that is in it. Links are removed, not followed, and what is
-    /// mounted in it is left alone.
-    ///
-    /// # Errors
-    /// If something stays. What is gone already is fine.
-    pub fn remove_tree(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        let name = name.as_ref();
-        let child = match self.child(name) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            child => child?,
-        };
-        if child.facts()?.st_dev != self.facts()?.st_dev {
-            return Err(Refusal::Mounted.into());
-        }
-        child.empty()?;
-        drop(child);
-        unless_missing(self.remove_directory(name))
-    }
-
-    /// Removes all that is in it, as [`Directory::remove_tree`] does.
-    ///
-    /// # Errors
-    /// If something stays.
-    pub fn empty(&self) -> io::Result<()> {
-        self.empty_but(OsStr::new(""))
-    }
-
-    /// Removes all that is in it but one.
-    pub(crate) fn empty_but(&self, kept: &OsStr) -> io::Result<()> {
-        for name in self.names()?.into_iter().filter(|name| name != kept) {
-            match self.kind_of(&name) {
-                Ok(FileType::Directory) => self.remove_tree(&name)?,
-                Ok(_) => self.remove_file_if_there(&name)?,
-                Err(cause) => unless_missing(Err(cause))?,
-            }
-        }
-        Ok(())
     }
 
     /// Gives a file or directory another name, over a file or an empty directory of that name.
@@ -265,18 +230,11 @@ impl AsFd for Directory {
 }
 
 /// A name that cannot lead out of its directory.
-fn checked(name: &OsStr) -> io::Result<&OsStr> {
+pub(crate) fn checked(name: &OsStr) -> io::Result<&OsStr> {
     let bytes = name.as_bytes();
     match bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.contains(&b'/') {
         true => Err(Refusal::NotAName.into()),
         false => Ok(name),
-    }
-}
-
-fn unless_missing(outcome: io::Result<()>) -> io::Result<()> {
-    match outcome {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
     }
 }
 
@@ -362,21 +320,5 @@ mod tests {
         assert!(folder.path().join("moved/file").exists());
         assert_eq!(ours.names().unwrap(), ["file"]);
         assert_eq!(refused(parent.child("ours")), Refusal::Symlink);
-    }
-
-    #[test]
-    fn removing_a_tree_removes_links_and_not_what_they_lead_to() {
-        let folder = tempfile::tempdir().unwrap();
-        let parent = Directory::open(folder.path()).unwrap();
-        fs::create_dir_all(folder.path().join("tree/deep/er")).unwrap();
-        fs::create_dir(folder.path().join("kept")).unwrap();
-        fs::write(folder.path().join("kept/file"), "precious").unwrap();
-        symlink(folder.path().join("kept"), folder.path().join("tree/deep/link")).unwrap();
-        symlink(folder.path().join("kept"), folder.path().join("link")).unwrap();
-        parent.remove_tree("tree").unwrap();
-        parent.remove_tree("tree").unwrap();
-        assert_eq!(refused(parent.remove_tree("link")), Refusal::Symlink);
-        assert_eq!(parent.names().unwrap(), ["kept", "link"]);
-        assert_eq!(fs::read_to_string(folder.path().join("kept/file")).unwrap(), "precious");
     }
 }

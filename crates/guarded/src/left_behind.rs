@@ -32,7 +32,7 @@ fn is_prefixed(name: &OsStr) -> bool {
 
 /// Removes a directory if it is one that this user left behind.
 fn remove_stale(target: &Directory, name: &OsStr) -> io::Result<bool> {
-    let directory = target.child(name)?;
+    let directory = target.child_not_mounted(name)?;
     // Writable: NFS takes an exclusive lock for no less (flock(2)).
     let owner = directory.open_file(OWNER, OFlags::RDWR)?;
     let (directory_facts, owner_facts) = (directory.facts()?, fstat(&owner)?);

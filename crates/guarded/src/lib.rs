@@ -17,6 +17,7 @@ mod directory;
 mod left_behind;
 mod on_targets;
 mod refusal;
+mod removal;
 mod small_file;
 mod trust;
 mod working;
