@@ -96,7 +96,7 @@ fn an_exchanged_working_directory_costs_bench_nothing_but_the_experiment() {
         .collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let attacker = shared.exchange_working_directories(&files);
-    let arguments = "bench target --burst 1MiB --rounds 12 --rounds-max 12 --pause 100ms -o out";
+    let arguments = "bench target --burst 1MiB --transfer 64KiB --rounds 12 --rounds-max 12 --pause 100ms -o out";
     let outcome = shared.run(&format!("{arguments} --targets {}", shared.target().display()));
     drop(attacker);
     shared.assert_unharmed();
@@ -133,7 +133,7 @@ fn a_pipe_or_an_endless_file_as_owner_is_neither_waited_for_nor_read() {
             let planted = format!("d=.plimsoll-{prefix}-0; mkdir -m 777 $d && {plant}");
             Attacker::does(shared.target(), &planted);
         }
-        let bench = "bench target --burst 1MiB --rounds 1 --rounds-max 1 -o out";
+        let bench = "bench target --burst 1MiB --transfer 64KiB --rounds 1 --rounds-max 1 -o out";
         let race =
             "route bench --policy static --writers 1 --blocks 1 --block-size 4KiB --rounds 1";
         let calibrate =
@@ -339,7 +339,8 @@ fn only_what_this_user_left_behind_is_removed() {
     };
     let (theirs, ours) = (plant("theirs", ATTACKER), plant("ours", 0));
     symlink(shared.storage.folder.path(), shared.target().join(".plimsoll-work-link")).unwrap();
-    let arguments = "bench target --burst 1MiB --rounds 1 --rounds-max 1 -o out --targets";
+    let arguments =
+        "bench target --burst 1MiB --transfer 64KiB --rounds 1 --rounds-max 1 -o out --targets";
     let outcome = shared.run(&format!("{arguments} {}", shared.target().display()));
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("removed what 1 killed run"), "{}", outcome.stderr);

@@ -136,7 +136,7 @@ const TABLE: &[(&str, &str, &str)] = &[
         "transfer = \"1MiB\"",
         "transfer = \"8MiB\"\nof = \"instance\"",
         "plan line 16: burst.sizes: 16MiB shared by 4 processes is less than a transfer of \
-         8MiB each",
+         8MiB each; hint: a larger burst, a smaller transfer or fewer clients",
     ),
     (
         "[\"16MiB\"]\ntransfer = \"1MiB\"",

@@ -172,7 +172,8 @@ impl Draft {
                 0 => Err(PlanError::value(
                     key,
                     format!(
-                        "{size} shared by {processes} processes is less than a transfer of {transfer} each"
+                        "{size} shared by {processes} processes is less than a transfer of {transfer} each; \
+                         hint: a larger burst, a smaller transfer or fewer clients"
                     ),
                 )),
                 part => Ok(Bytes::new(part)),
