@@ -1,5 +1,6 @@
 //! `plimsoll score`: scores and verdicts of benchmark results.
 
+mod locality;
 mod peaks;
 mod tables;
 

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use plimsoll_domain::site::SiteFile;
+use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, calendar, score};
 
@@ -41,9 +42,13 @@ pub struct Arguments {
     #[arg(required_unless_present = "from_csv", conflicts_with = "from_csv")]
     results: Vec<PathBuf>,
 
-    /// The site file: peaks and servers of targets
+    /// The site file: peaks and servers of targets, coordinates and I/O routers of clients
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
+
+    /// Distances of nodes as in the paper's equation, also on a torus
+    #[arg(long, requires = "site")]
+    no_wrap: bool,
 
     /// Write measured peaks, durations of slowness and stragglers into the site file
     #[arg(long, requires = "site")]
@@ -81,6 +86,9 @@ pub struct Arguments {
     table: runs_table::TableArguments,
 }
 
+/// Seed of random matches of nodes and bandwidths.
+const SEED: u64 = 1;
+
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum FailOn {
     /// A persistent straggler
@@ -105,7 +113,18 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let scores = score(columns, &peaks, &options(arguments));
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
-    let view = record::View { columns, peaks: &peaks, scores: &scores, rows, json: output.json };
+    let places = site.as_ref().map(|it| Places::of(columns, it.site(), !arguments.no_wrap));
+    let places = places.unwrap_or_default();
+    let locality = locality(columns, &peaks, &places, SEED);
+    let view = record::View {
+        columns,
+        peaks: &peaks,
+        scores: &scores,
+        places: &places,
+        locality: &locality,
+        rows,
+        json: output.json,
+    };
     if let Some(path) = &arguments.csv {
         measures_csv::write(path, &view)?;
     }

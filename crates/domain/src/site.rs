@@ -52,6 +52,9 @@ pub struct Site {
     /// Nodes that do I/O.
     #[serde(default, rename = "client", skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<Client>,
+    /// How nodes are connected.
+    #[serde(default, skip_serializing_if = "Topology::is_empty")]
+    pub topology: Topology,
     /// How long slowness lasted when it was measured.
     #[serde(default, rename = "slowness", skip_serializing_if = "Vec::is_empty")]
     pub slowness: Vec<Slowness>,
@@ -71,6 +74,7 @@ impl Site {
             servers: Vec::new(),
             targets: Vec::new(),
             clients: Vec::new(),
+            topology: Topology::default(),
             slowness: Vec::new(),
             stragglers: Vec::new(),
         }
@@ -277,6 +281,21 @@ pub struct Client {
     /// The I/O router that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub router: Option<String>,
+}
+
+/// How nodes are connected: what is needed to tell how far apart two of them are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table of the topology")]
+pub struct Topology {
+    /// Nodes along each dimension of a torus. Without it coordinates do not wrap around.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub torus: Vec<u64>,
+}
+
+impl Topology {
+    fn is_empty(&self) -> bool {
+        *self == Topology::default()
+    }
 }
 
 /// How long low and normal sequences lasted (Xie, section 5.4).

@@ -72,6 +72,25 @@ fn a_peak_is_trusted_when_a_person_gave_it_or_its_bursts_outlast_caches() {
 }
 
 #[test]
+fn coordinates_lie_on_the_torus_if_there_is_one() {
+    let site = |torus: &str, coordinates: &str| {
+        format!(
+            "version = 1\n[topology]\ntorus = {torus}\n[[client]]\nname = \"a\"\ncoordinates = {coordinates}\n\
+             [[client]]\nname = \"b\"\n"
+        )
+    };
+    let on = parse(&site("[25, 16, 24]", "[24, 0, 23]")).unwrap();
+    assert_eq!(on.site().topology.torus, [25, 16, 24]);
+    for coordinates in ["[25, 0, 0]", "[0, -1, 0]", "[0, 0]"] {
+        let said = problem(&site("[25, 16, 24]", coordinates));
+        assert!(said.contains("client \"a\"") && said.contains("[25, 16, 24]"), "{said}");
+    }
+    assert!(problem(&site("[0]", "[0]")).contains("no nodes"));
+    // Files from before there were tori hold any coordinates.
+    parse(&site("[]", "[-3, 99]")).unwrap();
+}
+
+#[test]
 fn scores_are_written_where_they_belong_and_comments_stay() {
     let commented = GOLDEN_V1
         .replace("quantile = 0.1", "quantile = 0.1 # the middle one")

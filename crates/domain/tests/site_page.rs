@@ -45,6 +45,7 @@ fn tables() -> Vec<(&'static str, String, Vec<&'static str>)> {
             cost,
         ),
         ("### `[[client]]`", "version = 1\n[[client]]\n".into(), vec!["name = \"c\""]),
+        ("### `[topology]`", "version = 1\n[topology]\n".into(), vec![]),
         (
             "### `[[slowness]]`",
             "version = 1\n[[slowness]]\n".into(),

@@ -12,6 +12,7 @@
 //! | What do stragglers cost? | [`gain`] |
 //! | How long is a target slow? | [`sequence`], [`survival`], [`advice`] |
 //! | When is it slow? | [`calendar`] |
+//! | Does it matter where the nodes are? | [`locality`](mod@locality) |
 //! | Can the measures be trusted? | [`condition`], [`dependence`], [`outlier`] |
 //! | Who is a straggler? | [`verdict`] |
 //! | What do runs in a table look like? | [`grouped`] |
@@ -27,6 +28,7 @@ pub mod dependence;
 pub mod distribution;
 pub mod gain;
 pub mod grouped;
+pub mod locality;
 pub mod names;
 pub mod outlier;
 pub mod peak;

@@ -13,7 +13,7 @@
 //! | How many independent observations is this series worth? | [`effective`] |
 //! | Which values stand apart? | [`outlier`], [`summary`] |
 //! | Do two sets of measurements differ, and by how much? | [`compare`](mod@compare), [`rank`], [`shift`] |
-//! | Do two series move together? | [`correlation`] |
+//! | Do two series move together? | [`correlation`], [`rank_correlation`](mod@rank_correlation) |
 //! | Has a rate stopped changing with the size? | [`plateau`](mod@plateau) |
 //! | What does an operation cost, what a byte? | [`cost`], [`regression`] |
 //!
@@ -38,6 +38,7 @@ pub mod outlier;
 pub mod plateau;
 pub mod random;
 pub mod rank;
+pub mod rank_correlation;
 pub mod regression;
 pub mod sample;
 pub mod shift;
@@ -49,5 +50,6 @@ pub use error::StatsError;
 pub use interval::{QuantileInterval, median_interval, quantile_interval};
 pub use plateau::{NoPlateau, Plateau, plateau, plateau_of_medians};
 pub use random::Random;
+pub use rank_correlation::{RankCorrelation, rank_correlation};
 pub use sample::Sample;
 pub use summary::FiveNumberSummary;

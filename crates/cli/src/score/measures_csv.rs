@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use plimsoll_score::locality::Trait;
 use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::relative::lebs;
 
 use super::record::View;
 
-const HEADINGS: [&str; 19] = [
+const HEADINGS: [&str; 21] = [
     "results",
     "experiment",
     "run",
@@ -28,6 +29,8 @@ const HEADINGS: [&str; 19] = [
     "outlier",
     "modified_z",
     "run_changed",
+    "distance",
+    "routers",
 ];
 
 pub fn write(path: &Path, view: &View) -> Result<()> {
@@ -43,6 +46,8 @@ pub fn write(path: &Path, view: &View) -> Result<()> {
         let pairs = columns.pairs(instance);
         let scored = columns.has_scores(instance);
         let lebs = if scored { lebs(pairs) } else { Vec::new() };
+        let place = |of| text(view.places.of_instance(of, columns, instance));
+        let (distance, routers) = (place(Trait::Distance), place(Trait::Routers));
         let source = &columns.sources[instance.source as usize];
         for (index, pair) in pairs.iter().enumerate() {
             let peb = view.scores.fastest.peb(instance, pair).filter(|_| scored);
@@ -72,6 +77,8 @@ pub fn write(path: &Path, view: &View) -> Result<()> {
                 outlier.to_string(),
                 text(z),
                 changed.contains(&(instance.source, instance.run)).to_string(),
+                distance.clone(),
+                routers.clone(),
             ];
             out.write_record(row).with_context(attempt)?;
         }

@@ -69,6 +69,15 @@ numbers! {
     NORMAL_10MIN = "normal_within_10min", "in 10 min", Ratio, "Share of normal sequences that end within ten minutes. Titan: 0.79.", "Xie, section 5.4";
     DEPTH = "low_depth", "low measures", Ratio, "Median of low measures over the median of all measures.", "ours";
     INTERVAL = "interval_seconds", "measured every", Seconds, "Median time between measures of a target: nothing shorter can be seen.", "results";
+    CLIENTS = "clients", "clients", Count, "Clients that take part in an instance.", "results";
+    NODE_SETS = "node_sets", "sets of nodes", Count, "Distinct sets of nodes. What was measured on one set counts once, by its median.", "results";
+    CORRELATION = "correlation", "correlation", Ratio, "Spearman's rank correlation, over sets of nodes, of the bandwidth with the mean distance L over all pairs of nodes, or with the number of distinct I/O routers; missing below 8 sets.", "Xie, section 5.5";
+    CORRELATION_LOW = "correlation_low", "95 % from", Ratio, "Lower end of its 95 % interval.", "Bonett and Wright 2000";
+    CORRELATION_HIGH = "correlation_high", "to", Ratio, "Upper end of that interval.", "Bonett and Wright 2000";
+    CORRELATION_P = "correlation_p", "p", Ratio, "Probability of such a correlation if bandwidths were matched with nodes at random (permutation), corrected for the number of such tests (Holm).", "ours";
+    VALUE_FROM = "value_from", "from", Ratio, "Least mean distance between nodes (hops), or number of routers, of a range.", "site file";
+    VALUE_TO = "value_to", "to", Ratio, "Greatest of the same.", "site file";
+    LOCAL_MEDIAN = "set_median", "median", Ratio, "Median over sets of nodes of the median EAB of a set; where peaks are missing, of its aggregate bandwidth over the median of all sets.", "Xie, section 5.5";
     HOUR = "hour", "hour", Count, "Hour of the day.", "start of the instance, or the column --time";
     RUN = "run", "run", Count, "Number of a run in its results.", "results";
     CHANGE_P = "change_p", "p changed", Ratio, "p value of no change during the run, by a permutation test of ranks on instances normalised by setting and target; missing below 8 instances. A run with p under 0.01 and a change of 10 % or more is set apart.", "ours";

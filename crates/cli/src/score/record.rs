@@ -1,6 +1,7 @@
 //! All scores as one record.
 
 mod conditions;
+pub mod locality;
 mod verdicts;
 
 use plimsoll_domain::burst::{Operation, Setting};
@@ -9,6 +10,7 @@ use plimsoll_score::advice::advice;
 use plimsoll_score::bandwidth::Point;
 use plimsoll_score::calendar::WEEKDAYS;
 use plimsoll_score::distribution::Distribution;
+use plimsoll_score::locality::{Locality, Places};
 use plimsoll_score::sequence::{Basis, Sequences};
 use plimsoll_score::survival::Survival;
 use plimsoll_score::verdict::Side;
@@ -22,6 +24,8 @@ pub struct View<'a> {
     pub columns: &'a Columns,
     pub peaks: &'a Peaks,
     pub scores: &'a Score,
+    pub places: &'a Places,
+    pub locality: &'a Locality,
     pub rows: usize,
     pub json: bool,
 }
@@ -47,6 +51,7 @@ pub fn record(view: &View, warnings: &[String]) -> Record {
         .rows("stragglers", "gain without stragglers (time with over time without)", gains(view))
         .rows("sequences", "how long targets are slow", sequences(view));
     record = sequences_note(record, view);
+    record = locality::locality(record, view, view.locality);
     record = calendar(record, view);
     record = conditions::runs(record, view);
     if view.json {

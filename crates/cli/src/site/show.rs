@@ -180,8 +180,10 @@ fn record(site: &Site) -> Record {
             .optional_text("coordinates", "coordinates", some(coordinates.join(",")))
             .optional_text("router", "router", it.router.clone())
     });
+    let torus: Vec<String> = site.topology.torus.iter().map(ToString::to_string).collect();
     Record::new()
         .optional_text("name", "name", site.name.clone())
+        .optional_text("torus", "torus", some(torus.join(" x ")))
         .rows("file_systems", "file systems", file_systems.collect())
         .rows("targets", "targets", site.targets.iter().map(target).collect())
         .rows("costs", "transaction costs", site.targets.iter().flat_map(costs).collect())

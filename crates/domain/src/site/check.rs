@@ -29,6 +29,7 @@ impl Site {
         }
         self.check_targets()?;
         self.check_limits()?;
+        self.check_torus()?;
         self.check_stragglers()?;
         self.slowness.iter().try_for_each(|it| match it.quantile {
             quantile if quantile > 0.0 && quantile < 1.0 => Ok(()),
@@ -67,6 +68,28 @@ impl Site {
             let ratio = straggler.ratio;
             if !(ratio.is_finite() && ratio >= 0.0) {
                 return Err(format!("straggler {:?}: impossible ratio {ratio}", straggler.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Coordinates of a torus lie on it.
+    fn check_torus(&self) -> Result<(), String> {
+        let torus = &self.topology.torus;
+        if torus.contains(&0) {
+            return Err("topology: a torus with no nodes along a dimension".into());
+        }
+        let is_on = |place: &i64, nodes: &u64| u64::try_from(*place).is_ok_and(|it| it < *nodes);
+        let placed = self.clients.iter().filter(|it| !it.coordinates.is_empty());
+        for client in placed.filter(|_| !torus.is_empty()) {
+            let coordinates = &client.coordinates;
+            let on_torus = coordinates.len() == torus.len()
+                && coordinates.iter().zip(torus).all(|(place, nodes)| is_on(place, nodes));
+            if !on_torus {
+                return Err(format!(
+                    "client {:?}: coordinates {coordinates:?} are not on the torus {torus:?}",
+                    client.name
+                ));
             }
         }
         Ok(())
