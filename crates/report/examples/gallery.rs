@@ -112,7 +112,7 @@ fn findings() -> Section {
                     .into(),
                 format!("The file {HOSTILE} was locked 4,096 times; ranks waited 9.8 s for locks."),
             ],
-            advice: "Turn data sieving off for writes, or use collective writes.".into(),
+            advice: vec!["Turn data sieving off for writes, or use collective writes.".into()],
             change: "MPI_Info_set(info, \"romio_ds_write\", \"disable\");".into(),
         },
         Finding {
@@ -123,7 +123,7 @@ fn findings() -> Section {
             evidence: vec![
                 "Its writes to target 3 ran at 21 MiB/s, the median is 104 MiB/s.".into(),
             ],
-            advice: "Check target 3, or let plimsoll route around it.".into(),
+            advice: vec!["Check target 3, or let plimsoll route around it.".into()],
             change: String::new(),
         },
         Finding {
@@ -132,7 +132,7 @@ fn findings() -> Section {
             severity: Severity::Low,
             cost_seconds: None,
             evidence: vec!["312 writes of less than 512 bytes.".into()],
-            advice: "Group them, or put them into one data set.".into(),
+            advice: vec!["Group them, or put them into one data set.".into()],
             change: String::new(),
         },
     ])

@@ -15,12 +15,14 @@ mod ratio_map;
 mod record;
 mod sparkline;
 mod table;
+mod value;
 
 pub use chart::{Bar, bars, line_plot};
 pub use fit_plot::{Axes, fit_plot};
 pub use json::envelope;
 pub use number::{Number, Unit};
 pub use ratio_map::RatioMap;
-pub use record::{Record, Value};
+pub use record::Record;
 pub use sparkline::sparkline;
 pub use table::{Align, Table};
+pub use value::Value;

@@ -36,6 +36,8 @@ pub enum Unit {
     Count,
     /// Bytes.
     Bytes,
+    /// Bytes to the last one: sizes that people look for.
+    ExactBytes,
     /// Bytes per second.
     BytesPerSec,
     /// Seconds.
@@ -46,6 +48,8 @@ pub enum Unit {
     Ratio,
     /// Of one hundred.
     Percent,
+    /// Part of a whole: 0 to 1 in JSON, a percentage in tables.
+    Share,
 }
 
 impl Unit {
@@ -53,12 +57,13 @@ impl Unit {
     pub fn base(self) -> &'static str {
         match self {
             Unit::Count => "count",
-            Unit::Bytes => "bytes",
+            Unit::Bytes | Unit::ExactBytes => "bytes",
             Unit::BytesPerSec => "bytes per second",
             Unit::Seconds => "seconds",
             Unit::SecondsPerByte => "seconds per byte",
             Unit::Ratio => "ratio",
             Unit::Percent => "percent",
+            Unit::Share => "share",
         }
     }
 
@@ -71,7 +76,9 @@ impl Unit {
             Unit::Count if value.fract() == 0.0 => grouped(value),
             Unit::Count | Unit::Ratio => decimals(value),
             Unit::Percent => format!("{value:.1} %"),
+            Unit::Share => share(value),
             Unit::Bytes => scaled(value, &BYTE_STEPS, "B"),
+            Unit::ExactBytes => whole_bytes(value),
             Unit::BytesPerSec => scaled(value, &BYTE_STEPS, "B/s"),
             Unit::Seconds => scaled(value, &SECOND_STEPS, "s"),
             Unit::SecondsPerByte => scaled(value, &SECOND_STEPS, "s/B"),
@@ -122,6 +129,25 @@ fn decimals(value: f64) -> String {
     }
 }
 
+/// In the largest multiple of which it is a whole number.
+fn whole_bytes(value: f64) -> String {
+    let is_whole = |size: &f64| (value / size).fract() == 0.0 && value != 0.0;
+    let step = BYTE_STEPS.into_iter().find(|(size, _)| is_whole(size));
+    let (size, prefix) = step.unwrap_or((1.0, ""));
+    format!("{} {prefix}B", grouped(value / size))
+}
+
+/// A percentage. What is not nothing and not everything does not read as if it were.
+fn share(value: f64) -> String {
+    match value {
+        0.0 => "0 %".to_string(),
+        1.0 => "100 %".to_string(),
+        value if value > 0.0 && value < 0.0005 => "< 0.1 %".to_string(),
+        value if (0.9995..1.0).contains(&value) => "> 99.9 %".to_string(),
+        value => format!("{:.1} %", value * 100.0),
+    }
+}
+
 /// Whole numbers with a thin grouping that copies and pastes: 1,048,576.
 fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -148,8 +174,20 @@ mod tests {
             (Unit::Ratio, 1.0, "1.000"),
             (Unit::Ratio, 1e-7, "1.000e-7"),
             (Unit::Percent, 45.23, "45.2 %"),
+            (Unit::Share, 0.0, "0 %"),
+            (Unit::Share, 0.0002, "< 0.1 %"),
+            (Unit::Share, 0.0005, "0.1 %"),
+            (Unit::Share, 0.4523, "45.2 %"),
+            (Unit::Share, 0.9994, "99.9 %"),
+            (Unit::Share, 0.9996, "> 99.9 %"),
+            (Unit::Share, 1.0, "100 %"),
+            (Unit::Share, 1.25, "125.0 %"),
             (Unit::Bytes, 0.0, "0 B"),
             (Unit::Bytes, 1536.0, "1.500 KiB"),
+            (Unit::ExactBytes, 0.0, "0 B"),
+            (Unit::ExactBytes, 1048576.0, "1 MiB"),
+            (Unit::ExactBytes, 1048577.0, "1,048,577 B"),
+            (Unit::ExactBytes, 48128.0, "47 KiB"),
             (Unit::BytesPerSec, 551.0 * 1048576.0, "551 MiB/s"),
             (Unit::Seconds, 1.04e-3, "1.040 ms"),
             (Unit::Seconds, 290.0, "290 s"),

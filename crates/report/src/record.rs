@@ -4,65 +4,54 @@ use serde_json::{Map, Value as Json};
 
 use crate::number::MISSING;
 use crate::table::{Align, Table, visible};
-use crate::{Bar, Number, bars};
-
-/// A value of a [`Number`]. Missing is not zero: it is null in JSON and "-" in tables.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
-    /// A whole number, kept exactly.
-    Integer(u64),
-    /// A real number.
-    Real(f64),
-    /// Not known or not defined here.
-    Missing,
-}
-
-impl From<u64> for Value {
-    fn from(value: u64) -> Self {
-        Value::Integer(value)
-    }
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Value::Real(value)
-    }
-}
-
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Value::Missing, Into::into)
-    }
-}
-
-impl Value {
-    fn show(self, number: &Number) -> String {
-        match self {
-            Value::Integer(value) => number.unit.show(value as f64),
-            Value::Real(value) => number.unit.show(value),
-            Value::Missing => MISSING.to_string(),
-        }
-    }
-
-    fn json(self) -> Json {
-        match self {
-            Value::Integer(value) => Json::from(value),
-            // serde_json has no NaN or infinity: such a value becomes null.
-            Value::Real(value) => Json::from(value),
-            Value::Missing => Json::Null,
-        }
-    }
-}
+use crate::{Bar, Number, Value, bars};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Entry {
-    Number { number: &'static Number, value: Value },
-    Text { key: &'static str, label: &'static str, text: Option<String> },
-    Texts { key: &'static str, label: &'static str, texts: Vec<String> },
-    Section { key: &'static str, title: String, record: Record },
-    Cards { key: &'static str, title: String, cards: Vec<Record> },
-    Rows { key: &'static str, title: String, rows: Vec<Record> },
-    Spectrum { number: &'static Number, title: String, points: Vec<(u64, f64)> },
+    Number {
+        number: &'static Number,
+        value: Value,
+    },
+    Text {
+        key: &'static str,
+        label: &'static str,
+        text: Option<String>,
+    },
+    Texts {
+        key: &'static str,
+        label: &'static str,
+        texts: Vec<String>,
+    },
+    Section {
+        key: &'static str,
+        title: String,
+        record: Record,
+    },
+    Cards {
+        key: &'static str,
+        title: String,
+        cards: Vec<Record>,
+    },
+    Rows {
+        key: &'static str,
+        title: String,
+        rows: Vec<Record>,
+    },
+    Named {
+        key: &'static str,
+        title: String,
+        label: &'static str,
+        rows: Vec<(&'static str, Record)>,
+    },
+    Spectrum {
+        number: &'static Number,
+        title: String,
+        points: Vec<(u64, f64)>,
+    },
+    Sentence {
+        key: &'static str,
+        text: String,
+    },
     Picture(String),
     Note(String),
 }
@@ -131,6 +120,19 @@ impl Record {
         self
     }
 
+    /// Things of one kind that have names: a table for people, whose first column has the names
+    /// under `label`; in JSON an object from name to object.
+    pub fn named_rows(
+        mut self,
+        key: &'static str,
+        title: impl Into<String>,
+        label: &'static str,
+        rows: Vec<(&'static str, Record)>,
+    ) -> Self {
+        self.entries.push(Entry::Named { key, title: title.into(), label, rows });
+        self
+    }
+
     /// One number for each whole k: bars for people, an object from k to value in JSON.
     pub fn spectrum(
         mut self,
@@ -139,6 +141,12 @@ impl Record {
         points: Vec<(u64, f64)>,
     ) -> Self {
         self.entries.push(Entry::Spectrum { number, title: title.into(), points });
+        self
+    }
+
+    /// What it comes to, in running text.
+    pub fn sentence(mut self, key: &'static str, text: impl Into<String>) -> Self {
+        self.entries.push(Entry::Sentence { key, text: text.into() });
         self
     }
 
@@ -166,6 +174,9 @@ impl Record {
                 Entry::Text { key, text, .. } => {
                     object.insert((*key).into(), Json::from(text.clone()));
                 }
+                Entry::Sentence { key, text } => {
+                    object.insert((*key).into(), Json::from(text.as_str()));
+                }
                 Entry::Texts { key, texts, .. } => {
                     object.insert((*key).into(), Json::from(texts.clone()));
                 }
@@ -175,6 +186,10 @@ impl Record {
                 Entry::Rows { key, rows, .. } | Entry::Cards { key, cards: rows, .. } => {
                     let rows = rows.iter().map(Record::to_json).collect();
                     object.insert((*key).into(), Json::Array(rows));
+                }
+                Entry::Named { key, rows, .. } => {
+                    let rows = rows.iter().map(|(name, row)| (name.to_string(), row.to_json()));
+                    object.insert((*key).into(), Json::Object(rows.collect()));
                 }
                 Entry::Spectrum { number, points, .. } => {
                     let points = points.iter().map(|(k, v)| (k.to_string(), Json::from(*v)));
@@ -235,9 +250,13 @@ fn entry_text(entry: &Entry, label_width: usize) -> String {
         Entry::Section { title, record, .. } => format!("{}{}", heading(title), record.to_text()),
         Entry::Cards { title, cards, .. } => format!("{}{}", heading(title), cards_text(cards)),
         Entry::Rows { title, rows, .. } => format!("{}{}", heading(title), rows_text(rows)),
+        Entry::Named { title, label, rows, .. } => {
+            format!("{}{}", heading(title), rows_text(&with_names(label, rows)))
+        }
         Entry::Spectrum { number, title, points } => {
             format!("{}{}", heading(title), bars(&spectrum_bars(number, points)))
         }
+        Entry::Sentence { text, .. } => format!("\n{}\n", visible(text)),
         Entry::Picture(picture) => format!("\n{picture}"),
         Entry::Note(note) => format!("\nnote: {note}\n"),
     }
@@ -276,6 +295,16 @@ fn spectrum_bars(number: &Number, points: &[(u64, f64)]) -> Vec<Bar> {
     points.chunks(points.len().div_ceil(BARS_MAX).max(1)).map(bar).collect()
 }
 
+/// The rows with their names in front.
+pub(crate) fn with_names(label: &'static str, rows: &[(&'static str, Record)]) -> Vec<Record> {
+    let named = |(name, row): &(&'static str, Record)| {
+        let mut named = Record::new().text("name", label, *name);
+        named.entries.extend(row.entries.iter().cloned());
+        named
+    };
+    rows.iter().map(named).collect()
+}
+
 fn rows_text(rows: &[Record]) -> String {
     let Some(first) = rows.first() else { return "  (none)\n".to_string() };
     let mut table =
@@ -308,6 +337,7 @@ mod tests {
             .text("class", "class", "busy")
             .rows("runs", "runs", vec![Record::new().number(&IN_USE, 1u64)])
             .spectrum(&LOAD, "by k", vec![(1, 0.5)])
+            .sentence("conclusion", "All is well.")
             .note("careful")
     }
 
@@ -319,16 +349,34 @@ mod tests {
             json,
             serde_json::json!({
                 "in_use": 385.185, "load": null, "class": "busy",
-                "runs": [{"in_use": 1}], "notes": ["careful"]
+                "runs": [{"in_use": 1}], "conclusion": "All is well.", "notes": ["careful"]
             })
         );
         assert_eq!(Record::new().number(&LOAD, f64::NAN).to_json()["load"], Json::Null);
     }
 
     #[test]
+    fn rows_with_names_are_a_table_and_an_object() {
+        let rows = vec![
+            ("read", Record::new().number(&IN_USE, 1u64)),
+            ("write", Record::new().number(&IN_USE, None::<f64>)),
+        ];
+        let record = Record::new().named_rows("speed", "speed", "direction", rows);
+        assert_eq!(
+            record.to_json(),
+            serde_json::json!({"speed": {"read": {"in_use": 1}, "write": {"in_use": null}}})
+        );
+        assert_eq!(
+            record.to_text(),
+            "speed\n  direction  targets in use\n  read                    1\n  \
+             write                   -\n"
+        );
+    }
+
+    #[test]
     fn people_get_aligned_labels() {
         let text = record().to_text();
         assert!(text.starts_with("  targets in use  385.185\n  load            -\n"), "{text}");
-        assert!(text.contains("note: careful"));
+        assert!(text.contains("\n\nAll is well.\n\nnote: careful\n"), "{text}");
     }
 }

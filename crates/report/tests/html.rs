@@ -138,7 +138,7 @@ fn everything(text: &str, values: &[f64]) -> Section {
         severity: Severity::High,
         cost_seconds: Some(values[0]),
         evidence: vec![name()],
-        advice: name(),
+        advice: vec![name()],
         change: name(),
     };
     let section =

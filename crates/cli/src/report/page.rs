@@ -67,7 +67,7 @@ fn findings_section(found: &[Finding]) -> Section {
             },
             cost_seconds: Some(finding.cost_seconds),
             evidence: finding.evidence.clone(),
-            advice: finding.advice.join(" "),
+            advice: finding.advice.clone(),
             change: String::new(),
         })
         .collect();

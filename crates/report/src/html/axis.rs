@@ -174,8 +174,8 @@ impl Fitted {
 /// The value as it reads, and exactly: for tooltips.
 pub(crate) fn exact(value: f64, unit: Unit) -> String {
     let symbol = match unit {
-        Unit::Count | Unit::Ratio => "",
-        Unit::Bytes => " B",
+        Unit::Count | Unit::Ratio | Unit::Share => "",
+        Unit::Bytes | Unit::ExactBytes => " B",
         Unit::BytesPerSec => " B/s",
         Unit::Seconds => " s",
         Unit::SecondsPerByte => " s/B",

@@ -7,6 +7,7 @@
   const binary = ['Pi', 'Ti', 'Gi', 'Mi', 'Ki', ''].map((name, i) => [1024 ** (5 - i), name]);
   const decimal = ['', 'm', 'µ', 'n', 'p'].map((name, i) => [1000 ** -i, name]);
   const prefix = (greatest, unit) => {
+    if (unit === 'share') return [0.01, ' %'];
     const sizes = unit.startsWith('bytes') ? binary : unit.startsWith('seconds') ? decimal : [];
     const [size, name] = sizes.find(s => greatest >= s[0] * (1 - 1e-9)) || [1, ''];
     return [size, (symbols[unit] || '').replace(' ', ' ' + name)];
@@ -77,7 +78,8 @@
     const cell = (x, y) => {
       const row = clamp(Math.floor(y / height * d.rows.length), 0, d.rows.length - 1), step = whole / d.columns;
       const column = clamp(Math.floor((low + x / width * (high - low) - d.x.low) / step), 0, d.columns - 1);
-      const value = values => shown(+(values[row * d.columns + column] / 255 * d.greatest).toPrecision(3), d.value.unit);
+      const level = l => d.least && l ? d.least * (d.greatest / d.least) ** ((l - 1) / 254) : l / 255 * d.greatest;
+      const value = values => shown(+level(values[row * d.columns + column]).toPrecision(3), d.value.unit);
       const lines = cells.map((values, i) => `${d.classes[i]}: about ${value(values)}`);
       return [`${d.row} ${d.rows[row]}`, `${d.x.title} from ${shown(d.x.low + column * step, d.x.unit)}`, ...lines].join('\n');
     };

@@ -48,20 +48,15 @@ pub struct Finding {
     pub cost_seconds: Option<f64>,
     /// What was seen, a sentence each.
     pub evidence: Vec<String>,
-    /// What to do.
-    pub advice: String,
+    /// What to do, one or more ways.
+    pub advice: Vec<String>,
     /// The exact change to copy: a hint and its value, a flag, a call. May be empty.
     pub change: String,
 }
 
 impl Finding {
     pub(crate) fn to_html(&self) -> String {
-        let evidence: String =
-            self.evidence.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
-        let evidence = match evidence.as_str() {
-            "" => String::new(),
-            list => format!("<h5>Evidence</h5><ul>{list}</ul>"),
-        };
+        let evidence = list("Evidence", &self.evidence);
         format!(
             "<article class=\"finding {word}\"><header><span class=\"severity\">{sign} {word}\
              </span><h4>{title}</h4>{cost}</header>{evidence}{advice}\
@@ -88,12 +83,17 @@ impl Finding {
     }
 
     fn advice(&self) -> String {
-        let advice = match self.advice.as_str() {
-            "" => String::new(),
-            advice => format!("<h5>What to change</h5><p>{}</p>", escape(advice)),
-        };
-        advice + &preformatted(&self.change)
+        list("What to change", &self.advice) + &preformatted(&self.change)
     }
+}
+
+/// Sentences under a heading; nothing without any.
+fn list(heading: &str, sentences: &[String]) -> String {
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let items: String = sentences.iter().map(|it| format!("<li>{}</li>", escape(it))).collect();
+    format!("<h5>{heading}</h5><ul>{items}</ul>")
 }
 
 /// Text that keeps its lines and spaces.

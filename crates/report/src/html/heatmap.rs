@@ -12,7 +12,7 @@ use super::escape::spelled;
 use super::figure::{Drawing, Mark, skipped_note};
 use super::frame::Frame;
 use super::pack::pack;
-use super::svg::{Anchor, px, text};
+use super::svg::{Anchor, px, text, text_width};
 use super::table::{Cell, Column, Table};
 
 /// A grid of cells; each class has a value in each cell.
@@ -29,6 +29,7 @@ pub struct HeatMap {
     /// What a cell shows: its name and unit.
     value: Axis,
     classes: Vec<(String, Vec<f64>)>,
+    is_logarithmic: bool,
 }
 
 const ROWS_MAX: usize = 256;
@@ -48,13 +49,20 @@ impl HeatMap {
     ) -> Self {
         let (title, row_title) = (title.into(), row_title.into());
         let x = Axis { scale: Default::default(), ..x };
-        HeatMap { title, x, row_title, rows, reach, columns, value, classes: Vec::new() }
+        let (classes, is_logarithmic) = (Vec::new(), false);
+        HeatMap { title, x, row_title, rows, reach, columns, value, classes, is_logarithmic }
     }
 
     /// Adds a class: its values row by row. Missing values are nothing, surplus ones are
     /// not shown, negative ones are left out and counted.
     pub fn class(mut self, name: impl Into<String>, values: Vec<f64>) -> Self {
         self.classes.push((name.into(), values));
+        self
+    }
+
+    /// Colours by orders of magnitude, down to a millionth of the greatest value.
+    pub fn logarithmic(mut self) -> Self {
+        self.is_logarithmic = true;
         self
     }
 
@@ -69,33 +77,72 @@ impl HeatMap {
             return Drawing::empty(skipped);
         };
         let grid = Grid::new(self.rows.len(), self.columns);
+        let positive = values().copied().filter(|value| drawable(*value) && *value > 0.0);
+        let levels = Levels::new(self.is_logarithmic, positive.reduce(f64::min), greatest);
         let packed: Vec<String> =
-            self.classes.iter().map(|(_, values)| pack(&grid.bytes(values, greatest))).collect();
+            self.classes.iter().map(|(_, values)| pack(&grid.bytes(values, &levels))).collect();
         let mut notes = skipped_note(skipped);
         notes.extend(grid.note());
-        notes.push(self.reading_note(greatest));
+        notes.extend(self.reading_note(greatest));
         let frame = self.frame(&grid);
         let first_rows = (0..grid.rows).map(|row| self.row_name(&grid, row));
         let names: Vec<&String> = self.classes.iter().map(|(name, _)| name).collect();
         let data = json!({ "kind": "heat", "plot": frame.json(), "x": x.json(),
             "value": { "title": spelled(&self.value.title), "unit": self.value.unit.base() },
             "row": spelled(&self.row_title), "rows": first_rows.collect::<Vec<_>>(),
-            "columns": grid.columns, "greatest": greatest,
+            "columns": grid.columns, "greatest": greatest, "least": levels.least,
             "classes": names.iter().map(|name| spelled(name)).collect::<Vec<_>>(),
             "cells": packed });
-        let legend = names.iter().map(|name| ((*name).clone(), Mark::Block)).collect();
-        let svg = self.svg(&frame, &x, &grid);
+        // One class has a colour bar instead.
+        let legend = match names.len() {
+            1 => Vec::new(),
+            _ => names.iter().map(|name| ((*name).clone(), Mark::Block)).collect(),
+        };
+        let svg = self.svg(&frame, &x, &grid, &levels);
         let table = Some(self.table());
         Drawing { svg, legend, filter: true, notes, data: Some(data), table, zoom: true }
     }
 
-    fn reading_note(&self, greatest: f64) -> String {
+    /// How colours read where there is no colour bar.
+    fn reading_note(&self, greatest: f64) -> Option<String> {
         let greatest = self.value.unit.show(greatest);
-        let classes = match self.classes.len() {
-            1 => "Fainter is less",
-            _ => "A cell has the colour of the class with most of it; fainter is less",
-        };
-        format!("{classes}. Full colour: {} {greatest}.", self.value.title)
+        (self.classes.len() > 1).then(|| {
+            format!(
+                "A cell has the colour of the class with most of it; fainter is less. Full \
+                 colour: {} {greatest}.",
+                self.value.title
+            )
+        })
+    }
+
+    /// What shades mean, above the right end of the area, where there is one class.
+    fn colour_bar(&self, frame: &Frame, levels: &Levels) -> String {
+        const SHADES: usize = 20;
+        const SHADE_WIDTH: f64 = 6.0;
+        if self.classes.len() != 1 {
+            return String::new();
+        }
+        let unit = self.value.unit;
+        let (least, greatest) = (levels.least.unwrap_or(0.0), levels.greatest);
+        let high = unit.show(greatest);
+        let right = frame.left + frame.width - text_width(&high) - 6.0;
+        let left = right - SHADES as f64 * SHADE_WIDTH;
+        let mut out = text(left - 6.0, 11.0, Anchor::End, "tick", &unit.show(least));
+        out.push_str(&text(right + 6.0, 11.0, Anchor::Start, "tick", &high));
+        for shade in 0..SHADES {
+            // The script paints cells with these opacities.
+            let opacity = (50.0 + shade as f64 / (SHADES - 1) as f64 * 205.0) / 255.0;
+            out.push_str(&format!(
+                "<rect class=\"k0\" x=\"{}\" y=\"2\" width=\"{}\" height=\"10\" \
+                 style=\"fill:var(--k);fill-opacity:{opacity:.2}\"/>",
+                px(left + shade as f64 * SHADE_WIDTH),
+                px(SHADE_WIDTH)
+            ));
+        }
+        let scale = if levels.least.is_some() { ", logarithmic" } else { "" };
+        let title_at = left - 14.0 - text_width(&unit.show(least));
+        let title = format!("{}{scale}", self.value.title);
+        out + &text(title_at, 11.0, Anchor::End, "axis", &title)
     }
 
     fn frame(&self, grid: &Grid) -> Frame {
@@ -111,7 +158,7 @@ impl HeatMap {
         if first >= last { name(first) } else { format!("{} to {}", name(first), name(last)) }
     }
 
-    fn svg(&self, frame: &Frame, x: &Fitted, grid: &Grid) -> String {
+    fn svg(&self, frame: &Frame, x: &Fitted, grid: &Grid, levels: &Levels) -> String {
         let image = format!(
             "<image class=\"cells\" x=\"0\" y=\"0\" width=\"{}\" height=\"{}\" \
              preserveAspectRatio=\"none\"/>",
@@ -120,6 +167,7 @@ impl HeatMap {
         );
         let title = text(0.0, 11.0, Anchor::Start, "axis", &self.row_title);
         let inside = title
+            + &self.colour_bar(frame, levels)
             + &self.row_names(frame, grid)
             + &frame.x_axis(x)
             + &frame.area(&image)
@@ -188,6 +236,34 @@ fn round_up(count: usize) -> usize {
     step
 }
 
+/// From values to shades.
+struct Levels {
+    /// What the faintest shade stands for, where shades are logarithmic.
+    least: Option<f64>,
+    greatest: f64,
+}
+
+/// Orders of magnitude that shades can tell apart.
+const LEAST_SHARE: f64 = 1e-6;
+
+impl Levels {
+    fn new(is_logarithmic: bool, least: Option<f64>, greatest: f64) -> Self {
+        let least = least.map(|least| least.max(greatest * LEAST_SHARE));
+        // One value needs no scale.
+        let least = least.filter(|least| is_logarithmic && *least < greatest);
+        Levels { least, greatest }
+    }
+
+    /// 1 to 255 for a value above zero.
+    fn of(&self, value: f64) -> u8 {
+        let level = match self.least {
+            Some(least) => 1.0 + 254.0 * (value / least).ln() / (self.greatest / least).ln(),
+            None => value / self.greatest * 255.0,
+        };
+        level.round().clamp(1.0, 255.0) as u8
+    }
+}
+
 /// How many neighbouring rows and columns are merged into one that is drawn.
 struct Grid {
     all: (usize, usize),
@@ -211,15 +287,14 @@ impl Grid {
     }
 
     /// A byte for each drawn cell: 0 for nothing, 255 for the greatest of all.
-    fn bytes(&self, values: &[f64], greatest: f64) -> Vec<u8> {
+    fn bytes(&self, values: &[f64], levels: &Levels) -> Vec<u8> {
         let mut bytes = vec![0u8; self.rows * self.columns];
         for (index, value) in values.iter().enumerate().take(self.all.0.saturating_mul(self.all.1))
         {
             let (row, column) = (index / self.all.1, index % self.all.1);
             let cell = row / self.rows_merged * self.columns + column / self.columns_merged;
             if drawable(*value) && *value > 0.0 {
-                let level = (value / greatest * 255.0).round().clamp(1.0, 255.0) as u8;
-                bytes[cell] = bytes[cell].max(level);
+                bytes[cell] = bytes[cell].max(levels.of(*value));
             }
         }
         bytes

@@ -1,7 +1,7 @@
 //! A [`Record`] as HTML: the same entries that make the table and the JSON.
 
 use crate::number::MISSING;
-use crate::record::Entry;
+use crate::record::{Entry, with_names};
 use crate::{Number, Record, Value};
 
 use super::axis::Axis;
@@ -54,19 +54,25 @@ fn add_block(section: &mut Section, entry: &Entry) {
             cards.iter().for_each(|card| add(&mut part, card));
             section.push_section(part);
         }
-        Entry::Rows { title, rows, .. } => {
-            let table = rows_table(rows).caption(title.as_str());
-            table.numbers().for_each(|number| section.define(number));
-            section.push(table.to_html());
+        Entry::Rows { title, rows, .. } => add_rows(section, title, rows),
+        Entry::Named { title, label, rows, .. } => {
+            add_rows(section, title, &with_names(label, rows));
         }
         Entry::Spectrum { number, title, points } => {
             section.define(number);
             section.push(figure(&spectrum(number, title, points).into()));
         }
+        Entry::Sentence { text, .. } => section.push(format!("<p>{}</p>\n", escape(text))),
         Entry::Picture(picture) => section.push(preformatted(picture)),
         Entry::Note(note) => section.push(format!("<p class=\"note\">{}</p>\n", escape(note))),
         Entry::Number { .. } | Entry::Text { .. } | Entry::Texts { .. } => {}
     }
+}
+
+fn add_rows(section: &mut Section, title: &str, rows: &[Record]) {
+    let table = rows_table(rows).caption(title);
+    table.numbers().for_each(|number| section.define(number));
+    section.push(table.to_html());
 }
 
 fn number_fact(number: &Number, value: Value) -> String {

@@ -43,7 +43,9 @@ const CLOCK: [f64; 14] = [
 pub(crate) fn step(span: f64, unit: Unit, most: usize) -> f64 {
     let raw = span / most.max(1) as f64;
     match unit {
-        Unit::Bytes | Unit::BytesPerSec if raw >= 1.0 => raw.log2().ceil().exp2(),
+        Unit::Bytes | Unit::ExactBytes | Unit::BytesPerSec if raw >= 1.0 => {
+            raw.log2().ceil().exp2()
+        }
         Unit::Seconds if span >= 120.0 => {
             CLOCK.into_iter().find(|step| *step >= raw).unwrap_or_else(|| one_two_five(raw))
         }
@@ -107,11 +109,12 @@ fn prefix(greatest: f64, unit: Unit) -> (f64, String) {
         .find(|(size, _)| greatest >= *size * (1.0 - 1e-9))
         .unwrap_or((1e-12, "p"));
     let (size, prefix, symbol) = match unit {
-        Unit::Bytes => (bytes.0, bytes.1, " B"),
+        Unit::Bytes | Unit::ExactBytes => (bytes.0, bytes.1, " B"),
         Unit::BytesPerSec => (bytes.0, bytes.1, " B/s"),
         Unit::Seconds => (seconds.0, seconds.1, " s"),
         Unit::SecondsPerByte => (seconds.0, seconds.1, " s/B"),
         Unit::Percent => (1.0, "", " %"),
+        Unit::Share => (0.01, "", " %"),
         Unit::Count | Unit::Ratio => (1.0, "", ""),
     };
     let suffix = match symbol.strip_prefix(' ') {
@@ -154,6 +157,7 @@ mod tests {
         let linear = |high, unit, most| labels(0.0, high, Scale::Linear, unit, most);
         assert_eq!(linear(10.0, Unit::Count, 5), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(linear(1.0, Unit::Ratio, 5), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(linear(0.5, Unit::Share, 5), ["0", "10 %", "20 %", "30 %", "40 %", "50 %"]);
         assert_eq!(
             linear(2.0 * gib, Unit::Bytes, 4),
             ["0", "0.5 GiB", "1.0 GiB", "1.5 GiB", "2.0 GiB"]
