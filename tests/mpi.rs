@@ -3,6 +3,7 @@
 
 mod maps;
 mod python;
+mod runtime;
 mod sieving;
 
 use std::collections::BTreeMap;

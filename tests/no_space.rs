@@ -36,6 +36,8 @@ fn a_full_disk_stops_the_recording_and_not_the_program() {
     let report = binary().args(["report", "--json"]).arg(&rec).output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!(report["result"]["lost_events"], lost, "the report says what is missing");
+    let notes = report["result"]["notes"].to_string();
+    assert!(notes.contains("no space left on device (ENOSPC)"), "and why: {notes}");
 }
 
 #[test]

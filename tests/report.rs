@@ -8,10 +8,17 @@ use serde_json::Value;
 use crate::command::{Outcome, binary};
 use crate::recording::{program, run_recorded};
 
-fn json(arguments: &[&str]) -> Value {
+mod first_screen;
+mod planted;
+mod runtime;
+
+pub fn json(arguments: &[&str]) -> Value {
     let output = binary().args(arguments).arg("--json").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice::<Value>(&output.stdout).unwrap()["result"].clone()
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema = document["schema"].as_str().unwrap();
+    assert!(["plimsoll.report/2", "plimsoll.compare/2"].contains(&schema), "{schema}");
+    document["result"].clone()
 }
 
 /// Records `traps NAME out COUNT` into a folder of that name.
@@ -36,14 +43,21 @@ fn totals_add_up_and_every_key_is_there() {
     assert_eq!(of("pwrite"), (1000, 16_000));
     assert_eq!(of("fsync"), (1, 0));
     assert!(totals.iter().all(|row| row["seconds"].is_number() && row["layer"].is_string()));
-    for key in ["perceived", "effective_mpi", "effective_posix"] {
-        assert!(report["bandwidth"].get(key).is_some(), "{key}");
+    for direction in ["read", "write"] {
+        for key in
+            ["perceived", "first_to_last", "data_only", "effective_mpi", "effective_posix", "layer"]
+        {
+            let value = report["bandwidth"][direction].get(key);
+            assert!(value.is_some(), "{direction} {key}");
+            assert!(direction == "write" || value == Some(&Value::Null), "nothing was read");
+        }
     }
-    assert_eq!(report["bandwidth"]["effective_mpi"], Value::Null, "no MPI is not zero");
-    let (effective, perceived) =
-        (&report["bandwidth"]["effective_posix"], &report["bandwidth"]["perceived"]);
-    let ratio = perceived.as_f64().unwrap() / effective.as_f64().unwrap();
+    let write = &report["bandwidth"]["write"];
+    assert_eq!((&write["layer"], &write["effective_mpi"]), (&"posix".into(), &Value::Null));
+    let rate = |key: &str| write[key].as_f64().unwrap();
+    let ratio = rate("data_only") / rate("effective_posix");
     assert!((0.5..1.5).contains(&ratio), "one process writes one by one: {ratio}");
+    assert!(rate("perceived") < rate("data_only"), "the fsync takes time, too");
     let files = report["files"].as_array().unwrap();
     assert!(files.iter().any(|file| file["path"].as_str().unwrap().ends_with("/out")));
     assert_eq!(report["ranks"].as_array().unwrap().len(), 1);
@@ -80,7 +94,18 @@ fn the_page_is_one_file_without_links_outward() {
     for outward in ["src=\"http", "href=\"http", "@import", "url(http"] {
         assert!(!html.contains(outward), "{outward}");
     }
-    for part in ["Findings", "Bandwidth", "Over time", "Files", "Processes"] {
+    for part in [
+        "The run",
+        "I/O in the run time",
+        "Bandwidth",
+        "Findings",
+        "Over time",
+        "Bytes written, by process and time",
+        "most common request sizes",
+        "Counters of every operation, file by file",
+        "Files of the runtime",
+        "Processes",
+    ] {
         assert!(html.contains(part), "{part}");
     }
 }

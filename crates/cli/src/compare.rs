@@ -27,6 +27,10 @@ pub struct Arguments {
     /// The recording after it
     after: PathBuf,
 
+    /// Count files of the runtime (MPI's shared memory, libraries, byte code, locale) as well
+    #[arg(long)]
+    include_runtime: bool,
+
     /// Rows of the table of operations
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
     top: u64,
@@ -54,8 +58,10 @@ numbers! {
     SECONDS_BEFORE = "seconds_before", "time before", Seconds, "Time in calls of an operation in the first recording.";
     SECONDS_AFTER = "seconds_after", "time after", Seconds, "The same in the second recording.";
     COST = "cost_seconds", "cost", Seconds, "Estimated time that a finding costs.";
-    RATE_BEFORE = "rate_before", "before", BytesPerSec, "Perceived bandwidth of a layer in the first recording.";
-    RATE_AFTER = "rate_after", "after", BytesPerSec, "The same in the second recording.";
+    RATE_BEFORE = "perceived_before", "perceived before", BytesPerSec, "Perceived bandwidth of reading, or of writing until data is durable, in the first recording.";
+    RATE_AFTER = "perceived_after", "perceived after", BytesPerSec, "The same in the second recording.";
+    DATA_BEFORE = "data_only_before", "data only before", BytesPerSec, "The same without the calls that make writes durable, in the first recording.";
+    DATA_AFTER = "data_only_after", "data only after", BytesPerSec, "The same in the second recording.";
     MEDIAN_BEFORE = "median_before", "median before", Seconds, "Median duration of the main operation in the first recording.";
     MEDIAN_AFTER = "median_after", "median after", Seconds, "The same in the second recording.";
     RATIO = "ratio", "after over before", Ratio, "Ratio of the medians.";
@@ -65,18 +71,23 @@ numbers! {
     P_VALUE = "p_value", "p", Ratio, "Brunner-Munzel test of equal durations.";
 }
 
+/// 2: bandwidths are those of a program's reads and of its writes.
+const SCHEMA_VERSION: u32 = 2;
+
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let before = read(&arguments.before)?;
-    let after = read(&arguments.after)?;
+    let include_runtime = arguments.include_runtime;
+    let before = read(&arguments.before, include_runtime)?;
+    let after = read(&arguments.after, include_runtime)?;
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
     let record = record(&compare(&before, &after), rows);
     let title = format!("{} against {}", arguments.after.display(), arguments.before.display());
-    output.print("compare", &title, &record)?;
+    output.print_version("compare", SCHEMA_VERSION, &title, &record)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &Path) -> Result<Analysis> {
-    Ok(analyze(&Recording::open(path)?, &Options::default())?)
+fn read(path: &Path, include_runtime: bool) -> Result<Analysis> {
+    let options = Options { include_runtime, ..Options::default() };
+    Ok(analyze(&Recording::open(path)?, &options)?)
 }
 
 fn record(changes: &Comparison, rows: usize) -> Record {
@@ -93,7 +104,7 @@ fn record(changes: &Comparison, rows: usize) -> Record {
         .rows("findings_gone", "findings that are gone", findings(&changes.findings_gone))
         .rows("findings_new", "new findings", findings(&changes.findings_new))
         .rows("findings_kept", "findings that stay", kept(changes))
-        .rows("bandwidth", "perceived bandwidth", bandwidths(changes))
+        .named_rows("bandwidth", "bandwidth", "direction", bandwidths(changes))
         .rows("operations", "operations, most time first", operations(changes, rows));
     durations(record, changes).note(&changes.statement)
 }
@@ -118,16 +129,18 @@ fn kept(changes: &Comparison) -> Vec<Record> {
     changes.findings_kept.iter().map(row).collect()
 }
 
-fn bandwidths(changes: &Comparison) -> Vec<Record> {
-    let rows = changes.bandwidths.iter().filter_map(|it| Some((it, it.perceived?)));
-    let row = |(it, change): (&plimsoll_explain::BandwidthChange, Change)| {
+fn bandwidths(changes: &Comparison) -> Vec<(&'static str, Record)> {
+    let row = |it: &plimsoll_explain::BandwidthChange| {
+        let value = |change: Option<Change>, of: fn(Change) -> f64| change.map(of);
         Record::new()
-            .text("layer", "layer", it.layer.name())
-            .text("direction", "direction", it.direction.map_or("both", |it| it.name()))
-            .number(&RATE_BEFORE, change.before)
-            .number(&RATE_AFTER, change.after)
+            .text("layer_before", "layer before", it.layer_before.name())
+            .text("layer_after", "layer after", it.layer_after.name())
+            .number(&RATE_BEFORE, value(it.perceived, |change| change.before))
+            .number(&RATE_AFTER, value(it.perceived, |change| change.after))
+            .number(&DATA_BEFORE, value(it.data_only, |change| change.before))
+            .number(&DATA_AFTER, value(it.data_only, |change| change.after))
     };
-    rows.map(row).collect()
+    changes.bandwidths.iter().map(|it| (it.direction.name(), row(it))).collect()
 }
 
 fn operations(changes: &Comparison, rows: usize) -> Vec<Record> {

@@ -15,15 +15,23 @@ impl Output {
     /// Prints a result: a title and a table for people, one JSON document for programs.
     /// `command` names the schema, with dots between the words of a subcommand.
     pub fn print(self, command: &str, title: &str, result: &Record) -> Result<()> {
+        self.print_version(command, 1, title, result)
+    }
+
+    /// The same for a command that had to change its keys, and so the version of its schema.
+    pub fn print_version(
+        self,
+        command: &str,
+        version: u32,
+        title: &str,
+        result: &Record,
+    ) -> Result<()> {
         if self.json {
-            return data(&format!("{:#}\n", envelope(command, SCHEMA_VERSION, result)));
+            return data(&format!("{:#}\n", envelope(command, version, result)));
         }
         data(&format!("{title}\n\n{}", result.to_text()))
     }
 }
-
-/// Version of every JSON result. A command that must break its keys gets its own.
-const SCHEMA_VERSION: u32 = 1;
 
 /// Writes to stdout as it is. Fails when nobody reads any more.
 pub fn data(text: &str) -> Result<()> {

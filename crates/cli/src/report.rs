@@ -2,6 +2,8 @@
 //! measured.
 
 mod numbers;
+mod over_time;
+mod overview;
 mod page;
 pub mod results;
 mod sections;
@@ -12,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use plimsoll_explain::{Analysis, Finding, Options, Recording, analyze, findings};
+use plimsoll_explain::{Analysis, Finding, Options, Recording, analyze, conclusion, findings};
 use plimsoll_measures::Results;
 use plimsoll_report::Record;
 
@@ -23,10 +25,15 @@ pub use numbers::NUMBERS;
 
 /// Explain a recording, or show what a benchmark measured
 ///
-/// Of a recording: totals, bandwidths, where the time went, and what to change. Effective bandwidth is bytes over the sum of durations of all calls of a layer (Wright,
-/// section 4.2.1); perceived bandwidth is bytes over the wall time during which at least one
-/// process is inside a data call. Findings come worst first, each with its evidence, its
-/// estimated cost in seconds and the exact change.
+/// Of a recording: what part of the run time I/O took, how fast the program read and wrote, what
+/// to change, and where the time went. Reads and writes are apart, each on the layer that moved
+/// most of the bytes. Perceived bandwidth is bytes over the wall time during which at least one
+/// process is inside such a call; the time of writing includes the calls that make data durable
+/// (fsync and its kin, closing what was written), and data only is without them. Effective
+/// bandwidth is bytes over the sum of durations of all calls of a layer (Wright, section 4.2.1).
+/// Findings come worst first, each with its evidence, its estimated cost in seconds and the exact
+/// change. Files of the runtime (MPI's shared memory, libraries, byte code, locale) are shown
+/// apart and not added up.
 ///
 /// Of the results of a benchmark: bandwidths by what was varied, with intervals; the page has
 /// the figures of Xie (box plots, completion times, scores of targets and clients, stragglers).
@@ -50,10 +57,18 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
     top: u64,
 
+    /// For recordings: count files of the runtime (MPI's shared memory, libraries, byte code, locale) as the program's own
+    #[arg(long)]
+    include_runtime: bool,
+
     /// For recordings: exit with 1 when there is a finding of at least this severity
     #[arg(long, value_enum)]
     fail_on: Option<SeverityArgument>,
 }
+
+/// Of reports of recordings. 2: bandwidths of reads and of writes apart, files of the runtime
+/// apart, shares of run time.
+const SCHEMA_VERSION: u32 = 2;
 
 /// Rows of each table of a page; a browser sorts and searches them.
 const PAGE_ROWS: usize = 500;
@@ -85,19 +100,22 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         Some(note) => anyhow::anyhow!("nothing was recorded: {note}"),
         None => error.into(),
     })?;
-    let analysis = analyze(&recording, &Options::default())?;
+    let include_runtime = arguments.include_runtime;
+    let analysis = analyze(&recording, &Options { include_runtime, ..Options::default() })?;
     let found = findings(&analysis);
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
     let notes = notes.iter().map(String::as_str).chain(recording.notes());
-    let record = notes.fold(record(&analysis, &found, rows), |it, note| it.note(note));
-    let record = unseen::add(record, &recording, analysis.events);
+    let about = overview::about(&arguments.recording, &recording, &analysis);
+    let about = unseen::add(about, &recording, analysis.events);
+    let record = record(about.clone(), &analysis, &found, rows);
+    let record = notes.fold(record, |it, note| it.note(note));
     let title = format!("recording {}", arguments.recording.display());
     if let Some(path) = &arguments.html {
-        let page = page::page(&title, &recording, &analysis, &found, PAGE_ROWS);
+        let page = page::page(&title, about, &recording, &analysis, &found, PAGE_ROWS);
         fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    output.print("report", &title, &record)?;
+    output.print_version("report", SCHEMA_VERSION, &title, &record)?;
     let fails =
         arguments.fail_on.is_some_and(|least| found.iter().any(|it| rank(it) >= least as u8));
     Ok(ExitCode::from(u8::from(fails)))
@@ -112,16 +130,16 @@ fn rank(finding: &Finding) -> u8 {
     }
 }
 
-fn record(analysis: &Analysis, found: &[Finding], rows: usize) -> Record {
-    let mut record = sections::overview(analysis);
-    record = sections::findings(record, found);
-    record = record.section("bandwidth", "bandwidth", sections::bandwidth(analysis)).rows(
-        "totals",
-        "calls by layer and operation",
-        sections::totals(&analysis.totals),
-    );
+fn record(about: Record, analysis: &Analysis, found: &[Finding], rows: usize) -> Record {
+    let mut record = about.sentence("conclusion", conclusion(analysis, found));
+    record = record.section("io", "I/O in the run time", overview::io(analysis));
+    record = overview::bandwidth(record, analysis);
+    record = overview::findings(record, found);
+    let totals = sections::totals(&analysis.totals);
+    record = record.rows("totals", "calls by layer and operation", totals);
     record = sections::mpi_time(record, analysis);
     record = sections::files(record, analysis, rows);
+    record = sections::runtime(record, analysis);
     record = sections::ranks(record, analysis, rows);
     record = sections::nodes(record, analysis);
     record = sections::sizes(record, analysis);

@@ -34,8 +34,8 @@ pub struct AccessCounts {
     pub strided: Volume,
     /// Random requests.
     pub random: Volume,
-    /// Small POSIX requests of the program itself that are not random, so that larger ones could
-    /// do.
+    /// Small POSIX requests of the program itself that move data and follow another one in order,
+    /// so that one larger request could do for both.
     pub small_mergeable: Volume,
     /// POSIX requests whose beginning or end is not on a page boundary.
     pub unaligned_page: Volume,
@@ -191,7 +191,7 @@ impl Trail {
             Pattern::Strided => counts.strided.add(request.bytes, request.nanos),
             Pattern::Random => counts.random.add(request.bytes, request.nanos),
         }
-        if pattern != Pattern::Random {
+        if matches!(pattern, Pattern::Sequential | Pattern::Strided) {
             count_small(&request, counts);
         }
         self.previous = Some(request);
@@ -224,7 +224,7 @@ impl Trail {
 
 #[inline]
 fn count_small(request: &Request, counts: &mut AccessCounts) {
-    if request.is_own_posix && request.length < SMALL_BYTES {
+    if request.is_own_posix && request.length < SMALL_BYTES && request.bytes > 0 {
         counts.small_mergeable.add(request.bytes, request.nanos);
     }
 }
@@ -255,7 +255,8 @@ mod tests {
         let backwards = counts(&[3000, 2000, 1000, 0], 100);
         assert_eq!(backwards.strided.calls, 3);
         let random = counts(&[7000, 300, 91_000, 12_000], 100);
-        assert_eq!((random.random.calls, random.small_mergeable.calls), (3, 1));
+        assert_eq!((random.random.calls, random.small_mergeable.calls), (3, 0));
+        assert_eq!(sequential.small_mergeable.calls, 3, "the first has none to be joined with");
         let in_place = counts(&[512, 512, 512], 100);
         assert_eq!((in_place.random.calls, in_place.strided.calls), (2, 0));
     }
@@ -269,6 +270,14 @@ mod tests {
         let shares = rows.shares().unwrap();
         assert!((shares.strided - 90.0 / 99.0).abs() < 1e-12);
         assert_eq!(AccessCounts::default().shares(), None);
+    }
+
+    #[test]
+    fn the_end_of_a_file_is_no_request_to_join() {
+        let (mut trail, mut counts) = (Trail::default(), AccessCounts::default());
+        trail.follow(request(0, 100), &mut counts);
+        trail.follow(Request { bytes: 0, ..request(100, 100) }, &mut counts);
+        assert_eq!((counts.sequential.calls, counts.small_mergeable.calls), (1, 0));
     }
 
     #[test]

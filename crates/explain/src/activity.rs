@@ -2,7 +2,9 @@
 
 use plimsoll_trace::{Class, Layer};
 
+use crate::coverages::CallKind;
 use crate::grid::Grid;
+use crate::totals::Direction;
 
 /// What a thread does in a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,19 +69,21 @@ impl Activity {
 pub(crate) const TIMELINE_BINS: u64 = 256;
 pub(crate) const TIMELINE_ROWS: usize = 256;
 
-/// Nanoseconds by row, bin and activity.
+/// Nanoseconds by row, bin and activity, and bytes by row, bin and direction.
 #[derive(Debug, Clone)]
 pub(crate) struct TimelineSums {
     grid: Grid,
     processes: usize,
     rows: Vec<[u64; ACTIVITIES]>,
+    bytes: Vec<[u64; 2]>,
 }
 
 impl TimelineSums {
     pub fn new(span_ns: u64, processes: usize) -> Self {
         let grid = Grid::new(span_ns, TIMELINE_BINS);
-        let rows = vec![[0; ACTIVITIES]; grid.bins() * processes.min(TIMELINE_ROWS)];
-        TimelineSums { grid, processes, rows }
+        let cells = grid.bins() * processes.min(TIMELINE_ROWS);
+        let (rows, bytes) = (vec![[0; ACTIVITIES]; cells], vec![[0; 2]; cells]);
+        TimelineSums { grid, processes, rows, bytes }
     }
 
     /// The row of a process: its own, or one that it shares with its neighbours.
@@ -99,8 +103,41 @@ impl TimelineSums {
         }
     }
 
+    /// Bytes of a data call of the program itself, spread evenly over it.
+    #[inline]
+    pub fn add_bytes(&mut self, process: usize, way: Direction, bytes: u64, call: (u64, u64)) {
+        if bytes == 0 {
+            return;
+        }
+        let (first, last) = (self.grid.bin(call.0), self.grid.bin(call.1));
+        let row = self.row(process) * self.grid.bins();
+        if first == last {
+            return self.add_to_cell(row + first, way, bytes);
+        }
+        // Each bin gets what was moved until its end less what was moved before: all parts
+        // together are exactly the bytes.
+        let (grid, nanos) = (self.grid, u128::from(call.1 - call.0));
+        let (mut before, mut passed) = (0, 0u128);
+        grid.spread(call.0, call.1, |bin, ns| {
+            passed += u128::from(ns);
+            let until = (u128::from(bytes) * passed / nanos) as u64;
+            self.add_to_cell(row + bin, way, until - before);
+            before = until;
+        });
+    }
+
+    #[inline]
+    fn add_to_cell(&mut self, at: usize, way: Direction, bytes: u64) {
+        if let Some(cell) = self.bytes.get_mut(at) {
+            cell[way as usize] = cell[way as usize].saturating_add(bytes);
+        }
+    }
+
     pub fn merge(&mut self, other: &TimelineSums) {
         for (own, other) in self.rows.iter_mut().flatten().zip(other.rows.iter().flatten()) {
+            *own = own.saturating_add(*other);
+        }
+        for (own, other) in self.bytes.iter_mut().flatten().zip(other.bytes.iter().flatten()) {
             *own = own.saturating_add(*other);
         }
     }
@@ -119,7 +156,9 @@ impl TimelineSums {
             let time = (self.grid.inside_ns(bin).max(1) * count.max(1) as u64) as f64;
             self.rows[row * bins + bin].map(|nanos| nanos as f64 / time)
         });
-        TimelineRow { first_process: first, processes: count, shares: shares.collect() }
+        let shares = shares.collect();
+        let bytes = self.bytes[row * bins..][..bins].to_vec();
+        TimelineRow { first_process: first, processes: count, shares, bytes }
     }
 }
 
@@ -144,6 +183,9 @@ pub struct TimelineRow {
     /// By bin, the time in each [`Activity`] over the time of the row's processes. More than 1
     /// in total where several threads of a process were active.
     pub shares: Vec<[f64; ACTIVITIES]>,
+    /// By bin, the bytes that calls of the programs themselves read and wrote, each call's
+    /// spread evenly over its time.
+    pub bytes: Vec<[u64; 2]>,
 }
 
 /// Where one thread is in the time line. What lies before the end of an earlier call is not
@@ -213,6 +255,16 @@ impl Series {
     pub fn new(grid: Grid) -> Self {
         let zeros = || vec![0; grid.bins()];
         Series { bytes: [zeros(), zeros()], metadata_calls: zeros(), syncs: zeros() }
+    }
+
+    /// Counts a call that moves no data, in the bin where it ended.
+    #[inline]
+    pub fn count(&mut self, kind: CallKind, bin: usize) {
+        match kind {
+            CallKind::Sync => self.syncs[bin] += 1,
+            CallKind::Metadata => self.metadata_calls[bin] += 1,
+            CallKind::Read | CallKind::Write => {}
+        }
     }
 
     pub fn merge(&mut self, other: &Series) {

@@ -4,19 +4,28 @@ use plimsoll_trace::{Layer, Op};
 
 use crate::access::AccessCounts;
 use crate::activity::Timeline;
+use crate::bandwidth::{Bandwidth, Headline};
+use crate::common_sizes::CommonSizes;
 use crate::extents::RepeatedBytes;
 use crate::file_table::FileId;
 use crate::file_totals::OffsetSample;
 use crate::histogram::{JumpHistogram, SizeHistogram, Volume};
-use crate::nesting::{MpiCall, MpiTime, Sieving};
+use crate::io_share::IoShare;
+use crate::mpi_waiting::MpiWaiting;
+use crate::nesting::{MpiCall, MpiTime};
 use crate::process_totals::OwnCalls;
 use crate::recording::ProcessState;
+use crate::runtime::RuntimeKind;
 use crate::serialisation::Serialisation;
+use crate::setting::Setting;
+use crate::sieving::Sieving;
 use crate::stragglers::Stragglers;
-use crate::timing::{Bandwidth, InFlight, Phase, Rates};
+use crate::timing::{InFlight, Phase, Rates};
 use crate::totals::{Direction, OpTable};
 
-/// Everything that is known of a recording. Times count from its beginning.
+/// Everything that is known of a recording. Times count from its beginning. Files of the runtime
+/// are in [`Analysis::runtime`] and, unless [`crate::Options::include_runtime`] says so, nowhere
+/// else.
 #[derive(Debug, Clone)]
 pub struct Analysis {
     /// Wall time from the first process's start to the last known moment of any process.
@@ -40,6 +49,10 @@ pub struct Analysis {
     pub totals: OpTable,
     /// Calls of the programs themselves, added up over processes.
     pub own: OwnCalls,
+    /// What part of their lives processes spent inside I/O calls.
+    pub io_share: IoShare,
+    /// How fast programs read, and how fast they write.
+    pub headlines: [Headline; 2],
     /// Bandwidths by layer and direction.
     pub bandwidths: Vec<Bandwidth>,
     /// Files by time in calls of the programs themselves, most first.
@@ -55,6 +68,10 @@ pub struct Analysis {
     pub nodes: Vec<NodeAnalysis>,
     /// Request sizes by layer and direction, for those with requests.
     pub request_sizes: Vec<RequestSizes>,
+    /// Files of the runtime, added up by what they are for.
+    pub runtime: Vec<RuntimeSummary>,
+    /// Files of the runtime, most time first.
+    pub runtime_files: Vec<RuntimeFile>,
     /// Jumps between requests, reads and writes.
     pub jumps: [JumpHistogram; 2],
     /// Patterns and alignment over all files, reads and writes.
@@ -69,6 +86,8 @@ pub struct Analysis {
     pub mpi_time: MpiTime,
     /// The same by operation.
     pub mpi_time_by_op: Vec<(Op, MpiTime)>,
+    /// Time inside MPI-IO that no call below it explains.
+    pub mpi_waiting: MpiWaiting,
     /// The slowest MPI data calls with what happened inside them, slowest first.
     pub slow_calls: Vec<MpiCall>,
     /// Data sieving over all files.
@@ -90,21 +109,28 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// The bandwidth of a layer; both directions with `None`.
-    pub fn bandwidth(&self, layer: Layer, direction: Option<Direction>) -> Option<&Bandwidth> {
+    /// The bandwidth of a layer, by whomever its calls are made.
+    pub fn bandwidth(&self, layer: Layer, direction: Direction) -> Option<&Bandwidth> {
         find_bandwidth(&self.bandwidths, layer, direction)
     }
 
-    /// Processes that made any call.
+    /// How fast programs read, or write.
+    pub fn headline(&self, direction: Direction) -> &Headline {
+        &self.headlines[direction as usize]
+    }
+
+    /// Processes that made any call. One that replaced itself by another program goes on as
+    /// that one, and counts once.
     pub fn active_processes(&self) -> usize {
-        self.processes.iter().filter(|process| process.events > 0).count()
+        let goes_on = |it: &ProcessAnalysis| it.state == ProcessState::Executed;
+        self.processes.iter().filter(|it| it.events > 0 && !goes_on(it)).count()
     }
 }
 
 fn find_bandwidth(
     bandwidths: &[Bandwidth],
     layer: Layer,
-    direction: Option<Direction>,
+    direction: Direction,
 ) -> Option<&Bandwidth> {
     bandwidths.iter().find(|b| b.layer == layer && b.direction == direction)
 }
@@ -120,24 +146,28 @@ pub struct FileAnalysis {
     pub hints: Vec<String>,
     /// Calls by operation.
     pub ops: OpTable,
-    /// Time in calls of the programs themselves, over all processes.
-    pub own_seconds: f64,
+    /// Calls of the programs themselves, over all processes.
+    pub own: OwnCalls,
     /// Processes that made a call on it.
     pub processes: u32,
     /// Processes that read it, on any layer.
     pub readers: u32,
     /// Processes that wrote it, on any layer.
     pub writers: u32,
+    /// Processes that read or wrote it.
+    pub users: u32,
     /// Processes that wrote it by POSIX or stdio calls.
     pub direct_writers: u32,
+    /// How fast it is read, and how fast it is written.
+    pub headlines: [Headline; 2],
     /// Bandwidths by layer and direction.
     pub bandwidths: Vec<Bandwidth>,
     /// Patterns and alignment, reads and writes.
     pub access: [AccessCounts; 2],
-    /// Data calls of the programs themselves, reads and writes, whatever the layer.
-    pub own: [Volume; 2],
     /// Independent MPI writes.
     pub independent_writes: Volume,
+    /// Collective MPI calls, reads and writes.
+    pub collective: [Volume; 2],
     /// Data sieving in MPI writes.
     pub sieving: Sieving,
     /// Histograms, samples and more, of files that matter most.
@@ -145,13 +175,17 @@ pub struct FileAnalysis {
 }
 
 impl FileAnalysis {
-    /// True when several processes read or wrote it.
+    /// True when more than one process reads or writes it, or, where none does, uses it in
+    /// another way. One process that reads what it wrote itself shares it with nobody.
     pub fn is_shared(&self) -> bool {
-        self.readers > 1 || self.writers > 1 || self.readers + self.writers > self.processes
+        match self.users {
+            0 => self.processes > 1,
+            users => users > 1,
+        }
     }
 
-    /// The bandwidth of a layer; both directions with `None`.
-    pub fn bandwidth(&self, layer: Layer, direction: Option<Direction>) -> Option<&Bandwidth> {
+    /// The bandwidth of a layer, by whomever its calls are made.
+    pub fn bandwidth(&self, layer: Layer, direction: Direction) -> Option<&Bandwidth> {
         find_bandwidth(&self.bandwidths, layer, direction)
     }
 }
@@ -184,6 +218,32 @@ pub struct RequestSizes {
     pub direction: Direction,
     /// By bytes asked for.
     pub histogram: SizeHistogram,
+    /// The most common sizes.
+    pub common: CommonSizes,
+}
+
+/// Files of the runtime of one kind, added up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimeSummary {
+    /// What they are for.
+    pub kind: RuntimeKind,
+    /// How many there are.
+    pub files: u64,
+    /// Calls by operation.
+    pub ops: OpTable,
+}
+
+/// A file of the runtime.
+#[derive(Debug, Clone)]
+pub struct RuntimeFile {
+    /// Its path.
+    pub path: String,
+    /// What it is for.
+    pub kind: RuntimeKind,
+    /// Processes that made a call on it.
+    pub processes: u32,
+    /// Calls by operation.
+    pub ops: OpTable,
 }
 
 /// What is known of a process.
@@ -199,8 +259,16 @@ pub struct ProcessAnalysis {
     pub host: String,
     /// The program's path.
     pub program: String,
+    /// Who ran it, and on what.
+    pub setting: Setting,
     /// How recording it ended.
     pub state: ProcessState,
+    /// From when it began to the last moment at which it is known to have run.
+    pub wall_seconds: f64,
+    /// The part of it in which at least one of its threads was inside an I/O call.
+    pub busy_seconds: f64,
+    /// It is a rank or has a notable part of the I/O, see [`IoShare`].
+    pub takes_part: bool,
     /// Events that are missing.
     pub lost_events: u64,
     /// Events that were read.
@@ -209,6 +277,8 @@ pub struct ProcessAnalysis {
     pub ops: OpTable,
     /// Calls of the program itself; their time is the I/O time.
     pub own: OwnCalls,
+    /// Calls on files of the runtime, which are in none of the others.
+    pub runtime: OwnCalls,
     /// Files that it made calls on.
     pub files: u64,
     /// Time in lock calls, those of data sieving left out.
@@ -223,6 +293,11 @@ impl ProcessAnalysis {
             None => format!("process {}", self.pid),
         }
     }
+
+    /// I/O time over wall time.
+    pub fn io_share(&self) -> Option<f64> {
+        (self.wall_seconds > 0.0).then(|| (self.busy_seconds / self.wall_seconds).min(1.0))
+    }
 }
 
 /// Processes of one node, added up.
@@ -232,6 +307,11 @@ pub struct NodeAnalysis {
     pub host: String,
     /// Its processes.
     pub processes: usize,
+    /// Ranks among them.
+    pub ranks: usize,
+    /// Processors that the ranks, or without ranks all processes, may run on; 0 when that is not
+    /// known.
+    pub processors: u32,
     /// Calls by operation.
     pub ops: OpTable,
     /// Calls of the programs themselves.

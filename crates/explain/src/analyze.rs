@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::process_pass::ProcessPass;
 use crate::reader::{Visitor, in_parallel, visit_events};
 use crate::recording::{Process, Recording};
+use crate::runtime::{Rule, rule_of};
 use crate::summary::Summary;
 
 /// Streams all events of a recording and adds them up.
@@ -21,9 +22,13 @@ use crate::summary::Summary;
 pub fn analyze(recording: &Recording, options: &Options) -> Result<Analysis, ExplainError> {
     let processes = recording.processes();
     let clocks = align(processes);
-    let detailed = select(recording, &clocks, options);
-    let files = recording.files().len();
-    let plan = Plan::new(clocks.span_ns, processes.len(), files, detailed, options);
+    let files = recording.files();
+    let rules = match options.include_runtime {
+        true => Vec::new(),
+        false => (0..files.len() as u32).map(|id| rule_of(files.path(FileId(id)))).collect(),
+    };
+    let detailed = select(recording, &clocks, &rules, options);
+    let plan = Plan::new(clocks.span_ns, processes.len(), files, rules, detailed, options);
     let order = largest_first(processes);
     let states = in_parallel(
         options.threads,
@@ -56,7 +61,12 @@ fn largest_first(processes: &[Process]) -> Vec<usize> {
 }
 
 /// The files that get details: all, or those with most time, which takes a pass of its own.
-fn select(recording: &Recording, clocks: &Clocks, options: &Options) -> Vec<FileId> {
+fn select(
+    recording: &Recording,
+    clocks: &Clocks,
+    rules: &[Option<&'static Rule>],
+    options: &Options,
+) -> Vec<FileId> {
     let files = recording.files().len();
     if files <= options.detailed_files.saturating_add(2) {
         return (0..files as u32).map(FileId).collect();
@@ -71,7 +81,7 @@ fn select(recording: &Recording, clocks: &Clocks, options: &Options) -> Vec<File
             let index = order[turn];
             let (process, clock) = (&processes[index], clocks.clocks[index]);
             // What cannot be read is reported by the main pass.
-            let _ = visit_events(process, buffer, &mut TimeByFile { process, clock, nanos });
+            let _ = visit_events(process, buffer, &mut TimeByFile { process, clock, rules, nanos });
         },
     );
     let mut sums = vec![0u64; files];
@@ -87,6 +97,7 @@ fn select(recording: &Recording, clocks: &Clocks, options: &Options) -> Vec<File
 struct TimeByFile<'a> {
     process: &'a Process,
     clock: Clock,
+    rules: &'a [Option<&'static Rule>],
     nanos: &'a mut [u64],
 }
 
@@ -99,6 +110,10 @@ impl Visitor for TimeByFile<'_> {
             return;
         }
         let id = self.process.file(event.file);
+        let rule = self.rules.get(id.0 as usize).copied().flatten();
+        if rule.is_some_and(|rule| rule.covers(event)) {
+            return;
+        }
         let (start, end) = (self.clock.at(event.start).0, self.clock.at(event.end).0);
         let sum = &mut self.nanos[id.0 as usize];
         *sum = sum.saturating_add(end.saturating_sub(start));

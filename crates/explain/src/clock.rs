@@ -69,6 +69,8 @@ impl Clock {
 pub struct Clocks {
     /// One for each process.
     pub clocks: Vec<Clock>,
+    /// When each process began, and the last moment at which it is known to have run.
+    pub lives: Vec<(u64, u64)>,
     /// From the first process's start to the last known moment of any.
     pub span_ns: u64,
     /// CLOCK_REALTIME of the reference node at the beginning.
@@ -81,8 +83,8 @@ pub struct Clocks {
 pub fn align(processes: &[Process]) -> Clocks {
     let nodes = nodes(processes);
     let Some(reference) = processes.first() else {
-        let error_seconds = None;
-        return Clocks { clocks: Vec::new(), span_ns: 0, start_realtime_ns: 0, error_seconds };
+        let (clocks, lives, error_seconds) = (Vec::new(), Vec::new(), None);
+        return Clocks { clocks, lives, span_ns: 0, start_realtime_ns: 0, error_seconds };
     };
     let mut shifts = vec![Shift::default(); processes.len()];
     let mut is_measured = true;
@@ -113,8 +115,26 @@ pub fn align(processes: &[Process]) -> Clocks {
             }
         })
         .collect();
+    let held = |ns: i64| (ns.saturating_sub(origin).max(0) as u64).min(span_ns);
+    let lives = processes.iter().zip(&shifts).map(|(process, shift)| {
+        let (began, ended) = life(process);
+        (held(shift.apply(began)), held(shift.apply(ended.max(began))))
+    });
+    let lives = lives.collect();
     let start_realtime_ns = origin.saturating_add(reference.clock.realtime_offset_ns());
-    Clocks { clocks, span_ns, start_realtime_ns, error_seconds }
+    Clocks { clocks, lives, span_ns, start_realtime_ns, error_seconds }
+}
+
+/// When a process began and the last moment that is known of it, on its node's clock. A forked
+/// process shares the start of its recording with the one that forked it, so the kernel's start
+/// time counts where it is later; but never later than the first call.
+fn life(process: &Process) -> (i64, i64) {
+    let source = &process.clock;
+    let loaded = source.monotonic_ns(source.start.ticks);
+    let began = process.setting.began_ns.map_or(loaded, |ns| loaded.max(to_i64(ns)));
+    let first = source.first_ticks.map_or(i64::MAX, |ticks| source.monotonic_ns(ticks));
+    let last = source.last_ticks.map_or(i64::MIN, |ticks| source.monotonic_ns(ticks));
+    (began.min(first.max(loaded)), to_i64(source.latest.monotonic_ns).max(last))
 }
 
 /// Processes by the clock that they share.

@@ -8,6 +8,7 @@ use plimsoll_trace::{Layer, Op};
 use crate::analysis::Analysis;
 use crate::findings::{Finding, findings};
 use crate::totals::{Direction, Totals};
+use crate::words::{short, time};
 
 /// Run times within this of each other are about the same: runs of one program differ by as much.
 pub const SAME_WITHIN: f64 = 0.05;
@@ -50,17 +51,20 @@ pub struct OpChange {
     pub after: Totals,
 }
 
-/// A bandwidth before and after, in bytes per second.
+/// How fast programs read, or write, before and after, in bytes per second: see
+/// [`crate::Headline`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandwidthChange {
-    /// The layer.
-    pub layer: Layer,
-    /// Reads or writes; both with `None`.
-    pub direction: Option<Direction>,
-    /// Perceived bandwidth.
+    /// Reads or writes.
+    pub direction: Direction,
+    /// The layer that moved most bytes before.
+    pub layer_before: Layer,
+    /// And after.
+    pub layer_after: Layer,
+    /// Perceived bandwidth; of writes until they are durable.
     pub perceived: Option<Change>,
-    /// Effective bandwidth.
-    pub effective: Option<Change>,
+    /// The same without the calls that make writes durable.
+    pub data_only: Option<Change>,
 }
 
 /// Whether it got faster.
@@ -107,7 +111,7 @@ pub struct Comparison {
     pub statement: String,
     /// Operations of either, by the larger time, most first.
     pub ops: Vec<OpChange>,
-    /// Bandwidths that both have.
+    /// Bandwidths of the directions that both have.
     pub bandwidths: Vec<BandwidthChange>,
     /// Findings of the first that the second does not have.
     pub findings_gone: Vec<Finding>,
@@ -151,18 +155,29 @@ fn verdict(wall: Change) -> Verdict {
 }
 
 fn statement(verdict: Verdict, wall: Change, io: Change) -> String {
-    let times = |change: Change| {
-        change.speedup().map_or("-".to_string(), |speedup| format!("{speedup:.2} times as fast"))
+    let io = match (io.before > 0.0, io.after > 0.0) {
+        (false, false) => "neither makes I/O calls".to_string(),
+        (true, false) => "it makes no I/O calls any more".to_string(),
+        (false, true) => "it makes I/O calls now".to_string(),
+        (true, true) => format!("its I/O calls are {}", times(io)),
     };
     format!(
-        "The second run is {}: {:.3} s instead of {:.3} s ({}); its I/O calls are {}. One run each \
-         gives no interval: repeat both before relying on a small difference.",
+        "The second run is {}: {} instead of {} ({}); {io}. One run each gives no interval: repeat \
+         both before relying on a small difference.",
         verdict.name(),
-        wall.after,
-        wall.before,
+        time(wall.after),
+        time(wall.before),
         times(wall),
-        times(io)
     )
+}
+
+/// "2 times as fast", "1.5 times as slow".
+fn times(change: Change) -> String {
+    match change.speedup() {
+        Some(speedup) if speedup >= 1.0 => format!("{} times as fast", short(speedup)),
+        Some(speedup) if speedup > 0.0 => format!("{} times as slow", short(1.0 / speedup)),
+        _ => "no ratio".to_string(),
+    }
 }
 
 type Matched = (Vec<Finding>, Vec<Finding>, Vec<(Finding, Finding)>);
@@ -198,13 +213,13 @@ fn op_changes(before: &Analysis, after: &Analysis) -> Vec<OpChange> {
 fn bandwidth_changes(before: &Analysis, after: &Analysis) -> Vec<BandwidthChange> {
     let change =
         |before: Option<f64>, after: Option<f64>| Some(Change { before: before?, after: after? });
-    let both = before.bandwidths.iter().filter_map(|first| {
-        let second = after.bandwidth(first.layer, first.direction)?;
+    let both = before.headlines.iter().zip(&after.headlines).filter_map(|(first, second)| {
         Some(BandwidthChange {
-            layer: first.layer,
             direction: first.direction,
+            layer_before: first.layer?,
+            layer_after: second.layer?,
             perceived: change(first.perceived(), second.perceived()),
-            effective: change(first.effective(), second.effective()),
+            data_only: change(first.data_only(), second.data_only()),
         })
     });
     both.collect()
@@ -222,4 +237,47 @@ fn durations(before: &Analysis, after: &Analysis, ops: &[OpChange]) -> Option<Du
         let comparison = plimsoll_stats::compare(&a, &b, SEED);
         Some(DurationChange { op: change.op, comparison })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stated(wall: (f64, f64), io: (f64, f64)) -> String {
+        let change = |(before, after)| Change { before, after };
+        statement(verdict(change(wall)), change(wall), change(io))
+    }
+
+    #[test]
+    fn statements_read_well_at_the_edges() {
+        for (wall, io, begin) in [
+            (
+                (4.0, 2.0),
+                (1.0, 0.25),
+                "The second run is faster: 2 s instead of 4 s (2 times as fast); its I/O calls are \
+                 4 times as fast.",
+            ),
+            (
+                (2.0, 3.0),
+                (0.001, 1.0),
+                "The second run is slower: 3 s instead of 2 s (1.5 times as slow); its I/O calls \
+                 are 1,000 times as slow.",
+            ),
+            (
+                (2.0, 2.0),
+                (0.0, 0.0),
+                "The second run is about the same: 2 s instead of 2 s (1 times as fast); neither \
+                 makes I/O calls.",
+            ),
+            (
+                (0.0, 0.0),
+                (1.0, 0.0),
+                "The second run is about the same: 0 s instead of 0 s (no ratio); it \
+                 makes no I/O calls any more.",
+            ),
+        ] {
+            let text = stated(wall, io);
+            assert!(text.starts_with(begin), "{text}");
+        }
+    }
 }

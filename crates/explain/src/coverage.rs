@@ -66,6 +66,11 @@ impl Coverage {
         }
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.bins.fill(Covered::default());
+    }
+
     pub fn grid(&self) -> Grid {
         self.grid
     }
@@ -88,9 +93,16 @@ impl Coverage {
             let (low, high) = (covered.max.min(width), covered.sum.min(width));
             busy.at_least_seconds += low as f64 * 1e-9;
             busy.at_most_seconds += high as f64 * 1e-9;
-            busy.seconds += union_estimate(covered, width).clamp(low as f64, high as f64) * 1e-9;
+            busy.seconds += self.union_ns(bin) * 1e-9;
         }
         busy
+    }
+
+    /// The same in one bin, estimated in nanoseconds.
+    pub fn union_ns(&self, bin: usize) -> f64 {
+        let (covered, width) = (self.bin(bin), self.grid.inside_ns(bin));
+        let (low, high) = (covered.max.min(width), covered.sum.min(width));
+        union_estimate(&covered, width).clamp(low as f64, high as f64)
     }
 }
 

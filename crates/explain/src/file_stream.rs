@@ -1,13 +1,16 @@
 //! What one process does with one file, while its events are read.
 
-use plimsoll_trace::{Class, Op};
+use plimsoll_trace::{Class, Event, Layer, Op};
 
 use crate::access::Trail;
 use crate::activity::is_direct;
+use crate::common_sizes::{SIZES_OF_FILE, SizeCounts};
+use crate::coverages::{Cursors, layer_index};
 use crate::extents::Extents;
 use crate::file_table::FileId;
-use crate::file_totals::{Cursors, FileTotals};
+use crate::file_totals::{ByLayer, FileTotals};
 use crate::gathered::{Gathered, Plan};
+use crate::runtime::Rule;
 use crate::totals::Direction;
 
 /// One file of the process.
@@ -18,56 +21,111 @@ pub(crate) struct FileStream {
     /// Of the thread that used the file last.
     pub epoch: u32,
     pub trails: [Trail; 2],
-    /// Files with details only.
+    /// Files with details only, and made when data is first moved.
     pub close_up: Option<Box<CloseUp>>,
+    /// Layers by which the process itself has written the file.
+    pub written: Layers,
+    /// While the file is not the program's but the runtime's.
+    runtime: Option<&'static Rule>,
 }
 
 #[derive(Default)]
 pub(crate) struct CloseUp {
     pub cursors: Cursors,
     pub extents: [Extents; 2],
+    pub common_sizes: ByLayer<SizeCounts>,
+}
+
+/// A set of layers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Layers(u8);
+
+impl Layers {
+    pub const fn one(layer: Layer) -> Layers {
+        Layers(1 << layer_index(layer))
+    }
+
+    pub const fn and(self, other: Layers) -> Layers {
+        Layers(self.0 | other.0)
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Layer> {
+        Layer::ALL.into_iter().filter(move |layer| self.0 & Layers::one(*layer).0 != 0)
+    }
 }
 
 impl FileStream {
-    pub fn new(id: FileId, plan: &Plan) -> Self {
-        let detail = plan.details.get(id.0 as usize).copied().flatten();
+    pub fn new(id: FileId, runtime: Option<&'static Rule>, plan: &Plan<'_>) -> Self {
         FileStream {
             id,
-            detail,
+            detail: plan.details.get(id.0 as usize).copied().flatten(),
             totals: FileTotals::default(),
             epoch: 0,
             trails: [Trail::default(); 2],
-            close_up: detail.map(|_| Box::default()),
+            close_up: None,
+            written: Layers::default(),
+            runtime,
         }
     }
 
+    /// True when a call leaves the file the runtime's. A file that becomes the program's stays
+    /// so, with all calls on it; only the times of those before are not covered.
+    #[inline]
+    pub fn is_runtime_after(&mut self, event: &Event) -> bool {
+        match self.runtime {
+            None => false,
+            Some(rule) => {
+                if !rule.covers(event) {
+                    self.runtime = None;
+                }
+                self.runtime.is_some()
+            }
+        }
+    }
+
+    /// True for a file that is the runtime's, after all.
+    pub fn is_runtime(&self) -> bool {
+        self.runtime.is_some()
+    }
+
     #[inline(never)]
-    pub fn change_thread(&mut self, epoch: u32, gathered: &mut Gathered, plan: &Plan) {
+    pub fn change_thread(&mut self, epoch: u32, gathered: &mut Gathered, plan: &Plan<'_>) {
         self.epoch = epoch;
         self.trails = [Trail::default(); 2];
         self.hand_over_coverage(gathered, plan);
     }
 
-    fn hand_over_coverage(&mut self, gathered: &mut Gathered, plan: &Plan) {
+    fn hand_over_coverage(&mut self, gathered: &mut Gathered, plan: &Plan<'_>) {
         if let (Some(index), Some(close_up)) = (self.detail, &mut self.close_up) {
             close_up.cursors.finish(&mut gathered.detail(index, plan).coverages);
         }
     }
 
-    pub fn finish(&mut self, gathered: &mut Gathered, plan: &Plan) {
+    pub fn finish(&mut self, gathered: &mut Gathered, plan: &Plan<'_>) {
         self.hand_over_coverage(gathered, plan);
         let totals = &mut self.totals;
         let moves =
             |direction| totals.ops.iter().any(|e| Direction::of(e.op.class()) == Some(direction));
+        let (reads, writes) = (moves(Direction::Read), moves(Direction::Write));
         let writes_directly = |op: Op| op.class() == Class::Write && is_direct(op.layer());
         totals.processes = 1;
-        totals.readers = u32::from(moves(Direction::Read));
-        totals.writers = u32::from(moves(Direction::Write));
+        totals.readers = u32::from(reads);
+        totals.writers = u32::from(writes);
+        totals.users = u32::from(reads || writes);
         totals.direct_writers = u32::from(totals.ops.iter().any(|e| writes_directly(e.op)));
         if let (Some(close_up), Some(data)) = (&self.close_up, &mut totals.data) {
             let [read, written] = &close_up.extents;
             data.repeated = [read.repeated(), written.repeated()];
             data.read_and_written_bytes = read.common(written);
+        }
+        if let (Some(index), Some(close_up)) = (self.detail, self.close_up.take()) {
+            let all = gathered.detail(index, plan).common_sizes.iter_mut().flatten();
+            let own = close_up.common_sizes.into_iter().flatten();
+            all.zip(own).for_each(|(all, own)| all.take(own, SIZES_OF_FILE));
         }
         if let Some(data) = &mut totals.data {
             data.sieving.processes = u64::from(data.sieving.cycles > 0);

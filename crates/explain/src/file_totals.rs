@@ -1,15 +1,15 @@
 //! What is added up for each file.
 
-use plimsoll_trace::Layer;
-
 use crate::access::AccessCounts;
-use crate::coverage::{Coverage, Cursor};
+use crate::common_sizes::SizeCounts;
+use crate::coverages::Coverages;
 use crate::extents::RepeatedBytes;
 use crate::file_table::FileId;
 use crate::grid::Grid;
 use crate::histogram::{JumpHistogram, SizeHistogram, Volume};
-use crate::nesting::Sieving;
+use crate::process_totals::OwnCalls;
 use crate::sample::HashSample;
+use crate::sieving::Sieving;
 use crate::totals::{Direction, OpTable};
 
 /// First start and last end of calls.
@@ -27,44 +27,45 @@ impl Default for Extent {
 
 impl Extent {
     #[inline]
-    pub fn add(&mut self, start: u64, end: u64) {
+    pub fn add(&mut self, (start, end): (u64, u64)) {
         self.start = self.start.min(start);
         self.end = self.end.max(end);
     }
 
     pub fn merge(&mut self, other: &Extent) {
-        self.add(other.start, other.end);
+        self.add((other.start, other.end));
     }
 
     pub fn nanos(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
-
-    pub fn and(mut self, other: &Extent) -> Extent {
-        self.merge(other);
-        self
-    }
 }
 
-/// Index of a layer in tables.
-#[inline]
-pub(crate) const fn layer_index(layer: Layer) -> usize {
-    match layer {
-        Layer::Mpi => 0,
-        Layer::Stdio => 1,
-        Layer::Posix => 2,
+/// Data calls that programs make themselves, by layer and direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OwnData {
+    pub volumes: [[Volume; 2]; 3],
+    /// From the first data call to the last; for writes to the last call that makes them durable.
+    pub extents: [[Extent; 2]; 3],
+}
+
+impl OwnData {
+    pub fn merge(&mut self, other: &OwnData) {
+        let volumes = self.volumes.iter_mut().flatten().zip(other.volumes.iter().flatten());
+        volumes.for_each(|(own, other)| own.merge(other));
+        let extents = self.extents.iter_mut().flatten().zip(other.extents.iter().flatten());
+        extents.for_each(|(own, other)| own.merge(other));
     }
 }
 
 /// What data calls on a file add up to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DataTotals {
-    /// By layer and direction.
-    pub extents: [[Extent; 2]; 3],
+    pub own: OwnData,
     pub access: [AccessCounts; 2],
-    /// Data calls of the program itself, on whatever layer.
-    pub own: [Volume; 2],
     pub independent_writes: Volume,
+    /// Collective MPI calls, reads and writes.
+    pub collective: [Volume; 2],
     pub repeated: [RepeatedBytes; 2],
     pub read_and_written_bytes: u64,
     pub sieving: Sieving,
@@ -72,15 +73,11 @@ pub(crate) struct DataTotals {
 
 impl DataTotals {
     pub fn merge(&mut self, other: &DataTotals) {
-        for layer in 0..3 {
-            for direction in 0..2 {
-                self.extents[layer][direction].merge(&other.extents[layer][direction]);
-            }
-        }
+        self.own.merge(&other.own);
         for direction in 0..2 {
             self.access[direction].merge(&other.access[direction]);
-            self.own[direction].merge(&other.own[direction]);
             self.repeated[direction].merge(&other.repeated[direction]);
+            self.collective[direction].merge(&other.collective[direction]);
         }
         self.independent_writes.merge(&other.independent_writes);
         self.read_and_written_bytes =
@@ -93,12 +90,14 @@ impl DataTotals {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FileTotals {
     pub ops: OpTable,
-    /// Time in calls of the program itself.
-    pub own_nanos: u64,
+    /// Calls of the program itself.
+    pub own: OwnCalls,
     /// Processes that made any call on it, that read it, that wrote it, on any layer.
     pub processes: u32,
     pub readers: u32,
     pub writers: u32,
+    /// Processes that read or wrote it.
+    pub users: u32,
     /// Processes that wrote to it by POSIX or stdio calls.
     pub direct_writers: u32,
     pub data: Option<Box<DataTotals>>,
@@ -107,80 +106,14 @@ pub(crate) struct FileTotals {
 impl FileTotals {
     pub fn merge(&mut self, other: &FileTotals) {
         self.ops.merge(&other.ops);
-        self.own_nanos = self.own_nanos.saturating_add(other.own_nanos);
+        self.own.merge(&other.own);
         self.processes = self.processes.saturating_add(other.processes);
         self.readers = self.readers.saturating_add(other.readers);
         self.writers = self.writers.saturating_add(other.writers);
+        self.users = self.users.saturating_add(other.users);
         self.direct_writers = self.direct_writers.saturating_add(other.direct_writers);
         if let Some(data) = &other.data {
             self.data.get_or_insert_default().merge(data);
-        }
-    }
-}
-
-/// Kinds of calls whose covered time is kept: each layer's reads, writes and both, and locks.
-pub(crate) const COVERAGES: usize = 10;
-/// Index of the coverage of locks.
-pub(crate) const LOCKS: usize = 9;
-
-/// Index of the coverage of a layer's data calls; both directions with `None`.
-#[inline]
-pub(crate) const fn coverage_index(layer: Layer, direction: Option<Direction>) -> usize {
-    let direction = match direction {
-        Some(Direction::Read) => 0,
-        Some(Direction::Write) => 1,
-        None => 2,
-    };
-    layer_index(layer) * 3 + direction
-}
-
-/// Covered time by kind of call.
-#[derive(Debug, Clone)]
-pub(crate) struct Coverages(pub [Coverage; COVERAGES]);
-
-impl Coverages {
-    pub fn new(grid: Grid) -> Self {
-        Coverages(std::array::from_fn(|_| Coverage::new(grid)))
-    }
-
-    pub fn of(&self, layer: Layer, direction: Option<Direction>) -> &Coverage {
-        &self.0[coverage_index(layer, direction)]
-    }
-
-    pub fn merge(&mut self, other: Coverages) {
-        self.0.iter_mut().zip(other.0).for_each(|(own, other)| own.merge(other));
-    }
-}
-
-/// Where one thread is in [`Coverages`].
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Cursors([Cursor; COVERAGES]);
-
-impl Cursors {
-    #[inline]
-    pub fn data(
-        &mut self,
-        coverages: &mut Coverages,
-        layer: Layer,
-        direction: Direction,
-        (start, end): (u64, u64),
-    ) {
-        let one = coverage_index(layer, Some(direction));
-        let both = coverage_index(layer, None);
-        self.0[one].add(&mut coverages.0[one], start, end);
-        self.0[both].add(&mut coverages.0[both], start, end);
-    }
-
-    #[inline]
-    pub fn lock(&mut self, coverages: &mut Coverages, (start, end): (u64, u64)) {
-        self.0[LOCKS].add(&mut coverages.0[LOCKS], start, end);
-    }
-
-    /// The thread is at its end.
-    pub fn finish(&mut self, coverages: &mut Coverages) {
-        for (cursor, coverage) in self.0.iter_mut().zip(&mut coverages.0) {
-            cursor.finish(coverage);
-            *cursor = Cursor::default();
         }
     }
 }
@@ -205,13 +138,16 @@ pub struct OffsetSample {
 /// Calls in the sample of offsets over time, of each file with details.
 pub(crate) const OFFSET_SAMPLES: usize = 1024;
 
+/// Something for each layer and direction.
+pub(crate) type ByLayer<T> = [[T; 2]; 3];
+
 /// What is kept of the files that matter most.
 #[derive(Debug, Clone)]
 pub(crate) struct FileDetail {
     pub file: FileId,
     pub coverages: Coverages,
-    /// By layer and direction.
-    pub sizes: [[SizeHistogram; 2]; 3],
+    pub sizes: ByLayer<SizeHistogram>,
+    pub common_sizes: ByLayer<SizeCounts>,
     pub jumps: [JumpHistogram; 2],
     /// Bytes whose POSIX write ended within a bin's width: counted where the write is still in
     /// flight.
@@ -225,6 +161,7 @@ impl FileDetail {
             file,
             coverages: Coverages::new(grid),
             sizes: Default::default(),
+            common_sizes: Default::default(),
             jumps: Default::default(),
             written: vec![0; grid.bins()],
             samples: HashSample::new(OFFSET_SAMPLES),
@@ -234,13 +171,17 @@ impl FileDetail {
     pub fn merge(&mut self, other: FileDetail) {
         self.coverages.merge(other.coverages);
         merge_sizes(&mut self.sizes, &other.sizes);
+        let common = self.common_sizes.iter_mut().flatten();
+        common
+            .zip(other.common_sizes.into_iter().flatten())
+            .for_each(|(own, other)| own.merge(other));
         self.jumps.iter_mut().zip(&other.jumps).for_each(|(own, other)| own.merge(other));
         add_all(&mut self.written, &other.written);
         self.samples.merge(other.samples);
     }
 }
 
-pub(crate) fn merge_sizes(own: &mut [[SizeHistogram; 2]; 3], other: &[[SizeHistogram; 2]; 3]) {
+pub(crate) fn merge_sizes(own: &mut ByLayer<SizeHistogram>, other: &ByLayer<SizeHistogram>) {
     for (own, other) in own.iter_mut().flatten().zip(other.iter().flatten()) {
         own.merge(other);
     }

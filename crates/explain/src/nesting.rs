@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::file_table::FileId;
-use crate::totals::seconds;
+use crate::totals::{Direction, seconds};
 
 /// Where the time of MPI-IO calls goes, added up over calls and ranks. Only calls that the
 /// program itself made count.
@@ -56,44 +56,6 @@ impl MpiTime {
     }
 }
 
-/// Cycles of lock, (read,) write and unlock inside MPI writes: data sieving.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sieving {
-    /// Cycles.
-    pub cycles: u64,
-    /// MPI writes that had any.
-    pub calls: u64,
-    /// Those of them that were independent, not collective.
-    pub independent_calls: u64,
-    /// Time in reads, locks and unlocks inside those writes.
-    pub overhead_nanos: u64,
-    /// The part of it in locks and unlocks.
-    pub lock_nanos: u64,
-    /// Bytes read in order to write.
-    pub read_bytes: u64,
-    /// Bytes written to the file.
-    pub written_bytes: u64,
-    /// Bytes that the program gave to those MPI writes.
-    pub asked_bytes: u64,
-    /// Processes in which there were any.
-    pub processes: u64,
-}
-
-impl Sieving {
-    pub(crate) fn merge(&mut self, other: &Sieving) {
-        let add = |own: &mut u64, other: u64| *own = own.saturating_add(other);
-        add(&mut self.cycles, other.cycles);
-        add(&mut self.calls, other.calls);
-        add(&mut self.independent_calls, other.independent_calls);
-        add(&mut self.overhead_nanos, other.overhead_nanos);
-        add(&mut self.lock_nanos, other.lock_nanos);
-        add(&mut self.read_bytes, other.read_bytes);
-        add(&mut self.written_bytes, other.written_bytes);
-        add(&mut self.asked_bytes, other.asked_bytes);
-        add(&mut self.processes, other.processes);
-    }
-}
-
 /// True for MPI data calls that all ranks of a file make together.
 #[inline]
 pub const fn is_collective(op: Op) -> bool {
@@ -116,6 +78,19 @@ pub const fn is_collective(op: Op) -> bool {
             | Op::MpiWriteAtAllBegin
             | Op::MpiWriteOrderedBegin
     )
+}
+
+/// The direction of the calls that end a split collective call: the data moves in them, though
+/// its bytes count where the call began.
+#[inline]
+pub(crate) const fn completes(op: Op) -> Option<Direction> {
+    match op {
+        Op::MpiReadAllEnd | Op::MpiReadAtAllEnd | Op::MpiReadOrderedEnd => Some(Direction::Read),
+        Op::MpiWriteAllEnd | Op::MpiWriteAtAllEnd | Op::MpiWriteOrderedEnd => {
+            Some(Direction::Write)
+        }
+        _ => None,
+    }
 }
 
 /// A call inside an MPI call.
@@ -343,6 +318,15 @@ mod tests {
             let expected = op.layer() == Layer::Mpi && op.class().is_data() && is_named_so;
             assert_eq!(is_collective(op), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn every_call_that_begins_a_split_one_has_one_that_ends_it() {
+        let begins = Op::ALL.iter().filter(|op| op.name().ends_with("_begin"));
+        let ends = Op::ALL.iter().filter(|op| op.name().ends_with("_end"));
+        let of = |direction| ends.clone().filter(|op| completes(**op) == Some(direction)).count();
+        assert_eq!((of(Direction::Read), of(Direction::Write)), (3, 3));
+        assert_eq!(begins.count(), ends.count());
     }
 
     #[test]

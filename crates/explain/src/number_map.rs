@@ -1,4 +1,4 @@
-//! A map from small numbers, with a hash that costs little.
+//! Maps from numbers, with a hash that costs little.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -23,5 +23,10 @@ impl Hasher for NumberHasher {
     #[inline]
     fn write_u32(&mut self, number: u32) {
         self.0 = mix(self.0 ^ u64::from(number));
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        self.0 = mix(self.0 ^ number);
     }
 }

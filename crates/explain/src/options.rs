@@ -11,6 +11,9 @@ pub struct Options {
     pub detailed_files: usize,
     /// Slowest MPI calls that are kept with what happened inside them.
     pub slow_calls: usize,
+    /// Files of the runtime (MPI's shared memory, libraries, byte code, locale) count as the
+    /// program's own.
+    pub include_runtime: bool,
 }
 
 impl Default for Options {
@@ -22,6 +25,7 @@ impl Default for Options {
             phase_gap_share: 0.01,
             detailed_files: 256,
             slow_calls: 16,
+            include_runtime: false,
         }
     }
 }

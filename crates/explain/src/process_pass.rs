@@ -5,184 +5,132 @@ use plimsoll_trace::encode::Outcome;
 use plimsoll_trace::{Class, Event, Layer, Op};
 
 use crate::access::Request;
-use crate::activity::{TimelineCursor, is_direct};
+use crate::activity::is_direct;
 use crate::clock::Clock;
-use crate::file_stream::FileStream;
+use crate::common_sizes::{SIZES_OF_PROCESS, SizeCounts};
+use crate::coverages::{CallKind, Covers, layer_index};
+use crate::file_stream::Layers;
 use crate::file_table::FileId;
-use crate::file_totals::{Cursors, OffsetSample, layer_index};
+use crate::file_totals::{ByLayer, OffsetSample};
 use crate::gathered::{Gathered, Plan};
-use crate::nesting::{Inside, MpiCall, MpiTime, NestedCall, Nesting, Sieving, is_collective};
-use crate::number_map::NumberMap;
+use crate::moment::Moment;
+use crate::nesting::{Inside, MpiCall, MpiTime, NestedCall, completes, is_collective};
 use crate::process_totals::{OwnCalls, ProcessTotals};
 use crate::reader::Visitor;
 use crate::recording::Process;
-use crate::sample::mix;
-use crate::totals::{Direction, OpTable};
+use crate::sieving::Sieving;
+use crate::streams::Streams;
+use crate::thread_state::ThreadState;
+use crate::totals::Direction;
 
 /// Adds the events of a process to what was gathered.
 pub(crate) struct ProcessPass<'a> {
-    plan: &'a Plan,
+    plan: &'a Plan<'a>,
     gathered: &'a mut Gathered,
     process: &'a Process,
     index: usize,
     clock: Clock,
-    streams: Vec<FileStream>,
-    /// From the process's file numbers to streams, and from the recording's.
-    numbers: NumberMap,
-    ids: NumberMap,
-    /// The last number that was looked up, and its stream.
-    recent: (u32, u32),
+    streams: Streams<'a>,
     thread: ThreadState,
-    own: OwnCalls,
+    /// With several threads, the time in which at least one is inside a call is not the sum.
+    is_threaded: bool,
+    /// Layers by which the process itself has written any file.
+    written: Layers,
+    common_sizes: ByLayer<SizeCounts>,
+    /// Time of calls that both their files have.
+    counted_twice: OwnCalls,
     events: u64,
     lock_nanos: u64,
     sieve_lock_nanos: u64,
 }
 
-/// What is known of the thread whose events are coming.
-#[derive(Default)]
-struct ThreadState {
-    id: u32,
-    /// Counts the threads of the process, from 1.
-    epoch: u32,
-    hash: u64,
-    cursors: Cursors,
-    timeline: TimelineCursor,
-    nesting: Nesting,
-}
-
-/// An event on the recording's time line.
-struct Moment {
-    class: Class,
-    layer: Layer,
-    start: u64,
-    end: u64,
-    bytes: u64,
-    hash: u64,
-}
-
-impl Moment {
-    #[inline]
-    fn nanos(&self) -> u64 {
-        self.end - self.start
-    }
-}
-
-const NO_STREAM: u32 = u32::MAX;
-
 impl<'a> ProcessPass<'a> {
     pub fn new(
-        plan: &'a Plan,
+        plan: &'a Plan<'a>,
         gathered: &'a mut Gathered,
         process: &'a Process,
         index: usize,
         clock: Clock,
     ) -> Self {
+        let mut threads = process.chunks.iter().map(|chunk| chunk.thread);
+        let first = threads.next();
         ProcessPass {
             plan,
             gathered,
             process,
             index,
             clock,
-            streams: Vec::new(),
-            numbers: NumberMap::default(),
-            ids: NumberMap::default(),
-            recent: (0, NO_STREAM),
+            streams: Streams::new(plan, process),
             thread: ThreadState::default(),
-            own: OwnCalls::default(),
+            is_threaded: threads.any(|thread| Some(thread) != first),
+            written: Layers::default(),
+            common_sizes: Default::default(),
+            counted_twice: OwnCalls::default(),
             events: 0,
             lock_nanos: 0,
             sieve_lock_nanos: 0,
         }
     }
 
-    /// The stream of a file number.
-    #[inline]
-    fn stream(&mut self, number: u32) -> usize {
-        if self.recent.0 != number || self.recent.1 == NO_STREAM {
-            self.recent = (number, self.find_stream(number));
-        }
-        self.recent.1 as usize
-    }
-
-    #[inline(never)]
-    fn find_stream(&mut self, number: u32) -> u32 {
-        if let Some(stream) = self.numbers.get(&number) {
-            return *stream;
-        }
-        let id = self.process.file(number);
-        let stream = self.stream_of(id);
-        // Damaged events may name any number of files: only those with a name are remembered.
-        if id != FileId::UNKNOWN {
-            self.numbers.insert(number, stream);
-        }
-        stream
-    }
-
-    /// The stream of a file; a file may have several numbers.
-    fn stream_of(&mut self, id: FileId) -> u32 {
-        if let Some(stream) = self.ids.get(&id.0) {
-            return *stream;
-        }
-        let stream = self.streams.len() as u32;
-        self.streams.push(FileStream::new(id, self.plan));
-        self.ids.insert(id.0, stream);
-        stream
-    }
-
     /// Adds a data call to its file and to the whole.
     #[inline]
     fn data(&mut self, event: &Event, direction: Direction, moment: &Moment, stream: usize) {
-        let layer = moment.layer;
-        let span = (moment.start, moment.end);
-        let (nanos, way) = (moment.nanos(), direction as usize);
+        let (layer, span) = (moment.layer, moment.span);
+        let (nanos, way, at) = (moment.nanos(), direction as usize, layer_index(moment.layer));
         let gathered = &mut *self.gathered;
-        self.thread.cursors.data(&mut gathered.coverages, layer, direction, span);
-        gathered.extents[layer_index(layer)][way].add(span.0, span.1);
-        gathered.sizes[layer_index(layer)][way].add(event.length, moment.bytes, nanos);
-        if event.depth == 0 {
-            let bin = self.plan.grid.bin(moment.end);
-            let sum = &mut gathered.series.bytes[way][bin];
-            *sum = sum.saturating_add(moment.bytes);
-        }
+        self.thread.cursors.data(&mut gathered.coverages, layer, direction, moment.is_own, span);
+        gathered.sizes[at][way].add(event.length, moment.bytes, nanos);
+        self.common_sizes[at][way].add(event.length);
 
         let stream = &mut self.streams[stream];
         let data = stream.totals.data.get_or_insert_default();
-        data.extents[layer_index(layer)][way].add(span.0, span.1);
-        if event.depth == 0 {
-            data.own[way].add(moment.bytes, nanos);
+        if moment.is_own {
+            let bin = self.plan.grid.bin(span.1);
+            let sum = &mut gathered.series.bytes[way][bin];
+            *sum = sum.saturating_add(moment.bytes);
+            gathered.timeline.add_bytes(self.index, direction, moment.bytes, span);
+            data.own.volumes[at][way].add(moment.bytes, nanos);
+            data.own.extents[at][way].add(span);
+            if direction == Direction::Write && moment.bytes > 0 {
+                stream.written = stream.written.and(Layers::one(layer));
+                self.written = self.written.and(Layers::one(layer));
+            }
         }
-        if layer == Layer::Mpi && direction == Direction::Write && !is_collective(event.op) {
-            data.independent_writes.add(moment.bytes, nanos);
+        if layer == Layer::Mpi {
+            match (is_collective(event.op), direction) {
+                (true, _) => data.collective[way].add(moment.bytes, nanos),
+                (false, Direction::Write) => data.independent_writes.add(moment.bytes, nanos),
+                (false, Direction::Read) => {}
+            }
         }
-        if let (Some(index), Some(close_up)) = (stream.detail, &mut stream.close_up) {
+        if let Some(index) = stream.detail {
+            let close_up = stream.close_up.get_or_insert_default();
             let detail = gathered.detail(index, self.plan);
-            close_up.cursors.data(&mut detail.coverages, layer, direction, span);
-            detail.sizes[layer_index(layer)][way].add(event.length, moment.bytes, nanos);
+            close_up.cursors.data(&mut detail.coverages, layer, direction, moment.is_own, span);
+            close_up.common_sizes[at][way].add(event.length);
+            detail.sizes[at][way].add(event.length, moment.bytes, nanos);
             if layer == Layer::Posix && direction == Direction::Write {
                 let grid = self.plan.file_grid;
-                let before_end = moment.end.saturating_sub(grid.width_ns()).max(moment.start);
+                let before_end = span.1.saturating_sub(grid.width_ns()).max(span.0);
                 let written = &mut detail.written[grid.bin(before_end)];
                 *written = written.saturating_add(moment.bytes);
             }
-        }
-        if let Some(offset) = event.offset.filter(|_| is_direct(layer)) {
-            self.access(event, direction, moment, offset);
         }
     }
 
     /// Where a POSIX or stdio call reads or writes.
     #[inline]
-    fn access(&mut self, event: &Event, direction: Direction, moment: &Moment, offset: u64) {
+    fn access(&mut self, event: &Event, direction: Direction, moment: &Moment, stream: usize) {
+        let Some(offset) = event.offset.filter(|_| is_direct(moment.layer)) else { return };
         let (nanos, way) = (moment.nanos(), direction as usize);
-        let stream = &mut self.streams[self.recent.1 as usize];
+        let stream = &mut self.streams[stream];
         let counts = &mut stream.totals.data.get_or_insert_default().access[way];
         let request = Request {
             offset,
             length: event.length,
             bytes: moment.bytes,
             nanos,
-            is_own_posix: event.depth == 0 && moment.layer == Layer::Posix,
+            is_own_posix: moment.is_own && moment.layer == Layer::Posix,
         };
         let trail = &mut stream.trails[way];
         let previous_end = trail.previous_end();
@@ -201,7 +149,7 @@ impl<'a> ProcessPass<'a> {
         }
         let process = self.index as u32;
         detail.samples.offer(moment.hash, || OffsetSample {
-            start_ns: moment.start,
+            start_ns: moment.span.0,
             offset,
             bytes: moment.bytes,
             nanos,
@@ -210,44 +158,97 @@ impl<'a> ProcessPass<'a> {
         });
     }
 
+    /// Adds the time of a call to the whole and to its file.
+    fn cover(&mut self, covers: Covers, span: (u64, u64), stream: usize) {
+        self.thread.cursors.add(&mut self.gathered.coverages, covers, span);
+        let stream = &mut self.streams[stream];
+        if let Some(index) = stream.detail {
+            let close_up = stream.close_up.get_or_insert_default();
+            let coverages = &mut self.gathered.detail(index, self.plan).coverages;
+            close_up.cursors.add(coverages, covers, span);
+        }
+    }
+
     /// Calls that move no data, as far as they are more than their totals.
     #[inline]
     fn no_data(&mut self, event: &Event, moment: &Moment, stream: usize) {
-        let bin = self.plan.grid.bin(moment.end);
-        if !is_direct(moment.layer) {
-            return;
+        let (layer, span) = (moment.layer, moment.span);
+        if let Some(kind) = CallKind::of(moment.class) {
+            let coverages = &mut self.gathered.coverages;
+            self.thread.cursors.add(coverages, Covers::calls(layer, kind), span);
+            if is_direct(layer) && event.op != Op::Fflush {
+                self.gathered.series.count(kind, self.plan.grid.bin(span.1));
+            }
         }
         match moment.class {
-            Class::Sync if event.op != Op::Fflush => self.gathered.series.syncs[bin] += 1,
-            Class::Open | Class::Close | Class::Metadata => {
-                self.gathered.series.metadata_calls[bin] += 1;
+            Class::Sync | Class::Close if moment.is_own => {
+                self.make_durable(event, moment, stream);
             }
-            Class::Lock => {
-                let span = (moment.start, moment.end);
+            Class::Lock if is_direct(layer) => {
                 self.lock_nanos = self.lock_nanos.saturating_add(moment.nanos());
-                self.thread.cursors.lock(&mut self.gathered.coverages, span);
-                let stream = &mut self.streams[stream];
-                if let (Some(index), Some(close_up)) = (stream.detail, &mut stream.close_up) {
-                    let detail = self.gathered.detail(index, self.plan);
-                    close_up.cursors.lock(&mut detail.coverages, span);
+                self.cover(Covers::LOCKS, span, stream);
+            }
+            _ => {
+                if let Some(direction) = completes(event.op) {
+                    self.complete(direction, moment, stream);
                 }
             }
+        }
+    }
+
+    /// The program closes a file that it has written, or makes what it wrote durable: that is
+    /// time of writing.
+    fn make_durable(&mut self, event: &Event, moment: &Moment, stream: usize) {
+        let own = self.streams[stream].written;
+        let written = match event.op {
+            // Of all files.
+            Op::Sync => self.written,
+            // It may be another process that wrote the file.
+            _ if moment.class == Class::Sync && own.is_empty() => Layers::one(moment.layer),
+            _ => own,
+        };
+        for layer in written.iter() {
+            self.cover(Covers::durable(layer), moment.span, stream);
+            self.extend(layer, Direction::Write, moment.span, stream);
+        }
+        // A later close, after reading, is not a part of this writing.
+        match event.op {
+            Op::Sync => self.written = Layers::default(),
+            _ if moment.class == Class::Close => self.streams[stream].written = Layers::default(),
             _ => {}
         }
+    }
+
+    /// The second half of a split collective call, in which data is moved.
+    fn complete(&mut self, direction: Direction, moment: &Moment, stream: usize) {
+        self.cover(Covers::own(moment.layer, direction), moment.span, stream);
+        self.cover(Covers::whole(moment.layer, direction), moment.span, stream);
+        self.extend(moment.layer, direction, moment.span, stream);
+    }
+
+    /// Reading or writing a file goes on at least until then.
+    fn extend(&mut self, layer: Layer, direction: Direction, span: (u64, u64), stream: usize) {
+        let data = self.streams[stream].totals.data.get_or_insert_default();
+        data.own.extents[layer_index(layer)][direction as usize].add(span);
     }
 
     /// Relates the call to the calls around and inside it.
     #[inline]
     fn nest(&mut self, event: &Event, moment: &Moment, stream: usize, number: u64) {
-        let nanos = moment.nanos();
-        if event.depth > 0 {
-            let (start_ns, length) = (moment.start, event.length);
-            let call = NestedCall { op: event.op, offset: event.offset, length, start_ns, nanos };
+        let (nanos, span) = (moment.nanos(), moment.span);
+        if !moment.is_own {
+            let length = event.length;
+            let call =
+                NestedCall { op: event.op, offset: event.offset, length, start_ns: span.0, nanos };
             self.thread.nesting.inner(event.depth, call, moment.bytes);
+            if is_direct(moment.layer) {
+                self.thread.cursors.add(&mut self.gathered.coverages, Covers::BELOW_MPI, span);
+            }
             return;
         }
         let inside = self.thread.nesting.outer();
         if moment.layer == Layer::Mpi {
+            self.thread.cursors.add(&mut self.gathered.coverages, Covers::IN_MPI, span);
             self.mpi_call(event, moment, stream, number, &inside);
         }
         self.thread.nesting.forget_calls();
@@ -264,11 +265,10 @@ impl<'a> ProcessPass<'a> {
         let nanos = moment.nanos();
         let time = MpiTime { calls: 1, nanos, ..inside.time };
         self.gathered.mpi[usize::from(event.op as u8)].merge(&time);
-        let span = (moment.start, moment.end);
         let timeline = &mut self.gathered.timeline;
-        self.thread.timeline.add_mpi(timeline, self.index, time.waiting_nanos(), span);
+        self.thread.timeline.add_mpi(timeline, self.index, time.waiting_nanos(), moment.span);
         if moment.class == Class::Write && inside.cycles > 0 {
-            let sieving = sieving(event.op, moment.bytes, inside);
+            let sieving = Sieving::in_call(event.op, moment.bytes, inside);
             self.sieve_lock_nanos = self.sieve_lock_nanos.saturating_add(inside.time.lock_nanos);
             let data = self.streams[stream].totals.data.get_or_insert_default();
             data.sieving.merge(&sieving);
@@ -284,7 +284,7 @@ impl<'a> ProcessPass<'a> {
                 number,
                 offset: event.offset,
                 length: event.length,
-                start_ns: moment.start,
+                start_ns: moment.span.0,
                 nanos,
                 time,
                 nested: nested.to_vec(),
@@ -294,51 +294,49 @@ impl<'a> ProcessPass<'a> {
         }
     }
 
-    /// Hands over what belongs to the thread that ended.
-    fn finish_thread(&mut self) {
-        self.thread.cursors.finish(&mut self.gathered.coverages);
-        self.thread.timeline = TimelineCursor::default();
-        self.thread.nesting.clear();
-    }
-
     /// Hands over everything.
     pub fn finish(mut self, undecodable_bytes: u64) {
-        self.finish_thread();
-        let mut ops = OpTable::default();
-        let mut all_sieving = Sieving::default();
-        let mut files = 0;
-        for mut stream in std::mem::take(&mut self.streams) {
+        self.thread.finish(self.gathered);
+        let mut totals = ProcessTotals { process: self.index, ..ProcessTotals::default() };
+        for mut stream in self.streams.take() {
             stream.finish(self.gathered, self.plan);
-            ops.merge(&stream.totals.ops);
-            if let Some(data) = &stream.totals.data {
-                all_sieving.merge(&data.sieving);
+            let id = stream.id.0 as usize;
+            if stream.is_runtime() {
+                totals.runtime.merge(&stream.totals.own);
+                self.gathered.runtime[id].get_or_insert_default().merge(&stream.totals);
+                continue;
             }
-            files += u64::from(stream.id > FileId::FOLDED);
-            let slot = &mut self.gathered.files[stream.id.0 as usize];
-            slot.get_or_insert_default().merge(&stream.totals);
+            totals.ops.merge(&stream.totals.ops);
+            totals.own.merge(&stream.totals.own);
+            if let Some(data) = &stream.totals.data {
+                totals.sieving.merge(&data.sieving);
+            }
+            totals.files += u64::from(stream.id > FileId::FOLDED);
+            self.gathered.files[id].get_or_insert_default().merge(&stream.totals);
         }
-        all_sieving.processes = all_sieving.processes.min(1);
-        ops.sort();
+        totals.own.take_back_time(&self.counted_twice);
+        totals.sieving.processes = totals.sieving.processes.min(1);
+        totals.ops.sort();
+        totals.busy_nanos = match self.is_threaded {
+            true => (self.gathered.of_process.busy().seconds * 1e9) as u64,
+            false => totals.own.total_nanos(),
+        };
+        self.gathered.of_process.clear();
+        let common = self.gathered.common_sizes.iter_mut().flatten();
+        let own = self.common_sizes.into_iter().flatten();
+        common.zip(own).for_each(|(all, own)| all.take(own, SIZES_OF_PROCESS));
         self.gathered.events += self.events;
-        self.gathered.processes.push(ProcessTotals {
-            process: self.index,
-            ops,
-            own: self.own,
-            files,
-            events: self.events,
-            undecodable_bytes,
-            sieving: all_sieving,
-            lock_nanos: self.lock_nanos.saturating_sub(self.sieve_lock_nanos),
-        });
+        totals.events = self.events;
+        totals.undecodable_bytes = undecodable_bytes;
+        totals.lock_nanos = self.lock_nanos.saturating_sub(self.sieve_lock_nanos);
+        self.gathered.processes.push(totals);
     }
 }
 
 impl Visitor for ProcessPass<'_> {
     fn thread(&mut self, thread: u32) {
-        self.finish_thread();
-        self.thread.id = thread;
-        self.thread.epoch += 1;
-        self.thread.hash = mix(((self.index as u64) << 32) ^ mix(u64::from(thread)));
+        self.thread.finish(self.gathered);
+        self.thread.begin(self.index, thread);
     }
 
     #[inline]
@@ -346,49 +344,43 @@ impl Visitor for ProcessPass<'_> {
         let (start, starts_outside) = self.clock.at(event.start);
         let (end, ends_outside) = self.clock.at(event.end);
         self.gathered.outside_span += u64::from(starts_outside | ends_outside);
-        self.thread.hash = self.thread.hash.wrapping_add(1);
-        let (bytes, hash) = (event.bytes(), mix(self.thread.hash));
-        let (class, layer) = (event.op.class(), event.op.layer());
-        let moment = Moment { class, layer, start, end: end.max(start), bytes, hash };
+        let moment = Moment::new(event, (start, end), self.thread.next_hash());
         let nanos = moment.nanos();
         let is_error = matches!(event.outcome, Outcome::Error(_));
         self.events += u64::from(!event.is_second_of_call());
 
-        let index = self.stream(event.file);
+        let index = self.streams.find(event.file);
         let stream = &mut self.streams[index];
+        let number = stream.totals.ops.add(event.op, moment.bytes, nanos, is_error).calls;
+        if moment.is_own {
+            // What goes on beside the program takes none of its time.
+            let spent = if event.op.is_asynchronous() { 0 } else { nanos };
+            stream.totals.own.add(moment.class, moment.bytes, spent);
+        }
+        if stream.is_runtime_after(event) {
+            return;
+        }
         if stream.epoch != self.thread.epoch {
             stream.change_thread(self.thread.epoch, self.gathered, self.plan);
         }
-        let number = stream.totals.ops.add(event.op, bytes, nanos, is_error).calls;
-        if event.depth == 0 {
-            self.own.add(class, bytes, if event.is_spent() { nanos } else { 0 });
-            stream.totals.own_nanos = stream.totals.own_nanos.saturating_add(nanos);
+        if event.is_second_of_call() && moment.is_own {
+            self.counted_twice.add(moment.class, 0, nanos);
         }
-        match Direction::of(class) {
-            Some(direction) => self.data(event, direction, &moment, index),
+        if moment.is_own && self.is_threaded && event.is_spent() {
+            self.thread.own.add(&mut self.gathered.of_process, moment.span.0, moment.span.1);
+        }
+        match Direction::of(moment.class) {
+            Some(direction) => {
+                self.data(event, direction, &moment, index);
+                self.access(event, direction, &moment, index);
+            }
             None => self.no_data(event, &moment, index),
         }
-        if is_direct(layer) && event.is_spent() {
-            let (timeline, span) = (&mut self.gathered.timeline, (moment.start, moment.end));
-            self.thread.timeline.add(timeline, self.index, class, span);
+        if is_direct(moment.layer) && event.is_spent() {
+            let timeline = &mut self.gathered.timeline;
+            self.thread.timeline.add(timeline, self.index, moment.class, moment.span);
         }
         self.nest(event, &moment, index, number);
-        self.gathered.duration(event.op, hash, nanos);
-    }
-}
-
-fn sieving(op: Op, asked_bytes: u64, inside: &Inside) -> Sieving {
-    let time = &inside.time;
-    let lock_nanos = time.lock_nanos.saturating_add(time.unlock_nanos);
-    Sieving {
-        cycles: inside.cycles,
-        calls: 1,
-        independent_calls: u64::from(!is_collective(op)),
-        overhead_nanos: lock_nanos.saturating_add(time.read_nanos),
-        lock_nanos,
-        read_bytes: inside.read_bytes,
-        written_bytes: inside.written_bytes,
-        asked_bytes,
-        processes: 0,
+        self.gathered.duration(event.op, moment.hash, nanos);
     }
 }

@@ -2,11 +2,10 @@
 
 use plimsoll_trace::Class;
 
-use crate::nesting::Sieving;
+use crate::sieving::Sieving;
 use crate::totals::{Direction, OpTable, seconds};
 
-/// Number of [`Class`]es.
-const CLASSES: usize = 10;
+const CLASSES: usize = Class::ALL.len();
 
 /// Calls that a program made itself, not from within another recorded call: no time counts
 /// twice.
@@ -53,6 +52,17 @@ impl OwnCalls {
         self.bytes[direction as usize]
     }
 
+    /// Takes back time that was added twice.
+    pub(crate) fn take_back_time(&mut self, other: &OwnCalls) {
+        let pairs = self.nanos.iter_mut().zip(&other.nanos);
+        pairs.for_each(|(own, other)| *own = own.saturating_sub(*other));
+    }
+
+    /// Calls of all classes.
+    pub fn total_calls(&self) -> u64 {
+        self.calls.iter().fold(0, |sum, calls| sum.saturating_add(*calls))
+    }
+
     pub(crate) fn merge(&mut self, other: &OwnCalls) {
         let add = |own: &mut [u64], other: &[u64]| crate::file_totals::add_all(own, other);
         add(&mut self.calls, &other.calls);
@@ -62,12 +72,16 @@ impl OwnCalls {
 }
 
 /// What one process did.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ProcessTotals {
     /// Index in the recording.
     pub process: usize,
     pub ops: OpTable,
     pub own: OwnCalls,
+    /// Calls on files of the runtime, which are in none of the others.
+    pub runtime: OwnCalls,
+    /// Time in which at least one thread was inside a call of `own`.
+    pub busy_nanos: u64,
     /// Files that it made calls on.
     pub files: u64,
     pub events: u64,

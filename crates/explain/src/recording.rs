@@ -79,7 +79,7 @@ pub struct Process {
     pub ranks: u32,
     /// The node.
     pub host: String,
-    /// The launcher's job; empty if there is none.
+    /// The scheduler's job; empty if there is none.
     pub job: String,
     /// The program's path.
     pub program: String,

@@ -8,8 +8,9 @@
 
 use plimsoll_trace::Layer;
 
-use crate::file_totals::{FileDetail, LOCKS};
-use crate::totals::{Direction, seconds};
+use crate::coverages::{CallKind, Covers};
+use crate::file_totals::FileDetail;
+use crate::totals::seconds;
 
 /// More than this many writers on average in a bin are "several".
 const SEVERAL: f64 = 1.5;
@@ -62,8 +63,8 @@ impl Rate {
 
 /// Looks at a file that several processes wrote.
 pub(crate) fn serialisation(detail: &FileDetail) -> Serialisation {
-    let writes = detail.coverages.of(Layer::Posix, Some(Direction::Write));
-    let locks = &detail.coverages.0[LOCKS];
+    let writes = detail.coverages.of(Covers::calls(Layer::Posix, CallKind::Write));
+    let locks = detail.coverages.of(Covers::LOCKS);
     let grid = writes.grid();
     let mut found = Serialisation::default();
     let (mut one, mut several) = (Rate::default(), Rate::default());

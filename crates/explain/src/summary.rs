@@ -1,5 +1,6 @@
 //! From sums to an [`Analysis`].
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use plimsoll_trace::layout::Loss;
@@ -7,28 +8,38 @@ use plimsoll_trace::{Class, Layer, Op};
 
 use crate::analysis::{
     Analysis, DurationSample, FileAnalysis, FileDetails, MetadataSummary, NodeAnalysis,
-    ProcessAnalysis, RequestSizes,
+    ProcessAnalysis, RequestSizes, RuntimeFile, RuntimeSummary,
 };
+use crate::bandwidth::{bandwidths, headlines};
 use crate::clock::Clocks;
+use crate::common_sizes::SizeCounts;
+use crate::coverages::layer_index;
 use crate::file_table::FileId;
-use crate::file_totals::{FileDetail, FileTotals, layer_index};
+use crate::file_totals::{ByLayer, FileDetail, FileTotals};
 use crate::gathered::{Gathered, Plan};
 use crate::histogram::SizeHistogram;
-use crate::nesting::{MpiTime, Sieving};
+use crate::io_share::io_share;
+use crate::mpi_waiting::mpi_waiting;
+use crate::nesting::MpiTime;
 use crate::options::Options;
 use crate::process_totals::{OwnCalls, ProcessTotals};
 use crate::recording::{Process, ProcessState, Recording};
+use crate::runtime::RuntimeKind;
 use crate::sample::HashSample;
 use crate::serialisation::serialisation;
+use crate::setting::Processors;
+use crate::sieving::Sieving;
 use crate::stragglers::stragglers;
-use crate::timing::{Rates, bandwidths, in_flight, phases, rates};
+use crate::system_error;
+use crate::timing::{Rates, in_flight, phases, rates};
 use crate::totals::{Direction, seconds};
+use crate::words::{count, count_is};
 
 /// Turns sums into an [`Analysis`].
 pub(crate) struct Summary<'a> {
     pub recording: &'a Recording,
     pub clocks: Clocks,
-    pub plan: Plan,
+    pub plan: Plan<'a>,
     pub options: &'a Options,
 }
 
@@ -47,7 +58,15 @@ impl Summary<'_> {
         let mpi_time_by_op = mpi_time_by_op(&gathered.mpi);
         let mut mpi_time = MpiTime::default();
         mpi_time_by_op.iter().for_each(|(_, time)| mpi_time.merge(time));
+        let coverages = &gathered.coverages;
+        let bandwidths = bandwidths(&totals, Some(coverages));
+        let own_data = gathered.files.iter().flatten().filter_map(|file| file.data.as_ref());
+        let own_data = own_data.map(|data| &data.own);
+        let headlines = headlines(own_data, &bandwidths, Some(coverages));
         let (files, jumps) = (self.files(&mut gathered), gathered.jumps.clone());
+        let runtime_files = self.runtime_files(&mut gathered);
+        let mut processes = self.processes(&gathered.processes);
+        let coverages = &gathered.coverages;
         let mut analysis = Analysis {
             span_seconds: seconds(self.plan.span_ns),
             start_realtime_ns: self.clocks.start_realtime_ns,
@@ -56,23 +75,28 @@ impl Summary<'_> {
             events: gathered.events,
             lost_events: self.recording.lost_events(),
             events_outside_span: gathered.outside_span,
-            bandwidths: bandwidths(&totals, &gathered.extents, Some(&gathered.coverages)),
+            io_share: io_share(&mut processes),
+            headlines,
+            bandwidths,
             own,
             folded_files: self.recording.files().folded(),
             detailed_files: files.iter().filter(|file| file.detail.is_some()).count(),
-            processes: self.processes(&gathered.processes),
+            processes,
             nodes: Vec::new(),
-            request_sizes: request_sizes(&gathered.sizes),
+            request_sizes: request_sizes(&gathered.sizes, gathered.common_sizes),
+            runtime: runtime(&runtime_files),
+            runtime_files,
             jumps,
             access: Default::default(),
             repeated: Default::default(),
             read_and_written_bytes: 0,
-            phases: phases(&gathered.coverages, &gathered.series, gap_ns),
+            phases: phases(coverages, &gathered.series, gap_ns),
             mpi_time,
             mpi_time_by_op,
+            mpi_waiting: mpi_waiting(coverages, users_of_mpi_io(&gathered.processes)),
             slow_calls: gathered.slow.into_calls(),
             sieving,
-            in_flight: in_flight(&gathered.coverages),
+            in_flight: in_flight(coverages),
             timeline: gathered.timeline.finish(),
             stragglers: None,
             metadata: MetadataSummary::default(),
@@ -99,7 +123,22 @@ impl Summary<'_> {
             .filter_map(|(id, totals)| Some((FileId(id as u32), totals?)))
             .map(|(id, totals)| self.file(id, *totals, details.remove(&id)))
             .collect();
-        files.sort_by(|a, b| b.own_seconds.total_cmp(&a.own_seconds).then(a.id.cmp(&b.id)));
+        files.sort_by_key(|file| (Reverse(file.own.total_nanos()), file.id));
+        files
+    }
+
+    fn runtime_files(&self, gathered: &mut Gathered) -> Vec<RuntimeFile> {
+        let totals = gathered.runtime.iter_mut().map(Option::take).enumerate();
+        let describe = |id: FileId, mut totals: Box<FileTotals>| {
+            totals.ops.sort();
+            let kind = self.plan.runtime_rule(id)?.kind;
+            let (path, processes) = (self.plan.path(id).to_string(), totals.processes);
+            Some(RuntimeFile { path, kind, processes, ops: totals.ops })
+        };
+        let mut files: Vec<RuntimeFile> =
+            totals.filter_map(|(id, totals)| describe(FileId(id as u32), totals?)).collect();
+        // Of equal ones in the order of the table.
+        files.sort_by_key(|file| Reverse(file.ops.all().nanos));
         files
     }
 
@@ -107,13 +146,14 @@ impl Summary<'_> {
         totals.ops.sort();
         let data = totals.data.unwrap_or_default();
         let coverages = detail.as_ref().map(|detail| &detail.coverages);
-        let bandwidths = bandwidths(&totals.ops, &data.extents, coverages);
+        let bandwidths = bandwidths(&totals.ops, coverages);
+        let headlines = headlines(std::iter::once(&data.own), &bandwidths, coverages);
         let is_written_by_several = totals.direct_writers > 1 && id > FileId::FOLDED;
         let detail = detail.map(|detail| FileDetails {
-            request_sizes: request_sizes(&detail.sizes),
             repeated: data.repeated,
             read_and_written_bytes: data.read_and_written_bytes,
             serialisation: is_written_by_several.then(|| serialisation(&detail)),
+            request_sizes: request_sizes(&detail.sizes, detail.common_sizes),
             jumps: detail.jumps,
             sampled_from: detail.samples.seen(),
             samples: detail.samples.into_values(),
@@ -122,15 +162,17 @@ impl Summary<'_> {
             id,
             path: self.recording.files().path(id).to_string(),
             hints: self.recording.hints(id).map(str::to_string).collect(),
-            own_seconds: seconds(totals.own_nanos),
+            own: totals.own,
             processes: totals.processes,
             readers: totals.readers,
             writers: totals.writers,
+            users: totals.users,
             direct_writers: totals.direct_writers,
+            headlines,
             bandwidths,
             access: data.access,
-            own: data.own,
             independent_writes: data.independent_writes,
+            collective: data.collective,
             sieving: data.sieving,
             detail,
             ops: totals.ops,
@@ -140,17 +182,23 @@ impl Summary<'_> {
     fn processes(&self, totals: &[ProcessTotals]) -> Vec<ProcessAnalysis> {
         let describe = |totals: &ProcessTotals| {
             let process = &self.recording.processes()[totals.process];
+            let (began, ended) = self.clocks.lives[totals.process];
             ProcessAnalysis {
                 process: totals.process,
                 pid: process.pid,
                 rank: process.rank,
                 host: process.host.clone(),
                 program: process.program.clone(),
+                setting: process.setting.clone(),
                 state: process.state,
+                wall_seconds: seconds(ended - began),
+                busy_seconds: seconds(totals.busy_nanos),
+                takes_part: false,
                 lost_events: process.lost_events(),
                 events: totals.events,
                 ops: totals.ops.clone(),
                 own: totals.own,
+                runtime: totals.runtime,
                 files: totals.files,
                 lock_seconds: seconds(totals.lock_nanos),
             }
@@ -169,7 +217,7 @@ impl Summary<'_> {
         let more = warnings.len().saturating_sub(WARNINGS_MAX);
         warnings.truncate(WARNINGS_MAX);
         if more > 0 {
-            warnings.push(format!("{more} more warnings like these"));
+            warnings.push(format!("and {} like these", count(more as u64, "more warning")));
         }
         warnings
     }
@@ -183,11 +231,11 @@ fn damage(process: &Process, undecodable_bytes: u64) -> Option<String> {
     let bytes = damage.bytes.saturating_add(undecodable_bytes);
     (bytes > 0 || damage.chunks > 0 || damage.missing_blocks > 0).then(|| {
         format!(
-            "{} is damaged: {bytes} bytes in {} chunks cannot be read and {} blocks are missing; \
-             the rest is in this report",
+            "{} is damaged: {} in {} cannot be read and {} missing; the rest is in this report",
             process.path.display(),
-            damage.chunks,
-            damage.missing_blocks
+            count(bytes, "byte"),
+            count(damage.chunks, "chunk"),
+            count_is(damage.missing_blocks, "block")
         )
     })
 }
@@ -196,13 +244,16 @@ fn losses(process: &Process) -> Option<String> {
     let (label, lost) = (process.label(), process.lost_events());
     match (process.state, lost) {
         (ProcessState::Stopped, _) => Some(format!(
-            "recording of {label} stopped before it ended (system error {}); {lost} events are missing",
-            process.stop_errno
+            "recording of {label} stopped before it ended: {}; {} missing",
+            system_error::describe(process.stop_errno),
+            count_is(lost, "event")
         )),
         (_, 0) => None,
         (_, _) => Some(format!(
-            "{lost} events of {label} are missing: {} in signal handlers, {} for want of space, {} \
-             for want of a file",
+            "{} of {label} {} missing: {} in signal handlers, {} for want of space, {} for want of \
+             a file",
+            count(lost, "event"),
+            if lost == 1 { "is" } else { "are" },
             process.lost_by(Loss::Reentered),
             process.lost_by(Loss::NoSpace),
             process.lost_by(Loss::NoFile)
@@ -210,15 +261,39 @@ fn losses(process: &Process) -> Option<String> {
     }
 }
 
-fn request_sizes(sizes: &[[SizeHistogram; 2]; 3]) -> Vec<RequestSizes> {
+fn request_sizes(
+    sizes: &ByLayer<SizeHistogram>,
+    mut common: ByLayer<SizeCounts>,
+) -> Vec<RequestSizes> {
     let pairs = Layer::ALL.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
     pairs
         .map(|(layer, direction)| {
             let histogram = sizes[layer_index(layer)][direction as usize].clone();
-            RequestSizes { layer, direction, histogram }
+            let common = &mut common[layer_index(layer)][direction as usize];
+            let common = std::mem::take(common).finish();
+            RequestSizes { layer, direction, histogram, common }
         })
         .filter(|sizes| sizes.histogram.total().calls > 0)
         .collect()
+}
+
+/// Adds files of the runtime up by what they are for; kinds without files are left out.
+fn runtime(files: &[RuntimeFile]) -> Vec<RuntimeSummary> {
+    let of = |kind: RuntimeKind| {
+        let mut sum = RuntimeSummary { kind, files: 0, ops: Default::default() };
+        for file in files.iter().filter(|file| file.kind == kind) {
+            sum.files += 1;
+            sum.ops.merge(&file.ops);
+        }
+        sum.ops.sort();
+        sum
+    };
+    RuntimeKind::ALL.map(of).into_iter().filter(|sum| sum.files > 0).collect()
+}
+
+fn users_of_mpi_io(processes: &[ProcessTotals]) -> usize {
+    let uses = |it: &&ProcessTotals| it.ops.sum(|op| op.layer() == Layer::Mpi).calls > 0;
+    processes.iter().filter(uses).count()
 }
 
 fn mpi_time_by_op(times: &[MpiTime]) -> Vec<(Op, MpiTime)> {
@@ -254,15 +329,25 @@ fn add_up_files(analysis: &mut Analysis) {
 }
 
 fn nodes(processes: &[ProcessAnalysis]) -> Vec<NodeAnalysis> {
+    let has_ranks = processes.iter().any(|process| process.rank.is_some());
+    let mut processors: BTreeMap<&str, Processors> = BTreeMap::new();
     let mut nodes: BTreeMap<&str, NodeAnalysis> = BTreeMap::new();
     for process in processes {
         let node = nodes.entry(&process.host).or_insert_with(|| NodeAnalysis {
             host: process.host.clone(),
             processes: 0,
+            ranks: 0,
+            processors: 0,
             ops: Default::default(),
             own: OwnCalls::default(),
         });
         node.processes += 1;
+        node.ranks += usize::from(process.rank.is_some());
+        if process.rank.is_some() || !has_ranks {
+            let all = processors.entry(&process.host).or_default();
+            all.add(&process.setting.processors);
+            node.processors = all.count();
+        }
         node.ops.merge(&process.ops);
         node.own.merge(&process.own);
     }

@@ -1,80 +1,12 @@
-//! Bandwidths, phases and calls in flight.
+//! Phases, calls in flight and rates over time.
 
 use plimsoll_trace::Layer;
 
 use crate::activity::Series;
-use crate::coverage::{BusyTime, Coverage};
-use crate::file_totals::{Coverages, Extent, layer_index};
+use crate::coverage::Coverage;
+use crate::coverages::{CallKind, Coverages, Covers};
 use crate::grid::Grid;
-use crate::totals::{Direction, OpTable, seconds};
-
-/// Data calls of one layer, and three answers to "how fast".
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bandwidth {
-    /// The layer.
-    pub layer: Layer,
-    /// Reads or writes; both with `None`.
-    pub direction: Option<Direction>,
-    /// Bytes that the calls moved.
-    pub bytes: u64,
-    /// Sum of their durations over all processes.
-    pub call_seconds: f64,
-    /// Wall time during which at least one process was inside such a call; `None` for files
-    /// without details.
-    pub busy: Option<BusyTime>,
-    /// Wall time from the first start to the last end.
-    pub first_to_last_seconds: f64,
-}
-
-impl Bandwidth {
-    /// Effective bandwidth (Wright 4.2.1): bytes over the sum of durations over all ranks.
-    pub fn effective(&self) -> Option<f64> {
-        rate(self.bytes, self.call_seconds)
-    }
-
-    /// Perceived bandwidth: bytes over the wall time during which at least one process was
-    /// inside a data call.
-    pub fn perceived(&self) -> Option<f64> {
-        self.busy.and_then(|busy| rate(self.bytes, busy.seconds))
-    }
-
-    /// Perceived bandwidth over the wall time from the first start to the last end.
-    pub fn first_to_last(&self) -> Option<f64> {
-        rate(self.bytes, self.first_to_last_seconds)
-    }
-}
-
-fn rate(bytes: u64, seconds: f64) -> Option<f64> {
-    (seconds > 0.0).then(|| bytes as f64 / seconds)
-}
-
-/// The bandwidths of layers and directions that have data calls.
-pub(crate) fn bandwidths(
-    ops: &OpTable,
-    extents: &[[Extent; 2]; 3],
-    coverages: Option<&Coverages>,
-) -> Vec<Bandwidth> {
-    let mut bandwidths = Vec::new();
-    for layer in Layer::ALL {
-        let [read, write] = &extents[layer_index(layer)];
-        let both = read.and(write);
-        let cases = [(Some(Direction::Read), read), (Some(Direction::Write), write), (None, &both)];
-        for (direction, extent) in cases {
-            let totals = ops.data(layer, direction);
-            if totals.calls > 0 {
-                bandwidths.push(Bandwidth {
-                    layer,
-                    direction,
-                    bytes: totals.bytes,
-                    call_seconds: totals.seconds(),
-                    busy: coverages.map(|all| all.of(layer, direction).busy()),
-                    first_to_last_seconds: seconds(extent.nanos()),
-                });
-            }
-        }
-    }
-    bandwidths
-}
+use crate::totals::{Direction, seconds};
 
 /// A stretch of time with data calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,9 +31,12 @@ impl Phase {
 /// Maximal stretches with at least one data call in flight, on any layer, united over gaps of at
 /// most `gap_ns`. Their ends are known to one bin.
 pub(crate) fn phases(coverages: &Coverages, series: &Series, gap_ns: u64) -> Vec<Phase> {
-    let layers = Layer::ALL.map(|layer| coverages.of(layer, None));
-    let grid = layers[0].grid();
-    let is_busy = |bin: usize| layers.iter().any(|coverage| coverage.bin(bin).threads > 0);
+    let data = Layer::ALL.into_iter().flat_map(|layer| {
+        Direction::ALL.map(|direction| coverages.of(Covers::calls(layer, direction.kind())))
+    });
+    let data: Vec<&Coverage> = data.collect();
+    let grid = data[0].grid();
+    let is_busy = |bin: usize| data.iter().any(|coverage| coverage.bin(bin).threads > 0);
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for bin in (0..grid.bins()).filter(|bin| is_busy(*bin)) {
         match runs.last_mut() {
@@ -135,8 +70,8 @@ const DRAWN_BINS: u64 = 512;
 pub struct InFlight {
     /// The layer.
     pub layer: Layer,
-    /// Reads or writes.
-    pub direction: Direction,
+    /// What the calls do.
+    pub kind: CallKind,
     /// Width of a bin.
     pub bin_seconds: f64,
     /// Mean number of calls in flight.
@@ -145,18 +80,18 @@ pub struct InFlight {
     pub max: Vec<f64>,
 }
 
-/// Calls in flight of each layer and direction that has any.
+/// Calls in flight of each layer and kind that has any.
 pub(crate) fn in_flight(coverages: &Coverages) -> Vec<InFlight> {
-    let pairs = Layer::ALL.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
+    let pairs = Layer::ALL.into_iter().flat_map(|layer| CallKind::ALL.map(|kind| (layer, kind)));
     pairs
-        .filter_map(|(layer, direction)| {
-            let coverage = coverages.of(layer, Some(direction));
-            (!coverage.is_empty()).then(|| in_flight_of(coverage, layer, direction))
+        .filter_map(|(layer, kind)| {
+            let coverage = coverages.of(Covers::calls(layer, kind));
+            (!coverage.is_empty()).then(|| in_flight_of(coverage, layer, kind))
         })
         .collect()
 }
 
-fn in_flight_of(coverage: &Coverage, layer: Layer, direction: Direction) -> InFlight {
+fn in_flight_of(coverage: &Coverage, layer: Layer, kind: CallKind) -> InFlight {
     let fine = coverage.grid();
     let coarse = coarse(fine);
     let mut mean = vec![0.0; coarse.bins()];
@@ -167,7 +102,7 @@ fn in_flight_of(coverage: &Coverage, layer: Layer, direction: Direction) -> InFl
         mean[into] += covered / coarse.inside_ns(into).max(1) as f64;
         max[into] = max[into].max(covered / fine.inside_ns(bin).max(1) as f64);
     }
-    InFlight { layer, direction, bin_seconds: seconds(coarse.width_ns()), mean, max }
+    InFlight { layer, kind, bin_seconds: seconds(coarse.width_ns()), mean, max }
 }
 
 fn coarse(fine: Grid) -> Grid {

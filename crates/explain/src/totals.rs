@@ -2,6 +2,8 @@
 
 use plimsoll_trace::{Class, Layer, Op};
 
+use crate::coverages::CallKind;
+
 /// Calls of one kind, added up. All sums stop at the largest value instead of wrapping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -62,6 +64,15 @@ impl Direction {
         match self {
             Direction::Read => "read",
             Direction::Write => "write",
+        }
+    }
+
+    /// The kind of calls that move data so.
+    #[inline]
+    pub const fn kind(self) -> CallKind {
+        match self {
+            Direction::Read => CallKind::Read,
+            Direction::Write => CallKind::Write,
         }
     }
 
@@ -132,6 +143,17 @@ impl OpTable {
         let mut sum = Totals::default();
         self.entries.iter().filter(|e| passes(e.op)).for_each(|e| sum.merge(&e.totals));
         sum
+    }
+
+    /// The sum over all operations.
+    pub fn all(&self) -> Totals {
+        self.sum(|_| true)
+    }
+
+    /// Bytes that all data calls of a direction moved, whatever the layer: those inside MPI-IO
+    /// calls count twice.
+    pub fn bytes(&self, direction: Direction) -> u64 {
+        self.sum(|op| Direction::of(op.class()) == Some(direction)).bytes
     }
 
     /// The sum over data calls of a layer; both directions with `None`.

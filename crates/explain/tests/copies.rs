@@ -38,8 +38,11 @@ fn both_files_have_their_bytes_and_the_time_counts_once() {
     let analysis = copies().analyze();
     let file = |path: &str| analysis.files.iter().find(|it| it.path == path).unwrap();
     let (source, copy) = (file("/shared"), file("/private.0"));
-    assert_eq!((source.readers, source.writers, source.own[0].bytes), (1, 0, 4 * MIB));
-    assert_eq!((copy.readers, copy.writers, copy.own[1].bytes), (0, 1, 4 * MIB));
+    assert_eq!(
+        (source.readers, source.writers, source.own.bytes(Direction::Read)),
+        (1, 0, 4 * MIB)
+    );
+    assert_eq!((copy.readers, copy.writers, copy.own.bytes(Direction::Write)), (0, 1, 4 * MIB));
     let own = &analysis.processes[0].own;
     assert_eq!((own.bytes(Direction::Read), own.bytes(Direction::Write)), (4 * MIB, 4 * MIB));
     assert!(close(own.total_seconds(), 0.4), "{}", own.total_seconds());
@@ -47,7 +50,7 @@ fn both_files_have_their_bytes_and_the_time_counts_once() {
     // Four copies and the call that ends the process.
     assert_eq!(analysis.events, 5);
     for direction in Direction::ALL {
-        let bandwidth = analysis.bandwidth(Layer::Posix, Some(direction)).unwrap();
+        let bandwidth = analysis.bandwidth(Layer::Posix, direction).unwrap();
         assert!(close(bandwidth.effective().unwrap(), 10.0 * MIB as f64), "{direction:?}");
     }
     let most = analysis.timeline.rows[0].shares.iter().map(|bin| bin.iter().sum::<f64>());

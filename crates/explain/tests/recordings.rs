@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use common::{Bed, KIB, MIB, MS, S, START, close};
-use plimsoll_explain::{ExplainError, Options, Recording, Verdict, analyze, compare};
+use plimsoll_explain::{Change, ExplainError, Options, Recording, Verdict, analyze, compare};
 use plimsoll_trace::Op;
 use plimsoll_trace::definition::DefinitionKind;
 
@@ -158,8 +158,11 @@ fn a_comparison_says_what_changed() {
     let durations = comparison.durations.unwrap();
     assert_eq!(durations.op, Op::Pwrite, "fsync is in one of them only");
     assert!((durations.comparison.ratio.unwrap().estimate - 0.5).abs() < 0.001);
-    let write = comparison.bandwidths[0].effective.unwrap();
-    assert!((write.ratio().unwrap() - 2.0).abs() < 0.01);
+    assert_eq!(comparison.bandwidths.len(), 1, "nothing was read");
+    let write = comparison.bandwidths[0];
+    let ratio = |change: Option<Change>| change.unwrap().ratio().unwrap();
+    assert!((ratio(write.perceived) - 6.0).abs() < 0.01, "30 ms with the sync, now 5 ms");
+    assert!((ratio(write.data_only) - 2.0).abs() < 0.01, "10 ms without, now 5 ms");
     assert_eq!(compare(&fast, &slow).verdict, Verdict::Slower);
     let same = compare(&slow, &slow);
     assert_eq!((same.verdict, same.findings_kept.len()), (Verdict::Same, 1));

@@ -44,7 +44,7 @@ pub struct Config {
     pub include: Text<4096>,
     /// No files that match one of these globs.
     pub exclude: Text<4096>,
-    /// The launcher's job.
+    /// The scheduler's job.
     pub job: Text<128>,
     /// The user's name.
     pub user: Text<64>,
@@ -154,16 +154,15 @@ fn read(directory: &[u8]) -> u32 {
     }
 }
 
-/// How launchers name the job.
-const JOB_VARIABLES: [&[u8]; 8] = [
+/// How schedulers name the job. A launcher's own number says nothing to people.
+const JOB_VARIABLES: [&[u8]; 7] = [
     b"PLIMSOLL_JOB",
     b"SLURM_JOB_ID",
     b"PBS_JOBID",
     b"LSB_JOBID",
     b"FLUX_JOB_ID",
     b"COBALT_JOBID",
-    b"PMIX_NAMESPACE",
-    b"OMPI_MCA_ess_base_jobid",
+    b"OAR_JOB_ID",
 ];
 
 /// Where login programs leave the user's name (POSIX, then what most systems have). Asking the

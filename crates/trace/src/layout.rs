@@ -124,7 +124,7 @@ pub struct Identity {
     pub boot_id: [u8; 16],
     /// The node.
     pub host: Text<64>,
-    /// The launcher's job, if there is one.
+    /// The scheduler's job, if there is one.
     pub job: Text<128>,
     /// The program's path.
     pub program: Text<512>,

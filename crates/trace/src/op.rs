@@ -51,6 +51,20 @@ pub enum Class {
 }
 
 impl Class {
+    /// Every class, in the order of their numbers.
+    pub const ALL: [Class; 10] = [
+        Class::Read,
+        Class::Write,
+        Class::Sync,
+        Class::Seek,
+        Class::Lock,
+        Class::Unlock,
+        Class::Open,
+        Class::Close,
+        Class::Metadata,
+        Class::Other,
+    ];
+
     /// True for classes whose events have offset and length.
     #[inline]
     pub const fn is_data(self) -> bool {

@@ -48,12 +48,22 @@ fn host() -> String {
 
 /// What `record` knew about the program, in recordings of before the recording said it itself.
 pub fn notes(directory: &Path) -> Vec<String> {
+    values(directory, "note ")
+}
+
+/// The command that was recorded, if `record` ran it.
+pub fn command(directory: &Path) -> Option<String> {
+    values(directory, "command ").into_iter().next()
+}
+
+/// What is behind a word at the beginning of lines.
+fn values(directory: &Path, word: &str) -> Vec<String> {
     let text = fs::read_to_string(directory.join(MARKER)).unwrap_or_default();
     let mut lines = text.lines();
     if lines.next() != Some(FIRST_LINE) {
         return Vec::new();
     }
-    lines.filter_map(|line| line.strip_prefix("note ")).map(str::to_string).collect()
+    lines.filter_map(|line| line.strip_prefix(word)).map(str::to_string).collect()
 }
 
 fn text(key: &str, command: &[OsString]) -> String {

@@ -1,39 +1,40 @@
 //! A recording as one HTML page.
 
 use plimsoll_explain::{
-    Activity, Analysis, Direction, FileAnalysis, Finding, MpiCall, MpiTime, Options, Recording,
-    Severity, call_on_each_rank,
+    Analysis, Direction, FileAnalysis, Finding, MpiCall, MpiTime, Options, Recording, RuntimeFile,
+    Severity, call_on_each_rank, conclusion,
 };
 use plimsoll_report::html::{
-    Axis, Bars, Gantt, HeatMap, Lines, Page, Scale, Scatter, Section, Span, StackedBars, Tile,
+    Axis, Bars, Gantt, Page, Scale, Scatter, Section, Span, StackedBars, Tile,
 };
 use plimsoll_report::{Record, Unit, html};
-use plimsoll_trace::Layer;
 
 use super::numbers::*;
-use super::sections;
+use super::over_time::over_time;
+use super::{overview, sections};
 
 /// Files that get a drawing of their requests.
 const DRAWN_FILES: usize = 4;
 
+/// Files whose counters of every operation are on the page.
+const COUNTED_FILES: usize = 100;
+
 /// The whole report. The recording is read once more for single calls.
 pub fn page(
     title: &str,
+    about: Record,
     recording: &Recording,
     analysis: &Analysis,
     found: &[Finding],
     rows: usize,
 ) -> String {
-    let subtitle = format!(
-        "{} processes, {} calls, {:.3} s",
-        analysis.active_processes(),
-        analysis.events,
-        analysis.span_seconds
-    );
-    let mut page = Page::new(title, subtitle)
-        .section(findings_section(found))
+    let mut page = Page::new(title, subtitle(recording, analysis))
+        .section(Section::new("The run").record(&about))
+        .section(cost(analysis, found))
         .section(speed(analysis))
-        .section(over_time(analysis));
+        .section(findings_section(found))
+        .section(over_time(analysis))
+        .section(calls(analysis));
     if analysis.mpi_time.calls > 0 {
         page = page.section(mpi(recording, analysis));
     }
@@ -45,15 +46,40 @@ pub fn page(
     let facts = warnings
         .chain(recording.notes())
         .fold(Section::new("About this recording"), |section, it| section.note(it));
-    page.section(facts.record(&sections::overview(analysis)).text(super::BLIND_SPOTS))
+    page.section(facts.text(super::BLIND_SPOTS))
         .footer("Made by plimsoll report. Times count from the beginning of the recording.")
         .to_html()
+}
+
+/// What the report is about, in a line.
+fn subtitle(recording: &Recording, analysis: &Analysis) -> String {
+    let ranks = recording.processes().iter().filter(|it| it.rank.is_some()).count();
+    let (count, noun) = match ranks {
+        0 => (analysis.active_processes(), "process"),
+        ranks => (ranks, "rank"),
+    };
+    let plural = match (count, noun) {
+        (1, _) => "",
+        (_, "rank") => "s",
+        _ => "es",
+    };
+    let share = analysis.io_share.share().map_or(String::new(), |share| {
+        format!(", I/O {} of the run time", Unit::Share.show(share))
+    });
+    format!("{count} {noun}{plural}, {}{share}", Unit::Seconds.show(analysis.span_seconds))
+}
+
+/// What part of the run time I/O takes, and of what kind.
+fn cost(analysis: &Analysis, found: &[Finding]) -> Section {
+    Section::new("I/O in the run time")
+        .text(conclusion(analysis, found))
+        .record(&overview::io(analysis))
 }
 
 fn findings_section(found: &[Finding]) -> Section {
     let section = Section::new("Findings, worst first");
     if found.is_empty() {
-        return section.text("Nothing costs this program much: no finding.");
+        return section.text("No finding.");
     }
     let cards: Vec<html::Finding> = found
         .iter()
@@ -74,76 +100,29 @@ fn findings_section(found: &[Finding]) -> Section {
     section.findings(&cards)
 }
 
-/// Three answers to "how fast", definitions one click away.
+/// How fast it reads and how fast it writes, definitions one click away.
 fn speed(analysis: &Analysis) -> Section {
-    let of = |layer| analysis.bandwidth(layer, None);
-    let top = Layer::ALL.into_iter().find_map(of);
-    let mut tiles = vec![
-        Tile::new(&PERCEIVED, top.and_then(|it| it.perceived())),
-        Tile::new(&FIRST_TO_LAST, top.and_then(|it| it.first_to_last())),
-    ];
-    if let Some(mpi) = of(Layer::Mpi) {
-        tiles.push(Tile::new(&EFFECTIVE_MPI, mpi.effective()));
-    }
-    tiles.push(Tile::new(&EFFECTIVE_POSIX, of(Layer::Posix).and_then(|it| it.effective())));
-    let totals = Record::new().rows("totals", "", sections::totals(&analysis.totals));
-    Section::new("Bandwidth and calls").tiles(&tiles).record(&totals)
-}
-
-fn seconds_axis() -> Axis {
-    Axis::new("time since the beginning", Unit::Seconds)
-}
-
-fn over_time(analysis: &Analysis) -> Section {
-    let mut in_flight = Lines::new(
-        "Calls in flight",
-        seconds_axis(),
-        Axis::new("calls in flight, mean of a bin", Unit::Count),
-    )
-    .steps();
-    for series in &analysis.in_flight {
-        let name = format!("{} {}", series.layer.name(), series.direction.name());
-        let at = |index: usize| index as f64 * series.bin_seconds;
-        let points = series.mean.iter().enumerate().map(|(index, mean)| (at(index), *mean));
-        in_flight = in_flight.line(name, points.collect());
-    }
-    let phases = Record::new().rows("phases", "I/O phases", sections::phases(analysis, 50));
-    Section::new("Over time")
-        .text(
-            "Steps that go down one by one at the end of a phase betray processes that are \
-             served one after the other.",
-        )
-        .chart(in_flight)
-        .chart(timeline(analysis))
-        .record(&phases)
-}
-
-/// What each process does over time.
-fn timeline(analysis: &Analysis) -> HeatMap {
-    let timeline = &analysis.timeline;
-    let names = timeline.rows.iter().map(|row| {
-        let first = analysis.processes.get(row.first_process).map(|it| it.label());
-        let first = first.unwrap_or_default();
-        if row.processes > 1 { format!("{first} and {} more", row.processes - 1) } else { first }
+    let moved = analysis.headlines.iter().filter_map(|it| Some((it, it.layer?)));
+    let tiles = moved.flat_map(|(it, layer)| {
+        let note = |what: &str| format!("{what}, {}", layer.name());
+        let perceived = Tile::new(&PERCEIVED, it.perceived()).note(note(it.direction.name()));
+        // Reads have nothing to make durable.
+        let data_only = (it.direction == Direction::Write)
+            .then(|| Tile::new(&DATA_ONLY, it.data_only()).note(note("write without sync")));
+        std::iter::once(perceived).chain(data_only)
     });
-    let reach = (0.0, timeline.bin_seconds * timeline.bins as f64);
-    let mut map = HeatMap::new(
-        "What each process does",
-        seconds_axis(),
-        reach,
-        timeline.bins,
-        "process",
-        names.collect(),
-        Axis::new("share of the bin", Unit::Ratio),
-    );
-    for (index, activity) in Activity::ALL.into_iter().enumerate() {
-        let cells = timeline.rows.iter().flat_map(|row| row.shares.iter().map(move |it| it[index]));
-        let cells: Vec<f64> = cells.collect();
-        if cells.iter().any(|share| *share > 0.0) {
-            map = map.class(activity.name(), cells);
-        }
-    }
-    map
+    let tiles: Vec<Tile> = tiles.collect();
+    Section::new("Bandwidth").tiles(&tiles).record(&overview::bandwidth(Record::new(), analysis))
+}
+
+/// Calls by layer and operation.
+fn calls(analysis: &Analysis) -> Section {
+    let totals = Record::new().rows("totals", "", sections::totals(&analysis.totals));
+    Section::new("Calls").record(&totals)
+}
+
+pub fn seconds_axis() -> Axis {
+    Axis::new("time since the beginning", Unit::Seconds)
 }
 
 /// Where the time of MPI-IO calls goes, in total and in single calls (Wright, figures 4.8 to
@@ -211,7 +190,9 @@ fn decomposition(recording: &Recording, slowest: &MpiCall) -> Gantt {
 }
 
 fn requests(analysis: &Analysis) -> Section {
-    let mut section = Section::new("Requests").record(&sections::access(Record::new(), analysis));
+    let common = sections::common_sizes(Record::new(), &analysis.request_sizes);
+    let mut section =
+        Section::new("Requests").record(&common).record(&sections::access(Record::new(), analysis));
     for sizes in &analysis.request_sizes {
         let classes: Vec<(u64, u64)> =
             sizes.histogram.non_empty().map(|(from, volume)| (from, volume.calls)).collect();
@@ -226,10 +207,60 @@ fn requests(analysis: &Analysis) -> Section {
 
 fn files(analysis: &Analysis, rows: usize) -> Section {
     let mut section = Section::new("Files").record(&sections::files(Record::new(), analysis, rows));
+    section = section.folded(counters(analysis)).folded(runtime(analysis, rows));
     for file in analysis.files.iter().filter(|it| has_samples(it)).take(DRAWN_FILES) {
         section = section.chart(offsets(file));
     }
     section
+}
+
+/// Counters of every operation, file by file, with the most common sizes of requests.
+fn counters(analysis: &Analysis) -> Section {
+    let shown = analysis.files.iter().take(COUNTED_FILES);
+    let mut section = Section::new("Counters of every operation, file by file");
+    for file in shown {
+        let mut part = Record::new().rows("operations", "", sections::totals(&file.ops));
+        if let Some(detail) = file.detail.as_ref().filter(|it| !it.request_sizes.is_empty()) {
+            part = sections::common_sizes(part, &detail.request_sizes);
+        }
+        let by =
+            |count: u32| if count == 1 { "1 process".into() } else { format!("{count} processes") };
+        let (readers, writers) = (by(file.readers), by(file.writers));
+        let roles = format!("{}: read by {readers}, written by {writers}", file.path);
+        section = section.section(Section::new(roles).record(&part));
+    }
+    match analysis.files.len().saturating_sub(COUNTED_FILES) {
+        0 => section,
+        more => section.note(format!(
+            "These are the {COUNTED_FILES} files with most time. Files that are not shown: {more}; \
+             plimsoll report --json has all."
+        )),
+    }
+}
+
+/// Files that are not the program's own.
+fn runtime(analysis: &Analysis, rows: usize) -> Section {
+    let all = analysis.runtime_files.len();
+    let section = Section::new(format!("Files of the runtime, not added up: {all}"));
+    let row = |file: &RuntimeFile| {
+        let totals = file.ops.all();
+        Record::new()
+            .text("path", "file", &file.path)
+            .text("kind", "what", file.kind.name())
+            .number(&PROCESSES, u64::from(file.processes))
+            .number(&CALLS, totals.calls)
+            .number(&READ_BYTES, file.ops.bytes(Direction::Read))
+            .number(&WRITTEN_BYTES, file.ops.bytes(Direction::Write))
+            .number(&SECONDS, totals.seconds())
+    };
+    let list = analysis.runtime_files.iter().take(rows).map(row).collect();
+    let section = section
+        .record(&sections::runtime(Record::new(), analysis))
+        .record(&Record::new().rows("runtime_files", "files, most time first", list));
+    match all.saturating_sub(rows) {
+        0 => section,
+        more => section.note(format!("Files that are not shown: {more}.")),
+    }
 }
 
 fn has_samples(file: &FileAnalysis) -> bool {

@@ -3,52 +3,14 @@
 use std::path::Path;
 
 use plimsoll_explain::{
-    Analysis, Direction, FileAnalysis, Finding, MpiTime, OpTable, Phase, ProcessAnalysis,
+    Analysis, CallKind, Direction, FileAnalysis, FileId, MpiTime, OpTable, Phase, ProcessAnalysis,
+    RequestSizes, RuntimeSummary,
 };
 use plimsoll_machine::{LustreLayout, lustre_layout};
 use plimsoll_report::{Record, sparkline};
 use plimsoll_trace::Layer;
 
 use super::numbers::*;
-
-/// What was recorded.
-pub fn overview(analysis: &Analysis) -> Record {
-    Record::new()
-        .number(&PROCESSES, analysis.active_processes() as u64)
-        .number(&SPAN, analysis.span_seconds)
-        .number(&IO_SECONDS, analysis.own.total_seconds())
-        .number(&EVENTS, analysis.events)
-        .number(&LOST, analysis.lost_events)
-        .number(&CLOCK_ERROR, analysis.clock_error_seconds)
-}
-
-/// Conclusions, worst first.
-pub fn findings(record: Record, found: &[Finding]) -> Record {
-    let rows = found.iter().map(|finding| {
-        Record::new()
-            .text("id", "finding", finding.id)
-            .text("severity", "severity", finding.severity.name())
-            .number(&COST, finding.cost_seconds)
-            .text("title", "what", finding.title)
-            .texts("evidence", "evidence", finding.evidence.clone())
-            .texts("advice", "advice", finding.advice.clone())
-    });
-    record.cards("findings", "findings, worst first", rows.collect())
-}
-
-/// Three answers to "how fast".
-pub fn bandwidth(analysis: &Analysis) -> Record {
-    let of = |layer| analysis.bandwidth(layer, None);
-    let top = Layer::ALL.into_iter().find_map(of);
-    Record::new()
-        .number(&PERCEIVED, top.and_then(|it| it.perceived()))
-        .number(&FIRST_TO_LAST, top.and_then(|it| it.first_to_last()))
-        .number(&EFFECTIVE_MPI, of(Layer::Mpi).and_then(|it| it.effective()))
-        .number(&EFFECTIVE_STDIO, of(Layer::Stdio).and_then(|it| it.effective()))
-        .number(&EFFECTIVE_POSIX, of(Layer::Posix).and_then(|it| it.effective()))
-        .number(&PERCEIVED_MPI, of(Layer::Mpi).and_then(|it| it.perceived()))
-        .number(&PERCEIVED_POSIX, of(Layer::Posix).and_then(|it| it.perceived()))
-}
 
 /// Calls by layer and operation, those with most time first.
 pub fn totals(ops: &OpTable) -> Vec<Record> {
@@ -108,7 +70,9 @@ pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
     let record = record.rows("files", "files, most time first", rows_shown);
     match analysis.files.len().saturating_sub(rows) {
         0 => record,
-        more => record.note(format!("{more} more files; --top N shows more, --json all")),
+        more => {
+            record.note(format!("files that are not shown: {more}; --top N shows more, --json all"))
+        }
     }
 }
 
@@ -123,19 +87,43 @@ fn layout(path: &str) -> Option<String> {
 }
 
 fn file(file: &FileAnalysis) -> Record {
-    let top = Layer::ALL.into_iter().find_map(|layer| file.bandwidth(layer, None));
-    let effective = |layer| file.bandwidth(layer, None).and_then(|it| it.effective());
+    let [read, write] = &file.headlines;
     Record::new()
         .text("path", "file", &file.path)
-        .text("use", "use", if file.is_shared() { "shared" } else { "private" })
+        .optional_text("use", "use", use_of(file))
         .number(&READERS, u64::from(file.readers))
         .number(&WRITERS, u64::from(file.writers))
-        .number(&READ_BYTES, file.own[0].bytes)
-        .number(&WRITTEN_BYTES, file.own[1].bytes)
-        .number(&IO_SECONDS, file.own_seconds)
-        .number(&PERCEIVED, top.and_then(|it| it.perceived()))
-        .number(&EFFECTIVE_MPI, effective(Layer::Mpi))
-        .number(&EFFECTIVE_POSIX, effective(Layer::Posix))
+        .number(&READ_BYTES, file.own.bytes(Direction::Read))
+        .number(&WRITTEN_BYTES, file.own.bytes(Direction::Write))
+        .number(&IO_SECONDS, file.own.total_seconds())
+        .number(&READ_RATE, read.perceived())
+        .number(&WRITE_RATE, write.perceived())
+        .rows("operations", "", totals(&file.ops))
+}
+
+/// Whether several processes use it; not known of files without a name.
+fn use_of(file: &FileAnalysis) -> Option<String> {
+    let word = if file.is_shared() { "shared" } else { "private" };
+    (file.id > FileId::FOLDED).then(|| word.to_string())
+}
+
+/// Files of the runtime, which are in nothing else.
+pub fn runtime(record: Record, analysis: &Analysis) -> Record {
+    if analysis.runtime.is_empty() {
+        return record;
+    }
+    let row = |it: &RuntimeSummary| {
+        let all = it.ops.all();
+        Record::new()
+            .text("kind", "what", it.kind.name())
+            .number(&FILES, it.files)
+            .number(&CALLS, all.calls)
+            .number(&READ_BYTES, it.ops.bytes(Direction::Read))
+            .number(&WRITTEN_BYTES, it.ops.bytes(Direction::Write))
+            .number(&SECONDS, all.seconds())
+    };
+    let title = "files of the runtime, not added up above (--include-runtime does)";
+    record.rows("runtime", title, analysis.runtime.iter().map(row).collect())
 }
 
 /// Processes, by rank.
@@ -152,11 +140,13 @@ pub fn ranks(record: Record, analysis: &Analysis, rows: usize) -> Record {
             .number(&READ_BYTES, process.own.bytes(Direction::Read))
             .number(&WRITTEN_BYTES, process.own.bytes(Direction::Write))
             .number(&IO_SECONDS, process.own.total_seconds())
+            .number(&IO_SHARE, process.io_share())
             .number(&LOST, process.lost_events)
     });
     let mut record = record.rows("ranks", "processes", shown.collect());
     if let Some(more) = active.len().checked_sub(rows).filter(|more| *more > 0) {
-        record = record.note(format!("{more} more processes; --top N shows more, --json all"));
+        record = record
+            .note(format!("processes that are not shown: {more}; --top N shows more, --json all"));
     }
     let slow = analysis.stragglers.iter().flat_map(|it| &it.slow).map(|straggler| {
         let process = &analysis.processes[straggler.process];
@@ -183,7 +173,7 @@ pub fn nodes(record: Record, analysis: &Analysis) -> Record {
     record.rows("nodes", "nodes", rows.collect())
 }
 
-/// Requests by size.
+/// Requests by size, and the most common sizes.
 pub fn sizes(record: Record, analysis: &Analysis) -> Record {
     let rows = analysis.request_sizes.iter().flat_map(|sizes| {
         sizes.histogram.non_empty().map(|(from, volume)| {
@@ -196,7 +186,25 @@ pub fn sizes(record: Record, analysis: &Analysis) -> Record {
                 .number(&SECONDS, volume.seconds())
         })
     });
+    let record = common_sizes(record, &analysis.request_sizes);
     record.rows("request_sizes", "request sizes", rows.collect())
+}
+
+/// The most common sizes of requests, exactly.
+pub fn common_sizes(record: Record, request_sizes: &[RequestSizes]) -> Record {
+    let rows = request_sizes.iter().flat_map(|sizes| {
+        let all = sizes.histogram.total().calls.max(1) as f64;
+        sizes.common.sizes.iter().map(move |common| {
+            Record::new()
+                .text("layer", "layer", sizes.layer.name())
+                .text("direction", "direction", sizes.direction.name())
+                .number(&SIZE, common.bytes)
+                .number(&CALLS, common.calls)
+                .number(&SHARE, common.calls as f64 / all)
+                .number(&MISSED, sizes.common.missed_at_most)
+        })
+    });
+    record.rows("common_sizes", "most common request sizes", rows.collect())
 }
 
 /// Patterns of access.
@@ -245,7 +253,7 @@ fn writes_in_flight(analysis: &Analysis) -> Option<String> {
     let posix = analysis
         .in_flight
         .iter()
-        .find(|it| it.layer == Layer::Posix && it.direction == Direction::Write)?;
+        .find(|it| it.layer == Layer::Posix && it.kind == CallKind::Write)?;
     let bins = posix.mean.len().div_ceil(COLUMNS).max(1);
     let means: Vec<Option<f64>> = posix
         .mean

@@ -3,9 +3,9 @@
 use plimsoll_trace::{Class, Layer, Op};
 
 use super::mpi::worst_file;
-use super::words::{count, short, time};
-use super::{Candidate, participants_in};
+use super::{Candidate, sharers_of};
 use crate::analysis::Analysis;
+use crate::words::{count, short, time};
 
 pub(super) const METADATA_STORM: (&str, &str) =
     ("metadata-storm", "much time goes into opening, closing and looking up files");
@@ -39,10 +39,15 @@ pub(super) fn metadata_storm(analysis: &Analysis) -> Option<Candidate> {
         .iter()
         .filter(|entry| is_metadata(entry.op))
         .max_by_key(|entry| (entry.totals.nanos, std::cmp::Reverse(entry.op)))?;
-    let advice = match worst.op.class() {
-        Class::Open | Class::Close => {
+    let advice = match worst.op {
+        op if matches!(op.class(), Class::Open | Class::Close) => {
             "open each file once and keep it open; put many small data sets into one file (HDF5, \
              ADIOS, a tar file, SQLite) instead of a file each"
+        }
+        Op::Mkdir | Op::Rmdir | Op::Unlink | Op::Rename | Op::Link | Op::Symlink => {
+            "make and remove fewer names: put many small data sets into one file (HDF5, ADIOS, a \
+             tar file, SQLite), write over files instead of making them anew, and keep what is \
+             temporary in memory or on a node-local file system"
         }
         _ => {
             "remember what stat, access and readdir said instead of asking again; list a \
@@ -51,11 +56,11 @@ pub(super) fn metadata_storm(analysis: &Analysis) -> Option<Candidate> {
     };
     Some(Candidate {
         name: METADATA_STORM,
-        cost_seconds: metadata.seconds / participants_in(analysis, is_metadata),
+        cost_seconds: metadata.seconds / sharers_of(analysis, is_metadata),
         evidence: vec![
             format!(
-                "{} calls on names, attributes and directories took {} in all processes together",
-                metadata.calls,
+                "{} on names, attributes and directories took {} in all processes together",
+                count(metadata.calls, "call"),
                 time(metadata.seconds)
             ),
             format!(
@@ -84,22 +89,18 @@ pub(super) fn fsync_storm(analysis: &Analysis) -> Option<Candidate> {
     }
     let excess = metadata.sync_seconds * (1.0 - 1.0 / per_file);
     let mut evidence = vec![format!(
-        "{} calls of fsync and its kin on {} took {} in all processes together",
-        metadata.syncs,
+        "{} of fsync and its kin on {} took {} in all processes together",
+        count(metadata.syncs, "call"),
         count(metadata.synced_files, "file"),
         time(metadata.sync_seconds)
     )];
-    if let Some(per_mib) = metadata.syncs_per_mib {
-        evidence.push(format!(
-            "{} for each file, {} for each MiB",
-            short(per_file),
-            short(per_mib)
-        ));
-    }
+    let per_mib = metadata.syncs_per_mib;
+    let per_mib = per_mib.map_or(String::new(), |it| format!(", {} for each MiB", short(it)));
+    evidence.push(format!("that is {} for each file{per_mib}", short(per_file)));
     evidence.extend(worst_file(analysis, |file| file.ops.sum(is_sync).nanos));
     Some(Candidate {
         name: FSYNC_STORM,
-        cost_seconds: excess / participants_in(analysis, is_sync),
+        cost_seconds: excess / sharers_of(analysis, is_sync),
         evidence,
         advice: vec![
             "call fsync once, when the file or the checkpoint is complete; collect transactions \

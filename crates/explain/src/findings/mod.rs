@@ -1,19 +1,24 @@
 //! What to change, worst first.
 //!
 //! Every cost is an estimate of the run time that the change would save: the time that all
-//! processes spent on the fault, over the number of processes that took part in it, since they
-//! run side by side. Each function says how its part is found. A finding is given only when its
-//! cost matters (see [`COST_SHARE_OF_RUN`]), so that a program without faults gets none.
+//! processes spent on the fault, over the number of processes that took part in it (see
+//! [`sharers`]), since they run side by side. Each function says how its part is found. Two
+//! findings may cost the same time, when either change would save it. A finding is given only
+//! when its cost matters (see [`COST_SHARE_OF_RUN`]), so that a program without faults gets none.
 
+mod collective;
+mod conclusion;
 mod metadata;
 mod mpi;
 mod requests;
 mod sharing;
-mod words;
+mod stdio;
 
 use plimsoll_trace::Op;
 
-use crate::analysis::{Analysis, ProcessAnalysis};
+use crate::analysis::Analysis;
+
+pub use conclusion::{SMALL_SHARE, conclusion};
 
 /// A finding costs at least this part of the run time, …: less than twenty findings of this size
 /// fit into a run, and less than a run varies between repetitions anyway.
@@ -77,9 +82,12 @@ pub struct Finding {
 }
 
 /// Every finding that there is: id and title.
-pub const FINDINGS: [(&str, &str); 13] = [
+pub const FINDINGS: [(&str, &str); 16] = [
     mpi::DATA_SIEVING,
     mpi::NO_COLLECTIVE_BUFFERING,
+    collective::SMALL_COLLECTIVE_REQUESTS,
+    collective::WAITING_IN_MPI_IO,
+    stdio::STDIO_FLOOD,
     requests::SMALL_REQUESTS,
     requests::UNALIGNED_REQUESTS,
     sharing::SERIALIZED_SHARED_WRITES,
@@ -98,6 +106,9 @@ pub fn findings(analysis: &Analysis) -> Vec<Finding> {
     let candidates = [
         mpi::data_sieving(analysis),
         mpi::no_collective_buffering(analysis),
+        collective::small_collective_requests(analysis),
+        collective::waiting_in_mpi_io(analysis),
+        stdio::stdio_flood(analysis),
         requests::small_requests(analysis),
         requests::unaligned_requests(analysis),
         sharing::serialized_shared_writes(analysis),
@@ -122,7 +133,7 @@ pub fn findings(analysis: &Analysis) -> Vec<Finding> {
 
 /// True for costs above the thresholds.
 fn matters(analysis: &Analysis, cost_seconds: f64) -> bool {
-    let io_seconds = analysis.own.total_seconds() / analysis.active_processes().max(1) as f64;
+    let io_seconds = analysis.io_share.busy_seconds / analysis.io_share.processes.max(1) as f64;
     cost_seconds >= COST_SECONDS_MIN
         && (cost_seconds >= COST_SHARE_OF_RUN * analysis.span_seconds
             || cost_seconds >= COST_SHARE_OF_IO * io_seconds)
@@ -145,12 +156,30 @@ impl Candidate {
     }
 }
 
-/// Processes that pass, at least 1: what a sum over processes is divided by.
-fn participants(analysis: &Analysis, passes: impl Fn(&ProcessAnalysis) -> bool) -> f64 {
-    analysis.processes.iter().filter(|process| passes(process)).count().max(1) as f64
+/// How many processes share a time, at least 1: what a sum over processes is divided by to get
+/// the time of one. As many as there are when all have equal parts, and fewer the more uneven
+/// the parts are, so that processes with next to none of it, such as a launcher's helpers, do
+/// not make it look small: the square of the sum over the sum of squares.
+fn sharers(times: impl Iterator<Item = f64>) -> f64 {
+    let (sum, squares) = times.fold((0.0, 0.0), |(sum, squares), t| (sum + t, squares + t * t));
+    if squares > 0.0 { (sum * sum / squares).max(1.0) } else { 1.0 }
 }
 
-/// Processes that made a call that passes.
-fn participants_in(analysis: &Analysis, passes: impl Fn(Op) -> bool + Copy) -> f64 {
-    participants(analysis, |process| process.ops.sum(passes).calls > 0)
+/// How many processes share the time of calls that pass.
+fn sharers_of(analysis: &Analysis, passes: impl Fn(Op) -> bool + Copy) -> f64 {
+    sharers(analysis.processes.iter().map(|process| process.ops.sum(passes).seconds()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn helpers_do_not_dilute() {
+        assert_eq!(sharers([2.0; 8].into_iter()), 8.0);
+        assert_eq!(sharers([].into_iter()), 1.0);
+        assert_eq!(sharers([0.0, 3.0].into_iter()), 1.0);
+        let with_helpers = [2.0, 2.0, 1e-3, 1e-4, 0.0];
+        assert!((sharers(with_helpers.into_iter()) - 2.0).abs() < 0.01);
+    }
 }

@@ -3,10 +3,10 @@
 use plimsoll_trace::Layer;
 
 use super::Candidate;
-use super::words::{bytes, count, percent, time};
 use crate::analysis::{Analysis, FileAnalysis};
 use crate::histogram::Volume;
 use crate::totals::{Direction, seconds};
+use crate::words::{bytes, count, percent, time};
 
 pub(super) const DATA_SIEVING: (&str, &str) =
     ("data-sieving", "MPI writes read, lock and write back whole blocks (data sieving)");
@@ -17,7 +17,7 @@ pub(super) const NO_COLLECTIVE_BUFFERING: (&str, &str) =
 const INDEPENDENT_WRITES_MIN: u64 = 100;
 /// From this size on, independent writes are as good as collected ones: the default block that
 /// collective buffering writes is a stripe or more.
-const COLLECTED_BYTES: u64 = 1 << 20;
+pub(super) const COLLECTED_BYTES: u64 = 1 << 20;
 /// Bandwidth of one process with large requests where the recording has none to measure: slow
 /// for a page cache or a parallel file system, so that costs are rather too low.
 const LARGE_REQUEST_RATE: f64 = (1u64 << 30) as f64;
@@ -105,11 +105,11 @@ pub(super) fn no_collective_buffering(analysis: &Analysis) -> Option<Candidate> 
                 worst.path
             ),
             format!(
-                "they took {} in all processes together, {} each",
+                "they took {} in all processes together, {} for each write",
                 time(writes.seconds()),
                 time(writes.seconds() / writes.calls as f64)
             ),
-            format!("{} written so", count(files.len() as u64, "file")),
+            format!("{} written in this way", count(files.len() as u64, "file")),
         ],
         advice: vec![
             "write collectively: MPI_File_write_all or MPI_File_write_at_all instead of \
@@ -132,7 +132,7 @@ pub(super) fn large_request_rate(analysis: &Analysis, layer: Layer, direction: D
     rate.filter(|rate| *rate > 0.0).unwrap_or(LARGE_REQUEST_RATE)
 }
 
-/// "mostly on FILE (80 %)".
+/// "mostly on FILE (80 %)", or what the file with the largest part has of it.
 pub(super) fn worst_file(
     analysis: &Analysis,
     weight: impl Fn(&FileAnalysis) -> u64,
@@ -141,5 +141,13 @@ pub(super) fn worst_file(
     let worst =
         analysis.files.iter().max_by_key(|file| (weight(file), std::cmp::Reverse(file.id)))?;
     let share = weight(worst) as f64 / all as f64;
-    (all > 0).then(|| format!("mostly on {} ({})", worst.path, percent(share)))
+    (all > 0).then(|| match share >= 0.5 {
+        true => format!("mostly on {} ({})", worst.path, percent(share)),
+        false => format!(
+            "spread over {}, most of it on {} ({})",
+            count(analysis.files.iter().filter(|file| weight(file) > 0).count() as u64, "file"),
+            worst.path,
+            percent(share)
+        ),
+    })
 }

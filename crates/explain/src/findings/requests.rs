@@ -3,12 +3,12 @@
 use plimsoll_trace::{Layer, Op};
 
 use super::mpi::{large_request_rate, worst_file};
-use super::words::{bytes, count, percent, short, time};
-use super::{Candidate, participants_in};
+use super::{Candidate, sharers_of};
 use crate::access::{AccessCounts, PAGE_BYTES, SMALL_BYTES};
 use crate::analysis::{Analysis, FileAnalysis};
 use crate::histogram::Volume;
 use crate::totals::Direction;
+use crate::words::{bytes, count, percent, short, time};
 
 pub(super) const SMALL_REQUESTS: (&str, &str) =
     ("small-requests", "many small requests that could be few large ones");
@@ -54,7 +54,7 @@ pub(super) fn small_requests(analysis: &Analysis) -> Option<Candidate> {
         }
         let rate = large_request_rate(analysis, Layer::Posix, direction);
         let excess = (small.seconds() - small.bytes as f64 / rate).max(0.0);
-        cost_seconds += excess / participants_in(analysis, is_posix(direction));
+        cost_seconds += excess / sharers_of(analysis, is_posix(direction));
         evidence.push(format!(
             "{} below {}, {} on average, took {} in all processes together",
             count(small.calls, direction.name()),
@@ -91,7 +91,7 @@ pub(super) fn unaligned_requests(analysis: &Analysis) -> Option<Candidate> {
             continue;
         }
         let (excess, how) = unaligned_excess(access);
-        cost_seconds += excess / participants_in(analysis, is_posix(direction));
+        cost_seconds += excess / sharers_of(analysis, is_posix(direction));
         evidence.push(format!(
             "{} of at least {}, {} on average, do not begin and end on page boundaries \
              ({} of all such {}s); {how}",
@@ -158,7 +158,7 @@ pub(super) fn random_access(analysis: &Analysis) -> Option<Candidate> {
             .filter(|rate| *rate > 0.0 && access.sequential.calls >= REQUESTS_MIN)
             .unwrap_or_else(|| large_request_rate(analysis, Layer::Posix, direction));
         let excess = (random.seconds() - random.bytes as f64 / rate).max(0.0);
-        cost_seconds += excess / participants_in(analysis, is_direct(direction));
+        cost_seconds += excess / sharers_of(analysis, is_direct(direction));
         evidence.push(format!(
             "{} of {} on average, {} of all, jump about in their files and took {} in all \
              processes together",
@@ -229,8 +229,15 @@ fn repeated(
         past(direction),
         percent(repeated_share(worst, direction)?),
     );
-    let files = count(costs.len() as u64, "file");
-    let evidence = vec![evidence, format!("{files} with at least {}", percent(REPEATED_SHARE_MIN))];
+    let others = match costs.len() - 1 {
+        0 => None,
+        more => Some(format!(
+            "so it is, for at least {} of the bytes, with {}",
+            percent(REPEATED_SHARE_MIN),
+            count(more as u64, "other file")
+        )),
+    };
+    let evidence = std::iter::once(evidence).chain(others).collect();
     let cost_seconds = costs.iter().map(|(_, cost)| cost).sum();
     Some(Candidate { name, cost_seconds, evidence, advice: vec![advice.to_string()] })
 }

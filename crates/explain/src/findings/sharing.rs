@@ -2,11 +2,11 @@
 
 use plimsoll_trace::{Class, Layer};
 
-use super::words::{bytes, count, percent, short, time};
-use super::{Candidate, participants};
+use super::{Candidate, sharers};
 use crate::analysis::{Analysis, FileAnalysis};
 use crate::serialisation::Serialisation;
 use crate::totals::Direction;
+use crate::words::{bytes, count, percent, short, time};
 
 pub(super) const SERIALIZED_SHARED_WRITES: (&str, &str) =
     ("serialized-shared-writes", "writes to a shared file wait for each other");
@@ -55,9 +55,9 @@ pub(super) fn serialized_shared_writes(analysis: &Analysis) -> Option<Candidate>
         worst.path,
         time(found.waiting_seconds)
     )];
-    if let Some(share) = found.serial_share() {
+    if let Some(share) = found.serial_share().filter(|share| *share >= SERIAL_SHARE_MIN) {
         evidence.push(format!(
-            "in {} of the {} in which several wanted to write, at most one did",
+            "in {} of the {} in which several wanted to write, no more than one did",
             percent(share),
             time(found.contended_seconds)
         ));
@@ -94,10 +94,11 @@ pub(super) fn lock_contention(analysis: &Analysis) -> Option<Candidate> {
     let all: f64 = analysis.processes.iter().map(|process| process.lock_seconds).sum();
     let waited = (all - serial_time).max(0.0);
     let locks = analysis.totals.class(Layer::Posix, Class::Lock);
-    let processes = participants(analysis, |process| process.lock_seconds > 0.0);
+    let waiting = analysis.processes.iter().map(|process| process.lock_seconds);
+    let processes = waiting.clone().filter(|seconds| *seconds > 0.0).count();
     (waited > 0.0).then(|| Candidate {
         name: LOCK_CONTENTION,
-        cost_seconds: waited / processes,
+        cost_seconds: waited / sharers(waiting),
         evidence: vec![format!(
             "{} waited {} in {}, {} each",
             count(processes as u64, "process"),
@@ -139,9 +140,10 @@ pub(super) fn straggling_ranks(analysis: &Analysis) -> Option<Candidate> {
         cost_seconds: worst.seconds - found.median_seconds,
         evidence: vec![
             format!(
-                "{} of {} have an I/O time beyond a modified Z score of 3.5; the median is {}",
+                "{} of {} {} an I/O time beyond a modified Z score of 3.5; the median is {}",
                 found.slow.len(),
                 count(found.n as u64, "process"),
+                if found.slow.len() == 1 { "has" } else { "have" },
                 time(found.median_seconds)
             ),
             format!(

@@ -39,21 +39,51 @@ impl Bed {
     }
 
     pub fn rank_on(&self, rank: u32, ranks: u32, host: &str, boot: u8, start: u64) -> Rank {
+        self.program_from(Program::default(), Some(rank), ranks, host, boot, start)
+    }
+
+    /// A rank of node1 with more that is known of it.
+    pub fn rank_with(&self, rank: u32, ranks: u32, program: Program) -> Rank {
+        self.program_from(program, Some(rank), ranks, "node1", 1, START)
+    }
+
+    /// A process without a rank, such as a launcher's helper: its pid is 500 and its number.
+    pub fn helper(&self, number: u32, program: Program) -> Rank {
+        let mut helper = self.program_from(program, None, 0, "node1", 1, START + u64::from(number));
+        helper.start = START;
+        helper
+    }
+
+    fn program_from(
+        &self,
+        program: Program,
+        rank: Option<u32>,
+        ranks: u32,
+        host: &str,
+        boot: u8,
+        start: u64,
+    ) -> Rank {
+        let number = rank.map_or((start - START) as u32, |rank| rank);
         let program = Program {
-            pid: 100 + rank,
-            rank: Some(rank),
+            pid: rank.map_or(500 + number, |rank| 100 + rank),
+            rank,
             ranks,
             host: host.into(),
             boot_id: [boot; 16],
-            program: "app".into(),
+            program: if program.program.is_empty() {
+                "app".into()
+            } else {
+                program.program.clone()
+            },
             job: "7".into(),
-            ..Program::default()
+            ..program
         };
         let anchor = Anchor { ticks: start, monotonic_ns: start, realtime_ns: 5 * S };
-        let path = self.path().join(format!("{host}.{rank}.rec"));
+        let kind = if rank.is_some() { "" } else { "helper." };
+        let path = self.path().join(format!("{host}.{kind}{number}.rec"));
         let mut writer = ProcessWriter::create(&path, &program, anchor).unwrap();
         writer.define(DefinitionKind::File, 1, 0, b"/shared").unwrap();
-        let private = format!("/private.{rank}");
+        let private = format!("/private.{number}");
         writer.define(DefinitionKind::File, 2, 0, private.as_bytes()).unwrap();
         Rank { writer, start, now: 0, thread: 1 }
     }

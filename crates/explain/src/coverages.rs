@@ -1,0 +1,184 @@
+//! Which covered times are kept: of each layer's calls by kind, of the program's own, and of
+//! writing until data is durable.
+
+use plimsoll_trace::{Class, Layer};
+
+use crate::coverage::{Coverage, Cursor};
+use crate::grid::Grid;
+use crate::totals::Direction;
+
+/// Kinds of calls that are told apart over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CallKind {
+    /// Moves data from files.
+    Read,
+    /// Moves data to files.
+    Write,
+    /// Makes data durable.
+    Sync,
+    /// Opens, closes, and works on names, attributes and directories.
+    Metadata,
+}
+
+impl CallKind {
+    /// All, in the order of their numbers.
+    pub const ALL: [CallKind; 4] =
+        [CallKind::Read, CallKind::Write, CallKind::Sync, CallKind::Metadata];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CallKind::Read => "read",
+            CallKind::Write => "write",
+            CallKind::Sync => "sync",
+            CallKind::Metadata => "metadata",
+        }
+    }
+
+    /// The kind of a class; `None` for seeks, locks and what else there is.
+    #[inline]
+    pub const fn of(class: Class) -> Option<CallKind> {
+        match class {
+            Class::Read => Some(CallKind::Read),
+            Class::Write => Some(CallKind::Write),
+            Class::Sync => Some(CallKind::Sync),
+            Class::Open | Class::Close | Class::Metadata => Some(CallKind::Metadata),
+            Class::Seek | Class::Lock | Class::Unlock | Class::Other => None,
+        }
+    }
+}
+
+/// Index of a layer in tables.
+#[inline]
+pub(crate) const fn layer_index(layer: Layer) -> usize {
+    match layer {
+        Layer::Mpi => 0,
+        Layer::Stdio => 1,
+        Layer::Posix => 2,
+    }
+}
+
+const LAYERS: usize = 3;
+const OWN_POSIX: usize = LAYERS * CallKind::ALL.len();
+const DURABLE: usize = OWN_POSIX + 2;
+const COVERAGES: usize = DURABLE + LAYERS + 3;
+
+/// A covered time that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Covers(usize);
+
+impl Covers {
+    /// Calls that take or wait for locks, below MPI-IO or not.
+    pub const LOCKS: Covers = Covers(DURABLE + LAYERS);
+    /// MPI-IO calls of whatever kind.
+    pub const IN_MPI: Covers = Covers(DURABLE + LAYERS + 1);
+    /// Calls that are made inside MPI-IO calls.
+    pub const BELOW_MPI: Covers = Covers(DURABLE + LAYERS + 2);
+
+    /// All calls of a layer and kind, whoever makes them.
+    #[inline]
+    pub const fn calls(layer: Layer, kind: CallKind) -> Covers {
+        Covers(layer_index(layer) * CallKind::ALL.len() + kind as usize)
+    }
+
+    /// Data calls of a layer that the program makes itself. Only POSIX calls are also made by
+    /// others: by MPI-IO.
+    #[inline]
+    pub const fn own(layer: Layer, direction: Direction) -> Covers {
+        match layer {
+            Layer::Posix => Covers(OWN_POSIX + direction as usize),
+            _ => Covers::calls(layer, direction.kind()),
+        }
+    }
+
+    /// Writes of a layer that the program makes itself, and the calls that make them durable.
+    #[inline]
+    pub const fn durable(layer: Layer) -> Covers {
+        Covers(DURABLE + layer_index(layer))
+    }
+
+    /// The time of reading or of writing: for writes until they are durable.
+    pub const fn whole(layer: Layer, direction: Direction) -> Covers {
+        match direction {
+            Direction::Read => Covers::own(layer, direction),
+            Direction::Write => Covers::durable(layer),
+        }
+    }
+}
+
+/// Covered times.
+#[derive(Debug, Clone)]
+pub(crate) struct Coverages([Coverage; COVERAGES]);
+
+impl Coverages {
+    pub fn new(grid: Grid) -> Self {
+        Coverages(std::array::from_fn(|_| Coverage::new(grid)))
+    }
+
+    pub fn of(&self, covers: Covers) -> &Coverage {
+        &self.0[covers.0]
+    }
+
+    pub fn merge(&mut self, other: Coverages) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| own.merge(other));
+    }
+}
+
+/// Where one thread is in [`Coverages`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cursors([Cursor; COVERAGES]);
+
+impl Cursors {
+    /// Adds a call of a thread.
+    #[inline]
+    pub fn add(&mut self, coverages: &mut Coverages, covers: Covers, (start, end): (u64, u64)) {
+        self.0[covers.0].add(&mut coverages.0[covers.0], start, end);
+    }
+
+    /// Adds a data call, which the program makes itself or not.
+    #[inline]
+    pub fn data(
+        &mut self,
+        coverages: &mut Coverages,
+        layer: Layer,
+        direction: Direction,
+        is_own: bool,
+        span: (u64, u64),
+    ) {
+        self.add(coverages, Covers::calls(layer, direction.kind()), span);
+        if !is_own {
+            return;
+        }
+        if layer == Layer::Posix {
+            self.add(coverages, Covers::own(layer, direction), span);
+        }
+        if direction == Direction::Write {
+            self.add(coverages, Covers::durable(layer), span);
+        }
+    }
+
+    /// The thread is at its end.
+    pub fn finish(&mut self, coverages: &mut Coverages) {
+        for (cursor, coverage) in self.0.iter_mut().zip(&mut coverages.0) {
+            cursor.finish(coverage);
+            *cursor = Cursor::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_covered_time_has_a_place_of_its_own() {
+        let mut places = vec![Covers::LOCKS.0, Covers::IN_MPI.0, Covers::BELOW_MPI.0];
+        for layer in Layer::ALL {
+            places.extend(CallKind::ALL.map(|kind| Covers::calls(layer, kind).0));
+            places.push(Covers::durable(layer).0);
+        }
+        places.extend(Direction::ALL.map(|direction| Covers::own(Layer::Posix, direction).0));
+        places.sort_unstable();
+        assert_eq!(places, (0..COVERAGES).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,92 @@
+//! What a report comes to, in a sentence or two.
+
+use super::{Finding, mpi::worst_file};
+use crate::activity::Activity;
+use crate::analysis::Analysis;
+use crate::words::{count, percent, time};
+
+/// Up to this share of its run time, I/O costs a program little: a finding costs as much.
+pub const SMALL_SHARE: f64 = super::COST_SHARE_OF_RUN;
+
+/// Kinds of calls with less than this share of the I/O time are not named.
+const NAMED_SHARE: f64 = 0.05;
+
+/// What I/O costs the program, and whether the findings explain it. Says that nothing costs much
+/// only where I/O takes little of the run time.
+pub fn conclusion(analysis: &Analysis, findings: &[Finding]) -> String {
+    let io = &analysis.io_share;
+    let Some(share) = io.share().filter(|_| io.busy_seconds > 0.0) else {
+        return "No I/O call on a file of the program itself was recorded.".to_string();
+    };
+    let took = format!(
+        "I/O took {} of the run time of {}: {}.",
+        percent(share),
+        count(io.processes as u64, "process"),
+        by_activity(analysis)
+    );
+    let rest = match findings.first() {
+        Some(worst) => {
+            let cost = time(worst.cost_seconds);
+            let told = match findings.len() {
+                1 => format!("One finding, {}, costs about {cost}", worst.id),
+                n => format!("{n} findings; the worst, {}, costs about {cost}", worst.id),
+            };
+            told + &unexplained(analysis, findings)
+        }
+        None if share <= SMALL_SHARE => "Nothing costs this program much.".to_string(),
+        None => format!(
+            "No known fault explains it: this is what the calls themselves take{}.",
+            most_of_it(analysis)
+        ),
+    };
+    format!("{took} {rest}")
+}
+
+/// Says so when the findings cost less than half of the time that I/O takes, and that is much.
+fn unexplained(analysis: &Analysis, findings: &[Finding]) -> String {
+    let io = &analysis.io_share;
+    let io_seconds = io.busy_seconds / io.processes.max(1) as f64;
+    let explained: f64 = findings.iter().map(|finding| finding.cost_seconds).sum();
+    let is_much = io.share().is_some_and(|share| share > SMALL_SHARE);
+    match is_much && explained < io_seconds / 2.0 {
+        true => format!(
+            "; the most of the I/O time is what the calls themselves take{}.",
+            most_of_it(analysis)
+        ),
+        false => ".".to_string(),
+    }
+}
+
+/// ", mostly on FILE (80 %)".
+fn most_of_it(analysis: &Analysis) -> String {
+    let place = worst_file(analysis, |file| file.own.total_nanos());
+    place.map_or(String::new(), |place| format!(", {place}"))
+}
+
+/// "write 40 %, sync 20 %".
+fn by_activity(analysis: &Analysis) -> String {
+    let io = &analysis.io_share;
+    let mut parts: Vec<(Activity, f64)> = Activity::ALL
+        .into_iter()
+        .map(|activity| (activity, io.by_activity[activity as usize]))
+        .filter(|(_, seconds)| *seconds >= NAMED_SHARE * io.busy_seconds)
+        .collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let named = parts.iter().map(|(activity, seconds)| {
+        let share = percent(seconds / io.wall_seconds);
+        match activity {
+            Activity::Other => format!("{} {share}", other_calls(analysis)),
+            _ => format!("{} {share}", activity.name()),
+        }
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// "other calls, mostly MPI_File_set_view,".
+fn other_calls(analysis: &Analysis) -> String {
+    let others = analysis.totals.iter().filter(|it| Activity::of(it.op.class()) == Activity::Other);
+    match others.max_by_key(|it| (it.totals.nanos, std::cmp::Reverse(it.op))) {
+        Some(most) => format!("other calls (mostly {})", most.op.name()),
+        None => Activity::Other.name().to_string(),
+    }
+}

@@ -1,0 +1,225 @@
+//! Findings about waiting, floods and helpers, and what a report concludes.
+
+mod common;
+
+use common::{Bed, KIB, MIB, MS, S, US};
+use plimsoll_explain::{Finding, conclusion, findings};
+use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::{Op, Program};
+
+fn find<'a>(found: &'a [Finding], id: &str) -> Option<&'a Finding> {
+    found.iter().find(|finding| finding.id == id)
+}
+
+/// Four ranks make 400 collective writes of `length` bytes that take 20 ms each, of which a POSIX
+/// call takes `inside`; the machine has so many processors.
+fn collective(length: u64, inside: u64, processors: usize) -> Bed {
+    let bed = Bed::new();
+    for rank in 0..4u32 {
+        let program = Program { processors: (0..processors).collect(), ..Program::default() };
+        let mut process = bed.rank_with(rank, 4, program);
+        for call in 0..400u64 {
+            process.around(Op::MpiWriteAtAll, 1, 0, length, |process| {
+                process.pause(20 * MS - inside);
+                let at = (call * 4 + u64::from(rank)) * length;
+                process.data(Op::Pwrite, 1, at, length, inside);
+            });
+        }
+        process.finish_at(10 * S);
+    }
+    bed
+}
+
+#[test]
+fn small_collective_calls_that_wait() {
+    let bed = collective(4 * KIB, 20 * US, 2);
+    let found = bed.findings();
+    let waiting = find(&found, "waiting-in-mpi-io").unwrap();
+    assert!((waiting.cost_seconds - 7.99).abs() < 0.02, "{}", waiting.cost_seconds);
+    assert!(waiting.evidence[0].contains("inside MPI-IO calls for 8 s"), "{:?}", waiting.evidence);
+    assert!(waiting.evidence[1].ends_with("but for the exchange itself"), "{:?}", waiting.evidence);
+    assert!(waiting.evidence[2].contains("4 ranks share 2 processors on node1"));
+    assert!(waiting.advice[0].contains("no more ranks on a node than it has processors"));
+    let small = find(&found, "small-collective-requests").unwrap();
+    assert!((small.cost_seconds - 7.99).abs() < 0.02, "{}", small.cost_seconds);
+    assert!(small.evidence[0].contains("4 KiB for each rank and 16 KiB for all 4 together"));
+}
+
+#[test]
+fn oversubscription_is_named_only_where_it_is_known_and_so() {
+    let crowded = |processors| {
+        let found = collective(4 * KIB, 20 * US, processors).findings();
+        let waiting = find(&found, "waiting-in-mpi-io").unwrap().clone();
+        (waiting.evidence.len() == 3, waiting.advice.len() == 2)
+    };
+    assert_eq!(crowded(3), (true, true));
+    assert_eq!(crowded(4), (false, false), "one processor for each rank");
+    assert_eq!(crowded(0), (false, false), "not known");
+}
+
+#[test]
+fn collective_calls_that_storage_explains_are_clean() {
+    assert_eq!(collective(MIB, 15 * MS, 2).ids(), [""; 0]);
+    let large = collective(MIB, 20 * US, 4).findings();
+    assert!(find(&large, "small-collective-requests").is_none(), "4 MiB together");
+    assert!(find(&large, "waiting-in-mpi-io").is_some(), "no POSIX call explains them");
+}
+
+#[test]
+fn ranks_that_come_late_are_told_from_a_slow_exchange() {
+    let bed = Bed::new();
+    for rank in 0..4u32 {
+        let mut process = bed.rank(rank, 4);
+        for call in 0..10 {
+            // Rank 0 computes for 900 ms before each call; the others wait for it inside.
+            let end = (call + 1) * S;
+            process.until(call * S + if rank == 0 { 900 * MS } else { 0 });
+            process.around(Op::MpiWriteAtAll, 1, 0, MIB, |process| {
+                process.until(end - 10 * MS).data(Op::Pwrite, 1, 0, MIB, 10 * MS);
+            });
+        }
+        process.finish_at(10 * S);
+    }
+    let found = bed.findings();
+    let waiting = find(&found, "waiting-in-mpi-io").unwrap();
+    assert!(waiting.evidence[1].ends_with("mostly they wait for ranks that come late"));
+    assert!(waiting.advice[0].contains("even out the work"), "{:?}", waiting.advice);
+}
+
+#[test]
+fn one_rank_waits_for_nobody() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.around(Op::MpiWriteAt, 1, 0, MIB, |rank| {
+        rank.pause(5 * S);
+    });
+    rank.finish_at(10 * S);
+    assert!(find(&bed.findings(), "waiting-in-mpi-io").is_none());
+}
+
+/// `calls` prints of 20 bytes in `nanos` each, of which every 200th empties the buffer for `flush`.
+fn prints(calls: u64, nanos: u64, flush: u64) -> Bed {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for call in 0..calls {
+        let nanos = if call % 200 == 199 { flush } else { nanos };
+        rank.data(Op::Fprintf, 2, call * 20, 20, nanos);
+    }
+    let end = rank.now * 10 / 9;
+    rank.finish_at(end);
+    bed
+}
+
+#[test]
+fn a_flood_of_prints() {
+    let found = prints(600_000, 2 * US, 10 * US).findings();
+    let flood = find(&found, "stdio-flood").unwrap();
+    // 1.2 s of prints, less what 12 MB take at 1 GiB/s.
+    assert!((flood.cost_seconds - 1.189).abs() < 0.01, "{}", flood.cost_seconds);
+    assert!(flood.evidence[0].starts_with("600,000 stdio writes of 20 B"), "{:?}", flood.evidence);
+    assert!(flood.evidence[1].contains("fprintf"), "{:?}", flood.evidence);
+    assert_eq!(prints(50_000, 2 * US, 10 * US).ids(), [""; 0], "too few");
+    let slow_disk = prints(200_000, 100, 10 * MS).findings();
+    assert!(find(&slow_disk, "stdio-flood").is_none(), "the storage is slow, not the prints");
+}
+
+/// Two ranks that open and close 1000 files each in 1 ms, with and without a launcher's helpers.
+fn metadata(helpers: u32) -> Bed {
+    let bed = Bed::new();
+    for rank in 0..2 {
+        let mut process = bed.rank(rank, 2);
+        for file in 3..1003 {
+            process.define(DefinitionKind::File, file, 0, &format!("/data/{rank}/{file}"));
+            process.call(Op::Open, file, 900 * US).call(Op::Close, file, 100 * US);
+        }
+        process.finish_at(4 * S);
+    }
+    for number in 1..=helpers {
+        let mut helper = bed.helper(number, Program::default());
+        helper.call(Op::Stat, 1, 50 * US).call(Op::Close, 0, US);
+        helper.finish_at(4 * S);
+    }
+    bed
+}
+
+#[test]
+fn a_launchers_helpers_do_not_dilute_costs() {
+    let cost = |helpers| {
+        let found = metadata(helpers).findings();
+        find(&found, "metadata-storm").unwrap().cost_seconds
+    };
+    assert!((cost(0) - 1.0).abs() < 1e-9, "{}", cost(0));
+    assert!((cost(0) - cost(9)).abs() < 0.001, "{} and {}", cost(0), cost(9));
+}
+
+fn concluded(bed: &Bed) -> String {
+    let analysis = bed.analyze();
+    conclusion(&analysis, &findings(&analysis))
+}
+
+/// One rank that writes and syncs for so long, of 10 s.
+fn writer(write: u64, sync: u64) -> Bed {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.data(Op::Pwrite, 2, 0, 64 * MIB, write).call(Op::Fsync, 2, sync);
+    rank.finish_at(10 * S);
+    bed
+}
+
+#[test]
+fn nothing_costs_much_only_when_io_takes_little() {
+    assert_eq!(
+        concluded(&writer(200 * MS, 100 * MS)),
+        "I/O took 3 % of the run time of 1 process: write 2 %, sync 1 %. Nothing costs this \
+         program much."
+    );
+    assert_eq!(
+        concluded(&writer(4 * S, 2 * S)),
+        "I/O took 60 % of the run time of 1 process: write 40 %, sync 20 %. No known fault \
+         explains it: this is what the calls themselves take, mostly on /private.0 (100 %)."
+    );
+    let empty = Bed::new();
+    empty.rank(0, 1).finish_at(S);
+    assert_eq!(concluded(&empty), "No I/O call on a file of the program itself was recorded.");
+}
+
+#[test]
+fn the_conclusion_names_the_worst_finding_and_what_it_leaves_open() {
+    let storm = metadata(3);
+    assert_eq!(
+        concluded(&storm),
+        "I/O took 25 % of the run time of 2 processes: metadata 25 %. One finding, \
+         metadata-storm, costs about 1 s."
+    );
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for block in 0..100 {
+        rank.data(Op::Write, 2, block * MIB, MIB, 60 * MS).call(Op::Fsync, 2, 9 * MS);
+    }
+    rank.finish_at(10 * S);
+    assert_eq!(
+        concluded(&bed),
+        "I/O took 69 % of the run time of 1 process: write 60 %, sync 9 %. One finding, \
+         fsync-storm, costs about 891 ms; the most of the I/O time is what the calls themselves \
+         take, mostly on /private.0 (100 %)."
+    );
+}
+
+#[test]
+fn a_share_of_nothing_is_not_held_against_writers() {
+    // Writes queue, as their steps say, though no moment has a single writer.
+    let bed = Bed::new();
+    for rank in 0..4u64 {
+        let mut process = bed.rank(rank as u32, 4);
+        for round in 0..100u64 {
+            process.until(round * 90 * MS);
+            let at = (round * 4 + rank) * 128 * KIB;
+            process.data(Op::Pwrite, 1, at, 128 * KIB, (rank + 1) * 20 * MS);
+        }
+        process.finish_at(10 * S);
+    }
+    let found = bed.findings();
+    let serial = find(&found, "serialized-shared-writes").unwrap();
+    let text = serial.evidence.join("\n");
+    assert!(text.contains("the writes queue") && !text.contains("0 %"), "{text}");
+}
