@@ -9,7 +9,7 @@ PLIMSOLL = target/release/plimsoll
 # Beside the program, where it looks for it.
 LIBRARY  = target/release/libplimsoll.so
 
-.PHONY: help demo test bench check fuzz generate install build library library-portable \
+.PHONY: help demo test bench check fuzz mutants generate install build library library-portable \
     needs needs-test
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo 'make bench     benchmarks: each prints a ratio to a baseline of the same run'
 	@echo 'make check     formatting, clippy, documentation, rules of the tree'
 	@echo 'make fuzz      every fuzz target for $(SECONDS_PER_FUZZ_TARGET) s'
+	@echo 'make mutants   CRATE=route SHARD=0/20: changes that no test notices (all: many hours)'
 	@echo 'make generate  man pages and docs/numbers.md from the code'
 	@echo 'make library-portable  the preload library for hosts and containers with glibc $(GLIBC) or newer'
 	@echo 'make install   PREFIX=$(PREFIX): binary, library, man pages, completions'
@@ -78,6 +79,9 @@ check:
 
 fuzz: needs
 	scripts/fuzz $(SECONDS_PER_FUZZ_TARGET)
+
+mutants: needs
+	SHARD='$(SHARD)' scripts/mutants $(CRATE)
 
 generate:
 	$(CARGO) xtask generate
