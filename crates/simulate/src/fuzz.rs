@@ -25,14 +25,24 @@ pub fn fuzz_one(seed: u64) -> Result<Outcome, SimulateError> {
 
 /// Runs the scenarios of `runs` seeds on all processors; the failures in the order of seeds.
 pub fn fuzz_many(first_seed: u64, runs: u64, done: &AtomicU64) -> Vec<(u64, SimulateError)> {
+    failures(first_seed, runs, done, fuzz_one)
+}
+
+/// The seeds for which `one` fails, and how.
+fn failures(
+    first_seed: u64,
+    runs: u64,
+    done: &AtomicU64,
+    one: impl Fn(u64) -> Result<Outcome, SimulateError> + Sync,
+) -> Vec<(u64, SimulateError)> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for part in 0..threads {
-            let failures = &failures;
+            let (failures, one) = (&failures, &one);
             scope.spawn(move || {
                 for nth in (part..runs).step_by(threads as usize) {
-                    if let Err(error) = fuzz_one(first_seed + nth) {
+                    if let Err(error) = one(first_seed + nth) {
                         let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
                         failures.push((first_seed + nth, error));
                     }
@@ -264,5 +274,123 @@ fn fault(random: &mut Random, targets: u32, processes: u32, quiet_ns: u64) -> Fa
         at: Nanos::new(random.below(2 * quiet_ns + MILLISECOND)),
         what,
         which: random.below(u64::from(known)) as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Host;
+    use crate::routers::{Around, Routers};
+    use crate::run::run_around;
+    use plimsoll_route::{AttemptId, Input};
+
+    /// What a faulty machine does wrong with one of its inputs.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Fault {
+        ForgetsWhatEnded,
+        LosesWhatItIsGiven,
+        NeverCloses,
+        WritesTwice,
+    }
+
+    /// Machines that do something wrong with the nth input of a kind.
+    struct Faulty<R> {
+        routers: R,
+        fault: Fault,
+        left: u64,
+    }
+
+    impl<R: Routers> Routers for Faulty<R> {
+        fn actors(&self) -> usize {
+            self.routers.actors()
+        }
+
+        fn actor_of(&self, process: u32) -> u32 {
+            self.routers.actor_of(process)
+        }
+
+        fn step(&mut self, actor: u32, input: Input, host: &mut Host) {
+            let is_the_kind = match self.fault {
+                Fault::ForgetsWhatEnded => matches!(input, Input::AttemptDone { .. }),
+                Fault::LosesWhatItIsGiven | Fault::WritesTwice => {
+                    matches!(input, Input::Submit { length_bytes, .. } if length_bytes > 0)
+                }
+                Fault::NeverCloses => matches!(input, Input::Close { .. }),
+            };
+            let is_wrong = is_the_kind && self.left == 0;
+            self.left = self.left.saturating_sub(u64::from(is_the_kind));
+            match (is_wrong, self.fault) {
+                (true, Fault::WritesTwice) => {
+                    self.routers.step(actor, input, host);
+                    self.routers.step(actor, input, host);
+                }
+                (true, _) => {}
+                (false, _) => self.routers.step(actor, input, host),
+            }
+        }
+
+        fn prefetch(&self, actor: u32, attempt: AttemptId, depth: usize) -> Option<u32> {
+            self.routers.prefetch(actor, attempt, depth)
+        }
+
+        fn coordinator(&self) -> Option<u32> {
+            self.routers.coordinator()
+        }
+    }
+
+    struct With(Fault);
+
+    impl Around for With {
+        fn around(&self, routers: impl Routers) -> impl Routers {
+            Faulty { routers, fault: self.0, left: 2 }
+        }
+    }
+
+    /// Seeds of runs in which nothing else breaks, so that what is lost is the machine's doing.
+    const SEEDS: std::ops::Range<u64> = 1000..1012;
+
+    fn one_without_breakage(seed: u64, fault: Option<Fault>) -> Result<Outcome, SimulateError> {
+        let (mut scenario, policy) = fuzz_scenario(seed);
+        scenario.fault.clear();
+        (scenario.network.loss, scenario.network.repeat) = (0.0, 0.0);
+        // Enough for the fault to have something to be wrong with.
+        scenario.application.processes += 3;
+        scenario.check()?;
+        match fault {
+            None => run(&scenario, &policy, seed),
+            Some(fault) => run_around(&scenario, &policy, seed, &With(fault)),
+        }
+    }
+
+    fn found(fault: Option<Fault>) -> Vec<(u64, SimulateError)> {
+        let (done, runs) = (AtomicU64::new(0), SEEDS.end - SEEDS.start);
+        let found = failures(SEEDS.start, runs, &done, |seed| one_without_breakage(seed, fault));
+        assert_eq!(done.into_inner(), runs, "every seed is run");
+        assert!(found.is_sorted_by_key(|(seed, _)| *seed));
+        assert!(found.iter().all(|(seed, _)| SEEDS.contains(seed)));
+        found
+    }
+
+    #[test]
+    fn a_faulty_machine_is_found() {
+        assert!(found(None).is_empty(), "{:?}", found(None));
+        for fault in [
+            Fault::ForgetsWhatEnded,
+            Fault::LosesWhatItIsGiven,
+            Fault::NeverCloses,
+            Fault::WritesTwice,
+        ] {
+            let found = found(Some(fault));
+            let seeds: Vec<u64> = found.iter().map(|(seed, _)| *seed).collect();
+            assert_eq!(seeds, SEEDS.collect::<Vec<_>>(), "{fault:?} in every run");
+        }
+    }
+
+    #[test]
+    fn all_seeds_are_run() {
+        let done = AtomicU64::new(0);
+        assert_eq!(fuzz_many(7, 20, &done).len(), 0);
+        assert_eq!(done.into_inner(), 20);
     }
 }

@@ -16,6 +16,7 @@
 mod conservation;
 mod curve;
 mod experiment;
+mod factor;
 mod fluid;
 mod fuzz;
 mod homes;
@@ -35,10 +36,11 @@ mod target;
 
 pub use curve::ServiceCurve;
 pub use experiment::{Point, PolicyOutcomes, Repetition, experiment, runs};
+pub use factor::optimal_factor;
 pub use fluid::fluid_bound_ns;
 pub use fuzz::{fuzz_many, fuzz_one, fuzz_scenario};
 pub use outcome::{Outcome, Spread, TargetOutcome};
-pub use run::{optimal_factor, run};
+pub use run::run;
 pub use scenario::{Policy, Router, Scenario, ScenarioError, Tf};
 pub use seeds::{Order, run_all};
 pub use target::Discipline;

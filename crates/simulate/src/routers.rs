@@ -26,3 +26,18 @@ pub trait Routers {
     /// The actor that all others depend on, if there is one.
     fn coordinator(&self) -> Option<u32>;
 }
+
+/// Puts something around the machines of a router: a fault, to see that it is found.
+pub trait Around {
+    /// The machines with it.
+    fn around(&self, routers: impl Routers) -> impl Routers;
+}
+
+/// Nothing around the machines.
+pub struct AsTheyAre;
+
+impl Around for AsTheyAre {
+    fn around(&self, routers: impl Routers) -> impl Routers {
+        routers
+    }
+}

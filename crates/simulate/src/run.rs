@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use plimsoll_route::{AttemptId, Factor, Failure, Input, PREFETCH_DEPTHS, TargetId, prefetch};
+use plimsoll_route::{AttemptId, Failure, Input, PREFETCH_DEPTHS, TargetId, prefetch};
 use plimsoll_stats::Random;
-use plimsoll_theory::Noise as NoiseModel;
 
+use crate::factor::factor;
 use crate::homes::{home_bytes, homes};
 use crate::host::{Host, MailSettings};
 use crate::huge_pages::ask_for_huge_pages;
@@ -13,8 +13,8 @@ use crate::noise::Timeline;
 use crate::outcome::{Outcome, Placed};
 use crate::program::{Call, Program};
 use crate::queue::{Event, HORIZON_NS};
-use crate::routers::{Coordinated, Nodes, Routers};
-use crate::scenario::{Breakage, Home, Noise, Policy, Router, Scenario, Tf, Where};
+use crate::routers::{Around, AsTheyAre, Coordinated, Nodes, Routers};
+use crate::scenario::{Breakage, Home, Policy, Router, Scenario};
 use crate::stage::Stages;
 use crate::target::{Target, TargetKind};
 use crate::{SimulateError, conservation};
@@ -41,61 +41,32 @@ const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 /// Simulates a scenario once.
 pub fn run(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Outcome, SimulateError> {
+    run_around(scenario, policy, seed, &AsTheyAre)
+}
+
+/// As [`run`], with something around the machines.
+pub(crate) fn run_around(
+    scenario: &Scenario,
+    policy: &Policy,
+    seed: u64,
+    around: &impl Around,
+) -> Result<Outcome, SimulateError> {
     let homes = homes(scenario, seed);
     let placed = Placed { home_bytes: home_bytes(scenario, &homes), seed, policy: *policy };
     let factor = factor(scenario, policy.tf)?;
     match policy.router {
-        Router::Static => drive(scenario, Nodes::pinned(scenario, &homes), placed),
-        Router::Striped => drive(scenario, Nodes::striped(scenario), placed),
-        Router::Window => drive(scenario, Nodes::window(scenario, policy, factor), placed),
+        Router::Static => drive(scenario, around.around(Nodes::pinned(scenario, &homes)), placed),
+        Router::Striped => drive(scenario, around.around(Nodes::striped(scenario)), placed),
+        Router::Window => {
+            drive(scenario, around.around(Nodes::window(scenario, policy, factor)), placed)
+        }
         Router::Paper => {
             let application = &scenario.application;
             if application.placement != Home::Grouped || application.stripes > 1 {
                 return Err(SimulateError::PaperPlacement);
             }
-            drive(scenario, Coordinated::new(scenario, policy, factor), placed)
+            drive(scenario, around.around(Coordinated::new(scenario, policy, factor)), placed)
         }
-    }
-}
-
-/// The throttling factor as the router takes it.
-fn factor(scenario: &Scenario, tf: Tf) -> Result<Factor, SimulateError> {
-    let millionths = |value: f64| Factor::from_millionths((value * 1e6).round() as u64);
-    match tf {
-        Tf::Unbounded => Ok(Factor::NONE),
-        Tf::Given(value) => Ok(millionths(value)),
-        Tf::Optimal => Ok(millionths(optimal_factor(scenario)?)),
-    }
-}
-
-/// Huang's equation 1 for the noise of a scenario; for targets of different rates, its general form
-/// with equal data: what the fastest takes in beyond its own.
-pub fn optimal_factor(scenario: &Scenario) -> Result<f64, SimulateError> {
-    let all = scenario.storage.targets;
-    let rate_of = |target: usize| scenario.storage.rate_of(target);
-    let is_even = (0..all as usize).all(|target| rate_of(target) == rate_of(0));
-    match scenario.noise.as_slice() {
-        [] => {
-            let fastest = (0..all as usize).map(rate_of).fold(0.0, f64::max);
-            let mean = scenario.storage.total_rate() / f64::from(all.max(1));
-            Ok((fastest / mean - 1.0).max(0.0))
-        }
-        [Noise::Streams { streams, targets, own_streams, .. }] if is_even => {
-            let noisy = u64::from(targets.unwrap_or(all));
-            let (streams, own) = (u64::from(*streams), u64::from(*own_streams));
-            let model = NoiseModel::new(u64::from(all), noisy, streams, own);
-            model.map(|model| model.throttling_factor()).map_err(|_| SimulateError::NoOptimum)
-        }
-        // Which targets are noisy is the same for every seed.
-        noise @ [Noise::Streams { on: Where::First, .. }] => {
-            let lines = Timeline::of_all(noise, all as usize, 0);
-            let left =
-                |(target, line): (usize, &Timeline)| rate_of(target) * line.now().own_fraction(1);
-            let rates: Vec<f64> = lines.iter().enumerate().map(left).collect();
-            let mean = rates.iter().sum::<f64>() / f64::from(all.max(1));
-            Ok(rates.iter().copied().fold(0.0, f64::max) / mean - 1.0)
-        }
-        _ => Err(SimulateError::NoOptimum),
     }
 }
 
