@@ -135,3 +135,21 @@ impl Setting {
         !self.striped() && self.sharing == Sharing::Independent
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_one_file_of_one_client_on_one_target() {
+        let pairs = Setting::pairs(4, 2, Bytes::new(1 << 20));
+        assert_eq!((pairs.clients, pairs.targets, pairs.processes), (4, 4, 2));
+        assert_eq!((pairs.transfer, pairs.stripe_size), (Bytes::new(1 << 20), Bytes::new(1 << 20)));
+        assert!(pairs.has_pairs() && !pairs.striped());
+        let striped = Setting { stripe_count: 2, ..pairs.clone() };
+        assert!(striped.striped() && !striped.has_pairs());
+        let shared = Setting { sharing: Sharing::Shared, ..pairs.clone() };
+        assert!(!shared.striped() && !shared.has_pairs());
+        assert!(!Setting { sharing: Sharing::Shared, ..striped }.has_pairs());
+    }
+}

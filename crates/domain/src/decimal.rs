@@ -84,7 +84,7 @@ pub(crate) struct Scale {
     pub what: &'static str,
     pub base: &'static str,
     pub example: &'static str,
-    /// Printed units of equal merit are tried in this order.
+    /// The base unit first. Printed units of equal merit are tried in this order.
     pub units: &'static [Unit],
     /// What follows every unit, as "/s" of a rate.
     pub suffix: &'static str,
@@ -152,8 +152,7 @@ impl Scale {
 
     /// Writes `value` exactly, in the unit that needs the fewest digits.
     pub(crate) fn print(&self, value: u64) -> String {
-        let base_unit = self.units.iter().find(|unit| unit.printed && unit.base_units == 1);
-        let name = base_unit.map_or("", |unit| unit.name);
+        let name = self.units.first().map_or("", |unit| unit.name);
         let fallback = format!("{value}{name}{}", self.suffix);
         if value == 0 {
             return fallback;

@@ -68,6 +68,7 @@ mod tests {
         }
         assert_eq!("1us".parse(), Ok(Nanos::new(1000)));
         assert_eq!(Nanos::new(90 * SECOND).to_string(), "90s");
+        assert_eq!(Nanos::new(1_500_000_000).as_seconds(), 1.5);
         assert!("5m".parse::<Nanos>().is_err(), "minutes or metres? write min");
     }
 

@@ -63,6 +63,9 @@ mod tests {
         assert_eq!(both.operations, Some(OpsPerSec::new(200)));
         assert_eq!(both.to_string(), "20MiB/s,200op/s");
         assert_eq!("200op/s".parse::<Limit>().unwrap().bytes, None);
+        assert!(Limit::NONE.is_none() && !both.is_none());
+        assert!(!"200op/s".parse::<Limit>().unwrap().is_none());
+        assert_eq!(Limit::NONE.to_string(), "none");
         assert!("fast".parse::<Limit>().is_err());
         assert!("20MiB".parse::<Limit>().unwrap_err().to_string().contains("MiB/s"));
     }

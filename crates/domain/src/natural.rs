@@ -49,6 +49,7 @@ mod tests {
         let mut names: Vec<&str> = sorted.iter().rev().copied().collect();
         names.sort_by(|a, b| natural(a, b));
         assert_eq!(names, sorted);
+        assert_eq!(natural("100", "z"), Ordering::Less, "a number and a letter as text");
         assert_eq!(
             natural("t99999999999999999999999", "t100000000000000000000000"),
             Ordering::Less

@@ -112,6 +112,7 @@ mod tests {
             (1, "1B"),
             (1000, "1kB"),
             (1024, "1KiB"),
+            (1280, "1.25KiB"),
             (1536, "1.5KiB"),
             (65_536, "64KiB"),
             (1_500_000_000, "1.5GB"),
@@ -142,6 +143,9 @@ mod tests {
         assert!(matches!(error("18446744073709551616B"), QuantityError::TooLarge { .. }));
         assert!(matches!(error("99999999PiB"), QuantityError::TooLarge { .. }));
         assert!(matches!(error(&"9".repeat(5000)), QuantityError::NotANumber { .. }));
+        let padded = |digits: usize| format!("{}1B", "0".repeat(digits - 1));
+        assert_eq!(bytes(&padded(28)), 1, "as many digits as any size needs");
+        assert!(matches!(error(&padded(29)), QuantityError::NotANumber { .. }));
         assert_eq!(
             error("5Mb").to_string(),
             "size \"5Mb\" has the unknown unit \"Mb\"; write it like 64KiB or 1.5GB \
