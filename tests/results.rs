@@ -1,5 +1,7 @@
 //! `plimsoll report` on the results of a benchmark.
 
+mod figures;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -124,6 +124,14 @@ fn a_dependence_on_distance_is_found_where_it_was_planted() {
     let said = scores["locality_findings"].to_string();
     assert!(said.contains("write of 256 MiB by 8 clients: bandwidth rises with the distance"));
     assert!(said.contains("write of 16 MiB by 8 clients: no dependence on the distance"), "{said}");
+    // Figure 26.
+    let (results, site) = (folder.path().join("results"), folder.path().join("site.toml"));
+    let page = folder.path().join("page.html");
+    let files = format!("--site {} --html {}", site.display(), page.display());
+    text(&format!("score {} {files}", results.display()));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<figcaption>EAB by distance between nodes"));
+    assert!(page.contains("write of 256 MiB by 8 clients: bandwidth rises with the distance"));
     // Three ranges, as in the paper's figures 28 and 29, with what was planted in each.
     let ranges = scores["locality_ranges"].as_array().unwrap();
     let large = ranges.iter().filter(|it| it["burst_bytes"] == 256 * MIB && it["by"] == "distance");

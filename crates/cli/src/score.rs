@@ -1,10 +1,10 @@
 //! `plimsoll score`: what a benchmark measured, as scores and verdicts.
 
-mod gather;
+pub mod gather;
 mod measures_csv;
 mod numbers;
 pub mod peaks;
-mod record;
+pub mod record;
 mod rows;
 mod runs_table;
 mod write_back;
@@ -35,6 +35,7 @@ pub use numbers::NUMBERS;
     plimsoll score results\n  \
     plimsoll score monday tuesday --site site.toml --write-back\n  \
     plimsoll score results --fail-on persistent --json\n  \
+    plimsoll score results --site site.toml --html scores.html\n  \
     plimsoll score --from-csv runs.csv --value bandwidth --by machine,program --time start\n  \
     plimsoll score --from-csv cori.csv.gz edison.csv.gz --as tokio-abc")]
 pub struct Arguments {
@@ -73,6 +74,10 @@ pub struct Arguments {
     /// Write every pair with its scores and marks into this file
     #[arg(long, value_name = "FILE", conflicts_with = "from_csv")]
     csv: Option<PathBuf>,
+
+    /// Also draw all of it into this page, with the figures of the paper
+    #[arg(long, value_name = "FILE", conflicts_with = "from_csv")]
+    html: Option<PathBuf>,
 
     /// Rows of each table
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
@@ -134,6 +139,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         }
     }
     let title = format!("scores of {}", gather::names(&arguments.results));
+    if let Some(path) = &arguments.html {
+        crate::report::results::write_page(path, &title, &gathered, &view)?;
+    }
     output.print("score", &title, &record::record(&view, &gathered.warnings))?;
     let found = view.worst();
     let fails = match arguments.fail_on {

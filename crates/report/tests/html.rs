@@ -106,6 +106,9 @@ fn everything(text: &str, values: &[f64]) -> Section {
             .into(),
         Lines::cdf(name(), axis().scale(Scale::Log10)).distribution(name(), values.to_vec()).into(),
         Scatter::new(name(), axis(), axis()).points(name(), points.clone()).into(),
+        Scatter::new(name(), Axis::named(name(), names.clone()), axis())
+            .points(name(), points.clone())
+            .into(),
         Scatter::new(name(), axis().scale(Scale::Log2), axis())
             .points(name(), points)
             .diagonal()
@@ -124,6 +127,7 @@ fn everything(text: &str, values: &[f64]) -> Section {
     let record = Record::new()
         .number(&RATE, values[0])
         .text("k", "l", name())
+        .texts("t", "l", names.clone())
         .section("s", name(), Record::new().number(&RATE, 1u64))
         .rows("r", name(), vec![Record::new().text("k", "l", name()).number(&RATE, values[0])])
         .spectrum(&RATE, name(), vec![(1, values[0]), (2, 3.0)])
@@ -178,6 +182,28 @@ fn the_script_sets_text_and_never_markup() {
             assert!(!script.contains(word), "{word} in the script");
         }
     }
+}
+
+/// Names that stand side by side do not cover each other, however many and however long they are.
+#[test]
+fn an_axis_of_names_shows_as_many_as_fit() {
+    for (count, shown) in [(3, 3), (336, 7), (5000, 10)] {
+        let names = (0..count).map(|it| format!("OST{it:04}")).collect();
+        let points = (0..count).map(|it| (f64::from(it), 0.5)).collect();
+        let x = Axis::named("targets", names);
+        let chart = Scatter::new("a", x, Axis::new("y", Unit::Ratio)).points("median", points);
+        let html = whole(Section::new("").chart(chart));
+        let axis = html.split("<g class=\"xaxis\">").nth(1).unwrap().split("</g>").next().unwrap();
+        assert_eq!(axis.matches(">OST").count(), shown, "of {count}");
+        assert!(html.contains("targets from OST0000 to OST"), "in words");
+    }
+}
+
+#[test]
+fn sentences_stand_below_each_other() {
+    let texts = vec!["one is slow".to_string(), "all others are normal".to_string()];
+    let html = whole(Section::new("").record(&Record::new().texts("k", "verdicts", texts)));
+    assert!(html.contains("<li>one is slow</li><li>all others are normal</li>"));
 }
 
 #[test]

@@ -1,42 +1,51 @@
 //! Results of a benchmark: a short table, and a page with the figures of the papers.
 
 mod bandwidth;
+mod clients;
 mod components;
 mod labels;
+mod nodes;
 mod numbers;
 mod page;
 mod panels;
+mod sequences;
 mod stragglers;
 mod table;
 mod times;
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use plimsoll_measures::{Outcome, Results};
 use plimsoll_score::bandwidth::{Point, points};
-use plimsoll_score::{Columns, Peaks, Source};
+use plimsoll_score::locality::{Locality, Places};
+use plimsoll_score::{Columns, Options, Peaks, score};
 
 use crate::output::Output;
+use crate::score::gather::{Gathered, gather};
+use crate::score::record::View;
 use labels::Labels;
 
 pub use numbers::NUMBERS;
 
 /// What the figures are drawn from.
-struct Measured {
-    results: Results,
-    columns: Columns,
-    peaks: Peaks,
+struct Measured<'a> {
+    gathered: &'a Gathered,
+    columns: &'a Columns,
+    peaks: &'a Peaks,
     labels: Labels,
     /// One for each setting and varied value, in the order of the settings.
     points: Vec<Point>,
-    /// Why instances failed, most frequent first.
-    failures: Vec<(String, u64)>,
 }
 
-impl Measured {
+impl<'a> Measured<'a> {
+    fn new(gathered: &'a Gathered, peaks: &'a Peaks) -> Self {
+        let columns = &gathered.columns;
+        let labels = Labels::new(columns);
+        let points = points(columns, peaks, |_| true);
+        Measured { gathered, columns, peaks, labels, points }
+    }
+
     /// Whether some effective bandwidth is known.
     fn has_peaks(&self) -> bool {
         self.points.iter().any(|point| point.effective_aggregate.is_some())
@@ -45,12 +54,23 @@ impl Measured {
 
 /// Prints results, and draws them into a page if asked to.
 pub fn run(directory: &Path, html: Option<&Path>, rows: usize, output: Output) -> Result<()> {
-    let measured = read(directory)?;
+    let gathered = gather(&[directory.to_path_buf()], None)?;
+    let columns = &gathered.columns;
+    let peaks = Peaks::new(columns, None);
     let title = format!("results {}", directory.display());
     if let Some(path) = html {
-        let page = page::page(&title, &measured);
-        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        let view = View {
+            columns,
+            peaks: &peaks,
+            scores: &score(columns, &peaks, &Options::default()),
+            places: &Places::default(),
+            locality: &Locality::default(),
+            rows,
+            json: false,
+        };
+        write_page(path, &title, &gathered, &view)?;
     }
+    let measured = Measured::new(&gathered, &peaks);
     // Programs get every row and every key; people get those that tell something.
     let record = match output.json {
         true => table::record(&measured, usize::MAX, true),
@@ -59,36 +79,8 @@ pub fn run(directory: &Path, html: Option<&Path>, rows: usize, output: Output) -
     output.print("report", &title, &record)
 }
 
-fn read(directory: &Path) -> Result<Measured> {
-    let results = Results::open(directory)?;
-    let mut columns = Columns::default();
-    let mut failures = HashMap::new();
-    let source = columns.source(Source {
-        label: directory.display().to_string(),
-        experiment: results.experiment.clone(),
-        machine: None,
-    });
-    for instance in results.instances()? {
-        let instance = instance?;
-        if let Outcome::Failed(reason) = &instance.outcome {
-            count(&mut failures, reason);
-        }
-        columns.add(source, &instance);
-    }
-    let mut failures: Vec<(String, u64)> = failures.into_iter().collect();
-    failures.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let peaks = Peaks::new(&columns, None);
-    let labels = Labels::new(&columns);
-    let points = points(&columns, &peaks, |_| true);
-    Ok(Measured { results, columns, peaks, labels, points, failures })
-}
-
-/// Distinct reasons that are kept apart; each instance may have one of its own.
-const REASONS_MAX: usize = 1000;
-const OTHER_REASONS: &str = "other reasons";
-
-fn count(failures: &mut HashMap<String, u64>, reason: &str) {
-    let is_listed = failures.contains_key(reason) || failures.len() < REASONS_MAX;
-    let reason = if is_listed { reason } else { OTHER_REASONS };
-    *failures.entry(reason.to_string()).or_default() += 1;
+/// Writes the page of results and their scores.
+pub fn write_page(path: &Path, title: &str, gathered: &Gathered, view: &View) -> Result<()> {
+    let page = page::page(title, &Measured::new(gathered, view.peaks), view);
+    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use plimsoll_domain::site::Site;
-use plimsoll_measures::Results;
+use plimsoll_measures::{Outcome, Results};
 use plimsoll_score::{Columns, Source};
 use serde_json::Value;
 
@@ -13,6 +13,10 @@ use serde_json::Value;
 pub struct Gathered {
     pub columns: Columns,
     pub warnings: Vec<String>,
+    /// The directories themselves, in the order given.
+    pub results: Vec<Results>,
+    /// Why instances failed, most frequent first.
+    pub failures: Vec<(String, u64)>,
 }
 
 pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> {
@@ -23,6 +27,7 @@ pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> 
         .collect();
     let mut columns = Columns::default();
     let mut warnings = Vec::new();
+    let (mut all, mut failures) = (Vec::new(), HashMap::new());
     for directory in directories {
         let results = Results::open(directory)?;
         warnings.extend(results.warnings.iter().cloned());
@@ -36,8 +41,12 @@ pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> 
             for pair in instance.pairs.iter_mut().filter(|pair| pair.server.is_none()) {
                 pair.server = servers.get(pair.target.as_str()).map(|it| it.to_string());
             }
+            if let Outcome::Failed(reason) = &instance.outcome {
+                count(&mut failures, reason);
+            }
             columns.add(source, &instance);
         }
+        all.push(results);
     }
     if let Some((one, other)) = columns.repeated() {
         bail!(
@@ -48,7 +57,19 @@ pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> 
         );
     }
     warnings.extend(several_machines(&columns));
-    Ok(Gathered { columns, warnings })
+    let mut failures: Vec<(String, u64)> = failures.into_iter().collect();
+    failures.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    Ok(Gathered { columns, warnings, results: all, failures })
+}
+
+/// Distinct reasons that are kept apart; each instance may have one of its own.
+const REASONS_MAX: usize = 1000;
+const OTHER_REASONS: &str = "other reasons";
+
+fn count(failures: &mut HashMap<String, u64>, reason: &str) {
+    let is_listed = failures.contains_key(reason) || failures.len() < REASONS_MAX;
+    let reason = if is_listed { reason } else { OTHER_REASONS };
+    *failures.entry(reason.to_string()).or_default() += 1;
 }
 
 /// The machine of an environment, under whichever key it is told.

@@ -40,9 +40,7 @@ impl View<'_> {
 }
 
 pub fn record(view: &View, warnings: &[String]) -> Record {
-    let mut record = overview(view);
-    record = verdicts::sentences(record, view);
-    record = record.text("advice", "advice", advice_line(view));
+    let mut record = with_verdict(overview(view), view);
     record = table(record, view, ("bandwidths", "bandwidths, medians"), points(view));
     record = verdicts::components(record, view, Side::Target);
     record = verdicts::components(record, view, Side::Client);
@@ -58,6 +56,15 @@ pub fn record(view: &View, warnings: &[String]) -> Record {
         record = verdicts::pairs(record, view);
     }
     warnings.iter().fold(record, |record, warning| record.note(warning))
+}
+
+/// Who is slow, and what to do about it.
+pub fn verdict(view: &View) -> Record {
+    with_verdict(Record::new(), view)
+}
+
+fn with_verdict(record: Record, view: &View) -> Record {
+    verdicts::sentences(record, view).text("advice", "advice", advice_line(view))
 }
 
 fn overview(view: &View) -> Record {

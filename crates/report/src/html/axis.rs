@@ -31,12 +31,20 @@ pub struct Axis {
     pub scale: Scale,
     /// Ends that the axis must reach even where the data does not.
     pub range: Option<(f64, f64)>,
+    /// What the values 0, 1, 2, … stand for, where they are not quantities.
+    pub names: Vec<String>,
 }
 
 impl Axis {
     /// A linear axis.
     pub fn new(title: impl Into<String>, unit: Unit) -> Self {
-        Axis { title: title.into(), unit, scale: Scale::Linear, range: None }
+        Axis { title: title.into(), unit, scale: Scale::Linear, range: None, names: Vec::new() }
+    }
+
+    /// An axis of things, such as targets: value n is the one with this name.
+    pub fn named(title: impl Into<String>, names: Vec<String>) -> Self {
+        let range = Some((-0.5, names.len() as f64 - 0.5));
+        Axis { title: title.into(), unit: Unit::Count, scale: Scale::Linear, range, names }
     }
 
     /// The same axis with another scale.
@@ -138,6 +146,9 @@ impl Fitted {
 
     /// As many ticks as fit side by side on `width`.
     pub fn ticks_across(&self, width: f64) -> Vec<Tick> {
+        if !self.axis.names.is_empty() {
+            return ticks::named(&self.axis.names, width);
+        }
         let fits = |ticks: &Vec<Tick>| {
             ticks.windows(2).all(|pair| {
                 let apart = (self.share(pair[1].value) - self.share(pair[0].value)) * width;
@@ -151,7 +162,11 @@ impl Fitted {
 
     /// A value as it reads on this axis.
     pub fn show(&self, value: f64) -> String {
-        self.axis.unit.show(value)
+        let last = self.axis.names.len().saturating_sub(1);
+        match self.axis.names.get((value.round().max(0.0) as usize).min(last)) {
+            Some(name) => spelled(name),
+            None => self.axis.unit.show(value),
+        }
     }
 
     /// What the script needs to draw the axis again and to name its values.
@@ -160,8 +175,9 @@ impl Fitted {
             Scale::Linear => "linear",
             Scale::Log2 | Scale::Log10 => "log",
         };
+        let names: Vec<String> = self.axis.names.iter().map(|name| spelled(name)).collect();
         json!({ "title": spelled(&self.axis.title), "unit": self.axis.unit.base(),
-                "scale": scale, "low": self.low, "high": self.high })
+                "scale": scale, "low": self.low, "high": self.high, "names": names })
     }
 
     /// From where to where, in words.

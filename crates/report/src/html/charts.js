@@ -39,6 +39,12 @@
     return values.filter(v => v <= high + step * 1e-9).map(v => [v, label(v)]);
   };
 
+  const named = (names, low, high, width) => {
+    const widest = names.reduce((most, name) => Math.max(most, name.length), 0) * 6.6 + 16, raw = Math.max(widest * (high - low) / width, 1), power = 10 ** Math.floor(Math.log10(raw));
+    const step = power * ([1, 2, 5].find(factor => factor * power >= raw * (1 - 1e-9)) || 10);
+    return names.map((name, i) => [i, name]).filter(([i]) => i % step === 0 && i >= low && i <= high);
+  };
+
   // Charts with data: pack.rs says how cells are packed.
   const unpack = text => {
     const bytes = Uint8Array.from(atob(text.slice(1)), c => c.charCodeAt(0)), out = [];
@@ -59,7 +65,7 @@
       if (d.kind === 'scatter') all('[data-s]', area).forEach((mark, i) => set(mark, { d: path(d.series[i]) }));
       else set(area, { viewBox: `${(low - d.x.low) / whole * width} 0 ${span / whole * width} ${height}` });
       const axis = svg.querySelector('.xaxis'); axis.textContent = '';
-      for (const [value, label] of ticks(low, high, d.x.unit)) {
+      for (const [value, label] of d.x.names.length ? named(d.x.names, low, high, width) : ticks(low, high, d.x.unit)) {
         const x = left + X(value), middle = Math.min(x, 760 - label.length * 3.3 - 2);
         make('path', { class: 'grid', d: `M${x} ${top}v${height}` }, axis);
         make('text', { class: 'tick', x: middle, y: top + height + 17, 'text-anchor': 'middle' }, axis).textContent = label;
@@ -73,7 +79,7 @@
       }));
       if (!found) return '';
       const [s, p] = found; set(here, { cx: left + X(p[0]), cy: top + Y(p[1]), visibility: 'visible' });
-      return `${s.name}\n${d.x.title}: ${exact(p[0], d.x.unit)}\n${d.y.title}: ${exact(p[1], d.y.unit)}`;
+      return `${s.name}\n${d.x.names.length ? d.x.names[p[0]] : d.x.title + ': ' + exact(p[0], d.x.unit)}\n${d.y.title}: ${exact(p[1], d.y.unit)}`;
     };
     const cell = (x, y) => {
       const row = clamp(Math.floor(y / height * d.rows.length), 0, d.rows.length - 1), step = whole / d.columns;

@@ -219,12 +219,15 @@ pub(crate) fn summary<'a>(
     let first = [Column::text("series"), Column::figures("points")];
     let mut table = Table::new(first.into_iter().chain(ends(x)).chain(ends(y)).collect());
     for (name, points) in names.zip(series) {
-        let cells = |key: fn(&Point) -> f64, unit: Unit| {
+        let cells = |key: fn(&Point) -> f64, axis: &Fitted| {
             let values = || points.iter().map(key);
-            [values().reduce(f64::min), values().reduce(f64::max)].map(|end| Cell::value(end, unit))
+            [values().reduce(f64::min), values().reduce(f64::max)].map(|end| match end {
+                Some(end) if !axis.axis.names.is_empty() => Cell::Text(axis.show(end)),
+                _ => Cell::value(end, axis.axis.unit),
+            })
         };
         let first = [Cell::Text(name.clone()), Cell::value(points.len() as u64, Unit::Count)];
-        let ends = cells(|p| p.0, x.axis.unit).into_iter().chain(cells(|p| p.1, y.axis.unit));
+        let ends = cells(|p| p.0, x).into_iter().chain(cells(|p| p.1, y));
         table.push(first.into_iter().chain(ends).collect());
     }
     table

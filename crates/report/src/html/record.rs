@@ -22,9 +22,7 @@ pub(crate) fn add(section: &mut Section, record: &Record) {
                 facts.push_str(&number_fact(number, *value));
             }
             Entry::Text { label, text, .. } => facts.push_str(&text_fact(label, text.as_deref())),
-            Entry::Texts { label, texts, .. } => {
-                facts.push_str(&text_fact(label, Some(&texts.join(" "))));
-            }
+            Entry::Texts { label, texts, .. } => facts.push_str(&texts_fact(label, texts)),
             _ => {
                 flush(section, &mut facts);
                 add_block(section, entry);
@@ -89,9 +87,25 @@ fn number_fact(number: &Number, value: Value) -> String {
     )
 }
 
+/// Longer texts are sentences, which read from the left and over the whole width.
+const SHORT: usize = 60;
+
 fn text_fact(label: &str, text: Option<&str>) -> String {
     let text = text.unwrap_or(MISSING);
-    format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(label), escape(text))
+    let class = if text.chars().count() > SHORT { " class=\"long\"" } else { "" };
+    format!("<div{class}><dt>{}</dt><dd>{}</dd></div>", escape(label), escape(text))
+}
+
+/// One line below the other.
+fn texts_fact(label: &str, texts: &[String]) -> String {
+    match texts {
+        [] => text_fact(label, None),
+        [one] => text_fact(label, Some(one)),
+        _ => {
+            let items: String = texts.iter().map(|it| format!("<li>{}</li>", escape(it))).collect();
+            format!("<div class=\"long\"><dt>{}</dt><dd><ul>{items}</ul></dd></div>", escape(label))
+        }
+    }
 }
 
 fn rows_table(rows: &[Record]) -> Table {

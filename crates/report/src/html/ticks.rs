@@ -3,6 +3,8 @@
 use crate::Unit;
 
 use super::axis::Scale;
+use super::escape::spelled;
+use super::svg::text_width;
 
 /// A labelled place on an axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +20,15 @@ pub(crate) fn ticks(low: f64, high: f64, scale: Scale, unit: Unit, most: usize) 
         Scale::Log2 => logarithmic(low, high, 2.0, unit, most),
         Scale::Log10 => logarithmic(low, high, 10.0, unit, most),
     }
+}
+
+/// As many of the names as fit side by side, at equal steps from the first.
+pub(crate) fn named(names: &[String], width: f64) -> Vec<Tick> {
+    let widest = names.iter().map(|name| text_width(&spelled(name))).fold(0.0, f64::max);
+    let apart = width / names.len().max(1) as f64;
+    let step = one_two_five(((widest + 16.0) / apart).max(1.0)) as usize;
+    let tick = |(index, name): (usize, &String)| Tick { value: index as f64, label: spelled(name) };
+    names.iter().enumerate().step_by(step.max(1)).map(tick).collect()
 }
 
 fn linear(low: f64, high: f64, unit: Unit, most: usize) -> Vec<Tick> {

@@ -28,8 +28,9 @@ pub fn section(measured: &Measured) -> Section {
     if measured.has_peaks() {
         return section;
     }
-    let why = notes(&measured.columns, &measured.peaks, None);
-    let section = why.into_iter().fold(section, Section::note);
+    let why = notes(measured.columns, measured.peaks, None);
+    let is_new = |it: &String| !measured.gathered.warnings.contains(it);
+    let section = why.into_iter().filter(is_new).fold(section, Section::note);
     section.note(
         "Peaks of the targets are not known, so that there is no effective bandwidth: the experiment \
          \"target\" measures them.",
@@ -57,7 +58,7 @@ fn effective(measured: &Measured, panel: &Panel<'_>) -> BoxPlots {
     let mut plots = BoxPlots::new(title, measured.labels.varied.as_str(), axis);
     for point in &panel.points {
         let Some(distribution) = &point.effective_aggregate else { continue };
-        let value = |it: &InstanceRow| effective_aggregate(&measured.columns, &measured.peaks, it);
+        let value = |it: &InstanceRow| effective_aggregate(measured.columns, measured.peaks, it);
         plots = plots.summary(summary(measured, point, distribution, value));
     }
     plots
@@ -72,7 +73,7 @@ fn summary(
     let (low, high) = (distribution.whisker_low, distribution.whisker_high);
     let values = instances(measured, point).filter_map(value);
     BoxSummary {
-        name: measured.labels.point(&measured.columns, point),
+        name: measured.labels.point(measured.columns, point),
         count: distribution.n as u64,
         low,
         first_quartile: distribution.q1,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_report::html::{Axis, Lines, Section};
+use plimsoll_domain::natural;
+use plimsoll_report::html::{Axis, Scatter, Section};
 use plimsoll_report::{Record, Unit};
 use plimsoll_score::Distribution;
 use plimsoll_score::columns::PairRow;
@@ -13,17 +14,18 @@ use super::Measured;
 use super::numbers::*;
 
 /// Rows of a table of components; a browser sorts and searches them.
-const ROWS_MAX: usize = 500;
+const ROWS_MAX: usize = 5000;
 
 pub fn section(measured: &Measured) -> Section {
-    let fastest = Fastest::new(&measured.columns, |_| true);
+    let fastest = Fastest::new(measured.columns, |_| true);
     let of =
-        |key: fn(&PairRow) -> Option<u32>| by_component(&measured.columns, &fastest, |_| true, key);
+        |key: fn(&PairRow) -> Option<u32>| by_component(measured.columns, &fastest, |_| true, key);
     let targets = of(|pair| Some(pair.target));
     let section = Section::new("Targets and clients").text(
         "LEB is a pair's bandwidth over that of the fastest pair of its instance, PEB over that of the \
          fastest pair of all instances with equal settings. A component that is low in both is slow \
-         itself; one whose PEB alone is low was measured when everything was slow.",
+         itself; one whose PEB alone is low was measured when everything was slow. Components stand in \
+         the order of their names, so that those which are built alike stand together (Xie, fig. 22).",
     );
     if targets.is_empty() {
         return section.note(
@@ -39,7 +41,7 @@ pub fn section(measured: &Measured) -> Section {
         true => section,
         false => section.folded(Section::new("Servers").record(&table(
             "servers",
-            &servers,
+            &by_name(&servers, &measured.columns.servers),
             &measured.columns.servers,
         ))),
     }
@@ -51,28 +53,30 @@ fn component(
     scores: &BTreeMap<u32, Relative>,
     names: &Names,
 ) -> Section {
-    let leb = ordered(scores, |it| it.leb.as_ref());
-    let peb = ordered(scores, |it| it.peb.as_ref());
+    let listed = by_name(scores, names);
     let mut section = section;
-    // One component in order of speed is no picture.
-    if scores.len() > 1 {
-        if !leb.is_empty() {
-            section = section.chart(lines("LEB", kind, &leb));
+    // One component is no picture.
+    if listed.len() > 1 {
+        if listed.iter().any(|(_, score)| score.leb.is_some()) {
+            section = section.chart(chart("LEB", kind, &listed, names, |it| it.leb.as_ref()));
         }
-        section = section.chart(lines("PEB", kind, &peb));
+        section = section.chart(chart("PEB", kind, &listed, names, |it| it.peb.as_ref()));
     }
     section = section.text(lowest(kind, scores, names));
     let title = format!("All {kind} by name");
-    section.folded(Section::new(title).record(&table(kind, scores, names)))
+    section.folded(Section::new(title).record(&table(kind, &listed, names)))
 }
 
-/// The names behind the left end of the figures.
+/// Who is lowest.
 fn lowest(kind: &str, scores: &BTreeMap<u32, Relative>, names: &Names) -> String {
     const NAMED: usize = 4;
-    let words = by_median(scores).into_iter().take(NAMED).filter_map(|(number, score)| {
-        let median = score.peb.as_ref()?.median;
-        Some(format!("{} ({})", names.name(*number), Unit::Ratio.show(median)))
-    });
+    let median = |(number, it): (&u32, &Relative)| Some((it.peb.as_ref()?.median, *number));
+    let mut medians: Vec<(f64, u32)> = scores.iter().filter_map(median).collect();
+    medians.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let words = medians
+        .into_iter()
+        .take(NAMED)
+        .map(|(median, number)| format!("{} ({})", names.name(number), Unit::Ratio.show(median)));
     format!(
         "Lowest median PEB of {} {kind}: {}.",
         scores.len(),
@@ -80,45 +84,44 @@ fn lowest(kind: &str, scores: &BTreeMap<u32, Relative>, names: &Names) -> String
     )
 }
 
-/// Components, those with the lowest median PEB first.
-fn by_median(scores: &BTreeMap<u32, Relative>) -> Vec<(&u32, &Relative)> {
-    let mut listed: Vec<(&u32, &Relative)> = scores.iter().collect();
-    let median = |it: &Relative| it.peb.as_ref().map_or(f64::INFINITY, |it| it.median);
-    listed.sort_by(|a, b| median(a.1).total_cmp(&median(b.1)));
+/// A component with its scores.
+type Scored<'a> = (u32, &'a Relative);
+
+/// Components in the order in which people count them: neighbours are often built alike.
+fn by_name<'a>(scores: &'a BTreeMap<u32, Relative>, names: &Names) -> Vec<Scored<'a>> {
+    let mut listed: Vec<Scored> = scores.iter().map(|(number, score)| (*number, score)).collect();
+    listed.sort_by(|a, b| natural(names.name(a.0), names.name(b.0)));
     listed
 }
 
-/// Distributions, those with the lowest median first.
-fn ordered(
-    scores: &BTreeMap<u32, Relative>,
+/// Marks for each component. There is nothing between two of them, and so no line.
+fn chart(
+    score: &str,
+    kind: &str,
+    listed: &[Scored],
+    names: &Names,
     of: fn(&Relative) -> Option<&Distribution>,
-) -> Vec<&Distribution> {
-    let mut found: Vec<&Distribution> = scores.values().filter_map(of).collect();
-    found.sort_by(|a, b| a.median.total_cmp(&b.median));
-    found
-}
-
-fn lines(score: &str, kind: &str, ordered: &[&Distribution]) -> Lines {
-    let title = format!("{score} of {kind}");
-    let x = Axis::new(format!("{kind}, lowest median first"), Unit::Count);
+) -> Scatter {
+    let names = listed.iter().map(|(number, _)| names.name(*number).to_string());
+    let x = Axis::named(format!("{kind} by name"), names.collect());
     let y = Axis::new(score, Unit::Ratio).reaching(0.0, 1.0);
-    let values = |of: fn(&Distribution) -> f64| {
-        (1..).zip(ordered).map(|(place, it)| (f64::from(place), of(it))).collect()
+    let values = |value: fn(&Distribution) -> f64| {
+        let placed = (0u32..).zip(listed);
+        placed.filter_map(|(at, (_, it))| Some((f64::from(at), value(of(it)?)))).collect()
     };
-    Lines::new(title, x, y)
-        .line("max", values(|it| it.max))
-        .line("median", values(|it| it.median))
-        .line("mean", values(|it| it.mean))
-        .line("min", values(|it| it.min))
+    Scatter::new(format!("{score} of {kind}"), x, y)
+        .points("median", values(|it| it.median))
+        .points("mean", values(|it| it.mean))
+        .points("max", values(|it| it.max))
+        .points("min", values(|it| it.min))
 }
 
-fn table(kind: &'static str, scores: &BTreeMap<u32, Relative>, names: &Names) -> Record {
-    let listed = by_median(scores);
+fn table(kind: &'static str, listed: &[Scored], names: &Names) -> Record {
     let rows = listed.iter().take(ROWS_MAX).map(|(number, score)| {
         let leb = |of: fn(&Distribution) -> f64| score.leb.as_ref().map(of);
         let peb = |of: fn(&Distribution) -> f64| score.peb.as_ref().map(of);
         Record::new()
-            .text("name", "name", names.name(**number))
+            .text("name", "name", names.name(*number))
             .number(&MEASURES, score.peb.as_ref().map(|it| it.n as u64))
             .number(&LEB_MEDIAN, leb(|it| it.median))
             .number(&LEB_MEAN, leb(|it| it.mean))
@@ -127,9 +130,9 @@ fn table(kind: &'static str, scores: &BTreeMap<u32, Relative>, names: &Names) ->
             .number(&PEB_MEAN, peb(|it| it.mean))
             .number(&PEB_MIN, peb(|it| it.min))
     });
-    let record = Record::new().rows(kind, "lowest PEB first", rows.collect());
+    let record = Record::new().rows(kind, "by name", rows.collect());
     match listed.len().saturating_sub(ROWS_MAX) {
         0 => record,
-        more => record.note(format!("{more} more, all faster than these.")),
+        more => record.note(format!("{more} more are not listed; plimsoll score --json has all.")),
     }
 }

@@ -6,30 +6,38 @@ use plimsoll_report::html::{Page, Section, Tile};
 use serde_json::Value;
 
 use super::numbers::*;
-use super::{Measured, bandwidth, components, stragglers, table, times};
+use super::{Measured, bandwidth, clients, components, nodes, sequences, stragglers, table, times};
+use crate::score::record::{View, verdict};
 
 /// Rows of the table of settings.
 const ROWS_MAX: usize = 500;
 
-/// The whole page.
-pub fn page(title: &str, measured: &Measured) -> String {
-    let columns = &measured.columns;
+/// The whole page: who is slow comes first.
+pub fn page(title: &str, measured: &Measured, view: &View) -> String {
+    let columns = measured.columns;
     let subtitle = format!(
         "experiment {}: {} instances, {} clients, {} targets",
-        measured.results.experiment,
+        table::experiments(measured),
         columns.instances().len(),
         columns.clients.len(),
         columns.targets.len()
     );
-    Page::new(title, subtitle)
-        .section(at_a_glance(measured))
-        .section(bandwidth::section(measured))
+    let sections = [
+        Section::new("Verdict").record(&verdict(view)),
+        at_a_glance(measured),
+        bandwidth::section(measured),
+    ];
+    let page = sections.into_iter().fold(Page::new(title, subtitle), Page::section);
+    let page = clients::section(measured).into_iter().fold(page, Page::section);
+    let page = page
         .section(times::completions(measured))
         .section(components::section(measured))
         .section(stragglers::section(measured))
-        .section(times::over_time(measured))
+        .section(sequences::section(measured, view));
+    let page = nodes::section(view).into_iter().fold(page, Page::section);
+    page.section(times::over_time(measured))
         .section(about(measured))
-        .footer("Made by plimsoll report. Outliers are marked, never dropped.")
+        .footer("Made by plimsoll. Outliers are marked, never dropped.")
         .to_html()
 }
 
@@ -46,9 +54,10 @@ fn at_a_glance(measured: &Measured) -> Section {
     let rows = table::points(measured, ROWS_MAX, measured.has_peaks());
     let title = format!("Aggregate bandwidth by {}", measured.labels.varied);
     let record = Record::new().rows("points", title, rows);
-    let section = measured.results.warnings.iter().fold(Section::new("At a glance"), Section::note);
+    let section =
+        measured.gathered.warnings.iter().fold(Section::new("At a glance"), Section::note);
     let section = section.tiles(&tiles).record(&record);
-    if measured.failures.is_empty() {
+    if measured.gathered.failures.is_empty() {
         return section;
     }
     let failures = table::failures(measured, ROWS_MAX);
@@ -73,7 +82,7 @@ fn extremes(measured: &Measured) -> Vec<Tile> {
         };
         let name = match known.len() {
             1 => String::new(),
-            _ => measured.labels.long(&measured.columns, point) + "; ",
+            _ => measured.labels.long(measured.columns, point) + "; ",
         };
         Tile::new(&MEDIAN, aggregate.median).note(format!("{name}n = {}, {interval}", aggregate.n))
     };
@@ -86,12 +95,20 @@ fn extremes(measured: &Measured) -> Vec<Tile> {
 
 fn about(measured: &Measured) -> Section {
     let mut section = Section::new("About these results").record(&table::overview(measured));
-    if measured.results.environment != Value::Null {
-        let text = format!("{:#}", measured.results.environment);
-        section = section.folded(Section::new("Environment").code(text));
-    }
-    if !measured.results.plan_text.is_empty() {
-        section = section.folded(Section::new("Plan").code(&measured.results.plan_text));
+    let sources = measured.columns.sources.iter().map(|source| source.label.as_str());
+    for (results, label) in measured.gathered.results.iter().zip(sources) {
+        // One directory is named by the title.
+        let of = match measured.gathered.results.len() {
+            1 => String::new(),
+            _ => format!(" of {label}"),
+        };
+        if results.environment != Value::Null {
+            let text = format!("{:#}", results.environment);
+            section = section.folded(Section::new(format!("Environment{of}")).code(text));
+        }
+        if !results.plan_text.is_empty() {
+            section = section.folded(Section::new(format!("Plan{of}")).code(&results.plan_text));
+        }
     }
     section
 }

@@ -15,8 +15,9 @@ pub struct Panel<'a> {
     pub points: Vec<&'a Point>,
 }
 
-/// The panels in the order of settings, and how many more there would be.
-pub fn panels(measured: &Measured) -> (Vec<Panel<'_>>, usize) {
+/// The panels in the order of settings, and how many more there would be. The largest bursts are kept: what
+/// shows with many bytes is not yet there with few.
+pub fn panels<'a>(measured: &'a Measured<'_>) -> (Vec<Panel<'a>>, usize) {
     let mut panels: Vec<Panel<'_>> = Vec::new();
     for point in &measured.points {
         let name = measured.labels.panel(&measured.columns.settings[point.setting as usize]);
@@ -25,15 +26,24 @@ pub fn panels(measured: &Measured) -> (Vec<Panel<'_>>, usize) {
             None => panels.push(Panel { name, points: vec![point] }),
         }
     }
+    let burst = |it: &Panel<'_>| {
+        let settings = it.points.iter().map(|it| &measured.columns.settings[it.setting as usize]);
+        settings.map(|it| it.burst).max()
+    };
     let more = panels.len().saturating_sub(PANELS_MAX);
-    panels.truncate(PANELS_MAX);
+    let mut bursts: Vec<_> =
+        panels.iter().map(burst).enumerate().map(|(at, it)| (it, at)).collect();
+    bursts.sort_unstable();
+    let smallest: Vec<usize> = bursts.into_iter().take(more).map(|(_, at)| at).collect();
+    let mut at = 0..;
+    panels.retain(|_| at.next().is_some_and(|at| !smallest.contains(&at)));
     (panels, more)
 }
 
 /// What to say about panels that are left out.
 pub fn left_out(more: usize) -> Option<String> {
     (more > 0).then(|| {
-        format!("{more} more burst sizes are not drawn here; the table above has all of them.")
+        format!("{more} smaller burst sizes are not drawn here; the table above has all of them.")
     })
 }
 

@@ -12,7 +12,7 @@ pub fn section(measured: &Measured) -> Section {
          time to the last one that stays, if the slowest pair, the two slowest, or all but the fastest \
          had kept up.",
     );
-    let gains = gains(&measured.columns, |_| true);
+    let gains = gains(measured.columns, |_| true);
     if gains.is_empty() {
         return section.note("No instance has more than one pair: there is no straggler.");
     }

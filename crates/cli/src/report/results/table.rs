@@ -19,18 +19,19 @@ pub fn record(measured: &Measured, rows: usize, has_peaks: bool) -> Record {
     if let Some(more) = measured.points.len().checked_sub(rows).filter(|more| *more > 0) {
         record = record.note(format!("{more} more settings; --top N shows more, --json all"));
     }
-    if !measured.failures.is_empty() {
+    if !measured.gathered.failures.is_empty() {
         record = record.rows("failures", "why instances failed", failures(measured, rows));
     }
-    measured.results.warnings.iter().fold(record, |record, warning| record.note(warning))
+    measured.gathered.warnings.iter().fold(record, |record, warning| record.note(warning))
 }
 
 /// What was measured.
 pub fn overview(measured: &Measured) -> Record {
-    let columns = &measured.columns;
+    let columns = measured.columns;
+    let complete_all = measured.gathered.results.iter().all(|it| it.complete);
     Record::new()
-        .text("experiment", "experiment", &measured.results.experiment)
-        .text("complete", "complete", if measured.results.complete { "yes" } else { "no" })
+        .text("experiment", "experiment", experiments(measured))
+        .text("complete", "complete", if complete_all { "yes" } else { "no" })
         .number(&INSTANCES, complete(measured))
         .number(&FAILED, failed(measured))
         .number(&PAIRS, columns.all_pairs().len() as u64)
@@ -38,6 +39,17 @@ pub fn overview(measured: &Measured) -> Record {
         .number(&TARGETS, columns.targets.len() as u64)
         .number(&SPAN, span_seconds(measured))
         .number(&GAIN, median_gain(measured))
+}
+
+/// Names of the experiments.
+pub fn experiments(measured: &Measured) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for results in &measured.gathered.results {
+        if !names.contains(&results.experiment.as_str()) {
+            names.push(&results.experiment);
+        }
+    }
+    names.join(", ")
 }
 
 pub fn complete(measured: &Measured) -> u64 {
@@ -62,7 +74,7 @@ fn point(measured: &Measured, point: &Point, has_peaks: bool) -> Record {
     let record = Record::new()
         .text("operation", "operation", operation(setting.operation))
         .number(&BURST, setting.burst.get())
-        .text("varied", "varied", measured.labels.point(&measured.columns, point))
+        .text("varied", "varied", measured.labels.point(measured.columns, point))
         .number(&INSTANCES, point.instances as u64)
         .number(&FAILED, point.failed as u64)
         .number(&MEDIAN, aggregate.map(|it| it.median))
@@ -91,7 +103,7 @@ pub fn failures(measured: &Measured, rows: usize) -> Vec<Record> {
     let row = |(reason, times): &(String, u64)| {
         Record::new().text("reason", "reason", reason).number(&TIMES, *times)
     };
-    measured.failures.iter().take(rows).map(row).collect()
+    measured.gathered.failures.iter().take(rows).map(row).collect()
 }
 
 /// From the first start to the last end.
@@ -102,6 +114,6 @@ pub fn span_seconds(measured: &Measured) -> Option<f64> {
 }
 
 fn median_gain(measured: &Measured) -> Option<f64> {
-    let gains = gains(&measured.columns, |_| true);
+    let gains = gains(measured.columns, |_| true);
     gains.iter().find(|it| it.removed == Removed::Slowest).map(|it| it.gains.median())
 }

@@ -39,7 +39,9 @@ pub fn completions(measured: &Measured) -> Section {
 
 fn completion(measured: &Measured, panel: &Panel<'_>) -> (Option<Lines>, Option<String>) {
     let several = |it: &&InstanceRow| measured.columns.pairs(it).len() > 1;
-    let kinds: Vec<&&Point> = panel.points.iter().take(KINDS_MAX).collect();
+    // The largest settings have the most pairs, and the longest tails.
+    let smaller = panel.points.len().saturating_sub(KINDS_MAX);
+    let kinds: &[&Point] = &panel.points[smaller..];
     let most = (LINES_MAX / kinds.len().max(1)).max(2);
     let title = panel.title("Time to completion of pairs");
     let seconds = Axis::new("time since the release", Unit::Seconds).reaching(0.0, 0.0);
@@ -49,7 +51,7 @@ fn completion(measured: &Measured, panel: &Panel<'_>) -> (Option<Lines>, Option<
     for point in &panel.points {
         all += instances(measured, point).filter(several).count();
     }
-    for point in kinds {
+    for point in kinds.iter().copied() {
         let chosen: Vec<&InstanceRow> = instances(measured, point).filter(several).collect();
         let chosen = even_sample(chosen, most);
         if chosen.is_empty() {
@@ -57,10 +59,15 @@ fn completion(measured: &Measured, panel: &Panel<'_>) -> (Option<Lines>, Option<
         }
         shown += chosen.len();
         let bundle = chosen.into_iter().map(|it| distribution(measured, it)).collect();
-        lines = lines.bundle(measured.labels.long(&measured.columns, point), bundle);
+        lines = lines.bundle(measured.labels.long(measured.columns, point), bundle);
     }
-    let note = (shown < all)
-        .then(|| format!("{shown} of {all} instances are drawn, evenly over the experiment."));
+    let settings = match smaller {
+        0 => String::new(),
+        _ => format!(", of the {} largest of {} settings", kinds.len(), panel.points.len()),
+    };
+    let note = (shown < all).then(|| {
+        format!("{shown} of {all} instances are drawn, evenly over the experiment{settings}.")
+    });
     ((shown > 0).then_some(lines), note)
 }
 
@@ -71,8 +78,12 @@ fn distribution(measured: &Measured, instance: &InstanceRow) -> Vec<(f64, f64)> 
     seconds.sort_unstable_by(f64::total_cmp);
     let all = seconds.len() as f64;
     let steps = (1..).zip(seconds.iter()).map(|(done, at)| (*at, f64::from(done) / all * 100.0));
+    let mut steps: Vec<(f64, f64)> = steps.collect();
+    // The tail is drawn whole: left out, it would look like one straggler.
+    let tail = steps.split_off(steps.len().saturating_sub(LINE_POINTS_MAX / 2));
     let start = seconds.first().map(|first| (*first, 0.0));
-    start.into_iter().chain(even_sample(steps.collect(), LINE_POINTS_MAX)).collect()
+    let rest = even_sample(steps, LINE_POINTS_MAX - tail.len());
+    start.into_iter().chain(rest).chain(tail).collect()
 }
 
 pub fn over_time(measured: &Measured) -> Section {

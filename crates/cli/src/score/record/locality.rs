@@ -27,13 +27,7 @@ pub fn locality(record: Record, view: &View, locality: &Locality) -> Record {
 
 /// One sentence about one setting and one trait.
 pub fn sentence(view: &View, it: &ByTrait) -> String {
-    let setting = setting(view, it);
-    let bursts = format!(
-        "{} of {} by {} clients",
-        operation(setting),
-        Unit::Bytes.show(setting.burst.get() as f64),
-        setting.clients
-    );
+    let bursts = bursts(view, it);
     let what = match it.of {
         Trait::Distance => "the distance between nodes",
         Trait::Routers => "the number of I/O routers",
@@ -45,7 +39,7 @@ pub fn sentence(view: &View, it: &ByTrait) -> String {
         );
     };
     let figures = format!(
-        "rank correlation {:.2}, 95 % interval {:.2} to {:.2}, p = {}, {sets} sets of nodes",
+        "rank correlation {:.2}, 95 % interval {:.2} to {:.2}, {}, {sets} sets of nodes",
         found.rho,
         found.low,
         found.high,
@@ -58,8 +52,15 @@ pub fn sentence(view: &View, it: &ByTrait) -> String {
     }
 }
 
+/// Which setting, in words.
+pub fn bursts(view: &View, it: &ByTrait) -> String {
+    let setting = setting(view, it);
+    let burst = Unit::Bytes.show(setting.burst.get() as f64);
+    format!("{} of {burst} by {} clients", operation(setting), setting.clients)
+}
+
 fn p(value: f64) -> String {
-    if value < 1e-3 { "under 0.001".into() } else { format!("{value:.3}") }
+    if value < 1e-3 { "p < 0.001".into() } else { format!("p = {value:.3}") }
 }
 
 fn setting<'a>(view: &View<'a>, it: &ByTrait) -> &'a Setting {
