@@ -268,7 +268,10 @@ fn measuring_works_where_the_server_changes_owners() {
     fs::write(left.join("owner"), format!("{host}\nsecret\n")).unwrap();
     fs::write(left.join("data"), "data").unwrap();
     assert_eq!(fs::metadata(&left).unwrap().uid(), SQUASHED);
-    let bench = format!("bench target --burst 1MiB --rounds 1 -o {}", volume.results().display());
+    let bench = format!(
+        "bench target --burst 1MiB --transfer 64KiB --rounds 1 -o {}",
+        volume.results().display()
+    );
     let outcome = run(&format!("{bench} --targets"), &volume.mount());
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("removed what 1 killed run"), "{}", outcome.stderr);

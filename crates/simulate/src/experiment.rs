@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use plimsoll_stats::Sample;
 
+use crate::factor::factor_for;
 use crate::queue::HORIZON_NS;
 use crate::seeds::{Order, run_all};
 use crate::{Outcome, Policy, Router, Scenario, SimulateError, fluid_bound_ns};
@@ -72,6 +73,8 @@ pub fn experiment(
             policies(scenario).into_iter().flat_map(each)
         })
         .collect();
+    // Before any run: whoever asks for what cannot be should not wait for it.
+    orders.iter().try_for_each(|it| factor_for(it.scenario, &it.policy).map(drop))?;
     // Before any run: of what cannot end, some policies would not tell for long.
     let all_bounds: Vec<Vec<f64>> = points
         .iter()

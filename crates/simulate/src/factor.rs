@@ -5,7 +5,7 @@ use plimsoll_theory::Noise as NoiseModel;
 
 use crate::SimulateError;
 use crate::noise::Timeline;
-use crate::scenario::{Noise, Scenario, Tf, Where};
+use crate::scenario::{Home, Noise, Policy, Router, Scenario, Tf, Where};
 
 /// Huang's equation 1 for the noise of a scenario; for targets of different rates, its general form
 /// with equal data: what the fastest takes in beyond its own.
@@ -38,8 +38,18 @@ pub fn optimal_factor(scenario: &Scenario) -> Result<f64, SimulateError> {
     }
 }
 
+/// The throttling factor for a policy, if the policy can write what the scenario has.
+pub(crate) fn factor_for(scenario: &Scenario, policy: &Policy) -> Result<Factor, SimulateError> {
+    let application = &scenario.application;
+    let is_in_groups = application.placement == Home::Grouped && application.stripes <= 1;
+    match policy.router == Router::Paper && !is_in_groups {
+        true => Err(SimulateError::PaperPlacement),
+        false => factor(scenario, policy.tf),
+    }
+}
+
 /// The throttling factor as the router takes it.
-pub(crate) fn factor(scenario: &Scenario, tf: Tf) -> Result<Factor, SimulateError> {
+fn factor(scenario: &Scenario, tf: Tf) -> Result<Factor, SimulateError> {
     let millionths = |value: f64| Factor::from_millionths((value * 1e6).round() as u64);
     match tf {
         Tf::Unbounded => Ok(Factor::NONE),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use plimsoll_route::{AttemptId, Failure, Input, PREFETCH_DEPTHS, TargetId, prefetch};
 use plimsoll_stats::Random;
 
-use crate::factor::factor;
+use crate::factor::factor_for;
 use crate::homes::{home_bytes, homes};
 use crate::host::{Host, MailSettings};
 use crate::huge_pages::ask_for_huge_pages;
@@ -14,7 +14,7 @@ use crate::outcome::{Outcome, Placed};
 use crate::program::{Call, Program};
 use crate::queue::{Event, HORIZON_NS};
 use crate::routers::{Around, AsTheyAre, Coordinated, Nodes, Routers};
-use crate::scenario::{Breakage, Home, Policy, Router, Scenario};
+use crate::scenario::{Breakage, Policy, Router, Scenario};
 use crate::stage::Stages;
 use crate::target::{Target, TargetKind};
 use crate::{SimulateError, conservation};
@@ -51,9 +51,9 @@ pub(crate) fn run_around(
     seed: u64,
     around: &impl Around,
 ) -> Result<Outcome, SimulateError> {
+    let factor = factor_for(scenario, policy)?;
     let homes = homes(scenario, seed);
     let placed = Placed { home_bytes: home_bytes(scenario, &homes), seed, policy: *policy };
-    let factor = factor(scenario, policy.tf)?;
     match policy.router {
         Router::Static => drive(scenario, around.around(Nodes::pinned(scenario, &homes)), placed),
         Router::Striped => drive(scenario, around.around(Nodes::striped(scenario)), placed),
@@ -61,10 +61,6 @@ pub(crate) fn run_around(
             drive(scenario, around.around(Nodes::window(scenario, policy, factor)), placed)
         }
         Router::Paper => {
-            let application = &scenario.application;
-            if application.placement != Home::Grouped || application.stripes > 1 {
-                return Err(SimulateError::PaperPlacement);
-            }
             drive(scenario, around.around(Coordinated::new(scenario, policy, factor)), placed)
         }
     }
