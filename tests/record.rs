@@ -2,8 +2,10 @@
 
 mod alive;
 mod many_files;
+mod private;
 mod small;
 mod spool;
+mod vandal;
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Directories that another user may write to: nothing of ours is lost, nothing hangs, one line tells.
 
+mod record;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! `plimsoll record`: run a program and record its I/O calls.
 
 mod collect;
+mod directory;
 mod key;
 pub mod marker;
 mod program;
@@ -29,8 +30,8 @@ pub use collect::NUMBERS;
 /// directory with one file per process; `plimsoll report DIR` explains it.
 ///
 /// Without this command, in a batch script: LD_PRELOAD=.../libplimsoll.so
-/// PLIMSOLL_RECORD_DIR=/absolute/DIR, and PLIMSOLL_SPOOL, PLIMSOLL_LAYERS, PLIMSOLL_INCLUDE and
-/// PLIMSOLL_EXCLUDE for the options.
+/// PLIMSOLL_RECORD_DIR=/absolute/DIR, and PLIMSOLL_SPOOL, PLIMSOLL_LAYERS, PLIMSOLL_INCLUDE,
+/// PLIMSOLL_EXCLUDE and PLIMSOLL_SHARE=1 for the options.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll record -- ./app input.nml\n  \
@@ -59,6 +60,10 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     spool: Option<PathBuf>,
 
+    /// Let others read the recording [default: only you; command lines and paths tell much]
+    #[arg(long, conflicts_with = "collect")]
+    share: bool,
+
     /// Bring what a crash left in this node's spool into the recording DIR
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "command"])]
     collect: Option<PathBuf>,
@@ -70,7 +75,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(directory) = &arguments.collect {
-        let collected = collect::collect(&absolute(directory)?, arguments.spool.as_deref())?;
+        let whole = directory::absolute(directory)?;
+        let collected = collect::collect(&whole, arguments.spool.as_deref())?;
         collect::print(&collected, directory, output)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -79,7 +85,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     };
     let library = library()?;
     let directory = directory(arguments, program)?;
-    marker::join(&directory, &arguments.command)?;
+    marker::join(&directory, &arguments.command, is_shared(arguments))?;
     let spool = spool::choose(&directory, arguments.spool.as_deref(), &Machine::host())?;
 
     let mut command = Command::new(program);
@@ -89,7 +95,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if unseen.as_ref().is_some_and(UnseenProgram::must_not_be_preloaded) {
         keep_preload(&mut command);
     }
-    let told = unseen.map(|unseen| unseen.tell(&directory)).transpose()?;
+    let told = unseen.map(|it| it.tell(&directory, is_shared(arguments))).transpose()?;
     tell(&directory);
     if spool == directory {
         // Nothing is left to do afterwards, so the program takes our place: its process id, its
@@ -129,14 +135,13 @@ fn directory(arguments: &Arguments, program: &OsStr) -> Result<PathBuf> {
             PathBuf::from(format!("plimsoll-{name}-{}", key::of_this_run()))
         }
     };
-    fs::create_dir_all(&directory)
-        .with_context(|| format!("cannot create the recording {}", directory.display()))?;
-    absolute(&directory)
+    directory::make(&directory, is_shared(arguments))
 }
 
-fn absolute(directory: &Path) -> Result<PathBuf> {
-    fs::canonicalize(directory)
-        .with_context(|| format!("cannot find the recording {}", directory.display()))
+/// Others may read the recording: said here, or by a `record` around this one.
+fn is_shared(arguments: &Arguments) -> bool {
+    arguments.share
+        || std::env::var_os("PLIMSOLL_SHARE").is_some_and(|it| !it.is_empty() && it != "0")
 }
 
 fn set_environment(
@@ -149,6 +154,9 @@ fn set_environment(
     command.env("LD_PRELOAD", preload_list(library, std::env::var_os("LD_PRELOAD")));
     command.env("PLIMSOLL_RECORD_DIR", directory).env("PLIMSOLL_SPOOL", spool);
     command.env("PLIMSOLL_LAYERS", arguments.layers.join(","));
+    if is_shared(arguments) {
+        command.env("PLIMSOLL_SHARE", "1");
+    }
     for (variable, globs) in
         [("PLIMSOLL_INCLUDE", &arguments.include), ("PLIMSOLL_EXCLUDE", &arguments.exclude)]
     {

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat,
-    mkdirat, openat, openat2, renameat, statat,
+    linkat, mkdirat, openat, openat2, renameat, statat,
 };
 use rustix::io::Errno;
 
 use crate::Refusal;
+use crate::trust::is_writable_by_others;
 
 /// A directory is only held, which needs no right to list it.
 const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -192,6 +193,30 @@ impl Directory {
         Ok(statat(self, checked(name.as_ref())?, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
+    /// Makes sure that it is this user's and that nobody else may write to it.
+    ///
+    /// # Errors
+    /// If somebody else could put something into it.
+    pub fn require_own(&self) -> io::Result<()> {
+        let facts = self.facts()?;
+        require_owner(&facts)?;
+        let mode = facts.st_mode & 0o7777;
+        match is_writable_by_others(&facts) {
+            true => Err(Refusal::Writable { mode }.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives a file a further name, unless there is something of that name: of several that do so at once,
+    /// one succeeds.
+    ///
+    /// # Errors
+    /// If there is anything of that name, or the file system knows no further names.
+    pub fn link(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        let (from, to) = (checked(from.as_ref())?, checked(to.as_ref())?);
+        Ok(linkat(self, from, self, to, AtFlags::empty())?)
+    }
+
     /// What has that name.
     ///
     /// # Errors
@@ -246,12 +271,17 @@ fn require_file(facts: &Stat) -> io::Result<()> {
     }
 }
 
+fn require_owner(facts: &Stat) -> io::Result<()> {
+    let (owner, expected) = (facts.st_uid, rustix::process::geteuid().as_raw());
+    match owner == expected {
+        true => Ok(()),
+        false => Err(Refusal::Owner { owner, expected }.into()),
+    }
+}
+
 fn require_own(facts: &Stat) -> io::Result<()> {
     require_file(facts)?;
-    let (owner, expected) = (facts.st_uid, rustix::process::geteuid().as_raw());
-    if owner != expected {
-        return Err(Refusal::Owner { owner, expected }.into());
-    }
+    require_owner(facts)?;
     #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
     match u64::from(facts.st_nlink) {
         // None is that of a file that was removed just now.

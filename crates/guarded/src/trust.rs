@@ -191,13 +191,17 @@ fn check_directory(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
         // Others may add to it, but rename and remove only what is theirs (inode(7)).
         return Ok(());
     }
-    if mode & EVERYONE_WRITES != 0 {
-        return Err(Untrusted::Everyone { path, mode });
+    match mode & EVERYONE_WRITES != 0 {
+        true => Err(Untrusted::Everyone { path, mode }),
+        false if is_writable_by_others(facts) => Err(Untrusted::Group { path, group, mode }),
+        false => Ok(()),
     }
-    if mode & GROUP_WRITES != 0 && !is_private_group(group) {
-        return Err(Untrusted::Group { path, group, mode });
-    }
-    Ok(())
+}
+
+/// True when a directory of this user can be written to by somebody else.
+pub(crate) fn is_writable_by_others(facts: &Stat) -> bool {
+    let mode = facts.st_mode;
+    mode & EVERYONE_WRITES != 0 || mode & GROUP_WRITES != 0 && !is_private_group(facts.st_gid)
 }
 
 fn is_mine_or_roots(facts: &Stat) -> bool {

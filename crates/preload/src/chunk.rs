@@ -2,7 +2,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr;
-use core::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use plimsoll_trace::encode::{
     Call, DataCall, EVENT_BYTES_MAX, PREDICTED_BYTES, Prediction, encode, encode_predicted,
@@ -150,14 +150,17 @@ impl Writer {
             return;
         }
         let payload = self.chunk.wrapping_add(1).cast::<u8>();
-        // SAFETY: the chunk is mapped and only ours; its payload is what was committed.
+        let from_start = |at: *mut u8| (at as usize).wrapping_sub(self.chunk as usize);
+        let committed = from_start(self.cursor) - CHUNK_HEADER_BYTES;
+        // SAFETY: the chunk is mapped and only ours. How long it is and what it holds is known here:
+        // what the header says of it, the program may have overwritten.
         unsafe {
-            if let Some(span) = cut {
-                AtomicU32::from_ptr(&raw mut (*self.chunk).span)
-                    .store(span as u32, Ordering::Release);
-            }
-            let header = *self.chunk;
-            let committed = header.committed as usize;
+            let mut header = *self.chunk;
+            header.committed = committed as u32;
+            header.span = cut.unwrap_or_else(|| from_start(self.end)) as u32;
+            AtomicU32::from_ptr(&raw mut (*self.chunk).committed)
+                .store(header.committed, Ordering::Release);
+            AtomicU32::from_ptr(&raw mut (*self.chunk).span).store(header.span, Ordering::Release);
             let crc = header.checksum(core::slice::from_raw_parts(payload, committed));
             AtomicU32::from_ptr(&raw mut (*self.chunk).crc).store(crc, Ordering::Release);
             AtomicU16::from_ptr(&raw mut (*self.chunk).sealed).store(1, Ordering::Release);
@@ -181,6 +184,23 @@ impl Writer {
         }
         self.map_start = ptr::null_mut();
         self.map_end = ptr::null_mut();
+    }
+
+    /// True when the address is in the chunk or in the mapping that is given back with it.
+    ///
+    /// # Safety
+    /// The writer is one of the process's region; its thread may be using it.
+    pub unsafe fn has_mapped(writer: *const Writer, address: usize) -> bool {
+        // SAFETY: aligned words that are there; read as they are at this moment.
+        let (chunk, end, map_start, map_end) = unsafe {
+            (
+                (&raw const (*writer).chunk).read_volatile() as usize,
+                (&raw const (*writer).end).read_volatile() as usize,
+                (&raw const (*writer).map_start).read_volatile() as usize,
+                (&raw const (*writer).map_end).read_volatile() as usize,
+            )
+        };
+        (chunk..end).contains(&address) || (map_start..map_end).contains(&address)
     }
 
     /// Says which mapping is given back with the chunk.
@@ -241,11 +261,25 @@ pub struct Extent {
 #[repr(C, align(64))]
 pub struct Slot {
     /// What its owner must know to use it; 0 when it must be taken anew.
-    pub key: u64,
+    key: AtomicU64,
     /// The events' chunk. Only for the owner, and for others once the owner is gone.
     pub writer: UnsafeCell<Writer>,
     /// The thread; 0 when free.
     pub owner: AtomicU32,
+}
+
+impl Slot {
+    /// What its owner must know to use it.
+    #[inline(always)]
+    pub fn key(&self) -> u64 {
+        self.key.load(Ordering::Relaxed)
+    }
+
+    /// Gives it a key that nobody has. Ticks are never 0 and differ from those of every earlier
+    /// one, also of the process that forked us.
+    pub fn renew_key(&self) {
+        self.key.store(clock::ticks() | 1, Ordering::Relaxed);
+    }
 }
 
 /// A slot for this thread. `None`: all are taken, share one.
@@ -253,7 +287,7 @@ pub fn take_slot(
     process: &'static Process,
     held: &Held<'_>,
     thread: u32,
-) -> Result<Option<*mut Slot>, Errno> {
+) -> Result<Option<*const Slot>, Errno> {
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
     let mut free = None;
@@ -262,7 +296,7 @@ pub fn take_slot(
         if owner == 0 {
             free = free.or(Some(slot));
             // Slots are taken from the front: behind one that was never used there is none.
-            if slot.key == 0 {
+            if slot.key() == 0 {
                 break;
             }
             continue;
@@ -286,14 +320,9 @@ pub fn take_slot(
 }
 
 /// Makes a slot a thread's own.
-pub fn claim(slot: &Slot, thread: u32) -> *mut Slot {
-    let slot = ptr::from_ref(slot).cast_mut();
-    // SAFETY: the slot is in the process's region, and nobody else uses it now. Ticks are never
-    // 0 and differ from those of every earlier claim, also of the process that forked us.
-    unsafe {
-        (*slot).key = clock::ticks() | 1;
-        (*slot).owner.store(thread, Ordering::Release);
-    }
+pub fn claim(slot: &Slot, thread: u32) -> *const Slot {
+    slot.renew_key();
+    slot.owner.store(thread, Ordering::Release);
     slot
 }
 

@@ -46,6 +46,8 @@ pub struct Config {
     pub exclude: Text<4096>,
     /// The scheduler's job.
     pub job: Text<128>,
+    /// Others may read what is recorded.
+    pub is_shared: bool,
     /// The user's name.
     pub user: Text<64>,
     /// When the program, or the one that forked it, was loaded: before any recorded call.
@@ -63,6 +65,7 @@ static CONFIG: Global = Global(UnsafeCell::new(Config {
     include: Text::new(),
     exclude: Text::new(),
     job: Text::new(),
+    is_shared: false,
     user: Text::new(),
     loaded: Anchor { ticks: 0, monotonic_ns: 0, realtime_ns: 0 },
 }));
@@ -146,6 +149,7 @@ fn read(directory: &[u8]) -> u32 {
     config.exclude.set(sys::variable(b"PLIMSOLL_EXCLUDE").unwrap_or(b""));
     let job = JOB_VARIABLES.iter().find_map(|name| sys::variable(name));
     config.job.set(job.unwrap_or(b""));
+    config.is_shared = sys::variable(b"PLIMSOLL_SHARE").is_some_and(|it| !matches!(it, b"" | b"0"));
     let user = USER_VARIABLES.iter().find_map(|name| sys::variable(name));
     config.user.set(user.unwrap_or(b""));
     match sys::variable(b"PLIMSOLL_LAYERS") {

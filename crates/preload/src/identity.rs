@@ -3,6 +3,7 @@
 use plimsoll_trace::layout::{
     Anchor, BLOCK_BYTES, FILE_MAGIC, FORMAT_VERSION, FileHeader, identity_checksum, put_text,
 };
+use plimsoll_trace::secrets;
 use rustix::fs::{AtFlags, CWD};
 
 use crate::text::Text;
@@ -34,6 +35,7 @@ pub fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: Anchor) {
     link.push_link(c"/proc/self/exe");
     put_text(&mut identity.program, link.as_bytes());
     sys::read_file(c"/proc/self/cmdline", &mut identity.arguments);
+    secrets::mask(&mut identity.arguments);
     link.truncate(0);
     link.push_link(c"/proc/self/cwd");
     put_text(&mut identity.directory, link.as_bytes());

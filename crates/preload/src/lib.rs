@@ -19,6 +19,7 @@ mod descriptors;
 mod environment;
 mod exit;
 mod files;
+mod guard;
 mod hooks;
 mod identity;
 mod inspect;
@@ -30,6 +31,7 @@ mod paths;
 mod process;
 pub mod real;
 pub mod recorder;
+mod room;
 mod setting;
 mod spool;
 mod stage;
@@ -54,6 +56,7 @@ extern "C" fn constructor() {
         && let Some(busy) = thread::Busy::begin()
     {
         process::recording(&busy);
+        guard::install();
     }
 }
 

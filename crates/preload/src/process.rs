@@ -149,6 +149,22 @@ impl Process {
         self.header.store(header, Ordering::Release);
     }
 
+    /// True when the address is in a mapping of its file.
+    pub fn has_mapped(&self, address: usize) -> bool {
+        let nearest = NEAREST_HEADER.load(Ordering::Acquire);
+        let is_in_first_page = |header: *mut FileHeader| {
+            let start = header as usize;
+            start != 0 && (start..start + HEADER_BYTES).contains(&address)
+        };
+        let slots = self.slots.iter().chain(core::iter::once(&self.shared));
+        let mut writers =
+            slots.map(|slot| slot.writer.get()).chain(core::iter::once(self.definitions.get()));
+        is_in_first_page(self.header.load(Ordering::Acquire))
+            || is_in_first_page(nearest)
+            // SAFETY: they are of this region.
+            || writers.any(|writer| unsafe { Writer::has_mapped(writer, address) })
+    }
+
     /// True when a reason was not said before.
     pub fn is_first_gap(&self, reason: Unseen) -> bool {
         let bit = 1 << (reason as u8 % 64);

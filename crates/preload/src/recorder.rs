@@ -144,7 +144,7 @@ pub fn write(busy: &Busy, call: &Call) {
     // it is this thread's as long as the keys agree; in a forked child its key was wiped.
     unsafe {
         let slot = (*thread).slot;
-        if !slot.is_null() && (*slot).key == (*thread).key {
+        if !slot.is_null() && (*slot).key() == (*thread).key {
             let writer = &mut *(*slot).writer.get();
             if writer.has_room(EVENT_BYTES_MAX) && call.end < writer.anchor_due {
                 writer.put(call);
@@ -163,7 +163,7 @@ pub fn write_data(busy: &Busy, data: &DataCall) {
     unsafe {
         let slot = (*thread).slot;
         if !slot.is_null()
-            && (*slot).key == (*thread).key
+            && (*slot).key() == (*thread).key
             && (*(*slot).writer.get()).put_predicted(data)
         {
             return;
@@ -211,8 +211,8 @@ fn write_slowly(busy: &Busy, call: &Call) {
     // SAFETY: as in `write`.
     unsafe {
         let slot = (*thread).slot;
-        let is_ours = !slot.is_null() && (*slot).key == (*thread).key;
-        if is_ours && slot.cast_const() == &raw const process.shared {
+        let is_ours = !slot.is_null() && (*slot).key() == (*thread).key;
+        if is_ours && slot == &raw const process.shared {
             return write_shared(process, busy, call);
         }
         if is_ours && (*(*slot).writer.get()).has_room(EVENT_BYTES_MAX) {
@@ -233,18 +233,18 @@ fn write_slowly(busy: &Busy, call: &Call) {
         match taken {
             Ok(Some(slot)) => {
                 (*thread).slot = slot;
-                (*thread).key = (*slot).key;
+                (*thread).key = (*slot).key();
                 let writer = &mut *(*slot).writer.get();
                 writer.anchor_due = spool::move_clock(process, call.end);
                 writer.put(call);
             }
             Ok(None) => {
-                let shared = (&raw const process.shared).cast_mut();
-                if (*shared).key == 0 {
-                    (*shared).key = clock::ticks() | 1;
+                let shared = &process.shared;
+                if shared.key() == 0 {
+                    shared.renew_key();
                 }
                 (*thread).slot = shared;
-                (*thread).key = (*shared).key;
+                (*thread).key = shared.key();
                 drop(held);
                 write_shared(process, busy, call);
             }

@@ -4,6 +4,7 @@
 //! cannot store would be SIGBUS, and growing beyond RLIMIT_FSIZE SIGXFSZ: both would kill the
 //! program. No descriptor stays open, because programs close all that they do not know.
 
+use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,14 +12,14 @@ use plimsoll_trace::layout::{
     BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, Loss, State,
 };
 use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
-use rustix::process::{Resource, getrlimit};
 
 use crate::chunk::{Place, Writer};
 use crate::lock::Held;
 use crate::process::Process;
+use crate::room::allocate;
 use crate::text::Text;
 use crate::thread::Busy;
 use crate::{chunk, clock, config, identity, process};
@@ -49,6 +50,9 @@ pub struct Spool {
     /// The process.
     pub pid: u32,
     sequence: u32,
+    /// Which file it is: what is there under its name later may be another's.
+    device: u64,
+    inode: u64,
     /// Bytes after the first page that chunks have taken, and that are allocated.
     taken: u64,
     allocated: u64,
@@ -60,6 +64,24 @@ impl Spool {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         sequence
+    }
+
+    /// From now on the file is this one.
+    pub fn remember(&mut self, file: &OwnedFd) -> Result<(), Errno> {
+        let facts = rustix::fs::fstat(file)?;
+        (self.device, self.inode) = (facts.st_dev, facts.st_ino);
+        Ok(())
+    }
+
+    /// Opens the file again. Fails if there is another one under its name, or if it was cut: whoever can write
+    /// to the directory could have put it there.
+    pub fn open(&mut self, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = rustix::fs::openat(CWD, self.path.as_c_str(), flags, Mode::empty())?;
+        let facts = rustix::fs::fstat(&file)?;
+        let is_same = (facts.st_dev, facts.st_ino) == (self.device, self.inode);
+        let is_whole = facts.st_size as u64 >= HEADER_BYTES as u64 + self.allocated;
+        if is_same && is_whole { Ok(file) } else { Err(Errno::STALE) }
     }
 }
 
@@ -96,13 +118,14 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     spool.path.push_number(now.realtime_ns, 16);
     spool.path.push(b".rec");
 
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     // Under another name until it can be read: a process that is killed now leaves no riddle.
     let mut new = Text::<1280>::new();
     new.push(spool.path.as_bytes());
     new.push(b".new");
     let path = new.as_c_str();
-    let file = match rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o644)) {
+    let file = match create_file(path, OFlags::RDWR)
+        .and_then(|file| spool.remember(&file).map(|()| file))
+    {
         Ok(file) => file,
         Err(error) => {
             process::tell_ancestor(error);
@@ -156,7 +179,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
         }
         let slot = chunk::claim(slot, thread);
         (*busy.thread()).slot = slot;
-        (*busy.thread()).key = (*slot).key;
+        (*busy.thread()).key = (*slot).key();
         writer.anchor_due = now.ticks.wrapping_add(FIRST_ANCHOR_TICKS);
     }
     Ok(())
@@ -176,7 +199,7 @@ pub fn take(
     if !process.is_recording() {
         return Err(Errno::NOSPC);
     }
-    let file = open(spool)?;
+    let file = spool.open(OFlags::RDWR)?;
     let block_bytes = BLOCK_BYTES as u64;
     let mut start = spool.taken;
     let mut room = block_bytes - start % block_bytes;
@@ -222,14 +245,29 @@ pub fn give_to(process: &Process, busy: &Busy, user: u32) {
     }
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
-    let (path, flags) = (spool.path.as_c_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+    let (path, flags) = (spool.path.as_c_str(), AtFlags::SYMLINK_NOFOLLOW);
     let user = Some(rustix::fs::Uid::from_raw(user));
     let _ = rustix::fs::chownat(CWD, path, user, None, flags);
+    // That user must come to the file, and no further than to what has a name that they know.
+    let mut directory = Text::<1280>::new();
+    directory.push(spool.path.as_bytes().get(..spool.name_at).unwrap_or(&[]));
+    let directory = directory.as_c_str();
+    if let Ok(facts) = rustix::fs::statat(CWD, directory, flags)
+        && facts.st_uid == rustix::process::geteuid().as_raw()
+    {
+        let passable = Mode::from_raw_mode(facts.st_mode) | Mode::XUSR | Mode::XGRP | Mode::XOTH;
+        let _ = rustix::fs::chmodat(CWD, directory, passable, AtFlags::empty());
+    }
 }
 
-fn open(spool: &mut Spool) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    rustix::fs::openat(CWD, spool.path.as_c_str(), flags, Mode::empty())
+/// Creates a file that others may read only if the user has said so, whatever the program's mask is.
+pub fn create_file(path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mode = Mode::from_raw_mode(if config::get().is_shared { 0o644 } else { 0o600 });
+    let file = rustix::fs::openat(CWD, path, flags, mode)?;
+    // Not every file system keeps modes, and the mask is usually one that changes nothing.
+    let _ = rustix::fs::fchmod(&file, mode);
+    Ok(file)
 }
 
 /// Makes sure that so many bytes are allocated. Near a limit or a full disk, what is needed is
@@ -293,39 +331,11 @@ pub unsafe fn trim(process: &Process, held: &Held<'_>, writers: &[*mut Writer]) 
     }
     if spool.taken < spool.allocated
         && !config::is_sandboxed()
-        && let Ok(file) = open(spool)
+        && let Ok(file) = spool.open(OFlags::RDWR)
         && rustix::fs::ftruncate(&file, HEADER_BYTES as u64 + spool.taken).is_ok()
     {
         spool.allocated = spool.taken;
     }
-}
-
-/// Makes sure that the file system has the room.
-fn allocate(file: &OwnedFd, from: u64, length: u64) -> Result<(), Errno> {
-    if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < from + length) {
-        return Err(Errno::FBIG);
-    }
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), from, length) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill(file, from, length),
-        Err(Errno::INTR) => allocate(file, from, length),
-        done => done,
-    }
-}
-
-/// For file systems that cannot allocate: zeros.
-fn fill(file: &OwnedFd, from: u64, length: u64) -> Result<(), Errno> {
-    static ZEROS: [u8; 4096] = [0; 4096];
-    let mut done = 0;
-    while done < length {
-        let room = (length - done).min(ZEROS.len() as u64) as usize;
-        match rustix::io::pwrite(file, ZEROS.get(..room).unwrap_or(&[]), from + done) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(count) => done += count as u64,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// Maps a part of the file, which a forked child does not get.

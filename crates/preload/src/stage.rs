@@ -5,12 +5,13 @@ use core::ptr;
 
 use plimsoll_trace::layout::{FileHeader, HEADER_BYTES, State};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::{Resource, getrlimit};
 
 use crate::process::Process;
+use crate::spool::Spool;
 use crate::text::Text;
 use crate::thread::Busy;
 use crate::{config, spool};
@@ -41,13 +42,16 @@ pub fn out(process: &'static Process, busy: &Busy, state: State) {
     let mut part = Text::<1280>::new();
     part.push(to.as_bytes());
     part.push(b".part");
-    let moved = copy(&mut spool.path, &mut part)
+    // Nothing of that name can be there that is ours: it has our number and the time in it.
+    let Ok(target) = spool::create_file(part.as_c_str(), OFlags::WRONLY) else { return };
+    let moved = copy(spool, &target)
         .and_then(|()| rustix::fs::renameat(CWD, part.as_c_str(), CWD, to.as_c_str()));
     if moved.is_err() {
         let _ = rustix::fs::unlinkat(CWD, part.as_c_str(), AtFlags::empty());
         return;
     }
     let _ = rustix::fs::unlinkat(CWD, spool.path.as_c_str(), AtFlags::empty());
+    let _ = spool.remember(&target);
     to.truncate(whole);
     spool.path.set(to.as_bytes());
     spool.name_at = directory_length;
@@ -58,23 +62,20 @@ pub fn out(process: &'static Process, busy: &Busy, state: State) {
     }
 }
 
-fn copy(from: &mut Text<1280>, to: &mut Text<1280>) -> Result<(), Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let source = rustix::fs::openat(CWD, from.as_c_str(), flags, Mode::empty())?;
+fn copy(spool: &mut Spool, target: &OwnedFd) -> Result<(), Errno> {
+    let source = spool.open(OFlags::RDONLY)?;
     let length = rustix::fs::fstat(&source)?.st_size as u64;
     // Beyond the limit, a write would be SIGXFSZ.
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length) {
         return Err(Errno::FBIG);
     }
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-    let target = rustix::fs::openat(CWD, to.as_c_str(), flags, Mode::from_raw_mode(0o644))?;
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice.
     let memory =
         unsafe { mmap_anonymous(ptr::null_mut(), PIECE_BYTES, protection, MapFlags::PRIVATE)? };
     // SAFETY: so many bytes were mapped, for us alone.
     let buffer = unsafe { core::slice::from_raw_parts_mut(memory.cast::<u8>(), PIECE_BYTES) };
-    let result = copy_pieces(&source, &target, length, buffer);
+    let result = copy_pieces(&source, target, length, buffer);
     // SAFETY: our own mapping, not used any more.
     let _ = unsafe { munmap(memory, PIECE_BYTES) };
     result
@@ -123,9 +124,8 @@ pub fn undo(process: &'static Process, busy: &Busy) {
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
     let is_staged = spool.path.as_bytes().starts_with(config.directory.as_bytes());
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     if is_staged
-        && let Ok(file) = rustix::fs::openat(CWD, spool.path.as_c_str(), flags, Mode::empty())
+        && let Ok(file) = spool.open(OFlags::RDWR)
         && let Ok(header) = spool::map(&file, 0, HEADER_BYTES, MapFlags::empty())
     {
         // The old page stays mapped: another thread may be counting a loss in it.

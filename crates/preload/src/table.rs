@@ -12,7 +12,7 @@ use plimsoll_trace::Op;
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, directory, lock, mapping, name, program, stream};
 use crate::inspect::Target;
-use crate::sys;
+use crate::{guard, sys};
 
 /// What `creat` means.
 const CREAT_FLAGS: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
@@ -312,6 +312,10 @@ crate::intercept! {
             => |real| program::change_user(user, || real(real_user, user));
         setresuid [] (real_user: uid_t, user: uid_t, saved: uid_t) -> c_int
             => |real| program::change_user(user, || real(real_user, user, saved));
+        sigaction [] (signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int
+            => |real| guard::action(signal, old, || real(signal, new, old));
+        signal [] (signal: c_int, handler: usize) -> usize
+            => |real| guard::seen(real(signal, handler));
         prctl [] (option: c_int, one: usize, two: usize, three: usize, four: usize) -> c_int
             => |real| program::control(option, || real(option, one, two, three, four));
     }

@@ -13,7 +13,7 @@ use crate::chunk::Slot;
 #[repr(C)]
 pub struct Thread {
     /// Where its events go. Only valid while the slot has the same key.
-    pub slot: *mut Slot,
+    pub slot: *const Slot,
     /// Key of the slot when this thread took it. Differs after a fork and after a reset.
     pub key: u64,
     /// 1 while the recorder works for this thread; a signal handler that finds 1 keeps out.
@@ -65,7 +65,7 @@ pub fn current() -> *mut Thread {
     std::thread_local! {
         static THREAD: UnsafeCell<Thread> = const {
             UnsafeCell::new(Thread {
-                slot: core::ptr::null_mut(),
+                slot: core::ptr::null(),
                 key: 0,
                 busy: AtomicU32::new(0),
                 hooks: AtomicU32::new(0),

@@ -3,9 +3,10 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use zerocopy::FromBytes;
 
 use crate::TraceError;
@@ -57,8 +58,14 @@ impl ProcessFile {
     /// Opens a file and checks its first page.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let read_error = |cause| TraceError::Read { path: path.to_path_buf(), cause };
-        let file = File::open(path).map_err(read_error)?;
-        let length = file.metadata().map_err(read_error)?.len();
+        // A pipe in its place would wait for somebody at its other end.
+        let quick = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+        let file = File::options().read(true).custom_flags(quick).open(path).map_err(read_error)?;
+        let metadata = file.metadata().map_err(read_error)?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Err(TraceError::Foreign { path: path.to_path_buf() });
+        }
+        let length = metadata.len();
         if length == 0 {
             return Err(TraceError::Empty { path: path.to_path_buf() });
         }

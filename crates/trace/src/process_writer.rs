@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use zerocopy::{FromZeros, IntoBytes};
@@ -15,6 +16,7 @@ use crate::layout::{
     FORMAT_VERSION, FileHeader, HEADER_BYTES, PROCESSORS_MAX, Setting, State, identity_checksum,
     put_text,
 };
+use crate::secrets;
 use crate::writing_process::{self, boot_id};
 
 /// What a file says about its process.
@@ -118,7 +120,7 @@ impl Chunk {
 const PAYLOAD_BYTES: usize = BLOCK_BYTES - CHUNK_HEADER_BYTES;
 
 impl ProcessWriter {
-    /// Creates the file.
+    /// Creates the file, for this user alone. Fails if there is one already.
     pub fn create(path: &Path, program: &Program, start: Anchor) -> io::Result<Self> {
         let mut header = FileHeader::new_zeroed();
         let identity = &mut header.identity;
@@ -134,12 +136,13 @@ impl ProcessWriter {
         put_text(&mut identity.program, program.program.as_bytes());
         identity.parent_pid = program.parent_pid;
         put_text(&mut identity.arguments, program.arguments.join("\0").as_bytes());
+        secrets::mask(&mut identity.arguments);
         header.rank = program.rank.map_or(-1, |rank| rank as i32);
         header.ranks = program.ranks;
         header.latest = start;
         header.setting = program.setting();
         header.identity_crc = identity_checksum(&header.identity);
-        let mut file = File::create(path)?;
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(&[0u8; HEADER_BYTES])?;
         let definitions = Chunk::new(ChunkKind::Definitions, 0, 0, 0);
         Ok(ProcessWriter { file, header, threads: BTreeMap::new(), definitions })

@@ -14,6 +14,7 @@ const START: Anchor = Anchor { ticks: 1_000, monotonic_ns: 1_000, realtime_ns: 9
 
 fn write(path: &Path, calls: &[(u32, Call)]) {
     let program = Program { pid: 42, host: "node1".into(), ..Program::default() };
+    let _ = std::fs::remove_file(path);
     let mut writer = ProcessWriter::create(path, &program, START).unwrap();
     writer.define(DefinitionKind::File, 1, 0, b"/data/out").unwrap();
     for (thread, call) in calls {

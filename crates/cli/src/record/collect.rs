@@ -1,15 +1,21 @@
 //! Bringing home what processes left in the spool: after a crash, a kill or a lost node.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use plimsoll_guarded::Directory;
 use plimsoll_report::{Number, Record, Unit};
-use plimsoll_trace::layout::State;
+use plimsoll_trace::layout::{HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
+use rustix::fs::OFlags;
 
-use super::spool;
+use super::{directory, spool};
 use crate::output::Output;
 
 /// What was found in the spool.
@@ -39,23 +45,21 @@ const RUNNING: Number = Number::new(
 /// Everything that this command prints.
 pub const NUMBERS: &[&Number] = &[&MOVED, &RUNNING];
 
-/// Moves the files of ended processes of this recording from this node's spool: the one that
-/// is said, and those that `record` chooses by itself.
+/// Moves the files of ended processes of this recording from this node's spools.
 pub fn collect(directory: &Path, said: Option<&Path>) -> Result<Collected> {
     let mut collected = Collected::default();
-    let mut places = spool::possible(directory);
-    places.extend(said.map(Path::to_path_buf));
-    places.sort();
-    places.dedup();
-    for place in places {
-        let Ok(entries) = fs::read_dir(&place) else { continue };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.extension().is_some_and(|extension| extension == "rec") {
-                bring_home(&path, directory, &mut collected)?;
+    let home = directory::open(directory)?;
+    for spool in spool::existing(directory, said)? {
+        for name in spool.names().unwrap_or_default() {
+            if Path::new(&name).extension().is_some_and(|extension| extension == "rec") {
+                bring_home(&spool, &name, &home, &mut collected).with_context(|| {
+                    let (spool, home) = (spool.path().display(), home.path().display());
+                    format!("cannot bring {} home from {spool} to {home}", name.display())
+                })?;
             }
         }
         // Only an empty spool goes.
-        let _ = fs::remove_dir(&place);
+        let _ = fs::remove_dir(spool.path());
     }
     Ok(collected)
 }
@@ -74,25 +78,33 @@ pub fn collect_soon(directory: &Path, spool: &Path) -> Result<()> {
     Ok(())
 }
 
-fn bring_home(path: &Path, directory: &Path, collected: &mut Collected) -> Result<()> {
-    // A file that is not a recording's is not ours to move.
-    let Ok(file) = ProcessFile::open(path) else { return Ok(()) };
+/// Copies a file and removes it, so that a kill at any moment leaves a whole one in one of the two.
+fn bring_home(
+    spool: &Directory,
+    name: &OsStr,
+    home: &Directory,
+    collected: &mut Collected,
+) -> io::Result<()> {
+    // A file that is not a recording's is not ours to move; a pipe or a link is nobody's recording.
+    let Ok(from) = spool.open_file(name, OFlags::RDONLY) else { return Ok(()) };
+    let by_descriptor = format!("/proc/self/fd/{}", from.as_raw_fd());
+    let Ok(file) = ProcessFile::open(Path::new(&by_descriptor)) else { return Ok(()) };
     let ends = [State::Finished as u32, State::Executed as u32];
     let has_ended = ends.contains(&file.header().state);
     if !has_ended && file.writing_process() == WritingProcess::Running {
         collected.running += 1;
         return Ok(());
     }
-    let name = path.file_name().unwrap_or_default();
-    let mut part = directory.join(name).into_os_string();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    fs::copy(path, &part)
-        .and_then(|_| fs::rename(&part, directory.join(name)))
-        .and_then(|()| fs::remove_file(path))
-        .with_context(|| {
-            format!("cannot bring {} home to {}", path.display(), directory.display())
-        })?;
+    let part = [name, OsStr::new(".part")].join(OsStr::new(""));
+    // A part that a killed `record` left.
+    home.remove_file_if_there(&part)?;
+    let mode = from.metadata()?.mode() & 0o777;
+    let mut to = home.create(&part, OFlags::WRONLY, mode)?;
+    // Not the room that was allocated ahead.
+    let used = file.header().expected_bytes().saturating_add(HEADER_BYTES as u64);
+    io::copy(&mut from.take(used), &mut to)?;
+    home.rename(&part, name)?;
+    spool.remove_file(name)?;
     collected.moved += 1;
     Ok(())
 }

@@ -1,15 +1,20 @@
 //! The file that makes a directory a recording: who began it, and with what.
 
-use std::ffi::OsString;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
+use plimsoll_guarded::{Directory, read_small};
 use plimsoll_machine::Machine;
+use plimsoll_trace::secrets;
+use rustix::fs::OFlags;
 
-use super::key;
+use super::{directory, key};
 
 /// Its name.
 pub const MARKER: &str = "recording.txt";
@@ -20,24 +25,29 @@ const FIRST_LINE: &str = "plimsoll recording 1";
 const JOINING: Duration = Duration::from_secs(300);
 
 /// Begins the recording, or joins it when it is of the same run.
-pub fn join(directory: &Path, command: &[OsString]) -> Result<()> {
-    let path = directory.join(MARKER);
+pub fn join(path: &Path, command: &[OsString], is_shared: bool) -> Result<()> {
+    let directory = directory::open(path)?;
     let key = key::of_this_run();
-    match create(&path, &text(&key, command)) {
+    let mode = if is_shared { 0o644 } else { 0o600 };
+    match create(&directory, &text(&key, command), mode) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => may_join(directory, &path, &key),
-        Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => may_join(&directory, &key),
+        Err(error) => {
+            Err(error).with_context(|| format!("cannot create {}", path.join(MARKER).display()))
+        }
     }
 }
 
 /// Creates the file with its text at once: ranks that start together see all of it or nothing.
-fn create(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(format!(".{}.{}", host(), std::process::id()));
-    let draft = PathBuf::from(draft);
-    let linked = fs::write(&draft, text).and_then(|()| fs::hard_link(&draft, path));
+fn create(directory: &Directory, text: &str, mode: u32) -> std::io::Result<()> {
+    let draft = format!("{MARKER}.{}.{}", host(), std::process::id());
+    let mut file = directory.create(&draft, OFlags::WRONLY, mode)?;
+    let linked = file
+        .set_permissions(Permissions::from_mode(mode))
+        .and_then(|()| file.write_all(text.as_bytes()))
+        .and_then(|()| directory.link(&draft, MARKER));
     // A draft that stays would be ignored; the outcome is what matters.
-    let _ = fs::remove_file(&draft);
+    let _ = directory.remove_file(&draft);
     linked
 }
 
@@ -58,7 +68,7 @@ pub fn command(directory: &Path) -> Option<String> {
 
 /// What is behind a word at the beginning of lines.
 fn values(directory: &Path, word: &str) -> Vec<String> {
-    let text = fs::read_to_string(directory.join(MARKER)).unwrap_or_default();
+    let text = read_small(&directory.join(MARKER)).unwrap_or_default();
     let mut lines = text.lines();
     if lines.next() != Some(FIRST_LINE) {
         return Vec::new();
@@ -67,29 +77,31 @@ fn values(directory: &Path, word: &str) -> Vec<String> {
 }
 
 fn text(key: &str, command: &[OsString]) -> String {
-    let words: Vec<String> =
-        command.iter().map(|it| it.to_string_lossy().replace('\n', " ")).collect();
-    format!("{FIRST_LINE}\nrun {key}\ncommand {}\n", words.join(" "))
+    let mut words: Vec<u8> = command.join(OsStr::new("\0")).into_vec();
+    secrets::mask(&mut words);
+    let words = String::from_utf8_lossy(&words);
+    let words = words.trim_end_matches('\0').replace(['\0', '\n'], " ");
+    format!("{FIRST_LINE}\nrun {key}\ncommand {words}\n")
 }
 
 /// A recording takes processes of its own run: the same job, a `record` inside a `record`, or
 /// ranks that a launcher without job names started together.
-fn may_join(directory: &Path, path: &Path, key: &str) -> Result<()> {
-    if std::env::var_os("PLIMSOLL_RECORD_DIR").is_some_and(|it| Path::new(&it) == directory) {
+fn may_join(directory: &Directory, key: &str) -> Result<()> {
+    let path = directory.path();
+    if std::env::var_os("PLIMSOLL_RECORD_DIR").is_some_and(|it| Path::new(&it) == path) {
         return Ok(());
     }
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let marker = path.join(MARKER);
+    let text = directory
+        .read_small(MARKER)
+        .with_context(|| format!("cannot read {}", marker.display()))?;
     let same_run = text.lines().any(|line| line == format!("run {key}"));
-    let began = fs::metadata(path).and_then(|it| it.modified()).ok();
+    let began = fs::symlink_metadata(&marker).and_then(|it| it.modified()).ok();
     let is_young = began
         .and_then(|it| SystemTime::now().duration_since(it).ok())
         .is_some_and(|age| age < JOINING);
     if same_run || (key::job().is_none() && key::rank().is_some_and(|it| it > 0) && is_young) {
         return Ok(());
     }
-    bail!(
-        "{} holds another recording; hint: choose another -o DIR, or remove it",
-        directory.display()
-    )
+    bail!("{} holds another recording; hint: choose another -o DIR, or remove it", path.display())
 }

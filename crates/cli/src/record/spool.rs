@@ -1,8 +1,11 @@
 //! Where events are buffered while the program runs.
 
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use plimsoll_guarded::Directory;
 use plimsoll_machine::Machine;
 
 /// File systems on other machines: a mapping there is slow, and the load would disturb what is
@@ -29,9 +32,8 @@ const BYTES_MIN: u64 = 1 << 30;
 /// place on this node with room, on a disk rather than in memory.
 pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Result<PathBuf> {
     if let Some(said) = said {
-        std::fs::create_dir_all(said)
-            .with_context(|| format!("cannot create the spool {}", said.display()))?;
-        return Ok(std::fs::canonicalize(said)?);
+        return in_place(said, directory)
+            .with_context(|| format!("cannot use the spool {}", said.display()));
     }
     // A `record` around this one has chosen already.
     if let Some(inherited) = std::env::var_os("PLIMSOLL_SPOOL").filter(|it| !it.is_empty()) {
@@ -41,18 +43,63 @@ pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Resul
     if !is_remote {
         return Ok(directory.to_path_buf());
     }
-    let place = candidates().into_iter().find(|place| has_room(machine, place));
-    let Some(place) = place else { return Ok(directory.to_path_buf()) };
-    let spool = place.join(spool_name(directory));
-    std::fs::create_dir_all(&spool)
-        .with_context(|| format!("cannot create the spool {}", spool.display()))?;
-    Ok(spool)
+    // Where somebody else took the name, the next place does.
+    let mut spools = candidates().into_iter().filter(|place| has_room(machine, place));
+    let spool = spools.find_map(|place| own_in(&place, directory).ok());
+    Ok(spool.unwrap_or_else(|| directory.to_path_buf()))
 }
 
-/// Where spools of this recording may be on this node.
-pub fn possible(directory: &Path) -> Vec<PathBuf> {
-    candidates().into_iter().map(|place| place.join(spool_name(directory))).collect()
+/// The spools of this recording on this node: the one that is said, and those that `record` chooses by
+/// itself. Only those that nobody else could write to.
+pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>> {
+    let mut spools = Vec::new();
+    for place in candidates().iter().map(PathBuf::as_path).chain(said) {
+        let below = place.join(spool_name(directory));
+        spools.extend(Directory::open(&below).ok().filter(|spool| spool.require_own().is_ok()));
+    }
+    if let Some(said) = said
+        && let Ok(spool) = Directory::open(said)
+    {
+        match spool.require_own() {
+            Ok(()) => spools.push(spool),
+            // Then it is in a directory of its own there.
+            Err(_) if !spools.is_empty() => {}
+            Err(refusal) => {
+                return Err(refusal).with_context(|| {
+                    let said = said.display();
+                    format!("cannot take recordings from {said}, where others could have put them")
+                });
+            }
+        }
+    }
+    Ok(spools)
 }
+
+/// That directory where it is this user's alone; in one that others may write to, as /tmp is, a directory of
+/// its own.
+fn in_place(said: &Path, directory: &Path) -> Result<PathBuf> {
+    std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(said)?;
+    let said = std::fs::canonicalize(said)?;
+    match Directory::open(&said)?.require_own() {
+        Ok(()) => Ok(said),
+        Err(_) => own_in(&said, directory),
+    }
+}
+
+/// A directory for this user alone in one that may be everybody's. The name is known to all, so that it is
+/// found again after a crash: whoever took it before is noticed.
+fn own_in(place: &Path, directory: &Path) -> Result<PathBuf> {
+    let name = spool_name(directory);
+    let outer = Directory::open(place)?;
+    let spool = match outer.make(&name, PRIVATE) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => outer.child(&name)?,
+        made => made?,
+    };
+    spool.require_own().with_context(|| name)?;
+    Ok(spool.path().to_path_buf())
+}
+
+const PRIVATE: u32 = 0o700;
 
 /// Disks first: what is in memory is taken from the program that is measured.
 fn candidates() -> Vec<PathBuf> {

@@ -1,9 +1,9 @@
 //! A program that a preloaded library cannot see into: the recording says so itself.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -41,7 +41,7 @@ impl UnseenProgram {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn tell(&self, directory: &Path) -> Result<PathBuf> {
+    pub fn tell(&self, directory: &Path, is_shared: bool) -> Result<PathBuf> {
         let now = Anchor::now();
         let program = Program::current();
         let name = format!("{}-{}-{:x}.rec", program.host, program.pid, now.realtime_ns);
@@ -50,7 +50,11 @@ impl UnseenProgram {
             let mut writer = ProcessWriter::create(&path, &program, now)?;
             let text = self.path.as_os_str().as_bytes();
             writer.define(DefinitionKind::Program, 0, self.reason as u64, text)?;
-            writer.finish_as(State::Executed)
+            writer.finish_as(State::Executed)?;
+            match is_shared {
+                true => fs::set_permissions(&path, Permissions::from_mode(0o644)),
+                false => Ok(()),
+            }
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)

@@ -1,0 +1,51 @@
+//! The directory of a recording: for its owner alone, unless it is to be shared.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use plimsoll_guarded::{Directory, Refusal};
+
+const PRIVATE: u32 = 0o700;
+const SHARED: u32 = 0o755;
+
+/// Makes the directory, with those above it, or takes the one that is there if nobody else can write to it.
+/// Returns its whole path.
+pub fn make(path: &Path, is_shared: bool) -> Result<PathBuf> {
+    let failed = || format!("cannot create the recording {}", path.display());
+    if let Some(above) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+        fs::create_dir_all(above).with_context(failed)?;
+    }
+    let mode = if is_shared { SHARED } else { PRIVATE };
+    match DirBuilder::new().mode(mode).create(path) {
+        // Whatever the user's mask is.
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(mode)).with_context(failed)?,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            open(path)?;
+        }
+        Err(error) => return Err(error).with_context(failed),
+    }
+    absolute(path)
+}
+
+/// The whole path of a recording that is there.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
+    fs::canonicalize(path).with_context(|| format!("cannot find the recording {}", path.display()))
+}
+
+/// Opens it. Fails if somebody else could put something into it.
+pub fn open(path: &Path) -> Result<Directory> {
+    let directory = Directory::open(path)
+        .with_context(|| format!("cannot open the recording {}", path.display()))?;
+    let own = directory.require_own().map(|()| directory);
+    own.map_err(|error| {
+        let path = path.display();
+        let hint = match Refusal::of(&error) {
+            Some(Refusal::Writable { .. }) => format!("chmod go-w {path}, or choose another DIR"),
+            _ => "choose another DIR: it is made for you alone".to_string(),
+        };
+        anyhow::anyhow!("cannot record into {path}: {error}; hint: {hint}")
+    })
+}

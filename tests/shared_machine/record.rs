@@ -1,0 +1,166 @@
+//! Recordings beside another user.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::attacker::{ATTACKER, Attacker};
+use crate::command::{Outcome, binary};
+use crate::recording::{library, processes};
+
+/// A directory of everybody's, as /var/tmp is, and recordings elsewhere.
+struct Node {
+    folder: tempfile::TempDir,
+}
+
+impl Node {
+    /// `None`, and says so, where nobody else can be played.
+    fn new() -> Option<Self> {
+        if !Attacker::can_be_had() {
+            return None;
+        }
+        let node = Node { folder: tempfile::tempdir_in("/var/tmp").unwrap() };
+        fs::create_dir(node.tmp()).unwrap();
+        for (path, mode) in [(node.folder.path().to_path_buf(), 0o755), (node.tmp(), 0o1777)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        Some(node)
+    }
+
+    fn tmp(&self) -> PathBuf {
+        self.folder.path().join("tmp")
+    }
+
+    fn recording(&self) -> PathBuf {
+        self.folder.path().join("rec")
+    }
+
+    /// Runs the program; whatever takes that long hangs.
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(binary().get_program()).arg("record").args(arguments);
+        command.env("PLIMSOLL_LIBRARY", library()).current_dir(self.folder.path());
+        let outcome: Outcome = command.output().unwrap().into();
+        assert_ne!(outcome.status, Some(124), "it hangs: {arguments:?}");
+        outcome
+    }
+
+    /// Where this recording's spool is in everybody's directory, and a file of it that was left there.
+    fn left_behind(&self) -> (PathBuf, PathBuf) {
+        let script = "for d in tmp/plimsoll-spool-*; do echo $d; cp $d/*.rec kept; done; true";
+        let outcome = self.run(&["-o", "rec", "--spool", "tmp", "--", "sh", "-c", script]);
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        let spool = self.folder.path().join(outcome.stdout.trim());
+        assert!(!spool.exists(), "it goes with the last of its files");
+        let files = processes(&self.recording()).len();
+        assert!(files > 0);
+        (spool, self.folder.path().join("kept"))
+    }
+}
+
+fn is_mine(path: &Path) -> bool {
+    let facts = fs::symlink_metadata(path).unwrap();
+    facts.is_dir() && facts.uid() == 0 && facts.mode() & 0o777 == 0o700
+}
+
+#[test]
+fn a_spool_among_others_is_a_directory_of_ones_own() {
+    let Some(node) = Node::new() else { return };
+    let script = "for d in tmp/*; do stat -c '%a %u' $d; done; ls tmp";
+    let outcome = node.run(&["-o", "rec", "--spool", "tmp", "--", "sh", "-c", script]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.starts_with("700 0\nplimsoll-spool-0-"), "{}", outcome.stdout);
+    assert_eq!(fs::read_dir(node.tmp()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_spool_that_somebody_else_made_is_neither_used_nor_collected_from() {
+    let Some(node) = Node::new() else { return };
+    let (spool, kept) = node.left_behind();
+    let before = processes(&node.recording()).len();
+    let planted = spool.file_name().unwrap().to_str().unwrap();
+    Attacker::does(&node.tmp(), &format!("mkdir -m 777 {planted}"));
+    // A recording that was forged, as far as anybody can see.
+    fs::copy(&kept, spool.join("forged.rec")).unwrap();
+    Attacker::does(&spool, "mkfifo -m 666 pipe.rec; ln -s /etc/passwd link.rec");
+    for arguments in [&["--collect", "rec"][..], &["--collect", "rec", "--spool", "tmp"]] {
+        let outcome = node.run(arguments);
+        assert!(matches!(outcome.status, Some(0 | 2)), "{}", outcome.stderr);
+        assert_eq!(processes(&node.recording()).len(), before);
+        assert!(spool.join("forged.rec").exists());
+    }
+    let outcome = node.run(&["-o", "rec2", "--spool", spool.to_str().unwrap(), "--", "true"]);
+    // In theirs, a directory of our own: nobody can read or replace what is in it.
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    fs::remove_dir_all(node.recording()).unwrap();
+    let outcome = node.run(&["-o", "rec", "--spool", "tmp", "--", "true"]);
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("belongs to user 65533"), "{}", outcome.stderr);
+}
+
+#[test]
+fn only_files_of_recordings_are_collected_and_pipes_are_not_waited_for() {
+    let Some(node) = Node::new() else { return };
+    let (spool, kept) = node.left_behind();
+    fs::create_dir(&spool).unwrap();
+    fs::set_permissions(&spool, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::copy(&kept, spool.join("left.rec")).unwrap();
+    Command::new("mkfifo").arg(spool.join("pipe.rec")).status().unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", spool.join("link.rec")).unwrap();
+    let huge = fs::File::create(spool.join("huge.rec")).unwrap();
+    huge.set_len(1 << 40).unwrap();
+    // What a file claims to be beyond what it has is not made up.
+    let larger = fs::OpenOptions::new().write(true).open(spool.join("left.rec")).unwrap();
+    larger.set_len(1 << 36).unwrap();
+    fs::write(node.recording().join("left.rec.part"), "of a killed one").unwrap();
+    let outcome = node.run(&["--collect", "rec", "--spool", "tmp"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(is_mine(&spool), "what is no recording stays");
+    let home = node.recording();
+    assert!(fs::metadata(home.join("left.rec")).unwrap().len() < 1 << 20);
+    for name in ["pipe.rec", "link.rec", "huge.rec", "left.rec.part"] {
+        assert!(!home.join(name).exists(), "{name}");
+    }
+    for name in ["pipe.rec", "link.rec", "huge.rec"] {
+        assert!(spool.join(name).symlink_metadata().is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn nobody_records_into_another_users_directory() {
+    let Some(node) = Node::new() else { return };
+    fs::create_dir(node.recording()).unwrap();
+    chown(node.recording(), Some(ATTACKER), None).unwrap();
+    let outcome = node.run(&["-o", "rec", "--", "true"]);
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("belongs to user 65533"), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+}
+
+/// Whoever may write beside the recording moves it away and puts another in its place.
+#[test]
+fn an_exchanged_recording_costs_the_program_nothing() {
+    let Some(node) = Node::new() else { return };
+    fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let precious = node.folder.path().join("precious");
+    fs::write(&precious, "thesis").unwrap();
+    let script = format!(
+        "[ -d rec ] && mv rec gone.$$.$n && mkdir -m 777 rec && for f in gone.$$.$n/*; do \
+         ln -s {} rec/${{f##*/}}; done; n=$((n+1))",
+        precious.display()
+    );
+    let attacker = Attacker::repeats(node.folder.path(), &script);
+    let work = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=/dev/null bs=1 count=20000; done 2>&1 | grep -c in";
+    let outcome = node.run(&["-o", "rec", "--", "sh", "-c", work]);
+    drop(attacker);
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
+    // Either it was noticed before the program began, or the program ran as it should.
+    match outcome.status {
+        Some(2) => assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr),
+        status => {
+            assert_eq!((status, outcome.stdout.as_str()), (Some(0), "8\n"), "{}", outcome.stderr)
+        }
+    }
+}
