@@ -36,6 +36,11 @@ fn shared_memory_session_files_and_helpers_are_apart() {
             assert!(paths(&all).iter().any(|it| is_mpis(it)), "{mpi} {way:?}");
             assert_eq!(report["io"]["io_processes"], 2, "{mpi} {way:?}: the ranks");
             assert_eq!(report["mpi_ranks"], 2);
+            for process in report["ranks"].as_array().unwrap() {
+                let is_rank = process["name"].as_str().unwrap().starts_with("rank ");
+                let does = process["io_seconds"].as_f64().unwrap() > 0.0;
+                assert_eq!(does, is_rank, "{mpi} {way:?}: {process}");
+            }
             assert_eq!(report["bandwidth"]["write"]["layer"], "mpi", "{mpi} {way:?}");
         }
     }

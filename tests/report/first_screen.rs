@@ -84,3 +84,18 @@ fn shares_are_percentages() {
     let sizes = text.split("most common request sizes\n").nth(1).unwrap();
     assert!(sizes.lines().nth(1).unwrap().contains("16 B  1,000  100 %"), "{sizes}");
 }
+
+/// Where fsync takes all the time, a line for writes alone would show nothing of it.
+#[test]
+fn calls_in_flight_are_drawn_by_what_they_do() {
+    let text = String::from_utf8(report(&[])).unwrap();
+    let lines = text.split("POSIX calls in flight over time").nth(1).unwrap().lines().skip(1);
+    let drawn: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    let kinds: Vec<&str> = drawn.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(kinds, ["write", "sync", "metadata"], "{text}");
+    for line in &drawn {
+        assert!(line.contains('█'), "the greatest is drawn highest: {line}");
+        let greatest: f64 = line.split_whitespace().last().unwrap().parse().unwrap();
+        assert!((0.0..=1.0).contains(&greatest), "one process: {line}");
+    }
+}

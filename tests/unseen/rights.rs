@@ -114,5 +114,6 @@ fn programs_of_a_user_who_may_not_write_to_the_recording_are_named() {
     let found = unseen(&said);
     assert_eq!((found[0].0.as_str(), found[0].2), ("drops", 2), "{found:?}");
     assert!(found[0].1.starts_with("forked, and could not create a file"), "{found:?}");
+    assert!(found[0].1.ends_with("permission denied (EACCES)"), "{found:?}");
     assert_eq!(counts(&said), (2, 4));
 }

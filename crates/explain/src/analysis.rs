@@ -22,6 +22,7 @@ use crate::sieving::Sieving;
 use crate::stragglers::Stragglers;
 use crate::timing::{InFlight, Phase, Rates};
 use crate::totals::{Direction, OpTable};
+use crate::unseen::Missing;
 
 /// Everything that is known of a recording. Times count from its beginning. Files of the runtime
 /// are in [`Analysis::runtime`] and, unless [`crate::Options::include_runtime`] says so, nowhere
@@ -104,6 +105,8 @@ pub struct Analysis {
     pub metadata: MetadataSummary,
     /// A sample of durations by operation.
     pub durations: Vec<DurationSample>,
+    /// Processes that could not be recorded.
+    pub missing: Missing,
     /// What could not be read, and what the reader has to know.
     pub warnings: Vec<String>,
 }
@@ -238,6 +241,8 @@ pub struct RuntimeSummary {
 pub struct RuntimeFile {
     /// Its path.
     pub path: String,
+    /// False for what stands for files whose names are not known.
+    pub is_known: bool,
     /// What it is for.
     pub kind: RuntimeKind,
     /// Processes that made a call on it.

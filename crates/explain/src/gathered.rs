@@ -69,6 +69,11 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// True when files of the runtime are set apart from those of the program.
+    pub fn is_runtime_apart(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
     /// What makes a file the runtime's; `None` for the program's.
     pub fn runtime_rule(&self, id: FileId) -> Option<&'static Rule> {
         self.rules.get(id.0 as usize).copied().flatten()

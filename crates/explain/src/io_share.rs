@@ -1,5 +1,7 @@
 //! What part of their lives processes spent inside I/O calls.
 
+use std::collections::BTreeMap;
+
 use crate::activity::{ACTIVITIES, Activity};
 use crate::analysis::ProcessAnalysis;
 use plimsoll_trace::Class;
@@ -15,7 +17,8 @@ const PART_MIN: f64 = 0.01;
 /// The share of I/O in the lives of the processes that take part in it. Those are the ranks and
 /// other processes with a tenth of the I/O time of the one with most; without ranks, processes
 /// with a hundredth of it or of their own life. Time in which several threads of a process are
-/// inside calls counts once.
+/// inside calls counts once. A process that replaces itself by another program goes on as that one,
+/// and counts once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IoShare {
     /// Processes that take part.
@@ -59,19 +62,23 @@ pub(crate) fn io_share(processes: &mut [ProcessAnalysis]) -> IoShare {
         process.takes_part = has_part;
     }
     let mut sum = IoShare::default();
-    let mut shares = Vec::new();
+    let mut lives: BTreeMap<(&str, u32), (f64, f64)> = BTreeMap::new();
     for (index, process) in processes.iter().enumerate().filter(|(_, it)| it.takes_part) {
-        sum.processes += 1;
-        sum.wall_seconds += process.wall_seconds;
-        sum.busy_seconds += process.busy_seconds;
-        shares.extend(process.io_share());
+        let life = lives.entry((&process.host, process.pid)).or_default();
+        life.0 += process.busy_seconds;
+        life.1 += process.wall_seconds;
         add_activities(&mut sum.by_activity, process);
         let is_slower = |slowest: usize| process.busy_seconds > processes[slowest].busy_seconds;
         if process.busy_seconds > 0.0 && sum.slowest.is_none_or(is_slower) {
             sum.slowest = Some(index);
         }
     }
-    sum.median_share = median(shares);
+    sum.processes = lives.len();
+    sum.busy_seconds = lives.values().map(|(busy, _)| busy).sum();
+    sum.wall_seconds = lives.values().map(|(_, wall)| wall).sum();
+    let shares =
+        lives.values().filter(|(_, wall)| *wall > 0.0).map(|(busy, wall)| (busy / wall).min(1.0));
+    sum.median_share = median(shares.collect());
     sum
 }
 

@@ -2,8 +2,8 @@
 //!
 //! An MPI library keeps shared memory and session files, launchers leave notes, interpreters read
 //! their modules, the C library its locale. None of that is what a report is about, and all of it
-//! looks like files of the program. One table says which files they are, with a reason for each;
-//! three things keep the program's data out of it:
+//! looks like files of the program. One table says which files they are, with a reason for each,
+//! and one which programs are launchers, whose files are all the runtime's. Three things keep the program's data out of it:
 //! - a file that a process changes is that process's data (a compiler writes libraries), but for
 //!   files that only the runtime writes;
 //! - so is one that it reads, where the runtime only looks up and maps (a linker reads libraries);
@@ -12,6 +12,7 @@
 use plimsoll_trace::encode::Outcome;
 use plimsoll_trace::{Class, Event, Op};
 
+use crate::named::{is_below, normal};
 use crate::recording::Process;
 
 /// What the files are for.
@@ -244,6 +245,43 @@ pub(crate) fn rule_of(path: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.at.is(&path))
 }
 
+/// Programs that start ranks, hand their output on and wait: of Open MPI, MPICH and its kin, Slurm,
+/// ALPS, PALS and LSF. Also with an ending, as in `mpiexec.hydra`.
+const LAUNCHERS: [&str; 18] = [
+    "mpirun",
+    "mpiexec",
+    "orterun",
+    "orted",
+    "prterun",
+    "prte",
+    "prted",
+    "hydra_pmi_proxy",
+    "hydra_bstrap_proxy",
+    "hydra_persist",
+    "hydra_nameserver",
+    "mpispawn",
+    "srun",
+    "slurmstepd",
+    "aprun",
+    "palsd",
+    "jsrun",
+    "jsm_proxy",
+];
+
+/// What a launcher does with any file: the output that it hands on is counted where it is made.
+static OF_LAUNCHER: Rule = rule(At::Below("/"), Until::Never, RuntimeKind::Mpi);
+
+/// What makes every file of a process the runtime's; `None` for programs.
+pub(crate) fn rule_of_process(process: &Process) -> Option<&'static Rule> {
+    (process.rank.is_none() && is_launcher(&process.program)).then_some(&OF_LAUNCHER)
+}
+
+fn is_launcher(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or("");
+    let stem = name.split('.').next().unwrap_or(name);
+    LAUNCHERS.contains(&stem)
+}
+
 /// Linux's bits of `open` that change a file or make one (asm-generic/fcntl.h).
 const O_CREAT: u64 = 0o100;
 const O_TRUNC: u64 = 0o1000;
@@ -259,57 +297,22 @@ fn changes(event: &Event) -> bool {
     is_change && matches!(event.outcome, Outcome::Value(_))
 }
 
-/// What the command line of a process names.
-#[derive(Debug, Default)]
-pub(crate) struct Named {
-    paths: Vec<String>,
-}
-
-impl Named {
-    /// Every argument that can be a path, and what is behind the `=` of an option.
-    pub fn by(process: &Process) -> Self {
-        let arguments = process.arguments.iter().skip(1).filter(|argument| !argument.is_empty());
-        let values = arguments.clone().filter_map(|argument| Some(argument.split_once('=')?.1));
-        let paths = arguments.map(String::as_str).chain(values).filter(|it| !it.is_empty());
-        let absolute = |path: &str| match path.starts_with('/') {
-            true => normal(path),
-            false => normal(&format!("{}/{path}", process.directory)),
-        };
-        Named { paths: paths.map(absolute).collect() }
-    }
-
-    /// True for a path that is named, or that is below one.
-    pub fn names(&self, path: &str) -> bool {
-        let path = normal(path);
-        self.paths.iter().any(|named| is_below(&path, named))
-    }
-}
-
-/// True for the directory itself and what is below it.
-fn is_below(path: &str, directory: &str) -> bool {
-    let directory = directory.trim_end_matches('/');
-    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// The path without `.`, `..` and empty parts, by its letters alone.
-fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn kind(path: &str) -> Option<RuntimeKind> {
         rule_of(path).map(|rule| rule.kind)
+    }
+
+    #[test]
+    fn launchers_are_known_by_their_names() {
+        for launcher in ["/usr/bin/orterun", "mpiexec.hydra", "/opt/x/hydra_pmi_proxy", "srun"] {
+            assert!(is_launcher(launcher), "{launcher}");
+        }
+        for program in ["/usr/bin/ior", "", "/home/anna/mpirun/app", "mpirunner", "/bin/sh"] {
+            assert!(!is_launcher(program), "{program}");
+        }
     }
 
     #[test]
@@ -379,15 +382,5 @@ mod tests {
         assert!(settings.covers(&failed) && !settings.covers(&event(Op::Unlink, 0, 0)));
         let memory = rule_of("/dev/shm/ucx_shm_posix_1").unwrap();
         assert!(memory.covers(&event(Op::Write, 1 << 20, 0)) && !memory.may_be_named());
-    }
-
-    #[test]
-    fn what_the_command_line_names_is_the_programs() {
-        let named = |paths: &[&str]| Named { paths: paths.iter().map(|it| normal(it)).collect() };
-        assert!(named(&["/etc"]).names("/etc/hosts") && named(&["/etc/"]).names("/etc"));
-        assert!(named(&["/"]).names("/usr/share/x"));
-        assert!(!named(&["/etc/ssh"]).names("/etc/hosts"));
-        assert!(!named(&["/et"]).names("/etc/hosts") && !named(&[]).names("/etc/hosts"));
-        assert!(named(&["/usr/lib/../share"]).names("/usr/share/x"));
     }
 }

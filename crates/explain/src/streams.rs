@@ -5,9 +5,10 @@ use std::ops::{Index, IndexMut};
 use crate::file_stream::FileStream;
 use crate::file_table::FileId;
 use crate::gathered::Plan;
+use crate::named::Named;
 use crate::number_map::NumberMap;
 use crate::recording::Process;
-use crate::runtime::Named;
+use crate::runtime::{Rule, rule_of_process};
 
 /// The files that a process has used so far.
 pub(crate) struct Streams<'a> {
@@ -21,6 +22,8 @@ pub(crate) struct Streams<'a> {
     recent: (u32, u32),
     /// What the command line names, once that is asked for.
     named: Option<Named>,
+    /// What makes all files of the process the runtime's.
+    of_process: Option<&'static Rule>,
 }
 
 const NO_STREAM: u32 = u32::MAX;
@@ -35,6 +38,7 @@ impl<'a> Streams<'a> {
             ids: NumberMap::default(),
             recent: (0, NO_STREAM),
             named: None,
+            of_process: rule_of_process(process).filter(|_| plan.is_runtime_apart()),
         }
     }
 
@@ -75,7 +79,7 @@ impl<'a> Streams<'a> {
             };
             !rule.may_be_named() || !is_named()
         });
-        self.streams.push(FileStream::new(id, runtime, self.plan));
+        self.streams.push(FileStream::new(id, self.of_process.or(runtime), self.plan));
         self.ids.insert(id.0, stream);
         stream
     }

@@ -8,7 +8,7 @@ use plimsoll_trace::{Class, Layer, Op};
 
 use crate::analysis::{
     Analysis, DurationSample, FileAnalysis, FileDetails, MetadataSummary, NodeAnalysis,
-    ProcessAnalysis, RequestSizes, RuntimeFile, RuntimeSummary,
+    ProcessAnalysis, RequestSizes,
 };
 use crate::bandwidth::{bandwidths, headlines};
 use crate::clock::Clocks;
@@ -24,7 +24,7 @@ use crate::nesting::MpiTime;
 use crate::options::Options;
 use crate::process_totals::{OwnCalls, ProcessTotals};
 use crate::recording::{Process, ProcessState, Recording};
-use crate::runtime::RuntimeKind;
+use crate::runtime_summary::{runtime_files, runtime_summaries};
 use crate::sample::HashSample;
 use crate::serialisation::serialisation;
 use crate::setting::Processors;
@@ -64,7 +64,7 @@ impl Summary<'_> {
         let own_data = own_data.map(|data| &data.own);
         let headlines = headlines(own_data, &bandwidths, Some(coverages));
         let (files, jumps) = (self.files(&mut gathered), gathered.jumps.clone());
-        let runtime_files = self.runtime_files(&mut gathered);
+        let runtime_files = runtime_files(&self.plan, &mut gathered);
         let mut processes = self.processes(&gathered.processes);
         let coverages = &gathered.coverages;
         let mut analysis = Analysis {
@@ -84,7 +84,7 @@ impl Summary<'_> {
             processes,
             nodes: Vec::new(),
             request_sizes: request_sizes(&gathered.sizes, gathered.common_sizes),
-            runtime: runtime(&runtime_files),
+            runtime: runtime_summaries(&runtime_files),
             runtime_files,
             jumps,
             access: Default::default(),
@@ -101,6 +101,7 @@ impl Summary<'_> {
             stragglers: None,
             metadata: MetadataSummary::default(),
             durations: durations(gathered.durations),
+            missing: self.recording.missing().clone(),
             warnings: self.warnings(&gathered.processes, gathered.warnings),
             rates: series_rates,
             totals,
@@ -124,21 +125,6 @@ impl Summary<'_> {
             .map(|(id, totals)| self.file(id, *totals, details.remove(&id)))
             .collect();
         files.sort_by_key(|file| (Reverse(file.own.total_nanos()), file.id));
-        files
-    }
-
-    fn runtime_files(&self, gathered: &mut Gathered) -> Vec<RuntimeFile> {
-        let totals = gathered.runtime.iter_mut().map(Option::take).enumerate();
-        let describe = |id: FileId, mut totals: Box<FileTotals>| {
-            totals.ops.sort();
-            let kind = self.plan.runtime_rule(id)?.kind;
-            let (path, processes) = (self.plan.path(id).to_string(), totals.processes);
-            Some(RuntimeFile { path, kind, processes, ops: totals.ops })
-        };
-        let mut files: Vec<RuntimeFile> =
-            totals.filter_map(|(id, totals)| describe(FileId(id as u32), totals?)).collect();
-        // Of equal ones in the order of the table.
-        files.sort_by_key(|file| Reverse(file.ops.all().nanos));
         files
     }
 
@@ -275,20 +261,6 @@ fn request_sizes(
         })
         .filter(|sizes| sizes.histogram.total().calls > 0)
         .collect()
-}
-
-/// Adds files of the runtime up by what they are for; kinds without files are left out.
-fn runtime(files: &[RuntimeFile]) -> Vec<RuntimeSummary> {
-    let of = |kind: RuntimeKind| {
-        let mut sum = RuntimeSummary { kind, files: 0, ops: Default::default() };
-        for file in files.iter().filter(|file| file.kind == kind) {
-            sum.files += 1;
-            sum.ops.merge(&file.ops);
-        }
-        sum.ops.sort();
-        sum
-    };
-    RuntimeKind::ALL.map(of).into_iter().filter(|sum| sum.files > 0).collect()
 }
 
 fn users_of_mpi_io(processes: &[ProcessTotals]) -> usize {

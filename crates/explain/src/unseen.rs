@@ -7,6 +7,7 @@ use plimsoll_trace::definition::Definition;
 use plimsoll_trace::{Extent, ProcessFile, Unseen, WritingProcess};
 
 use crate::recording::{Process, ProcessState};
+use crate::system_error;
 
 /// A program that was started, as the process says that started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +138,8 @@ impl Missing {
             missing.unseen_processes += children;
             if children > 0 {
                 let reason = Unseen::NoFileOfChild;
-                let detail = format!("(system error {})", process.told.children_errno);
+                let error = system_error::describe(process.told.children_errno);
+                let detail = format!("because of an error: {error}");
                 sums.add_many(&process.program, reason, detail, children);
             }
             for (reason, detail) in &process.told.gaps {

@@ -77,6 +77,33 @@ fn they_are_shown_and_not_added_up() {
     assert_eq!(analysis.request_sizes.len(), 1);
 }
 
+/// Open MPI's launcher writes into the user's file what ranks print, long after their data.
+#[test]
+fn what_a_launcher_does_is_the_runtimes() {
+    let run = |launcher: &str| {
+        let bed = Bed::new();
+        let mut rank = bed.rank_with(0, 1, program(&["app"]));
+        rank.data(Op::Pwrite, 1, 0, MIB, 50 * MS);
+        rank.finish_at(S);
+        let program = Program { program: launcher.to_string(), ..Program::default() };
+        let mut helper = bed.helper(1, program);
+        helper.define(DefinitionKind::File, MEMORY, 0, "/home/anna/app.log");
+        helper.pause(900 * MS).data(Op::Write, MEMORY, 0, MIB, 50 * MS);
+        helper.finish_at(S);
+        bed.analyze()
+    };
+    let analysis = run("/usr/bin/orterun");
+    assert_eq!(names(&analysis), ["/shared"]);
+    assert_eq!(analysis.io_share.processes, 1, "the rank");
+    assert_eq!(analysis.headline(Direction::Write).bytes, MIB);
+    let seconds = analysis.headline(Direction::Write).first_to_last_seconds;
+    assert!((seconds - 0.05).abs() < 1e-9, "{seconds}");
+    assert_eq!(kinds(&analysis), [(RuntimeKind::Mpi, 1, 2)], "the log, and the end on no file");
+    let analysis = run("/home/anna/mylauncher");
+    assert_eq!(names(&analysis), ["/home/anna/app.log", "/shared"], "any other program counts");
+    assert_eq!(analysis.headline(Direction::Write).bytes, 2 * MIB);
+}
+
 #[test]
 fn they_count_when_asked_to() {
     let options = Options { include_runtime: true, ..Options::default() };

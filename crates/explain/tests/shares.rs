@@ -94,6 +94,21 @@ fn threads_side_by_side_count_once() {
     assert!((io.by_activity.iter().sum::<f64>() - io.busy_seconds).abs() < 1e-9, "adds up");
 }
 
+/// A shell that becomes `app` has two files, and is one process.
+#[test]
+fn a_process_that_becomes_another_program_counts_once() {
+    let bed = Bed::new();
+    for (number, busy) in [(1, 100 * MS), (2, 300 * MS)] {
+        let mut image = bed.helper(number, Program { pid: 77, ..Program::default() });
+        image.data(Op::Write, 1, 0, MIB, busy);
+        image.finish_at(S);
+    }
+    let io = bed.analyze().io_share;
+    assert_eq!(io.processes, 1);
+    assert!((io.busy_seconds - 0.4).abs() < 1e-6 && (io.wall_seconds - 2.0).abs() < 1e-6);
+    assert!((io.median_share.unwrap() - 0.2).abs() < 1e-6, "of its whole life");
+}
+
 #[test]
 fn nothing_recorded_has_no_share() {
     let bed = Bed::new();

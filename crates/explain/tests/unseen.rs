@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use plimsoll_explain::{Missing, ProcessState, Recording, UnseenProgram};
+use plimsoll_explain::{
+    Missing, Options, ProcessState, Recording, UnseenProgram, analyze, conclusion, findings,
+};
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::layout::{Anchor, State};
 use plimsoll_trace::{ProcessWriter, Program, Unseen};
@@ -160,4 +162,26 @@ fn an_unfinished_process_of_another_node_may_run_or_not() {
     let recording = Recording::open(folder.path()).unwrap();
     assert_eq!(recording.processes()[0].state, ProcessState::Unfinished);
     assert!(recording.warnings().is_empty());
+}
+
+/// Whoever reads only the conclusion has to know what it is not about.
+#[test]
+fn the_conclusion_says_who_is_missing() {
+    let told = |started: &[(u32, u64, &[u8])]| {
+        let folder = TempDir::new().unwrap();
+        let (program, state) = ("/bin/sh", State::Finished);
+        Image { pid: 9, times: (1, 1), program, started, state }.write(folder.path());
+        let recording = Recording::open(folder.path()).unwrap();
+        let analysis = analyze(&recording, &Options::default()).unwrap();
+        conclusion(&analysis, &findings(&analysis))
+    };
+    let nothing = "No I/O call on a file of the program itself was recorded.";
+    assert_eq!(told(&[]), nothing);
+    assert_eq!(
+        told(&[(10, STATIC, b"/s"), (11, GO, b"/go"), (12, 0, b"/bin/cat")]),
+        format!(
+            "{nothing} 1 of 4 processes could not be recorded: /s (statically linked). A part is \
+             missing: /go makes its system calls itself (Go)."
+        )
+    );
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_explain::{
-    Analysis, CallKind, Direction, FileAnalysis, FileId, MpiTime, OpTable, Phase, ProcessAnalysis,
+    Analysis, Direction, FileAnalysis, FileId, MpiTime, OpTable, Phase, ProcessAnalysis,
     RequestSizes, RuntimeSummary,
 };
 use plimsoll_machine::{LustreLayout, lustre_layout};
@@ -225,10 +225,10 @@ pub fn access(record: Record, analysis: &Analysis) -> Record {
     record.rows("access", "patterns of access", rows.collect())
 }
 
-/// Phases, and writes in flight over time.
+/// Phases, and calls in flight over time.
 pub fn time(record: Record, analysis: &Analysis, rows: usize) -> Record {
     let record = record.rows("phases", "I/O phases", phases(analysis, rows));
-    match writes_in_flight(analysis) {
+    match calls_in_flight(analysis) {
         Some(line) => record.picture(line),
         None => record,
     }
@@ -247,18 +247,22 @@ pub fn phases(analysis: &Analysis, rows: usize) -> Vec<Record> {
     phases.map(row).collect()
 }
 
-/// One line: how many writes are in flight from the beginning to the end.
-fn writes_in_flight(analysis: &Analysis) -> Option<String> {
-    const COLUMNS: usize = 72;
-    let posix = analysis
-        .in_flight
-        .iter()
-        .find(|it| it.layer == Layer::Posix && it.kind == CallKind::Write)?;
-    let bins = posix.mean.len().div_ceil(COLUMNS).max(1);
-    let means: Vec<Option<f64>> = posix
-        .mean
-        .chunks(bins)
-        .map(|chunk| Some(chunk.iter().sum::<f64>() / chunk.len() as f64))
-        .collect();
-    Some(format!("writes in flight over time\n  {}\n", sparkline(&means)))
+/// A line for each kind of POSIX calls: how many are in flight from the beginning to the end.
+fn calls_in_flight(analysis: &Analysis) -> Option<String> {
+    const COLUMNS: usize = 64;
+    let mut lines = String::new();
+    for series in analysis.in_flight.iter().filter(|it| it.layer == Layer::Posix) {
+        let bins = series.mean.len().div_ceil(COLUMNS).max(1);
+        let means = series.mean.chunks(bins).map(|it| it.iter().sum::<f64>() / it.len() as f64);
+        // Heights are above zero, also where calls are always in flight.
+        let heights: Vec<Option<f64>> =
+            std::iter::once(0.0).chain(means.clone()).map(Some).collect();
+        let greatest = means.fold(0.0, f64::max);
+        if greatest > 0.0 {
+            let line: String = sparkline(&heights).chars().skip(1).collect();
+            lines += &format!("  {:8}  {line}  {greatest:.3}\n", series.kind.name());
+        }
+    }
+    let title = "POSIX calls in flight over time, and the greatest mean of a column";
+    (!lines.is_empty()).then(|| format!("{title}\n{lines}"))
 }

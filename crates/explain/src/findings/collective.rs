@@ -1,11 +1,12 @@
 //! How ranks wait for each other inside MPI-IO.
 
-use plimsoll_trace::Layer;
+use plimsoll_trace::{Layer, Op};
 
 use super::Candidate;
 use super::mpi::{COLLECTED_BYTES, large_request_rate};
 use crate::analysis::{Analysis, FileAnalysis};
 use crate::histogram::Volume;
+use crate::nesting::MpiTime;
 use crate::totals::{Direction, seconds};
 use crate::words::{bytes, count, percent, time};
 
@@ -16,7 +17,7 @@ pub(super) const WAITING_IN_MPI_IO: (&str, &str) =
 
 /// Fewer collective calls of each rank are not worth joining.
 const COLLECTIVE_CALLS_MIN: u64 = 100;
-/// With less of the time inside MPI-IO, calls below it explain the most of it.
+/// With less of the time inside MPI-IO, calls below it explain most of it.
 const UNEXPLAINED_SHARE_MIN: f64 = 0.5;
 /// With all ranks inside for less than this share of that time, they wait for ranks that come
 /// late.
@@ -115,7 +116,11 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
             percent(share)
         ),
         format!(
-            "all {ranks} ranks were inside in {} of that time: {}",
+            "{} were inside in {} of that time: {}",
+            match ranks {
+                2 => "both ranks".to_string(),
+                _ => format!("all {ranks} ranks"),
+            },
             percent(all_inside),
             match are_all_there {
                 true => "they do not wait for ranks that come late, but for the exchange itself",
@@ -123,6 +128,7 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
             }
         ),
     ];
+    evidence.extend(where_they_wait(analysis));
     let mut advice = Vec::new();
     if oversubscription.is_some() {
         advice.push(
@@ -148,6 +154,19 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
         evidence,
         advice,
     })
+}
+
+/// Names the operation in which ranks wait most.
+fn where_they_wait(analysis: &Analysis) -> Option<String> {
+    let waits = |(_, time): &&(Op, MpiTime)| time.waiting_nanos();
+    let (op, time) = analysis.mpi_time_by_op.iter().max_by_key(waits)?;
+    let share = time.waiting_nanos() as f64 / analysis.mpi_time.waiting_nanos().max(1) as f64;
+    Some(format!(
+        "most of what ranks wait is in {}: {} of it, in {}",
+        op.name(),
+        percent(share),
+        count(time.calls, "call")
+    ))
 }
 
 /// Says so when a node has more ranks than processors for them, the worst node first.

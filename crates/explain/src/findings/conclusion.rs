@@ -3,6 +3,7 @@
 use super::{Finding, mpi::worst_file};
 use crate::activity::Activity;
 use crate::analysis::Analysis;
+use crate::unseen::Missing;
 use crate::words::{count, percent, time};
 
 /// Up to this share of its run time, I/O costs a program little: a finding costs as much.
@@ -11,9 +12,14 @@ pub const SMALL_SHARE: f64 = super::COST_SHARE_OF_RUN;
 /// Kinds of calls with less than this share of the I/O time are not named.
 const NAMED_SHARE: f64 = 0.05;
 
-/// What I/O costs the program, and whether the findings explain it. Says that nothing costs much
-/// only where I/O takes little of the run time.
+/// What I/O costs the program, whether the findings explain it, and what could not be recorded.
+/// Says that nothing costs much only where I/O takes little of the run time.
 pub fn conclusion(analysis: &Analysis, findings: &[Finding]) -> String {
+    recorded(analysis, findings) + &not_recorded(&analysis.missing)
+}
+
+/// What the calls come to that were recorded.
+fn recorded(analysis: &Analysis, findings: &[Finding]) -> String {
     let io = &analysis.io_share;
     let Some(share) = io.share().filter(|_| io.busy_seconds > 0.0) else {
         return "No I/O call on a file of the program itself was recorded.".to_string();
@@ -33,13 +39,22 @@ pub fn conclusion(analysis: &Analysis, findings: &[Finding]) -> String {
             };
             told + &unexplained(analysis, findings)
         }
-        None if share <= SMALL_SHARE => "Nothing costs this program much.".to_string(),
+        None if share <= SMALL_SHARE => match analysis.missing.programs.is_empty() {
+            true => "Nothing costs this program much.".to_string(),
+            false => "Nothing of it costs much.".to_string(),
+        },
         None => format!(
             "No known fault explains it: this is what the calls themselves take{}.",
             most_of_it(analysis)
         ),
     };
     format!("{took} {rest}")
+}
+
+/// " 3 of 8 processes could not be recorded: /opt/tool (statically linked)."
+fn not_recorded(missing: &Missing) -> String {
+    let sentence = |it: &String| format!(" {}{}.", it[..1].to_uppercase(), &it[1..]);
+    missing.warnings().iter().map(sentence).collect()
 }
 
 /// Says so when the findings cost less than half of the time that I/O takes, and that is much.
@@ -50,7 +65,7 @@ fn unexplained(analysis: &Analysis, findings: &[Finding]) -> String {
     let is_much = io.share().is_some_and(|share| share > SMALL_SHARE);
     match is_much && explained < io_seconds / 2.0 {
         true => format!(
-            "; the most of the I/O time is what the calls themselves take{}.",
+            "; most of the I/O time is what the calls themselves take{}.",
             most_of_it(analysis)
         ),
         false => ".".to_string(),

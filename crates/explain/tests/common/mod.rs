@@ -65,7 +65,10 @@ impl Bed {
     ) -> Rank {
         let number = rank.map_or((start - START) as u32, |rank| rank);
         let program = Program {
-            pid: rank.map_or(500 + number, |rank| 100 + rank),
+            pid: match program.pid {
+                0 => rank.map_or(500 + number, |rank| 100 + rank),
+                pid => pid,
+            },
             rank,
             ranks,
             host: host.into(),
