@@ -124,6 +124,18 @@ static void sets_three_users(void)
     EACH CHECK(AS(setresuid)(-1, geteuid(), -1) == 0);
 }
 
+/* The recorder's own handler is not to be seen. */
+static void asks_for_action(void)
+{
+    struct sigaction action;
+    EACH CHECK(AS(sigaction)(SIGBUS, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+}
+
+static void sets_handler(void)
+{
+    EACH CHECK(AS(signal)(SIGBUS, SIG_DFL) == SIG_DFL);
+}
+
 #define PROCESS_ROWS                                                                            \
     { "vfork", forks }, { "_exit", ends }, { "_Exit", ends }, { "quick_exit", ends },           \
     { "execve", executes }, { "execvpe", executes }, { "execv", executes_here },                \
@@ -133,4 +145,5 @@ static void sets_three_users(void)
     { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },                 \
     { "chroot", changes_root }, { "unshare", unshares }, { "setns", enters_namespace }, \
     { "prctl", controls_process }, { "setuid", sets_user }, { "seteuid", sets_user },           \
-    { "setreuid", sets_two_users }, { "setresuid", sets_three_users },
+    { "setreuid", sets_two_users }, { "setresuid", sets_three_users },                          \
+    { "sigaction", asks_for_action }, { "signal", sets_handler },
