@@ -13,7 +13,8 @@ use serde_json::Value;
 use crate::command::{Outcome as Ended, binary};
 use crate::measured::keep;
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../measures/tests/golden/results-v1");
+pub const GOLDEN: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../measures/tests/golden/results-v1");
 
 /// Instance `number`, in which the pair of client c takes `seconds[c]` for 100 MB.
 fn instance(number: u64, processes: u32, seconds: &[f64]) -> Instance {

@@ -211,7 +211,7 @@ fn distances_wrap_around_a_torus_unless_they_are_not_to() {
     let table = folder.path().join("pairs.csv");
     let lengths = |torus: &str, more: &str| {
         std::fs::write(&site, format!("version = 1\n{torus}{clients}")).unwrap();
-        let files = format!("--site {} --csv {}", site.display(), table.display());
+        let files = format!("--site {} --force --csv {}", site.display(), table.display());
         let scores = score(&results, &format!("{files} {more}"));
         let ranges = scores["locality_ranges"].as_array().unwrap().clone();
         // Two sets of nodes, however often they were measured, prove nothing.

@@ -1,7 +1,7 @@
 //! `plimsoll export`: a recording for other tools.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use plimsoll_explain::Recording;
 use plimsoll_export::{ExportError, Exported, FILES_MAX, chunks, write_parquet, write_perfetto};
 use plimsoll_report::{Number, Record, Unit};
 
+use crate::new_file::Replacing;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 
@@ -42,9 +43,8 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace the file if it exists
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    replacing: Replacing,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -82,10 +82,16 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         Some(path) => path.clone(),
         None => default_path(&arguments.recording, arguments.to)?,
     };
-    let file = Target::open(&path, &arguments.recording, arguments.force)?;
-    let exported = export(&recording, arguments.to, &file.file)
-        .map_err(|error| file.give_up(error))
+    ensure!(
+        !is_in(&path, &arguments.recording),
+        "{} is a file of the recording itself; hint: give another name with -o FILE",
+        path.display()
+    );
+    let file = arguments.replacing.create(&path)?;
+    let exported = export(&recording, arguments.to, &file)
+        .map_err(|error| Error::from(reason(error)))
         .with_context(|| format!("cannot write {}", path.display()))?;
+    file.finish()?;
     warn(&exported);
     let size = fs::metadata(&path).ok().filter(|it| it.is_file()).map(|it| it.len());
     let record = Record::new()
@@ -151,55 +157,6 @@ fn default_path(recording: &Path, format: Format) -> Result<PathBuf> {
         Format::Perfetto => ".perfetto.json",
     });
     Ok(recording.with_file_name(name))
-}
-
-/// The file that is written.
-struct Target {
-    path: PathBuf,
-    file: File,
-    is_ours: bool,
-}
-
-impl Target {
-    fn open(path: &Path, recording: &Path, force: bool) -> Result<Self> {
-        ensure!(
-            !is_in(path, recording),
-            "{} is a file of the recording itself; hint: give another name with -o FILE",
-            path.display()
-        );
-        let existing = fs::metadata(path).ok();
-        ensure!(
-            !existing.as_ref().is_some_and(fs::Metadata::is_dir),
-            "{} is a directory; hint: give the name of a file with -o FILE",
-            path.display()
-        );
-        let is_device = existing.as_ref().is_some_and(|it| !it.is_file());
-        // A device or pipe is written to, and nothing is lost by that.
-        let opened = match is_device {
-            true => File::options().write(true).open(path),
-            false if force => File::create(path),
-            false => File::create_new(path),
-        };
-        match opened {
-            Ok(file) => Ok(Target { path: path.to_path_buf(), file, is_ours: !is_device }),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                bail!(
-                    "{} exists; hint: replace it with --force, or give another name with -o FILE",
-                    path.display()
-                )
-            }
-            Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
-        }
-    }
-
-    /// Half a file is worse than none.
-    fn give_up(&self, error: ExportError) -> Error {
-        if self.is_ours {
-            // The reason of the failure is worth more than that of this one.
-            let _ = fs::remove_file(&self.path);
-        }
-        Error::from(reason(error))
-    }
 }
 
 /// True for a name that would count as a file of the recording.

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use plimsoll_bench::launcher::Launcher;
 
+use crate::output;
+
 /// Wrong use or environment.
 const WRONG_USE: u8 = 2;
 
@@ -45,7 +47,7 @@ pub fn of_arguments(error: &clap::Error) -> ExitCode {
 }
 
 fn say(problem: &str) {
-    eprintln!("error: {problem}");
+    output::message(&format!("error: {problem}"));
     if Launcher::of_this_process().is_some() {
         std::thread::sleep(TIME_TO_PASS_IT_ON);
     }

@@ -12,6 +12,7 @@ mod failure;
 mod interruption;
 mod model;
 mod named_directory;
+mod new_file;
 mod now;
 mod output;
 mod progress;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use plimsoll_report::{Record, envelope};
+use plimsoll_report::{Record, envelope, visible_json, visible_lines};
 
 /// Whether people or programs read the result.
 #[derive(Clone, Copy)]
@@ -27,22 +27,27 @@ impl Output {
         result: &Record,
     ) -> Result<()> {
         if self.json {
-            return data(&format!("{:#}\n", envelope(command, version, result)));
+            let json = format!("{:#}\n", envelope(command, version, result));
+            return print(&visible_json(&json));
         }
         data(&format!("{title}\n\n{}", result.to_text()))
     }
 }
 
-/// Writes to stdout as it is. Fails when nobody reads any more.
+/// Writes lines to stdout, without what would steer a terminal. Fails when nobody reads any more.
 pub fn data(text: &str) -> Result<()> {
+    print(&visible_lines(text))
+}
+
+fn print(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;
     Ok(())
 }
 
-/// A message to the person at the terminal.
+/// A message to the person at the terminal, without what would steer it.
 pub fn message(text: &str) {
     // A closed stderr must not stop the work.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", visible_lines(text));
 }

@@ -9,15 +9,15 @@ pub mod results;
 mod sections;
 mod unseen;
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use plimsoll_explain::{Analysis, Finding, Options, Recording, analyze, conclusion, findings};
 use plimsoll_measures::Results;
 use plimsoll_report::Record;
 
+use crate::new_file::Replacing;
 use crate::output::Output;
 use crate::record::marker;
 
@@ -53,6 +53,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: Replacing,
+
     /// Rows of each table
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
     top: u64,
@@ -87,11 +90,13 @@ enum SeverityArgument {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let html =
+        arguments.html.as_deref().map(|path| arguments.replacing.create(path)).transpose()?;
     if Results::is_results(&arguments.recording) {
         if arguments.fail_on.is_some() {
             bail!("--fail-on is for recordings; {} holds results", arguments.recording.display());
         }
-        let (html, rows) = (arguments.html.as_deref(), usize::try_from(arguments.top)?);
+        let rows = usize::try_from(arguments.top)?;
         results::run(&arguments.recording, html, rows, output)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -111,9 +116,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let record = record(about.clone(), &analysis, &found, rows);
     let record = notes.fold(record, |it, note| it.note(note));
     let title = format!("recording {}", arguments.recording.display());
-    if let Some(path) = &arguments.html {
+    if let Some(file) = html {
         let page = page::page(&title, about, &recording, &analysis, &found, PAGE_ROWS);
-        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        file.write(page.as_bytes())?;
     }
     output.print_version("report", SCHEMA_VERSION, &title, &record)?;
     let fails =

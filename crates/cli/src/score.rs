@@ -1,6 +1,8 @@
 //! `plimsoll score`: what a benchmark measured, as scores and verdicts.
 
+mod bounded;
 pub mod gather;
+mod left_out;
 mod measures_csv;
 mod numbers;
 pub mod peaks;
@@ -18,6 +20,7 @@ use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, calendar, score};
 
+use crate::new_file::Replacing;
 use crate::output::{Output, message};
 
 pub use numbers::NUMBERS;
@@ -79,6 +82,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "from_csv")]
     html: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: Replacing,
+
     /// Rows of each table
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
     top: u64,
@@ -106,6 +112,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if arguments.table.is_given() {
         return runs_table::run(&arguments.table, arguments.utc_offset, output);
     }
+    let create = |path: &Option<PathBuf>| {
+        path.as_deref().map(|path| arguments.replacing.create(path)).transpose()
+    };
+    let (csv, html) = (create(&arguments.csv)?, create(&arguments.html)?);
     let mut site = arguments.site.as_deref().map(SiteFile::load).transpose()?;
     let mut gathered = gather::gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
     let columns = &gathered.columns;
@@ -130,8 +140,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         rows,
         json: output.json,
     };
-    if let Some(path) = &arguments.csv {
-        measures_csv::write(path, &view)?;
+    if let Some(file) = csv {
+        measures_csv::write(file, &view)?;
     }
     if let Some(site) = site.as_mut().filter(|_| arguments.write_back) {
         for line in write_back::write(site, &view)? {
@@ -139,8 +149,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         }
     }
     let title = format!("scores of {}", gather::names(&arguments.results));
-    if let Some(path) = &arguments.html {
-        crate::report::results::write_page(path, &title, &gathered, &view)?;
+    if let Some(file) = html {
+        crate::report::results::write_page(file, &title, &gathered, &view)?;
     }
     output.print("score", &title, &record::record(&view, &gathered.warnings))?;
     let found = view.worst();

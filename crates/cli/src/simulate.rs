@@ -23,6 +23,7 @@ use plimsoll_simulate::scenario::{
 };
 use plimsoll_simulate::{Policy, Repetition, Router, Scenario, Tf, experiment, runs};
 
+use crate::new_file::Replacing;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::value;
@@ -133,6 +134,9 @@ pub struct Arguments {
     /// Write a page with charts
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: Replacing,
 }
 
 /// What says something about a scenario means nothing without one.
@@ -182,12 +186,13 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         arguments.seed,
         repetition.seeds
     );
+    let html =
+        arguments.html.as_deref().map(|path| arguments.replacing.create(path)).transpose()?;
     let progress = Progress::new("simulating", runs(&scenario, repetition));
     let points = experiment(&scenario, repetition, &progress.done)?;
     drop(progress);
-    if let Some(path) = &arguments.html {
-        let page = page::page(name, &scenario, &points);
-        std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    if let (Some(file), Some(path)) = (html, &arguments.html) {
+        file.write(page::page(name, &scenario, &points).as_bytes())?;
         crate::output::message(&format!("wrote {}", path.display()));
     }
     let (title, record) = match &scenario.sweep {

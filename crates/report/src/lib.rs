@@ -16,6 +16,7 @@ mod record;
 mod sparkline;
 mod table;
 mod value;
+mod visible;
 
 pub use chart::{Bar, bars, line_plot};
 pub use fit_plot::{Axes, fit_plot};
@@ -26,3 +27,4 @@ pub use record::Record;
 pub use sparkline::sparkline;
 pub use table::{Align, Table};
 pub use value::Value;
+pub use visible::{visible, visible_json, visible_lines};

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value as Json};
 
 use crate::number::MISSING;
-use crate::table::{Align, Table, visible};
+use crate::table::{Align, Table};
+use crate::visible;
 use crate::{Bar, Number, Value, bars};
 
 #[derive(Debug, Clone, PartialEq)]

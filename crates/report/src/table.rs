@@ -1,5 +1,6 @@
 //! Aligned columns for a terminal.
 
+use crate::visible;
 use unicode_width::UnicodeWidthStr;
 
 /// Which edge of its column a cell keeps to.
@@ -61,21 +62,6 @@ impl Table {
         }
         format!("{}\n", line.trim_end())
     }
-}
-
-/// The text with characters that steer a terminal, or turn the direction of writing,
-/// spelled out: names come from files and programs that we do not control.
-pub(crate) fn visible(text: &str) -> String {
-    let steers =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match steers(character) {
-            true => shown.extend(character.escape_unicode()),
-            false => shown.push(character),
-        }
-    }
-    shown
 }
 
 #[cfg(test)]

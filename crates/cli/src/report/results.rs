@@ -13,14 +13,14 @@ mod stragglers;
 mod table;
 mod times;
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use plimsoll_score::bandwidth::{Point, points};
 use plimsoll_score::locality::{Locality, Places};
 use plimsoll_score::{Columns, Options, Peaks, score};
 
+use crate::new_file::NewFile;
 use crate::output::Output;
 use crate::score::gather::{Gathered, gather};
 use crate::score::record::View;
@@ -53,12 +53,12 @@ impl<'a> Measured<'a> {
 }
 
 /// Prints results, and draws them into a page if asked to.
-pub fn run(directory: &Path, html: Option<&Path>, rows: usize, output: Output) -> Result<()> {
+pub fn run(directory: &Path, html: Option<NewFile>, rows: usize, output: Output) -> Result<()> {
     let gathered = gather(&[directory.to_path_buf()], None)?;
     let columns = &gathered.columns;
     let peaks = Peaks::new(columns, None);
     let title = format!("results {}", directory.display());
-    if let Some(path) = html {
+    if let Some(file) = html {
         let view = View {
             columns,
             peaks: &peaks,
@@ -68,7 +68,7 @@ pub fn run(directory: &Path, html: Option<&Path>, rows: usize, output: Output) -
             rows,
             json: false,
         };
-        write_page(path, &title, &gathered, &view)?;
+        write_page(file, &title, &gathered, &view)?;
     }
     let measured = Measured::new(&gathered, &peaks);
     // Programs get every row and every key; people get those that tell something.
@@ -80,7 +80,6 @@ pub fn run(directory: &Path, html: Option<&Path>, rows: usize, output: Output) -
 }
 
 /// Writes the page of results and their scores.
-pub fn write_page(path: &Path, title: &str, gathered: &Gathered, view: &View) -> Result<()> {
-    let page = page::page(title, &Measured::new(gathered, view.peaks), view);
-    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+pub fn write_page(file: NewFile, title: &str, gathered: &Gathered, view: &View) -> Result<()> {
+    file.write(page::page(title, &Measured::new(gathered, view.peaks), view).as_bytes())
 }

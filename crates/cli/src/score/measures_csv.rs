@@ -1,13 +1,12 @@
 //! Every pair with its scores, as a table for other programs.
 
-use std::path::Path;
-
 use anyhow::{Context, Result};
 use plimsoll_score::locality::Trait;
 use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::relative::lebs;
 
 use super::record::View;
+use crate::new_file::NewFile;
 
 const HEADINGS: [&str; 21] = [
     "results",
@@ -33,9 +32,9 @@ const HEADINGS: [&str; 21] = [
     "routers",
 ];
 
-pub fn write(path: &Path, view: &View) -> Result<()> {
-    let attempt = || format!("cannot write {}", path.display());
-    let mut out = csv::Writer::from_path(path).with_context(attempt)?;
+pub fn write(file: NewFile, view: &View) -> Result<()> {
+    let attempt = || format!("cannot write {}", file.path().display());
+    let mut out = csv::Writer::from_writer(&file);
     out.write_record(HEADINGS).with_context(attempt)?;
     let columns = view.columns;
     let marks = Marks::new(columns);
@@ -83,5 +82,7 @@ pub fn write(path: &Path, view: &View) -> Result<()> {
             out.write_record(row).with_context(attempt)?;
         }
     }
-    out.flush().with_context(attempt)
+    out.flush().with_context(attempt)?;
+    drop(out);
+    file.finish()
 }

@@ -13,6 +13,8 @@ use plimsoll_score::calendar::{WEEKDAYS, moment};
 use plimsoll_score::distribution::Distribution;
 use plimsoll_score::grouped::{Grouped, Periods};
 
+use super::bounded::{Bounded, Room};
+use super::left_out::LeftOut;
 use super::numbers::*;
 use crate::output::Output;
 
@@ -124,8 +126,13 @@ impl Reading {
 
 pub fn run(arguments: &TableArguments, utc_offset: i32, output: Output) -> Result<ExitCode> {
     let reading = Reading::new(arguments)?;
-    let mut table =
-        Table { reading, grouped: Grouped::default(), left_out: LeftOut::default(), untimed: 0 };
+    let mut table = Table {
+        reading,
+        grouped: Grouped::default(),
+        left_out: LeftOut::default(),
+        untimed: 0,
+        rows: 0,
+    };
     for path in &arguments.from_csv {
         table.read(path).with_context(|| format!("cannot summarise {}", path.display()))?;
     }
@@ -149,43 +156,7 @@ struct Table {
     grouped: Grouped,
     left_out: LeftOut,
     untimed: u64,
-}
-
-/// Rows whose value is of no use, by reason.
-#[derive(Default)]
-struct LeftOut {
-    empty: u64,
-    no_number: u64,
-    not_finite: u64,
-}
-
-impl LeftOut {
-    /// The value of a cell, or nothing and the reason counted.
-    fn value(&mut self, cell: &str) -> Option<f64> {
-        let reason = match cell.trim().parse::<f64>() {
-            Ok(value) if value.is_finite() => return Some(value),
-            Ok(_) => &mut self.not_finite,
-            Err(_) if cell.trim().is_empty() => &mut self.empty,
-            Err(_) => &mut self.no_number,
-        };
-        *reason += 1;
-        None
-    }
-
-    fn total(&self) -> u64 {
-        self.empty + self.no_number + self.not_finite
-    }
-
-    fn sentence(&self, column: &str) -> String {
-        let reasons = [
-            (self.empty, "nothing"),
-            (self.no_number, "no number"),
-            (self.not_finite, "no finite number"),
-        ];
-        let told = reasons.iter().filter(|(count, _)| *count > 0);
-        let told: Vec<String> = told.map(|(count, what)| format!("{count} with {what}")).collect();
-        format!("{} rows left out: {} in {column:?}", self.total(), told.join(", "))
-    }
+    rows: u64,
 }
 
 /// A column that comes twice would be read where it comes first, and nobody would know.
@@ -204,7 +175,8 @@ impl Table {
         let is_packed = path.extension().is_some_and(|it| it == "gz");
         let bytes: Box<dyn Read> =
             if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        let mut rows = csv::Reader::from_reader(bytes);
+        let room = Room::new();
+        let mut rows = csv::Reader::from_reader(Bounded { bytes, room: &room });
         let headings = rows.headers()?.clone();
         check_names(&headings)?;
         let column = |name: &str| {
@@ -221,6 +193,7 @@ impl Table {
         let time = self.reading.time.as_deref().map(column).transpose()?;
         let mut row = csv::StringRecord::new();
         while rows.read_record(&mut row)? {
+            room.refill();
             self.take(&row, &keys, value, time)?;
         }
         Ok(())
@@ -241,6 +214,15 @@ impl Table {
         self.untimed += u64::from(time.is_some() && nanos.is_none());
         if self.grouped.len() >= GROUPS_MAX && !self.grouped.has(&key) {
             bail!("more than {GROUPS_MAX} groups; hint: --by takes columns with few values");
+        }
+        if key.iter().any(|part| part.len() > KEY_BYTES_MAX) {
+            bail!(
+                "a name of more than {KEY_BYTES_MAX} bytes; hint: --by takes columns with short values"
+            );
+        }
+        self.rows += 1;
+        if self.rows > ROWS_MAX {
+            bail!("more than {ROWS_MAX} rows; hint: summarise it in parts");
         }
         self.grouped.add(&key, value, nanos);
         Ok(())
@@ -291,6 +273,10 @@ fn summary(row: Record, it: &Distribution) -> Record {
 
 /// More groups than this would not be read by anybody.
 const GROUPS_MAX: usize = 100_000;
+
+/// What a group may be called at most, and rows that fit the memory: a few packed bytes can be many of them.
+const KEY_BYTES_MAX: usize = 1024;
+const ROWS_MAX: u64 = 20_000_000;
 
 /// Where a part of a group's key is in a row.
 struct Place {

@@ -1,6 +1,6 @@
 //! Text from anywhere made safe and visible in HTML, and JSON made safe inside a script.
 
-use crate::table::visible;
+use crate::visible;
 
 /// For element content and quoted attributes. Characters that steer, hide or turn text are
 /// spelled out: names of files come from sources that we do not control.

@@ -1,0 +1,172 @@
+//! A file that a command makes for its user: never over another one unless that is wanted, never through a
+//! link, and whole or not there.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+/// For commands that write a file which their user names.
+#[derive(clap::Args)]
+pub struct Replacing {
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+/// A file that is being written. Dropped before it is finished, it is gone.
+pub struct NewFile {
+    path: PathBuf,
+    file: File,
+    /// What is written under another name until it is whole, or may have to be removed.
+    draft: Option<PathBuf>,
+    replaces: bool,
+}
+
+/// Streams that a program is started with, which are links to whatever they are.
+const OWN_STREAMS: [&str; 3] = ["/dev/stdout", "/dev/stderr", "/dev/fd/"];
+
+impl Replacing {
+    /// Opens the file, so that what cannot be written is told before any work is done.
+    pub fn create(&self, path: &Path) -> Result<NewFile> {
+        NewFile::create(path, self.force)
+    }
+}
+
+impl NewFile {
+    /// Opens a file that is not there yet, or with `replace` one that takes the place of what is there.
+    pub fn create(path: &Path, replace: bool) -> Result<Self> {
+        let failed = || format!("cannot create {}", path.display());
+        let is_own_stream = OWN_STREAMS.iter().any(|it| path.to_string_lossy().starts_with(it));
+        let there = match is_own_stream {
+            true => None,
+            false => fs::symlink_metadata(path).ok().map(|it| it.file_type()),
+        };
+        let is_channel = there.is_some_and(|it| it.is_fifo() || it.is_char_device());
+        if is_own_stream || is_channel {
+            // Nothing is lost by writing to it.
+            let options = File::options().write(true).custom_flags(flags(is_own_stream)).open(path);
+            return Ok(NewFile {
+                path: path.into(),
+                file: options.with_context(failed)?,
+                draft: None,
+                replaces: false,
+            });
+        }
+        match there {
+            Some(it) if it.is_dir() => {
+                bail!("{} is a directory; hint: give the name of a file", path.display())
+            }
+            Some(it) if !it.is_file() && !it.is_symlink() => {
+                bail!("{} is not a file; hint: give another name", path.display())
+            }
+            Some(_) if !replace => {
+                bail!(
+                    "{} exists; hint: replace it with --force, or give another name",
+                    path.display()
+                )
+            }
+            _ => {}
+        }
+        let draft = draft_of(path).with_context(failed)?;
+        let mut options = File::options();
+        options.write(true).create_new(true).custom_flags(flags(false));
+        let file = options.open(&draft).with_context(failed)?;
+        Ok(NewFile { path: path.into(), file, draft: Some(draft), replaces: replace })
+    }
+
+    /// Writes all of it.
+    pub fn write(self, text: &[u8]) -> Result<()> {
+        let written = (&self).write_all(text);
+        written.with_context(|| format!("cannot write {}", self.path.display()))?;
+        self.finish()
+    }
+
+    /// It is whole: gives it its name.
+    pub fn finish(mut self) -> Result<()> {
+        if let Some(draft) = &self.draft {
+            self.rename(draft).with_context(|| format!("cannot write {}", self.path.display()))?;
+            self.draft = None;
+        }
+        Ok(())
+    }
+
+    fn rename(&self, draft: &Path) -> io::Result<()> {
+        let flags = if self.replaces { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+        match renameat_with(CWD, draft, CWD, &self.path, flags) {
+            // Some file systems only know how to replace.
+            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(draft, &self.path),
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Where it will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Write for &NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.file).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&self.file).flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(draft) = &self.draft {
+            // Half a file is worse than none; that it stays is no worse than why.
+            let _ = fs::remove_file(draft);
+        }
+    }
+}
+
+fn flags(follow: bool) -> i32 {
+    let flags = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+    flags.bits().cast_signed()
+}
+
+/// A name beside it that nobody else has.
+fn draft_of(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+    let mut draft = std::ffi::OsString::from(".");
+    draft.push(name);
+    draft.push(format!(".{}.part", std::process::id()));
+    Ok(path.with_file_name(draft))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_exists_is_replaced_only_when_that_is_wanted_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, precious) = (folder.path().join("page"), folder.path().join("precious"));
+        NewFile::create(&path, false).unwrap().write(b"one").unwrap();
+        let error = NewFile::create(&path, false).err().unwrap().to_string();
+        assert!(error.contains("exists; hint: replace it with --force"), "{error}");
+        NewFile::create(&path, true).unwrap().write(b"two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        fs::write(&precious, "thesis").unwrap();
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        assert!(NewFile::create(&path, false).is_err());
+        NewFile::create(&path, true).unwrap().write(b"three").unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        drop(NewFile::create(&folder.path().join("half"), false).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
+        assert!(NewFile::create(folder.path(), true).is_err());
+        NewFile::create(Path::new("/dev/null"), false).unwrap().write(b"four").unwrap();
+    }
+}

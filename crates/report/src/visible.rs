@@ -1,0 +1,60 @@
+//! Text that cannot steer a terminal: names come from files and programs that we do not control.
+
+/// The text with characters that steer a terminal, or turn the direction of writing, spelled out.
+pub fn visible(text: &str) -> String {
+    spelled(text, |_| false, |character| character.escape_unicode().to_string())
+}
+
+/// The same for text of several lines, which stay so.
+pub fn visible_lines(text: &str) -> String {
+    spelled(
+        text,
+        |it| matches!(it, '\n' | '\t'),
+        |character| character.escape_unicode().to_string(),
+    )
+}
+
+/// The same for JSON, whose meaning stays: outside of strings it has no such characters but for blanks and
+/// line ends.
+pub fn visible_json(text: &str) -> String {
+    let code = |character: char| format!("\\u{:04x}", u32::from(character));
+    spelled(text, |it| matches!(it, '\n' | '\t' | '\r'), code)
+}
+
+fn spelled(text: &str, is_kept: impl Fn(char) -> bool, spell: impl Fn(char) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match steers(character) && !is_kept(character) {
+            true => shown.push_str(&spell(character)),
+            false => shown.push(character),
+        }
+    }
+    shown
+}
+
+fn steers(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "a\u{1b}]0;x\u{7}\u{9b}2J\r\u{202e}b";
+
+    #[test]
+    fn nothing_steers_and_lines_stay() {
+        let shown = "a\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{d}\\u{202e}b";
+        assert_eq!(visible(HOSTILE), shown);
+        assert_eq!(visible("a\n\tb"), "a\\u{a}\\u{9}b");
+        assert_eq!(visible_lines(&format!("one\n\t{HOSTILE}\n")), format!("one\n\t{shown}\n"));
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let value = serde_json::json!({ "a\u{9b}": [HOSTILE, "\u{7f}\n"] });
+        let shown = visible_json(&format!("{value:#}\n"));
+        assert!(!shown.chars().any(|it| steers(it) && it != '\n'), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+}
