@@ -194,6 +194,17 @@ mod tests {
         assert!(worst.at_least > 25_000_000.0 && worst.at_least < worst.at_most);
     }
 
+    /// Otherwise the work would grow with the square of the number of jobs.
+    #[test]
+    fn what_is_negligible_is_not_carried_along() {
+        let sizes: Vec<u64> = (1..=400).collect();
+        let few = occupancy(4000, &sizes).shared_by(0.0);
+        assert!(few.len() < 100, "{}", few.len());
+        let sizes: Vec<u64> = (3601..=4000).collect();
+        let most = occupancy(4000, &sizes).shared_by(0.0);
+        assert!(most.len() < 100 && most[0].0 > 300, "{:?}", most[0]);
+    }
+
     proptest! {
         #[test]
         fn targets_and_requests_are_conserved(
