@@ -1,6 +1,6 @@
-//! A plot of a fit: where its curve and its marks lie.
+//! Plots in a terminal: where lines, curves and marks lie.
 
-use plimsoll_report::{Axes, fit_plot};
+use plimsoll_report::{Axes, fit_plot, line_plot};
 
 const AXES: Axes = Axes {
     title: "rate",
@@ -95,4 +95,49 @@ fn what_has_no_logarithm_is_left_out() {
     let found = marks(&plot);
     assert_eq!(found.len(), 1, "{plot}");
     assert!(found[0].0.abs_diff(30) <= 1 && found[0].1.abs_diff(6) <= 1, "{plot}");
+}
+
+/// The row, from the top, of the highest dot of each column.
+fn heights(plot: &str) -> Vec<usize> {
+    let rows = drawn(plot);
+    let highest = |column: usize| rows.iter().position(|row| is_dot(row.get(column)));
+    (0..60).map(|column| highest(column).unwrap_or(usize::MAX)).collect()
+}
+
+#[test]
+fn a_line_is_framed_by_the_ends_of_its_axes() {
+    let plot = line_plot(&[(-2.0, 0.125), (4.0, 1000.0)], "load", "jobs");
+    let lines: Vec<&str> = plot.lines().collect();
+    assert_eq!(lines.len(), 15, "{plot}");
+    assert_eq!(lines[0], "  jobs");
+    assert!(lines[1].starts_with("   1000 │"), "{plot}");
+    assert!(lines[12].starts_with("  0.125 │"), "{plot}");
+    assert!(lines[2..12].iter().all(|line| line.starts_with("        │")), "{plot}");
+    assert_eq!(lines[13], format!("        └{}", "─".repeat(60)));
+    assert_eq!(lines[14], format!("         -2{:^57}4", "load"));
+}
+
+#[test]
+fn a_line_is_straight_between_points_however_far_apart() {
+    // Up to the top over a quarter of the way, down to the bottom over the rest.
+    let plot = line_plot(&[(0.0, 0.0), (1.0, 3.0), (4.0, 0.0)], "x", "y");
+    let heights = heights(&plot);
+    assert!(heights[..15].is_sorted_by(|left, right| left >= right), "{plot}");
+    assert!(heights[15..].is_sorted(), "{plot}");
+    assert_eq!((heights[0], heights[14], heights[15], heights[59]), (11, 0, 0, 11), "{plot}");
+    assert!(heights[7].abs_diff(5) <= 1 && heights[37].abs_diff(5) <= 1, "{plot}");
+}
+
+#[test]
+fn a_step_is_drawn_as_an_upright_and_a_constant_in_the_middle() {
+    let step = line_plot(&[(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 1.0)], "x", "y");
+    let rows = drawn(&step);
+    let upright = |column: usize| rows.iter().all(|row| is_dot(row.get(column)));
+    assert!(upright(29) || upright(30), "{step}");
+    let filled = rows.iter().map(|row| row.iter().filter(|cell| is_dot(Some(*cell))).count());
+    let filled: Vec<usize> = filled.collect();
+    assert!(filled[1..11].iter().all(|count| *count == 1), "{step}");
+    assert!(filled[0].abs_diff(30) <= 1 && filled[11].abs_diff(30) <= 1, "{step}");
+    let constant = line_plot(&[(0.0, 7.0), (2.0, 7.0), (3.0, f64::NAN)], "x", "y");
+    assert!(heights(&constant).iter().all(|row| row.abs_diff(5) <= 1), "{constant}");
 }
