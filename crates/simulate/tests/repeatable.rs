@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicU64;
 
 use plimsoll_domain::Nanos;
 use plimsoll_route::Message;
-use plimsoll_simulate::scenario::{Breakage, Fault, Noise, embedded};
+use plimsoll_simulate::scenario::{Breakage, Curve, Fault, Home, Noise, Submit, embedded};
 use plimsoll_simulate::{
-    Discipline, Order, Outcome, Policy, Repetition, Scenario, experiment, fluid_bound_ns,
-    fuzz_many, fuzz_one, fuzz_scenario, run, run_all,
+    Discipline, Order, Outcome, Policy, Repetition, Router, Scenario, Tf, experiment,
+    fluid_bound_ns, fuzz_many, fuzz_one, fuzz_scenario, run, run_all,
 };
 
 fn outcomes(threads: usize) -> Vec<Outcome> {
@@ -197,4 +197,57 @@ fn what_cannot_end_is_told_at_once() {
         network.rpc_round_trip = "1s".parse().unwrap();
     });
     assert!(nothing.contains("network.rpc_size is zero"), "{nothing}");
+}
+
+/// What fuzzing does not draw it does not test.
+#[test]
+fn fuzzing_draws_everything_that_a_scenario_can_have() {
+    let drawn: Vec<(Scenario, Policy)> = (0..600).map(fuzz_scenario).collect();
+    let share = |what: &str, has: &dyn Fn(&Scenario, &Policy) -> bool| {
+        let with = drawn.iter().filter(|(scenario, policy)| has(scenario, policy)).count();
+        assert!((6..594).contains(&with), "{what}: {with} of 600");
+    };
+    for router in [Router::Static, Router::Striped, Router::Paper, Router::Window] {
+        share(router.name(), &|_, policy| policy.router == router);
+    }
+    share("no bound", &|_, policy| policy.tf == Tf::Unbounded);
+    share("inquiry", &|_, policy| policy.inquiry);
+    share("split", &|_, policy| policy.split.is_some());
+    share("tau", &|_, policy| policy.tau.is_some());
+    share("lanes", &|_, policy| policy.lanes.is_some());
+    share("rejects", &|_, policy| policy.rejects.is_some());
+    share("one target", &|it, _| it.storage.targets == 1);
+    share("first in, first out", &|it, _| it.storage.service == Discipline::Fifo);
+    share("a curve", &|it, _| it.storage.curve == Curve::Wright);
+    share("servers", &|it, _| it.storage.server_limit.is_some());
+    share("a network's limit", &|it, _| it.storage.network_limit.is_some());
+    share("random homes", &|it, _| it.application.placement == Home::Random);
+    share("stripes", &|it, _| it.application.stripes > 1);
+    share("a cache", &|it, _| it.application.cache.get() > 0);
+    share("paced", &|it, _| it.application.submit == Submit::Paced);
+    share("several bursts", &|it, _| it.application.bursts > 1);
+    share("loss", &|it, _| it.network.loss > 0.0);
+    share("repeats", &|it, _| it.network.repeat > 0.0);
+    share("streams", &|it, _| it.noise.iter().any(|n| matches!(n, Noise::Streams { .. })));
+    share("on and off", &|it, _| it.noise.iter().any(|n| matches!(n, Noise::OnOff { .. })));
+    for what in [
+        Breakage::ProcessDies,
+        Breakage::TargetStops,
+        Breakage::TargetFills,
+        Breakage::TargetReadOnly,
+        Breakage::TargetBack,
+    ] {
+        share(&format!("{what:?}"), &|it, _| it.fault.iter().any(|fault| fault.what == what));
+    }
+    // Each of them is a scenario that a person could have written, on whatever it has.
+    for (scenario, _) in &drawn {
+        assert_eq!(scenario.check(), Ok(()));
+        for fault in &scenario.fault {
+            let known = match fault.what {
+                Breakage::ProcessDies => scenario.application.processes,
+                _ => scenario.storage.targets,
+            };
+            assert!(fault.which < known, "{fault:?}");
+        }
+    }
 }
