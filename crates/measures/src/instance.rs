@@ -85,3 +85,42 @@ impl Instance {
         self.seconds().map(|seconds| self.bytes() as f64 / seconds)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_domain::Bytes;
+
+    #[test]
+    fn an_instance_lasts_as_long_as_its_slowest_pair() {
+        let pair = |start: u64, seconds: u64, bytes: u64| Pair {
+            client: "c".into(),
+            target: "t".into(),
+            server: None,
+            processes: 1,
+            bytes,
+            start,
+            end: start + seconds * 1_000_000_000,
+        };
+        // Clocks that do not agree.
+        let pairs = vec![pair(500, 4, 100), pair(9_000_000_000, 2, 300)];
+        assert_eq!((pairs[0].seconds(), pairs[1].bandwidth()), (4.0, 150.0));
+        let instance = Instance {
+            run: 0,
+            group: 0,
+            round: 0,
+            instance: 0,
+            setting: Setting::pairs(2, 1, Bytes::new(1)),
+            varied: String::new(),
+            outcome: Outcome::Complete,
+            pairs,
+        };
+        assert_eq!((instance.bytes(), instance.seconds()), (400, Some(4.0)));
+        assert_eq!(instance.aggregate_bandwidth(), Some(100.0));
+        let nothing = Instance { pairs: Vec::new(), ..instance };
+        assert_eq!((nothing.bytes(), nothing.seconds()), (0, None));
+        assert_eq!(nothing.aggregate_bandwidth(), None);
+        let backwards = Pair { end: 0, ..pair(7, 0, 5) };
+        assert_eq!(backwards.seconds(), 1e-9, "never nothing, which would divide by zero");
+    }
+}

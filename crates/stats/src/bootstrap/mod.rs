@@ -248,7 +248,23 @@ mod tests {
         assert!(percentile(&[1.0], mean_of, &settings).is_err());
         assert!(percentile(&[1.0, f64::NAN], mean_of, &settings).is_err());
         assert!(bca(&VALUES, |_| f64::NAN, &settings).is_err());
-        let none = Resampling { resamples: 0, ..settings };
-        assert!(median(&sample(&VALUES), &none).is_err());
+        let all = |settings: &Resampling| {
+            [
+                percentile(&VALUES, mean_of, settings),
+                bca(&VALUES, mean_of, settings),
+                median(&sample(&VALUES), settings),
+                ratio_of_medians(&sample(&VALUES), &sample(&VALUES), settings),
+            ]
+        };
+        for resamples in [0, 99, 10_000_001] {
+            let settings = Resampling { resamples, ..settings };
+            assert!(all(&settings).iter().all(Result::is_err), "{resamples}");
+        }
+        for confidence in [0.0, 1.0, -0.5, f64::NAN] {
+            let settings = Resampling { confidence, ..settings };
+            assert!(all(&settings).iter().all(Result::is_err), "{confidence}");
+        }
+        let least = Resampling { resamples: 100, ..settings };
+        assert!(all(&least).iter().all(Result::is_ok));
     }
 }
