@@ -30,7 +30,7 @@ for number in range(70000):
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     let result = &report["result"];
     let notes = result["notes"].to_string();
-    let expected = "4464 of 70000 files are added up as";
+    let expected = "4,464 of 70,000 files are added up as";
     assert!(notes.contains(expected), "{notes}");
     assert_eq!(result["folded_files"], 4464);
     let total = |operation: &str, key: &str| {

@@ -122,6 +122,12 @@ impl Analysis {
         &self.headlines[direction as usize]
     }
 
+    /// Files of the program, also those that are not told apart.
+    pub fn files_used(&self) -> u64 {
+        let told_apart = self.files.iter().filter(|file| file.id > FileId::FOLDED).count();
+        self.folded_files.saturating_add(told_apart as u64)
+    }
+
     /// Processes that made any call. One that replaced itself by another program goes on as
     /// that one, and counts once.
     pub fn active_processes(&self) -> usize {

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::words::grouped;
+
 /// A file's number in a recording: an index into [`FileTable::path`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
@@ -76,13 +78,16 @@ impl FileTable {
 
     /// What a reader has to know when there are more files than are told apart.
     pub(crate) fn folded_warning(&self) -> Option<String> {
-        let (folded, told_apart) = (self.folded.len(), self.numbers.len());
-        let at_least = if folded < FOLDED_MAX { "" } else { "at least " };
+        let (folded, told_apart) = (self.folded(), self.numbers.len() as u64);
+        let at_least = if self.folded.len() < FOLDED_MAX { "" } else { "at least " };
         (folded > 0).then(|| {
             format!(
-                "{at_least}{folded} of {} files are added up as {:?}: only {told_apart} are told apart; totals are complete",
-                folded + told_apart,
-                self.path(FileId::FOLDED)
+                "{at_least}{} of {} files are added up as {:?}: only {} are told apart; totals \
+                 are complete",
+                grouped(folded),
+                grouped(folded + told_apart),
+                self.path(FileId::FOLDED),
+                grouped(told_apart)
             )
         })
     }

@@ -40,7 +40,7 @@ fn small_collective_calls_that_wait() {
     assert!(waiting.evidence[1].ends_with("but for the exchange itself"), "{:?}", waiting.evidence);
     assert_eq!(
         waiting.evidence[2],
-        "most of what ranks wait is in MPI_File_write_at_all: 100 % of it, in 1,600 calls"
+        "they wait longest in MPI_File_write_at_all: 100 % of all that they wait, in 1,600 calls"
     );
     assert!(waiting.evidence[3].contains("4 ranks share 2 processors on node1"));
     assert!(waiting.advice[0].contains("no more ranks on a node than it has processors"));

@@ -293,6 +293,7 @@ fn hints_notes_losses_and_files_beyond_the_limit() {
     let options = Options { detailed_files: 2, ..Options::default() };
     let analysis = analyze(&recording, &options).unwrap();
     assert_eq!((analysis.lost_events, analysis.folded_files, analysis.detailed_files), (7, 3, 2));
+    assert_eq!(analysis.files_used(), 7, "six of many, and the shared one");
     assert!(
         analysis.warnings[0].starts_with("3 of 8 files are added up"),
         "{:?}",

@@ -7,7 +7,7 @@ use plimsoll_explain::{
     RequestSizes, RuntimeSummary,
 };
 use plimsoll_machine::{LustreLayout, lustre_layout};
-use plimsoll_report::{Record, sparkline};
+use plimsoll_report::{Record, Unit, sparkline};
 use plimsoll_trace::Layer;
 
 use super::numbers::*;
@@ -70,9 +70,7 @@ pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
     let record = record.rows("files", "files, most time first", rows_shown);
     match analysis.files.len().saturating_sub(rows) {
         0 => record,
-        more => {
-            record.note(format!("files that are not shown: {more}; --top N shows more, --json all"))
-        }
+        more => record.note(not_shown("files", more)),
     }
 }
 
@@ -126,6 +124,11 @@ pub fn runtime(record: Record, analysis: &Analysis) -> Record {
     record.rows("runtime", title, analysis.runtime.iter().map(row).collect())
 }
 
+fn not_shown(what: &str, more: usize) -> String {
+    let more = Unit::Count.show(more as f64);
+    format!("{what} that are not shown: {more}; --top N shows more, --json all")
+}
+
 /// Processes, by rank.
 pub fn ranks(record: Record, analysis: &Analysis, rows: usize) -> Record {
     let active: Vec<&ProcessAnalysis> =
@@ -145,8 +148,7 @@ pub fn ranks(record: Record, analysis: &Analysis, rows: usize) -> Record {
     });
     let mut record = record.rows("ranks", "processes", shown.collect());
     if let Some(more) = active.len().checked_sub(rows).filter(|more| *more > 0) {
-        record = record
-            .note(format!("processes that are not shown: {more}; --top N shows more, --json all"));
+        record = record.note(not_shown("processes", more));
     }
     let slow = analysis.stragglers.iter().flat_map(|it| &it.slow).map(|straggler| {
         let process = &analysis.processes[straggler.process];

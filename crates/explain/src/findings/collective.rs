@@ -162,7 +162,7 @@ fn where_they_wait(analysis: &Analysis) -> Option<String> {
     let (op, time) = analysis.mpi_time_by_op.iter().max_by_key(waits)?;
     let share = time.waiting_nanos() as f64 / analysis.mpi_time.waiting_nanos().max(1) as f64;
     Some(format!(
-        "most of what ranks wait is in {}: {} of it, in {}",
+        "they wait longest in {}: {} of all that they wait, in {}",
         op.name(),
         percent(share),
         count(time.calls, "call")

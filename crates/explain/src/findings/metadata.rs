@@ -67,7 +67,7 @@ pub(super) fn metadata_storm(analysis: &Analysis) -> Option<Candidate> {
                 "{} of them a second over the run, {} at the peak, on {}",
                 short(metadata.calls_per_second),
                 short(metadata.peak_calls_per_second),
-                count(analysis.files.len() as u64, "file")
+                count(analysis.files_used(), "file")
             ),
             format!(
                 "most time goes into {}: {} in {}",
