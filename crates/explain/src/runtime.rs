@@ -268,7 +268,8 @@ const LAUNCHERS: [&str; 18] = [
     "jsm_proxy",
 ];
 
-/// What a launcher does with any file: the output that it hands on is counted where it is made.
+/// What a launcher does with any file. The output of ranks that it writes into the user's file came
+/// to it through pipes, and is none of their files.
 static OF_LAUNCHER: Rule = rule(At::Below("/"), Until::Never, RuntimeKind::Mpi);
 
 /// What makes every file of a process the runtime's; `None` for programs.
