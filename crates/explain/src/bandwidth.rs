@@ -70,9 +70,10 @@ pub struct Headline {
     /// that begin first and those that end last, as long as they have a thousandth of the bytes
     /// at most: a line in a log long before or after says nothing.
     pub first_to_last_seconds: f64,
-    /// Effective bandwidth of MPI-IO calls (Wright 4.2.1).
+    /// Effective bandwidth of MPI-IO calls (Wright 4.2.1); `None` when they moved less than half
+    /// of `bytes`, as it is not theirs then.
     pub effective_mpi: Option<f64>,
-    /// Effective bandwidth of POSIX calls, those inside MPI-IO included (Wright 4.2.1).
+    /// The same of POSIX calls, those inside MPI-IO included (Wright 4.2.1).
     pub effective_posix: Option<f64>,
 }
 
@@ -129,7 +130,9 @@ pub(crate) fn headlines<'a>(
         };
         let effective = |wanted: Layer| {
             let found = bandwidths.iter().find(|b| b.layer == wanted && b.direction == direction);
-            found.and_then(Bandwidth::effective)
+            let has_most =
+                |it: &&Bandwidth| layer.is_some_and(|layer| it.bytes >= bytes(layer) / 2);
+            found.filter(has_most).and_then(Bandwidth::effective)
         };
         let nanos = layer.map(|layer| first_to_last(files.clone(), layer, direction));
         Headline {

@@ -209,6 +209,25 @@ fn the_conclusion_names_the_worst_finding_and_what_it_leaves_open() {
     );
 }
 
+/// "Most of it on FILE (17 %)" contradicted itself, and waiting for asynchronous calls is on no file.
+#[test]
+fn the_conclusion_names_a_file_only_where_that_says_something() {
+    let bed = Bed::new();
+    for number in 0..4 {
+        let mut rank = bed.rank(number, 4);
+        rank.data(Op::Write, 2, 0, MIB, u64::from(number + 1) * S);
+        rank.finish_at(10 * S);
+    }
+    let told = concluded(&bed);
+    assert!(told.ends_with("spread over 4 files, 40 % of it on /private.3."), "{told}");
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.call(Op::AioWait, 0, 5 * S);
+    rank.finish_at(10 * S);
+    let told = concluded(&bed);
+    assert!(told.ends_with("this is what the calls themselves take."), "{told}");
+}
+
 #[test]
 fn a_share_of_nothing_is_not_held_against_writers() {
     // Writes queue, as their steps say, though no moment has a single writer.

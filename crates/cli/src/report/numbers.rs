@@ -33,7 +33,7 @@ numbers! {
     PERCEIVED = "perceived", "perceived", BytesPerSec, "Bytes over the wall time during which at least one process reads; or writes, makes what it wrote durable (fsync and its kin, fflush) or closes a file that it wrote. Calls that the program makes itself, on the layer that moved most bytes of the direction.", "ours; Wright, section 4.2.1";
     DATA_ONLY = "data_only", "data only", BytesPerSec, "The same without the calls that make writes durable: what a cache takes.", "ours";
     FIRST_TO_LAST = "first_to_last", "first to last", BytesPerSec, "Bytes over the wall time from the first start to the last end of the calls of the perceived bandwidth, without the files that begin first and those that end last, as long as they have a thousandth of the bytes at most (logs).", "ours";
-    EFFECTIVE_MPI = "effective_mpi", "effective, MPI-IO", BytesPerSec, "Bytes over the sum of durations of MPI-IO data calls over all ranks; missing without any.", "Wright, section 4.2.1";
+    EFFECTIVE_MPI = "effective_mpi", "effective, MPI-IO", BytesPerSec, "Bytes over the sum of durations of MPI-IO data calls over all ranks; missing when they moved less than half of the bytes.", "Wright, section 4.2.1";
     EFFECTIVE_POSIX = "effective_posix", "effective, POSIX", BytesPerSec, "The same for POSIX data calls, those inside MPI-IO included.", "Wright, section 4.2.1";
     MOVED = "moved_bytes", "bytes", Bytes, "Bytes that were moved by calls of the program itself on the layer that moved most.", "recording";
     READERS = "readers", "readers", Count, "Processes that read a file.", "recording";

@@ -4,6 +4,7 @@ use plimsoll_trace::Layer;
 
 use super::Candidate;
 use crate::analysis::{Analysis, FileAnalysis};
+use crate::file_table::FileId;
 use crate::histogram::Volume;
 use crate::totals::{Direction, seconds};
 use crate::words::{bytes, count, percent, time};
@@ -132,7 +133,8 @@ pub(super) fn large_request_rate(analysis: &Analysis, layer: Layer, direction: D
     rate.filter(|rate| *rate > 0.0).unwrap_or(LARGE_REQUEST_RATE)
 }
 
-/// "mostly on FILE (80 %)", or what the file with the largest part has of it.
+/// "mostly on FILE (80 %)", or what the file with the largest part has of it; `None` where that
+/// is no file, as for waiting until asynchronous calls end.
 pub(super) fn worst_file(
     analysis: &Analysis,
     weight: impl Fn(&FileAnalysis) -> u64,
@@ -141,13 +143,13 @@ pub(super) fn worst_file(
     let worst =
         analysis.files.iter().max_by_key(|file| (weight(file), std::cmp::Reverse(file.id)))?;
     let share = weight(worst) as f64 / all as f64;
-    (all > 0).then(|| match share >= 0.5 {
+    (all > 0 && worst.id != FileId::UNKNOWN).then(|| match share >= 0.5 {
         true => format!("mostly on {} ({})", worst.path, percent(share)),
         false => format!(
-            "spread over {}, most of it on {} ({})",
+            "spread over {}, {} of it on {}",
             count(analysis.files.iter().filter(|file| weight(file) > 0).count() as u64, "file"),
-            worst.path,
-            percent(share)
+            percent(share),
+            worst.path
         ),
     })
 }
