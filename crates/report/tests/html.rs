@@ -165,6 +165,24 @@ fn hostile_text_stays_text() {
     }
 }
 
+/// A browser applies no style and runs no script but those whose hashes the page names.
+#[test]
+fn only_the_pages_own_style_and_script_count() {
+    use base64::Engine;
+    use sha2::{Digest, Sha256};
+    let html = whole(everything("x", &[1.0, 2.0]));
+    assert!(!html.contains("unsafe-"));
+    for (tag, rule) in [("style", "style-src"), ("script", "script-src")] {
+        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+        let inside: Vec<&str> =
+            html.split(&open).skip(1).map(|it| it.split(&close).next().unwrap()).collect();
+        let [text] = inside[..] else { panic!("{} of {tag}", inside.len()) };
+        let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text));
+        assert!(html.contains(&format!("{rule} 'sha256-{hash}'")), "{tag}");
+    }
+    assert!(!html.contains(" style=") && !html.contains(" onclick="), "they would be ignored");
+}
+
 #[test]
 fn nothing_is_loaded_from_anywhere() {
     let html = whole(everything("x", &[1.0, 2.0]));

@@ -133,8 +133,8 @@ impl HeatMap {
             // The script paints cells with these opacities.
             let opacity = (50.0 + shade as f64 / (SHADES - 1) as f64 * 205.0) / 255.0;
             out.push_str(&format!(
-                "<rect class=\"k0\" x=\"{}\" y=\"2\" width=\"{}\" height=\"10\" \
-                 style=\"fill:var(--k);fill-opacity:{opacity:.2}\"/>",
+                "<rect class=\"k0 in-own-colour\" x=\"{}\" y=\"2\" width=\"{}\" height=\"10\" \
+                 fill-opacity=\"{opacity:.2}\"/>",
                 px(left + shade as f64 * SHADE_WIDTH),
                 px(SHADE_WIDTH)
             ));
