@@ -9,7 +9,7 @@ PLIMSOLL = target/release/plimsoll
 # Beside the program, where it looks for it.
 LIBRARY  = target/release/libplimsoll.so
 
-.PHONY: help demo test bench check fuzz mutants generate install build library library-portable \
+.PHONY: help demo test bench check fuzz mutants miri deny generate install build library library-portable \
     needs needs-test
 
 help:
@@ -19,6 +19,8 @@ help:
 	@echo 'make check     formatting, clippy, documentation, rules of the tree'
 	@echo 'make fuzz      every fuzz target for $(SECONDS_PER_FUZZ_TARGET) s'
 	@echo 'make mutants   CRATE=route SHARD=0/20: changes that no test notices (all: many hours)'
+	@echo 'make miri      undefined behaviour in what is loaded into other programs (needs nightly Rust)'
+	@echo 'make deny      licences, duplicates and known vulnerabilities of dependencies'
 	@echo 'make generate  man pages and docs/numbers.md from the code'
 	@echo 'make library-portable  the preload library for hosts and containers with glibc $(GLIBC) or newer'
 	@echo 'make install   PREFIX=$(PREFIX): binary, library, man pages, completions'
@@ -82,6 +84,12 @@ fuzz: needs
 
 mutants: needs
 	SHARD='$(SHARD)' scripts/mutants $(CRATE)
+
+miri: needs
+	scripts/miri
+
+deny: needs
+	scripts/deny
 
 generate:
 	$(CARGO) xtask generate
