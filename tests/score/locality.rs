@@ -52,7 +52,7 @@ fn results(folder: &TempDir, eab: impl Fn(u64, &[usize]) -> f64) -> PathBuf {
         let part = NODES * 3 + set * (SIDE.pow(3) as usize - NODES * 3) / 60;
         let mut all: Vec<usize> = (0..part).collect();
         let nodes = random.choose_distinct(&mut all, NODES).to_vec();
-        for burst in [16, 256].repeat(3) {
+        for burst in [256, 16].repeat(3) {
             let noise = 1.0 - 0.1 * (random.normal().abs() + 0.3 * random.normal()).max(0.0);
             let rate = PEAK * eab(burst, &nodes) * noise;
             let pair = |(target, node): (usize, &usize)| Rate {
@@ -112,6 +112,9 @@ fn a_dependence_on_distance_is_found_where_it_was_planted() {
         _ => 0.6,
     };
     let scores = with_site(&results(&folder, planted), &site(&folder, usize::MAX));
+    // In the order of their sizes, whichever was measured first.
+    let bursts = scores["locality"].as_array().unwrap().iter().map(|it| &it["burst_bytes"]);
+    assert_eq!(bursts.collect::<Vec<_>>(), [16, 256, 16, 256].map(|it| it * MIB));
     let found = row(&scores, 256, "distance");
     assert_eq!((&found["node_sets"], &found["instances"]), (&60.into(), &180.into()));
     assert_eq!(found["basis"], "EAB");

@@ -88,7 +88,8 @@ impl ByTrait {
 /// Where nodes were, and what came of it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Locality {
-    /// By setting and trait; of settings with several nodes whose trait is not the same for all.
+    /// By trait, then by experiment and setting, small bursts first; of settings with several nodes whose
+    /// trait is not the same for all.
     pub by_trait: Vec<ByTrait>,
     /// Clients whose place, or router, is not known.
     pub unknown: BTreeMap<Trait, BTreeSet<u32>>,
@@ -124,6 +125,10 @@ pub fn locality(columns: &Columns, peaks: &Peaks, places: &Places, seed: u64) ->
     }
     let by_trait = values.into_iter().filter_map(|(key, sets)| by_trait(key, sets, seed));
     found.by_trait = by_trait.collect();
+    found.by_trait.sort_by_key(|it| {
+        let setting = &columns.settings[it.setting as usize];
+        (it.of, it.experiment, setting.operation, setting.burst, setting)
+    });
     correct(&mut found.by_trait);
     found
 }
