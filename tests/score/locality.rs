@@ -234,3 +234,39 @@ fn distances_wrap_around_a_torus_unless_they_are_not_to() {
     assert_eq!(lengths("[topology]\ntorus = [10]\n", ""), (vec![1.0, 4.0], [1.0, 4.0]));
     assert_eq!(lengths("[topology]\ntorus = [10]\n", "--no-wrap"), (vec![4.0, 9.0], [9.0, 4.0]));
 }
+
+/// Two of eight nodes are slow and sit anywhere: sets that share them do not prove that places matter.
+#[test]
+fn slow_nodes_that_sit_anywhere_are_no_dependence_on_places() {
+    let folder = TempDir::new().unwrap();
+    let mut random = Random::new(8);
+    let instances: Vec<Instance> = (0..120)
+        .map(|number| {
+            let mut all: Vec<u32> = (0..8).collect();
+            let nodes = random.choose_distinct(&mut all, 3).to_vec();
+            let pair = |(target, node): (usize, &u32)| Rate {
+                client: format!("c{node}"),
+                target: format!("t{target}"),
+                rate: PEAK * if *node < 6 { 1.0 } else { 0.1 },
+            };
+            let mut pairs: Vec<Rate> = nodes.iter().enumerate().map(pair).collect();
+            pairs.iter_mut().for_each(|it| it.rate *= 1.0 - 0.2 * random.unit());
+            instance(number, Setting::pairs(3, 1, Bytes::new(MIB)), "3", &pairs)
+        })
+        .collect();
+    let results = keep(&folder.path().join("results"), "many-pairs", instances);
+    let site = folder.path().join("site.toml");
+    let mut found = 0;
+    for _ in 0..20 {
+        let mut text = "version = 1\n".to_string();
+        for node in 0..8 {
+            let place = (random.unit() * 30.0) as u32;
+            let _ = write!(text, "[[client]]\nname = \"c{node}\"\ncoordinates = [{place}]\n");
+        }
+        std::fs::write(&site, text).unwrap();
+        let scores = with_site(&results, &site);
+        let p = scores["locality"][0]["correlation_p"].as_f64().unwrap();
+        found += u32::from(p < 0.05);
+    }
+    assert!(found <= 2, "in {found} of 20 random placements");
+}

@@ -2,14 +2,17 @@
 //!
 //! Of each instance L is the mean distance over all pairs of its nodes, and R the number of distinct I/O
 //! routers that they use. What many instances with the same nodes gave is one measure, as it is one choice of
-//! nodes: so a set of nodes that was measured a thousand times proves no more than one choice can.
+//! nodes: so a set of nodes that was measured a thousand times proves no more than one choice can. Sets that
+//! share nodes hang together as well: one slow node makes all of its sets slow, wherever it is. What chance
+//! makes of that is seen by giving nodes each other's places.
 
 mod place;
 mod ranges;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_stats::{RankCorrelation, rank_correlation};
+use plimsoll_stats::rank_correlation::rho;
+use plimsoll_stats::{Random, RankCorrelation, rank_correlation};
 
 use crate::bandwidth::effective_aggregate;
 use crate::columns::InstanceRow;
@@ -123,7 +126,7 @@ pub fn locality(columns: &Columns, peaks: &Peaks, places: &Places, seed: u64) ->
             }
         }
     }
-    let by_trait = values.into_iter().filter_map(|(key, sets)| by_trait(key, sets, seed));
+    let by_trait = values.into_iter().filter_map(|(key, sets)| by_trait(key, sets, places, seed));
     found.by_trait = by_trait.collect();
     found.by_trait.sort_by_key(|it| {
         let setting = &columns.settings[it.setting as usize];
@@ -149,30 +152,77 @@ impl Measured {
 fn by_trait(
     (of, experiment, setting): (Trait, u32, u32),
     sets: BTreeMap<Vec<u32>, Measured>,
+    places: &Places,
     seed: u64,
 ) -> Option<ByTrait> {
-    let mut sets: Vec<Measured> = sets.into_values().collect();
-    sets.sort_by(|a, b| a.value.total_cmp(&b.value));
-    if sets.first()?.value == sets.last()?.value {
+    let mut sets: Vec<(Vec<u32>, Measured)> = sets.into_iter().collect();
+    sets.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    if sets.first()?.1.value == sets.last()?.1.value {
         return None;
     }
-    let has_peaks = sets.iter().all(|it| it.effective.len() == it.bandwidths.len());
+    let has_peaks = sets.iter().all(|(_, it)| it.effective.len() == it.bandwidths.len());
     let basis = if has_peaks { Basis::EffectiveBandwidth } else { Basis::Bandwidth };
+    let (nodes, mut measured): (Vec<Vec<u32>>, Vec<Measured>) = sets.into_iter().unzip();
     let set = |it: &mut Measured| {
         let values = if has_peaks { &mut it.effective } else { &mut it.bandwidths };
         let median = median_of(values)?;
         Some(NodeSet { value: it.value, median, instances: values.len() })
     };
-    let mut sets: Vec<NodeSet> = sets.iter_mut().filter_map(set).collect();
+    let mut sets: Vec<NodeSet> = measured.iter_mut().map(set).collect::<Option<_>>()?;
     if !has_peaks {
         let usual = median_of(&mut sets.iter().map(|it| it.median).collect::<Vec<_>>())?;
         sets.iter_mut().for_each(|it| it.median /= usual);
     }
     let pairs: Vec<(f64, f64)> = sets.iter().map(|it| (it.value, it.median)).collect();
     let correlation = rank_correlation(&pairs, CONFIDENCE, seed);
+    let correlation = correlation.map(|it| match by_chance(of, &nodes, &pairs, places, seed) {
+        Some(by_chance) => it.against(&by_chance, CONFIDENCE),
+        None => it,
+    });
     let ranges = ranges::of(&sets);
     Some(ByTrait { of, experiment, setting, basis, sets, correlation, ranges })
 }
+
+/// Correlations with nodes in each other's places; `None` if no two sets share a node.
+fn by_chance(
+    of: Trait,
+    sets: &[Vec<u32>],
+    pairs: &[(f64, f64)],
+    places: &Places,
+    seed: u64,
+) -> Option<Vec<f64>> {
+    let mut nodes: Vec<u32> = sets.concat();
+    let all = nodes.len();
+    nodes.sort_unstable();
+    nodes.dedup();
+    if nodes.len() == all {
+        return None;
+    }
+    let place = |node: &u32| nodes.binary_search(node).unwrap_or_default();
+    let sets: Vec<Vec<usize>> = sets.iter().map(|set| set.iter().map(place).collect()).collect();
+    let mut random = Random::new(seed);
+    let mut others = nodes.clone();
+    let exchanged = |_| {
+        random.shuffle(&mut others);
+        let value = |set: &Vec<usize>| {
+            let set: Vec<u32> = set.iter().map(|it| others[*it]).collect();
+            places.value(of, &set).ok()
+        };
+        let values: Option<Vec<f64>> = sets.iter().map(value).collect();
+        let pairs: Vec<(f64, f64)> =
+            values?.into_iter().zip(pairs).map(|(value, pair)| (value, pair.1)).collect();
+        // Where all come out alike, nothing goes with anything.
+        Some(rho(&pairs).unwrap_or(0.0))
+    };
+    let times = (NODES_LOOKED_UP / all).clamp(LEAST_EXCHANGES, EXCHANGES);
+    (0..times).map(exchanged).collect()
+}
+
+/// How often nodes are given each other's places, unless there are very many of them.
+const EXCHANGES: usize = 999;
+const LEAST_EXCHANGES: usize = 199;
+/// About a second of work.
+const NODES_LOOKED_UP: usize = 50_000_000;
 
 /// Several tests at once find something by chance more often than one.
 fn correct(by_trait: &mut [ByTrait]) {

@@ -36,35 +36,76 @@ pub fn rank_correlation(
     confidence: f64,
     seed: u64,
 ) -> Option<RankCorrelation> {
-    let is_number = |it: &(f64, f64)| it.0.is_finite() && it.1.is_finite();
-    if pairs.len() < LEAST || !pairs.iter().all(is_number) {
+    if pairs.len() < LEAST {
         return None;
     }
-    let x = centred_ranks(pairs.iter().map(|it| it.0));
-    let mut y = centred_ranks(pairs.iter().map(|it| it.1));
-    let norm = (dot(&x, &x) * dot(&y, &y)).sqrt();
-    if norm <= 0.0 {
-        return None;
-    }
+    let (x, mut y, norm) = ranked(pairs)?;
     let rho = (dot(&x, &y) / norm).clamp(-1.0, 1.0);
-    let (low, high) = interval(rho, pairs.len(), confidence);
+    let (low, high) = interval(rho, pairs.len() as f64, confidence);
     let mut random = Random::new(seed);
-    let as_far = (0..MATCHES)
-        .filter(|_| {
-            random.shuffle(&mut y);
-            // What is equal may differ in its last digit.
-            (dot(&x, &y) / norm).abs() >= rho.abs() - 1e-12
-        })
-        .count();
-    let p_value = (as_far + 1) as f64 / f64::from(MATCHES + 1);
+    let matched = (0..MATCHES).map(|_| {
+        random.shuffle(&mut y);
+        dot(&x, &y) / norm
+    });
+    let p_value = share_as_far(rho, matched);
     Some(RankCorrelation { n: pairs.len(), rho, low, high, p_value })
 }
 
-fn interval(rho: f64, n: usize, confidence: f64) -> (f64, f64) {
-    let deviation = ((1.0 + rho * rho / 2.0) / (n as f64 - 3.0)).sqrt();
+/// Spearman's rho alone; `None` if all values of one side are equal, or if one is not a number.
+pub fn rho(pairs: &[(f64, f64)]) -> Option<f64> {
+    let (x, y, norm) = ranked(pairs)?;
+    Some((dot(&x, &y) / norm).clamp(-1.0, 1.0))
+}
+
+impl RankCorrelation {
+    /// The same of pairs that hang together, given what correlations chance makes of such pairs: these may
+    /// lie farther from 0 than those of independent pairs, which are then worth fewer. Neither the p
+    /// value nor the interval becomes smaller.
+    pub fn against(self, by_chance: &[f64], confidence: f64) -> Self {
+        let variance = dot(by_chance, by_chance) / by_chance.len().max(1) as f64;
+        // Of n independent pairs it is 1 / (n - 1).
+        let worth = (1.0 + 1.0 / variance).clamp(LEAST_WORTH, (self.n as f64).max(LEAST_WORTH));
+        let (low, high) = interval(self.rho, worth, confidence);
+        let p_value = share_as_far(self.rho, by_chance.iter().copied());
+        RankCorrelation {
+            low: low.min(self.low),
+            high: high.max(self.high),
+            p_value: p_value.max(self.p_value),
+            ..self
+        }
+    }
+}
+
+/// Below it there is no interval but that from -1 to 1, nearly.
+const LEAST_WORTH: f64 = 3.1;
+
+/// Ranks of both sides less their means, and what makes 1 of their product if they are in one order.
+fn ranked(pairs: &[(f64, f64)]) -> Option<(Vec<f64>, Vec<f64>, f64)> {
+    if !pairs.iter().all(|it| it.0.is_finite() && it.1.is_finite()) {
+        return None;
+    }
+    let x = centred_ranks(pairs.iter().map(|it| it.0));
+    let y = centred_ranks(pairs.iter().map(|it| it.1));
+    let norm = (dot(&x, &x) * dot(&y, &y)).sqrt();
+    (norm > 0.0).then_some((x, y, norm))
+}
+
+/// The share that is at least as far from 0, the one that was seen included.
+fn share_as_far(rho: f64, by_chance: impl Iterator<Item = f64>) -> f64 {
+    let (mut as_far, mut all) = (1u32, 1u32);
+    for it in by_chance {
+        // What is equal may differ in its last digit.
+        as_far += u32::from(it.abs() >= rho.abs() - 1e-12);
+        all += 1;
+    }
+    f64::from(as_far) / f64::from(all)
+}
+
+fn interval(rho: f64, n: f64, confidence: f64) -> (f64, f64) {
+    let deviation = ((1.0 + rho * rho / 2.0) / (n - 3.0)).sqrt();
     let width = normal_quantile((1.0 + confidence.clamp(0.0, 1.0)) / 2.0) * deviation;
     // A perfect correlation of a few pairs is no certainty: it is taken for a little less.
-    let least_doubt = 1.0 - 1.0 / (n * n) as f64;
+    let least_doubt = 1.0 - 1.0 / (n * n);
     let centre = rho.clamp(-least_doubt, least_doubt).atanh();
     ((centre - width).tanh().min(rho), (centre + width).tanh().max(rho))
 }
@@ -103,6 +144,24 @@ mod tests {
         assert!((it.rho - 0.8373493975903614).abs() < 1e-12, "{}", it.rho);
         assert!(it.low < it.rho && it.rho < it.high && it.high < 1.0, "{it:?}");
         assert!(it.p_value > 0.001 && it.p_value < 0.05, "{it:?}");
+    }
+
+    /// Chance that reaches 0.5 for pairs that are worth five.
+    #[test]
+    fn pairs_that_hang_together_are_worth_less() {
+        let x = [1.0, 2.0, 2.0, 3.0, 5.0, 8.0, 9.0, 4.0];
+        let y = [2.0, 1.0, 4.0, 4.0, 6.0, 5.0, 9.0, 3.0];
+        let pairs: Vec<_> = x.into_iter().zip(y).collect();
+        let alone = rank_correlation(&pairs, 0.95, 1).unwrap();
+        assert_eq!(rho(&pairs), Some(alone.rho));
+        let together = alone.against(&[0.5, -0.5, 0.5, -0.5], 0.95);
+        assert_eq!((together.rho, together.p_value), (alone.rho, 0.2));
+        let centre = alone.rho.atanh();
+        let width = 1.959963984540054 * ((1.0 + alone.rho * alone.rho / 2.0) / 2.0).sqrt();
+        assert!((together.low - (centre - width).tanh()).abs() < 1e-9, "{together:?}");
+        // Never more certain than without.
+        assert_eq!(alone.against(&[0.0; 99_999], 0.95), alone);
+        assert_eq!(alone.against(&[1.0; 9], 0.95).p_value, 1.0);
     }
 
     #[test]

@@ -74,7 +74,7 @@ numbers! {
     CORRELATION = "correlation", "correlation", Ratio, "Spearman's rank correlation, over sets of nodes, of the bandwidth with the mean distance L over all pairs of nodes, or with the number of distinct I/O routers; missing below 8 sets.", "Xie, section 5.5";
     CORRELATION_LOW = "correlation_low", "95 % from", Ratio, "Lower end of its 95 % interval.", "Bonett and Wright 2000";
     CORRELATION_HIGH = "correlation_high", "to", Ratio, "Upper end of that interval.", "Bonett and Wright 2000";
-    CORRELATION_P = "correlation_p", "p", Ratio, "Probability of such a correlation if bandwidths were matched with nodes at random (permutation), corrected for the number of such tests (Holm).", "ours";
+    CORRELATION_P = "correlation_p", "p", Ratio, "Probability of such a correlation if bandwidths were matched with sets of nodes at random, or where sets share nodes, if these were in each other's places (permutations; the greater of both), corrected for the number of such tests (Holm).", "ours";
     VALUE_FROM = "value_from", "from", Ratio, "Least mean distance between nodes (hops), or number of routers, of a range.", "site file";
     VALUE_TO = "value_to", "to", Ratio, "Greatest of the same.", "site file";
     LOCAL_MEDIAN = "set_median", "median", Ratio, "Median over sets of nodes of the median EAB of a set; where peaks are missing, of its aggregate bandwidth over the median of all sets.", "Xie, section 5.5";
