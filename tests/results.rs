@@ -83,12 +83,12 @@ fn page(directory: &Path) -> String {
 #[test]
 fn numbers_are_those_of_the_definitions() {
     let place = tempfile::tempdir().unwrap();
-    let mut instances: Vec<Instance> = (0..7).map(|it| instance(it, 1, &[0.5, 2.0])).collect();
-    instances[6].outcome = Outcome::Failed("node1: no space".into());
+    let mut instances: Vec<Instance> = (0..21).map(|it| instance(it, 1, &[0.5, 2.0])).collect();
+    instances[20].outcome = Outcome::Failed("node1: no space".into());
     let result = json(&kept(place.path(), instances));
-    assert_eq!((&result["instances"], &result["failed"]), (&6.into(), &1.into()));
+    assert_eq!((&result["instances"], &result["failed"]), (&20.into(), &1.into()));
     let point = &result["points"][0];
-    assert_eq!((&point["instances"], &point["failed"]), (&6.into(), &1.into()));
+    assert_eq!((&point["instances"], &point["failed"]), (&20.into(), &1.into()));
     for key in ["aggregate_median", "aggregate_median_low", "aggregate_median_high"] {
         assert_eq!(point[key], 100_000_000.0, "{key}");
     }
@@ -162,7 +162,7 @@ fn one_pair_and_none_at_all_make_a_page_that_says_so() {
     let place = tempfile::tempdir().unwrap();
     let page_of_one = page(&kept(place.path(), [instance(0, 1, &[1.0])]));
     assert!(page_of_one.contains("No instance has more than one pair"));
-    assert!(page_of_one.contains("no interval below six instances"));
+    assert!(page_of_one.contains("no interval below twenty instances"));
     assert!(!page_of_one.contains("here<script>"), "names are escaped");
     let place = tempfile::tempdir().unwrap();
     let empty = page(&kept(place.path(), []));

@@ -5,6 +5,7 @@
 //! order within a pair alternates, so that neither side always finds the caches warm.
 
 pub mod rivals;
+pub mod series;
 pub mod simulated;
 
 use std::time::Instant;

@@ -7,6 +7,7 @@ use plimsoll_domain::{Bytes, BytesPerSec};
 use crate::plan::{Plan, PlanError};
 use crate::schedule::{InstancePlan, Schedule, Step};
 use crate::shape::Shape;
+use crate::stopping::earliest;
 
 /// From the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -170,11 +171,13 @@ fn seconds_of(instance: &InstancePlan, rate: &impl Fn(u32) -> Option<BytesPerSec
 
 /// How often everything is measured, over all runs.
 fn repetitions(plan: &Plan) -> Span<u64> {
-    let runs = u64::from(plan.repeat.runs);
-    Span {
-        least: runs * u64::from(plan.repeat.rounds),
-        most: runs * u64::from(plan.repeat.rounds_most()),
-    }
+    let repeat = &plan.repeat;
+    let runs = u64::from(repeat.runs);
+    let most = runs * u64::from(repeat.rounds_most());
+    let asked = runs * u64::from(repeat.rounds);
+    // No precision is known to be reached before.
+    let for_precision = repeat.precision.map_or(0, |_| earliest(repeat.confidence) as u64);
+    Span { least: asked.max(for_precision).min(most), most }
 }
 
 /// Seconds of rest.

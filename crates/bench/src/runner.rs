@@ -10,21 +10,23 @@ use thiserror::Error;
 use crate::measuring::{CacheUse, Site};
 use crate::plan::{Budget, Plan};
 use crate::schedule::{InstancePlan, Schedule, Step};
-use crate::stopping::Stopping;
+use crate::stopping::{Shortfall, Stopping};
 use crate::team::{Team, TeamError};
 
 /// How long a pause may go on before it looks whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How an experiment ended. Whatever was measured is in the journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
-    /// Everything that was planned was measured.
+    /// Everything that was planned was measured, and no precision was asked for.
     Complete,
-    /// Every run ended when its medians were known as precisely as was asked.
+    /// The medians are known as precisely as was asked.
     Precise,
-    /// The budget of bytes or time was spent.
-    BudgetSpent,
+    /// Everything that was planned was measured, and some medians are not known as precisely as was asked.
+    Imprecise(Shortfall),
+    /// The budget of bytes or time was spent; with what is missing to the precision, if one was asked for.
+    BudgetSpent(Option<Shortfall>),
     /// The user asked to stop.
     Interrupted,
     /// A process could not do its part, and why.
@@ -34,7 +36,7 @@ pub enum Ending {
 impl Ending {
     /// Whether nothing is left to do.
     pub fn is_complete(&self) -> bool {
-        matches!(self, Ending::Complete | Ending::Precise | Ending::BudgetSpent)
+        !matches!(self, Ending::Interrupted | Ending::Failed(_))
     }
 }
 
@@ -88,8 +90,8 @@ pub struct Runner<'a> {
     stopping: Option<Stopping<(Setting, String)>>,
     spent: Spent,
     began: Moment,
-    /// Whether any run ended early, and by what.
-    ended_early: Option<Ending>,
+    /// Whether any run ended early because of the budget.
+    is_budget_spent: bool,
     /// Told after each instance.
     progress: &'a mut dyn FnMut(&Spent),
 }
@@ -104,7 +106,7 @@ impl<'a> Runner<'a> {
         let repeat = &site.plan.repeat;
         let stopping = repeat.precision.map(|it| Stopping::new(it, repeat.confidence));
         let (spent, began) = (Spent::default(), Moment::now());
-        Self { site, journal, stopping, spent, began, ended_early: None, progress }
+        Self { site, journal, stopping, spent, began, is_budget_spent: false, progress }
     }
 
     fn plan(&self) -> &'a Plan {
@@ -136,7 +138,7 @@ impl<'a> Runner<'a> {
                         }
                     }
                     Next::EndRun => {
-                        self.ended_early.get_or_insert(Ending::BudgetSpent);
+                        self.is_budget_spent = true;
                         schedule.end_run();
                     }
                     Next::LeaveOut => {}
@@ -145,7 +147,6 @@ impl<'a> Runner<'a> {
                     self.pause(pause.as_seconds(), interrupted);
                 }
                 Step::EndOfRepetition { repetitions, .. } if self.is_precise(repetitions) => {
-                    self.ended_early.get_or_insert(Ending::Precise);
                     schedule.end_run();
                 }
                 Step::EndOfRun { .. } => {
@@ -154,7 +155,18 @@ impl<'a> Runner<'a> {
                 _ => {}
             }
         }
-        Ok((self.ended_early.unwrap_or(Ending::Complete), self.spent))
+        Ok((self.ending(), self.spent))
+    }
+
+    /// How an experiment ended of which nothing is left to do.
+    fn ending(&self) -> Ending {
+        let missing = self.stopping.as_ref().and_then(|it| it.shortfall(self.settings()));
+        match (self.is_budget_spent, missing, &self.stopping) {
+            (true, missing, _) => Ending::BudgetSpent(missing),
+            (false, Some(missing), _) => Ending::Imprecise(missing),
+            (false, None, Some(_)) => Ending::Precise,
+            (false, None, None) => Ending::Complete,
+        }
     }
 
     /// Whether an instance is still to be measured. One of an earlier session is counted instead.
@@ -221,10 +233,14 @@ impl<'a> Runner<'a> {
     }
 
     fn is_precise(&self, repetitions: u32) -> bool {
+        let asked = repetitions >= self.plan().repeat.rounds;
+        asked && self.stopping.as_ref().is_some_and(|it| it.verdict(self.settings()).reached)
+    }
+
+    /// Settings of the plan.
+    fn settings(&self) -> usize {
         let plan = self.plan();
-        let settings = plan.vary.len() * plan.groups.len() * plan.burst.sizes.len().max(1);
-        let asked = repetitions >= plan.repeat.rounds;
-        asked && self.stopping.as_ref().is_some_and(|it| it.verdict(settings).reached)
+        plan.vary.len() * plan.groups.len() * plan.burst.sizes.len().max(1)
     }
 
     /// Whether this instance would go beyond the share of the budget that runs up to its own have.

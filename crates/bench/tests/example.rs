@@ -12,7 +12,7 @@ fn the_example_is_read_and_its_full_form_is_the_same_plan() {
     assert_eq!(plan.vary.values, [1, 2, 4].map(Value::Count));
     let full = plan.to_toml();
     assert_eq!(Plan::parse(&full).as_ref(), Ok(&plan), "{full}");
-    assert_eq!(Schedule::new(&plan).instances(), 90);
+    assert_eq!(Schedule::new(&plan).instances(), 180);
 }
 
 #[test]

@@ -320,7 +320,9 @@ fn experiment(
     Ok(match ending {
         Ending::Failed(_) => ExitCode::FAILURE,
         Ending::Interrupted => interruption.exit_code(),
-        Ending::Complete | Ending::Precise | Ending::BudgetSpent => ExitCode::SUCCESS,
+        Ending::Complete | Ending::Precise | Ending::Imprecise(_) | Ending::BudgetSpent(_) => {
+            ExitCode::SUCCESS
+        }
     })
 }
 

@@ -1,6 +1,7 @@
 //! How many independent observations a correlated series is worth.
 
 use crate::StatsError;
+use crate::dependence::product_at;
 use crate::error::check_finite;
 use crate::moments::{max_abs, mean, safe_scale};
 
@@ -76,12 +77,6 @@ fn deviations(series: &[f64]) -> Option<Vec<f64>> {
     let largest = max_abs(&deviations);
     deviations.iter_mut().for_each(|d| *d /= largest);
     Some(deviations)
-}
-
-/// Sum of the products of deviations `lag` apart.
-fn product_at(deviations: &[f64], lag: usize) -> f64 {
-    let later = deviations.get(lag..).unwrap_or_default();
-    deviations.iter().zip(later).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

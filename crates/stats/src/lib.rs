@@ -10,7 +10,8 @@
 //! |---|---|
 //! | What did I measure? | [`sample`], [`summary`], [`ecdf`], [`histogram`] |
 //! | How sure am I of a median or a percentile? | [`interval`], [`bootstrap`] |
-//! | How many independent observations is this series worth? | [`effective`] |
+//! | How sure am I of the median of a series in time? | [`series`] |
+//! | How much do neighbours in a series repeat each other? | [`dependence`], [`effective`] |
 //! | Which values stand apart? | [`outlier`], [`summary`] |
 //! | Do two sets of measurements differ, and by how much? | [`compare`](mod@compare), [`rank`], [`shift`] |
 //! | Do two series move together? | [`correlation`], [`rank_correlation`](mod@rank_correlation) |
@@ -27,6 +28,7 @@ pub mod bootstrap;
 pub mod compare;
 pub mod correlation;
 pub mod cost;
+pub mod dependence;
 pub mod distribution;
 pub mod ecdf;
 pub mod effective;
@@ -41,6 +43,7 @@ pub mod rank;
 pub mod rank_correlation;
 pub mod regression;
 pub mod sample;
+pub mod series;
 pub mod shift;
 pub mod summary;
 
@@ -52,4 +55,5 @@ pub use plateau::{NoPlateau, Plateau, plateau, plateau_of_medians};
 pub use random::Random;
 pub use rank_correlation::{RankCorrelation, rank_correlation};
 pub use sample::Sample;
+pub use series::{SeriesInterval, series_median_interval};
 pub use summary::FiveNumberSummary;

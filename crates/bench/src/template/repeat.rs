@@ -13,10 +13,11 @@ pub(super) struct Usual {
     pub precision: Option<f64>,
 }
 
-/// Six rounds are the least that bound a median at 95 %.
-const ROUNDS: u32 = 6;
+/// The least that bound a median at 95 % where measures may repeat each other
+/// ([`plimsoll_stats::series::LEAST_AT_95`]).
+const ROUNDS: u32 = plimsoll_stats::series::LEAST_AT_95 as u32;
 /// What turns out noisy is measured so much longer.
-const MOST_OVER_LEAST: u32 = 5;
+const MOST_OVER_LEAST: u32 = 3;
 const PRECISION: f64 = 0.1;
 
 impl Usual {
@@ -62,14 +63,14 @@ mod tests {
 
     #[test]
     fn what_is_said_of_rounds_means_one_thing() {
-        assert_eq!(said(None, None, None), (6, 30, Some(0.1)));
+        assert_eq!(said(None, None, None), (20, 60, Some(0.1)));
         assert_eq!(said(Some(20), None, None), (20, 20, None), "exactly");
         assert_eq!(said(Some(6), Some(200), None), (6, 200, Some(0.1)), "at least and at most");
         assert_eq!(said(Some(8), Some(8), None), (8, 8, None));
-        assert_eq!(said(None, Some(50), None), (6, 50, Some(0.1)));
+        assert_eq!(said(None, Some(50), None), (20, 50, Some(0.1)));
         assert_eq!(said(None, Some(3), None), (3, 3, None), "not more than the most");
-        assert_eq!(said(None, None, Some(0.02)), (6, 30, Some(0.02)));
-        assert_eq!(said(Some(40), None, Some(0.02)), (40, 200, Some(0.02)), "at least");
+        assert_eq!(said(None, None, Some(0.02)), (20, 60, Some(0.02)));
+        assert_eq!(said(Some(40), None, Some(0.02)), (40, 120, Some(0.02)), "at least");
         assert_eq!(said(Some(9), Some(9), Some(0.02)), (9, 9, Some(0.02)));
     }
 }

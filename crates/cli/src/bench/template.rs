@@ -87,7 +87,7 @@ pub struct Changes {
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
 
-    /// … and at most, while the precision is not reached [default: five times --rounds]
+    /// … and at most, while the precision is not reached [default: three times --rounds]
     #[arg(long, value_name = "N")]
     rounds_max: Option<u32>,
 

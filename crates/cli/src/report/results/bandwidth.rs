@@ -15,7 +15,7 @@ pub fn section(measured: &Measured) -> Section {
         "Aggregate bandwidth is all bytes of an instance over the time to its last completion, fsync \
          included. A box reaches from the lower to the upper quartile, whiskers to the last instance \
          within 1.5 interquartile ranges, dots are the instances beyond. The line under a box is the \
-         95 % interval of its median, which needs six instances.",
+         95 % interval of its median, which needs twenty instances.",
     );
     let (panels, more) = panels(measured);
     for panel in &panels {

@@ -19,7 +19,7 @@ numbers! {
     SPAN = "span_seconds", "duration", Seconds, "From the start of the first instance to the end of the last.", "results";
     BURST = "burst_bytes", "burst", Bytes, "What each process moves in an instance.", "results";
     MEDIAN = "aggregate_median", "aggregate, median", BytesPerSec, "Median over instances of the aggregate bandwidth: all bytes over the time from the release of the barrier to the last completion, fsync included.", "Xie, section 3";
-    LOW = "aggregate_median_low", "from", BytesPerSec, "Lower end of the distribution-free 95 % interval of the median; missing below six instances. It takes instances for independent.", "order statistics";
+    LOW = "aggregate_median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where instances repeat each other; missing below twenty instances, which cannot tell how much they do.", "docs/benchmarking.md";
     HIGH = "aggregate_median_high", "to", BytesPerSec, "Upper end of that interval.", "order statistics";
     LEAST = "aggregate_min", "least", BytesPerSec, "Smallest aggregate bandwidth of an instance.", "results";
     GREATEST = "aggregate_max", "greatest", BytesPerSec, "Largest aggregate bandwidth of an instance.", "results";

@@ -78,7 +78,7 @@ fn extremes(measured: &Measured) -> Vec<Tile> {
                 let show = |value| Unit::BytesPerSec.show(value);
                 format!("95 % interval {} to {}", show(low), show(high))
             }
-            None => "no interval below six instances".into(),
+            None => "no interval below twenty instances".into(),
         };
         let name = match known.len() {
             1 => String::new(),
