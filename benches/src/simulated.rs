@@ -6,49 +6,37 @@ use plimsoll_measures::{Instance, Outcome, Pair};
 use plimsoll_score::{Columns, Source};
 use plimsoll_stats::Random;
 
-/// How a measure scatters.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scatter {
-    /// Log-normal, with this relative standard deviation.
-    Normal(f64),
-    /// Logarithms of Student's t with 3 degrees of freedom, of this scale: heavy tails both ways.
-    Heavy(f64),
-    /// Log-normal, each measure of a target repeating 0.7 of the last deviation.
-    Correlated(f64),
-}
+use crate::noise::Noise;
 
-impl Scatter {
-    /// For a column heading.
-    pub fn name(self) -> String {
-        match self {
-            Scatter::Normal(sd) => format!("{:.0} %", sd * 100.0),
-            Scatter::Heavy(scale) => format!("heavy tail, {:.0} %", scale * 100.0),
-            Scatter::Correlated(sd) => format!("correlated, {:.0} %", sd * 100.0),
-        }
-    }
-
-    fn next(self, last: f64, random: &mut Random) -> f64 {
-        match self {
-            Scatter::Normal(sd) => sd * random.normal(),
-            Scatter::Heavy(scale) => scale * random.normal() / (random.gamma(1.5) / 1.5).sqrt(),
-            Scatter::Correlated(sd) => 0.7 * last + (1.0f64 - 0.49).sqrt() * sd * random.normal(),
-        }
-    }
-}
-
-/// Who is slow.
+/// Who is slow, and when. Where it is one, it is the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Slow {
     /// Nobody.
     None,
-    /// The first target, always.
-    Target,
-    /// The first client, always.
-    Client,
+    /// One target, always, at this speed.
+    Target(f64),
+    /// One client, always, at this speed.
+    Client(f64),
     /// In each round one target: each in an equal share of the rounds, in random order.
-    Moving,
-    /// The first target in the middle third of the rounds.
-    Episode,
+    Moving(f64),
+    /// One target in the middle third of the rounds.
+    Episode(f64),
+    /// One target from half-time on.
+    Since(f64),
+    /// One target until half-time.
+    Until(f64),
+    /// One target, falling to this speed in a line.
+    Ramp(f64),
+    /// One target in this share of the measures, independently, at this speed.
+    Often(f64, f64),
+    /// One target at a quarter throughout, the second at 30 % from half-time on.
+    OneBesideDrift,
+    /// One target at bursts of 4 MiB and more, which are two of three settings.
+    LargeBursts(f64),
+    /// One target scatters by this much more.
+    Noisier(f64),
+    /// All but a third of the targets, at half speed.
+    Most,
 }
 
 /// One experiment to simulate.
@@ -56,92 +44,129 @@ pub enum Slow {
 pub struct Simulation {
     /// Targets, and as many clients, paired anew at random in every round.
     pub targets: usize,
-    /// Rounds of one instance each.
+    /// Measures of each target.
     pub rounds: usize,
     /// How a measure scatters.
-    pub scatter: Scatter,
+    pub noise: Noise,
     /// Who is slow.
     pub slow: Slow,
-    /// The bandwidth of what is slow, over that of the others.
-    pub speed: f64,
-    /// Whether each client always writes to the same target.
-    pub fixed_pairs: bool,
+    /// Whether the targets of a round are measured one after the other, each in an instance of its own.
+    pub in_turn: bool,
 }
 
 const MIB: u64 = 1 << 20;
-const BURST: u64 = 64 * MIB;
 
 impl Simulation {
-    /// The measures of one seed.
-    pub fn columns(&self, seed: u64) -> Columns {
+    /// Pairs beside each other.
+    pub fn new(targets: usize, rounds: usize, noise: Noise, slow: Slow) -> Self {
+        Simulation { targets, rounds, noise, slow, in_turn: false }
+    }
+
+    /// The measures of one seed, and which were in a low state of the noise, by round and target.
+    pub fn columns(&self, seed: u64) -> (Columns, Vec<Vec<bool>>) {
         let mut columns = Columns::default();
         let source = columns.source(Source {
             label: "simulated".into(),
             experiment: "many-pairs".into(),
             machine: None,
         });
-        self.instances(seed).iter().for_each(|instance| columns.add(source, instance));
-        columns
+        let (instances, low) = self.instances(seed);
+        instances.iter().for_each(|instance| columns.add(source, instance));
+        (columns, low)
     }
 
-    /// The instances of one seed.
-    pub fn instances(&self, seed: u64) -> Vec<Instance> {
+    fn instances(&self, seed: u64) -> (Vec<Instance>, Vec<Vec<bool>>) {
         let mut random = Random::new(seed);
+        let noise = self.noise.draw(self.targets, self.rounds, &mut random);
         let mut clients: Vec<usize> = (0..self.targets).collect();
-        let mut last = vec![0.0; self.targets];
         let mut moving: Vec<usize> = (0..self.rounds).map(|round| round % self.targets).collect();
         random.shuffle(&mut moving);
-        let round = |round: usize| {
-            if !self.fixed_pairs {
-                random.shuffle(&mut clients);
-            }
+        let mut instances = Vec::new();
+        for (round, logs) in noise.logs.iter().enumerate() {
+            random.shuffle(&mut clients);
             // The whole system is faster or slower from round to round.
-            let common = (0.1 * random.normal()).exp();
-            let pairs = (0..self.targets).map(|target| {
-                last[target] = self.scatter.next(last[target], &mut random);
-                let speed = self.speed_of(round, target, clients[target], moving[round]);
-                pair(round, target, clients[target], common * speed * last[target].exp())
-            });
-            let pairs = pairs.collect();
-            instance(round, self.targets, pairs)
-        };
-        (0..self.rounds).map(round).collect()
+            let common = 0.1 * random.normal();
+            let burst = self.burst(round);
+            let pairs: Vec<Pair> = (0..self.targets)
+                .map(|target| {
+                    let who = Who { round, target, client: clients[target], moving: moving[round] };
+                    let speed = self.speed(&who, &mut random);
+                    let number = if self.in_turn { round * self.targets + target } else { round };
+                    pair(number, burst, &who, (common + logs[target]).exp() * speed)
+                })
+                .collect();
+            match self.in_turn {
+                true => instances
+                    .extend(pairs.into_iter().map(|pair| instance(round, burst, vec![pair]))),
+                false => instances.push(instance(round, burst, pairs)),
+            }
+        }
+        (0..).zip(&mut instances).for_each(|(number, it)| it.instance = number);
+        (instances, noise.low)
     }
 
-    fn speed_of(&self, round: usize, target: usize, client: usize, moving: usize) -> f64 {
-        let third = (self.rounds / 3).max(1);
-        let is_slow = match self.slow {
-            Slow::None => false,
-            Slow::Target => target == 0,
-            Slow::Client => client == 0,
-            Slow::Moving => target == moving,
-            Slow::Episode => target == 0 && (third..2 * third).contains(&round),
-        };
-        if is_slow { self.speed } else { 1.0 }
+    fn burst(&self, round: usize) -> u64 {
+        match self.slow {
+            Slow::LargeBursts(_) => [1, 4, 16][round % 3] * MIB,
+            _ => 64 * MIB,
+        }
+    }
+
+    fn speed(&self, who: &Who, random: &mut Random) -> f64 {
+        let (half, third) = (self.rounds / 2, self.rounds / 3);
+        let first = who.target == 0;
+        let slowed = |is_slow: bool, speed: f64| if is_slow { speed } else { 1.0 };
+        match self.slow {
+            Slow::None => 1.0,
+            Slow::Target(speed) => slowed(first, speed),
+            Slow::Client(speed) => slowed(who.client == 0, speed),
+            Slow::Moving(speed) => slowed(who.target == who.moving, speed),
+            Slow::Episode(speed) => slowed(first && (third..2 * third).contains(&who.round), speed),
+            Slow::Since(speed) => slowed(first && who.round >= half, speed),
+            Slow::Until(speed) => slowed(first && who.round < half, speed),
+            Slow::Ramp(speed) => {
+                let done = who.round as f64 / (self.rounds - 1).max(1) as f64;
+                slowed(first, 1.0 - (1.0 - speed) * done)
+            }
+            Slow::Often(share, speed) => slowed(first && random.unit() < share, speed),
+            Slow::OneBesideDrift => {
+                slowed(first, 0.25) * slowed(who.target == 1 && who.round >= half, 0.3)
+            }
+            Slow::LargeBursts(speed) => slowed(first && !who.round.is_multiple_of(3), speed),
+            Slow::Noisier(sd) => slowed(first, (sd * random.normal()).exp()),
+            Slow::Most => slowed(who.target >= self.targets / 3, 0.5),
+        }
     }
 }
 
-fn pair(round: usize, target: usize, client: usize, speed: f64) -> Pair {
-    let start = 1_700_000_000_000_000_000 + round as u64 * 20_000_000_000;
-    let seconds = BURST as f64 / (100.0 * MIB as f64 * speed);
+struct Who {
+    round: usize,
+    target: usize,
+    client: usize,
+    moving: usize,
+}
+
+fn pair(number: usize, burst: u64, who: &Who, speed: f64) -> Pair {
+    let start = 1_700_000_000_000_000_000 + number as u64 * 20_000_000_000;
+    let seconds = burst as f64 / (100.0 * MIB as f64 * speed);
     Pair {
-        client: format!("c{client}"),
-        target: format!("t{target}"),
+        client: format!("c{}", who.client),
+        target: format!("t{}", who.target),
         server: None,
         processes: 1,
-        bytes: BURST,
+        bytes: burst,
         start,
         end: start + (seconds * 1e9) as u64,
     }
 }
 
-fn instance(round: usize, targets: usize, pairs: Vec<Pair>) -> Instance {
+fn instance(round: usize, burst: u64, pairs: Vec<Pair>) -> Instance {
     Instance {
         run: 0,
         group: 0,
         round: round as u32,
-        instance: round as u64,
-        setting: Setting::pairs(targets as u32, 1, Bytes::new(BURST)),
+        instance: 0,
+        setting: Setting::pairs(pairs.len() as u32, 1, Bytes::new(burst)),
         varied: String::new(),
         outcome: Outcome::Complete,
         pairs,

@@ -323,7 +323,7 @@ pub struct Straggler {
     pub component: ComponentKind,
     /// Its name.
     pub name: String,
-    /// Whether it was slow at times or throughout.
+    /// When it was slow.
     pub verdict: Persistence,
     /// Median of its bandwidth over that of the others of the same instance.
     pub ratio: f64,
@@ -360,6 +360,10 @@ impl ComponentKind {
 pub enum Persistence {
     /// At times.
     Transient,
+    /// In some settings only.
+    Partial,
+    /// Since some moment.
+    Drifting,
     /// Throughout.
     Persistent,
 }
@@ -369,6 +373,8 @@ impl Persistence {
     pub fn name(self) -> &'static str {
         match self {
             Persistence::Transient => "transient",
+            Persistence::Partial => "partial",
+            Persistence::Drifting => "drifting",
             Persistence::Persistent => "persistent",
         }
     }

@@ -5,38 +5,72 @@
 
 use crate::Kind;
 use crate::sequence::Sequences;
-use crate::verdict::sentence_span as span;
+use crate::verdict::{ByPeaks, sentence_span as span};
 
-/// One piece of advice, in agreement with the verdicts. `burst` is the median duration of an instance
-/// in seconds, `persistent` the components that are slow throughout, `worst` the worst verdict on any
-/// target.
-pub fn advice(
-    sequences: &[Sequences],
-    burst: Option<f64>,
-    persistent: &[String],
-    worst: Option<Kind>,
-) -> String {
-    match persistent {
+/// What verdicts say, as far as advice depends on it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// Components that are slow now and will be until they are repaired.
+    pub slow_now: Vec<String>,
+    /// Targets that are slow in some settings only, and what to call these.
+    pub in_settings: Vec<(String, String)>,
+    /// The worst verdict on any target; `None` if there are none.
+    pub worst: Option<Kind>,
+    /// Whether slowness moves from target to target.
+    pub is_moving: bool,
+    /// What known peaks say of targets of two speeds.
+    pub by_peaks: Option<ByPeaks>,
+}
+
+/// One piece of advice, in agreement with the verdicts. `burst` is the median duration of an instance in seconds.
+pub fn advice(sequences: &[Sequences], burst: Option<f64>, found: &Found) -> String {
+    match (found.slow_now.as_slice(), found.in_settings.as_slice()) {
         // How long slowness lasts among measures of which most are of these says nothing more.
-        [name] => format!("Do without {name} until it is repaired."),
-        [_, ..] => format!("Do without {} until they are repaired.", persistent.join(", ")),
-        [] => about_slowness(sequences, burst, worst),
+        ([name], _) => format!("Do without {name} until it is repaired."),
+        (slow @ [_, ..], _) => format!("Do without {} until they are repaired.", slow.join(", ")),
+        ([], [(name, settings)]) => format!("Do without {name} for {settings}."),
+        ([], some @ [_, ..]) => {
+            let each: Vec<String> =
+                some.iter().map(|(name, settings)| format!("{name} for {settings}")).collect();
+            format!("Do without {}.", each.join(", without "))
+        }
+        ([], []) => about_slowness(sequences, burst, found),
+    }
+}
+
+/// What is to be done about targets of two speeds.
+fn about_groups(by_peaks: Option<ByPeaks>) -> &'static str {
+    match by_peaks {
+        None => {
+            "The targets are of two speeds, and a comparison cannot tell whether the slower ones are \
+             slow: whether writing elsewhere pays is not known."
+        }
+        Some(it) if it.explain() => {
+            "The targets are of two speeds, as their peaks are: give each as much as its peak allows."
+        }
+        Some(_) => "By their known peaks the slower targets are slow: have them repaired.",
     }
 }
 
 /// The threshold in the middle speaks for all.
-fn about_slowness(sequences: &[Sequences], burst: Option<f64>, worst: Option<Kind>) -> String {
+fn about_slowness(sequences: &[Sequences], burst: Option<f64>, found: &Found) -> String {
     let Some((burst, it)) = burst.zip(sequences.get(sequences.len() / 2)) else {
         return "Nothing was measured that tells whether writing elsewhere pays.".into();
     };
     // Some measures are always the lowest: only verdicts tell whether a target is to be avoided.
-    match (worst, it.depth) {
-        (Some(Kind::Transient | Kind::Persistent), _) => {}
-        (Some(Kind::Normal), _) => {
-            return "No target is slow more often or more deeply than noise explains: leaving any \
-                    out would gain nothing."
+    match (found.worst, it.depth) {
+        (Some(Kind::Normal | Kind::Noisier), _) if found.is_moving => {}
+        (Some(Kind::Recovered), _) => {
+            return "What was slow has recovered: leaving any target out would gain nothing now."
                 .into();
         }
+        (Some(Kind::Normal | Kind::Noisier), _) => {
+            return "No target is slow more often or more deeply than others: leaving any out would \
+                    gain nothing."
+                .into();
+        }
+        (Some(Kind::Undecided), _) => return about_groups(found.by_peaks).into(),
+        (Some(_), _) => {}
         (None, Some(depth)) if depth > SLIGHT => {
             return format!(
                 "The slowest {:.0} % of the measures still have {:.0} % of the median bandwidth: writing \
@@ -105,7 +139,13 @@ mod tests {
     use crate::sequence::Basis;
     use crate::survival::{Duration, Survival};
 
-    const SLOW: Option<Kind> = Some(Kind::Transient);
+    fn worst(worst: Kind) -> Found {
+        Found { worst: Some(worst), ..Found::default() }
+    }
+
+    fn slow() -> Found {
+        worst(Kind::Transient)
+    }
 
     fn sequences(seconds: f64, interval: f64, depth: f64) -> Vec<Sequences> {
         let low = vec![Duration { seconds, ended: true }; 9];
@@ -131,39 +171,66 @@ mod tests {
             (40.0, 1.0, 2.0, "leave slow targets out"),
             (20.0, 20.0, 1.0, "normal again at their next measure, 20.0 s later"),
         ] {
-            let said = advice(&sequences(lasts, interval, 0.5), Some(burst), &[], SLOW);
+            let said = advice(&sequences(lasts, interval, 0.5), Some(burst), &slow());
             assert!(said.contains(says), "{said}");
         }
-        let slight = advice(&sequences(40.0, 1.0, 0.93), Some(2.0), &[], None);
+        let slight = advice(&sequences(40.0, 1.0, 0.93), Some(2.0), &Found::default());
         assert!(slight.contains("93 % of the median"), "{slight}");
-        assert!(advice(&[], None, &[], None).starts_with("Nothing was measured"));
+        assert!(advice(&[], None, &Found::default()).starts_with("Nothing was measured"));
     }
 
     #[test]
     fn no_advice_contradicts_a_verdict() {
         for depth in [0.5, 0.93] {
             let low = sequences(40.0, 1.0, depth);
-            let named = advice(&low, Some(2.0), &["t2".into()], Some(Kind::Persistent));
-            assert_eq!(named, "Do without t2 until it is repaired.");
-            let both = ["t2".to_string(), "c1".to_string()];
-            let named = advice(&low, Some(2.0), &both, Some(Kind::Persistent));
-            assert_eq!(named, "Do without t2, c1 until they are repaired.");
-            let transient = advice(&low, Some(2.0), &[], SLOW);
+            let named = |names: &[&str]| {
+                let slow_now = names.iter().map(|it| it.to_string()).collect();
+                advice(&low, Some(2.0), &Found { slow_now, ..worst(Kind::Persistent) })
+            };
+            assert_eq!(named(&["t2"]), "Do without t2 until it is repaired.");
+            assert_eq!(named(&["t2", "c1"]), "Do without t2, c1 until they are repaired.");
+            let transient = advice(&low, Some(2.0), &slow());
             assert!(transient.contains("leave slow targets out"), "{transient}");
         }
     }
 
     #[test]
     fn nobody_is_avoided_who_is_no_straggler() {
-        for (worst, says) in [(Some(Kind::Normal), "gain nothing"), (None, "is not known")] {
-            let said = advice(&sequences(40.0, 1.0, 0.5), Some(2.0), &[], worst);
+        for (found, says) in [
+            (worst(Kind::Normal), "gain nothing"),
+            (worst(Kind::Recovered), "gain nothing now"),
+            (Found::default(), "is not known"),
+            (worst(Kind::Undecided), "is not known"),
+        ] {
+            let said = advice(&sequences(40.0, 1.0, 0.5), Some(2.0), &found);
             assert!(said.contains(says) && !said.contains("It pays"), "{said}");
         }
     }
 
     #[test]
     fn short_bursts_have_a_duration() {
-        let said = advice(&sequences(0.04, 0.01, 0.5), Some(0.0123), &[], SLOW);
+        let said = advice(&sequences(0.04, 0.01, 0.5), Some(0.0123), &slow());
         assert!(said.starts_with("A burst takes 12.3 ms, a slow sequence 40.0 ms"), "{said}");
+    }
+
+    #[test]
+    fn slowness_that_moves_is_weighed_like_any_other() {
+        let found = Found { is_moving: true, ..worst(Kind::Normal) };
+        let said = advice(&sequences(40.0, 1.0, 0.5), Some(2.0), &found);
+        assert!(said.contains("leave slow targets out"), "{said}");
+    }
+
+    #[test]
+    fn settings_and_peaks_have_their_own_advice() {
+        let in_settings = vec![("t1".into(), "bursts of 1MiB and more".into())];
+        let found = Found { in_settings, ..worst(Kind::SomeSettings) };
+        let said = advice(&sequences(40.0, 1.0, 0.5), Some(2.0), &found);
+        assert_eq!(said, "Do without t1 for bursts of 1MiB and more.");
+        for (slow, says) in [(0.45, "have them repaired"), (0.88, "as its peak allows")] {
+            let by_peaks = Some(ByPeaks { fast: 0.9, slow });
+            let found = Found { by_peaks, ..worst(Kind::Undecided) };
+            let said = advice(&sequences(40.0, 1.0, 0.5), Some(2.0), &found);
+            assert!(said.contains(says), "{said}");
+        }
     }
 }

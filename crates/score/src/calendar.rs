@@ -33,6 +33,26 @@ pub fn rfc3339(nanos: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
 }
 
+/// A moment as people write it, so many seconds east of UTC: to the second where all that is told lasted less than two
+/// hours, with the date where it lasted longer than a day.
+pub fn clock(nanos: u64, utc_offset: i32, span: f64) -> String {
+    let seconds = local_seconds(nanos, utc_offset);
+    let (year, month, day) = civil(seconds.div_euclid(86_400));
+    let second = seconds.rem_euclid(86_400);
+    let mut text = format!("{:02}:{:02}", second / 3600, second / 60 % 60);
+    if span < 7200.0 {
+        text += &format!(":{:02}", second % 60);
+    }
+    if span > 86_400.0 {
+        text = format!("{year:04}-{month:02}-{day:02} {text}");
+    }
+    let (sign, hours) = (if utc_offset < 0 { '-' } else { '+' }, utc_offset.abs() / 3600);
+    match utc_offset {
+        0 => text + " UTC",
+        offset => format!("{text} {sign}{hours:02}:{:02}", offset.abs() / 60 % 60),
+    }
+}
+
 /// Year, month and day of a number of days since 1970-01-01 (Hinnant, "chrono-Compatible
 /// Low-Level Date Algorithms", `civil_from_days`).
 fn civil(days: i64) -> (i64, i64, i64) {
@@ -186,6 +206,14 @@ mod tests {
         for bad in ["", "yesterday", "2026-13-01T00:00:00", "2026-01-01", "-5", "nan", "T"] {
             assert_eq!(moment(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn clocks() {
+        let nanos = 1_769_902_205 * 1_000_000_000;
+        assert_eq!(clock(nanos, 0, 60.0), "23:30:05 UTC");
+        assert_eq!(clock(nanos, -19_800, 8000.0), "18:00 -05:30");
+        assert_eq!(clock(nanos, 7200, 1e6), "2026-02-01 01:30 +02:00");
     }
 
     #[test]

@@ -12,8 +12,9 @@ pub use warm_up::{WARM_UP_ERROR, WARM_UP_RATIO, WarmUp, warm_ups};
 
 use std::collections::{BTreeMap, HashMap};
 
+use plimsoll_stats::dependence::LagOne;
+
 use crate::Columns;
-use crate::dependence::{Dependence, pooled};
 use crate::distribution::median_of;
 
 /// One run of one experiment.
@@ -31,8 +32,9 @@ pub struct Run {
     pub instances: usize,
     /// Instances that failed.
     pub failed: usize,
-    /// Autocorrelation of the complete instances, normalised by setting and target.
-    pub dependence: Dependence,
+    /// Autocorrelation of the complete instances, normalised by setting and target; `None` if they are too few or do not
+    /// vary.
+    pub dependence: Option<LagOne>,
     /// The test for changed conditions; `None` with fewer than [`LEAST_INSTANCES`].
     pub change: Option<Change>,
 }
@@ -73,7 +75,7 @@ fn run(
         instances: complete,
         failed: members.len() - complete,
         change: change_point(&values, seed),
-        dependence: pooled(&[values]),
+        dependence: LagOne::of(&values),
     })
 }
 

@@ -13,7 +13,7 @@
 //! | How long is a target slow? | [`sequence`], [`survival`], [`advice`] |
 //! | When is it slow? | [`calendar`] |
 //! | Does it matter where the nodes are? | [`locality`](mod@locality) |
-//! | Can the measures be trusted? | [`condition`], [`dependence`], [`outlier`] |
+//! | Can the measures be trusted? | [`condition`], [`outlier`] |
 //! | Who is a straggler? | [`verdict`] |
 //! | What do runs in a table look like? | [`grouped`] |
 //!
@@ -24,7 +24,6 @@ pub mod bandwidth;
 pub mod calendar;
 pub mod columns;
 pub mod condition;
-pub mod dependence;
 pub mod distribution;
 pub mod gain;
 pub mod grouped;

@@ -56,6 +56,9 @@ pub struct Relative {
 }
 
 /// Scores of components of one kind, by `key`; pairs without a key are left out.
+///
+/// An instance in which all pairs are of one component compares it with nobody of its kind, and gives it no
+/// LEB: with one target an instance, the slowest target would look as good as the fastest.
 pub fn by_component<K: Ord + Copy>(
     columns: &Columns,
     fastest: &Fastest,
@@ -68,7 +71,9 @@ pub fn by_component<K: Ord + Copy>(
             continue;
         }
         let pairs = columns.pairs(instance);
-        let lebs = lebs(pairs);
+        let first = pairs.first().and_then(&key);
+        let is_alone = pairs.iter().all(|pair| key(pair) == first);
+        let lebs = if is_alone { Vec::new() } else { lebs(pairs) };
         for (index, pair) in pairs.iter().enumerate() {
             let Some(key) = key(pair) else { continue };
             let (leb, peb) = sets.entry(key).or_default();

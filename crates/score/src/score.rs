@@ -9,7 +9,9 @@ use crate::condition::{Run, WarmUp, normalised, runs, warm_ups};
 use crate::gain::{Gains, gains};
 use crate::relative::{Fastest, Relative, by_component};
 use crate::sequence::{Sequences, THRESHOLDS, TargetSeries};
-use crate::verdict::{Compared, Test, Verdicts, verdicts};
+use crate::verdict::{
+    CLIENTS_ERROR, Compared, TARGETS_ERROR, Test, Verdicts, by_peaks, in_common, verdicts,
+};
 use crate::{Columns, Peaks};
 
 /// What can be chosen.
@@ -70,6 +72,8 @@ pub struct Score {
     pub target_verdicts: Verdicts,
     /// Verdicts on clients.
     pub client_verdicts: Verdicts,
+    /// Comparisons whose targets were measured one after the other, not beside each other.
+    pub matched: usize,
     /// Whether runs of changed conditions were left out.
     pub changed_left_out: usize,
 }
@@ -93,7 +97,13 @@ pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
     });
     let series = TargetSeries::new(columns, peaks, included);
     let of = |key: fn(&PairRow) -> Option<u32>| by_component(columns, &fastest, included, key);
-    let compared = Compared::new(columns, options.test.below);
+    let compared = Compared::new(columns);
+    let common = in_common(&columns.settings);
+    let judged = |components, error| verdicts(components, &common, &Test { error, ..options.test });
+    let mut target_verdicts = judged(&compared.targets, TARGETS_ERROR);
+    if let Some(groups) = &mut target_verdicts.groups {
+        groups.by_peaks = by_peaks(groups, columns, peaks);
+    }
     Score {
         points: points(columns, peaks, included),
         targets: of(|pair| Some(pair.target)),
@@ -105,8 +115,9 @@ pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
         sequences: options.thresholds.iter().map(|it| series.sequences(*it)).collect(),
         calendar: calendar(columns, &fastest, options.utc_offset, included),
         warm_ups: warm_ups(columns, &normalised),
-        target_verdicts: verdicts(&compared.targets, &options.test),
-        client_verdicts: verdicts(&compared.clients, &options.test),
+        target_verdicts,
+        matched: compared.matched,
+        client_verdicts: judged(&compared.clients, CLIENTS_ERROR),
         changed_left_out: left_out.len(),
         runs,
         fastest,

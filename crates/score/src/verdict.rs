@@ -1,36 +1,84 @@
-//! Who is a straggler: normal, transient or persistent, by a test with a stated error.
+//! Who is a straggler, and of which kind, by tests with a stated error.
 //!
 //! Each measure of a component is compared with the median of the *other* components of the same
 //! instance, so that the state of the whole system cancels and one very slow component does not
-//! make others look fast or slow. docs/straggler-verdicts.md has the reasoning, the assumptions
-//! and the measured power.
+//! make others look fast or slow. docs/straggler-verdicts.md has the reasoning, the assumptions, the measured
+//! error and the power.
+//!
+//! | question | module | null hypothesis |
+//! |---|---|---|
+//! | Is it low throughout? | [`signs`] | its median is not under the limit |
+//! | Is it low since, or until, some moment? | [`stretch`] | its low measures fall anywhere in time |
+//! | Is it low more than others? | [`exchange`] | components are exchangeable within blocks of time |
+//! | Does it scatter more than others? | [`spread`] | the same |
+//! | Is it low in some settings only? | [`settings`] | its low measures fall on any setting |
+//! | Are there two groups? Does slowness move? | [`groups`] | |
+//!
+//! [`Compared`] makes components of benchmark results, [`Component::compared`] of values of any other origin.
 
-mod blame;
+mod cells;
+mod compared;
+mod component;
+mod dependence;
 mod effect;
-mod noise;
-mod persistent;
-mod ratio;
+mod exchange;
+pub mod groups;
+mod judging;
+mod known_peaks;
+mod partners;
 mod sentence;
-mod transient;
+pub mod settings;
+mod signs;
+mod spread;
+mod stretch;
 
+pub use compared::Compared;
+pub use component::{Component, Measure, Value};
 pub use effect::Side;
-pub use noise::Noise;
-pub use ratio::{Compared, Component, Measure};
-pub use sentence::sentence;
+pub use groups::{ByPeaks, Groups, Moving};
+pub use known_peaks::by_peaks;
 pub(crate) use sentence::span as sentence_span;
+pub use sentence::{Wording, group_sentence, moving_sentence, sentence};
+pub use settings::{Common, SomeSettings, in_common};
+pub use spread::Spread;
+pub use stretch::Stretch;
 
-use plimsoll_stats::{Sample, median_interval};
+use crate::distribution::median_of;
+use judging::{Judging, Places};
 
-use crate::dependence::{Dependence, above_floor};
-use crate::distribution::CONFIDENCE;
+/// The probability that any target is named wrongly, and the same for clients, which are fewer reasons for a
+/// benchmark. Simulations hold the sum of both or less over all noises that were tried
+/// (docs/straggler-verdicts.md).
+pub const TARGETS_ERROR: f64 = 0.04;
+/// The same for clients.
+pub const CLIENTS_ERROR: f64 = 0.01;
 
-/// What a component is.
+/// Measures that a verdict needs: fewer cannot tell how much they repeat each other.
+pub const LEAST_MEASURES: usize = 10;
+
+/// Blocks of time whose means are correlated by no more than this pass for independent.
+const INDEPENDENT: f64 = 0.1;
+
+/// Scatter of less than this part of the way to the limit turns no measure low.
+const FLOOR: f64 = 0.25;
+
+/// What a component is, the more serious the later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Not shown to be anything else.
     Normal,
-    /// Slow more often or more deeply than noise explains, but not all the time.
+    /// In one of two groups of which a comparison cannot tell which is right.
+    Undecided,
+    /// Its measures scatter more than those of others.
+    Noisier,
+    /// Slow until some moment.
+    Recovered,
+    /// Slow more often or more deeply than others, but not all the time; or for a while.
     Transient,
+    /// Slow in some settings only.
+    SomeSettings,
+    /// Slow since some moment.
+    Drifting,
     /// Slow throughout.
     Persistent,
 }
@@ -40,26 +88,51 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Normal => "normal",
+            Kind::Undecided => "one of two groups",
+            Kind::Noisier => "noisier than others",
+            Kind::Recovered => "recovered straggler",
             Kind::Transient => "transient straggler",
+            Kind::SomeSettings => "slow in some settings",
+            Kind::Drifting => "drifting straggler",
             Kind::Persistent => "persistent straggler",
         }
     }
+
+    /// All of them, the most serious first.
+    pub const ALL: [Kind; 8] = [
+        Kind::Persistent,
+        Kind::Drifting,
+        Kind::SomeSettings,
+        Kind::Transient,
+        Kind::Recovered,
+        Kind::Noisier,
+        Kind::Undecided,
+        Kind::Normal,
+    ];
+
+    /// Whether it is named for something.
+    pub fn is_straggler(self) -> bool {
+        self > Kind::Undecided
+    }
+
+    /// Whether it was slow when the last measures were taken, and will be until it is repaired.
+    pub fn is_slow_now(self) -> bool {
+        matches!(self, Kind::Persistent | Kind::Drifting)
+    }
 }
 
-/// What counts as slow, and how often the test may err.
+/// What counts as slow, and how often a test may err.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
     /// A measure is low when it is slower than the others by more than this share.
     pub below: f64,
-    /// Probability that any component is called persistent wrongly.
-    pub persistent_error: f64,
-    /// Probability that any component is called transient wrongly.
-    pub transient_error: f64,
+    /// The probability that any component is named wrongly.
+    pub error: f64,
 }
 
 impl Default for Test {
     fn default() -> Self {
-        Test { below: 0.15, persistent_error: 0.05, transient_error: 0.05 }
+        Test { below: 0.15, error: TARGETS_ERROR }
     }
 }
 
@@ -68,12 +141,19 @@ impl Test {
     fn limit(&self) -> f64 {
         (1.0 - self.below).ln()
     }
+}
 
-    /// Independent measures without which no outcome could be called persistent among so many.
-    pub fn least(&self, components: usize) -> usize {
-        let tosses = (components.max(1) as f64 / self.persistent_error).log2().ceil();
-        (tosses as usize).max(persistent::PARTS)
-    }
+/// p values of the tests, each corrected for the number of components (Holm); `None` where it was not made.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PValues {
+    /// Of "its median is not low".
+    pub persistent: Option<f64>,
+    /// Of "its low measures fall anywhere in time".
+    pub drifting: Option<f64>,
+    /// Of "it is low no more than others".
+    pub transient: Option<f64>,
+    /// Of "it scatters no more than others".
+    pub noisier: Option<f64>,
 }
 
 /// The verdict on one component, with its evidence.
@@ -89,18 +169,22 @@ pub struct Verdict {
     pub effective_n: f64,
     /// Median of the ratio to the others; `None` without measures.
     pub median: Option<f64>,
-    /// Its distribution-free 95 % interval, which takes measures for independent.
+    /// Its 95 % interval; `None` below twenty measures.
     pub interval: Option<(f64, f64)>,
     /// Measures that are low.
     pub low: usize,
+    /// The share of low measures of the typical other component; `None` without others.
+    pub usual_low: Option<f64>,
     /// The lowest ratio.
     pub lowest: Option<f64>,
-    /// Measures that noise alone would make as low as those that decided about transience.
-    pub expected: Option<f64>,
-    /// p value of "its median is not low", corrected for the number of components (Holm).
-    pub p_persistent: Option<f64>,
-    /// p value of "noise explains its low measures", corrected likewise.
-    pub p_transient: Option<f64>,
+    /// What the tests say.
+    pub p: PValues,
+    /// When it was slow, if that is what it is named for.
+    pub stretch: Option<Stretch>,
+    /// In which settings it is slow, if that is what it is named for.
+    pub settings: Option<SomeSettings>,
+    /// How much it scatters, if that is what it is named for.
+    pub spread: Option<Spread>,
     /// Seconds from the first measure to the last.
     pub span: f64,
     /// The fewest others it was compared with.
@@ -109,82 +193,53 @@ pub struct Verdict {
     pub inseparable: Option<u32>,
 }
 
-/// Verdicts on all components of one side, by number, and how the measures scatter.
+impl Verdict {
+    /// Median of the ratio to the others where it is slow: in the stretch or the settings that it is named for, else
+    /// throughout.
+    pub fn slow_ratio(&self) -> Option<f64> {
+        let in_settings = self.settings.as_ref().map(|it| it.inside);
+        in_settings.or(self.stretch.map(|it| it.inside)).or(self.median)
+    }
+}
+
+/// Verdicts on all components of one side, by number, and what is said of all together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdicts {
     /// By number of the component.
     pub verdicts: Vec<Verdict>,
-    /// What the test was.
+    /// What counted as slow.
     pub test: Test,
-    /// Autocorrelation of the measures.
-    pub dependence: Dependence,
-    /// Scatter of the measures that are not low; `None` without enough of them.
-    pub noise: Option<Noise>,
+    /// Two groups that differ throughout, if there are.
+    pub groups: Option<Groups>,
+    /// Slowness that visits one component after the other, if it does.
+    pub moving: Option<Moving>,
 }
 
-/// Tests all components of one side against each other.
-pub fn verdicts(components: &[Component], test: &Test) -> Verdicts {
+/// Tests all components of one side against each other. `common` are ways to split settings; without any, no component is
+/// found slow in some settings only.
+pub fn verdicts(components: &[Component], common: &[Common], test: &Test) -> Verdicts {
     let limit = test.limit();
-    let dependence = above_floor(&regime_residuals(components, limit), limit.abs() * FLOOR);
-    let noise = Noise::new(components, limit);
-    let compared = components.iter().filter(|it| !it.measures.is_empty()).count();
-    let least = test.least(compared);
-    let mut verdicts: Vec<Verdict> =
-        components.iter().map(|it| describe(it, limit, &dependence, least)).collect();
-    let enough = |verdict: &Verdict| verdict.effective_n.floor() as usize >= least;
-    let tested: Vec<usize> = (0..components.len()).filter(|it| enough(&verdicts[*it])).collect();
-    persistent::decide(components, &tested, test, &mut verdicts);
-    if let Some(noise) = &noise {
-        transient::decide(components, &tested, test, noise, &dependence, &mut verdicts);
+    let mut judging = Judging::new(components, test);
+    judging.find_persistent();
+    judging.find_stretches();
+    judging.find_low_more_than_others();
+    judging.find_noisier();
+    judging.explain_by_settings(common);
+    let enough = |it: &Verdict| it.n >= LEAST_MEASURES;
+    for verdict in judging.verdicts.iter_mut().filter(|it| enough(it) && it.needed <= it.n) {
+        verdict.kind.get_or_insert(Kind::Normal);
     }
-    for index in tested {
-        verdicts[index].kind.get_or_insert(Kind::Normal);
-    }
-    Verdicts { verdicts, test: *test, dependence, noise }
+    let groups = groups::two_groups(components, &mut judging.verdicts, test);
+    let moving = groups::moving(components, &judging.verdicts, limit);
+    Verdicts { verdicts: judging.verdicts, test: *test, groups, moving }
 }
 
-/// Scatter of less than this part of the way to the limit turns no measure low.
-const FLOOR: f64 = 0.25;
-
-/// What is known of a component before any test.
-fn describe(component: &Component, limit: f64, dependence: &Dependence, least: usize) -> Verdict {
-    let measures = &component.measures;
-    let ratios: Vec<f64> = measures.iter().map(|it| it.log_ratio.exp()).collect();
-    let sample = Sample::new(ratios).ok();
-    let interval = sample.as_ref().and_then(|it| median_interval(it, CONFIDENCE).ok());
-    let ends = measures.first().zip(measures.last());
-    Verdict {
-        kind: None,
-        needed: (least as f64 * dependence.time).ceil() as usize,
-        n: measures.len(),
-        effective_n: dependence.effective(measures.len()),
-        median: sample.as_ref().map(Sample::median),
-        interval: interval.map(|it| (it.low, it.high)),
-        low: measures.iter().filter(|it| it.log_ratio < limit).count(),
-        lowest: sample.as_ref().map(Sample::min),
-        expected: None,
-        p_persistent: None,
-        p_transient: None,
-        span: ends.map_or(0.0, |(a, b)| b.start.saturating_sub(a.start) as f64 / 1e9),
-        others: if measures.is_empty() { 0 } else { component.others },
-        inseparable: component.inseparable,
-    }
-}
-
-/// Measures less the median of their kind, low or not: slowness that comes and goes is what the
-/// test looks for, and must not count as autocorrelation of the noise.
-fn regime_residuals(components: &[Component], limit: f64) -> Vec<Vec<f64>> {
-    let residuals = |component: &Component| {
-        let logs: Vec<f64> = component.measures.iter().map(|it| it.log_ratio).collect();
-        let centre = |low: bool| {
-            let mut kind: Vec<f64> =
-                logs.iter().copied().filter(|it| (*it < limit) == low).collect();
-            crate::distribution::median_of(&mut kind).unwrap_or(0.0)
-        };
-        let (low, normal) = (centre(true), centre(false));
-        logs.iter().map(|it| it - if *it < limit { low } else { normal }).collect()
-    };
-    components.iter().map(residuals).collect()
+/// Which components are low throughout.
+fn low_throughout(components: &[Component], test: &Test) -> Vec<bool> {
+    let mut judging = Judging::new(components, test);
+    judging.find_persistent();
+    judging.find_low_more_than_others();
+    judging.verdicts.iter().map(|it| it.kind == Some(Kind::Persistent)).collect()
 }
 
 /// Holm's step-down correction of p values ("A Simple Sequentially Rejective Multiple Test
@@ -210,11 +265,5 @@ mod tests {
         assert_eq!(holm(&[0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02]);
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
         assert!(holm(&[]).is_empty());
-    }
-
-    #[test]
-    fn seven_measures_are_the_least_for_four_targets() {
-        let test = Test::default();
-        assert_eq!([1, 4, 16, 64, 1008].map(|it| test.least(it)), [5, 7, 9, 11, 15]);
     }
 }

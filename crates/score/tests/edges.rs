@@ -3,7 +3,7 @@
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Outcome, Pair};
-use plimsoll_score::verdict::Compared;
+use plimsoll_score::verdict::Verdicts;
 use plimsoll_score::{Columns, Kind, Options, Peaks, Score, Source, score};
 
 const SECOND: u64 = 1_000_000_000;
@@ -130,7 +130,7 @@ fn a_run_that_changed_is_set_apart_and_both_are_stated() {
 }
 
 #[test]
-fn what_counts_as_slow_also_decides_who_is_blamed() {
+fn a_client_that_is_slow_at_times_is_not_held_against_targets() {
     // One client takes a third longer in every third round, with whichever target it has then.
     let round = |round: u64| {
         let mut it = instance(round, &[SECOND; 4]);
@@ -142,13 +142,15 @@ fn what_counts_as_slow_also_decides_who_is_blamed() {
         }
         it
     };
-    let (columns, _) = scores(&(0..24).map(round).collect::<Vec<_>>());
-    let measures = |below: f64| {
-        let compared = Compared::new(&columns, below);
-        compared.targets.iter().map(|it| it.measures.len()).sum::<usize>()
+    let (columns, scores) = scores(&(0..24).map(round).collect::<Vec<_>>());
+    let named = |verdicts: &Verdicts| {
+        let kinds = verdicts.verdicts.iter().map(|it| it.kind);
+        kinds.map(|it| it.is_some_and(Kind::is_straggler)).collect::<Vec<bool>>()
     };
-    assert_eq!(measures(0.15), 24 * 4 - 8, "the client's eight slow pairs excuse their targets");
-    assert_eq!(measures(0.4), 24 * 4, "nothing is that slow");
+    assert_eq!(named(&scores.target_verdicts), [false; 4]);
+    let slow = columns.clients.find("c0").unwrap() as usize;
+    let kinds = named(&scores.client_verdicts);
+    assert!((0..4).all(|client| kinds[client] == (client == slow)), "{kinds:?}");
 }
 
 /// Half a minute without optimisation; the sizes are what matters.

@@ -67,6 +67,7 @@ pub fn run(directory: &Path, html: Option<NewFile>, rows: usize, output: Output)
             locality: &Locality::default(),
             rows,
             json: false,
+            utc_offset: 0,
         };
         write_page(file, &title, &gathered, &view)?;
     }

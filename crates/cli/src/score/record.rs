@@ -6,7 +6,7 @@ mod verdicts;
 
 use plimsoll_domain::burst::{Operation, Setting};
 use plimsoll_report::Record;
-use plimsoll_score::advice::advice;
+use plimsoll_score::advice::{Found, advice};
 use plimsoll_score::bandwidth::Point;
 use plimsoll_score::calendar::WEEKDAYS;
 use plimsoll_score::distribution::Distribution;
@@ -17,7 +17,7 @@ use plimsoll_score::verdict::Side;
 use plimsoll_score::{Columns, Kind, Peaks, Score};
 
 use super::numbers::*;
-use super::rows::{distribution, relative};
+use super::rows::{Judged, distribution, relative};
 
 /// What is shown, and to whom.
 pub struct View<'a> {
@@ -28,6 +28,8 @@ pub struct View<'a> {
     pub locality: &'a Locality,
     pub rows: usize,
     pub json: bool,
+    /// Seconds east of UTC that moments are told in.
+    pub utc_offset: i32,
 }
 
 impl View<'_> {
@@ -36,6 +38,12 @@ impl View<'_> {
         let scores = self.scores;
         let all = scores.target_verdicts.verdicts.iter().chain(&scores.client_verdicts.verdicts);
         all.filter_map(|it| it.kind).max()
+    }
+
+    /// Whether something is slow now: by a comparison, or by known peaks where targets are of two speeds.
+    pub fn is_slow_now(&self) -> bool {
+        let by_peaks = self.scores.target_verdicts.groups.as_ref().and_then(|it| it.by_peaks);
+        self.worst().is_some_and(Kind::is_slow_now) || by_peaks.is_some_and(|it| !it.explain())
     }
 }
 
@@ -87,21 +95,26 @@ fn overview(view: &View) -> Record {
 fn advice_line(view: &View) -> String {
     let targets = verdicts::judged(view, Side::Target);
     let clients = verdicts::judged(view, Side::Client);
-    let persistent =
-        targets.iter().filter(|it| it.verdict.kind == Some(Kind::Persistent)).map(|it| {
-            match it.partner {
-                // Its client has the same verdict: one of them is meant.
-                Some(partner) => format!("{} or {partner}, whichever is slow,", it.name),
-                None => it.name.to_string(),
-            }
-        });
-    let alone = clients
-        .iter()
-        .filter(|it| it.verdict.kind == Some(Kind::Persistent) && it.partner.is_none())
-        .map(|it| it.name.to_string());
-    let persistent: Vec<String> = persistent.chain(alone).collect();
-    let worst = targets.iter().filter_map(|it| it.verdict.kind).max();
-    advice(&view.scores.sequences, view.scores.burst_seconds(), &persistent, worst)
+    let is_slow = |it: &&Judged| it.verdict.kind.is_some_and(Kind::is_slow_now);
+    let slow_targets = targets.iter().filter(is_slow).map(|it| match it.partner {
+        // Its client has the same verdict: one of them is meant.
+        Some(partner) => format!("{} or {partner}, whichever is slow,", it.name),
+        None => it.name.to_string(),
+    });
+    let slow_clients = clients.iter().filter(is_slow).filter(|it| it.partner.is_none());
+    let in_settings = |it: &Judged| {
+        let settings = it.verdict.settings.as_ref()?;
+        Some((it.name.to_string(), settings.name.clone()))
+    };
+    let groups = &view.scores.target_verdicts.groups;
+    let found = Found {
+        slow_now: slow_targets.chain(slow_clients.map(|it| it.name.to_string())).collect(),
+        in_settings: targets.iter().filter_map(in_settings).collect(),
+        worst: targets.iter().filter_map(|it| it.verdict.kind).max(),
+        is_moving: view.scores.target_verdicts.moving.is_some(),
+        by_peaks: groups.as_ref().and_then(|it| it.by_peaks),
+    };
+    advice(&view.scores.sequences, view.scores.burst_seconds(), &found)
 }
 
 /// Adds a table. What is left out of it is counted in a line below it.

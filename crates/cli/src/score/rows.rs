@@ -3,7 +3,7 @@
 use plimsoll_report::Record;
 use plimsoll_score::distribution::Distribution;
 use plimsoll_score::relative::Relative;
-use plimsoll_score::verdict::{Verdict, Verdicts, sentence};
+use plimsoll_score::verdict::{Verdict, Wording, sentence};
 
 use super::numbers::*;
 
@@ -49,15 +49,15 @@ pub fn relative(row: Record, it: Option<&Relative>, json: bool) -> Record {
 /// One component with its verdict.
 pub struct Judged<'a> {
     pub name: &'a str,
-    /// The word for others of its kind: targets or clients.
-    pub others: &'a str,
+    /// How to speak of its kind.
+    pub wording: Wording<'a>,
     pub relative: Option<&'a Relative>,
     pub verdict: &'a Verdict,
     pub partner: Option<&'a str>,
 }
 
 impl Judged<'_> {
-    pub fn row(&self, verdicts: &Verdicts, json: bool) -> Record {
+    pub fn row(&self, json: bool) -> Record {
         let verdict = self.verdict;
         let row = relative(Record::new().text("name", "name", self.name), self.relative, json)
             .number(&RATIO, verdict.median)
@@ -70,16 +70,18 @@ impl Judged<'_> {
         if !json {
             return row;
         }
-        row.text("evidence", "evidence", self.sentence(verdicts))
+        row.text("evidence", "evidence", self.sentence())
             .number(&LOWEST, verdict.lowest)
             .number(&EFFECTIVE, verdict.effective_n)
             .number(&NEEDED, verdict.needed as u64)
-            .number(&P_PERSISTENT, verdict.p_persistent)
-            .number(&P_TRANSIENT, verdict.p_transient)
+            .number(&P_PERSISTENT, verdict.p.persistent)
+            .number(&P_DRIFTING, verdict.p.drifting)
+            .number(&P_TRANSIENT, verdict.p.transient)
+            .number(&P_NOISIER, verdict.p.noisier)
             .optional_text("inseparable_from", "", self.partner.map(str::to_string))
     }
 
-    pub fn sentence(&self, verdicts: &Verdicts) -> String {
-        sentence(self.name, self.others, self.verdict, &verdicts.test, self.partner)
+    pub fn sentence(&self) -> String {
+        sentence(self.name, self.verdict, &self.wording, self.partner)
     }
 }

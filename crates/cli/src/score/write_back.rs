@@ -29,7 +29,7 @@ pub fn write(site: &mut SiteFile, view: &View) -> Result<Vec<String>> {
     let stragglers = stragglers(view, measured.as_deref());
     let is_normal = |it: &Straggler| {
         let verdict = verdict(view, it.component, &it.name);
-        verdict.is_some_and(|it| it.kind == Some(Kind::Normal))
+        verdict.and_then(|it| it.kind).is_some_and(|it| persistence(it).is_none())
     };
     site.set_stragglers(&stragglers, is_normal)?;
     lines.push(format!("{} stragglers", stragglers.len()));
@@ -117,23 +117,30 @@ fn stragglers(view: &View, measured: Option<&str>) -> Vec<Straggler> {
     for component in [ComponentKind::Target, ComponentKind::Client] {
         for name in names(view.columns, component).iter() {
             let Some(verdict) = verdict(view, component, name) else { continue };
-            let persistence = match verdict.kind {
-                Some(Kind::Persistent) => Persistence::Persistent,
-                Some(Kind::Transient) => Persistence::Transient,
-                Some(Kind::Normal) | None => continue,
-            };
+            let Some(persistence) = verdict.kind.and_then(persistence) else { continue };
             found.push(Straggler {
                 component,
                 name: name.to_string(),
                 verdict: persistence,
                 // Four digits are more than such a median is sure of.
-                ratio: (verdict.median.unwrap_or(0.0) * 1e4).round() / 1e4,
+                ratio: (verdict.slow_ratio().unwrap_or(0.0) * 1e4).round() / 1e4,
                 measures: verdict.n as u64,
                 measured: measured.map(str::to_string),
             });
         }
     }
     found
+}
+
+/// What the file says of a verdict; `None` for one that says of nothing that it is slow.
+fn persistence(kind: Kind) -> Option<Persistence> {
+    match kind {
+        Kind::Persistent => Some(Persistence::Persistent),
+        Kind::Drifting => Some(Persistence::Drifting),
+        Kind::SomeSettings => Some(Persistence::Partial),
+        Kind::Transient => Some(Persistence::Transient),
+        Kind::Normal | Kind::Undecided | Kind::Noisier | Kind::Recovered => None,
+    }
 }
 
 fn names(columns: &Columns, component: ComponentKind) -> &plimsoll_score::names::Names {

@@ -1,8 +1,9 @@
 //! A test for one change of level in a series.
 
 use plimsoll_stats::Random;
+use plimsoll_stats::dependence::LagOne;
+use plimsoll_stats::series::centred_ranks;
 
-use crate::dependence::pooled;
 use crate::distribution::median_of;
 
 /// How often a run whose conditions did not change is set apart, at most.
@@ -42,7 +43,7 @@ impl Change {
 /// The statistic is the largest standardised sum of ranks before a point (Pettitt, Applied
 /// Statistics 28, 1979); its distribution without a change comes from permutations. Where what is
 /// left after taking out the change is autocorrelated, blocks are permuted instead of single
-/// values (see [`crate::dependence`]).
+/// values (see [`plimsoll_stats::dependence`]).
 pub fn change_point(values: &[f64], seed: u64) -> Option<Change> {
     if values.len() < LEAST_INSTANCES {
         return None;
@@ -53,24 +54,9 @@ pub fn change_point(values: &[f64], seed: u64) -> Option<Change> {
     let [low, high] = [before, after].map(|it| median_of(&mut it.to_vec()).unwrap_or(0.0));
     let rest: Vec<f64> =
         before.iter().map(|it| it - low).chain(after.iter().map(|it| it - high)).collect();
-    let block = pooled(&[rest]).time.ceil() as usize;
+    let block = LagOne::of(&rest).map_or(1, |it| it.time().ceil() as usize);
     let p_value = p_value(&mut ranks, statistic, block, seed);
     Some(Change { at, ratio: (high - low).exp(), p_value })
-}
-
-/// Ranks less their mean; equal values share theirs.
-fn centred_ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mean = (values.len() as f64 - 1.0) / 2.0;
-    let mut ranks = vec![0.0; values.len()];
-    let mut first = 0;
-    for group in order.chunk_by(|a, b| values[*a] == values[*b]) {
-        let shared = first as f64 + (group.len() as f64 - 1.0) / 2.0 - mean;
-        group.iter().for_each(|index| ranks[*index] = shared);
-        first += group.len();
-    }
-    ranks
 }
 
 /// Where the standardised sum of the ranks before is largest, and how large.

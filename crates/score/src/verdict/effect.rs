@@ -6,8 +6,9 @@
 //! until nothing moves (as in Tukey's median polish, 1977). From ranks, so that rounds in which
 //! something was slow do not pull the part of what is usually fast.
 
+use super::cells::{Cell, Cells};
+use super::median_of;
 use crate::Columns;
-use crate::distribution::median_of;
 
 /// Which component of a pair is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,53 +26,6 @@ impl Side {
             Side::Client => Side::Target,
             Side::Target => Side::Client,
         }
-    }
-}
-
-/// A pair as logarithm of its bandwidth.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cell {
-    pub row: u32,
-    pub client: u32,
-    pub target: u32,
-    pub log: f64,
-}
-
-impl Cell {
-    pub fn of(&self, side: Side) -> u32 {
-        match side {
-            Side::Client => self.client,
-            Side::Target => self.target,
-        }
-    }
-}
-
-/// Instances with scores as cells, and when each row began.
-pub(super) struct Cells {
-    pub cells: Vec<Cell>,
-    pub starts: Vec<u64>,
-}
-
-impl Cells {
-    pub fn new(columns: &Columns) -> Self {
-        let (mut cells, mut starts) = (Vec::new(), Vec::new());
-        for instance in columns.instances().iter().filter(|it| columns.has_scores(it)) {
-            let row = starts.len() as u32;
-            starts.push(instance.start);
-            let pairs = columns.pairs(instance).iter().filter(|pair| pair.bytes > 0);
-            cells.extend(pairs.map(|pair| Cell {
-                row,
-                client: pair.client,
-                target: pair.target,
-                log: pair.bandwidth().ln(),
-            }));
-        }
-        Cells { cells, starts }
-    }
-
-    /// The cells of each instance.
-    pub fn rows(&self) -> impl Iterator<Item = &[Cell]> {
-        self.cells.chunk_by(|a, b| a.row == b.row)
     }
 }
 
@@ -120,9 +74,9 @@ impl Effects {
 
     /// The part of each instance.
     pub fn centres(&self, cells: &Cells) -> Vec<f64> {
-        let mut centres = vec![0.0; cells.starts.len()];
+        let mut centres = vec![0.0; cells.rows.len()];
         let mut values = Vec::new();
-        for row in cells.rows() {
+        for row in cells.by_row() {
             values.clear();
             values.extend(row.iter().map(|cell| self.rest(cell)));
             centres[row[0].row as usize] = median_of(&mut values).unwrap_or(0.0);

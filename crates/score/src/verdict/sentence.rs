@@ -1,88 +1,236 @@
-//! A verdict with its evidence, as a person would say it.
+//! Verdicts with their evidence, as a person would say them.
 
-use super::{Kind, Test, Verdict};
+use super::groups::{Groups, Moving};
+use super::{Kind, Stretch, Verdict};
+use crate::calendar::clock;
 
-/// One sentence. `name` is the component's, `partner` that of what it cannot be told apart from.
-pub fn sentence(
-    name: &str,
-    others: &str,
-    verdict: &Verdict,
-    test: &Test,
-    partner: Option<&str>,
-) -> String {
-    let Some(kind) = verdict.kind else { return not_enough(name, verdict) };
-    let evidence = match kind {
-        Kind::Normal => normal(verdict, others),
-        Kind::Transient => transient(verdict, others, test),
-        Kind::Persistent => persistent(verdict, others, test),
-    };
-    let doubt = match partner {
-        Some(partner) if kind != Kind::Normal => {
-            format!("; it was always together with {partner}, so either may be slow")
-        }
-        _ => String::new(),
-    };
-    let few = match (kind, verdict.others) {
-        (Kind::Transient | Kind::Persistent, 1) => "; compared with one other only",
-        _ => "",
-    };
-    format!("{name} is {}: {evidence}{few}{doubt}", phrase(kind))
+/// How to speak of the components of one side.
+#[derive(Debug, Clone, Copy)]
+pub struct Wording<'a> {
+    /// What one is called: "target" or "client".
+    pub one: &'a str,
+    /// What several are called.
+    pub many: &'a str,
+    /// A measure is low when it is slower than the others by more than this share.
+    pub below: f64,
+    /// Seconds east of UTC that moments are told in.
+    pub utc_offset: i32,
 }
 
-fn phrase(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Normal => "normal",
-        Kind::Transient => "a transient straggler",
-        Kind::Persistent => "a persistent straggler",
+impl Wording<'_> {
+    fn limit(&self) -> String {
+        percent(1.0 - self.below)
+    }
+
+    fn of_others(&self) -> String {
+        format!("of the median of other {}", self.many)
+    }
+}
+
+/// One sentence on a component. `partner` is the name of what it cannot be told apart from.
+pub fn sentence(name: &str, verdict: &Verdict, wording: &Wording, partner: Option<&str>) -> String {
+    let Some(kind) = verdict.kind else { return not_enough(name, verdict) };
+    let (is, evidence) = match kind {
+        Kind::Normal => ("is normal", normal(verdict, wording)),
+        Kind::Undecided => ("is in one of two groups", normal(verdict, wording)),
+        Kind::Noisier => ("is noisier than others", noisier(verdict, wording)),
+        Kind::Transient => ("is a transient straggler", transient(verdict, wording)),
+        Kind::SomeSettings => ("is slow in some settings", some_settings(verdict, wording)),
+        Kind::Recovered => ("has recovered", in_a_stretch(verdict, wording)),
+        Kind::Drifting => ("is drifting", in_a_stretch(verdict, wording)),
+        Kind::Persistent => ("is a persistent straggler", persistent(verdict, wording)),
+    };
+    let doubt = match partner.filter(|_| kind.is_straggler()) {
+        Some(partner) => format!("; it was always together with {partner}, so either may be slow"),
+        None => String::new(),
+    };
+    let few = match verdict.others {
+        1 if kind.is_straggler() => "; compared with one other only",
+        _ => "",
+    };
+    format!("{name} {is}: {evidence}{few}{doubt}")
+}
+
+/// One sentence on two groups; `name` gives the name of a number.
+pub fn group_sentence<'a>(
+    groups: &Groups,
+    wording: &Wording,
+    name: impl Fn(u32) -> &'a str,
+) -> String {
+    let list = |numbers: &[u32]| listed(numbers.iter().map(|it| name(*it).to_string()).collect());
+    let (fast, slow) = (list(&groups.fast), list(&groups.slow));
+    let has = if groups.fast.len() == 1 { "has" } else { "have" };
+    let facts = format!("{fast} {has} {} of the bandwidth of {slow}", percent(groups.ratio));
+    let which = "which is right cannot be told by comparison";
+    match (groups.by_peaks, groups.are_undecided()) {
+        (Some(peaks), _) => {
+            let what = match peaks.explain() {
+                true => "the two differ as their known peaks do",
+                false => "by their known peaks the slower ones are slow",
+            };
+            format!(
+                "two groups of {}: {facts}; {what}: the faster reach {} of them, the slower {}",
+                wording.many,
+                percent(peaks.fast),
+                percent(peaks.slow)
+            )
+        }
+        (None, true) => format!(
+            "two groups of {}: {facts}; {which}, known peaks in a site file could tell",
+            wording.many
+        ),
+        (None, false) => format!(
+            "{facts}: unusually fast, or all others are slow; {which}, known peaks in a site file could tell"
+        ),
+    }
+}
+
+/// One sentence on slowness that moves.
+pub fn moving_sentence<'a>(
+    moving: &Moving,
+    wording: &Wording,
+    name: impl Fn(u32) -> &'a str,
+) -> String {
+    let count =
+        |(number, low, n): &(u32, usize, usize)| format!("{} in {low} of {n}", name(*number));
+    format!(
+        "slowness moves: in {} of {} comparisons some {} was under {} {}, down to {}, no {} more than \
+         others: {}",
+        moving.low_sets,
+        moving.sets,
+        wording.one,
+        wording.limit(),
+        wording.of_others(),
+        percent(moving.lowest),
+        wording.one,
+        listed(moving.components.iter().map(count).collect())
+    )
+}
+
+/// Names that are listed; of more, the first ones and how many there are.
+const LISTED: usize = 8;
+
+fn listed(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    names.truncate(LISTED);
+    match more {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }
 
 fn not_enough(name: &str, verdict: &Verdict) -> String {
     let have = match verdict.n {
         0 => "no instance compares it with others".to_string(),
-        n if verdict.effective_n < n as f64 - 0.5 => {
-            format!("{n} measures, worth {:.0} as they repeat each other", verdict.effective_n)
+        n if verdict.needed > n && n >= super::LEAST_MEASURES => {
+            format!(
+                "{n} measures, {} of them low, which repeat each other so much that they cannot be \
+                 told from noise",
+                verdict.low
+            )
         }
         n => format!("{n} measures"),
     };
     format!("{name} has no verdict: {have}; {} are needed", verdict.needed)
 }
 
-fn normal(verdict: &Verdict, others: &str) -> String {
-    let median = verdict.median.map_or("-".to_string(), percent);
-    format!("{median} of the median of other {others}{}", interval(verdict))
+fn normal(verdict: &Verdict, wording: &Wording) -> String {
+    format!("{} {}{}", middle(verdict), wording.of_others(), interval(verdict))
 }
 
-fn persistent(verdict: &Verdict, others: &str, test: &Test) -> String {
-    let median = verdict.median.map_or("-".to_string(), percent);
+fn persistent(verdict: &Verdict, wording: &Wording) -> String {
     format!(
-        "{median} of the median of other {others}{}, under {} in {} of {} measures and in every \
-         third of the {} watched (p = {})",
+        "{} {}{}, under {} in {} of {} measures and in every third of the {} watched ({})",
+        middle(verdict),
+        wording.of_others(),
         interval(verdict),
-        percent(1.0 - test.below),
+        wording.limit(),
         verdict.low,
         verdict.n,
         span(verdict.span),
-        p(verdict.p_persistent),
+        p(smallest([verdict.p.persistent, verdict.p.transient])),
     )
 }
 
-fn transient(verdict: &Verdict, others: &str, test: &Test) -> String {
-    let usual = verdict.median.map_or("-".to_string(), percent);
-    let lowest = verdict.lowest.map_or("-".to_string(), percent);
-    let noise = match (verdict.expected, verdict.p_transient) {
-        (Some(_), Some(p_value)) => {
-            format!(", more than noise explains (p = {})", p(Some(p_value)))
-        }
-        _ => format!(", but not in every third of the {} watched", span(verdict.span)),
+fn transient(verdict: &Verdict, wording: &Wording) -> String {
+    if verdict.stretch.is_some() {
+        return in_a_stretch(verdict, wording);
+    }
+    let usual = match verdict.usual_low {
+        Some(share) => format!(", where the typical other is in {} of its own", percent(share)),
+        None => String::new(),
     };
     format!(
-        "under {} of the median of other {others} in {} of {} measures, down to {lowest}, {usual} \
-         in the middle{noise}",
-        percent(1.0 - test.below),
+        "under {} {} in {} of {} measures, down to {}{usual}; {} in the middle ({})",
+        wording.limit(),
+        wording.of_others(),
         verdict.low,
         verdict.n,
+        verdict.lowest.map_or("-".to_string(), percent),
+        middle(verdict),
+        p(verdict.p.transient),
     )
+}
+
+fn in_a_stretch(verdict: &Verdict, wording: &Wording) -> String {
+    let Some(it) = &verdict.stretch else { return normal(verdict, wording) };
+    let when = |nanos: u64| clock(nanos, wording.utc_offset, verdict.span);
+    let (time, rest) = match (it.first, it.until) {
+        (_, None) => (format!("since {}", when(it.since)), "before"),
+        (0, Some(until)) => (format!("until {}", when(until)), "afterwards"),
+        (_, Some(until)) => (format!("from {} to {}", when(it.since), when(until)), "otherwise"),
+    };
+    let slow = match (it.is_gradual, it.until) {
+        (true, None) => "slower and slower, low",
+        (true, Some(_)) => "faster and faster, low",
+        (false, _) => "slow",
+    };
+    let Stretch { inside, outside, first, end, .. } = *it;
+    format!(
+        "{slow} {time}, {} of {rest} ({} {} in {} measures, {} in {} {rest}; {})",
+        percent(inside / outside),
+        percent(inside),
+        wording.of_others(),
+        end - first,
+        percent(outside),
+        verdict.n - (end - first),
+        p(verdict.p.drifting),
+    )
+}
+
+fn some_settings(verdict: &Verdict, wording: &Wording) -> String {
+    let Some(it) = &verdict.settings else { return normal(verdict, wording) };
+    format!(
+        "slow at {} only, {} {} there and {} otherwise (under {} in {} of {} measures there, in {} of {} \
+         otherwise; {})",
+        it.name,
+        percent(it.inside),
+        wording.of_others(),
+        percent(it.outside),
+        wording.limit(),
+        it.low_inside.0,
+        it.low_inside.1,
+        it.low_outside.0,
+        it.low_outside.1,
+        p(smallest([verdict.p.persistent, verdict.p.transient.or(verdict.p.drifting)])),
+    )
+}
+
+fn noisier(verdict: &Verdict, wording: &Wording) -> String {
+    let Some(it) = &verdict.spread else { return normal(verdict, wording) };
+    format!(
+        "its measures scatter by {}, those of other {} by {} ({}); {} {}",
+        percent(it.own),
+        wording.many,
+        percent(it.usual),
+        p(verdict.p.noisier),
+        middle(verdict),
+        wording.of_others(),
+    )
+}
+
+fn middle(verdict: &Verdict) -> String {
+    verdict.median.map_or("-".to_string(), percent)
 }
 
 fn interval(verdict: &Verdict) -> String {
@@ -98,11 +246,15 @@ fn percent(ratio: f64) -> String {
     format!("{:.1} %", ratio * 100.0)
 }
 
+fn smallest(p_values: [Option<f64>; 2]) -> Option<f64> {
+    p_values.into_iter().flatten().reduce(f64::min)
+}
+
 fn p(value: Option<f64>) -> String {
     match value {
-        Some(value) if value < 1e-3 => format!("{value:.0e}"),
-        Some(value) => format!("{value:.3}"),
-        None => "-".into(),
+        Some(value) if value < 1e-3 => format!("p = {value:.0e}"),
+        Some(value) => format!("p = {value:.3}"),
+        None => "p = -".into(),
     }
 }
 

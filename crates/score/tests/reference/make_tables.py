@@ -105,11 +105,13 @@ def relative(instances):
         best = max(bandwidth(pair) for pair in it["pairs"])
         for pair in it["pairs"]:
             peb = bandwidth(pair) / fastest[experiment, json.dumps(it["setting"], sort_keys=True)]
-            names = [pair["client"], pair["target"], pair["server"]]
-            for name in names + [pair["client"] + "-" + pair["target"]]:
-                if len(it["pairs"]) > 1:
-                    sets[name]["leb"].append(bandwidth(pair) / best)
-                sets[name]["peb"].append(peb)
+            for kind in ["client", "target", "server", "pair"]:
+                of = (lambda it: it[kind]) if kind != "pair" else \
+                    (lambda it: it["client"] + "-" + it["target"])
+                # What is alone in an instance is compared with nobody.
+                if len({of(other) for other in it["pairs"]}) > 1:
+                    sets[of(pair)]["leb"].append(bandwidth(pair) / best)
+                sets[of(pair)]["peb"].append(peb)
             moment = datetime.fromtimestamp(pair["start"] // SECOND, timezone.utc)
             hours[moment.hour].append(peb)
             days[moment.weekday()].append(peb)

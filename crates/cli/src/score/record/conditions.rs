@@ -38,8 +38,8 @@ fn row(view: &View, run: &Run) -> Record {
         .text("conditions", "conditions", state)
         .number(&CHANGE_P, change.map(|it| it.p_value))
         .number(&CHANGE_RATIO, change.map(|it| it.ratio))
-        .number(&LAG_ONE, run.dependence.lag_one)
-        .number(&EFFECTIVE, run.dependence.effective(run.dependence.n));
+        .number(&LAG_ONE, run.dependence.map(|it| it.raw))
+        .number(&EFFECTIVE, run.dependence.map(|it| it.n as f64 / it.time()));
     match view.json {
         true => row.number(&CHANGE_AT, change.map(|it| it.at as u64)).optional_text(
             "machine",

@@ -3,37 +3,71 @@
 use plimsoll_domain::burst::Operation;
 use plimsoll_report::Record;
 use plimsoll_score::Kind;
-use plimsoll_score::verdict::{Side, Verdicts};
+use plimsoll_score::names::Names;
+use plimsoll_score::verdict::{Side, Verdicts, Wording, group_sentence, moving_sentence};
 
 use super::super::numbers::*;
 use super::super::rows::{Judged, relative};
 use super::{View, left_out, table};
 
-/// Stragglers first, each with its evidence; then how many are normal or have no verdict.
+/// Stragglers first, each with its evidence; then what is said of all together, and how many are normal or have no
+/// verdict.
 pub fn sentences(record: Record, view: &View) -> Record {
     let mut texts = Vec::new();
     for side in [Side::Target, Side::Client] {
         let all = judged(view, side);
-        let verdicts = verdicts(view, side);
         let of = |kind: Option<Kind>| all.iter().filter(move |it| it.verdict.kind == kind);
-        for kind in [Kind::Persistent, Kind::Transient] {
+        for kind in Kind::ALL.into_iter().filter(|it| it.is_straggler()) {
             let all = of(Some(kind)).count();
-            texts.extend(of(Some(kind)).take(view.rows).map(|it| it.sentence(verdicts)));
+            texts.extend(of(Some(kind)).take(view.rows).map(Judged::sentence));
             texts.extend((all > view.rows).then(|| left_out(view.rows, all, kind.name())));
         }
+        texts.extend(of_all(view, side));
         texts.extend(count(of(Some(Kind::Normal)).count(), side, "normal"));
         let mut open = of(None).filter(|it| it.verdict.n > 0);
         if let Some(first) = open.next() {
             texts.push(match open.count() {
-                0 => first.sentence(verdicts),
-                more => format!("{} (and {more} others)", first.sentence(verdicts)),
+                0 => first.sentence(),
+                more => format!("{} (and {more} others)", first.sentence()),
             });
         }
     }
     if texts.is_empty() {
-        texts.push("no verdicts: no instance has two pairs that could be compared".into());
+        texts.push(nobody_to_compare_with(view));
     }
-    record.texts("verdicts", "verdicts", texts)
+    let record = record.texts("verdicts", "verdicts", texts);
+    match view.scores.matched {
+        0 => record,
+        matched => record.note(format!(
+            "targets were measured one after the other: {matched} comparisons are of measures that \
+             have equal settings and are next to each other in time; what changed in between counts \
+             as noise"
+        )),
+    }
+}
+
+/// Two groups, and slowness that moves.
+fn of_all(view: &View, side: Side) -> Vec<String> {
+    let (verdicts, wording) = (verdicts(view, side), wording(view, side));
+    let names = names(view, side);
+    let groups = verdicts.groups.iter();
+    let groups = groups.map(|it| group_sentence(it, &wording, |number| names.name(number)));
+    let moving = verdicts.moving.iter();
+    let moving = moving.map(|it| moving_sentence(it, &wording, |number| names.name(number)));
+    groups.chain(moving).collect()
+}
+
+/// Why the plan cannot tell who is slow.
+fn nobody_to_compare_with(view: &View) -> String {
+    let columns = view.columns;
+    match (columns.targets.iter().count(), columns.clients.iter().count()) {
+        (0 | 1, 0 | 1) => "no verdicts: one target and one client have nobody to be compared with; \
+                           hint: several targets"
+            .into(),
+        _ => "no verdicts: no two components were measured in equal settings, beside or next to each \
+              other, with unstriped files of their own; hint: plimsoll bench many-pairs"
+            .into(),
+    }
 }
 
 fn count(count: usize, side: Side, what: &str) -> Option<String> {
@@ -49,7 +83,6 @@ fn count(count: usize, side: Side, what: &str) -> Option<String> {
 
 /// The table of one side, the worst first.
 pub fn components(record: Record, view: &View, side: Side) -> Record {
-    let verdicts = verdicts(view, side);
     let mut all = judged(view, side);
     if !view.json {
         all.sort_by(|a, b| {
@@ -58,7 +91,7 @@ pub fn components(record: Record, view: &View, side: Side) -> Record {
         });
     }
     let rows = all.iter().map(|it| {
-        let row = it.row(verdicts, view.json);
+        let row = it.row(view.json);
         match side {
             Side::Target if view.json => peak(row, view, it.name),
             _ => row,
@@ -99,19 +132,36 @@ fn verdicts<'a>(view: &'a View, side: Side) -> &'a Verdicts {
     }
 }
 
+fn names<'a>(view: &View<'a>, side: Side) -> &'a Names {
+    match side {
+        Side::Target => &view.columns.targets,
+        Side::Client => &view.columns.clients,
+    }
+}
+
+fn wording<'a>(view: &View, side: Side) -> Wording<'a> {
+    let (one, many) = match side {
+        Side::Target => ("target", "targets"),
+        Side::Client => ("client", "clients"),
+    };
+    let below = verdicts(view, side).test.below;
+    Wording { one, many, below, utc_offset: view.utc_offset }
+}
+
 /// All components of one side that have a score or a verdict.
 pub fn judged<'a>(view: &'a View, side: Side) -> Vec<Judged<'a>> {
-    let columns = view.columns;
-    let (names, partners, relative, others) = match side {
-        Side::Target => (&columns.targets, &columns.clients, &view.scores.targets, "targets"),
-        Side::Client => (&columns.clients, &columns.targets, &view.scores.clients, "clients"),
+    let relative = match side {
+        Side::Target => &view.scores.targets,
+        Side::Client => &view.scores.clients,
     };
+    let (names, partners) = (names(view, side), names(view, side.other()));
+    let wording = wording(view, side);
     let judged = |(number, name): (u32, &'a str)| {
         let verdict = &verdicts(view, side).verdicts[number as usize];
         let relative = relative.get(&number);
         let partner = verdict.inseparable.map(|it| partners.name(it));
         let known = relative.is_some() || verdict.n > 0;
-        known.then_some(Judged { name, others, relative, verdict, partner })
+        known.then_some(Judged { name, wording, relative, verdict, partner })
     };
     (0..).zip(names.iter()).filter_map(judged).collect()
 }

@@ -1,0 +1,72 @@
+//! How much the measures of a component repeat each other.
+//!
+//! Estimated for each component by itself, so that one that drifts does not discount the measures of the others. What
+//! counts is its own correlation where that can be told from none, and at least the median over all components, which
+//! few of them cannot move, where that can.
+
+use plimsoll_stats::dependence::LagOne;
+
+use super::median_of;
+
+/// One-sided 5 % point of the normal distribution.
+const DISTINGUISHABLE: f64 = 1.645;
+/// A median scatters so much more than a mean.
+const OF_A_MEDIAN: f64 = 1.25;
+
+/// The correlation of neighbours to reckon with, for each series. Deviations up to `floor` do not matter.
+pub(super) fn correlations(series: &[Vec<f64>], floor: f64) -> Vec<f64> {
+    let own: Vec<Option<LagOne>> = series.iter().map(|it| LagOne::above(it, floor)).collect();
+    let mut all: Vec<f64> = own.iter().map(|it| it.map_or(0.0, |it| it.corrected)).collect();
+    let n: usize = series.iter().map(Vec::len).sum();
+    let by_chance = DISTINGUISHABLE * OF_A_MEDIAN / (n.max(1) as f64).sqrt();
+    let usual = median_of(&mut all).filter(|it| *it > by_chance).unwrap_or(0.0);
+    let of = |own: &Option<LagOne>| match own {
+        Some(own) if own.is_distinguishable() => own.corrected.max(usual),
+        _ => usual,
+    };
+    own.iter().map(of).collect()
+}
+
+/// The same without the benefit of the doubt: each own correlation counts as it was found, and the median is over the
+/// series of which `counts` says so.
+pub(super) fn likely_correlations(series: &[Vec<f64>], floor: f64, counts: &[bool]) -> Vec<f64> {
+    let own = |it: &Vec<f64>| LagOne::above(it, floor).map_or(0.0, |it| it.corrected);
+    let own: Vec<f64> = series.iter().map(own).collect();
+    let counted = own.iter().zip(counts).filter(|(_, counts)| **counts);
+    let mut counted: Vec<f64> = counted.map(|(own, _)| *own).collect();
+    let usual = median_of(&mut counted).unwrap_or(0.0);
+    own.iter().map(|own| own.max(usual)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_stats::Random;
+
+    #[test]
+    fn one_that_drifts_does_not_discount_the_others() {
+        let mut random = Random::new(1);
+        let mut series: Vec<Vec<f64>> =
+            (0..4).map(|_| (0..20).map(|_| 0.05 * random.normal()).collect()).collect();
+        series[1][10..].iter_mut().for_each(|it| *it -= 1.0);
+        let found = correlations(&series, 0.0);
+        assert!(found[1] > 0.7, "{found:?}");
+        assert_eq!([found[0], found[2], found[3]], [0.0; 3]);
+    }
+
+    #[test]
+    fn what_all_have_counts_for_all() {
+        let mut random = Random::new(2);
+        let series: Vec<Vec<f64>> = (0..8)
+            .map(|_| {
+                let mut value = random.normal();
+                let mut step = || {
+                    value = 0.8 * value + 0.6 * random.normal();
+                    value
+                };
+                (0..20).map(|_| step()).collect()
+            })
+            .collect();
+        assert!(correlations(&series, 0.0).iter().all(|it| *it > 0.5));
+    }
+}

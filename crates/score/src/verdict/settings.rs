@@ -1,0 +1,237 @@
+//! Is a component slow in some settings only?
+
+use std::collections::BTreeSet;
+
+use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting};
+
+use super::component::Component;
+use super::median_of;
+
+/// How often low measures that have nothing to do with settings seem to, at most.
+const ERROR: f64 = 0.01;
+
+/// Measures on either side, at least.
+const LEAST: usize = 3;
+
+/// Inside, at least this share is low; outside, at most this share less than all.
+const CLEAR: f64 = 0.75;
+
+/// Settings that have something in common, and what to call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Common {
+    /// As in "slow at bursts of 1 MiB and more only".
+    pub name: String,
+    /// Numbers of the settings.
+    pub settings: BTreeSet<u32>,
+}
+
+/// A component that is slow in some settings only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SomeSettings {
+    /// What these settings have in common.
+    pub name: String,
+    /// Their numbers.
+    pub settings: BTreeSet<u32>,
+    /// Median ratio to the others in them.
+    pub inside: f64,
+    /// Median ratio in all others.
+    pub outside: f64,
+    /// Low measures and all measures in them.
+    pub low_inside: (usize, usize),
+    /// Low measures and all measures in all others.
+    pub low_outside: (usize, usize),
+}
+
+/// Every way to split the settings in two by one of their parts.
+pub fn in_common(settings: &[Setting]) -> Vec<Common> {
+    let mut all: Vec<Common> = Vec::new();
+    for part in parts(settings) {
+        for it in part.splits(settings) {
+            if !all.iter().any(|known| known.settings == it.settings) {
+                all.push(it);
+            }
+        }
+    }
+    all
+}
+
+/// A part of a setting.
+struct Part {
+    /// Its value, by which settings are put in order.
+    value: fn(&Setting) -> u64,
+    /// What to call a value.
+    name: fn(&Setting) -> String,
+    /// Whether more and less mean something.
+    is_ordered: bool,
+}
+
+fn parts(settings: &[Setting]) -> Vec<Part> {
+    let ordered = |value, name| Part { value, name, is_ordered: true };
+    let either = |value, name| Part { value, name, is_ordered: false };
+    let paired = settings.iter().all(|it| it.clients == it.targets);
+    vec![
+        ordered(|it| it.burst.get(), |it| format!("bursts of {}", it.burst)),
+        ordered(|it| it.transfer.get(), |it| format!("transfers of {}", it.transfer)),
+        either(
+            |it| it.operation as u64,
+            |it| match it.operation {
+                Operation::Read => "reads".into(),
+                Operation::Write => "writes".into(),
+            },
+        ),
+        match paired {
+            true => ordered(|it| u64::from(it.clients), |it| counted(it.clients, "pair")),
+            false => ordered(|it| u64::from(it.clients), |it| counted(it.clients, "client")),
+        },
+        ordered(|it| u64::from(it.processes), |it| counted(it.processes, "process")),
+        ordered(|it| u64::from(it.targets), |it| counted(it.targets, "target")),
+        either(
+            |it| it.pattern as u64,
+            |it| match it.pattern {
+                Pattern::Sequential => "sequential bursts".into(),
+                Pattern::Random => "random bursts".into(),
+            },
+        ),
+        ordered(|it| u64::from(it.depth), |it| format!("a depth of {}", it.depth)),
+        either(
+            |it| it.caching as u64,
+            |it| match it.caching {
+                Caching::Direct => "direct I/O".into(),
+                Caching::Synced => "I/O through the cache".into(),
+            },
+        ),
+        either(
+            |it| it.engine as u64,
+            |it| match it.engine {
+                Engine::Synchronous => "synchronous I/O".into(),
+                Engine::Uring => "io_uring".into(),
+            },
+        ),
+    ]
+}
+
+fn counted(count: u32, what: &str) -> String {
+    match (count, what) {
+        (1, what) => format!("1 {what}"),
+        (count, "process") => format!("{count} processes"),
+        (count, what) => format!("{count} {what}s"),
+    }
+}
+
+impl Part {
+    fn splits(&self, settings: &[Setting]) -> Vec<Common> {
+        let values: BTreeSet<u64> = settings.iter().map(self.value).collect();
+        let values: Vec<u64> = values.into_iter().collect();
+        let name = |value: u64| {
+            let one = settings.iter().find(|it| (self.value)(it) == value);
+            one.map_or(String::new(), self.name)
+        };
+        let with = |name: String, is_in: &dyn Fn(u64) -> bool| {
+            let numbered = (0..).zip(settings).filter(|(_, it)| is_in((self.value)(it)));
+            Common { name, settings: numbered.map(|(number, _)| number).collect() }
+        };
+        let mut splits = Vec::new();
+        if values.len() < 2 {
+            return splits;
+        }
+        for value in &values {
+            splits.push(with(name(*value), &|it| it == *value));
+            if self.is_ordered {
+                splits.push(with(format!("{} and less", name(*value)), &|it| it <= *value));
+                splits.push(with(format!("{} and more", name(*value)), &|it| it >= *value));
+            }
+        }
+        splits.retain(|it| it.settings.len() < settings.len());
+        splits
+    }
+}
+
+/// The settings that explain best when a component is low, if any do.
+pub(super) fn explained(
+    component: &Component,
+    common: &[Common],
+    limit: f64,
+) -> Option<SomeSettings> {
+    let all = common.iter().filter_map(|it| split(component, it, limit));
+    let best = all.min_by_key(|it| {
+        let errors = it.low_outside.0 + it.low_inside.1 - it.low_inside.0;
+        // Of equally good ones the one with the most settings: "1 MiB and more", not "4 MiB".
+        (errors, usize::MAX - it.settings.len())
+    })?;
+    let share = |(low, n): (usize, usize)| low as f64 / n as f64;
+    let is_clear = share(best.low_inside) >= CLEAR && share(best.low_outside) <= 1.0 - CLEAR;
+    let crosses = best.inside.ln() < limit && best.outside.ln() >= limit;
+    let p_value = by_chance(best.low_inside, best.low_outside) * common.len() as f64;
+    (is_clear && crosses && p_value <= ERROR).then_some(best)
+}
+
+fn split(component: &Component, common: &Common, limit: f64) -> Option<SomeSettings> {
+    let is_in = |it: &&super::Measure| common.settings.contains(&it.setting);
+    let (inside, outside): (Vec<_>, Vec<_>) = component.measures.iter().partition(is_in);
+    let of = |measures: &[&super::Measure]| {
+        let mut logs: Vec<f64> = measures.iter().map(|it| it.log_ratio).collect();
+        let low = logs.iter().filter(|it| **it < limit).count();
+        (median_of(&mut logs).unwrap_or(0.0).exp(), (low, measures.len()))
+    };
+    let ((median_in, low_inside), (median_out, low_outside)) = (of(&inside), of(&outside));
+    (inside.len() >= LEAST && outside.len() >= LEAST).then(|| SomeSettings {
+        name: common.name.clone(),
+        settings: common.settings.clone(),
+        inside: median_in,
+        outside: median_out,
+        low_inside,
+        low_outside,
+    })
+}
+
+/// Fisher's exact test: how likely so many of the low measures, or more, lie inside by chance.
+fn by_chance((low_in, n_in): (usize, usize), (low_out, n_out): (usize, usize)) -> f64 {
+    let (low, n) = (low_in + low_out, n_in + n_out);
+    let ways = |of: usize, chosen: usize| -> f64 {
+        (0..chosen).map(|it| ((of - it) as f64 / (it + 1) as f64).ln()).sum()
+    };
+    let all = ways(n, low);
+    let most = low.min(n_in);
+    let tail = (low_in..=most).filter(|it| low - it <= n_out);
+    tail.map(|it| (ways(n_in, it) + ways(n_out, low - it) - all).exp()).sum::<f64>().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_domain::Bytes;
+
+    fn settings() -> Vec<Setting> {
+        [1, 4, 16].map(|mib| Setting::pairs(4, 1, Bytes::new(mib << 20))).to_vec()
+    }
+
+    #[test]
+    fn splits_have_names() {
+        let names: Vec<String> = in_common(&settings()).into_iter().map(|it| it.name).collect();
+        let expected = ["1MiB", "4MiB", "4MiB and less", "4MiB and more", "16MiB"];
+        assert_eq!(names, expected.map(|it| format!("bursts of {it}")));
+        assert!(in_common(&settings()[..1]).is_empty());
+    }
+
+    #[test]
+    fn fisher() {
+        // Five of five inside, none of five outside: 1 of 252.
+        assert!((by_chance((5, 5), (0, 5)) - 1.0 / 252.0).abs() < 1e-12);
+        assert!((by_chance((0, 5), (3, 5)) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn low_at_large_bursts_only() {
+        let measure = |round: u64, setting: u32| super::super::Measure {
+            start: round,
+            set: round as u32,
+            setting,
+            log_ratio: if setting == 0 { 0.01 } else { -0.7 },
+        };
+        let measures = (0..15).map(|it| measure(it, it as u32 % 3)).collect();
+        let component = Component { measures, others: 3, inseparable: None };
+        let found = explained(&component, &in_common(&settings()), -0.16).unwrap();
+        assert_eq!(found.name, "bursts of 4MiB and more");
+        assert_eq!((found.low_inside, found.low_outside), ((10, 10), (0, 5)));
+    }
+}

@@ -1,0 +1,123 @@
+//! Is the median of a component low, and is it low more than others are?
+
+use plimsoll_stats::dependence::block_length;
+use plimsoll_stats::distribution::binomial_at_least;
+
+use super::component::Component;
+use super::dependence::likely_correlations;
+use super::exchange::{LEAST_BLOCKS, Scores};
+use super::{FLOOR, INDEPENDENT, Places, Verdict, median_of};
+
+/// What every low measure counts for, beside its depth.
+const BEING_LOW: f64 = 0.1;
+
+/// Deeper than this (a ratio of e to the others) counts for no more.
+const DEEPEST: f64 = 1.0;
+
+/// A component that loses less by being low, beyond what the typical one does, is not worth naming.
+const WORTH_NAMING: f64 = 0.03;
+
+/// High for every low measure, a component scatters both ways.
+const BOTH_WAYS: f64 = 0.7;
+
+/// If the median were at the limit, each measure would be low like the toss of a coin.
+pub(super) fn p_value(verdict: &Verdict) -> f64 {
+    let worth = verdict.effective_n / verdict.n.max(1) as f64;
+    let tosses = (verdict.effective_n.floor() as u64).max(1);
+    // Rounded down: in doubt for the accused. The margin is for products like 0.7 * 10.
+    let low = (verdict.low as f64 * worth + 1e-9).floor() as u64;
+    binomial_at_least(low.min(tosses), tosses, 0.5)
+}
+
+/// Whether a component is low more than others.
+pub(super) struct MoreThanOthers {
+    pub p_value: f64,
+    /// Measures of a block.
+    pub block: usize,
+    /// Whether it is low now and then, but its measures make too few blocks for any test.
+    pub is_untestable: bool,
+}
+
+/// The test by exchange of what is low, for each component.
+pub(super) fn low_more_than_others(
+    components: &[&Component],
+    places: &Places,
+    limit: f64,
+) -> Vec<MoreThanOthers> {
+    let scores: Vec<Vec<(u32, f64)>> =
+        components.iter().map(|it| scores(it, places, limit)).collect();
+    let low: Vec<usize> =
+        scores.iter().map(|it| it.iter().filter(|it| it.1 > 0.0).count()).collect();
+    let blocks = blocks(components, &scores, &low, limit);
+    let losses: Vec<f64> = components.iter().map(|it| loss(it, limit)).collect();
+    let usual_loss = median_of(&mut losses.clone()).unwrap_or(0.0);
+    let tested: Vec<(usize, usize)> = (0..components.len())
+        .filter(|it| low[*it] >= LEAST_BLOCKS && is_one_sided(components[*it], limit))
+        .filter(|it| losses[*it] >= usual_loss + WORTH_NAMING)
+        .map(|it| (it, blocks[it]))
+        .collect();
+    let found = Scores { of: scores, places: places.count }.p_values(&tested);
+    let outcome = |number: usize| {
+        let place = tested.iter().position(|it| it.0 == number);
+        let block = blocks[number];
+        MoreThanOthers {
+            p_value: place.map_or(1.0, |place| found[place]),
+            block,
+            is_untestable: place.is_some()
+                && components[number].measures.len() < LEAST_BLOCKS * block,
+        }
+    };
+    (0..components.len()).map(outcome).collect()
+}
+
+/// What a component loses by being low, as a share of what it would have otherwise.
+fn loss(component: &Component, limit: f64) -> f64 {
+    let low = component.measures.iter().filter(|it| it.log_ratio < limit);
+    let lost: f64 = low.map(|it| 1.0 - it.log_ratio.exp()).sum();
+    lost / component.measures.len().max(1) as f64
+}
+
+/// Whether a component is low clearly more often than it is high by as much. One that scatters both ways is noisier
+/// than others, not slower.
+fn is_one_sided(component: &Component, limit: f64) -> bool {
+    let high = component.measures.iter().filter(|it| it.log_ratio > -limit).count();
+    (high as f64) < BOTH_WAYS * component.low(limit) as f64
+}
+
+/// How long the blocks of each component must be. What counts is the correlation of its scores, and that of the
+/// measures behind them: a score is 0 most of the time, and hides it.
+fn blocks(
+    components: &[&Component],
+    scores: &[Vec<(u32, f64)>],
+    low: &[usize],
+    limit: f64,
+) -> Vec<usize> {
+    let counts: Vec<bool> = low.iter().map(|it| *it >= 2).collect();
+    let floor = limit.abs() * FLOOR;
+    let reach = 2.0 * limit.abs();
+    let capped = |it: &Vec<(u32, f64)>| {
+        it.iter().map(|it| it.1.min(BEING_LOW + limit.abs())).collect::<Vec<f64>>()
+    };
+    let clipped = |it: &&Component| {
+        it.logs().iter().map(|log| log.clamp(-reach, reach)).collect::<Vec<f64>>()
+    };
+    let of_scores: Vec<Vec<f64>> = scores.iter().map(capped).collect();
+    let of_logs: Vec<Vec<f64>> = components.iter().map(clipped).collect();
+    let pairs = likely_correlations(&of_scores, floor, &counts)
+        .into_iter()
+        .zip(likely_correlations(&of_logs, floor, &counts));
+    pairs.map(|(scores, logs)| block_length(scores.max(logs), INDEPENDENT)).collect()
+}
+
+/// How low each measure is under the limit. A component that is a little slower than others throughout is no straggler: what
+/// its median is off by is taken out first, up to the limit, unless most of its measures are low.
+fn scores(component: &Component, places: &Places, limit: f64) -> Vec<(u32, f64)> {
+    let median = median_of(&mut component.logs()).unwrap_or(0.0);
+    let mostly_low = 2 * component.low(limit) > component.measures.len();
+    let level = if mostly_low { 0.0 } else { median.clamp(limit, 0.0) };
+    let score = |log: f64| match limit - (log - level) {
+        depth if depth > 0.0 => BEING_LOW + depth.min(DEEPEST),
+        _ => 0.0,
+    };
+    component.measures.iter().map(|it| (places.of(it.set), score(it.log_ratio))).collect()
+}

@@ -1,0 +1,67 @@
+//! Does a component scatter more than those beside it?
+//!
+//! By differences of neighbours in time, so that neither its level nor a slow change of it counts.
+
+use plimsoll_stats::dependence::{LagOne, block_length};
+
+use super::component::Component;
+use super::exchange::Scores;
+use super::{INDEPENDENT, Places, median_of};
+
+/// Scatter so many times that of the typical other, at least.
+const MORE: f64 = 2.5;
+
+/// Less scatter than this does not matter to anybody.
+const LEAST: f64 = 0.05;
+
+/// Differences beyond so many times the usual one count for no more.
+const MOST: f64 = 6.0;
+
+/// How much a component scatters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Its own: about the standard deviation of its measures, relative.
+    pub own: f64,
+    /// That of the typical component.
+    pub usual: f64,
+}
+
+/// The scatter of each component and its p value; p is 1 where it does not stand out.
+pub(super) fn spreads(components: &[&Component], places: &Places) -> Vec<(Spread, f64)> {
+    let differences: Vec<Vec<(u32, f64)>> =
+        components.iter().map(|it| differences(it, places)).collect();
+    let own: Vec<f64> = differences
+        .iter()
+        .map(|it| median_of(&mut it.iter().map(|it| it.1).collect::<Vec<f64>>()).unwrap_or(0.0))
+        .collect();
+    let usual = median_of(&mut own.clone()).unwrap_or(0.0);
+    let score = |it: &(u32, f64)| (it.0, (it.1 / usual.max(1e-6)).min(MOST));
+    let of: Vec<Vec<(u32, f64)>> =
+        differences.iter().map(|it| it.iter().map(score).collect()).collect();
+    let mut correlations: Vec<f64> = of
+        .iter()
+        .map(|it| LagOne::of(&it.iter().map(|it| it.1).collect::<Vec<f64>>()))
+        .map(|it| it.map_or(0.0, |it| it.corrected))
+        .collect();
+    let correlation = median_of(&mut correlations).unwrap_or(0.0);
+    let stands_out = |own: f64| own >= MORE * usual && own >= LEAST;
+    let tested: Vec<(usize, usize)> = (0..own.len())
+        .filter(|it| stands_out(own[*it]) && own.len() > 2)
+        .map(|it| (it, block_length(correlation, INDEPENDENT)))
+        .collect();
+    let found = Scores { of, places: places.count }.p_values(&tested);
+    let p_value = |number: usize| {
+        let place = tested.iter().position(|it| it.0 == number);
+        place.map_or(1.0, |place| found[place])
+    };
+    own.iter().enumerate().map(|(at, own)| (Spread { own: *own, usual }, p_value(at))).collect()
+}
+
+/// Sizes of the differences of the first and the second measure, of the third and the fourth, and so on.
+fn differences(component: &Component, places: &Places) -> Vec<(u32, f64)> {
+    let difference = |pair: &[super::Measure]| {
+        let size = (pair[0].log_ratio - pair[1].log_ratio).abs();
+        (places.of(pair[0].set), size)
+    };
+    component.measures.chunks_exact(2).map(difference).collect()
+}
