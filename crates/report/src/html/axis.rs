@@ -219,7 +219,16 @@ mod tests {
         let fitted = axis.fit([5.0].into_iter()).unwrap();
         assert!(fitted.low < 5.0 && fitted.high > 5.0);
         assert!(axis.fit([f64::NAN].into_iter()).is_none());
-        assert!(axis.scale(Scale::Log2).fit([0.0, -1.0].into_iter()).is_none());
+        assert!(axis.clone().scale(Scale::Log2).fit([0.0, -1.0].into_iter()).is_none());
+        let ends = |scale: Scale, values: &[f64]| {
+            let fitted = axis.clone().scale(scale).fit(values.iter().copied()).unwrap();
+            (fitted.low, fitted.high)
+        };
+        assert_eq!(ends(Scale::Linear, &[3.0, -1.0, 2.0]), (-1.0, 3.0));
+        assert_eq!(ends(Scale::Linear, &[-4.0]), (-8.0, 0.0));
+        assert_eq!(ends(Scale::Linear, &[0.0]), (0.0, 1.0));
+        assert_eq!(ends(Scale::Log2, &[1.0, 8.0]), (1.0, 8.0));
+        assert_eq!(ends(Scale::Log10, &[10.0]), (5.0, 20.0));
     }
 
     #[test]
