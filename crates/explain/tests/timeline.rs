@@ -72,6 +72,28 @@ fn beyond_256_processes_neighbours_share_a_row() {
     assert_eq!(next, 300);
 }
 
+/// The bytes of a call are spread over the time that it takes, to the last byte.
+#[test]
+fn bytes_are_where_the_time_is() {
+    for processes in [8, 300] {
+        let analysis = one_after_the_other(processes);
+        let full = |bin: usize| (1..analysis.timeline.bins - 1).contains(&bin);
+        for row in &analysis.timeline.rows {
+            for (way, activity, seconds) in [(0, Activity::Read, 0.02), (1, Activity::Write, 0.01)]
+            {
+                let bytes: u64 = row.bytes.iter().map(|bin| bin[way]).sum();
+                assert_eq!(bytes, row.processes as u64 * MIB);
+                let width = analysis.timeline.bin_seconds * row.processes as f64;
+                for (bin, (bytes, shares)) in row.bytes.iter().zip(&row.shares).enumerate() {
+                    let expected = shares[activity as usize] * width / seconds * MIB as f64;
+                    let is_right = (bytes[way] as f64 - expected).abs() < 3.0;
+                    assert!(is_right || !full(bin), "{bin}: {} {expected}", bytes[way]);
+                }
+            }
+        }
+    }
+}
+
 /// Two threads of one process may be inside calls at the same time; one thread may not.
 #[test]
 fn a_share_is_above_one_only_where_threads_overlap() {
