@@ -129,7 +129,10 @@ fn columns_reach_from_zero_to_their_value_above_their_label() {
     for ((column, value), name) in columns.iter().zip(values).zip(names(3)) {
         assert!(near(column.top(), place(value.max(0.0))), "{value}");
         assert!(near(column.bottom(), place(value.min(0.0))), "{value}");
-        assert!((column.middle() - drawn.label("tick", &name).left()).abs() < 0.5, "{name}");
+        let below = drawn.label("tick", &name);
+        assert!((column.middle() - below.left()).abs() < 0.5, "{name}");
+        let lowest = drawn.grid('h').iter().map(|(_, y)| *y).fold(0.0, f64::max);
+        assert!((10.0..20.0).contains(&(below.top() - lowest)), "{name}");
         let label = drawn.label("value", &Unit::Count.show(value));
         assert!((label.left() - column.middle()).abs() < 0.5 && label.top() < column.top());
         assert!(

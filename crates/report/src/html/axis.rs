@@ -235,6 +235,8 @@ mod tests {
     fn tooltips_are_exact() {
         assert_eq!(exact(1536.0, Unit::Bytes), "1.500 KiB (exactly 1536 B)");
         assert_eq!(exact(12.0, Unit::Seconds), "12 s");
+        assert_eq!(exact(0.0, Unit::Seconds), "0 s");
+        assert_eq!(exact(2.5e-9, Unit::Seconds), "2.500 ns (exactly 2.5e-9 s)");
         assert_eq!(exact(1048576.0, Unit::Count), "1,048,576");
         assert_eq!(exact(f64::NAN, Unit::Count), "-");
     }
