@@ -309,3 +309,6 @@ impl Grid {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
