@@ -241,6 +241,48 @@ fn empty_data_gives_a_sentence() {
     assert_eq!(check(&html), Ok(()));
 }
 
+/// Charts in which so many values have no place, and some have.
+fn charts_with(wrong: usize) -> Vec<Chart> {
+    let axis = || Axis::new("x", Unit::Seconds);
+    let values = || [vec![f64::NAN; wrong], vec![1.0, 2.0]].concat();
+    let names = || vec!["n".to_string(); wrong + 2];
+    let points = || values().into_iter().map(|value| (1.0, value)).collect::<Vec<_>>();
+    let negative = || values().into_iter().map(|value| if value > 0.0 { value } else { -1.0 });
+    let mut gantt = Gantt::new("t", axis(), names(), names());
+    for start in values() {
+        gantt.push(Span { row: 0, kind: 0, start, end: 3.0, detail: String::new() });
+    }
+    let summary = BoxSummary { outliers: values(), ..BoxSummary::default() };
+    let not_sorted = BoxSummary { low: 9.0, ..BoxSummary::default() };
+    let broken = vec![not_sorted; wrong].into_iter();
+    let boxes = || BoxPlots::new("t", "c", axis()).summary(BoxSummary::default());
+    vec![
+        Bars::columns("t", "c", axis(), names()).series("s", values()).into(),
+        Bars::rows("t", "c", axis(), names()).series("s", values()).into(),
+        StackedBars::new("t", "c", axis(), names()).row("r", negative().collect()).into(),
+        Lines::new("t", axis(), axis()).line("l", points()).into(),
+        Scatter::new("t", axis(), axis().scale(Scale::Log10)).points("p", points()).into(),
+        HeatMap::new("t", axis(), (0.0, 1.0), wrong + 2, "r", vec!["0".into()], axis())
+            .class("c", negative().collect())
+            .into(),
+        gantt.into(),
+        BoxPlots::new("t", "c", axis()).summary(summary).into(),
+        broken.fold(boxes(), BoxPlots::summary).into(),
+    ]
+}
+
+#[test]
+fn what_has_no_place_is_counted() {
+    for (wrong, note) in [(0, None), (1, Some("1 value that")), (2, Some("2 values that"))] {
+        for (nth, chart) in charts_with(wrong).into_iter().enumerate() {
+            let html = whole(Section::new("").chart(chart));
+            assert_eq!(html.contains("cannot be drawn"), note.is_some(), "{wrong} in chart {nth}");
+            assert!(note.is_none_or(|note| html.contains(note)), "{wrong} in chart {nth}");
+            assert!(!html.contains("Nothing to draw"), "chart {nth}");
+        }
+    }
+}
+
 #[test]
 fn thinning_is_said() {
     let points = (0..100_000).map(|x| (f64::from(x), f64::from(x % 100))).collect();
