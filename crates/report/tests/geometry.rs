@@ -90,7 +90,16 @@ impl Drawn {
         let lines = lines.filter(|pair| pair[0].attribute("d").contains(direction));
         let place = if direction == 'v' { 0 } else { 1 };
         let value = |label: &str| label.trim_end_matches(" %").replace(',', "").parse().unwrap();
-        lines.map(|pair| (value(&pair[1].text), pair[0].path()[place])).collect()
+        let at = |pair: &[&Element]| {
+            let (line, label) = (pair[0].path(), pair[1]);
+            let (right, down) = (label.left() - line[0], label.top() - line[1]);
+            match direction {
+                'v' => assert!(right.abs() < 20.0 && (10.0..20.0).contains(&(down - line[2]))),
+                _ => assert!((-20.0..0.0).contains(&right) && down.abs() < 6.0, "{}", label.text),
+            }
+            (value(&label.text), line[place])
+        };
+        lines.map(at).collect()
     }
 
     /// The place of a value on an axis, by the first and the last line of its grid; all others
