@@ -235,3 +235,16 @@ fn common_sizes_are_exact() {
     let common = &detail.request_sizes[0].common;
     assert_eq!((common.sizes[0].bytes, common.sizes[0].calls), (1000, 34));
 }
+
+/// Missing is not zero, and nothing is divided by nothing.
+#[test]
+fn a_process_without_a_life_has_no_share() {
+    let bed = Bed::new();
+    bed.rank(0, 1).finish();
+    let analysis = bed.analyze();
+    let process = &analysis.processes[0];
+    assert_eq!((process.wall_seconds, process.io_share()), (0.0, None));
+    assert_eq!(analysis.io_share.share(), None);
+    assert_eq!(analysis.io_share.share_of(Activity::Write), None);
+    assert_eq!(analysis.io_share.median_share, None);
+}
