@@ -1,133 +1,10 @@
-//! Charts on a page: every mark lies where its axis says, and every label at its mark.
+//! Charts by category: every mark lies where its axis says, and every label at its mark.
 
-use plimsoll_report::html::{
-    Axis, Bars, BoxPlots, BoxSummary, Chart, Gantt, Lines, Page, Section, Span, StackedBars,
-};
+mod drawn;
+
+use drawn::{Element, count, draw, names, near};
+use plimsoll_report::html::{Bars, BoxPlots, BoxSummary, StackedBars};
 use plimsoll_report::{RatioMap, Unit};
-
-/// Coordinates are written with one decimal.
-const NEAR: f64 = 0.3;
-
-/// An element of a drawing.
-struct Element {
-    tag: String,
-    text: String,
-}
-
-impl Element {
-    fn attribute(&self, name: &str) -> &str {
-        let after = self.tag.split_once(&format!(" {name}=\"")).map_or("", |(_, rest)| rest);
-        after.split('"').next().unwrap_or("")
-    }
-
-    fn number(&self, name: &str) -> f64 {
-        self.attribute(name).parse().unwrap_or(f64::NAN)
-    }
-
-    fn is(&self, name: &str, class: &str) -> bool {
-        self.tag.starts_with(name) && self.attribute("class") == class
-    }
-
-    /// Numbers of a path.
-    fn path(&self) -> Vec<f64> {
-        let d = self.attribute("d");
-        d.split(|c: char| c.is_alphabetic() || c == ' ').filter_map(|it| it.parse().ok()).collect()
-    }
-
-    fn left(&self) -> f64 {
-        self.number("x")
-    }
-
-    fn right(&self) -> f64 {
-        self.number("x") + self.number("width")
-    }
-
-    fn top(&self) -> f64 {
-        self.number("y")
-    }
-
-    fn bottom(&self) -> f64 {
-        self.number("y") + self.number("height")
-    }
-
-    fn middle(&self) -> f64 {
-        (self.left() + self.right()) / 2.0
-    }
-}
-
-/// A chart as it is drawn.
-struct Drawn {
-    elements: Vec<Element>,
-}
-
-fn draw(chart: impl Into<Chart>) -> Drawn {
-    let html = Page::new("p", "").section(Section::new("s").chart(chart.into())).to_html();
-    let chart = html.split_once("role=\"img\"").expect("a chart").1;
-    let chart = &chart[..chart.find("</figure>").unwrap_or(chart.len())];
-    let element = |part: &str| {
-        let (tag, text) = part.split_once('>').unwrap_or((part, ""));
-        Element { tag: tag.to_string(), text: text.to_string() }
-    };
-    Drawn { elements: chart.split('<').skip(1).map(element).collect() }
-}
-
-impl Drawn {
-    fn all(&self, name: &str, class: &str) -> Vec<&Element> {
-        self.elements.iter().filter(|it| it.is(name, class)).collect()
-    }
-
-    /// A label by its words.
-    #[track_caller]
-    fn label(&self, class: &str, words: &str) -> &Element {
-        let found = self.all("text", class).into_iter().find(|it| it.text == words);
-        found.unwrap_or_else(|| panic!("no label {words}"))
-    }
-
-    /// Where the grid has which values: `v` across, `h` upwards.
-    fn grid(&self, direction: char) -> Vec<(f64, f64)> {
-        let pairs = self.elements.iter().filter(|it| !it.tag.starts_with('/')).collect::<Vec<_>>();
-        let lines = pairs.windows(2).filter(|pair| pair[0].is("path", "grid"));
-        let lines = lines.filter(|pair| pair[0].attribute("d").contains(direction));
-        let place = if direction == 'v' { 0 } else { 1 };
-        let value = |label: &str| label.trim_end_matches(" %").replace(',', "").parse().unwrap();
-        let at = |pair: &[&Element]| {
-            let (line, label) = (pair[0].path(), pair[1]);
-            let (right, down) = (label.left() - line[0], label.top() - line[1]);
-            match direction {
-                'v' => assert!(right.abs() < 20.0 && (10.0..20.0).contains(&(down - line[2]))),
-                _ => assert!((-20.0..0.0).contains(&right) && down.abs() < 6.0, "{}", label.text),
-            }
-            (value(&label.text), line[place])
-        };
-        lines.map(at).collect()
-    }
-
-    /// The place of a value on an axis, by the first and the last line of its grid; all others
-    /// must agree.
-    #[track_caller]
-    fn scale(&self, direction: char) -> impl Fn(f64) -> f64 + use<> {
-        let grid = self.grid(direction);
-        let (first, last) = (grid[0], grid[grid.len() - 1]);
-        assert!(grid.len() > 2 && first.0 < last.0, "{grid:?}");
-        let slope = (last.1 - first.1) / (last.0 - first.0);
-        let place = move |value: f64| first.1 + (value - first.0) * slope;
-        assert!(grid.iter().all(|(value, at)| near(place(*value), *at)), "{grid:?}");
-        assert_eq!(slope > 0.0, direction == 'v', "to the right and upwards");
-        place
-    }
-}
-
-fn near(one: f64, other: f64) -> bool {
-    (one - other).abs() <= NEAR
-}
-
-fn count(title: &str) -> Axis {
-    Axis::new(title, Unit::Count)
-}
-
-fn names(count: usize) -> Vec<String> {
-    (0..count).map(|nth| format!("n{nth}")).collect()
-}
 
 #[test]
 fn columns_reach_from_zero_to_their_value_above_their_label() {
@@ -228,7 +105,7 @@ fn parts_follow_each_other_and_shares_fill_the_row() {
 fn cells_of_a_ratio_map_lie_in_their_row_and_column() {
     let columns = vec![1.0, 10.0, 100.0];
     let map = RatioMap::new("t", (count("r"), vec![7.0, 8.0]), (count("c"), columns));
-    let map = map.cells(vec![2.0, 3.0, 4.0, 0.5, 0.6, 1.0]).mark(31.622_776_6, "m");
+    let map = map.cells(vec![2.0, 3.0, 4.0, 0.2, 0.6, 1.0]).mark(31.622_776_6, "m");
     let drawn = draw(map.outline(10.0, "o"));
     let cells: Vec<&Element> = drawn
         .elements
@@ -240,7 +117,7 @@ fn cells_of_a_ratio_map_lie_in_their_row_and_column() {
         .collect();
     assert_eq!(cells.len(), 6);
     for (nth, (cell, ratio)) in
-        cells.iter().zip(["2.00", "3.00", "4.00", "0.50", "0.60", "1.00"]).enumerate()
+        cells.iter().zip(["2.00", "3.00", "4.00", "0.20", "0.60", "1.00"]).enumerate()
     {
         let label = drawn
             .elements
@@ -249,6 +126,11 @@ fn cells_of_a_ratio_map_lie_in_their_row_and_column() {
         let label = label.unwrap_or_else(|| panic!("{ratio}"));
         assert!((label.left() - cell.middle()).abs() < 1.0, "{ratio}");
         assert!(label.top() > cell.top() && label.top() < cell.bottom(), "{ratio}");
+        // What is written on full colour has a colour that shows there.
+        let is_full = cell.attribute("class").ends_with('4');
+        assert_eq!(label.attribute("class").starts_with("inside full"), is_full, "{ratio}");
+        let is_full_loss = cell.attribute("class") == "loss4";
+        assert_eq!(label.attribute("class").ends_with("lost"), is_full_loss, "{ratio}");
         let column = drawn.label("tick", ["1", "10", "100"][nth % 3]);
         assert!((column.left() - cell.middle()).abs() < 1.0 && column.top() > cells[5].bottom());
         let row = drawn.label("name", ["7", "8"][nth / 3]);
@@ -316,54 +198,4 @@ fn a_box_lies_between_its_quartiles() {
     let (quartiles, whisker) = (only("quartiles"), only("whisker"));
     assert!(near((quartiles[1] + quartiles[3]) / 2.0, middle) && quartiles[1] < quartiles[3]);
     assert!(near(whisker[1], middle) && near((whisker[7] + whisker[8]) / 2.0, middle));
-}
-
-#[test]
-fn spans_lie_in_their_row_from_start_to_end() {
-    let mut gantt = Gantt::new("t", count("x"), names(3), vec!["a".into(), "b".into()]);
-    let span = |row, kind, start, end| Span { row, kind, start, end, detail: String::new() };
-    let (good, wrong) = (
-        [span(0, 0, 0.0, 10.0), span(2, 1, 30.0, 100.0)],
-        [
-            span(3, 0, 1.0, 2.0),
-            span(0, 2, 1.0, 2.0),
-            span(0, 0, 2.0, 1.0),
-            span(0, 0, f64::NAN, 1.0),
-            span(0, 0, 0.0, f64::NAN),
-        ],
-    );
-    good.iter().chain(&wrong).for_each(|span| gantt.push(span.clone()));
-    let drawn = draw(gantt);
-    let (place, area) = (drawn.scale('v'), drawn.all("svg", "area")[0]);
-    let found = drawn.all("rect", "f span");
-    assert_eq!(found.len(), good.len(), "what cannot be is left out");
-    for (rect, span) in found.iter().zip(&good) {
-        assert!(near(area.left() + rect.left(), place(span.start)), "{span:?}");
-        assert!(near(area.left() + rect.right(), place(span.end)), "{span:?}");
-        let name = drawn.label("name", &format!("n{}", span.row));
-        let middle = area.top() + (rect.top() + rect.bottom()) / 2.0;
-        assert!(near(name.top() - 4.0, middle), "{span:?}");
-    }
-    assert!(found[0].attribute("data-tip").contains("n0: a"));
-}
-
-#[test]
-fn lines_go_through_their_points() {
-    let points = vec![(0.0, 5.0), (50.0, 20.0), (100.0, 0.0)];
-    let lines = || Lines::new("t", count("x"), count("y")).line("l", points.clone());
-    let drawn = draw(lines());
-    let (across, upwards) = (drawn.scale('v'), drawn.scale('h'));
-    let area = drawn.all("svg", "area")[0];
-    let expected = |(x, y): &(f64, f64)| [across(*x) - area.left(), upwards(*y) - area.top()];
-    let expected: Vec<f64> = points.iter().flat_map(expected).collect();
-    let path = drawn.all("path", "s d0")[0].path();
-    assert!(path.iter().zip(&expected).all(|(one, other)| near(*one, *other)), "{path:?}");
-    assert_eq!(path.len(), expected.len());
-    // A tinted area ends at zero, below its first point.
-    let drawn = draw(lines().area());
-    let tinted = drawn.all("path", "a")[0].path();
-    assert!(near(tinted[6], upwards(0.0) - area.top()) && near(tinted[7], expected[0]));
-    // A value holds until the next one.
-    let steps = draw(lines().steps());
-    assert_eq!(steps.all("path", "s d0")[0].attribute("d").matches('H').count(), 2);
 }
