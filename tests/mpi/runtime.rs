@@ -32,6 +32,12 @@ fn shared_memory_session_files_and_helpers_are_apart() {
             let runtime = report["runtime"].as_array().unwrap();
             let row = runtime.iter().find(|it| it["kind"] == "MPI and launcher").unwrap();
             assert!(row["files"].as_u64().unwrap() > 0, "{mpi} {way:?}: {row}");
+            let files: u64 = runtime.iter().map(|it| it["files"].as_u64().unwrap()).sum();
+            let page = run.at(&format!("page-{way:?}.html"));
+            json(&format!("report {} --html {page}", rec.display()));
+            let page = std::fs::read_to_string(page).unwrap();
+            let title = format!("Files of the runtime, not added up: {files}<");
+            assert!(page.contains(&title), "{mpi} {way:?}: {title}");
             let all = json(&format!("report {} --include-runtime", rec.display()));
             assert!(paths(&all).iter().any(|it| is_mpis(it)), "{mpi} {way:?}");
             assert_eq!(report["io"]["io_processes"], 2, "{mpi} {way:?}: the ranks");

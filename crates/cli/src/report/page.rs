@@ -241,7 +241,8 @@ fn counters(analysis: &Analysis) -> Section {
 /// Files that are not the program's own.
 fn runtime(analysis: &Analysis, rows: usize) -> Section {
     let all = analysis.runtime_files.len();
-    let section = Section::new(format!("Files of the runtime, not added up: {all}"));
+    let known: u64 = analysis.runtime.iter().map(|it| it.files).sum();
+    let section = Section::new(format!("Files of the runtime, not added up: {known}"));
     let row = |file: &RuntimeFile| {
         let totals = file.ops.all();
         Record::new()
