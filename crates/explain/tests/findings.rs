@@ -375,3 +375,20 @@ fn worst_comes_first() {
     assert_eq!(bed.ids(), ["lock-contention", "fsync-storm"]);
     assert!(bed.findings().windows(2).all(|w| w[0].cost_seconds >= w[1].cost_seconds));
 }
+
+/// Processes wait for their own calls only: with twice as many of them nobody waits for longer.
+#[test]
+fn a_flood_of_stdio_calls_costs_what_each_process_makes() {
+    let cost = |ranks: u32| {
+        let bed = program(ranks, |_, process| {
+            for block in 0..100_000 {
+                process.data(Op::Fwrite, 2, block * 100, 100, 20 * US);
+            }
+        });
+        let flood = bed.findings().into_iter().find(|finding| finding.id == "stdio-flood");
+        flood.expect("a flood").cost_seconds
+    };
+    let (one, two) = (cost(1), cost(2));
+    assert!(one > 1.0 && one <= 2.0, "{one}");
+    assert!((two - one).abs() < 0.05 * one, "{one} {two}");
+}

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Bed, KIB, MIB, MS, S, START, close};
-use plimsoll_explain::{Activity, Analysis, Direction, FileAnalysis};
+use plimsoll_explain::{Activity, Analysis, Direction, FileAnalysis, NESTED_CALLS_MAX};
 use plimsoll_trace::{Op, Program};
 
 /// Two ranks of 10 s: one is inside I/O calls for 4 s, the other for 2 s. Beside them a launcher.
@@ -247,4 +247,23 @@ fn a_process_without_a_life_has_no_share() {
     assert_eq!(analysis.io_share.share(), None);
     assert_eq!(analysis.io_share.share_of(Activity::Write), None);
     assert_eq!(analysis.io_share.median_share, None);
+}
+
+#[test]
+fn files_and_calls_are_counted_also_where_they_are_too_many_to_keep() {
+    let bed = Bed::new();
+    let mut process = bed.rank(0, 1);
+    let calls = NESTED_CALLS_MAX as u64 + 44;
+    process.around(Op::MpiWriteAll, 1, 0, calls * KIB, |inside| {
+        for nth in 0..calls {
+            inside.data(Op::Pwrite, 1, nth * KIB, KIB, MS);
+        }
+    });
+    process.data(Op::Pwrite, 2, 0, KIB, MS);
+    process.finish();
+    let analysis = bed.analyze();
+    assert_eq!(analysis.processes[0].files, 2);
+    let slowest = &analysis.slow_calls[0];
+    assert_eq!((slowest.nested.len(), slowest.nested_omitted), (NESTED_CALLS_MAX, 44));
+    assert_eq!(slowest.time.write_nanos, calls * MS);
 }

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::sync::atomic::AtomicU64;
 
-use plimsoll_domain::Nanos;
+use plimsoll_domain::{Bytes, Nanos};
 use plimsoll_route::Message;
 use plimsoll_simulate::scenario::{Breakage, Curve, Fault, Home, Noise, Submit, embedded};
 use plimsoll_simulate::{
@@ -249,5 +249,32 @@ fn fuzzing_draws_everything_that_a_scenario_can_have() {
             };
             assert!(fault.which < known, "{fault:?}");
         }
+    }
+}
+
+#[test]
+fn more_than_can_be_written_in_two_years_is_refused_with_its_size() {
+    let mut scenario = embedded("stochastic").unwrap();
+    let application = &mut scenario.application;
+    (application.block, application.blocks) = (Bytes::new(1 << 55), 3);
+    (application.processes, application.bursts) = (5, 7);
+    let problem = scenario.check().unwrap_err().to_string();
+    let bytes = 105u128 << 55;
+    assert!(problem.contains(&format!("is too large: {bytes} bytes in all")), "{problem}");
+}
+
+#[test]
+fn a_sweep_has_at_most_ten_thousand_points() {
+    let mut scenario = embedded("when-does-it-pay").unwrap();
+    let mut problem = |values: usize, across: usize| {
+        let sweep = scenario.sweep.as_mut().unwrap();
+        // The marks of the scenario are not among these.
+        (sweep.mark, sweep.marks) = (None, Vec::new());
+        (sweep.values, sweep.across_values) = (vec![1.0; values], vec![1.0; across]);
+        scenario.check().err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    for (values, across, is_too_many) in [(100, 100, false), (101, 100, true), (2, 5001, true)] {
+        let problem = problem(values, across);
+        assert_eq!(problem.contains("has too many points"), is_too_many, "{problem}");
     }
 }
