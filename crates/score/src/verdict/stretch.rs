@@ -72,8 +72,8 @@ pub(super) fn stretches(components: &[&Component], limit: f64) -> Vec<Option<(Ca
         })
         .collect();
     let p_value = |number: usize, it: &Candidate| {
-        // Others are like it if they are about as low as it is: what noise does to them is less.
-        let as_low = limit.min(-it.drop / 2.0);
+        // Others that fall by a quarter as much may be like it; what noise does to them is less.
+        let as_low = limit.min(-it.drop / 4.0);
         let stands_out = it.drop >= SEPARATION * it.scatter
             && is_low_more_often(components, number, as_low)
             && !moves(components, number, &it.stretch, as_low);
