@@ -282,5 +282,7 @@ mod tests {
         assert_eq!(rights(0o2745, (0, 5), (1000, 1000), false), None, "means locking");
         assert_eq!(rights(0o755, (0, 0), (1000, 1000), true), Some(Unseen::Capabilities));
         assert_eq!(rights(0o755, (0, 0), (0, 0), true), None);
+        let changing = [0o4755, 0o4644, 0o2755, 0o2745, 0o755].map(Rights::may_change);
+        assert_eq!(changing, [true, true, true, false, false]);
     }
 }

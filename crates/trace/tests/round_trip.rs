@@ -186,3 +186,10 @@ fn foreign_newer_and_damaged_files_are_told_apart() {
     assert!(matches!(with(20, 99), Err(TraceError::Damaged { .. })));
     assert!(matches!(ProcessFile::open(folder.path()), Err(TraceError::Read { .. })));
 }
+
+#[test]
+fn this_process_knows_itself() {
+    let program = plimsoll_trace::Program::current();
+    assert_eq!(program.pid, std::process::id());
+    assert!(program.began_ns > 0 && !program.host.is_empty() && !program.arguments.is_empty());
+}
