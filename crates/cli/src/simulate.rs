@@ -140,7 +140,7 @@ pub struct Arguments {
 }
 
 /// What says something about a scenario means nothing without one.
-const OF_A_SCENARIO: [&str; 16] = [
+const OF_A_SCENARIO: [&str; 17] = [
     "policy",
     "tf",
     "split",
@@ -157,6 +157,7 @@ const OF_A_SCENARIO: [&str; 16] = [
     "threads",
     "site",
     "html",
+    "force",
 ];
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
