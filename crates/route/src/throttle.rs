@@ -83,11 +83,6 @@ impl Throttle {
         self.moved_in_bytes
     }
 
-    /// Data of its own.
-    pub fn own_bytes(&self) -> u64 {
-        self.own_bytes
-    }
-
     /// The invariant: moved in is at most the allowance plus one write of `largest_bytes`.
     pub fn is_kept(&self, largest_bytes: u64) -> bool {
         let most = self.factor.of(self.own_bytes).saturating_add(largest_bytes);

@@ -113,6 +113,25 @@ fn without_targets_the_writer_learns_what_is_lost() {
 }
 
 #[test]
+fn what_was_lost_without_targets_holds_up_no_second_attempt() {
+    let mut node = window_node(1, 2);
+    let targets = [TargetId(0), TargetId(1)];
+    for target in targets {
+        step(&mut node, 0, Input::TargetFailed { target, failure: Failure::Full });
+    }
+    assert!(step(&mut node, 0, Input::Submit { writer: 0, length_bytes: MIB }).started.is_empty());
+    for target in targets {
+        step(&mut node, 1, Input::TargetBack { target });
+    }
+    let begun = step(&mut node, 2, Input::Submit { writer: 0, length_bytes: 1000 });
+    let (first, set) = (begun.started[0], begun.timers[0]);
+    let look = Input::Timer { id: TimerId::Overdue, generation: set.generation };
+    let second = step(&mut node, 900 * MS, look).started[0];
+    assert_eq!(second.write, first.write);
+    assert_ne!(second.target, first.target);
+}
+
+#[test]
 fn an_old_timer_is_ignored() {
     let mut node = window_node(1, 1);
     let set = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: MIB }).timers[0];

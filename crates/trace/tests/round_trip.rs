@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::encode::{Call, NO_FILE, Outcome, UNKNOWN_OFFSET};
-use plimsoll_trace::layout::{Anchor, BLOCK_BYTES, HEADER_BYTES};
+use plimsoll_trace::layout::{Anchor, BLOCK_BYTES, CHUNK_HEADER_BYTES, CHUNK_MAGIC, HEADER_BYTES};
 use plimsoll_trace::{
     Damage, Event, Op, ProcessFile, ProcessWriter, Program, ThreadDecoder, TraceError,
 };
@@ -166,6 +166,27 @@ fn a_flipped_bit_is_noticed_and_the_other_chunks_are_read() {
     let (events, _, damage) = read(&path);
     assert_eq!(damage.chunks, 1);
     assert_eq!(events.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_behind_a_broken_header_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.rec");
+    let calls: Vec<(u32, Call)> =
+        (0..3).map(|thread| (thread, call(Op::Fsync, 2_000, 3_000))).collect();
+    write(&path, &calls);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let magic = CHUNK_MAGIC.to_le_bytes();
+    let chunks: Vec<usize> = (HEADER_BYTES..bytes.len())
+        .step_by(CHUNK_HEADER_BYTES)
+        .filter(|at| bytes[*at..].starts_with(&magic))
+        .collect();
+    assert_eq!(chunks.len(), 4, "one for each thread, and one of definitions");
+    bytes[chunks[1]] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let (events, _, damage) = read(&path);
+    assert_eq!(events.len(), 1, "where the next one begins is not known");
+    assert_eq!((damage.chunks, damage.bytes), (1, (bytes.len() - chunks[1]) as u64));
 }
 
 #[test]
