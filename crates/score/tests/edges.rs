@@ -1,42 +1,20 @@
 //! Results at the edges: nothing, one, two, equal, failed, and a million.
 
-use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::Setting;
-use plimsoll_measures::{Instance, Outcome, Pair};
-use plimsoll_score::verdict::Verdicts;
-use plimsoll_score::{Columns, Kind, Options, Peaks, Score, Source, score};
+mod made;
 
-const SECOND: u64 = 1_000_000_000;
+use made::SECOND;
+use plimsoll_measures::{Instance, Outcome};
+use plimsoll_score::verdict::Verdicts;
+use plimsoll_score::{Columns, Kind, Options, Peaks, Score, score};
 
 /// An instance whose pairs take so many nanoseconds each.
 fn instance(round: u64, nanos: &[u64]) -> Instance {
-    let start = (1_700_000_000 + 10 * round) * SECOND;
-    let pair = |(index, nanos): (usize, &u64)| Pair {
-        client: format!("c{index}"),
-        target: format!("t{index}"),
-        server: None,
-        processes: 1,
-        bytes: 1 << 20,
-        start,
-        end: start + nanos,
-    };
-    Instance {
-        run: 0,
-        group: 0,
-        round: round as u32,
-        instance: round,
-        setting: Setting::pairs(nanos.len() as u32, 1, Bytes::new(1 << 20)),
-        varied: String::new(),
-        outcome: Outcome::Complete,
-        pairs: nanos.iter().enumerate().map(pair).collect(),
-    }
+    let pair = |(index, nanos): (usize, &u64)| (format!("c{index}"), format!("t{index}"), *nanos);
+    made::instance(round, nanos.iter().enumerate().map(pair))
 }
 
 fn scores(instances: &[Instance]) -> (Columns, Score) {
-    let mut columns = Columns::default();
-    let experiment = "many-pairs".to_string();
-    let source = columns.source(Source { label: "x".into(), experiment, machine: None });
-    instances.iter().for_each(|instance| columns.add(source, instance));
+    let columns = made::columns("many-pairs", instances.iter().cloned());
     let peaks = Peaks::new(&columns, None);
     let scores = score(&columns, &peaks, &Options::default());
     (columns, scores)
@@ -157,15 +135,13 @@ fn a_client_that_is_slow_at_times_is_not_held_against_targets() {
 #[test]
 #[ignore = "takes long without optimisation: cargo test --release -p plimsoll-score -- --ignored"]
 fn a_million_pairs_fit() {
-    let mut columns = Columns::default();
-    let experiment = "many-pairs".to_string();
-    let source = columns.source(Source { label: "x".into(), experiment, machine: None });
-    for round in 0..1000 {
+    let round = |round| {
         let nanos: Vec<u64> = (0..1000)
             .map(|target| SECOND + (round * 7919 + target * 104_729) % 1009 * 100_000)
             .collect();
-        columns.add(source, &instance(round, &nanos));
-    }
+        instance(round, &nanos)
+    };
+    let columns = made::columns("many-pairs", (0..1000).map(round));
     let begun = std::time::Instant::now();
     let scores = score(&columns, &Peaks::default(), &Options::default());
     println!("scored in {:.1} s, peak memory {}", begun.elapsed().as_secs_f64(), peak_memory());

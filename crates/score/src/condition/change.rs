@@ -127,6 +127,16 @@ mod tests {
         assert!(alarms.count() <= 12);
     }
 
+    /// Of ten values, five of them lower: as clear a change have the arrangements with these five first or last, 2 of 252.
+    #[test]
+    fn the_p_value_is_the_share_of_arrangements() {
+        let values = [1.3, 1.1, 1.4, 1.0, 1.2, 0.3, 0.1, 0.4, 0.0, 0.2];
+        let p_values: Vec<f64> =
+            (0..40).map(|seed| change_point(&values, seed).unwrap().p_value).collect();
+        let mean = p_values.iter().sum::<f64>() / p_values.len() as f64;
+        assert!((mean - 2.0 / 252.0).abs() < 0.001, "{mean}");
+    }
+
     #[test]
     fn few_or_equal_values_show_no_change() {
         assert_eq!(change_point(&[1.0; 7], 1), None);

@@ -54,6 +54,19 @@ mod tests {
         assert_eq!([found[0], found[2], found[3]], [0.0; 3]);
     }
 
+    /// Noise in which nothing repeats itself is taken for something that does in one of twenty cases.
+    #[test]
+    fn chance_discounts_measures_as_rarely_as_stated() {
+        let mut random = Random::new(3);
+        let mut noise = |_| (0..25).map(|_| random.normal()).collect::<Vec<f64>>();
+        let discounted = (0..1000).filter(|_| {
+            let series: Vec<Vec<f64>> = (0..9).map(&mut noise).collect();
+            correlations(&series, 0.0).iter().all(|it| *it > 0.0)
+        });
+        let count = discounted.count();
+        assert!((30..=75).contains(&count), "{count}");
+    }
+
     #[test]
     fn what_all_have_counts_for_all() {
         let mut random = Random::new(2);

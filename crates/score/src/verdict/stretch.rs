@@ -229,7 +229,7 @@ fn share_of_arrangements(n: usize, low: usize, errors: usize, at_the_end: bool) 
         // Others inside, as many as errors are left and fit.
         for others in 0..=(errors - outside).min(n - low) {
             let length = inside + others;
-            if length == 0 || n - length < outside {
+            if length == 0 {
                 continue;
             }
             let places = if at_the_end { 1 } else { n - length + 1 };
@@ -253,6 +253,34 @@ mod tests {
         assert!((one - (1.0 + 6.0 + 6.0) / 252.0).abs() < 1e-12, "{}", one * 252.0);
         assert_eq!(share_of_arrangements(5, 5, 0, true), 1.0);
         assert!(share_of_arrangements(1000, 500, 400, false) <= 1.0);
+    }
+
+    #[test]
+    fn arrangements_with_errors_are_counted() {
+        for low in 1..8 {
+            for (errors, at_the_end) in (0..4).flat_map(|it| [(it, true), (it, false)]) {
+                let found = share_of_arrangements(8, low, errors, at_the_end);
+                let counted = one_by_one(8, low, errors, at_the_end).min(1.0);
+                let of = (low, errors, at_the_end);
+                assert!((found - counted).abs() < 1e-9, "{of:?}: {found}, not {counted}");
+            }
+        }
+    }
+
+    /// Each arrangement with each part of it.
+    fn one_by_one(n: usize, low: usize, errors: usize, at_the_end: bool) -> f64 {
+        let (mut all, mut with) = (0.0, 0.0);
+        for arrangement in (0..1u32 << n).filter(|it| it.count_ones() as usize == low) {
+            all += 1.0;
+            for end in if at_the_end { n..=n } else { 1..=n } {
+                for first in 0..end {
+                    let inside = (first..end).filter(|it| arrangement >> it & 1 == 1).count();
+                    let wrong = low - inside + (end - first - inside);
+                    with += f64::from(u8::from(wrong <= errors));
+                }
+            }
+        }
+        with / all
     }
 
     #[test]

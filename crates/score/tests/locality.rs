@@ -1,0 +1,77 @@
+//! Whether bandwidth goes with where nodes are, on instances that are made up.
+
+mod made;
+
+use plimsoll_domain::site::{Client, Site, Topology};
+use plimsoll_score::locality::{ByTrait, Locality, Places, Trait, locality};
+use plimsoll_score::{Columns, Peaks};
+
+const SETS: u64 = 24;
+
+/// Sets of two nodes that share none, which take so many milliseconds each.
+fn columns(millis: impl Fn(u64) -> u64) -> Columns {
+    let node = |set, node| (format!("n{set}-{node}"), format!("t{node}"), millis(set) * 1_000_000);
+    let instance = |set| made::instance(set, [node(set, 0), node(set, 1)]);
+    made::columns("many-pairs", (0..SETS).map(instance))
+}
+
+/// The first `known` sets on a ring of as many places as there are sets: the nodes of set s are s apart, and have two
+/// routers where s is odd, else one.
+fn site(known: u64) -> Site {
+    let client = |(set, node): (u64, u64)| Client {
+        name: format!("n{set}-{node}"),
+        coordinates: vec![(set * node) as i64],
+        router: Some(format!("r{}", set % 2 * node)),
+    };
+    let nodes = (0..known).flat_map(|set| [(set, 0), (set, 1)]);
+    let topology = Topology { torus: vec![SETS] };
+    Site { clients: nodes.map(client).collect(), topology, ..Site::empty() }
+}
+
+fn found(columns: &Columns, site: &Site, wraps: bool) -> Locality {
+    locality(columns, &Peaks::default(), &Places::of(columns, site, wraps), 1)
+}
+
+fn by(locality: &Locality, of: Trait) -> &ByTrait {
+    locality.by_trait.iter().find(|it| it.of == of).unwrap()
+}
+
+fn distances(locality: &Locality) -> Vec<f64> {
+    by(locality, Trait::Distance).sets.iter().map(|it| it.value).collect()
+}
+
+#[test]
+fn bandwidth_that_rises_or_falls_with_the_distance_is_told_which_way() {
+    let site = site(SETS);
+    let rises = found(&columns(|set| 1000 - 10 * set), &site, false);
+    assert_eq!(by(&rises, Trait::Distance).rises(), Some(true));
+    let falls = found(&columns(|set| 1000 + 10 * set), &site, false);
+    assert_eq!(by(&falls, Trait::Distance).rises(), Some(false));
+    let neither = found(&columns(|set| 1000 + set * 7 % 24), &site, false);
+    assert_eq!(by(&neither, Trait::Distance).rises(), None);
+    assert_eq!(by(&falls, Trait::Routers).rises(), None);
+}
+
+#[test]
+fn places_are_those_of_the_site_around_its_torus_or_not() {
+    let columns = columns(|_| 1000);
+    let straight = found(&columns, &site(SETS), false);
+    assert_eq!(distances(&straight), (0..SETS).map(|it| it as f64).collect::<Vec<f64>>());
+    let around = distances(&found(&columns, &site(SETS), true));
+    assert_eq!((around[0], around[1], around[23]), (0.0, 1.0, 12.0));
+    let routers = by(&straight, Trait::Routers);
+    let values: Vec<f64> = routers.sets.iter().map(|it| it.value).collect();
+    assert_eq!((&values[..12], &values[12..]), (&[1.0; 12][..], &[2.0; 12][..]));
+    assert_eq!(routers.instances(), 24);
+}
+
+#[test]
+fn nodes_without_a_place_are_named_and_their_instances_counted() {
+    let columns = columns(|_| 1000);
+    let some = found(&columns, &site(20), false);
+    assert_eq!(by(&some, Trait::Distance).instances(), 20);
+    assert_eq!((some.left_out[&Trait::Distance], some.unknown[&Trait::Distance].len()), (4, 8));
+    assert_eq!((some.left_out[&Trait::Routers], some.unknown[&Trait::Routers].len()), (4, 8));
+    let none = found(&columns, &site(0), false);
+    assert!(none.by_trait.is_empty() && none.left_out.is_empty());
+}

@@ -1,0 +1,139 @@
+//! Verdicts on components whose measures are made up: each kind is named for what it is, and nobody else is.
+
+mod made;
+
+use made::SECOND;
+use plimsoll_score::Kind;
+use plimsoll_score::verdict::{Compared, Component, Measure, Test, Verdicts, Wording};
+use plimsoll_score::verdict::{sentence, verdicts};
+use plimsoll_stats::Random;
+
+/// Measures every ten seconds, as logarithms of the ratio to the others.
+fn component(logs: impl IntoIterator<Item = f64>) -> Component {
+    let measure = |(set, log_ratio): (u32, f64)| {
+        let start = (1_700_000_000 + 10 * u64::from(set)) * SECOND;
+        Measure { start, set, setting: 0, log_ratio }
+    };
+    Component { measures: (0..).zip(logs).map(measure).collect(), others: 3, inseparable: None }
+}
+
+/// Components with a little noise around what `level` says of a component in a round.
+fn components(count: usize, rounds: usize, level: impl Fn(usize, usize) -> f64) -> Vec<Component> {
+    let mut random = Random::new(7);
+    let mut of =
+        |number| component((0..rounds).map(|it| level(number, it) + 0.01 * random.normal()));
+    (0..count).map(&mut of).collect()
+}
+
+fn judged(components: &[Component]) -> Verdicts {
+    verdicts(components, &[], &Test::default())
+}
+
+fn kinds(verdicts: &Verdicts) -> Vec<Option<Kind>> {
+    verdicts.verdicts.iter().map(|it| it.kind).collect()
+}
+
+fn said(verdicts: &Verdicts, number: usize) -> String {
+    let wording = Wording { one: "target", many: "targets", below: 0.15, utc_offset: 0 };
+    sentence("it", &verdicts.verdicts[number], &wording, None)
+}
+
+const NORMAL: Option<Kind> = Some(Kind::Normal);
+
+#[test]
+fn low_at_times_is_told_with_the_limit_and_what_is_usual() {
+    // The others are low in one, two and three rounds.
+    let level = |number: usize, round: usize| match number {
+        0 if round.is_multiple_of(3) => 0.4f64.ln(),
+        number if number > 0 && round < number => 0.8f64.ln(),
+        _ => 0.0,
+    };
+    let found = judged(&components(4, 30, level));
+    assert_eq!(found.verdicts[0].kind, Some(Kind::Transient));
+    assert_eq!(found.verdicts[0].usual_low, Some(2.0 / 30.0));
+    let said = said(&found, 0);
+    let expected = "it is a transient straggler: under 85.0 % of the median of other targets in 10 of 30 measures";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(said.contains("where the typical other is in 6.7 % of its own"), "{said}");
+}
+
+#[test]
+fn one_that_scatters_is_noisier_by_as_much_as_it_is() {
+    let level = |number: usize, round: usize| match number {
+        1 => [0.1, -0.1, -0.1, 0.1][round % 4],
+        _ => 0.0,
+    };
+    let found = judged(&components(5, 40, level));
+    assert_eq!(kinds(&found), [NORMAL, Some(Kind::Noisier), NORMAL, NORMAL, NORMAL]);
+    let spread = found.verdicts[1].spread.unwrap();
+    assert!((spread.own - 0.2).abs() < 0.02, "{spread:?}");
+    assert!((0.003..0.03).contains(&spread.usual), "{spread:?}");
+    assert!(found.verdicts[0].p.noisier == Some(1.0) && found.verdicts[0].spread.is_none());
+}
+
+#[test]
+fn a_step_of_less_than_the_limit_is_no_drift() {
+    // By ten percent at first, and then by twenty: the second half is low, but not by much more than the first.
+    let level = |number: usize, round: usize| match number {
+        0 if round < 10 => 0.9f64.ln(),
+        0 => 0.8f64.ln(),
+        _ => 0.0,
+    };
+    assert_eq!(kinds(&judged(&components(4, 20, level))), [NORMAL; 4]);
+    let halved = |number: usize, round: usize| if round < 10 { 0.0 } else { level(number, round) };
+    let found = judged(&components(4, 20, halved));
+    assert_eq!(found.verdicts[0].kind, Some(Kind::Drifting), "{}", said(&found, 0));
+}
+
+#[test]
+fn one_of_three_others_that_is_low_at_other_times_hides_no_drift() {
+    let low_before = |others: usize| {
+        move |number: usize, round: usize| match number {
+            0 if round >= 12 => 0.5f64.ln(),
+            number if (1..=others).contains(&number) && (2..4).contains(&round) => 0.7f64.ln(),
+            _ => 0.0,
+        }
+    };
+    let kind = |others| judged(&components(4, 24, low_before(others))).verdicts[0].kind;
+    assert_eq!([kind(0), kind(1)], [Some(Kind::Drifting); 2]);
+    assert_ne!(kind(2), Some(Kind::Drifting), "slowness moves");
+}
+
+#[test]
+fn low_measures_that_repeat_each_other_have_no_verdict_before_there_are_enough() {
+    // Low in two visits of four rounds each.
+    let level = |number: usize, round: usize| match (number, round) {
+        (0, 1..5 | 8..12) => 0.5f64.ln(),
+        _ => 0.0,
+    };
+    let found = judged(&components(4, 14, level));
+    let verdict = &found.verdicts[0];
+    assert_eq!((verdict.kind, verdict.n), (None, 14), "{}", said(&found, 0));
+    assert!(verdict.needed > 14, "{verdict:?}");
+    assert!(said(&found, 0).contains("14 measures, 8 of them low, which repeat each other"));
+    assert_eq!(kinds(&found)[1..], [NORMAL; 3]);
+}
+
+/// Targets one after the other, each twice before the next.
+#[test]
+fn targets_in_turn_are_compared_by_the_number_of_their_measure() {
+    let instance = |number: u64| {
+        let (round, target) = (number / 6 * 2 + number % 2, number % 6 / 2);
+        // The first takes longer by a second in each round.
+        let nanos = SECOND * if target == 0 { 2 + round } else { 1 };
+        made::instance(number, [("c0".to_string(), format!("t{target}"), nanos)])
+    };
+    let columns = made::columns("target", (0..12).map(instance));
+    let compared = Compared::new(&columns);
+    assert_eq!(compared.matched, 4);
+    let first = columns.targets.find("t0").unwrap() as usize;
+    for (number, target) in compared.targets.iter().enumerate() {
+        let ratios: Vec<f64> =
+            target.measures.iter().map(|it| (it.log_ratio.exp() * 100.0).round()).collect();
+        let sets: Vec<u32> = target.measures.iter().map(|it| it.set).collect();
+        assert_eq!((sets, target.others), (vec![0, 1, 2, 3], 2));
+        if number == first {
+            assert_eq!(ratios, [50.0, 33.0, 25.0, 20.0]);
+        }
+    }
+}
