@@ -178,8 +178,7 @@ fn sources_of_several(columns: &Columns) -> HashSet<u32> {
 }
 
 fn known(target: &Target, operation: Operation) -> Option<f64> {
-    let rate = target.peak.trusted(operation);
-    rate.map(|it| it.get() as f64).filter(|rate| *rate > 0.0)
+    target.peak.trusted(operation).map(|it| it.get() as f64)
 }
 
 fn single_target(columns: &Columns, instance: &InstanceRow) -> Option<(u32, f64)> {

@@ -4,6 +4,7 @@ mod made;
 
 use made::SECOND;
 use plimsoll_measures::{Instance, Outcome};
+use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::verdict::Verdicts;
 use plimsoll_score::{Columns, Kind, Options, Peaks, Score, score};
 
@@ -64,6 +65,21 @@ fn equal_times_and_no_time_at_all_are_ties() {
         assert!(scores.sequences.iter().all(|it| it.low_measures == 0 && it.low.is_none()));
         assert!(!scores.runs[0].changed());
     }
+}
+
+#[test]
+fn pairs_far_from_their_equals_are_marked_on_their_side() {
+    let millis: [u64; 10] = [1000, 1010, 1020, 1030, 1040, 1050, 1060, 1070, 2000, 500];
+    let (columns, _) = scores(&[instance(0, &millis.map(|it| it * 1_000_000))]);
+    let marks = Marks::new(&columns);
+    let row = &columns.instances()[0];
+    let of = |pair| marks.mark(row, pair);
+    let found: Vec<Option<Mark>> = columns.pairs(row).iter().map(of).collect();
+    assert_eq!(found[..8], [None; 8]);
+    assert_eq!(found[8..], [Some(Mark::Low), Some(Mark::High)]);
+    let z: Vec<f64> =
+        columns.pairs(row).iter().map(|it| marks.modified_z(row, it).unwrap()).collect();
+    assert!(z[..8].iter().all(|it| it.abs() < 3.5) && z[8] < -3.5 && z[9] > 3.5, "{z:?}");
 }
 
 #[test]

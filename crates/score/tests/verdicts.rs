@@ -2,10 +2,14 @@
 
 mod made;
 
+use std::ops::Range;
+
 use made::SECOND;
-use plimsoll_score::Kind;
+use plimsoll_domain::BytesPerSec;
+use plimsoll_domain::site::{Site, Target};
 use plimsoll_score::verdict::{Compared, Component, Measure, Test, Verdicts, Wording};
 use plimsoll_score::verdict::{sentence, verdicts};
+use plimsoll_score::{Kind, Options, Peaks, score};
 use plimsoll_stats::Random;
 
 /// Measures every ten seconds, as logarithms of the ratio to the others.
@@ -83,6 +87,81 @@ fn a_step_of_less_than_the_limit_is_no_drift() {
     let halved = |number: usize, round: usize| if round < 10 { 0.0 } else { level(number, round) };
     let found = judged(&components(4, 20, halved));
     assert_eq!(found.verdicts[0].kind, Some(Kind::Drifting), "{}", said(&found, 0));
+}
+
+#[test]
+fn a_stretch_is_told_with_its_moments_and_both_levels() {
+    let said = |low: Range<usize>| {
+        let level = |round| if low.contains(&round) { 0.5f64.ln() } else { 0.0 };
+        let mut components = vec![component([0.0; 24]); 3];
+        components.push(component((0..24).map(level)));
+        let found = judged(&components);
+        let stretch = found.verdicts[3].stretch.unwrap();
+        assert_eq!((stretch.first, stretch.end), (low.start, low.end));
+        said(&found, 3)
+    };
+    // Twice for the two ways to last, and for the least likely of four: 8 of the ways to choose 12 of 24.
+    assert_eq!(
+        said(12..24),
+        "it is drifting: slow since 22:15:20 UTC, 50.0 % of before (50.0 % of the median of other \
+         targets in 12 measures, 100.0 % in 12 before; p = 3e-6)"
+    );
+    let until = "it has recovered: slow until 22:15:00 UTC, 50.0 % of afterwards (";
+    assert!(said(0..10).starts_with(until), "{}", said(0..10));
+    let a_while = "it is a transient straggler: slow from 22:14:20 UTC to 22:15:20 UTC, 50.0 % of otherwise (";
+    assert!(said(6..12).starts_with(a_while), "{}", said(6..12));
+}
+
+/// Three are the least that can be one.
+#[test]
+fn two_low_measures_at_the_end_are_no_drift() {
+    let last = |low: usize| {
+        let level = move |number: usize, round: usize| match number {
+            0 if round >= 30 - low => 0.5f64.ln(),
+            _ => 0.0,
+        };
+        judged(&components(4, 30, level)).verdicts[0].kind
+    };
+    assert_eq!([last(2), last(3)], [NORMAL, Some(Kind::Drifting)]);
+}
+
+#[test]
+fn low_in_eight_of_ten_is_as_likely_as_with_coins() {
+    let level = |number: usize, round: usize| match (number, round) {
+        (0, 3 | 7) => 0.0,
+        (0, _) => 0.7f64.ln(),
+        _ => 0.0,
+    };
+    let found = judged(&components(4, 10, level));
+    assert_eq!(found.verdicts[0].effective_n, 10.0);
+    // Eight heads or more of ten, for the least likely of four.
+    let p = found.verdicts[0].p.persistent.unwrap();
+    assert!((p - 4.0 * 56.0 / 1024.0).abs() < 1e-12, "{p}");
+}
+
+#[test]
+fn two_groups_are_held_against_the_peaks_of_the_site() {
+    let nanos = |round: u64, target: u64| {
+        (if target < 3 { 2 * SECOND } else { SECOND })
+            + (round * 7919 + target * 104_729) % 97 * 100_000
+    };
+    let pairs = |round: u64| {
+        (0..6).map(move |it| (format!("c{}", (it + round) % 6), format!("t{it}"), nanos(round, it)))
+    };
+    let columns = made::columns("many-pairs", (0..20).map(|it| made::instance(it, pairs(it))));
+    let by_peaks = |known: u64| {
+        let target = |it: u64| {
+            let mut target = Target::named(format!("t{it}"));
+            target.peak.write = Some(BytesPerSec::new(if it < 3 { 1 << 19 } else { 1 << 20 }));
+            target
+        };
+        let site = Site { targets: (0..known).map(target).collect(), ..Site::empty() };
+        let peaks = Peaks::new(&columns, Some(&site));
+        score(&columns, &peaks, &Options::default()).target_verdicts.groups.unwrap().by_peaks
+    };
+    let known = by_peaks(6).unwrap();
+    assert!((known.fast - 1.0).abs() < 0.02 && (known.slow - 1.0).abs() < 0.02, "{known:?}");
+    assert_eq!(by_peaks(5), None, "one is not known");
 }
 
 #[test]

@@ -114,6 +114,7 @@ mod tests {
         let change = change_point(&values, 1).unwrap();
         assert!(change.significant() && change.at == 18, "{change:?}");
         assert!((change.ratio - 0.5).abs() < 0.05, "{change:?}");
+        assert_eq!(change.p_value, 0.0005, "the series itself is one of two thousand");
     }
 
     #[test]

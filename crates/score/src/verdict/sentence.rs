@@ -270,3 +270,34 @@ pub(crate) fn span(seconds: f64) -> String {
         s => format!("{:.1} d", s / 86_400.0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_units_that_people_use() {
+        let spans =
+            [0.0, 0.0005, 0.001, 0.5, 1.0, 119.0, 120.0, 7199.0, 7200.0, 172_000.0, 172_800.0];
+        let said = [
+            "0 s",
+            "500.0 \u{b5}s",
+            "1.0 ms",
+            "500.0 ms",
+            "1.0 s",
+            "119.0 s",
+            "2.0 min",
+            "120.0 min",
+            "2.0 h",
+            "47.8 h",
+            "2.0 d",
+        ];
+        assert_eq!(spans.map(span), said);
+    }
+
+    #[test]
+    fn small_p_values_are_rounded_to_their_power() {
+        assert_eq!(p(Some(0.0004)), "p = 4e-4");
+        assert_eq!([p(Some(0.001)), p(Some(0.04)), p(None)], ["p = 0.001", "p = 0.040", "p = -"]);
+    }
+}
