@@ -279,7 +279,7 @@ fn what_was_lost_is_said_and_has_no_makespan() {
         include_str!("../scenarios/quiet.toml").replace("processes = 256", "processes = 2");
     let loses = format!("{golden}{all_die}0\n{all_die}1\n");
     fs::write(&file, &loses).unwrap();
-    let command = format!("simulate {} --html {}", file.display(), page.display());
+    let command = format!("simulate {} --force --html {}", file.display(), page.display());
     let result = json(&command);
     for key in [
         "makespan",

@@ -114,6 +114,8 @@ fn only_files_of_recordings_are_collected_and_pipes_are_not_waited_for() {
     // What a file claims to be beyond what it has is not made up.
     let larger = fs::OpenOptions::new().write(true).open(spool.join("left.rec")).unwrap();
     larger.set_len(1 << 36).unwrap();
+    // Of a process that was ended while it began.
+    fs::write(spool.join("node-4194305-1.rec.new"), "").unwrap();
     fs::write(node.recording().join("left.rec.part"), "of a killed one").unwrap();
     let outcome = node.run(&["--collect", "rec", "--spool", "tmp"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
@@ -123,6 +125,7 @@ fn only_files_of_recordings_are_collected_and_pipes_are_not_waited_for() {
     for name in ["pipe.rec", "link.rec", "huge.rec", "left.rec.part"] {
         assert!(!home.join(name).exists(), "{name}");
     }
+    assert!(!spool.join("node-4194305-1.rec.new").exists(), "nothing is in it");
     for name in ["pipe.rec", "link.rec", "huge.rec"] {
         assert!(spool.join(name).symlink_metadata().is_ok(), "{name}");
     }

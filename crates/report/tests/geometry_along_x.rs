@@ -59,11 +59,9 @@ fn lines_go_through_their_points() {
 fn the_colour_bar_of_a_heat_map_goes_from_least_to_greatest() {
     let map = HeatMap::new("t", count("x"), (0.0, 4.0), 2, "r", names(2), count("jobs"));
     let drawn = draw(map.class("c", vec![1.0, 2.0, 3.0, 70.0]));
-    let shades = drawn.all("rect", "k0");
+    let shades = drawn.all("rect", "k0 in-own-colour");
     assert!(shades.windows(2).all(|pair| near(pair[0].right(), pair[1].left())));
-    let opacity = |it: &Element| -> f64 {
-        it.attribute("style").split("opacity:").nth(1).unwrap().parse().unwrap()
-    };
+    let opacity = |it: &Element| -> f64 { it.attribute("fill-opacity").parse().unwrap() };
     assert!(shades.windows(2).all(|pair| opacity(pair[0]) < opacity(pair[1])));
     assert_eq!(opacity(shades[shades.len() - 1]), 1.0);
     let (least, greatest) = (drawn.label("tick", "0"), drawn.label("tick", "70"));
