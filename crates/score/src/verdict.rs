@@ -7,10 +7,10 @@
 //!
 //! | question | module | null hypothesis |
 //! |---|---|---|
-//! | Is it low throughout? | [`signs`] | its median is not under the limit |
-//! | Is it low since, or until, some moment? | [`stretch`] | its low measures fall anywhere in time |
-//! | Is it low more than others? | [`exchange`] | components are exchangeable within blocks of time |
-//! | Does it scatter more than others? | [`spread`] | the same |
+//! | Is it low throughout? | `signs` | its median is not under the limit |
+//! | Is it low since, or until, some moment? | `stretch` | its low measures fall anywhere in time |
+//! | Is it low more than others? | `exchange` | components are exchangeable within blocks of time |
+//! | Does it scatter more than others? | `spread` | the same |
 //! | Is it low in some settings only? | [`settings`] | its low measures fall on any setting |
 //! | Are there two groups? Does slowness move? | [`groups`] | |
 //!
