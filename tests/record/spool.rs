@@ -44,10 +44,12 @@ fn a_signal_to_the_wrapper_is_the_programs_and_its_recording_comes_home() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let (rec, spool, ready) =
         (folder.path().join("rec"), folder.path().join("spool"), folder.path().join("ready"));
-    for (script, expected) in
-        [("exec sleep 100", None), ("trap 'kill $!; exit 7' TERM; sleep 100 & wait", Some(7))]
-    {
-        let script = format!("echo $$ > {}; {script}", ready.display());
+    for (script, expected) in [
+        ("READY; exec sleep 100", None),
+        ("trap 'kill $!; exit 7' TERM; sleep 100 & READY; wait", Some(7)),
+    ] {
+        // A shell that is told to end before it knows its child's number leaves the child behind.
+        let script = script.replace("READY", &format!("echo $$ > {}", ready.display()));
         let _ = fs::remove_file(&ready);
         let mut child = record(&rec)
             .arg("--spool")

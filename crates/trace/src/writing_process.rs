@@ -26,6 +26,15 @@ pub enum WritingProcess {
 const SAME_START_NS: u64 = 1_000_000_000;
 
 impl WritingProcess {
+    /// Looks for a process of this node by its number alone, for a file that does not tell more yet.
+    pub fn of_number(pid: u32) -> Self {
+        let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        match Found::parse(&stat) {
+            Some(found) if !found.is_dead => WritingProcess::Running,
+            _ => WritingProcess::Gone,
+        }
+    }
+
     /// Looks for the process of a file. `proc` is where the kernel tells about processes.
     pub(crate) fn find(header: &FileHeader, proc: &Path) -> Self {
         let identity = &header.identity;

@@ -51,8 +51,11 @@ pub fn collect(directory: &Path, said: Option<&Path>) -> Result<Collected> {
     let home = directory::open(directory)?;
     for spool in spool::existing(directory, said)? {
         for name in spool.names().unwrap_or_default() {
-            if is_never_begun(&name) {
-                spool.remove_file_if_there(&name)?;
+            match beginner(&name).map(WritingProcess::of_number) {
+                // It was ended before there was anything in its file.
+                Some(WritingProcess::Gone) => spool.remove_file_if_there(&name)?,
+                Some(_) => collected.running += 1,
+                None => {}
             }
             if Path::new(&name).extension().is_some_and(|extension| extension == "rec") {
                 bring_home(&spool, &name, &home, &mut collected).with_context(|| {
@@ -81,16 +84,11 @@ pub fn collect_soon(directory: &Path, spool: &Path) -> Result<()> {
     Ok(())
 }
 
-/// True for the file of a process that was ended before it could give the file its name (HOST-PID-TIME.rec.new):
-/// there is nothing in it.
-fn is_never_begun(name: &OsStr) -> bool {
+/// The process whose file has not its name yet (HOST-PID-TIME.rec.new).
+fn beginner(name: &OsStr) -> Option<u32> {
     let name = name.to_string_lossy();
-    let Some((host_and_pid, _)) = name.strip_suffix(".rec.new").and_then(|it| it.rsplit_once('-'))
-    else {
-        return false;
-    };
-    let pid = host_and_pid.rsplit_once('-').and_then(|(_, pid)| pid.parse::<u32>().ok());
-    pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+    let (host_and_pid, _) = name.strip_suffix(".rec.new")?.rsplit_once('-')?;
+    host_and_pid.rsplit_once('-')?.1.parse().ok()
 }
 
 /// Copies a file and removes it, so that a kill at any moment leaves a whole one in one of the two.
