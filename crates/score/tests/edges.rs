@@ -124,6 +124,26 @@ fn a_run_that_changed_is_set_apart_and_both_are_stated() {
 }
 
 #[test]
+fn slow_first_rounds_are_told_with_their_ratio() {
+    // Ten runs of two rounds each.
+    let found = |slow: u64| {
+        let all = (0..20).map(|number| {
+            let wobble = SECOND + number * 7919 % 97 * 100_000;
+            let nanos = if number.is_multiple_of(2) { slow * wobble } else { wobble };
+            let mut it = instance(number, &[nanos; 3]);
+            (it.run, it.round) = (number as u32 / 2, number as u32 % 2);
+            it
+        });
+        let (_, scores) = scores(&all.collect::<Vec<_>>());
+        scores.warm_ups[0]
+    };
+    let twice = found(2);
+    assert_eq!((twice.first, twice.rest), (10, 10));
+    assert!((twice.ratio - 0.5).abs() < 0.01 && twice.significant(), "{twice:?}");
+    assert!(!found(1).significant(), "{:?}", found(1));
+}
+
+#[test]
 fn a_client_that_is_slow_at_times_is_not_held_against_targets() {
     // One client takes a third longer in every third round, with whichever target it has then.
     let round = |round: u64| {

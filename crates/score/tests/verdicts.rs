@@ -5,10 +5,11 @@ mod made;
 use std::ops::Range;
 
 use made::SECOND;
-use plimsoll_domain::BytesPerSec;
+use plimsoll_domain::burst::Setting;
 use plimsoll_domain::site::{Site, Target};
+use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_score::verdict::{Compared, Component, Measure, Test, Verdicts, Wording};
-use plimsoll_score::verdict::{sentence, verdicts};
+use plimsoll_score::verdict::{in_common, sentence, verdicts};
 use plimsoll_score::{Kind, Options, Peaks, score};
 use plimsoll_stats::Random;
 
@@ -112,6 +113,24 @@ fn a_stretch_is_told_with_its_moments_and_both_levels() {
     assert!(said(6..12).starts_with(a_while), "{}", said(6..12));
 }
 
+#[test]
+fn slow_in_some_settings_is_told_with_both_sides() {
+    let bursts = [1, 4].map(|mebibytes| Setting::pairs(4, 1, Bytes::new(mebibytes << 20)));
+    let mut components = vec![component([0.0; 24]); 3];
+    components.push(component((0..24).map(|it| if it % 2 == 1 { 0.5f64.ln() } else { 0.0 })));
+    for measure in components.iter_mut().flat_map(|it| &mut it.measures) {
+        measure.setting = measure.set % 2;
+    }
+    let found = verdicts(&components, &in_common(&bursts), &Test::default());
+    assert_eq!(kinds(&found), [NORMAL, NORMAL, NORMAL, Some(Kind::SomeSettings)]);
+    let said = said(&found, 3);
+    let expected = "it is slow in some settings: slow at bursts of 4MiB only, 50.0 % of the median of other \
+        targets there and 100.0 % otherwise (under 85.0 % in 12 of 12 measures there, in 0 of 12 otherwise; p = ";
+    assert!(said.starts_with(expected), "{said}");
+    let alone = verdicts(&components, &[], &Test::default());
+    assert_eq!(alone.verdicts[3].kind, Some(Kind::Transient), "nothing is known of settings");
+}
+
 /// Three are the least that can be one.
 #[test]
 fn two_low_measures_at_the_end_are_no_drift() {
@@ -191,6 +210,29 @@ fn low_measures_that_repeat_each_other_have_no_verdict_before_there_are_enough()
     assert!(verdict.needed > 14, "{verdict:?}");
     assert!(said(&found, 0).contains("14 measures, 8 of them low, which repeat each other"));
     assert_eq!(kinds(&found)[1..], [NORMAL; 3]);
+}
+
+/// Two pairs an instance: what one of them lacks, the other seems to have more, until the client's part is found.
+#[test]
+fn what_a_slow_client_costs_is_taken_out_of_its_targets_whole() {
+    let mut random = Random::new(4);
+    let instance = |number: u64| {
+        let mut choose = || random.choose_distinct(&mut (0..6).collect::<Vec<u32>>(), 2).to_vec();
+        let pairs: Vec<(u32, u32)> = choose().into_iter().zip(choose()).collect();
+        let nanos = |client| if client == 0 { 2 * SECOND } else { SECOND };
+        let pair = |(client, target)| (format!("c{client}"), format!("t{target}"), nanos(client));
+        made::instance(number, pairs.into_iter().map(pair))
+    };
+    let columns = made::columns("many-pairs", (0..90).map(instance).collect::<Vec<_>>());
+    let compared = Compared::new(&columns);
+    let far = |it: &&Measure| it.log_ratio.abs() > 0.01;
+    let left: Vec<&Measure> =
+        compared.targets.iter().flat_map(|it| &it.measures).filter(far).collect();
+    assert!(left.is_empty(), "{left:?}");
+    let slow = columns.clients.find("c0").unwrap() as usize;
+    for measure in &compared.clients[slow].measures {
+        assert!((measure.log_ratio.exp() - 0.5).abs() < 0.01, "{measure:?}");
+    }
 }
 
 /// Targets one after the other, each twice before the next.

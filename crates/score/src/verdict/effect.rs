@@ -52,8 +52,8 @@ impl Effects {
         }
         for _ in 0..ROUNDS_MAX {
             let centres = effects.centres(cells);
-            let moved = groups.iter().map(|group| effects.update(cells, &centres, group));
-            if moved.fold(0.0, f64::max) < SETTLED {
+            let moved = groups.each_ref().map(|group| effects.update(cells, &centres, group));
+            if !moved.contains(&true) {
                 break;
             }
         }
@@ -84,9 +84,9 @@ impl Effects {
         centres
     }
 
-    /// Sets the parts of one side; gives the largest step.
-    fn update(&mut self, cells: &Cells, centres: &[f64], groups: &Groups) -> f64 {
-        let mut largest = 0.0_f64;
+    /// Sets the parts of one side; says whether any of them moved.
+    fn update(&mut self, cells: &Cells, centres: &[f64], groups: &Groups) -> bool {
+        let mut moved = false;
         let mut values = Vec::new();
         for (number, members) in &groups.members {
             let old = self.part(groups.side, *number);
@@ -101,10 +101,14 @@ impl Effects {
                 Side::Target => &mut self.targets,
             };
             parts[*number as usize] = new;
-            largest = largest.max((new - old).abs());
+            moved |= has_moved(old, new);
         }
-        largest
+        moved
     }
+}
+
+fn has_moved(old: f64, new: f64) -> bool {
+    (new - old).abs() >= SETTLED
 }
 
 /// What three quarters of the values have in common: the quartile next to zero if both lie on

@@ -121,3 +121,32 @@ fn scores(component: &Component, places: &Places, limit: f64) -> Vec<(u32, f64)>
     };
     component.measures.iter().map(|it| (places.of(it.set), score(it.log_ratio))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Measure;
+    use super::*;
+
+    /// A slow wave that is low at its two troughs, of which one is `deepest`.
+    fn wave(deepest: f64) -> Component {
+        let log = |at: u32| match at {
+            8 => -0.4,
+            24 => deepest,
+            _ => 0.15 * (f64::from(at) / 16.0 * std::f64::consts::TAU).cos(),
+        };
+        let measure =
+            |at: u32| Measure { start: u64::from(at), set: at, setting: 0, log_ratio: log(at) };
+        Component { measures: (0..32).map(measure).collect(), ..Component::default() }
+    }
+
+    #[test]
+    fn one_very_deep_measure_does_not_hide_that_the_others_repeat_each_other() {
+        let limit = 0.85f64.ln();
+        let block = |component: Component| {
+            let places = Places::new(std::slice::from_ref(&component));
+            low_more_than_others(&[&component], &places, limit)[0].block
+        };
+        assert!(block(wave(-0.4)) > 1);
+        assert_eq!(block(wave(-6.0)), block(wave(-0.4)));
+    }
+}

@@ -241,6 +241,7 @@ fn share_of_arrangements(n: usize, low: usize, errors: usize, at_the_end: bool) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::Measure;
     use super::*;
 
     #[test]
@@ -296,9 +297,27 @@ mod tests {
     }
 
     #[test]
+    fn a_decline_falls_from_its_first_measure_to_its_last() {
+        let measure = |set: u32| Measure {
+            start: u64::from(set),
+            set,
+            setting: 0,
+            log_ratio: -0.1 * f64::from(set),
+        };
+        let component =
+            Component { measures: (0..11).map(measure).collect(), ..Component::default() };
+        let found = candidate(&component, -0.45).unwrap();
+        assert!(found.stretch.is_gradual && (found.drop - 1.0).abs() < 1e-9, "{}", found.drop);
+        assert!(found.scatter < 1e-9);
+        assert_eq!((found.stretch.first, found.stretch.end, found.stretch.until), (5, 11, None));
+    }
+
+    #[test]
     fn a_line_has_its_slope() {
         let logs: Vec<f64> = (0..500).map(|it| 3.0 - 0.01 * f64::from(it)).collect();
         let (slope, around) = line(&logs);
         assert!((slope + 0.01).abs() < 1e-12 && around.iter().all(|it| it.abs() < 1e-9));
+        // The median over all pairs: 1, 1, 2, 2.5, 2.5 and 4.
+        assert_eq!(line(&[0.0, 1.0, 5.0, 6.0]).0, 2.25);
     }
 }
