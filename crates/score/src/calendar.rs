@@ -206,6 +206,14 @@ mod tests {
         for bad in ["", "yesterday", "2026-13-01T00:00:00", "2026-01-01", "-5", "nan", "T"] {
             assert_eq!(moment(bad), None, "{bad}");
         }
+        for bad in [
+            "2026-01-32T00:00:00",
+            "2026-01-01T24:00:00",
+            "2026-01-01T00:60:00",
+            "2026-01-01T00:00:61",
+        ] {
+            assert_eq!(moment(bad), None, "{bad}");
+        }
     }
 
     #[test]

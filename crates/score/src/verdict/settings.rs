@@ -160,9 +160,8 @@ pub(super) fn explained(
     })?;
     let share = |(low, n): (usize, usize)| low as f64 / n as f64;
     let is_clear = share(best.low_inside) >= CLEAR && share(best.low_outside) <= 1.0 - CLEAR;
-    let crosses = best.inside.ln() < limit && best.outside.ln() >= limit;
     let p_value = by_chance(best.low_inside, best.low_outside) * common.len() as f64;
-    (is_clear && crosses && p_value <= ERROR).then_some(best)
+    (is_clear && p_value <= ERROR).then_some(best)
 }
 
 fn split(component: &Component, common: &Common, limit: f64) -> Option<SomeSettings> {
