@@ -110,7 +110,7 @@ const LOW: Number = Number::new(
     "from",
     Unit::BytesPerSec,
     "Lower end of the 95 % interval of the median, wider where measures repeat each other; missing below twenty measures, which cannot tell how much they do.",
-    "covers in 93 % of simulated series or more, with correlations up to 0.8: docs/benchmarking.md",
+    "covers in 90 to 100 % of simulated series, 94 % or more with correlations up to 0.8: docs/benchmarking.md",
 );
 const HIGH: Number = Number::new(
     "median_high",

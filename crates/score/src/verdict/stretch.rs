@@ -2,19 +2,33 @@
 //!
 //! The null hypothesis is that low measures fall anywhere in time. The stretch is the one with the fewest errors: low measures outside of it and
 //! others inside. How many arrangements of the low measures have a stretch with as few errors can be counted.
+//!
+//! What gets slower and slower is soon low nearly always, and then most arrangements are like it. There the order of all measures
+//! tells more: their ranks fall with time (Spearman).
 
 use plimsoll_stats::dependence::autoregressive_time;
+use plimsoll_stats::distribution::student_two_sided;
+use plimsoll_stats::rank_correlation::rho;
 
 use super::component::Component;
 use super::dependence::correlations;
 use super::median_of;
 
-/// Measures inside and outside, at least.
+/// Measures inside and outside, at least; what clearly gets slower and slower is soon low nearly always.
 const LEAST: usize = 3;
 
 /// The drop is at least this many times the scatter around the two levels: what noise that repeats itself does to
 /// measures in a while is less clear.
 const SEPARATION: f64 = 4.0;
+
+/// The same for measures that are judged by their order: a few that repeat each other often fall one after the other.
+const SEPARATION_IN_ORDER: f64 = 8.0;
+
+/// And it must end at half of its beginning or less.
+const DROP_IN_ORDER: f64 = std::f64::consts::LN_2;
+
+/// Measures of which the order tells something, at least, after correlation.
+const LEAST_IN_ORDER: f64 = 12.0;
 
 /// Low so many times as often as the typical other component, at least.
 const MORE_OFTEN: f64 = 3.0;
@@ -58,6 +72,8 @@ pub(super) struct Candidate {
     drop: f64,
     scatter: f64,
     residuals: Vec<f64>,
+    /// Rank correlation of a clear gradual change with time.
+    trend: Option<f64>,
 }
 
 /// For each component the most likely stretch with its p value; p is 1 where it does not stand out.
@@ -105,7 +121,7 @@ fn candidate(component: &Component, limit: f64) -> Option<Candidate> {
     let inside = median_of(&mut logs[first..end].to_vec())?;
     let outside = median_of(&mut [&logs[..first], &logs[end..]].concat())?;
     let is_step = inside < limit && outside >= limit && inside - outside <= limit;
-    if end - first < LEAST || logs.len() - (end - first) < LEAST || !is_step {
+    if end - first < LEAST || !is_step {
         return None;
     }
     let level = |at: usize| if (first..end).contains(&at) { inside } else { outside };
@@ -127,7 +143,13 @@ fn candidate(component: &Component, limit: f64) -> Option<Candidate> {
     let (inside, outside) = (inside.exp(), outside.exp());
     let (since, until) = (moments[first], moments.get(end).copied());
     let stretch = Stretch { first, end, since, until, inside, outside, is_gradual };
-    Some(Candidate { stretch, low, errors: low - surplus, drop, scatter, residuals })
+    let is_clear = is_gradual && drop >= DROP_IN_ORDER.max(SEPARATION_IN_ORDER * scatter);
+    let order = || logs.iter().enumerate().map(|(at, log)| (at as f64, *log)).collect::<Vec<_>>();
+    let trend = is_clear.then(|| rho(&order())).flatten();
+    if logs.len() - (end - first) < LEAST && trend.is_none() {
+        return None;
+    }
+    Some(Candidate { stretch, low, errors: low - surplus, drop, scatter, residuals, trend })
 }
 
 /// The part with the largest surplus of low measures over others (Kadane), and the surplus; of equal ones the one that
@@ -171,6 +193,15 @@ fn line(logs: &[f64]) -> (f64, Vec<f64>) {
     (slope, logs.iter().enumerate().map(flat).map(|it| it - height).collect())
 }
 
+/// How likely `n` measures in any order have a rank correlation with it that is so far from 0.
+fn share_of_orders(rho: f64, n: f64) -> f64 {
+    if n < LEAST_IN_ORDER {
+        return 1.0;
+    }
+    let freedom = n - 2.0;
+    student_two_sided(rho * (freedom / (1.0 - rho * rho)).sqrt(), freedom)
+}
+
 fn is_low_more_often(components: &[&Component], number: usize, limit: f64) -> bool {
     let others = components.iter().enumerate().filter(|(at, _)| *at != number);
     let mut shares: Vec<f64> = others.map(|(_, it)| it.low_share(limit)).collect();
@@ -198,14 +229,17 @@ fn is_low_elsewhere(component: &Component, stretch: &Stretch, limit: f64) -> boo
 
 impl Candidate {
     /// The share of arrangements of the low measures among `n` that have such a stretch, where each measure repeats
-    /// `time` of them. One that lasts to the end is looked for apart from all others: twice the share.
+    /// `time` of them. One that lasts to the end is looked for apart from all others: twice the share. Of a gradual
+    /// change, the order is looked at as well: twice the smaller one.
     fn p_value(&self, n: usize, time: f64) -> f64 {
         let thinned = time.max(1.0).max(n as f64 / COUNTED_MAX);
         let low = ((self.low as f64 / thinned).round() as usize).max(1);
         let errors = (self.errors as f64 / thinned).ceil() as usize;
         let lasts = self.stretch.until.is_none();
         let n = (n as f64 / thinned).floor() as usize;
-        (2.0 * share_of_arrangements(n, low, errors, lasts)).min(1.0)
+        let by_stretch = 2.0 * share_of_arrangements(n, low, errors, lasts);
+        let by_order = self.trend.map(|rho| 2.0 * share_of_orders(rho, n as f64));
+        by_order.map_or(by_stretch, |it| it.min(2.0 * by_stretch)).min(1.0)
     }
 }
 
@@ -285,6 +319,15 @@ mod tests {
     }
 
     #[test]
+    fn orders_are_counted() {
+        // Spearman's table: 0.587 of 12 and 0.447 of 20 are significant at 5 %.
+        assert!((share_of_orders(0.587, 12.0) - 0.05).abs() < 0.006);
+        assert!((share_of_orders(-0.447, 20.0) - 0.05).abs() < 0.003);
+        assert_eq!(share_of_orders(0.99, 11.0), 1.0);
+        assert_eq!(share_of_orders(-1.0, 20.0), 0.0);
+    }
+
+    #[test]
     fn the_part_that_is_low() {
         let logs = |text: &str| {
             text.bytes().map(|it| if it == b'l' { -1.0 } else { 0.0 }).collect::<Vec<f64>>()
@@ -294,6 +337,38 @@ mod tests {
         assert_eq!(part("nnllnlll"), Some((2, 8, 4)));
         assert_eq!(part("lllnnnlll"), Some((6, 9, 3)), "of equal ones the last");
         assert_eq!(part("nnn"), None);
+    }
+
+    /// Ratios of a loop device whose limit fell from 20 to 6 MiB/s.
+    const FALLING: [f64; 20] = [
+        1.10, 1.24, 0.81, 0.78, 0.76, 0.90, 0.86, 0.78, 0.62, 0.64, 0.63, 0.78, 0.63, 0.56, 0.51,
+        0.39, 0.38, 0.28, 0.31, 0.26,
+    ];
+
+    fn found(ratios: &[f64]) -> Option<(Candidate, f64)> {
+        let measure = |(at, ratio): (usize, &f64)| Measure {
+            start: at as u64,
+            set: at as u32,
+            setting: 0,
+            log_ratio: ratio.ln(),
+        };
+        let component = |ratios: &[f64]| Component {
+            measures: ratios.iter().enumerate().map(measure).collect(),
+            ..Component::default()
+        };
+        let (first, even) = (component(ratios), component(&vec![1.0; ratios.len()]));
+        stretches(&[&first, &even, &even], 0.85f64.ln()).remove(0)
+    }
+
+    #[test]
+    fn what_falls_is_found_though_it_is_low_nearly_always() {
+        let (falling, p) = found(&FALLING).expect("falls");
+        assert!(falling.stretch.is_gradual && p < 1e-4, "{p}");
+        assert_eq!((falling.stretch.first, falling.stretch.until), (2, None));
+        // The same measures in another order do not fall, and neither do a few.
+        let shuffled: [f64; 20] = std::array::from_fn(|it| FALLING[it * 7 % 20]);
+        assert!(found(&shuffled).is_none_or(|it| it.1 > 0.01));
+        assert!(found(&FALLING[..11]).is_none_or(|it| it.1 > 0.01));
     }
 
     #[test]
