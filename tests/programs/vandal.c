@@ -1,5 +1,5 @@
 /* Damages its own recording, on purpose or not, and goes on writing.
-   vandal HOW OUT: cut, rubbish, handler, raise, ask. */
+   vandal HOW OUT: cut, restored, rubbish, handler, fault, raise, ask, strict, no-clock. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void handled(int signal) {
@@ -53,7 +55,14 @@ int main(int count, char **arguments) {
     int found = mappings(starts, ends, paths, 64);
     if (found == 0)
         return 4;
-    if (!strcmp(how, "cut")) {
+    if (!strcmp(how, "restored")) {
+        /* What was there before is put back: that is no handler, as far as the program knows. */
+        static char small[2048];
+        stack_t stack = {.ss_sp = small, .ss_size = sizeof small};
+        sigaltstack(&stack, NULL);
+        signal(SIGBUS, signal(SIGBUS, handled));
+    }
+    if (!strcmp(how, "cut") || !strcmp(how, "restored")) {
         for (int at = 0; at < found; at++)
             if (truncate(paths[at], 0))
                 return 5;
@@ -72,6 +81,14 @@ int main(int count, char **arguments) {
         volatile char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         ftruncate(file, 0);
         page[0] = 1;
+    } else if (!strcmp(how, "strict")) {
+        int file = open(out, O_WRONLY);
+        prctl(PR_SET_SECCOMP, 1);
+        write(file, "x", 1);
+        write(1, "done\n", 5);
+        syscall(SYS_exit, 0);
+    } else if (!strcmp(how, "no-clock")) {
+        prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
     } else if (!strcmp(how, "raise")) {
         raise(SIGBUS);
     } else if (!strcmp(how, "ask")) {

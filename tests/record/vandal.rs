@@ -18,7 +18,7 @@ fn run(how: &str) -> (Option<i32>, Option<i32>, String) {
 
 #[test]
 fn a_recording_that_its_program_cuts_off_or_overwrites_costs_the_program_nothing() {
-    for how in ["cut", "rubbish"] {
+    for how in ["cut", "rubbish", "restored"] {
         assert_eq!(run(how), (Some(0), None, "done\n".into()), "{how}");
     }
 }
@@ -30,4 +30,12 @@ fn signals_do_what_they_do_without_a_recording() {
     assert_eq!(run("fault"), (None, Some(SIGBUS), String::new()));
     assert_eq!(run("raise"), (None, Some(SIGBUS), String::new()));
     assert_eq!(run("ask"), (Some(0), None, "default\ndone\n".into()));
+}
+
+/// A clock that may not be read, and system calls that may not be made, end a program.
+#[test]
+fn programs_that_give_up_their_clock_or_nearly_all_calls_are_left_alone() {
+    for how in ["strict", "no-clock"] {
+        assert_eq!(run(how), (Some(0), None, "done\n".into()), "{how}");
+    }
 }

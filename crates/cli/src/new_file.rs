@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, renameat_with};
 use rustix::io::Errno;
 
 /// For commands that write a file which their user names.
@@ -27,9 +27,6 @@ pub struct NewFile {
     replaces: bool,
 }
 
-/// Streams that a program is started with, which are links to whatever they are.
-const OWN_STREAMS: [&str; 3] = ["/dev/stdout", "/dev/stderr", "/dev/fd/"];
-
 impl Replacing {
     /// Opens the file, so that what cannot be written is told before any work is done.
     pub fn create(&self, path: &Path) -> Result<NewFile> {
@@ -41,21 +38,27 @@ impl NewFile {
     /// Opens a file that is not there yet, or with `replace` one that takes the place of what is there.
     pub fn create(path: &Path, replace: bool) -> Result<Self> {
         let failed = || format!("cannot create {}", path.display());
-        let is_own_stream = OWN_STREAMS.iter().any(|it| path.to_string_lossy().starts_with(it));
+        let is_own_stream = is_own_stream(path);
         let there = match is_own_stream {
             true => None,
             false => fs::symlink_metadata(path).ok().map(|it| it.file_type()),
         };
         let is_channel = there.is_some_and(|it| it.is_fifo() || it.is_char_device());
         if is_own_stream || is_channel {
-            // Nothing is lost by writing to it.
-            let options = File::options().write(true).custom_flags(flags(is_own_stream)).open(path);
-            return Ok(NewFile {
-                path: path.into(),
-                file: options.with_context(failed)?,
-                draft: None,
-                replaces: false,
-            });
+            let mut options = File::options();
+            // A pipe that nobody reads would be waited for.
+            options
+                .write(true)
+                .custom_flags(flags(is_own_stream) | OFlags::NONBLOCK.bits().cast_signed());
+            let file = options.open(path).with_context(failed)?;
+            let opened = file.metadata().with_context(failed)?.file_type();
+            // Nothing is lost by writing to these; a file may have taken their place meanwhile.
+            if is_channel && !opened.is_fifo() && !opened.is_char_device() {
+                bail!("{} was exchanged; hint: give another name", path.display());
+            }
+            let waiting = fcntl_getfl(&file).map(|it| it - OFlags::NONBLOCK);
+            waiting.and_then(|it| fcntl_setfl(&file, it)).with_context(failed)?;
+            return Ok(NewFile { path: path.into(), file, draft: None, replaces: false });
         }
         match there {
             Some(it) if it.is_dir() => {
@@ -127,6 +130,14 @@ impl Drop for NewFile {
             let _ = fs::remove_file(draft);
         }
     }
+}
+
+/// True for streams that a program is started with, which are links to whatever they are.
+fn is_own_stream(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let number = text.strip_prefix("/dev/fd/");
+    ["/dev/stdout", "/dev/stderr"].contains(&&*text)
+        || number.is_some_and(|it| !it.is_empty() && it.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 fn flags(follow: bool) -> i32 {

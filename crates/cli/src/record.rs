@@ -132,7 +132,7 @@ fn directory(arguments: &Arguments, program: &OsStr) -> Result<PathBuf> {
         Some(directory) => directory,
         None => {
             let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
-            PathBuf::from(format!("plimsoll-{name}-{}", key::of_this_run()))
+            PathBuf::from(format!("plimsoll-{}-{}", key::clean(&name), key::of_this_run()))
         }
     };
     directory::make(&directory, is_shared(arguments))

@@ -177,6 +177,25 @@ fn save_keeps_links_and_permissions() {
     assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
+/// Whoever left a site file with rights for all would have them on a file of root's.
+#[test]
+fn rights_of_others_files_are_not_taken_over() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.toml");
+    let save = || SiteFile::create(&path, &Site::empty()).unwrap().save();
+    std::fs::write(&path, "version = 1").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o6755)).unwrap();
+    save().unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o644);
+    if chown(&path, Some(65_533), None).is_err() {
+        println!("SKIPPED: needs root");
+        return;
+    }
+    assert!(save().unwrap_err().to_string().contains("it belongs to user 65533"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file");
+}
+
 #[test]
 fn mistakes_are_named_with_their_line() {
     for (text, part) in [

@@ -11,8 +11,8 @@ use core::ptr;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-use crate::process;
 use crate::table::reals;
+use crate::{config, process, sys};
 
 /// Where an address is wrong for a file (sigaction(2)): not what `kill` sends.
 const BUS_ADRERR: c_int = 2;
@@ -29,7 +29,7 @@ pub fn install() {
         }
         let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         action.sa_sigaction = address();
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
         set_action(&raw const action, ptr::null_mut());
     }
 }
@@ -51,6 +51,9 @@ unsafe fn set_action(new: *const libc::sigaction, old: *mut libc::sigaction) -> 
 /// The program sets or asks for an action: it is told the one before without ours.
 pub fn action(signal: c_int, old: *mut libc::sigaction, real: impl FnOnce() -> c_int) -> c_int {
     let result = real();
+    if signal == libc::SIGBUS && result == 0 {
+        stand_ready();
+    }
     if signal == libc::SIGBUS && result == 0 && !old.is_null() {
         // SAFETY: the real function has just filled it in.
         unsafe {
@@ -63,9 +66,22 @@ pub fn action(signal: c_int, old: *mut libc::sigaction, real: impl FnOnce() -> c
     result
 }
 
-/// A handler as the program may see it.
-pub fn seen(handler: usize) -> usize {
-    if handler == address() { libc::SIG_DFL } else { handler }
+/// The program sets a handler; it is told the one before without ours.
+pub fn handler(signal: c_int, real: impl FnOnce() -> usize) -> usize {
+    let before = real();
+    if signal == libc::SIGBUS && before != libc::SIG_ERR {
+        stand_ready();
+    }
+    if before == address() { libc::SIG_DFL } else { before }
+}
+
+/// Stands ready again where the program has gone back to what was there before.
+fn stand_ready() {
+    if config::is_on() {
+        let before = sys::errno();
+        install();
+        sys::set_errno(before);
+    }
 }
 
 fn address() -> usize {

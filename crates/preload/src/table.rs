@@ -306,17 +306,19 @@ crate::intercept! {
             => |real| program::change_root(|| real(flags));
         setns [] (fd: c_int, kind: c_int) -> c_int
             => |real| program::change_root(|| real(fd, kind));
-        setuid [seteuid] (user: uid_t) -> c_int
-            => |real| program::change_user(user, || real(user));
+        setuid [] (user: uid_t) -> c_int
+            => |real| program::change_user([user, user, user], || real(user));
+        seteuid [] (user: uid_t) -> c_int
+            => |real| program::change_user([u32::MAX, user, u32::MAX], || real(user));
         setreuid [] (real_user: uid_t, user: uid_t) -> c_int
-            => |real| program::change_user(user, || real(real_user, user));
+            => |real| program::change_user([real_user, user, user], || real(real_user, user));
         setresuid [] (real_user: uid_t, user: uid_t, saved: uid_t) -> c_int
-            => |real| program::change_user(user, || real(real_user, user, saved));
+            => |real| program::change_user([real_user, user, saved], || real(real_user, user, saved));
         sigaction [] (signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int
             => |real| guard::action(signal, old, || real(signal, new, old));
         signal [] (signal: c_int, handler: usize) -> usize
-            => |real| guard::seen(real(signal, handler));
+            => |real| guard::handler(signal, || real(signal, handler));
         prctl [] (option: c_int, one: usize, two: usize, three: usize, four: usize) -> c_int
-            => |real| program::control(option, || real(option, one, two, three, four));
+            => |real| program::control(option, one, || real(option, one, two, three, four));
     }
 }

@@ -64,8 +64,10 @@ pub fn collect(directory: &Path, said: Option<&Path>) -> Result<Collected> {
                 })?;
             }
         }
-        // Only an empty spool goes.
-        let _ = fs::remove_dir(spool.path());
+        // Only an empty spool goes, and only one that was made for this.
+        if spool::is_made_here(spool.path()) {
+            let _ = fs::remove_dir(spool.path());
+        }
     }
     Ok(collected)
 }

@@ -2,10 +2,10 @@
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use plimsoll_guarded::{Directory, Refusal};
 
 const PRIVATE: u32 = 0o700;
@@ -20,8 +20,16 @@ pub fn make(path: &Path, is_shared: bool) -> Result<PathBuf> {
     }
     let mode = if is_shared { SHARED } else { PRIVATE };
     match DirBuilder::new().mode(mode).create(path) {
-        // Whatever the user's mask is.
-        Ok(()) => fs::set_permissions(path, Permissions::from_mode(mode)).with_context(failed)?,
+        // Whatever the user's mask is. Not by the path: others may have exchanged it.
+        Ok(()) => {
+            let above =
+                path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let name = path.file_name().with_context(failed)?;
+            let made = Directory::open(above).and_then(|it| it.child(name)).with_context(failed)?;
+            made.require_own().with_context(failed)?;
+            fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))
+                .with_context(failed)?;
+        }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             open(path)?;
         }
@@ -35,8 +43,16 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
     fs::canonicalize(path).with_context(|| format!("cannot find the recording {}", path.display()))
 }
 
-/// Opens it. Fails if somebody else could put something into it.
+/// Opens it. Fails if somebody else could put something into it, or made the link that leads to it.
 pub fn open(path: &Path) -> Result<Directory> {
+    let link = fs::symlink_metadata(path).ok().filter(|it| it.is_symlink());
+    if let Some(link) = link.filter(|it| it.uid() != rustix::process::geteuid().as_raw()) {
+        bail!(
+            "cannot record into {}: it is a symlink of user {}; hint: choose another DIR",
+            path.display(),
+            link.uid()
+        );
+    }
     let directory = Directory::open(path)
         .with_context(|| format!("cannot open the recording {}", path.display()))?;
     let own = directory.require_own().map(|()| directory);

@@ -51,8 +51,8 @@ pub fn of_this_run() -> String {
     format!("{now}-{}", std::process::id())
 }
 
-/// Job names go into file names.
-fn clean(name: &str) -> String {
+/// Names of jobs and programs go into file names.
+pub fn clean(name: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     name.chars().map(keep).take(100).collect()
 }

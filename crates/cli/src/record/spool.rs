@@ -124,5 +124,12 @@ fn spool_name(directory: &Path) -> String {
         directory.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-    format!("plimsoll-spool-{}-{number:016x}", rustix::process::getuid().as_raw())
+    format!("{PREFIX}{}-{number:016x}", rustix::process::getuid().as_raw())
+}
+
+const PREFIX: &str = "plimsoll-spool-";
+
+/// True for a directory that was made as a spool.
+pub fn is_made_here(spool: &Path) -> bool {
+    spool.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
 }

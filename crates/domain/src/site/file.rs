@@ -1,8 +1,9 @@
 //! Reading a site file, and updating one without losing what a person wrote in it.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -121,7 +122,12 @@ impl SiteFile {
     fn write_through(&self, temporary: &Path, target: &Path) -> std::io::Result<()> {
         let mut file = File::create_new(temporary)?;
         if let Ok(old) = fs::metadata(target) {
-            file.set_permissions(old.permissions())?;
+            // Rights that somebody else gave to a file of theirs would be given to one of ours.
+            if old.uid() != file.metadata()?.uid() {
+                let problem = format!("it belongs to user {}; hint: copy it first", old.uid());
+                return Err(std::io::Error::other(problem));
+            }
+            file.set_permissions(Permissions::from_mode(old.mode() & 0o666))?;
         }
         file.write_all(self.text().as_bytes())?;
         file.sync_all()?;

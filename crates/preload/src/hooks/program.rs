@@ -119,26 +119,43 @@ pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
     change_directory(real)
 }
 
-/// The process gets another user, who may not be allowed to create its recording, nor to open it
-/// when it has to grow: it is created before that, and given to that user.
+/// The process gets another user (real, effective, saved; all ones: as before), who may not be allowed to
+/// create its recording, nor to open it when it has to grow: it is created before that, and given to that user
+/// where there is no way back. A process that may become root again would go on in a file of somebody else's.
 #[inline]
-pub fn change_user(user: uid_t, real: impl FnOnce() -> c_int) -> c_int {
+pub fn change_user(users: [uid_t; 3], real: impl FnOnce() -> c_int) -> c_int {
     if config::is_on()
         && let Some(busy) = Busy::begin()
         && let Some(process) = process::recording(&busy)
     {
-        spool::give_to(process, &busy, user);
+        let [real_user, user, saved] = users;
+        if real_user == user && saved == user {
+            spool::give_to(process, &busy, user);
+        }
     }
     real()
 }
 
 /// The process may restrict the system calls that it may make: `prctl`.
 #[inline]
-pub fn control(option: c_int, real: impl FnOnce() -> c_int) -> c_int {
+pub fn control(option: c_int, value: usize, real: impl FnOnce() -> c_int) -> c_int {
     if option == libc::PR_SET_SECCOMP {
         before_sandbox();
     }
+    // From now on the clock that we read, or any call that we make, would end the program.
+    let is_strict = option == libc::PR_SET_SECCOMP && value == libc::SECCOMP_MODE_STRICT as usize;
+    let has_no_clock = option == libc::PR_SET_TSC && value != libc::PR_TSC_ENABLE as usize;
+    if config::is_on() && (is_strict || has_no_clock) {
+        exit::finish(State::Finished);
+        config::turn_off();
+    }
     real()
+}
+
+/// What `prctl` calls the mode that `seccomp` sets by this operation.
+pub fn mode_of_sandbox(operation: usize) -> usize {
+    let is_strict = operation == libc::SECCOMP_SET_MODE_STRICT as usize;
+    (if is_strict { libc::SECCOMP_MODE_STRICT } else { libc::SECCOMP_MODE_FILTER }) as usize
 }
 
 /// The process is about to restrict the system calls that it may make. Its recording must exist

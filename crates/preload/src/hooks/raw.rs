@@ -186,8 +186,8 @@ system_calls! {
     SYS_io_submit (_context count list) => |call| with_errno(asynchronous::submit(count as c_long, list as *const *mut KernelBlock, || negative(call())));
     SYS_io_getevents (_context _least _most events) => |call| with_errno(asynchronous::get_events(events as *const KernelEvent, || negative(call())));
     SYS_io_uring_setup () => |call| asynchronous::make_ring(|| call() as c_int);
-    SYS_seccomp () => |call| { program::before_sandbox(); call() };
-    SYS_prctl (option) => |call| program::control(option as c_int, || call() as c_int);
+    SYS_seccomp (operation) => |call| program::control(libc::PR_SET_SECCOMP, program::mode_of_sandbox(operation), || call() as c_int);
+    SYS_prctl (option value) => |call| program::control(option as c_int, value, || call() as c_int);
     SYS_execve (path arguments environment) => |call| program::execute(Target::Path(AT_FDCWD, path as *const c_char), environment as *const *const c_char, |environment| real(libc::SYS_execve, [path, arguments, environment as usize, 0, 0, 0]) as c_int);
     SYS_execveat (at path arguments environment flags) => |call| program::execute(Target::at(at as c_int, path as *const c_char, flags as c_int), environment as *const *const c_char, |environment| real(libc::SYS_execveat, [at, path, arguments, environment as usize, flags, 0]) as c_int);
     SYS_exit_group () => |call| { program::ends(); call() };
