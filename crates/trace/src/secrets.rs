@@ -8,12 +8,14 @@
 const MASK: &[u8] = b"***";
 
 /// Parts of the names of what must not be known, in small letters and without dashes and underscores.
-const NAMES: [&[u8]; 13] = [
+const NAMES: [&[u8]; 15] = [
     b"password",
+    b"passwords",
     b"passwd",
     b"passphrase",
     b"secret",
     b"secrets",
+    b"secretkey",
     b"token",
     b"credential",
     b"credentials",
@@ -24,16 +26,20 @@ const NAMES: [&[u8]; 13] = [
     b"authorization",
 ];
 
+/// Short names that are also parts of other words: only where a word begins.
+const SHORT_NAMES: [&[u8]; 4] = [b"pass", b"pwd", b"pw", b"bearer"];
+
 /// Options whose value is a user's name, and after a colon the password (curl, wget, rsync).
 const USER_OPTIONS: [&[u8]; 3] = [b"-u", b"--user", b"--proxy-user"];
 
 /// How the tokens of GitHub, GitLab, Slack, Amazon, Hugging Face and others begin, and JSON Web Tokens.
-const TOKENS: [&[u8]; 10] = [
+const TOKENS: [&[u8]; 11] = [
     b"ghp_",
     b"gho_",
     b"ghs_",
     b"github_pat_",
     b"glpat-",
+    b"sk-",
     b"xoxb-",
     b"xoxp-",
     b"AKIA",
@@ -47,19 +53,26 @@ const TOKEN_BYTES_MIN: usize = 16;
 pub fn mask(arguments: &mut [u8]) {
     let (mut at, mut before) = (0, Before::Other);
     while at < arguments.len() {
-        let rest = arguments.get(at..).unwrap_or(&[]);
-        let length = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
-        let argument = rest.get(..length).unwrap_or(&[]);
-        let secret = secret(argument, before);
-        before = Before::of(argument);
-        let Some((start, end)) = secret else {
-            at += length + 1;
-            continue;
-        };
-        let kept = replace(arguments, at + start, at + end);
-        // The rest of an argument behind a secret is looked at again: it is not one by itself.
-        at += length - (end - start) + kept + 1;
+        let mut length = length_at(arguments, at);
+        let argument = arguments.get(at..at + length).unwrap_or(&[]);
+        let next = Before::of(argument);
+        let mut from = 0;
+        // An argument may have several: a script, an address with many parts.
+        while let Some((start, end)) =
+            arguments.get(at..at + length).and_then(|argument| secret(argument, from, before))
+        {
+            from = start + replace(arguments, at + start, at + end);
+            length = length_at(arguments, at);
+        }
+        before = next;
+        at += length + 1;
     }
+}
+
+/// Bytes of the argument that begins there.
+fn length_at(arguments: &[u8], at: usize) -> usize {
+    let rest = arguments.get(at..).unwrap_or(&[]);
+    rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len())
 }
 
 /// What an argument says of the one after it.
@@ -85,52 +98,110 @@ impl Before {
     }
 }
 
-/// Where in an argument the secret is.
-fn secret(argument: &[u8], before: Before) -> Option<(usize, usize)> {
+/// Where in an argument the next secret is, from there on.
+fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)> {
     let whole = argument.len();
-    let find = |byte: u8| argument.iter().position(|it| *it == byte);
-    if before == Before::SecretOption && !argument.starts_with(b"-") && whole > 0 {
+    if from >= whole {
+        return None;
+    }
+    if before == Before::SecretOption && from == 0 && !argument.starts_with(b"-") {
         return Some((0, whole));
     }
-    if before == Before::UserOption
-        && let Some(colon) = find(b':')
+    let is_user =
+        before == Before::UserOption || USER_OPTIONS.iter().any(|it| is_set(argument, it));
+    if is_user
+        && from == 0
+        && let Some(colon) = argument.iter().position(|byte| *byte == b':')
+        && colon + 1 < whole
     {
         return Some((colon + 1, whole));
     }
-    // NAME=VALUE, --name=VALUE, "Name: VALUE".
-    let separator = argument.iter().position(|it| matches!(it, b'=' | b':'));
-    if let Some(separator) = separator
-        && argument.get(..separator).is_some_and(is_telling)
-        && separator + 1 < whole
-    {
-        return Some((separator + 1, whole));
+    let found = [named(argument, from), password_of_address(argument, from), token(argument, from)];
+    found.into_iter().flatten().min_by_key(|(start, end)| (*start, whole - end))
+}
+
+/// True for `--option=value`.
+fn is_set(argument: &[u8], option: &[u8]) -> bool {
+    option.starts_with(b"--")
+        && argument.strip_prefix(option).is_some_and(|it| it.starts_with(b"="))
+}
+
+/// What ends a word of an argument.
+fn is_end(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"&;,?\"'(){}".contains(&byte)
+}
+
+/// The value behind a telling name: `NAME=VALUE`, `--name=VALUE`, `Name: VALUE`, `{"name": "VALUE"}`, `Bearer VALUE`.
+fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
+    let whole = argument.len();
+    let mut word = 0;
+    for (at, byte) in argument.iter().enumerate() {
+        let name = argument.get(word..at).unwrap_or(&[]);
+        let is_separator = matches!(byte, b'=' | b':')
+            || *byte == b' ' && name.eq_ignore_ascii_case(b"bearer")
+            || *byte == b'"' && argument.get(at + 1) == Some(&b':');
+        if is_separator && is_telling(name) {
+            let rest = argument.get(at..).unwrap_or(&[]);
+            let blank = |byte: &u8| matches!(byte, b'=' | b':' | b' ' | b'"' | b'\'');
+            let start = at + rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+            let value = argument.get(start..).unwrap_or(&[]);
+            // A header, or all that an option is set to, goes on to the end; a part of more does not.
+            let is_all = word == 0 && *byte != b'"';
+            let length = value.iter().position(|byte| is_end(*byte)).unwrap_or(value.len());
+            let end = if is_all { whole } else { start + length };
+            if start >= from && start < end && !value.starts_with(MASK) {
+                return Some((start, end));
+            }
+        }
+        if is_end(*byte) || is_separator {
+            word = at + 1;
+        }
     }
-    password_of_address(argument).or_else(|| token(argument))
+    None
 }
 
-/// `scheme://user:PASSWORD@host`.
-fn password_of_address(argument: &[u8]) -> Option<(usize, usize)> {
-    let start = argument.windows(3).position(|it| it == b"://")? + 3;
+/// `scheme://user:PASSWORD@host` and `scheme://TOKEN@host`.
+fn password_of_address(argument: &[u8], from: usize) -> Option<(usize, usize)> {
+    let rest = argument.get(from..)?;
+    let start = from + rest.windows(3).position(|it| it == b"://")? + 3;
     let authority = argument.get(start..)?;
-    let authority = authority.split(|byte| *byte == b'/').next()?;
+    let authority = authority.split(|byte| *byte == b'/' || is_end(*byte)).next()?;
     let end = authority.iter().rposition(|byte| *byte == b'@')?;
-    let colon = authority.get(..end)?.iter().position(|byte| *byte == b':')?;
-    Some((start + colon + 1, start + end))
+    let user = authority.get(..end)?;
+    if is_token(user.split(|byte| *byte == b':').next()?) {
+        return Some((start, start + end));
+    }
+    let colon = user.iter().position(|byte| *byte == b':')?;
+    (user.get(colon + 1..) != Some(MASK)).then_some((start + colon + 1, start + end))
 }
 
-fn token(argument: &[u8]) -> Option<(usize, usize)> {
-    let value = argument.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1);
-    let token = argument.get(value..)?;
-    let is_token = token.len() >= TOKEN_BYTES_MIN && TOKENS.iter().any(|it| token.starts_with(it));
-    let is_one_word = token.iter().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(it));
-    (is_token && is_one_word).then_some((value, argument.len()))
+/// A word that begins as a token does.
+fn token(argument: &[u8], from: usize) -> Option<(usize, usize)> {
+    let mut start = from;
+    let is_edge = |byte: &u8| is_end(*byte) || b"=:/@".contains(byte);
+    for word in argument.get(from..)?.split(is_edge) {
+        if is_token(word) {
+            return Some((start, start + word.len()));
+        }
+        start += word.len() + 1;
+    }
+    None
+}
+
+fn is_token(word: &[u8]) -> bool {
+    word.len() >= TOKEN_BYTES_MIN
+        && TOKENS.iter().any(|it| word.starts_with(it))
+        && word.iter().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(it))
 }
 
 /// True when a name says that its value must not be known.
 fn is_telling(name: &[u8]) -> bool {
-    NAMES
-        .iter()
-        .any(|wanted| (0..name.len()).any(|start| is_at(name.get(start..).unwrap_or(&[]), wanted)))
+    (0..name.len()).any(|start| {
+        let rest = name.get(start..).unwrap_or(&[]);
+        let begins = start == 0 || name.get(start - 1).is_some_and(|it| !it.is_ascii_alphabetic());
+        NAMES.iter().any(|wanted| is_at(rest, wanted))
+            || begins && SHORT_NAMES.iter().any(|wanted| is_at(rest, wanted))
+    })
 }
 
 /// True when the text begins with these letters, whatever their case and what joins them, and with no
@@ -191,9 +262,39 @@ mod tests {
             ("git clone ghp_0123456789abcdef01 d", "git clone *** d"),
             ("x key=eyJhbGciOiJIUzI1NiJ9.e30.abc", "x key=***"),
             ("a --password one --secret two", "a --password *** --secret ***"),
+            ("wget --header=Authorization:+Bearer-abcd u", "wget --header=Authorization:*** u"),
+            ("docker run --env=DB_PASSWORD=abcd x", "docker run --env=DB_PASSWORD=*** x"),
+            (
+                "git clone https://ghp_0123456789abcdef@github.com/x",
+                "git clone https://***@github.com/x",
+            ),
+            (
+                "git clone https://ghp_0123456789abcdef:x@github.com/x",
+                "git clone https://***@github.com/x",
+            ),
+            ("curl https://h/?token=abcd&n=1", "curl https://h/?token=***&n=1"),
+            ("j jdbc:mysql://h/d?user=u&password=abcd", "j jdbc:mysql://h/d?user=u&password=***"),
+            ("c Server=h;Password=abcd;Pooling=1", "c Server=h;Password=***;Pooling=1"),
+            (
+                "curl --user=me:abcd --pass abcd --pwd=abcd",
+                "curl --user=me:*** --pass *** --pwd=***",
+            ),
+            (
+                "x sk-0123456789abcdef https://a:abcd@h,https://b:abcd@g",
+                "x *** https://a:***@h,https://b:***@g",
+            ),
+            ("x {\"password\":\"abcd\",\"n\":1}", "x {\"password\":\"***\",\"n\":1}"),
         ] {
             assert_eq!(masked(given), kept);
         }
+    }
+
+    #[test]
+    fn scripts_are_looked_through() {
+        let mut script = *b"sh\0-c\0x=1 PASSWORD=abcd app --token=efgh 'Bearer ijkl'\0";
+        mask(&mut script);
+        let text = String::from_utf8_lossy(&script);
+        assert!(text.contains("x=1 PASSWORD=*** app --token=*** 'Bearer ***'"), "{text}");
     }
 
     #[test]
@@ -203,6 +304,7 @@ mod tests {
             "app --input=a.nml x=1 key=value 12:30",
             "app --password",
             "app --password --fast",
+            "app --compass=north --bypass=1 https://me@host/path",
             "curl -u me https://host:80/a@b",
             "app tokens.txt hf_short --max-tokens=4096 --tokenizer=bpe",
             "",
