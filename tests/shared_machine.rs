@@ -119,6 +119,30 @@ fn an_exchanged_working_directory_costs_route_bench_nothing_but_the_races() {
     assert_eq!(shared.left_bytes(), 0, "what was written is gone, wherever it was moved");
 }
 
+/// The attack: links to a file of the victim's, under the names that results have until they are whole.
+#[test]
+fn results_are_not_kept_where_somebody_else_plants_links() {
+    let Some(shared) = Shared::new() else { return };
+    let precious = shared.precious();
+    let bench = "bench target --burst 1MiB --transfer 64KiB --rounds 1 --rounds-max 1";
+    let bench = format!("{bench} --targets {}", shared.target().display());
+    let folder = shared.storage.folder.path();
+    let links = ["summary.json", "pairs.parquet", "instances.parquet"]
+        .map(|name| format!("ln -s {} theirs/.{name}.tmp; ", precious.display()));
+    Attacker::does(folder, &format!("mkdir -m 777 theirs; {}", links.concat()));
+    assert_refused(&shared.run(&format!("{bench} -o theirs")), "it belongs to user 65533");
+    shared.assert_unharmed();
+    let journal = format!("ln -s {} theirs/journal.ndjson", precious.display());
+    Attacker::does(folder, &journal);
+    assert_refused(&shared.run("bench --resume theirs"), "it belongs to user 65533");
+    shared.assert_unharmed();
+    let outcome = shared.run(&format!("{bench} -o ours"));
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    fs::set_permissions(folder.join("ours"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_refused(&shared.run("bench --resume ours"), "others can write to it (mode 777)");
+    shared.storage.assert_nothing_left();
+}
+
 /// What is planted as a killed run's.
 #[test]
 fn a_pipe_or_an_endless_file_as_owner_is_neither_waited_for_nor_read() {

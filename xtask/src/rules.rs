@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["domain"]),
     ("testbed", &["domain", "guarded", "machine"]),
     ("engine", &["domain", "guarded"]),
-    ("measures", &["domain"]),
+    ("measures", &["domain", "guarded"]),
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats"]),

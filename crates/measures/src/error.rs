@@ -46,6 +46,17 @@ pub enum MeasuresError {
         /// What is in it.
         file: &'static str,
     },
+    /// Others could lead elsewhere what is written there.
+    #[error(
+        "cannot keep results in {directory}: {cause}; hint: choose another directory, one of yours \
+         that only you can write to (chmod go-w)"
+    )]
+    NotOwn {
+        /// The directory.
+        directory: PathBuf,
+        /// What is wrong with it.
+        cause: io::Error,
+    },
     /// Nothing that an experiment wrote.
     #[error("{directory} holds no results: it has neither {} nor {}", crate::JOURNAL, crate::PAIRS)]
     NoResults {

@@ -1,12 +1,14 @@
 //! Writing results while an experiment runs.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use plimsoll_guarded::Directory;
+use rustix::fs::OFlags;
 use serde_json::Value;
 
-use crate::files::{self, temporary_name};
+use crate::files;
 use crate::line::{self, Header};
 use crate::reading::JournalReader;
 use crate::rows::RowWriter;
@@ -17,7 +19,7 @@ use crate::{ENVIRONMENT, INSTANCES, Instance, JOURNAL, MeasuresError, PAIRS, PLA
 /// found again, also when the process is killed at any moment after it.
 #[derive(Debug)]
 pub struct Journal {
-    directory: PathBuf,
+    directory: Directory,
     path: PathBuf,
     file: File,
     /// Bytes of whole lines. What is behind is left of a line that found no room.
@@ -46,7 +48,8 @@ impl Journal {
     /// Begins an experiment in a directory, which is made if need be.
     ///
     /// # Errors
-    /// When the directory already has results or a file of one of their names.
+    /// When the directory already has results or a file of one of their names, or when others can write
+    /// to it.
     pub fn create(
         directory: &Path,
         experiment: &str,
@@ -54,28 +57,32 @@ impl Journal {
         environment: &Value,
     ) -> Result<Journal, MeasuresError> {
         Journal::refuse_existing(directory)?;
-        fs::create_dir_all(directory)
-            .map_err(|error| MeasuresError::io("create", directory, error))?;
+        let directory = files::make_own_directory(directory)?;
         let header = Header::new(experiment).line();
-        let header = header.map_err(|it| MeasuresError::format(&directory.join(JOURNAL), it))?;
-        files::create(&directory.join(PLAN), plan_text.as_bytes())?;
-        files::create(&directory.join(ENVIRONMENT), format!("{environment:#}\n").as_bytes())?;
-        files::create(&directory.join(JOURNAL), header.as_bytes())?;
-        files::sync_directory(directory);
+        let header =
+            header.map_err(|it| MeasuresError::format(&directory.path().join(JOURNAL), it))?;
+        files::create(&directory, PLAN, plan_text.as_bytes())?;
+        files::create(&directory, ENVIRONMENT, format!("{environment:#}\n").as_bytes())?;
+        files::create(&directory, JOURNAL, header.as_bytes())?;
+        files::sync_directory(&directory);
         Journal::open(directory, header.len() as u64, 0)
     }
 
     /// Fails where [`create`](Journal::create) would because of what is there, before anything is done.
     ///
     /// # Errors
-    /// When the directory already has results or a file of one of their names.
+    /// When the directory already has results or a file of one of their names, or when others can write
+    /// to it.
     pub fn refuse_existing(directory: &Path) -> Result<(), MeasuresError> {
         for file in [JOURNAL, PAIRS, INSTANCES, SUMMARY, PLAN, ENVIRONMENT] {
             if directory.join(file).symlink_metadata().is_ok() {
                 return Err(MeasuresError::Exists { directory: directory.to_owned(), file });
             }
         }
-        Ok(())
+        match directory.exists() {
+            true => files::open_own_directory(directory).map(drop),
+            false => Ok(()),
+        }
     }
 
     /// Opens an unfinished experiment to continue it. A line that a kill cut off is dropped, and
@@ -83,14 +90,15 @@ impl Journal {
     /// a readable one stay, as later instances have their numbers.
     ///
     /// # Errors
-    /// When there is none, when it is complete, or when another process is writing it.
+    /// When there is none, when it is complete, when another process is writing it, or when other
+    /// users can.
     pub fn resume(directory: &Path) -> Result<(Journal, Resumed), MeasuresError> {
         let path = directory.join(JOURNAL);
         if !path.exists() {
             return Err(MeasuresError::NoResults { directory: directory.to_owned() });
         }
         // The lock comes first: what another process is appending is not torn.
-        let mut journal = Journal::open(directory, 0, 0)?;
+        let mut journal = Journal::open(files::open_own_directory(directory)?, 0, 0)?;
         let mut reader = JournalReader::open(&path)?;
         let mut scan = reader.scan()?;
         let mut warnings = Vec::new();
@@ -118,15 +126,18 @@ impl Journal {
         Ok((journal, resumed))
     }
 
-    fn open(directory: &Path, length: u64, next_instance: u64) -> Result<Journal, MeasuresError> {
-        let path = directory.join(JOURNAL);
-        let file = OpenOptions::new().append(true).open(&path);
+    fn open(
+        directory: Directory,
+        length: u64,
+        next_instance: u64,
+    ) -> Result<Journal, MeasuresError> {
+        let path = directory.path().join(JOURNAL);
+        let file = directory.open_own_file(JOURNAL, OFlags::WRONLY | OFlags::APPEND);
         let file = file.map_err(|error| MeasuresError::io("open", &path, error))?;
         // Where the file system has no locks, nothing is held apart, and nothing else is lost.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(MeasuresError::Busy { path });
         }
-        let directory = directory.to_owned();
         Ok(Journal { directory, path, file, length, is_torn: false, next_instance })
     }
 
@@ -175,11 +186,11 @@ impl Journal {
     pub fn finish(self, complete: bool, summary: Value) -> Result<(), MeasuresError> {
         let synced = self.file.sync_all();
         synced.map_err(|error| MeasuresError::io("write", &self.path, error))?;
-        let temporary = |name| self.directory.join(temporary_name(name));
-        let (pairs, instances) = (temporary(PAIRS), temporary(INSTANCES));
-        let written = write_parquet(&self.path, &pairs, &instances);
+        let written = write_parquet(&self.path, &self.directory);
         if written.is_err() {
-            let _ = (fs::remove_file(&pairs), fs::remove_file(&instances));
+            for name in [PAIRS, INSTANCES] {
+                files::remove_temporary(&self.directory, name);
+            }
         }
         let totals = written?;
         files::rename(&self.directory, PAIRS)?;
@@ -201,10 +212,10 @@ pub(crate) struct Totals {
     pub damaged: u64,
 }
 
-fn write_parquet(journal: &Path, pairs: &Path, instances: &Path) -> Result<Totals, MeasuresError> {
+fn write_parquet(journal: &Path, directory: &Directory) -> Result<Totals, MeasuresError> {
     let mut reader = JournalReader::open(journal)?;
     let mut totals = Totals { experiment: reader.experiment.clone(), ..Totals::default() };
-    let mut rows = RowWriter::create(pairs.to_owned(), instances.to_owned(), &reader.experiment)?;
+    let mut rows = RowWriter::create(directory, &reader.experiment)?;
     while let Some(instance) = reader.next()? {
         rows.push(&instance)?;
         totals.instances += 1;

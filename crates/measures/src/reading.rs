@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
+use crate::files::open_to_read;
 use crate::line::{FORMAT, Header, Line, Lines, VERSION};
 use crate::{Instance, MeasuresError};
 
@@ -29,7 +30,7 @@ impl JournalReader {
     /// Reads no more than the first bytes: an experiment may be going on.
     pub fn open_part(path: &Path, bytes: u64) -> Result<Self, MeasuresError> {
         let failed = |error| MeasuresError::io("read", path, error);
-        let file = File::open(path).map_err(failed)?;
+        let file = open_to_read(path).map_err(failed)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 16, file.take(bytes)));
         let header = lines.header().map_err(failed)?;
         if header.is_none_or(<[u8]>::is_empty) {

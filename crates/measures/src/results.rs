@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::columns::PAIRS_TABLE;
-use crate::files::read_text;
+use crate::files::{open_to_read, read_text};
 use crate::from_rows::{FromRows, what_is_left_out};
 use crate::line::FORMAT;
 use crate::reading::JournalReader;
@@ -44,7 +44,7 @@ impl Results {
     pub fn is_results(directory: &Path) -> bool {
         use std::io::Read;
         let mut begin = Vec::new();
-        let file = std::fs::File::open(directory.join(JOURNAL));
+        let file = open_to_read(&directory.join(JOURNAL));
         let read = file.and_then(|file| file.take(256).read_to_end(&mut begin));
         let is_journal = read.is_ok() && String::from_utf8_lossy(&begin).contains(FORMAT);
         is_journal || directory.join(PAIRS).is_file()

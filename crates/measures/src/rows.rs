@@ -1,13 +1,12 @@
 //! Instances as rows of the two Parquet files.
 
-use std::path::PathBuf;
-
 use plimsoll_domain::burst::Setting;
+use plimsoll_guarded::Directory;
 use serde::Serialize;
 
 use crate::columns::{INSTANCES_TABLE, PAIRS_TABLE};
 use crate::table_writer::{Cell, TableWriter};
-use crate::{Instance, MeasuresError, Outcome, Pair};
+use crate::{INSTANCES, Instance, MeasuresError, Outcome, PAIRS, Pair};
 
 /// Both Parquet files in the making.
 pub(crate) struct RowWriter {
@@ -17,15 +16,11 @@ pub(crate) struct RowWriter {
 }
 
 impl RowWriter {
-    pub fn create(
-        pairs: PathBuf,
-        instances: PathBuf,
-        experiment: &str,
-    ) -> Result<Self, MeasuresError> {
+    pub fn create(directory: &Directory, experiment: &str) -> Result<Self, MeasuresError> {
         Ok(RowWriter {
             experiment: experiment.into(),
-            pairs: TableWriter::create(pairs, &PAIRS_TABLE, experiment)?,
-            instances: TableWriter::create(instances, &INSTANCES_TABLE, experiment)?,
+            pairs: TableWriter::create(directory, PAIRS, &PAIRS_TABLE, experiment)?,
+            instances: TableWriter::create(directory, INSTANCES, &INSTANCES_TABLE, experiment)?,
         })
     }
 

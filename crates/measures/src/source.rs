@@ -9,6 +9,8 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::files::open_to_read;
+
 /// A file that refuses what lies outside of it before room is made for it.
 pub(crate) struct Source {
     file: File,
@@ -17,7 +19,7 @@ pub(crate) struct Source {
 
 impl Source {
     pub fn open(path: &Path) -> std::io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_to_read(path)?;
         let length = file.metadata()?.len();
         Ok(Source { file, length })
     }

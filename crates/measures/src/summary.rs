@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use plimsoll_guarded::Directory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -44,14 +45,14 @@ impl Checksum {
 impl Summary {
     /// Writes it last: what it says of the other files is so.
     pub fn write(
-        directory: &Path,
+        directory: &Directory,
         complete: bool,
         totals: Totals,
         summary: Value,
     ) -> Result<(), MeasuresError> {
         let mut sums = Map::new();
         for name in [PLAN, ENVIRONMENT, JOURNAL, PAIRS, INSTANCES] {
-            let sum = Checksum::of(&directory.join(name), u64::MAX)?;
+            let sum = Checksum::of(&directory.path().join(name), u64::MAX)?;
             sums.insert(name.into(), json!(sum));
         }
         let text = json!({

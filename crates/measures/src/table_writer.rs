@@ -15,9 +15,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
+use plimsoll_guarded::Directory;
 
 use crate::MeasuresError;
 use crate::columns::{Kind, SCHEMA_KEY, SCHEMA_VERSION, Table};
+use crate::files;
 
 /// Rows of a row group: about 30 MiB while it is gathered, and still few groups for millions.
 const ROWS_PER_GROUP: usize = 1 << 16;
@@ -42,8 +44,14 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub fn create(path: PathBuf, table: &Table, experiment: &str) -> Result<Self, MeasuresError> {
-        let file = File::create(&path).map_err(|it| MeasuresError::io("create", &path, it))?;
+    /// Begins the file in that directory that gets this name once it is whole.
+    pub fn create(
+        directory: &Directory,
+        name: &str,
+        table: &Table,
+        experiment: &str,
+    ) -> Result<Self, MeasuresError> {
+        let (file, path) = files::create_temporary(directory, name)?;
         let fields: String = table.columns().map(|column| column.schema()).collect();
         let failed = |error| MeasuresError::parquet("write", &path, error);
         let name = table.schema.replace('.', "_");
