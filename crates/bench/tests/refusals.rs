@@ -75,6 +75,16 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("version = 1", "", "plan line 1: no `version = 1` at the top; is it a plan?"),
     ("version = 1", "version = \"1\"", "plan line 1: the version is not a whole number"),
     ("name = \"example\"", "name = \"\"", "plan line 2: name: an empty name"),
+    (
+        "name = \"example\"",
+        "name = \"../other/results\"",
+        "plan line 2: name: \"../other/results\" cannot be the name of a directory",
+    ),
+    (
+        "name = \"example\"",
+        "name = \"..\"",
+        "plan line 2: name: \"..\" cannot be the name of a directory",
+    ),
     // Targets.
     (
         "name = \"t1\"",

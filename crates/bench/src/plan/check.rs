@@ -20,6 +20,7 @@ impl Plan {
             return Err(PlanError::Version { found, known: PLAN_VERSION });
         }
         check_name("name", &self.name)?;
+        check_file_name("name", &self.name)?;
         if i64::try_from(self.seed).is_err() {
             return Err(PlanError::value("seed", format!("allowed: 0 to {}", i64::MAX)));
         }
@@ -251,6 +252,14 @@ fn check_name(key: &str, name: &str) -> Result<(), PlanError> {
         return Ok(());
     };
     Err(PlanError::value(key, problem))
+}
+
+/// Results are kept in a directory of this name, which must not be elsewhere.
+fn check_file_name(key: &str, name: &str) -> Result<(), PlanError> {
+    match name == "." || name == ".." || name.contains('/') {
+        true => Err(PlanError::value(key, format!("{name:?} cannot be the name of a directory"))),
+        false => Ok(()),
+    }
 }
 
 /// `here` are the targets before it with the same path.
