@@ -149,7 +149,7 @@ pub fn clients(columns: &Columns, instance: &InstanceRow) -> Vec<ClientPart> {
             seconds: 0.0,
         });
         part.targets.push(pair.target);
-        part.bytes += pair.bytes;
+        part.bytes = part.bytes.saturating_add(pair.bytes);
         part.seconds = part.seconds.max(pair.seconds);
     }
     parts.into_values().collect()

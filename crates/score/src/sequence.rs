@@ -220,7 +220,7 @@ fn target_bandwidths(columns: &Columns, instance: &InstanceRow) -> Vec<(u32, f64
     let mut targets: BTreeMap<u32, (u64, f64)> = BTreeMap::new();
     for pair in columns.pairs(instance) {
         let (bytes, seconds) = targets.entry(pair.target).or_insert((0, 0.0));
-        *bytes += pair.bytes;
+        *bytes = bytes.saturating_add(pair.bytes);
         *seconds = seconds.max(pair.seconds);
     }
     targets.into_iter().map(|(target, (bytes, time))| (target, bytes as f64 / time)).collect()

@@ -50,6 +50,17 @@ fn one_pair_has_no_leb_two_have() {
     assert_eq!(two.target_verdicts.verdicts[1].kind, None, "one measure proves nothing");
 }
 
+/// A journal that somebody made up: both a target's and a client's pairs have more bytes than there are.
+#[test]
+fn bytes_beyond_all_numbers_are_not_summed_beyond_them() {
+    let pairs = [("c0", "t0"), ("c1", "t0"), ("c1", "t1")];
+    let pairs = pairs.map(|(client, target)| (client.to_string(), target.to_string(), SECOND));
+    let mut made_up = made::instance(0, pairs);
+    made_up.pairs.iter_mut().for_each(|pair| pair.bytes = u64::MAX);
+    let (columns, scores) = scores(&[made_up]);
+    assert_eq!((columns.all_pairs().len(), scores.targets.len()), (3, 2));
+}
+
 #[test]
 fn equal_times_and_no_time_at_all_are_ties() {
     for nanos in [SECOND, 0] {
