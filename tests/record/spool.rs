@@ -44,12 +44,11 @@ fn a_signal_to_the_wrapper_is_the_programs_and_its_recording_comes_home() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let (rec, spool, ready) =
         (folder.path().join("rec"), folder.path().join("spool"), folder.path().join("ready"));
-    for (script, expected) in [
-        ("READY; exec sleep 100", None),
-        ("trap 'kill $!; exit 7' TERM; sleep 100 & READY; wait", Some(7)),
-    ] {
-        // A shell that is told to end before it knows its child's number leaves the child behind.
-        let script = script.replace("READY", &format!("echo $$ > {}", ready.display()));
+    // A shell's child that is told to end before it has become its program forgets that.
+    let with_child = "trap 'kill $!; exit 7' TERM; sh -c \"echo > READY.child; exec sleep 100\" & \
+         until [ -e READY.child ]; do sleep 0.01; done; echo $$ > READY; wait";
+    for (script, expected) in [("echo $$ > READY; exec sleep 100", None), (with_child, Some(7))] {
+        let script = script.replace("READY", ready.to_str().unwrap());
         let _ = fs::remove_file(&ready);
         let mut child = record(&rec)
             .arg("--spool")
