@@ -279,4 +279,11 @@ fn measuring_works_where_the_server_changes_owners() {
     let outcome = run(calibrate, &volume.mount());
     assert!(matches!(outcome.status, Some(0 | 1)), "{}", outcome.stderr);
     assert_eq!(volume.files(), Vec::<PathBuf>::new());
+    // What is kept there belongs to whom the server made of this user.
+    let recording = volume.mount().join("recording");
+    let outcome: Outcome = record(&recording).args(["--", "true"]).output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(fs::metadata(&recording).unwrap().uid(), SQUASHED);
+    let outcome = run("report", &recording);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
 }

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use crate::Refusal;
 use crate::trust::is_writable_by_others;
+use crate::working::{NEW_PREFIX, random_hex};
 
 /// A directory is only held, which needs no right to list it.
 const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -131,10 +132,34 @@ impl Directory {
     /// If it is not.
     pub fn open_own_file(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
         let name = checked(name.as_ref())?;
-        require_own(&self.facts_of(name)?)?;
         let file = self.open_file(name, flags)?;
-        require_own(&fstat(&file)?)?;
-        Ok(file)
+        let facts = fstat(&file)?;
+        self.require_owner(&facts)?;
+        #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
+        match u64::from(facts.st_nlink) {
+            // None is that of a file that was removed just now.
+            0 | 1 => Ok(file),
+            names => Err(Refusal::SeveralNames { names }.into()),
+        }
+    }
+
+    /// Makes sure that something in this directory, or the directory itself, is this user's. A server may make
+    /// this process somebody else (root squash): then it is whoever a new file belongs to.
+    pub(crate) fn require_owner(&self, facts: &Stat) -> io::Result<()> {
+        let (owner, expected) = (facts.st_uid, rustix::process::geteuid().as_raw());
+        if owner == expected || self.owner_of_new_files().is_ok_and(|it| it == owner) {
+            return Ok(());
+        }
+        Err(Refusal::Owner { owner, expected }.into())
+    }
+
+    /// Whom this process is to the file system.
+    fn owner_of_new_files(&self) -> io::Result<u32> {
+        let name = format!("{NEW_PREFIX}{}", random_hex(8)?);
+        let file = self.create(&name, OFlags::WRONLY, 0o600)?;
+        let owner = fstat(&file)?.st_uid;
+        self.remove_file(&name)?;
+        Ok(owner)
     }
 
     /// The names of all that is in it, sorted.
@@ -199,7 +224,7 @@ impl Directory {
     /// If somebody else could put something into it.
     pub fn require_own(&self) -> io::Result<()> {
         let facts = self.facts()?;
-        require_owner(&facts)?;
+        self.require_owner(&facts)?;
         let mode = facts.st_mode & 0o7777;
         match is_writable_by_others(&facts) {
             true => Err(Refusal::Writable { mode }.into()),
@@ -271,35 +296,12 @@ fn require_file(facts: &Stat) -> io::Result<()> {
     }
 }
 
-fn require_owner(facts: &Stat) -> io::Result<()> {
-    let (owner, expected) = (facts.st_uid, rustix::process::geteuid().as_raw());
-    match owner == expected {
-        true => Ok(()),
-        false => Err(Refusal::Owner { owner, expected }.into()),
-    }
-}
-
-fn require_own(facts: &Stat) -> io::Result<()> {
-    require_file(facts)?;
-    require_owner(facts)?;
-    #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
-    match u64::from(facts.st_nlink) {
-        // None is that of a file that was removed just now.
-        0 | 1 => Ok(()),
-        names => Err(Refusal::SeveralNames { names }.into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::refused;
     use std::fs;
     use std::os::unix::fs::symlink;
-
-    fn refused<T: std::fmt::Debug>(outcome: io::Result<T>) -> Refusal {
-        let error = outcome.unwrap_err();
-        Refusal::of(&error).unwrap_or_else(|| panic!("{error}"))
-    }
 
     #[test]
     fn names_lead_nowhere_else() {

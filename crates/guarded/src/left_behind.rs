@@ -8,9 +8,7 @@ use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 
 use crate::Directory;
 use crate::small_file::text_of;
-use crate::working::{
-    NEW_PREFIX, OWNER, OWNER_MODE, PREFIX, empty_owner_last, host, owner_host, random_hex,
-};
+use crate::working::{OWNER, PREFIX, empty_owner_last, host, owner_host};
 
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -38,8 +36,7 @@ fn remove_stale(target: &Directory, name: &OsStr) -> io::Result<bool> {
     let (directory_facts, owner_facts) = (directory.facts()?, fstat(&owner)?);
     let is_ours = directory_facts.st_uid == owner_facts.st_uid
         && directory_facts.st_mode & OTHERS_WRITE == 0
-        && (owner_facts.st_uid == rustix::process::geteuid().as_raw()
-            || owner_facts.st_uid == owner_of_new_files(&directory)?);
+        && directory.require_owner(&owner_facts).is_ok();
     let is_of_host = || text_of(&owner).is_ok_and(|text| owner_host(&text) == host());
     let is_free = || flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok();
     if !(is_ours && is_of_host() && is_free()) {
@@ -48,15 +45,6 @@ fn remove_stale(target: &Directory, name: &OsStr) -> io::Result<bool> {
     empty_owner_last(&directory)?;
     target.remove_directory(name)?;
     Ok(true)
-}
-
-/// Whom this process is to the file system: a server may make it somebody else.
-fn owner_of_new_files(directory: &Directory) -> io::Result<u32> {
-    let name = format!("{NEW_PREFIX}{}", random_hex(8)?);
-    let file = directory.create(&name, OFlags::WRONLY, OWNER_MODE)?;
-    let owner = fstat(&file)?.st_uid;
-    directory.remove_file(&name)?;
-    Ok(owner)
 }
 
 #[cfg(test)]

@@ -65,3 +65,10 @@ impl From<Refusal> for io::Error {
         io::Error::other(refusal)
     }
 }
+
+/// Why a call failed, where it should have been refused.
+#[cfg(test)]
+pub(crate) fn refused<T: std::fmt::Debug>(outcome: io::Result<T>) -> Refusal {
+    let error = outcome.unwrap_err();
+    Refusal::of(&error).unwrap_or_else(|| panic!("{error}"))
+}

@@ -81,13 +81,9 @@ fn unless_missing(outcome: io::Result<()>) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::Refusal;
+    use crate::refusal::refused;
     use std::fs;
     use std::os::unix::fs::symlink;
-
-    fn refused<T: std::fmt::Debug>(outcome: io::Result<T>) -> Refusal {
-        let error = outcome.unwrap_err();
-        Refusal::of(&error).unwrap_or_else(|| panic!("{error}"))
-    }
 
     #[test]
     fn what_is_mounted_is_neither_entered_nor_emptied() {

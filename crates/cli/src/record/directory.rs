@@ -1,8 +1,8 @@
 //! The directory of a recording: for its owner alone, unless it is to be shared.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -15,24 +15,20 @@ const SHARED: u32 = 0o755;
 /// Returns its whole path.
 pub fn make(path: &Path, is_shared: bool) -> Result<PathBuf> {
     let failed = || format!("cannot create the recording {}", path.display());
-    if let Some(above) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
-        fs::create_dir_all(above).with_context(failed)?;
-    }
+    // "." and ".." have no name, and are there.
+    let Some(name) = path.file_name() else { return open(path).and_then(|_| absolute(path)) };
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(above).with_context(failed)?;
+    let above = Directory::open(above).with_context(failed)?;
     let mode = if is_shared { SHARED } else { PRIVATE };
-    match DirBuilder::new().mode(mode).create(path) {
+    match above.make(name, mode) {
         // Whatever the user's mask is. Not by the path: others may have exchanged it.
-        Ok(()) => {
-            let above =
-                path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let name = path.file_name().with_context(failed)?;
-            let made = Directory::open(above).and_then(|it| it.child(name)).with_context(failed)?;
+        Ok(made) => {
             made.require_own().with_context(failed)?;
             fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))
                 .with_context(failed)?;
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            open(path)?;
-        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => drop(open(path)?),
         Err(error) => return Err(error).with_context(failed),
     }
     absolute(path)
