@@ -131,6 +131,23 @@ fn only_files_of_recordings_are_collected_and_pipes_are_not_waited_for() {
     }
 }
 
+/// What the link leads to is this user's own: only the link itself gives it away.
+#[test]
+fn a_link_with_the_name_of_a_spool_leads_to_no_other_recording() {
+    let Some(node) = Node::new() else { return };
+    let (spool, kept) = node.left_behind();
+    let before = processes(&node.recording()).len();
+    let other = node.folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(&kept, other.join("other.rec")).unwrap();
+    let planted = spool.file_name().unwrap().to_str().unwrap();
+    Attacker::does(&node.tmp(), &format!("ln -s ../other {planted}"));
+    let outcome = node.run(&["--collect", "rec", "--spool", "tmp"]);
+    assert!(matches!(outcome.status, Some(0 | 2)), "{}", outcome.stderr);
+    assert_eq!(processes(&node.recording()).len(), before);
+    assert!(other.join("other.rec").exists());
+}
+
 #[test]
 fn nobody_records_into_another_users_directory() {
     let Some(node) = Node::new() else { return };

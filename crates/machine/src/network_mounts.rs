@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Machine, MachineError, Mount};
+use crate::{Machine, MachineError, Mount, Space};
 
 /// Types of /proc/self/mountinfo, those of FUSE without their "fuse.". Beyond the list of systemd
 /// (`fstype_is_network` in src/basic/mountpoint-util.c) those of parallel file systems; Lustre is not
@@ -36,11 +36,25 @@ const NETWORK: [&str; 26] = [
     "afs",
 ];
 
-impl Mount {
+/// Also on other machines, but not offered as targets: those of Lustre are known one by one, and
+/// nobody balances load over a directory of one's own elsewhere.
+const REMOTE: [&str; 2] = ["lustre", "fuse.sshfs"];
+
+fn is_network(fs_type: &str) -> bool {
+    NETWORK.contains(&fs_type.strip_prefix("fuse.").unwrap_or(fs_type))
+}
+
+impl Space {
     /// Whether its data lie on other machines.
+    pub fn is_remote(&self) -> bool {
+        REMOTE.contains(&self.fs_type.as_str()) || is_network(&self.fs_type)
+    }
+}
+
+impl Mount {
+    /// Whether it is a network file system that may be offered as a target.
     pub fn is_network(&self) -> bool {
-        let kind = self.fs_type.strip_prefix("fuse.").unwrap_or(&self.fs_type);
-        NETWORK.contains(&kind)
+        is_network(&self.fs_type)
     }
 
     /// Whether it can be written.
@@ -80,6 +94,7 @@ impl Machine {
 mod tests {
     use super::*;
     use crate::parse_mountinfo;
+    use plimsoll_domain::Bytes;
 
     const CAPTURED: &str = "\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
@@ -116,6 +131,19 @@ mod tests {
         assert_eq!(points, [&wanted[..], &["/orange", "/weka", "/win"]].concat());
         let read_only: Vec<_> = found.iter().filter(|it| !it.is_writable()).collect();
         assert_eq!(read_only.len(), 1);
+    }
+
+    #[test]
+    fn what_is_on_other_machines_is_no_place_to_spool() {
+        let space = |fs_type: &str| Space {
+            fs_type: fs_type.into(),
+            mounted_at: "/".into(),
+            total: Bytes::new(1),
+            available: Bytes::new(1),
+        };
+        let remote = |fs_type| space(fs_type).is_remote();
+        assert!(["lustre", "fuse.sshfs", "fuse.glusterfs", "nfs4"].into_iter().all(remote));
+        assert!(!["ext4", "tmpfs", "fuse.mergerfs"].into_iter().any(remote));
     }
 
     #[test]

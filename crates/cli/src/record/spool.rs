@@ -8,23 +8,6 @@ use anyhow::{Context, Result};
 use plimsoll_guarded::Directory;
 use plimsoll_machine::Machine;
 
-/// File systems on other machines: a mapping there is slow, and the load would disturb what is
-/// measured.
-const REMOTE: [&str; 12] = [
-    "lustre",
-    "nfs",
-    "nfs4",
-    "gpfs",
-    "beegfs",
-    "cifs",
-    "smb3",
-    "ceph",
-    "fuse.sshfs",
-    "afs",
-    "orangefs",
-    "glusterfs",
-];
-
 /// What a spool should hold at least; /dev/shm in a container is often 64 MiB.
 const BYTES_MIN: u64 = 1 << 30;
 
@@ -39,8 +22,8 @@ pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Resul
     if let Some(inherited) = std::env::var_os("PLIMSOLL_SPOOL").filter(|it| !it.is_empty()) {
         return Ok(PathBuf::from(inherited));
     }
-    let is_remote = machine.space(directory).is_ok_and(|it| REMOTE.contains(&it.fs_type.as_str()));
-    if !is_remote {
+    // A mapping of a file on another machine is slow, and the load would disturb what is measured.
+    if !machine.space(directory).is_ok_and(|space| space.is_remote()) {
         return Ok(directory.to_path_buf());
     }
     // Where somebody else took the name, the next place does.
@@ -53,9 +36,11 @@ pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Resul
 /// itself. Only those that nobody else could write to.
 pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>> {
     let mut spools = Vec::new();
+    let name = spool_name(directory);
     for place in candidates().iter().map(PathBuf::as_path).chain(said) {
-        let below = place.join(spool_name(directory));
-        spools.extend(Directory::open(&below).ok().filter(|spool| spool.require_own().is_ok()));
+        // A link of that name would lead to another recording of this user's.
+        let spool = Directory::open(place).and_then(|place| place.child(&name));
+        spools.extend(spool.ok().filter(|spool| spool.require_own().is_ok()));
     }
     if let Some(said) = said
         && let Ok(spool) = Directory::open(said)
@@ -110,10 +95,7 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 fn has_room(machine: &Machine, place: &Path) -> bool {
-    machine.space(place).is_ok_and(|space| {
-        let is_local = !REMOTE.contains(&space.fs_type.as_str());
-        is_local && space.available.get() >= BYTES_MIN
-    })
+    machine.space(place).is_ok_and(|space| !space.is_remote() && space.available.get() >= BYTES_MIN)
 }
 
 /// One name for one recording on every node: the user and a number made from the path.
