@@ -50,7 +50,12 @@ impl NewFile {
             options
                 .write(true)
                 .custom_flags(flags(is_own_stream) | OFlags::NONBLOCK.bits().cast_signed());
-            let file = options.open(path).with_context(failed)?;
+            let file = match options.open(path) {
+                Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+                    bail!("nobody reads from {}; hint: start its reader first", path.display())
+                }
+                opened => opened.with_context(failed)?,
+            };
             let opened = file.metadata().with_context(failed)?.file_type();
             // Nothing is lost by writing to these; a file may have taken their place meanwhile.
             if is_channel && !opened.is_fifo() && !opened.is_char_device() {
@@ -101,8 +106,10 @@ impl NewFile {
     fn rename(&self, draft: &Path) -> io::Result<()> {
         let flags = if self.replaces { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
         match renameat_with(CWD, draft, CWD, &self.path, flags) {
-            // Some file systems only know how to replace.
-            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(draft, &self.path),
+            // Some file systems only know how to replace. A further name is not given over another file.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                fs::hard_link(draft, &self.path).and_then(|()| fs::remove_file(draft))
+            }
             renamed => Ok(renamed?),
         }
     }
@@ -157,6 +164,7 @@ fn draft_of(path: &Path) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{Mode, mkfifoat};
 
     #[test]
     fn what_exists_is_replaced_only_when_that_is_wanted_and_links_are_not_followed() {
@@ -178,6 +186,10 @@ mod tests {
         drop(NewFile::create(&folder.path().join("half"), false).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
         assert!(NewFile::create(folder.path(), true).is_err());
+        let pipe = folder.path().join("pipe");
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        let error = NewFile::create(&pipe, true).err().unwrap().to_string();
+        assert!(error.contains("nobody reads from"), "{error}");
         NewFile::create(Path::new("/dev/null"), false).unwrap().write(b"four").unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Reading the file of one process. By `pread`, not by mapping: a file that shrinks under a
 //! mapping would kill the reader.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -58,11 +58,15 @@ impl ProcessFile {
     /// Opens a file and checks its first page.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let read_error = |cause| TraceError::Read { path: path.to_path_buf(), cause };
-        // A pipe in its place would wait for somebody at its other end.
+        // Some devices do something when they are opened, and a pipe waits for somebody at its other end.
+        let is_foreign = |it: &Metadata| !it.is_file() && !it.is_dir();
+        if std::fs::metadata(path).is_ok_and(|it| is_foreign(&it)) {
+            return Err(TraceError::Foreign { path: path.to_path_buf() });
+        }
         let quick = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
         let file = File::options().read(true).custom_flags(quick).open(path).map_err(read_error)?;
         let metadata = file.metadata().map_err(read_error)?;
-        if !metadata.is_file() && !metadata.is_dir() {
+        if is_foreign(&metadata) {
             return Err(TraceError::Foreign { path: path.to_path_buf() });
         }
         let length = metadata.len();

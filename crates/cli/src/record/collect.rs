@@ -113,7 +113,8 @@ fn bring_home(
     let part = [name, OsStr::new(".part")].join(OsStr::new(""));
     // A part that a killed `record` left.
     home.remove_file_if_there(&part)?;
-    let mode = from.metadata()?.mode() & 0o777;
+    // Whoever the process became may have given it other rights.
+    let mode = from.metadata()?.mode() & 0o644;
     let mut to = home.create(&part, OFlags::WRONLY, mode)?;
     // Not the room that was allocated ahead.
     let used = file.header().expected_bytes().saturating_add(HEADER_BYTES as u64);
