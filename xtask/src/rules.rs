@@ -11,7 +11,7 @@ use crate::tree::Source;
 
 /// Who may use whom: arrows point down only. ARCHITECTURE.md shows the same list.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("domain", &[]),
+    ("domain", &["guarded"]),
     ("guarded", &[]),
     ("stats", &[]),
     ("report", &[]),

@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use plimsoll_guarded::is_own_stream;
 use rustix::fs::{CWD, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, renameat_with};
 use rustix::io::Errno;
 
@@ -137,14 +138,6 @@ impl Drop for NewFile {
             let _ = fs::remove_file(draft);
         }
     }
-}
-
-/// True for streams that a program is started with, which are links to whatever they are.
-fn is_own_stream(path: &Path) -> bool {
-    let text = path.to_string_lossy();
-    let number = text.strip_prefix("/dev/fd/");
-    ["/dev/stdout", "/dev/stderr"].contains(&&*text)
-        || number.is_some_and(|it| !it.is_empty() && it.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 fn flags(follow: bool) -> i32 {

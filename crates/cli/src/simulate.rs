@@ -8,7 +8,6 @@ mod single;
 mod storage;
 mod sweep;
 
-use std::fs::File;
 use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_domain::{Bytes, BytesPerSec};
+use plimsoll_guarded::open_input;
 use plimsoll_report::Record;
 use plimsoll_simulate::scenario::{
     BLOCKS_MAX, EMBEDDED, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, Parameter, SEEDS_MAX, Submit,
@@ -225,7 +225,8 @@ fn load(name: &str) -> Result<Scenario> {
     if !is_path || EMBEDDED.iter().any(|one| one.name == name) {
         return Ok(embedded(name)?);
     }
-    let file = File::open(name).with_context(|| format!("cannot read scenario {name}"))?;
+    let file =
+        open_input(Path::new(name)).with_context(|| format!("cannot read scenario {name}"))?;
     let mut text = String::new();
     file.take(FILE_BYTES_MAX + 1)
         .read_to_string(&mut text)

@@ -8,12 +8,14 @@
 //! - [`Directory`]: makes, opens, lists and removes by name.
 //! - [`WorkingDirectory`]: a private one on a target, which other processes find again by a secret.
 //! - [`open_trusted`]: one that no other user can exchange, nor anything above it.
+//! - [`open_input`]: what the user named to be read, unless it would be waited for without end.
 //! - [`read_small`]: the text of a small file, whatever somebody may have put in its place.
 //!
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
 
 mod directory;
+mod input;
 mod left_behind;
 mod on_targets;
 mod refusal;
@@ -23,6 +25,7 @@ mod trust;
 mod working;
 
 pub use directory::Directory;
+pub use input::{is_own_stream, open_input};
 pub use left_behind::remove_left_behind;
 pub use on_targets::WorkingDirectories;
 pub use refusal::Refusal;

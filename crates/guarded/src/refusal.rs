@@ -13,6 +13,18 @@ pub enum Refusal {
     /// It is a directory, a pipe, a device, a socket.
     #[error("it is not a regular file")]
     NotAFile,
+    /// A link that somebody may have planted.
+    #[error("it is a symlink to something that is not a regular file")]
+    LinkToNoFile,
+    /// Who may never write to it.
+    #[error("it is a pipe of user {owner}")]
+    PipeOf {
+        /// Whose it is.
+        owner: u32,
+    },
+    /// It would be waited for.
+    #[error("it is a pipe that nobody writes to (start its writer first)")]
+    NobodyWrites,
     /// It is something else than a directory.
     #[error("it is not a directory")]
     NotADirectory,

@@ -1,10 +1,10 @@
 //! A plan as text.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use plimsoll_domain::Bytes;
+use plimsoll_guarded::open_input;
 use serde::{Deserialize, Serialize, Serializer};
 use toml_edit::{Document, Item, Table, TableLike};
 
@@ -27,7 +27,7 @@ impl Plan {
     pub fn load(path: &Path) -> std::io::Result<Result<Plan, PlanError>> {
         let mut bytes = Vec::new();
         // `take` also bounds devices and pipes, whose length says nothing.
-        File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        open_input(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         Ok(Self::from_bytes(&bytes))
     }
 

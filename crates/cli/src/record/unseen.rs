@@ -1,12 +1,13 @@
 //! A program that a preloaded library cannot see into: the recording says so itself.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use plimsoll_guarded::open_input;
 use plimsoll_machine::Machine;
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::executable::{Executable, INTERPRETER_BYTES_MAX, Rights, look};
@@ -65,7 +66,7 @@ impl UnseenProgram {
 const SCRIPTS_MAX: usize = 5;
 
 fn reason(path: &Path, scripts_left: usize) -> Option<Unseen> {
-    let file = File::open(path).ok()?;
+    let file = open_input(path).ok()?;
     let metadata = file.metadata().ok().filter(|it| it.is_file() && it.mode() & 0o111 != 0)?;
     let read = |at: u64, room: &mut [u8]| file.read_at(room, at).unwrap_or(0);
     let mut interpreter = [0; INTERPRETER_BYTES_MAX];

@@ -1,13 +1,13 @@
 //! `plimsoll score --from-csv`: runs that other programs measured.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use flate2::read::MultiGzDecoder;
+use plimsoll_guarded::open_input;
 use plimsoll_report::Record;
 use plimsoll_score::calendar::{WEEKDAYS, moment};
 use plimsoll_score::distribution::Distribution;
@@ -171,7 +171,7 @@ fn check_names(headings: &csv::StringRecord) -> Result<()> {
 
 impl Table {
     fn read(&mut self, path: &Path) -> Result<()> {
-        let file = File::open(path)?;
+        let file = open_input(path)?;
         let is_packed = path.extension().is_some_and(|it| it == "gz");
         let bytes: Box<dyn Read> =
             if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };

@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use plimsoll_guarded::open_input;
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
@@ -26,7 +27,7 @@ impl SiteFile {
     /// Reads and checks the file.
     pub fn load(path: &Path) -> Result<Self, SiteError> {
         let read_error = |cause| SiteError::Read { path: path.to_path_buf(), cause };
-        let file = File::open(path).map_err(read_error)?;
+        let file = open_input(path).map_err(read_error)?;
         let mut bytes = Vec::new();
         // `take` also bounds devices and pipes, whose length says nothing.
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(read_error)?;
