@@ -1,7 +1,7 @@
 //! Files that commands write: never over others unless that is wanted, and never through a link.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -63,4 +63,40 @@ fn a_packed_row_without_end_is_refused() {
     let outcome = run(folder.path(), "score --from-csv table.csv.gz --value a");
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("a row has more than 1048576 bytes"), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_is_made_of_a_private_recording_is_private_too() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let rec = folder.path().join("rec");
+    assert_eq!(run_recorded(&rec, &["true"]).status, Some(0));
+    let results = folder.path().join("results");
+    let copied = Command::new("cp").arg("-r").arg(crate::results::GOLDEN).arg(&results).status();
+    assert!(copied.unwrap().success());
+    let commands = [
+        "report rec --html out",
+        "export rec --to perfetto -o out",
+        "export rec --to parquet -o out",
+        "report results --html out",
+        "score results --html out",
+        "score results --csv out",
+    ];
+    // Of a private one, whatever the mask; of others, what the mask lets.
+    for (directory_mode, mask, file_mode) in
+        [(0o700, 0o000, 0o600), (0o755, 0o022, 0o644), (0o755, 0o027, 0o640)]
+    {
+        for directory in [&rec, &results] {
+            fs::set_permissions(directory, fs::Permissions::from_mode(directory_mode)).unwrap();
+        }
+        for command in commands {
+            let script =
+                format!("umask {mask:03o}; {} {command} --force", binary().get_program().display());
+            let mut shell = Command::new("sh");
+            let shell = shell.args(["-c", &script]).current_dir(folder.path());
+            let outcome: Outcome = shell.output().unwrap().into();
+            assert_eq!(outcome.status, Some(0), "{command}: {}", outcome.stderr);
+            let mode = fs::metadata(folder.path().join("out")).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, file_mode, "{command}, mask {mask:o}");
+        }
+    }
 }

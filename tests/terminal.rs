@@ -98,3 +98,28 @@ fn a_name_that_is_no_text_is_shown_too() {
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
     assert_harmless(&outcome);
 }
+
+/// A document for other tools that somebody looks at all the same.
+#[test]
+fn an_export_to_a_terminal_is_harmless_and_to_a_file_as_it_is() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (rec, file) = (folder.path().join("rec"), folder.path().join(HOSTILE));
+    fs::write(&file, "data").unwrap();
+    assert_eq!(run_recorded(&rec, &["cat", file.to_str().unwrap()]).status, Some(0));
+    let export = format!(
+        "{} export {} --to perfetto -o - 2> /dev/null",
+        binary().get_program().display(),
+        rec.display()
+    );
+    // A terminal of its own for the command (script(1)).
+    let seen = Command::new("script").args(["-qec", &export, "/dev/null"]).output().unwrap();
+    let seen: Outcome = seen.into();
+    assert_eq!(seen.status, Some(0), "{}", seen.stderr);
+    let steers = |it: char| it.is_control() && !matches!(it, '\n' | '\r') || it == '\u{202e}';
+    assert!(!seen.stdout.chars().any(steers), "{:?}", seen.stdout);
+    let written = Command::new("sh").args(["-c", &export]).output().unwrap();
+    let written: Outcome = written.into();
+    assert!(written.stdout.contains('\u{9b}') && written.stdout.contains('\u{202e}'));
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(json(&seen.stdout), json(&written.stdout));
+}

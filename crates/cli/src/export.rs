@@ -12,7 +12,7 @@ use plimsoll_export::{ExportError, Exported, FILES_MAX, chunks, write_parquet, w
 use plimsoll_report::{Number, Record, Unit};
 
 use crate::new_file::Replacing;
-use crate::output::{self, Output};
+use crate::output::{self, JsonToStdout, Output};
 use crate::progress::Progress;
 
 /// Write every call of a recording to a file for other tools
@@ -25,6 +25,8 @@ use crate::progress::Progress;
 /// perfetto: a trace to look at, with a track for each thread and the POSIX calls inside the MPI
 /// calls that made them. Open it at https://ui.perfetto.dev, which draws it in the browser and
 /// uploads nothing. It takes some million calls; for more, use parquet.
+///
+/// Of a recording that is yours alone, so is the file.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll export run1 --to parquet\n  \
@@ -87,7 +89,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         "{} is a file of the recording itself; hint: give another name with -o FILE",
         path.display()
     );
-    let file = arguments.replacing.create(&path)?;
+    let sources = std::slice::from_ref(&arguments.recording);
+    let file = arguments.replacing.create_from(&path, sources)?;
     let exported = export(&recording, arguments.to, &file)
         .map_err(|error| Error::from(reason(error)))
         .with_context(|| format!("cannot write {}", path.display()))?;
@@ -113,7 +116,7 @@ fn to_stdout(recording: &Recording, format: Format, output: Output) -> Result<Ex
         "a Parquet file cannot go to stdout; hint: give a name with -o FILE"
     );
     ensure!(!output.json, "--json and -o - both want stdout; hint: give a name with -o FILE");
-    let exported = export(recording, format, io::stdout())
+    let exported = export(recording, format, JsonToStdout::new())
         .map_err(|error| Error::from(reason(error)).context("cannot write to stdout"))?;
     warn(&exported);
     Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -19,6 +19,14 @@ pub struct Replacing {
     force: bool,
 }
 
+/// Who may read a new file, as its mode.
+#[derive(Clone, Copy)]
+pub enum Readers {
+    Owner = 0o600,
+    /// Whoever the user's mask lets.
+    ByMask = 0o666,
+}
+
 /// A file that is being written. Dropped before it is finished, it is gone.
 pub struct NewFile {
     path: PathBuf,
@@ -31,13 +39,25 @@ pub struct NewFile {
 impl Replacing {
     /// Opens the file, so that what cannot be written is told before any work is done.
     pub fn create(&self, path: &Path) -> Result<NewFile> {
-        NewFile::create(path, self.force)
+        NewFile::create(path, self.force, Readers::ByMask)
+    }
+
+    /// The same for what is made from these directories: where others may not look into one of them, they may
+    /// not read the file.
+    pub fn create_from(&self, path: &Path, sources: &[PathBuf]) -> Result<NewFile> {
+        let is_private =
+            |source: &PathBuf| fs::metadata(source).is_ok_and(|it| it.mode() & 0o077 == 0);
+        let readers = match sources.iter().any(is_private) {
+            true => Readers::Owner,
+            false => Readers::ByMask,
+        };
+        NewFile::create(path, self.force, readers)
     }
 }
 
 impl NewFile {
     /// Opens a file that is not there yet, or with `replace` one that takes the place of what is there.
-    pub fn create(path: &Path, replace: bool) -> Result<Self> {
+    pub fn create(path: &Path, replace: bool, readers: Readers) -> Result<Self> {
         let failed = || format!("cannot create {}", path.display());
         let is_own_stream = is_own_stream(path);
         let there = match is_own_stream {
@@ -83,7 +103,7 @@ impl NewFile {
         }
         let draft = draft_of(path).with_context(failed)?;
         let mut options = File::options();
-        options.write(true).create_new(true).custom_flags(flags(false));
+        options.write(true).create_new(true).custom_flags(flags(false)).mode(readers as u32);
         let file = options.open(&draft).with_context(failed)?;
         Ok(NewFile { path: path.into(), file, draft: Some(draft), replaces: replace })
     }
@@ -163,26 +183,29 @@ mod tests {
     fn what_exists_is_replaced_only_when_that_is_wanted_and_links_are_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, precious) = (folder.path().join("page"), folder.path().join("precious"));
-        NewFile::create(&path, false).unwrap().write(b"one").unwrap();
-        let error = NewFile::create(&path, false).err().unwrap().to_string();
+        NewFile::create(&path, false, Readers::ByMask).unwrap().write(b"one").unwrap();
+        let error = NewFile::create(&path, false, Readers::ByMask).err().unwrap().to_string();
         assert!(error.contains("exists; hint: replace it with --force"), "{error}");
-        NewFile::create(&path, true).unwrap().write(b"two").unwrap();
+        NewFile::create(&path, true, Readers::ByMask).unwrap().write(b"two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         fs::write(&precious, "thesis").unwrap();
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&precious, &path).unwrap();
-        assert!(NewFile::create(&path, false).is_err());
-        NewFile::create(&path, true).unwrap().write(b"three").unwrap();
+        assert!(NewFile::create(&path, false, Readers::ByMask).is_err());
+        NewFile::create(&path, true, Readers::ByMask).unwrap().write(b"three").unwrap();
         assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
         assert_eq!(fs::read_to_string(&path).unwrap(), "three");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
-        drop(NewFile::create(&folder.path().join("half"), false).unwrap());
+        drop(NewFile::create(&folder.path().join("half"), false, Readers::ByMask).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
-        assert!(NewFile::create(folder.path(), true).is_err());
+        assert!(NewFile::create(folder.path(), true, Readers::ByMask).is_err());
         let pipe = folder.path().join("pipe");
         mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
-        let error = NewFile::create(&pipe, true).err().unwrap().to_string();
+        let error = NewFile::create(&pipe, true, Readers::ByMask).err().unwrap().to_string();
         assert!(error.contains("nobody reads from"), "{error}");
-        NewFile::create(Path::new("/dev/null"), false).unwrap().write(b"four").unwrap();
+        NewFile::create(Path::new("/dev/null"), false, Readers::ByMask)
+            .unwrap()
+            .write(b"four")
+            .unwrap();
     }
 }

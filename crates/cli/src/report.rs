@@ -90,8 +90,9 @@ enum SeverityArgument {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let html =
-        arguments.html.as_deref().map(|path| arguments.replacing.create(path)).transpose()?;
+    let sources = std::slice::from_ref(&arguments.recording);
+    let create = |path| arguments.replacing.create_from(path, sources);
+    let html = arguments.html.as_deref().map(create).transpose()?;
     if Results::is_results(&arguments.recording) {
         if arguments.fail_on.is_some() {
             bail!("--fail-on is for recordings; {} holds results", arguments.recording.display());

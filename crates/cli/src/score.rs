@@ -115,7 +115,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return runs_table::run(&arguments.table, arguments.utc_offset, output);
     }
     let create = |path: &Option<PathBuf>| {
-        path.as_deref().map(|path| arguments.replacing.create(path)).transpose()
+        let create = |path| arguments.replacing.create_from(path, &arguments.results);
+        path.as_deref().map(create).transpose()
     };
     let (csv, html) = (create(&arguments.csv)?, create(&arguments.html)?);
     let mut site = arguments.site.as_deref().map(SiteFile::load).transpose()?;
