@@ -1,6 +1,6 @@
 //! libplimsoll.so: records the I/O calls of the program that it is loaded into.
 //!
-//! A call goes through `recorder::begin`, the real function, `recorder::end`; a write layer
+//! A call goes through `recorder::begin_in`, the real function, `recorder::ended`; a write layer
 //! will join between the first two. Which calls there are is said in `table`; an event goes into
 //! the calling thread's chunk (`chunk`), which is a shared mapping of the process's file
 //! (`spool`), so that nothing that was completed is lost when the process is killed.

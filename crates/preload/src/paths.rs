@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use plimsoll_trace::encode::NO_FILE;
+use plimsoll_trace::encode::{NO_FILE, Outcome};
 
 use crate::text::Text;
 use crate::thread::Busy;
@@ -41,6 +41,25 @@ pub unsafe fn number_at(busy: &Busy, directory: c_int, path: *const c_char) -> u
     }
     absolute.push_parts(path);
     files::number(busy, absolute.as_bytes())
+}
+
+/// The number of the file with this name, after a call that got the name and ended like this.
+///
+/// # Safety
+/// `path` is what a program gave to such a call.
+#[inline]
+pub unsafe fn number_after(
+    busy: &Busy,
+    outcome: Outcome,
+    directory: c_int,
+    path: *const c_char,
+) -> u32 {
+    // The name itself may be what is wrong.
+    if outcome == Outcome::Error(libc::EFAULT as u32) {
+        return NO_FILE;
+    }
+    // SAFETY: null, or the kernel has read the same string.
+    unsafe { number_at(busy, directory, path) }
 }
 
 /// True when nothing is to be taken out. `..` stays: with symbolic links its meaning is not in

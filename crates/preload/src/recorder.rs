@@ -1,4 +1,4 @@
-//! Recording a call: `begin`, the real call, `end`.
+//! Recording a call: `begin_in`, the real call, `ended`.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
@@ -23,6 +23,21 @@ impl Start {
     pub fn is_on(self) -> bool {
         self.0 != 0
     }
+
+    /// The time from then to now.
+    #[inline(always)]
+    pub fn until_now(self) -> Span {
+        Span { start: self.0, end: clock::ticks() }
+    }
+}
+
+/// From when to when a call took, in ticks of the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// When it began.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
 }
 
 /// What is known of a call when it has ended.
@@ -40,12 +55,6 @@ pub struct Finished {
     pub outcome: Outcome,
     /// Whatever else is worth keeping.
     pub argument: u64,
-}
-
-/// A call of any layer begins; `end` looks at the layer.
-#[inline]
-pub fn begin() -> Start {
-    begin_if(config::ANY_LAYER)
 }
 
 /// A call of a layer begins.
@@ -81,6 +90,24 @@ fn begin_undecided(layers: u32) -> Start {
     }
 }
 
+/// A call has ended now: `record` writes it down, where it is wanted.
+#[inline(always)]
+pub fn ended(start: Start, record: impl FnOnce(&Busy, Span)) {
+    if start.is_on() {
+        ended_at(start.until_now(), record);
+    }
+}
+
+/// A call has ended: `record` writes it down. Every stand-in comes here, so that none forgets to count a call
+/// that cannot be written because the recorder itself was interrupted.
+#[inline(always)]
+pub fn ended_at(span: Span, record: impl FnOnce(&Busy, Span)) {
+    match Busy::begin() {
+        Some(busy) => record(&busy, span),
+        None => process::lose(Loss::Reentered),
+    }
+}
+
 /// A call that may contain others begins.
 pub fn enter() -> Start {
     let start = begin_in(Layer::Mpi);
@@ -93,36 +120,24 @@ pub fn enter() -> Start {
             outcome: Outcome::Value(0),
             argument: 0,
         };
-        end_at(start, start.0, &call);
+        let span = Span { start: start.0, end: start.0 };
+        ended_at(span, |busy, span| write(busy, &call.at(span)));
     }
     start
 }
 
-/// A call has ended.
-#[inline]
-pub fn end(start: Start, call: &Finished) {
-    if start.is_on() {
-        end_at(start, clock::ticks(), call);
-    }
-}
-
-/// A call has ended some time ago.
+/// A call has ended, of which everything is known.
 #[inline(never)]
-pub fn end_at(start: Start, end: u64, call: &Finished) {
-    let is_wanted = call.op == Op::Enter || config::mode() & bit(call.op.layer()) != 0;
-    if !start.is_on() || call.file == EXCLUDED || !is_wanted {
-        return;
-    }
-    match Busy::begin() {
-        Some(busy) => write(&busy, &call.at(start.0, end)),
-        None => process::lose(Loss::Reentered),
+pub fn end(start: Start, call: &Finished) {
+    if call.file != EXCLUDED && config::mode() & bit(call.op.layer()) != 0 {
+        ended(start, |busy, span| write(busy, &call.at(span)));
     }
 }
 
 impl Finished {
     /// The call with its times.
     #[inline(always)]
-    pub fn at(&self, start: u64, end: u64) -> Call {
+    pub fn at(&self, span: Span) -> Call {
         Call {
             op: self.op,
             file: self.file,
@@ -130,8 +145,8 @@ impl Finished {
             length: self.length,
             outcome: self.outcome,
             argument: self.argument,
-            start,
-            end,
+            start: span.start,
+            end: span.end,
         }
     }
 }

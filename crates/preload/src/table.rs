@@ -41,7 +41,7 @@ crate::intercept! {
         mkostemps [mkostemps64] (template: *mut c_char, suffix: c_int, flags: c_int) -> c_int
             => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS | flags, || real(template, suffix, flags));
         close [] (fd: c_int) -> c_int
-            => |real| descriptor::close(fd, || real(fd));
+            => |real| descriptor::close(Op::Close, fd, || real(fd));
         close_range [] (first: c_uint, last: c_uint, flags: c_int) -> c_int
             => |real| descriptor::close_range(first, last, flags, || real(first, last, flags));
         closefrom [] (first: c_int) -> ()

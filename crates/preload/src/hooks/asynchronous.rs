@@ -29,9 +29,7 @@ pub unsafe fn begin(op: Op, block: *mut aiocb, real: impl FnOnce() -> c_int) -> 
     unsafe { add_block(op, block) };
     let start = begin_in(Op::AioSubmit.layer());
     let result = inside_hook(real);
-    if start.is_on() {
-        descriptor::end_on(start, Op::AioSubmit, None, result, 1);
-    }
+    descriptor::end_on(start, Op::AioSubmit, None, result, 1);
     if result < 0 {
         forget(block as usize);
     }
@@ -67,9 +65,7 @@ pub unsafe fn begin_list(
     let op = if mode == libc::LIO_WAIT { Op::AioWait } else { Op::AioSubmit };
     let start = begin_in(op.layer());
     let result = inside_hook(real);
-    if start.is_on() {
-        descriptor::end_on(start, op, None, result, count as u64);
-    }
+    descriptor::end_on(start, op, None, result, count as u64);
     if mode == libc::LIO_WAIT {
         let before = sys::errno();
         for block in blocks() {
@@ -206,10 +202,8 @@ pub unsafe fn submit(
     }
     let start = begin_in(Op::AioSubmit.layer());
     let result = inside_hook(real);
-    if start.is_on() {
-        let outcome = Code((-result).max(0) as c_int);
-        descriptor::end_on(start, Op::AioSubmit, None, outcome, count as u64);
-    }
+    let outcome = Code((-result).max(0) as c_int);
+    descriptor::end_on(start, Op::AioSubmit, None, outcome, count as u64);
     for block in blocks.iter().skip(result.max(0) as usize) {
         forget(*block as usize);
     }

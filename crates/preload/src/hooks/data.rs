@@ -4,14 +4,12 @@ use core::ffi::c_int;
 
 use libc::{iovec, off_t};
 use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL};
-use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Class, Layer, Op};
 
+use crate::descriptors;
 use crate::files::EXCLUDED;
 use crate::hooks::failure;
-use crate::recorder::{self, Finished, Start, begin_in};
-use crate::thread::Busy;
-use crate::{clock, descriptors, process};
+use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 
 /// Data at a given offset: `pread`, `pwrite`.
 #[inline(always)]
@@ -24,9 +22,7 @@ pub fn positioned(
 ) -> isize {
     let start = begin_in(Layer::Posix);
     let moved = real();
-    if start.is_on() {
-        end(start, op, fd, length as u64, Some(offset as u64), moved);
-    }
+    end(start, op, fd, length as u64, Some(offset as u64), moved);
     moved
 }
 
@@ -35,9 +31,7 @@ pub fn positioned(
 pub fn sequential(op: Op, fd: c_int, length: usize, real: impl FnOnce() -> isize) -> isize {
     let start = begin_in(Layer::Posix);
     let moved = real();
-    if start.is_on() {
-        end(start, op, fd, length as u64, None, moved);
-    }
+    end(start, op, fd, length as u64, None, moved);
     moved
 }
 
@@ -76,19 +70,19 @@ pub unsafe fn vector(
 /// Records a data call. An offset of `None` is the descriptor's position.
 #[inline(always)]
 fn end(start: Start, op: Op, fd: c_int, length: u64, offset: Option<u64>, moved: isize) {
-    let end = clock::ticks();
-    let Some(busy) = Busy::begin() else { return process::lose(Loss::Reentered) };
-    let (file, offset) = match offset {
-        Some(offset) => (descriptors::file(&busy, fd), offset),
-        None => {
-            let known = descriptors::known(&busy, fd);
-            (known.file, known.advance(fd, moved.max(0) as u64, op.class() == Class::Write))
+    ended(start, |busy, span| {
+        let (file, offset) = match offset {
+            Some(offset) => (descriptors::file(busy, fd), offset),
+            None => {
+                let known = descriptors::known(busy, fd);
+                (known.file, known.advance(fd, moved.max(0) as u64, op.class() == Class::Write))
+            }
+        };
+        if file != EXCLUDED {
+            let Span { start, end } = span;
+            recorder::write_data(busy, &DataCall { op, file, offset, length, moved, start, end });
         }
-    };
-    if file != EXCLUDED {
-        let data = DataCall { op, file, offset, length, moved, start: start.0, end };
-        recorder::write_data(&busy, &data);
-    }
+    });
 }
 
 /// One of the two files of a call that moves data between them.
@@ -108,17 +102,12 @@ pub struct Side {
 pub fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) -> isize {
     let start = begin_in(Layer::Posix);
     let moved = real();
-    if start.is_on() {
-        let end = clock::ticks();
-        let Some(busy) = Busy::begin() else {
-            process::lose(Loss::Reentered);
-            return moved;
-        };
+    ended(start, |busy, span| {
         let outcome = if moved < 0 { failure() } else { Outcome::Value(moved as u64) };
         let (bytes, length) = (moved.max(0) as u64, length as u64);
         let mut is_recorded = false;
         for Side { op, fd, offset } in sides {
-            let known = descriptors::known(&busy, fd);
+            let known = descriptors::known(busy, fd);
             let writes = op.class() == Class::Write;
             let offset = offset.unwrap_or_else(|| known.advance(fd, bytes, writes));
             if known.file == EXCLUDED || is_recorded && moved < 0 {
@@ -126,10 +115,10 @@ pub fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) ->
             }
             let argument = if is_recorded { SECOND_OF_CALL } else { 0 };
             let call = Finished { op, file: known.file, offset, length, outcome, argument };
-            recorder::write(&busy, &call.at(start.0, end));
+            recorder::write(busy, &call.at(span));
             is_recorded = true;
         }
-    }
+    });
     moved
 }
 

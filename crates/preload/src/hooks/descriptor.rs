@@ -3,23 +3,20 @@
 use core::ffi::{c_char, c_int};
 
 use plimsoll_trace::encode::NO_FILE;
-use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Layer, Op};
 
 use crate::files::EXCLUDED;
-use crate::hooks::{Code, Returned, is_fault};
-use crate::recorder::{self, Finished, Start, begin_in};
+use crate::hooks::{Code, Returned};
+use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
-use crate::{clock, config, descriptors, paths, process};
+use crate::{config, descriptors, paths};
 
 /// A call on a descriptor.
 #[inline]
 pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> R) -> R {
     let start = begin_in(op.layer());
     let result = real();
-    if start.is_on() {
-        end_on(start, op, Some(fd), result, argument);
-    }
+    end_on(start, op, Some(fd), result, argument);
     result
 }
 
@@ -28,36 +25,26 @@ pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> 
 pub fn on_none<R: Returned>(op: Op, argument: u64, real: impl FnOnce() -> R) -> R {
     let start = begin_in(op.layer());
     let result = real();
-    if start.is_on() {
-        end_on(start, op, None, result, argument);
-    }
+    end_on(start, op, None, result, argument);
     result
 }
 
 /// A call that moves no data has ended.
 #[inline]
 pub fn end_on<R: Returned>(start: Start, op: Op, fd: Option<c_int>, result: R, argument: u64) {
-    let end = clock::ticks();
-    let Some(busy) = Busy::begin() else { return process::lose(Loss::Reentered) };
-    let file = fd.map_or(NO_FILE, |fd| descriptors::file(&busy, fd));
-    write(&busy, start, end, op, file, result, argument);
+    ended(start, |busy, span| {
+        let file = fd.map_or(NO_FILE, |fd| descriptors::file(busy, fd));
+        write(busy, span, op, file, result, argument);
+    });
 }
 
 /// Records a call that moves no data.
 #[inline(never)]
-pub fn write<R: Returned>(
-    busy: &Busy,
-    start: Start,
-    end: u64,
-    op: Op,
-    file: u32,
-    result: R,
-    argument: u64,
-) {
+pub fn write<R: Returned>(busy: &Busy, span: Span, op: Op, file: u32, result: R, argument: u64) {
     if file != EXCLUDED {
         let outcome = result.outcome();
         let call = Finished { op, file, offset: 0, length: 0, outcome, argument };
-        recorder::write(busy, &call.at(start.0, end));
+        recorder::write(busy, &call.at(span));
     }
 }
 
@@ -74,29 +61,21 @@ pub unsafe fn open(
 ) -> c_int {
     let start = begin_in(Layer::Posix);
     let fd = real();
-    if start.is_on() {
-        let end = clock::ticks();
-        let Some(busy) = Busy::begin() else {
-            process::lose(Loss::Reentered);
-            return fd;
-        };
-        let file = match is_fault(fd.outcome()) {
-            true => NO_FILE,
-            // SAFETY: the kernel has read the same string.
-            false => unsafe { paths::number_at(&busy, directory, path) },
-        };
+    ended(start, |busy, span| {
+        // SAFETY: what a program gave to a call that has ended so.
+        let file = unsafe { paths::number_after(busy, fd.outcome(), directory, path) };
         if fd >= 0 {
             descriptors::opened(fd, file, flags);
         }
-        write(&busy, start, end, Op::Open, file, fd, flags as u32 as u64);
-    }
+        write(busy, span, Op::Open, file, fd, flags as u32 as u64);
+    });
     fd
 }
 
-/// A descriptor is closed.
+/// A descriptor is closed, by itself or, inside of libc, with the stream or directory that has it.
 #[inline]
-pub fn close(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let start = begin_in(Layer::Posix);
+pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let start = begin_in(op.layer());
     // Not asked for when unknown: programs close thousands that are not even open.
     let file = descriptors::look(fd).map_or(NO_FILE, |known| known.file);
     if config::is_on() {
@@ -104,13 +83,7 @@ pub fn close(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
         descriptors::forget(fd);
     }
     let result = real();
-    if start.is_on() {
-        let end = clock::ticks();
-        match Busy::begin() {
-            Some(busy) => write(&busy, start, end, Op::Close, file, result, 0),
-            None => process::lose(Loss::Reentered),
-        }
-    }
+    ended(start, |busy, span| write(busy, span, op, file, result, 0));
     result
 }
 
@@ -124,9 +97,7 @@ pub fn close_range(first: u32, last: u32, flags: c_int, real: impl FnOnce() -> c
     if closed && config::is_on() {
         descriptors::forget_range(first, last);
     }
-    if start.is_on() {
-        end_on(start, Op::Close, None, result, u64::from(first));
-    }
+    end_on(start, Op::Close, None, result, u64::from(first));
     result
 }
 
@@ -157,9 +128,7 @@ pub fn duplicate(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     if copy >= 0 && config::is_on() {
         descriptors::duplicated(fd, copy);
     }
-    if start.is_on() {
-        end_on(start, Op::Dup, Some(fd), copy, copy.max(0) as u64);
-    }
+    end_on(start, Op::Dup, Some(fd), copy, copy.max(0) as u64);
     copy
 }
 
@@ -168,17 +137,12 @@ pub fn duplicate(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
 pub fn seek(fd: c_int, real: impl FnOnce() -> i64) -> i64 {
     let start = begin_in(Layer::Posix);
     let position = real();
-    if start.is_on() {
-        let end = clock::ticks();
-        let Some(busy) = Busy::begin() else {
-            process::lose(Loss::Reentered);
-            return position;
-        };
-        let known = descriptors::known(&busy, fd);
+    ended(start, |busy, span| {
+        let known = descriptors::known(busy, fd);
         if position >= 0 {
             known.set_position(position as u64);
         }
-        write(&busy, start, end, Op::Lseek, known.file, position, position.max(0) as u64);
-    }
+        write(busy, span, Op::Lseek, known.file, position, position.max(0) as u64);
+    });
     position
 }

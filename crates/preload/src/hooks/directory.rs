@@ -4,9 +4,8 @@ use core::ffi::{c_char, c_int};
 
 use libc::{AT_FDCWD, DIR};
 use plimsoll_trace::Op;
-use plimsoll_trace::encode::NO_FILE;
 
-use crate::hooks::{Anything, Returned, descriptor, name};
+use crate::hooks::{Anything, descriptor, name};
 use crate::thread::Busy;
 use crate::{config, descriptors, paths, sys};
 
@@ -55,25 +54,7 @@ pub unsafe fn read<T>(directory: *mut DIR, real: impl FnOnce() -> *mut T) -> *mu
 pub unsafe fn close(directory: *mut DIR, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: an open directory.
     let fd = unsafe { descriptor_of(directory) };
-    ended(Op::Closedir, fd, real)
-}
-
-/// A call that closes a descriptor inside of libc.
-#[inline]
-pub fn ended<R: Returned>(op: Op, fd: c_int, real: impl FnOnce() -> R) -> R {
-    let start = crate::recorder::begin_in(op.layer());
-    let file = descriptors::look(fd).map_or(NO_FILE, |known| known.file);
-    if config::is_on() {
-        descriptors::forget(fd);
-    }
-    let result = real();
-    if start.is_on() {
-        let end = crate::clock::ticks();
-        if let Some(busy) = Busy::begin() {
-            descriptor::write(&busy, start, end, op, file, result, 0);
-        }
-    }
-    result
+    descriptor::close(Op::Closedir, fd, real)
 }
 
 /// # Safety

@@ -5,14 +5,12 @@
 use core::ffi::{c_int, c_void};
 
 use plimsoll_trace::encode::{NO_FILE, Outcome};
-use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Layer, Op};
 
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
-use crate::recorder::begin_in;
-use crate::thread::{self, Busy};
-use crate::{clock, descriptors, process};
+use crate::recorder::{begin_in, ended};
+use crate::{descriptors, process, thread};
 
 #[derive(Clone, Copy)]
 struct Address(*mut c_void);
@@ -36,21 +34,16 @@ pub fn map(
     }
     let start = begin_in(Layer::Posix);
     let address = thread::inside_hook(real);
-    if start.is_on() {
-        let end = clock::ticks();
-        let Some(busy) = Busy::begin() else {
-            process::lose(Loss::Reentered);
-            return address;
-        };
-        let file = descriptors::file(&busy, fd);
+    ended(start, |busy, span| {
+        let file = descriptors::file(busy, fd);
         if address != libc::MAP_FAILED
             && file != EXCLUDED
             && let Some(process) = process::current()
         {
             process.mappings.add(address as usize, length, file);
         }
-        descriptor::write(&busy, start, end, Op::Mmap, file, Address(address), length as u64);
-    }
+        descriptor::write(busy, span, Op::Mmap, file, Address(address), length as u64);
+    });
     address
 }
 
@@ -78,14 +71,6 @@ fn find(address: *mut c_void) -> Option<u32> {
 fn end(op: Op, file: u32, length: usize, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Posix);
     let result = thread::inside_hook(real);
-    if start.is_on() {
-        let end = clock::ticks();
-        match Busy::begin() {
-            Some(busy) => {
-                descriptor::write(&busy, start, end, op, file, result, length as u64);
-            }
-            None => process::lose(Loss::Reentered),
-        }
-    }
+    ended(start, |busy, span| descriptor::write(busy, span, op, file, result, length as u64));
     result
 }

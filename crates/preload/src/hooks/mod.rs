@@ -84,9 +84,3 @@ impl<T: Copy> Returned for Anything<T> {
 pub fn failure() -> Outcome {
     Outcome::Error(sys::errno() as u32)
 }
-
-/// True when the last call failed because an address was wrong: then its arguments must not be
-/// looked at.
-pub fn is_fault(outcome: Outcome) -> bool {
-    outcome == Outcome::Error(libc::EFAULT as u32)
-}

@@ -3,14 +3,11 @@
 use core::ffi::{c_char, c_int};
 
 use plimsoll_trace::Op;
-use plimsoll_trace::encode::NO_FILE;
-use plimsoll_trace::layout::Loss;
 
+use crate::hooks::Returned;
 use crate::hooks::descriptor::write;
-use crate::hooks::{Returned, is_fault};
-use crate::recorder::begin_in;
-use crate::thread::Busy;
-use crate::{clock, paths, process};
+use crate::paths;
+use crate::recorder::{begin_in, ended};
 
 /// A call on the file of this name.
 ///
@@ -26,20 +23,11 @@ pub unsafe fn on<R: Returned>(
 ) -> R {
     let start = begin_in(op.layer());
     let result = real();
-    if start.is_on() {
-        let end = clock::ticks();
-        match Busy::begin() {
-            None => process::lose(Loss::Reentered),
-            Some(busy) => {
-                let file = match is_fault(result.outcome()) {
-                    true => NO_FILE,
-                    // SAFETY: the kernel has read the same string.
-                    false => unsafe { paths::number_at(&busy, directory, path) },
-                };
-                write(&busy, start, end, op, file, result, argument);
-            }
-        }
-    }
+    ended(start, |busy, span| {
+        // SAFETY: what a program gave to a call that has ended so.
+        let file = unsafe { paths::number_after(busy, result.outcome(), directory, path) };
+        write(busy, span, op, file, result, argument);
+    });
     result
 }
 

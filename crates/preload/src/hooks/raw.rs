@@ -149,7 +149,7 @@ fn with_errno(result: isize) -> isize {
 system_calls! {
     SYS_open (path flags) => |call| descriptor::open(AT_FDCWD, path as *const c_char, flags as c_int, || call() as c_int);
     SYS_openat (at path flags) => |call| descriptor::open(at as c_int, path as *const c_char, flags as c_int, || call() as c_int);
-    SYS_close (fd) => |call| descriptor::close(fd as c_int, || call() as c_int);
+    SYS_close (fd) => |call| descriptor::close(Op::Close, fd as c_int, || call() as c_int);
     SYS_close_range (first last flags) => |call| descriptor::close_range(first as c_uint, last as c_uint, flags as c_int, || call() as c_int);
     SYS_dup (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);
     SYS_dup2 (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);

@@ -5,15 +5,14 @@ use core::ffi::{CStr, c_char, c_int};
 
 use libc::{AT_FDCWD, FILE};
 use plimsoll_trace::encode::{NO_FILE, Outcome, UNKNOWN_OFFSET};
-use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::descriptors::Known;
 use crate::files::EXCLUDED;
-use crate::hooks::{Returned, descriptor, directory, failure, is_fault};
-use crate::recorder::{self, Finished, Start, begin_in};
+use crate::hooks::{Returned, descriptor, failure};
+use crate::recorder::{self, Finished, Start, begin_in, ended, ended_at};
 use crate::thread::Busy;
-use crate::{clock, config, descriptors, paths, process, sys};
+use crate::{clock, config, descriptors, paths, sys};
 
 // SAFETY: the C library defines both for every program, as pointers to streams.
 unsafe extern "C" {
@@ -44,22 +43,17 @@ pub fn data<R: Copy>(
 ) -> R {
     let start = begin_in(Layer::Stdio);
     let result = real();
-    if start.is_on() {
-        let end = clock::ticks();
+    ended(start, |busy, span| {
         let (length, moved) = amounts(result);
         let outcome = moved.map_or_else(failure, Outcome::Value);
-        let Some(busy) = Busy::begin() else {
-            process::lose(Loss::Reentered);
-            return result;
-        };
-        let known = known(&busy, stream);
+        let known = known(busy, stream);
         if known.file != EXCLUDED {
             let writes = op.class() as u8 == Class::Write as u8;
             let offset = known.advance_stream(moved.unwrap_or(0), writes);
             let call = Finished { op, file: known.file, offset, length, outcome, argument: 0 };
-            recorder::write(&busy, &call.at(start.0, end));
+            recorder::write(busy, &call.at(span));
         }
-    }
+    });
     result
 }
 
@@ -137,23 +131,27 @@ pub unsafe fn open(
 ) -> *mut FILE {
     let start = begin_in(Layer::Stdio);
     let stream = real();
-    if config::is_on() {
-        let end = clock::ticks();
-        let Some(busy) = Busy::begin() else { return stream };
-        let file = match path.is_null() || is_fault(stream.outcome()) {
-            true => NO_FILE,
-            // SAFETY: the kernel has read the same string.
-            false => unsafe { paths::number_at(&busy, AT_FDCWD, path) },
-        };
-        // SAFETY: libc has read it.
-        let flags = unsafe { flags_of(mode) };
+    // SAFETY: libc has read it.
+    let flags = unsafe { flags_of(mode) };
+    let begin_file = |busy: &Busy| {
+        // SAFETY: what a program gave to a call that has ended so.
+        let file = unsafe { paths::number_after(busy, stream.outcome(), AT_FDCWD, path) };
         let fd = descriptor_of(stream);
         if fd >= 0 && file != NO_FILE {
             descriptors::opened(fd, file, flags);
         }
-        if start.is_on() {
-            descriptor::write(&busy, start, end, Op::Fopen, file, stream, flags as u32 as u64);
+        file
+    };
+    match start.is_on() {
+        true => ended(start, |busy, span| {
+            let file = begin_file(busy);
+            descriptor::write(busy, span, Op::Fopen, file, stream, flags as u32 as u64);
+        }),
+        // Calls on its descriptor may be recorded though those on streams are not.
+        false if config::is_on() => {
+            Busy::begin().map(|busy| begin_file(&busy));
         }
+        false => {}
     }
     stream
 }
@@ -186,7 +184,7 @@ pub fn open_descriptor(fd: c_int, real: impl FnOnce() -> *mut FILE) -> *mut FILE
 #[inline]
 pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let fd = if config::is_on() { descriptor_of(stream) } else { -1 };
-    directory::ended(Op::Fclose, fd, real)
+    descriptor::close(Op::Fclose, fd, real)
 }
 
 /// A stream's position is set.
@@ -195,16 +193,17 @@ pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
     let start = begin_in(Layer::Stdio);
     let result = real();
     if start.is_on() {
-        let end = clock::ticks();
-        // Only libc knows where it is now.
+        let span = start.until_now();
+        // Only libc knows where it is now. It may ask the program (fopencookie), whose calls are recorded.
         let position = position_of(stream);
-        let Some(busy) = Busy::begin() else { return result };
-        let known = known(&busy, stream);
-        if let Some(position) = position {
-            known.set_position(position);
-        }
-        let argument = position.unwrap_or(0);
-        descriptor::write(&busy, start, end, Op::Fseek, known.file, result, argument);
+        ended_at(span, |busy, span| {
+            let known = known(busy, stream);
+            if let Some(position) = position {
+                known.set_position(position);
+            }
+            let argument = position.unwrap_or(0);
+            descriptor::write(busy, span, Op::Fseek, known.file, result, argument);
+        });
     }
     result
 }
@@ -214,13 +213,10 @@ pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
 pub fn flush(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Stdio);
     let result = real();
-    if start.is_on() {
-        let end = clock::ticks();
-        if let Some(busy) = Busy::begin() {
-            let file = if stream.is_null() { NO_FILE } else { known(&busy, stream).file };
-            descriptor::write(&busy, start, end, Op::Fflush, file, result, 0);
-        }
-    }
+    ended(start, |busy, span| {
+        let file = if stream.is_null() { NO_FILE } else { known(busy, stream).file };
+        descriptor::write(busy, span, Op::Fflush, file, result, 0);
+    });
     result
 }
 
@@ -234,14 +230,13 @@ pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let before = position_of(stream);
     let start = Start(clock::ticks());
     let result = real();
-    let end = clock::ticks();
+    let span = start.until_now();
     let after = before.and_then(|_| position_of(stream));
-    let Some(busy) = Busy::begin() else {
-        process::lose(Loss::Reentered);
-        return result;
-    };
-    let known = known(&busy, stream);
-    if known.file != EXCLUDED {
+    ended_at(span, |busy, span| {
+        let known = known(busy, stream);
+        if known.file == EXCLUDED {
+            return;
+        }
         let (offset, length) = match before.zip(after) {
             Some((before, after)) => {
                 known.set_position(after);
@@ -252,8 +247,8 @@ pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
         let outcome = Outcome::Value(length);
         let op = Op::Fscanf;
         let call = Finished { op, file: known.file, offset, length, outcome, argument: 0 };
-        recorder::write(&busy, &call.at(start.0, end));
-    }
+        recorder::write(busy, &call.at(span));
+    });
     result
 }
 
