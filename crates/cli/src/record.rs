@@ -10,12 +10,14 @@ mod unseen;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_machine::{Machine, preload_library};
+use plimsoll_trace::variables;
 
 use self::unseen::UnseenProgram;
 use crate::output::{self, Output};
@@ -127,7 +129,7 @@ fn library() -> Result<PathBuf> {
 /// Where the recording goes: said, inherited from a `record` around this one, or named after
 /// the program and the job.
 fn directory(arguments: &Arguments, program: &OsStr) -> Result<PathBuf> {
-    let inherited = std::env::var_os("PLIMSOLL_RECORD_DIR").map(PathBuf::from);
+    let inherited = std::env::var_os(variables::RECORD_DIR).map(PathBuf::from);
     let directory = match arguments.output.clone().or(inherited) {
         Some(directory) => directory,
         None => {
@@ -141,7 +143,7 @@ fn directory(arguments: &Arguments, program: &OsStr) -> Result<PathBuf> {
 /// Others may read the recording: said here, or by a `record` around this one.
 fn is_shared(arguments: &Arguments) -> bool {
     arguments.share
-        || std::env::var_os("PLIMSOLL_SHARE").is_some_and(|it| !it.is_empty() && it != "0")
+        || variables::is_on(std::env::var_os(variables::SHARE).as_deref().map(OsStr::as_bytes))
 }
 
 fn set_environment(
@@ -152,21 +154,21 @@ fn set_environment(
     spool: &Path,
 ) {
     command.env("LD_PRELOAD", preload_list(library, std::env::var_os("LD_PRELOAD")));
-    command.env("PLIMSOLL_RECORD_DIR", directory).env("PLIMSOLL_SPOOL", spool);
-    command.env("PLIMSOLL_LAYERS", arguments.layers.join(","));
+    command.env(variables::RECORD_DIR, directory).env(variables::SPOOL, spool);
+    command.env(variables::LAYERS, arguments.layers.join(","));
     if is_shared(arguments) {
-        command.env("PLIMSOLL_SHARE", "1");
+        command.env(variables::SHARE, "1");
     }
     for (variable, globs) in
-        [("PLIMSOLL_INCLUDE", &arguments.include), ("PLIMSOLL_EXCLUDE", &arguments.exclude)]
+        [(variables::INCLUDE, &arguments.include), (variables::EXCLUDE, &arguments.exclude)]
     {
         if !globs.is_empty() {
             command.env(variable, globs.join(":"));
         }
     }
     // Ranks that a launcher started with this command all have the library: barriers are safe.
-    if key::rank().is_some() && std::env::var_os("PLIMSOLL_MPI_BARRIER").is_none() {
-        command.env("PLIMSOLL_MPI_BARRIER", "1");
+    if key::rank().is_some() && std::env::var_os(variables::MPI_BARRIER).is_none() {
+        command.env(variables::MPI_BARRIER, "1");
     }
     // A program built with AddressSanitizer refuses to start behind another library unless told.
     let mut sanitizer = std::env::var_os("ASAN_OPTIONS").unwrap_or_default();

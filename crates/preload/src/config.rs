@@ -1,10 +1,11 @@
 //! What is to be recorded, from the environment, decided once per program.
 
 use core::cell::UnsafeCell;
+use core::iter;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use plimsoll_trace::Layer;
 use plimsoll_trace::layout::{Anchor, Clock};
+use plimsoll_trace::{Layer, variables};
 
 use crate::process::Process;
 use crate::text::Text;
@@ -124,7 +125,7 @@ pub fn init() {
     if !taken {
         return;
     }
-    let layers = match sys::variable(b"PLIMSOLL_RECORD_DIR") {
+    let layers = match sys::variable(variables::RECORD_DIR) {
         Some(directory) if !directory.is_empty() => read(directory),
         _ => 0,
     };
@@ -141,37 +142,24 @@ fn read(directory: &[u8]) -> u32 {
     // SAFETY: we are the one that decides, and nobody reads before that.
     let config = unsafe { &mut *CONFIG.0.get() };
     config.directory.set_absolute(directory);
-    match sys::variable(b"PLIMSOLL_SPOOL") {
+    match sys::variable(variables::SPOOL) {
         Some(spool) if !spool.is_empty() => config.spool.set_absolute(spool),
         _ => config.spool.set_absolute(directory),
     }
-    config.include.set(sys::variable(b"PLIMSOLL_INCLUDE").unwrap_or(b""));
-    config.exclude.set(sys::variable(b"PLIMSOLL_EXCLUDE").unwrap_or(b""));
-    let job = JOB_VARIABLES.iter().find_map(|name| sys::variable(name));
+    config.include.set(sys::variable(variables::INCLUDE).unwrap_or(b""));
+    config.exclude.set(sys::variable(variables::EXCLUDE).unwrap_or(b""));
+    let mut jobs = iter::once(variables::JOB).chain(variables::BATCH_JOBS);
+    let job = jobs.find_map(sys::variable);
     config.job.set(job.unwrap_or(b""));
-    config.is_shared = sys::variable(b"PLIMSOLL_SHARE").is_some_and(|it| !matches!(it, b"" | b"0"));
-    let user = USER_VARIABLES.iter().find_map(|name| sys::variable(name));
+    config.is_shared = variables::is_on(sys::variable(variables::SHARE));
+    // Asking the system's database would call into libraries that the program has not asked for.
+    let user = variables::USERS.into_iter().find_map(sys::variable);
     config.user.set(user.unwrap_or(b""));
-    match sys::variable(b"PLIMSOLL_LAYERS") {
+    match sys::variable(variables::LAYERS) {
         Some(list) if !list.is_empty() => layers_of(list),
         _ => ANY_LAYER,
     }
 }
-
-/// How schedulers name the job. A launcher's own number says nothing to people.
-const JOB_VARIABLES: [&[u8]; 7] = [
-    b"PLIMSOLL_JOB",
-    b"SLURM_JOB_ID",
-    b"PBS_JOBID",
-    b"LSB_JOBID",
-    b"FLUX_JOB_ID",
-    b"COBALT_JOBID",
-    b"OAR_JOB_ID",
-];
-
-/// Where login programs leave the user's name (POSIX, then what most systems have). Asking the
-/// system's database would call into libraries that the program has not asked for.
-const USER_VARIABLES: [&[u8]; 2] = [b"LOGNAME", b"USER"];
 
 fn layers_of(list: &[u8]) -> u32 {
     list.split(|byte| *byte == b',').fold(0, |layers, name| {

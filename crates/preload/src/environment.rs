@@ -7,15 +7,13 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
 
-use plimsoll_trace::Unseen;
+use plimsoll_trace::{Unseen, variables};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::text::Text;
 use crate::{config, sys};
 
 const PRELOAD: &[u8] = b"LD_PRELOAD=";
-const OURS: &[u8] = b"PLIMSOLL_";
-const DIRECTORY: &[u8] = b"PLIMSOLL_RECORD_DIR=";
 
 /// Variables that are kept at most.
 const VARIABLES: usize = 16;
@@ -41,7 +39,7 @@ pub fn keep() {
     let kept = unsafe { &mut *KEPT.0.get() };
     // SAFETY: the environment is such a list.
     for entry in unsafe { sys::strings(sys::environment()) } {
-        if entry.to_bytes().starts_with(OURS) {
+        if entry.to_bytes().starts_with(variables::OURS.as_bytes()) {
             kept.variables.push(entry.to_bytes_with_nul());
         }
     }
@@ -178,7 +176,7 @@ impl Found<'_> {
         for entry in unsafe { sys::strings(list) } {
             let entry = entry.to_bytes();
             found.count += 1;
-            found.has_ours |= entry.starts_with(DIRECTORY);
+            found.has_ours |= is_variable(entry, variables::RECORD_DIR);
             // Of several, the first is the one that counts.
             if let Some(preload) = entry.strip_prefix(PRELOAD).filter(|_| found.preload.is_empty())
             {
@@ -252,4 +250,9 @@ impl Drop for List {
         // SAFETY: our own mapping, and the call that used it is over.
         let _ = unsafe { munmap(self.memory, self.length) };
     }
+}
+
+/// True when an entry of an environment is that variable.
+fn is_variable(entry: &[u8], name: &str) -> bool {
+    entry.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
 }

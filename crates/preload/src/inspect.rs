@@ -106,7 +106,7 @@ unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnedFd, 
                 path.set_absolute(name);
                 return open_at(CWD, path.as_c_str());
             }
-            let directories = sys::variable(b"PATH").unwrap_or(b"/bin:/usr/bin");
+            let directories = sys::variable("PATH").unwrap_or(b"/bin:/usr/bin");
             directories.split(|byte| *byte == b':').find_map(|directory| {
                 path.set_absolute(directory);
                 path.push(b"/");

@@ -45,11 +45,11 @@ pub unsafe fn strings<'a>(list: *const *const c_char) -> impl Iterator<Item = &'
 }
 
 /// Value of a variable of the environment.
-pub fn variable(name: &[u8]) -> Option<&'static [u8]> {
+pub fn variable(name: &str) -> Option<&'static [u8]> {
     // SAFETY: the C library keeps its environment as such a list. The program may change it at
     // the same time as for any reader of it; we read it when the program starts.
     unsafe { strings(environment()) }.find_map(|entry| {
-        entry.to_bytes().strip_prefix(name).and_then(|rest| rest.strip_prefix(b"="))
+        entry.to_bytes().strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
     })
 }
 

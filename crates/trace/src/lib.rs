@@ -4,7 +4,8 @@
 //! 64 KiB; a block holds chunks, each written by one thread; a chunk holds events of a few
 //! bytes. See [`layout`] for the bytes, [`encode`] for how an event is packed.
 //!
-//! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`], [`executable`], [`secrets`]) allocates nothing, calls
+//! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`], [`executable`], [`secrets`],
+//! [`variables`]) allocates nothing, calls
 //! nothing and cannot panic, because it runs inside other people's programs. The reading half
 //! (feature `reader`) streams: memory does not grow with the number of events.
 //!
@@ -17,6 +18,7 @@ pub mod layout;
 mod op;
 pub mod secrets;
 mod unseen;
+pub mod variables;
 
 #[cfg(feature = "reader")]
 mod decode;

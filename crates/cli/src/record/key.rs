@@ -2,40 +2,27 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Variables that name a job or a step, the most telling first. Each launcher gives the same
-/// value to all its processes on all nodes, and another to the next run.
-const JOB_VARIABLES: [&str; 7] = [
-    "PMIX_NAMESPACE",
-    "OMPI_MCA_ess_base_jobid",
-    "SLURM_JOB_ID",
-    "PBS_JOBID",
-    "LSB_JOBID",
-    "PALS_APID",
-    "COBALT_JOBID",
-];
+use plimsoll_trace::variables;
 
-/// Variables that tell a process its rank.
-const RANK_VARIABLES: [&str; 6] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "SLURM_PROCID",
-    "PALS_RANKID",
-    "MPI_LOCALRANKID",
-];
-
-/// The launcher's job, with the step within it where the batch system counts steps.
+/// The launcher's run, or else the batch system's job, with the step within it where that is counted.
 pub fn job() -> Option<String> {
-    let (name, job) = JOB_VARIABLES.iter().find_map(|name| {
-        std::env::var(name).ok().filter(|it| !it.is_empty()).map(|it| (name, it))
-    })?;
-    let step = std::env::var("SLURM_STEP_ID").ok().filter(|_| *name == "SLURM_JOB_ID");
+    job_of(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
+fn job_of(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    if let Some(run) = variables::LAUNCHER_RUNS.into_iter().find_map(&variable) {
+        return Some(clean(&run));
+    }
+    let job = variables::BATCH_JOBS.into_iter().find_map(&variable)?;
+    let step = variable(variables::SLURM_STEP).filter(|_| variable(SLURM_JOB).is_some());
     Some(clean(&step.map_or(job.clone(), |step| format!("{job}.{step}"))))
 }
 
+const SLURM_JOB: &str = variables::BATCH_JOBS[0];
+
 /// This process's rank, when a launcher started it.
 pub fn rank() -> Option<u32> {
-    RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+    variables::RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
 /// A name for the run: the job, or else the time and the process. Ranks of a launcher that
@@ -60,6 +47,18 @@ pub fn clean(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_launchers_run_goes_before_the_job_and_only_slurm_counts_steps() {
+        let job = |set: &[(&str, &str)]| {
+            job_of(|name| set.iter().find(|it| it.0 == name).map(|it| it.1.to_string()))
+        };
+        assert_eq!(job(&[]), None);
+        assert_eq!(job(&[("FLUX_JOB_ID", "f1")]).as_deref(), Some("f1"));
+        assert_eq!(job(&[("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "2")]).as_deref(), Some("7.2"));
+        assert_eq!(job(&[("PBS_JOBID", "7"), ("SLURM_STEP_ID", "2")]).as_deref(), Some("7"));
+        assert_eq!(job(&[("SLURM_JOB_ID", "7"), ("PALS_APID", "a")]).as_deref(), Some("a"));
+    }
 
     #[test]
     fn names_fit_a_file_system() {

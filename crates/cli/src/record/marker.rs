@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use plimsoll_guarded::{Directory, read_small};
 use plimsoll_machine::Machine;
-use plimsoll_trace::secrets;
+use plimsoll_trace::{secrets, variables};
 use rustix::fs::OFlags;
 
 use super::{directory, key};
@@ -88,7 +88,7 @@ fn text(key: &str, command: &[OsString]) -> String {
 /// ranks that a launcher without job names started together.
 fn may_join(directory: &Directory, key: &str) -> Result<()> {
     let path = directory.path();
-    if std::env::var_os("PLIMSOLL_RECORD_DIR").is_some_and(|it| Path::new(&it) == path) {
+    if std::env::var_os(variables::RECORD_DIR).is_some_and(|it| Path::new(&it) == path) {
         return Ok(());
     }
     let marker = path.join(MARKER);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use plimsoll_guarded::Directory;
 use plimsoll_machine::Machine;
+use plimsoll_trace::variables;
 
 /// What a spool should hold at least; /dev/shm in a container is often 64 MiB.
 const BYTES_MIN: u64 = 1 << 30;
@@ -19,7 +20,7 @@ pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Resul
             .with_context(|| format!("cannot use the spool {}", said.display()));
     }
     // A `record` around this one has chosen already.
-    if let Some(inherited) = std::env::var_os("PLIMSOLL_SPOOL").filter(|it| !it.is_empty()) {
+    if let Some(inherited) = std::env::var_os(variables::SPOOL).filter(|it| !it.is_empty()) {
         return Ok(PathBuf::from(inherited));
     }
     // A mapping of a file on another machine is slow, and the load would disturb what is measured.

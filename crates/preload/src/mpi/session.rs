@@ -4,6 +4,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::variables;
 
 use super::library;
 use super::real::Words;
@@ -82,18 +83,18 @@ fn synchronise(comm: usize, place: u32) {
 /// wait for it in the barriers for ever. So the answer must be the same on every rank: it may
 /// depend on the environment, but not on a full disk or on what this rank records.
 fn is_everyone_here() -> bool {
-    if sys::variable(b"PLIMSOLL_RECORD_DIR").is_none_or(<[u8]>::is_empty) {
+    if sys::variable(variables::RECORD_DIR).is_none_or(<[u8]>::is_empty) {
         return false;
     }
-    match sys::variable(b"PLIMSOLL_MPI_BARRIER") {
+    match sys::variable(variables::MPI_BARRIER) {
         Some(b"0") => false,
         Some(b"1") => true,
         // mpirun of Open MPI does not pass the environment on to other nodes, and tells when
         // several programs share MPI_COMM_WORLD. Other launchers pass all of it on.
         _ => {
-            let is_single = sys::variable(b"OMPI_NUM_APP_CTX").is_none_or(|count| count == b"1");
-            let here = sys::variable(b"OMPI_COMM_WORLD_LOCAL_SIZE");
-            is_single && here == sys::variable(b"OMPI_COMM_WORLD_SIZE")
+            let is_single = sys::variable("OMPI_NUM_APP_CTX").is_none_or(|count| count == b"1");
+            let here = sys::variable("OMPI_COMM_WORLD_LOCAL_SIZE");
+            is_single && here == sys::variable("OMPI_COMM_WORLD_SIZE")
         }
     }
 }

@@ -1,0 +1,64 @@
+//! Variables of the environment that the recorder and `plimsoll record` read or set: one list for both.
+
+/// Ours begin so. The library hands them on to the programs that a recorded program executes.
+pub const OURS: &str = "PLIMSOLL_";
+
+/// The directory of the recording. Without it, the library does nothing.
+pub const RECORD_DIR: &str = "PLIMSOLL_RECORD_DIR";
+/// Where files grow until their processes end; the recording itself when it is not set.
+pub const SPOOL: &str = "PLIMSOLL_SPOOL";
+/// Names of the layers that are recorded, with commas between; all when it is not set.
+pub const LAYERS: &str = "PLIMSOLL_LAYERS";
+/// Globs of the files that are recorded, with colons between; all when it is not set.
+pub const INCLUDE: &str = "PLIMSOLL_INCLUDE";
+/// Globs of the files that are not recorded, with colons between.
+pub const EXCLUDE: &str = "PLIMSOLL_EXCLUDE";
+/// Others may read the recording, unless it is empty or 0.
+pub const SHARE: &str = "PLIMSOLL_SHARE";
+/// What the user calls the job; it goes before what the batch system calls it.
+pub const JOB: &str = "PLIMSOLL_JOB";
+/// All ranks of the program have the library, so that they may wait for each other.
+pub const MPI_BARRIER: &str = "PLIMSOLL_MPI_BARRIER";
+
+/// Where batch systems name the job, as people know it.
+pub const BATCH_JOBS: [&str; 6] =
+    ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "OAR_JOB_ID"];
+
+/// Where launchers number the runs within a job. All processes of a run have the same number on
+/// all nodes, and the next run has another; it says nothing to people.
+pub const LAUNCHER_RUNS: [&str; 3] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PALS_APID"];
+
+/// Where Slurm numbers the steps within a job.
+pub const SLURM_STEP: &str = "SLURM_STEP_ID";
+
+/// Where launchers tell a process its rank.
+pub const RANKS: [&str; 6] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "SLURM_PROCID",
+    "PALS_RANKID",
+    "MPI_LOCALRANKID",
+];
+
+/// Where login programs leave the user's name (POSIX, then what most systems have).
+pub const USERS: [&str; 2] = ["LOGNAME", "USER"];
+
+/// Whether a variable that is a switch is on.
+pub fn is_on(value: Option<&[u8]>) -> bool {
+    value.is_some_and(|value| !matches!(value, b"" | b"0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_have_one_beginning_and_switches_have_two_ways_to_be_off() {
+        for name in [RECORD_DIR, SPOOL, LAYERS, INCLUDE, EXCLUDE, SHARE, JOB, MPI_BARRIER] {
+            assert!(name.starts_with(OURS), "{name}");
+        }
+        assert!(is_on(Some(b"1")) && is_on(Some(b"yes")));
+        assert!(!is_on(None) && !is_on(Some(b"")) && !is_on(Some(b"0")));
+    }
+}
