@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0 version  1 kind  2 target u16  4 request u32  8 writer u32  12 sequence u32
-//! 16 part u32  20 bytes u64  28 CRC-32C of the 28 bytes before
+//! 16 part u32  20 length u64  28 CRC-32C of the 28 bytes before
 //! ```
 //! A field that a kind does not have is zero, and must be.
 
@@ -33,7 +33,8 @@ pub enum DecodeError {
     Checksum,
     /// A kind that this version does not have.
     #[error(
-        "cannot read a routing message of kind {0}: version 1 has 1 to 22; hint: use the same plimsoll on all nodes"
+        "cannot read a routing message of kind {0}: version 1 has 1 to {most}; hint: use the same plimsoll on all nodes",
+        most = Message::NAMES.len()
     )]
     Kind(u8),
     /// Something in a field that the kind does not have.
@@ -43,37 +44,28 @@ pub enum DecodeError {
     Stray(u8),
 }
 
-/// All fields that any kind has; the common form between a message and its bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Fields {
-    kind: u8,
-    target: u16,
-    request: u32,
-    writer: u32,
-    sequence: u32,
-    part: u32,
-    bytes: u64,
-}
-
 impl Message {
-    /// As bytes.
+    /// Returns the message as bytes.
     pub fn encode(&self) -> [u8; ENCODED_BYTES] {
         let fields = Fields::from(*self);
         let mut bytes = [0; ENCODED_BYTES];
         bytes[0] = VERSION;
-        bytes[1] = fields.kind;
+        bytes[1] = fields.number;
         bytes[2..4].copy_from_slice(&fields.target.to_le_bytes());
         bytes[4..8].copy_from_slice(&fields.request.to_le_bytes());
         bytes[8..12].copy_from_slice(&fields.writer.to_le_bytes());
         bytes[12..16].copy_from_slice(&fields.sequence.to_le_bytes());
         bytes[16..20].copy_from_slice(&fields.part.to_le_bytes());
-        bytes[20..28].copy_from_slice(&fields.bytes.to_le_bytes());
+        bytes[20..28].copy_from_slice(&fields.length.to_le_bytes());
         let sum = crc32c::crc32c(&bytes[..CHECKED]);
         bytes[CHECKED..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
 
-    /// From bytes; everything is checked.
+    /// Reads a message from bytes; everything is checked.
+    ///
+    /// # Errors
+    /// Fails if the bytes are not exactly what [`encode`](Message::encode) gives for a message.
     pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
         let bytes: &[u8; ENCODED_BYTES] =
             bytes.try_into().map_err(|_| DecodeError::Length(bytes.len()))?;
@@ -84,17 +76,17 @@ impl Message {
             return Err(DecodeError::Checksum);
         }
         let fields = Fields {
-            kind: bytes[1],
+            number: bytes[1],
             target: u16::from_le_bytes([bytes[2], bytes[3]]),
             request: word(bytes, 4),
             writer: word(bytes, 8),
             sequence: word(bytes, 12),
             part: word(bytes, 16),
-            bytes: u64::from(word(bytes, 20)) | u64::from(word(bytes, 24)) << 32,
+            length: u64::from(word(bytes, 20)) | u64::from(word(bytes, 24)) << 32,
         };
-        let message = fields.message().ok_or(DecodeError::Kind(fields.kind))?;
+        let message = fields.message().ok_or(DecodeError::Kind(fields.number))?;
         if Fields::from(message) != fields {
-            return Err(DecodeError::Stray(fields.kind));
+            return Err(DecodeError::Stray(fields.number));
         }
         Ok(message)
     }
@@ -104,102 +96,144 @@ fn word(bytes: &[u8; ENCODED_BYTES], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
+/// All fields that any kind has; the common form between a message and its bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Fields {
+    pub number: u8,
+    target: u16,
+    request: u32,
+    writer: u32,
+    sequence: u32,
+    part: u32,
+    length: u64,
+}
+
 impl Fields {
-    fn of(kind: u8) -> Self {
-        Fields { kind, ..Fields::default() }
-    }
-
-    fn at(self, target: TargetId) -> Self {
-        Fields { target: target.0, ..self }
-    }
-
-    fn asks(self, request: u32) -> Self {
-        Fields { request, ..self }
-    }
-
-    fn writes(self, write: WriteId, bytes: u64) -> Self {
-        let WriteId { writer, sequence, part } = write;
-        Fields { writer, sequence, part, bytes, ..self }
-    }
-
-    /// The message; fields that the kind does not have are not looked at.
-    fn message(self) -> Option<Message> {
-        let Fields { kind, target, request, writer, sequence, part, bytes: length_bytes } = self;
-        let (target, write) = (TargetId(target), WriteId { writer, sequence, part });
-        Some(match kind {
-            1 => Message::WriteSubmission { write, length_bytes },
-            2 => Message::WriterClose { writer, count: sequence },
-            3 => Message::SubmissionAck { writer, next: sequence },
-            4 => Message::DoWrite { write, target, request, length_bytes },
-            5 => Message::WriteComplete { write, target, request, length_bytes },
-            6 => Message::WriteFailed { write, target, request, length_bytes },
-            7 => Message::WriteCommitted { write, target, request, length_bytes },
-            8 => Message::CommitAck { write },
-            9 => Message::WriteIdle { target, request, allowance_bytes: length_bytes },
-            10 => Message::WriteBusy { target, request },
-            11 => Message::RerouteReq { taker: target, request },
-            12 => Message::RerouteAck { taker: target, request, write, length_bytes },
-            13 => Message::RerouteReject { taker: target, request },
-            14 => Message::WriteMore { source: target, request, write, length_bytes },
-            15 => Message::WriteAdopt { source: target, request, write, length_bytes },
-            16 => Message::TargetLost { target, request },
-            17 => Message::StatusInq { request },
-            18 => Message::StatusReply { target, request, queued_bytes: length_bytes },
-            19 => Message::GroupClose { target },
-            20 => Message::GroupCloseAck,
-            21 => Message::GiveUp { writer },
-            22 => Message::TargetBack { target, request },
-            _ => return None,
-        })
+    pub fn of(number: u8) -> Self {
+        Fields { number, ..Fields::default() }
     }
 }
 
-impl From<Message> for Fields {
-    fn from(message: Message) -> Self {
-        let of = Fields::of;
-        let bytes = |fields: Fields, bytes: u64| Fields { bytes, ..fields };
-        let counts = |kind, writer, sequence| Fields { writer, sequence, ..of(kind) };
-        match message {
-            Message::WriteSubmission { write, length_bytes } => of(1).writes(write, length_bytes),
-            Message::WriterClose { writer, count } => counts(2, writer, count),
-            Message::SubmissionAck { writer, next } => counts(3, writer, next),
-            Message::DoWrite { write, target, request, length_bytes } => {
-                of(4).at(target).asks(request).writes(write, length_bytes)
+/// Where a field of a message lies in the encoding.
+pub(crate) trait Slot<V> {
+    fn get(fields: &Fields) -> V;
+    fn put(fields: &mut Fields, value: V);
+}
+
+/// A slot that is one number of [`Fields`].
+macro_rules! slot {
+    ($slot:ident: $type:ty = $field:ident) => {
+        pub(crate) struct $slot;
+
+        impl Slot<$type> for $slot {
+            fn get(fields: &Fields) -> $type {
+                fields.$field
             }
-            Message::WriteComplete { write, target, request, length_bytes } => {
-                of(5).at(target).asks(request).writes(write, length_bytes)
+
+            fn put(fields: &mut Fields, value: $type) {
+                fields.$field = value;
             }
-            Message::WriteFailed { write, target, request, length_bytes } => {
-                of(6).at(target).asks(request).writes(write, length_bytes)
-            }
-            Message::WriteCommitted { write, target, request, length_bytes } => {
-                of(7).at(target).asks(request).writes(write, length_bytes)
-            }
-            Message::CommitAck { write } => of(8).writes(write, 0),
-            Message::WriteIdle { target, request, allowance_bytes } => {
-                bytes(of(9).at(target).asks(request), allowance_bytes)
-            }
-            Message::WriteBusy { target, request } => of(10).at(target).asks(request),
-            Message::RerouteReq { taker, request } => of(11).at(taker).asks(request),
-            Message::RerouteAck { taker, request, write, length_bytes } => {
-                of(12).at(taker).asks(request).writes(write, length_bytes)
-            }
-            Message::RerouteReject { taker, request } => of(13).at(taker).asks(request),
-            Message::WriteMore { source, request, write, length_bytes } => {
-                of(14).at(source).asks(request).writes(write, length_bytes)
-            }
-            Message::WriteAdopt { source, request, write, length_bytes } => {
-                of(15).at(source).asks(request).writes(write, length_bytes)
-            }
-            Message::TargetLost { target, request } => of(16).at(target).asks(request),
-            Message::StatusInq { request } => of(17).asks(request),
-            Message::StatusReply { target, request, queued_bytes } => {
-                bytes(of(18).at(target).asks(request), queued_bytes)
-            }
-            Message::GroupClose { target } => of(19).at(target),
-            Message::GroupCloseAck => of(20),
-            Message::GiveUp { writer } => counts(21, writer, 0),
-            Message::TargetBack { target, request } => of(22).at(target).asks(request),
         }
+    };
+}
+
+slot!(Request: u32 = request);
+slot!(Writer: u32 = writer);
+slot!(Sequence: u32 = sequence);
+slot!(Length: u64 = length);
+
+pub(crate) struct Target;
+
+impl Slot<TargetId> for Target {
+    fn get(fields: &Fields) -> TargetId {
+        TargetId(fields.target)
+    }
+
+    fn put(fields: &mut Fields, target: TargetId) {
+        fields.target = target.0;
     }
 }
+
+/// A write takes three places: its writer, its sequence and its part.
+pub(crate) struct Write;
+
+impl Slot<WriteId> for Write {
+    fn get(fields: &Fields) -> WriteId {
+        WriteId { writer: fields.writer, sequence: fields.sequence, part: fields.part }
+    }
+
+    fn put(fields: &mut Fields, write: WriteId) {
+        (fields.writer, fields.sequence, fields.part) = (write.writer, write.sequence, write.part);
+    }
+}
+
+/// Makes [`Message`], its numbers and names, and both directions of its encoding from one table of
+///
+/// ```text
+/// /// What it says.
+/// NUMBER Variant "NAME" { field: Type = Slot, … }
+/// ```
+macro_rules! messages {
+    ($(
+        $(#[$doc:meta])*
+        $number:literal $variant:ident $name:literal
+        $({ $($(#[$field_doc:meta])* $field:ident: $type:ty = $slot:ident,)* })?
+    )*) => {
+        /// A message. Small, `Copy`, and every reply echoes the request that it answers.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Message {
+            $($(#[$doc])* $variant $({ $($(#[$field_doc])* $field: $type,)* })?,)*
+        }
+
+        impl Message {
+            /// The names of all kinds: the paper's and, where it has none, our own. A message's is
+            /// at [`kind`](Self::kind).
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// Returns the message's place in [`NAMES`](Self::NAMES).
+            pub fn kind(&self) -> usize {
+                usize::from(self.number()) - 1
+            }
+
+            /// Returns the name of its kind.
+            pub fn name(&self) -> &'static str {
+                Self::NAMES[self.kind()]
+            }
+
+            /// Its number on the wire: kinds count from 1.
+            fn number(&self) -> u8 {
+                match self {
+                    $(Message::$variant { .. } => $number,)*
+                }
+            }
+        }
+
+        impl $crate::encoding::Fields {
+            /// The message; fields that the kind does not have are not looked at.
+            pub(crate) fn message(self) -> Option<Message> {
+                use $crate::encoding::{self, Slot};
+                match self.number {
+                    $($number => Some(Message::$variant {
+                        $($($field: encoding::$slot::get(&self),)*)?
+                    }),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl From<Message> for $crate::encoding::Fields {
+            fn from(message: Message) -> Self {
+                use $crate::encoding::{self, Slot};
+                let mut fields = Self::of(message.number());
+                match message {
+                    $(Message::$variant { $($($field,)*)? } => {
+                        $($(encoding::$slot::put(&mut fields, $field);)*)?
+                    })*
+                }
+                fields
+            }
+        }
+    };
+}
+
+pub(crate) use messages;

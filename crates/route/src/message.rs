@@ -1,244 +1,185 @@
-//! What machines say to each other: the messages of Huang's section 3, and four that a
-//! transport that loses messages or a program that writes little by little needs.
+//! What machines say to each other: the messages of Huang's section 3, and those that a
+//! transport that loses messages, a target that fails or a program that writes little by
+//! little needs.
 
+use crate::encoding::messages;
 use crate::{TargetId, WriteId};
 
-/// A message. Small, `Copy`, and every reply echoes the request that it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Message {
+// The one list of messages: what each is for, its number on the wire, its name, and where each
+// of its fields lies in the encoding. Everything else about messages is made from it.
+messages! {
     /// Client to its sub-coordinator: I have a block. `write.part` is 0.
-    WriteSubmission {
+    1 WriteSubmission "WRITE_SUBMISSION" {
         /// The block.
-        write: WriteId,
+        write: WriteId = Write,
         /// Its bytes.
-        length_bytes: u64,
-    },
+        length_bytes: u64 = Length,
+    }
     /// Client to its sub-coordinator: `count` submissions and no more.
-    WriterClose {
+    2 WriterClose "WRITER_CLOSE" {
         /// Who.
-        writer: u32,
+        writer: u32 = Writer,
         /// Submissions that it made.
-        count: u32,
-    },
+        count: u32 = Sequence,
+    }
     /// Sub-coordinator to client, where messages get lost: I have everything before `next`.
-    SubmissionAck {
+    3 SubmissionAck "SUBMISSION_ACK" {
         /// The client.
-        writer: u32,
+        writer: u32 = Writer,
         /// The submission that is expected next; one more after the close.
-        next: u32,
-    },
+        next: u32 = Sequence,
+    }
     /// Sub-coordinator to client, its own or another group's: write this to my target.
-    DoWrite {
+    4 DoWrite "DO_WRITE" {
         /// What.
-        write: WriteId,
+        write: WriteId = Write,
         /// Where.
-        target: TargetId,
+        target: TargetId = Target,
         /// How often this sub-coordinator granted before.
-        request: u32,
+        request: u32 = Request,
         /// Bytes of this part.
-        length_bytes: u64,
-    },
+        length_bytes: u64 = Length,
+    }
     /// Client to the sub-coordinator that granted: it is durable, the target is free.
-    WriteComplete {
+    5 WriteComplete "WRITE_COMPLETE" {
         /// What.
-        write: WriteId,
+        write: WriteId = Write,
         /// Where.
-        target: TargetId,
+        target: TargetId = Target,
         /// Of the grant.
-        request: u32,
+        request: u32 = Request,
         /// Bytes of this part.
-        length_bytes: u64,
-    },
+        length_bytes: u64 = Length,
+    }
     /// Client to the sub-coordinator that granted: the target did not take it.
-    WriteFailed {
+    6 WriteFailed "WRITE_FAILED" {
         /// What.
-        write: WriteId,
+        write: WriteId = Write,
         /// Where.
-        target: TargetId,
+        target: TargetId = Target,
         /// Of the grant.
-        request: u32,
+        request: u32 = Request,
         /// Bytes of this part.
-        length_bytes: u64,
-    },
+        length_bytes: u64 = Length,
+    }
     /// Client to its own sub-coordinator: committed, counted for termination.
-    WriteCommitted {
+    7 WriteCommitted "WRITE_COMMITTED" {
         /// What.
-        write: WriteId,
+        write: WriteId = Write,
         /// Where.
-        target: TargetId,
+        target: TargetId = Target,
         /// Of the grant.
-        request: u32,
+        request: u32 = Request,
         /// Bytes of this part.
-        length_bytes: u64,
-    },
+        length_bytes: u64 = Length,
+    }
     /// Sub-coordinator to client, where messages get lost: the commit is counted.
-    CommitAck {
+    8 CommitAck "COMMIT_ACK" {
         /// What.
-        write: WriteId,
-    },
+        write: WriteId = Write,
+    }
     /// Sub-coordinator to coordinator: all my writes are done, I could take in this much.
-    WriteIdle {
+    9 WriteIdle "WRITE_IDLE" {
         /// Whose.
-        target: TargetId,
+        target: TargetId = Target,
         /// Rises with every offer.
-        request: u32,
+        request: u32 = Request,
         /// What the throttle allows; 0 is idle but not to be used.
-        allowance_bytes: u64,
-    },
+        allowance_bytes: u64 = Length,
+    }
     /// Sub-coordinator to coordinator: I have a queue again (submissions came later).
-    WriteBusy {
+    10 WriteBusy "WRITE_BUSY" {
         /// Whose.
-        target: TargetId,
+        target: TargetId = Target,
         /// Rises with every notice; shares the count of `WriteIdle`.
-        request: u32,
-    },
+        request: u32 = Request,
+    }
     /// Coordinator to a busy sub-coordinator: give a write away.
-    RerouteReq {
+    11 RerouteReq "REROUTE_REQ" {
         /// Who would take it.
-        taker: TargetId,
+        taker: TargetId = Target,
         /// Rises with every request of the coordinator.
-        request: u32,
-    },
+        request: u32 = Request,
+    }
     /// The answer: this one.
-    RerouteAck {
+    12 RerouteAck "REROUTE_ACK" {
         /// The taker, echoed.
-        taker: TargetId,
+        taker: TargetId = Target,
         /// Echoed.
-        request: u32,
+        request: u32 = Request,
         /// What is given away.
-        write: WriteId,
+        write: WriteId = Write,
         /// Bytes of this part.
-        length_bytes: u64,
-    },
+        length_bytes: u64 = Length,
+    }
     /// The answer: I have none to give.
-    RerouteReject {
+    13 RerouteReject "REROUTE_REJECT" {
         /// The taker, echoed.
-        taker: TargetId,
+        taker: TargetId = Target,
         /// Echoed.
-        request: u32,
-    },
+        request: u32 = Request,
+    }
     /// Coordinator to the idle sub-coordinator: this one is yours.
-    WriteMore {
+    14 WriteMore "WRITE_MORE" {
         /// The source, which is told when the write fails.
-        source: TargetId,
+        source: TargetId = Target,
         /// Of the offer that is taken up.
-        request: u32,
+        request: u32 = Request,
         /// What.
-        write: WriteId,
+        write: WriteId = Write,
         /// Bytes of this part.
-        length_bytes: u64,
-    },
+        length_bytes: u64 = Length,
+    }
     /// Coordinator to the idle sub-coordinator: this one is yours although your allowance
     /// is used up, because its own target failed. It counts as your own data from now on.
-    WriteAdopt {
+    15 WriteAdopt "WRITE_ADOPT" {
         /// The source.
-        source: TargetId,
+        source: TargetId = Target,
         /// Of the offer that is taken up.
-        request: u32,
+        request: u32 = Request,
         /// What.
-        write: WriteId,
+        write: WriteId = Write,
         /// Bytes of this part.
-        length_bytes: u64,
-    },
-    /// Sub-coordinator to coordinator: my target failed, take everything from me.
-    TargetLost {
-        /// Whose.
-        target: TargetId,
-        /// How often the target failed or came back; shared with `TargetBack`.
-        request: u32,
-    },
-    /// Coordinator to every sub-coordinator, once: how long is your queue?
-    StatusInq {
-        /// Rises with every request of the coordinator.
-        request: u32,
-    },
-    /// The answer.
-    StatusReply {
-        /// Whose.
-        target: TargetId,
-        /// Echoed.
-        request: u32,
-        /// Bytes that wait.
-        queued_bytes: u64,
-    },
-    /// Sub-coordinator to coordinator: all writes of my group are committed.
-    GroupClose {
-        /// Whose.
-        target: TargetId,
-    },
-    /// Coordinator to every sub-coordinator: all groups are done, end.
-    GroupCloseAck,
-    /// Sub-coordinator to client: no target takes data, what is not committed is lost.
-    GiveUp {
-        /// The client.
-        writer: u32,
-    },
-    /// Sub-coordinator to coordinator: my target takes data again.
-    TargetBack {
-        /// Whose.
-        target: TargetId,
-        /// How often the target failed or came back; shared with `TargetLost`.
-        request: u32,
-    },
-}
-
-impl Message {
-    /// The paper's names and, where it has none, our own; a message's is at [`kind`](Self::kind).
-    pub const NAMES: [&str; 22] = [
-        "WRITE_SUBMISSION",
-        "WRITER_CLOSE",
-        "SUBMISSION_ACK",
-        "DO_WRITE",
-        "WRITE_COMPLETE",
-        "WRITE_FAILED",
-        "WRITE_COMMITTED",
-        "COMMIT_ACK",
-        "WRITE_IDLE",
-        "WRITE_BUSY",
-        "REROUTE_REQ",
-        "REROUTE_ACK",
-        "REROUTE_REJECT",
-        "WRITE_MORE",
-        "WRITE_ADOPT",
-        "TARGET_LOST",
-        "STATUS_INQ",
-        "STATUS_REPLY",
-        "GROUP_CLOSE",
-        "GROUP_CLOSE_ACK",
-        "GIVE_UP",
-        "TARGET_BACK",
-    ];
-
-    /// Which kind of message this is, from 0, in the order of the encoding.
-    pub fn kind(&self) -> usize {
-        match self {
-            Message::WriteSubmission { .. } => 0,
-            Message::WriterClose { .. } => 1,
-            Message::SubmissionAck { .. } => 2,
-            Message::DoWrite { .. } => 3,
-            Message::WriteComplete { .. } => 4,
-            Message::WriteFailed { .. } => 5,
-            Message::WriteCommitted { .. } => 6,
-            Message::CommitAck { .. } => 7,
-            Message::WriteIdle { .. } => 8,
-            Message::WriteBusy { .. } => 9,
-            Message::RerouteReq { .. } => 10,
-            Message::RerouteAck { .. } => 11,
-            Message::RerouteReject { .. } => 12,
-            Message::WriteMore { .. } => 13,
-            Message::WriteAdopt { .. } => 14,
-            Message::TargetLost { .. } => 15,
-            Message::StatusInq { .. } => 16,
-            Message::StatusReply { .. } => 17,
-            Message::GroupClose { .. } => 18,
-            Message::GroupCloseAck => 19,
-            Message::GiveUp { .. } => 20,
-            Message::TargetBack { .. } => 21,
-        }
+        length_bytes: u64 = Length,
     }
-
-    /// The name of its kind.
-    pub fn name(&self) -> &'static str {
-        Self::NAMES[self.kind()]
+    /// Sub-coordinator to coordinator: my target failed, take everything from me.
+    16 TargetLost "TARGET_LOST" {
+        /// Whose.
+        target: TargetId = Target,
+        /// How often the target failed or came back; shared with `TargetBack`.
+        request: u32 = Request,
+    }
+    /// Coordinator to every sub-coordinator, once: how long is your queue?
+    17 StatusInq "STATUS_INQ" {
+        /// Rises with every request of the coordinator.
+        request: u32 = Request,
+    }
+    /// The answer.
+    18 StatusReply "STATUS_REPLY" {
+        /// Whose.
+        target: TargetId = Target,
+        /// Echoed.
+        request: u32 = Request,
+        /// Bytes that wait.
+        queued_bytes: u64 = Length,
+    }
+    /// Sub-coordinator to coordinator: all writes of my group are committed.
+    19 GroupClose "GROUP_CLOSE" {
+        /// Whose.
+        target: TargetId = Target,
+    }
+    /// Coordinator to every sub-coordinator: all groups are done, end.
+    20 GroupCloseAck "GROUP_CLOSE_ACK"
+    /// Sub-coordinator to client: no target takes data, what is not committed is lost.
+    21 GiveUp "GIVE_UP" {
+        /// The client.
+        writer: u32 = Writer,
+    }
+    /// Sub-coordinator to coordinator: my target takes data again.
+    22 TargetBack "TARGET_BACK" {
+        /// Whose.
+        target: TargetId = Target,
+        /// How often the target failed or came back; shared with `TargetLost`.
+        request: u32 = Request,
     }
 }

@@ -54,6 +54,20 @@ fn golden_bytes_of_version_1() {
     assert!(size_of::<Message>() <= 32);
 }
 
+/// The table that others implement the protocol from.
+#[test]
+fn the_documentation_lists_every_kind_by_its_number() {
+    let text = include_str!("../../../docs/routing.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")).filter_map(|line| {
+        let (number, rest) = line.split_once(" | ")?;
+        let (name, _) = rest.split_once(" | ")?;
+        let is_name = name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_');
+        Some((number.parse::<usize>().ok().filter(|_| is_name)?, name))
+    });
+    let expected: Vec<(usize, &str)> = (1..).zip(Message::NAMES.iter().copied()).collect();
+    assert_eq!(rows.collect::<Vec<_>>(), expected);
+}
+
 fn resealed(mut bytes: [u8; ENCODED_BYTES]) -> [u8; ENCODED_BYTES] {
     let sum = crc32c::crc32c(&bytes[..28]);
     bytes[28..].copy_from_slice(&sum.to_le_bytes());
@@ -80,7 +94,7 @@ fn what_is_not_a_message_is_refused() {
 
 proptest! {
     #[test]
-    fn one_flipped_bit_is_noticed(kind in 0usize..22, bit in 0usize..ENCODED_BYTES * 8) {
+    fn one_flipped_bit_is_noticed(kind in 0..Message::NAMES.len(), bit in 0usize..ENCODED_BYTES * 8) {
         let mut bytes = all()[kind].encode();
         bytes[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(Message::decode(&bytes).is_err());
