@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &[]),
     ("trace", &[]),
     ("route", &[]),
+    ("wire", &[]),
     ("preload", &["trace"]),
     ("explain", &["stats", "trace"]),
     ("export", &["explain", "trace"]),
@@ -27,8 +28,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("measures", &["domain", "guarded"]),
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
-    ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats"]),
-    ("race", &["bench", "engine", "guarded", "route"]),
+    ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
+    ("race", &["engine", "guarded", "route", "wire"]),
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
     (
         "cli",
@@ -51,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "testbed",
             "theory",
             "trace",
+            "wire",
         ],
     ),
 ];

@@ -9,7 +9,6 @@
 //! (`measures`), what follows from them (`score`).
 
 mod choice;
-pub mod clock;
 pub mod describe;
 pub mod estimate;
 pub mod growth;
@@ -33,6 +32,6 @@ pub mod warm_up;
 pub mod worker;
 mod workplace;
 
-pub use message::{Done, framed, receive, send};
+pub use message::Done;
 pub use mpi::LIBRARY_VARIABLE;
 pub use team::{Member, Part, Team, TeamError};

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use plimsoll_engine::Burst;
 use plimsoll_guarded::Claim;
+use plimsoll_wire::{receive, send};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::message::{Answer, Order, receive, send};
+use crate::message::{Answer, Order};
 use crate::release::Release;
 use crate::team::{Member, Part, Team, TeamError};
 use crate::workplace::Workplace;

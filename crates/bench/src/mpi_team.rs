@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use plimsoll_engine::{Burst, Prepared, Source};
 use plimsoll_guarded::Claim;
+use plimsoll_wire::clock::monotonic;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::monotonic;
 use crate::launcher::Launcher;
 use crate::local_team::{CALLED_OFF, part};
 use crate::message::Answer;

@@ -8,9 +8,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use plimsoll_engine::{Burst, Prepared, Source};
+use plimsoll_wire::clock::{monotonic, wall_offset};
+use plimsoll_wire::{receive, send};
 
-use crate::clock::{monotonic, wall_offset};
-use crate::message::{Answer, Done, Order, receive, send};
+use crate::message::{Answer, Done, Order};
 use crate::release::Release;
 use crate::workplace::Workplace;
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use plimsoll_bench::clock::monotonic;
+use plimsoll_wire::clock::monotonic;
 
 /// Something to be done a while after the beginning of a race.
 pub struct Change {

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
-use plimsoll_bench::clock::monotonic;
 use plimsoll_route::{
     ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs, TargetId, Timer,
     TimerId,
 };
+use plimsoll_wire::clock::monotonic;
 
 use crate::books::{Books, Committed, Open, concerns};
 use crate::router::Router;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_bench::clock::monotonic;
 use plimsoll_guarded::WorkingDirectory;
 use plimsoll_route::AttemptId;
+use plimsoll_wire::clock::monotonic;
 
 use crate::change::{Change, Scheduled};
 use crate::host::{Host, Wish};

@@ -8,10 +8,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use plimsoll_bench::clock::monotonic;
-use plimsoll_bench::{receive, send};
 use plimsoll_engine::Memory;
 use plimsoll_guarded::{Claim, WorkingDirectory};
+use plimsoll_wire::clock::monotonic;
+use plimsoll_wire::{receive, send};
 use rustix::fs::OFlags;
 
 use crate::flights::Flights;

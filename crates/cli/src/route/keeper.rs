@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result};
-use plimsoll_bench::{receive, send};
 use plimsoll_domain::Limit;
 use plimsoll_testbed::{Limits, TargetName, Testbed};
+use plimsoll_wire::{receive, send};
 use serde::{Deserialize, Serialize};
 
 use super::drop::Drop;
