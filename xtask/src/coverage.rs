@@ -19,8 +19,11 @@ pub fn page(root: &Path) -> Result<String> {
     groups.extend(self::groups(&read(LIBRARY_TABLE)?));
     let numbers = numbers(&read(NUMBER_TABLE)?);
     let (mpi, counted) = mpi_names(&read(MPI_TABLE)?);
-    let is_whole = groups.len() >= 4 && numbers.len() > 10 && mpi.len() > 10;
+    let is_whole = groups.len() >= 4 && numbers.len() > 10 && mpi.len() > 10 && counted.len() > 10;
     ensure!(is_whole, "the interception tables look different now");
+    let is_name = |name: &str| name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+    let strange = mpi.iter().chain(&counted).find(|name| !is_name(name));
+    ensure!(strange.is_none(), "{MPI_TABLE} has {strange:?} where a name should be");
     let mut page = String::from(INTRODUCTION);
     for (name, rows) in &groups {
         page.push_str(&format!("\n## {name}\n\n"));
@@ -78,9 +81,10 @@ fn numbers(table: &str) -> Vec<String> {
     rows.filter_map(|row| Some(row.split_once(" (")?.0.to_string())).collect()
 }
 
-/// Names of functions with one kind of count, and of those with two.
+/// Names of functions with one kind of count, and of those with two. Other texts of the file are no names.
 fn mpi_names(table: &str) -> (Vec<String>, Vec<String>) {
-    let body = table.split("\nfunctions! {").nth(1).unwrap_or("");
+    let rows = table.split("\nfunctions! {").nth(1).unwrap_or("");
+    let body = rows.split("\n}").next().unwrap_or("");
     let (one, two) = body.split_once("two counts: {").unwrap_or((body, ""));
     let names = |text: &str| -> Vec<String> {
         text.split('"').skip(1).step_by(2).map(str::to_string).collect()
@@ -98,8 +102,8 @@ mod tests {
                      close [] (a: b) -> c\n    }\n}";
         let expected = vec!["`open` [`open64`]".to_string(), "`close`".to_string()];
         assert_eq!(groups(table), [("posix".to_string(), expected)]);
-        let mpi =
-            "\nfunctions! {\n one: { \"Init\" Enter; } two counts: { \"File_read\" MpiRead; } }";
+        let mpi = "\nfunctions! {\n one: { \"Init\" Enter; } two counts: { \"File_read\" MpiRead; }\n}\n\n\
+                   fn text() {\n    panic!(\"no name\")\n}\n";
         assert_eq!(mpi_names(mpi), (vec!["Init".to_string()], vec!["File_read".to_string()]));
     }
 }
