@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use plimsoll_explain::Recording;
-use plimsoll_export::{ExportError, Exported, FILES_MAX, chunks, write_parquet, write_perfetto};
+use plimsoll_export::{Exported, FILES_MAX, chunks, write_parquet, write_perfetto};
 use plimsoll_report::{Number, Record, Unit};
 
 use crate::new_file::Replacing;
@@ -92,7 +92,6 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let sources = std::slice::from_ref(&arguments.recording);
     let file = arguments.replacing.create_from(&path, sources)?;
     let exported = export(&recording, arguments.to, &file)
-        .map_err(|error| Error::from(reason(error)))
         .with_context(|| format!("cannot write {}", path.display()))?;
     file.finish()?;
     warn(&exported);
@@ -116,8 +115,8 @@ fn to_stdout(recording: &Recording, format: Format, output: Output) -> Result<Ex
         "a Parquet file cannot go to stdout; hint: give a name with -o FILE"
     );
     ensure!(!output.json, "--json and -o - both want stdout; hint: give a name with -o FILE");
-    let exported = export(recording, format, JsonToStdout::new())
-        .map_err(|error| Error::from(reason(error)).context("cannot write to stdout"))?;
+    let exported =
+        export(recording, format, JsonToStdout::new()).context("cannot write to stdout")?;
     warn(&exported);
     Ok(ExitCode::SUCCESS)
 }
@@ -126,7 +125,7 @@ fn export(
     recording: &Recording,
     format: Format,
     output: impl Write + Send,
-) -> Result<Exported, ExportError> {
+) -> io::Result<Exported> {
     let progress = Progress::new("exporting", chunks(recording));
     match format {
         Format::Parquet => write_parquet(recording, output, &progress.done),
@@ -170,14 +169,6 @@ fn is_in(path: &Path, recording: &Path) -> bool {
         _ => false,
     };
     is_same && path.extension().is_some_and(|extension| extension == "rec")
-}
-
-/// What the system said, where it was the system.
-fn reason(error: ExportError) -> io::Error {
-    match error {
-        ExportError::Write(cause) => cause,
-        other => io::Error::other(other),
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Streaming every call of a recording, on the recording's time line.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_explain::{Clock, Clocks, FileId, Process, Recording};
 use plimsoll_trace::encode::Outcome;
 use plimsoll_trace::{Event, Op, ProcessFile, ThreadDecoder, TraceError};
-
-use crate::ExportError;
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,13 +40,13 @@ pub(crate) struct Call {
 /// Takes all calls: process by process, thread by thread, in the order of their ends.
 pub(crate) trait Sink {
     /// Calls of another process follow.
-    fn process(&mut self, index: usize, process: &Process) -> Result<(), ExportError>;
+    fn process(&mut self, index: usize, process: &Process) -> io::Result<()>;
     /// Calls of another thread follow.
-    fn thread(&mut self, thread: u32) -> Result<(), ExportError>;
+    fn thread(&mut self, thread: u32) -> io::Result<()>;
     /// A call; kept until [`Sink::write`].
     fn call(&mut self, call: &Call);
     /// A chunk, which has some thousand calls at most, is over: the time to write.
-    fn write(&mut self) -> Result<(), ExportError>;
+    fn write(&mut self) -> io::Result<()>;
 }
 
 /// Hands every call to a sink and counts chunks in `chunks_done`.
@@ -56,7 +55,7 @@ pub(crate) fn visit_calls(
     clocks: &Clocks,
     chunks_done: &AtomicU64,
     sink: &mut impl Sink,
-) -> Result<Exported, ExportError> {
+) -> io::Result<Exported> {
     let mut exported = Exported { calls: 0, warnings: recording.warnings().to_vec() };
     let mut outside_span = 0;
     for (index, process) in recording.processes().iter().enumerate() {
@@ -95,7 +94,7 @@ impl Pass<'_> {
         &mut self,
         chunks_done: &AtomicU64,
         sink: &mut impl Sink,
-    ) -> Result<Result<(), TraceError>, ExportError> {
+    ) -> io::Result<Result<(), TraceError>> {
         let file = match ProcessFile::open(&self.process.path) {
             Ok(file) => file,
             Err(error) => return Ok(Err(error)),

@@ -1,25 +1,21 @@
 //! The columns of a Parquet file of calls: their types, and how a batch fills them.
 
-use parquet::basic::Encoding;
-use parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::errors::Result;
+use std::io;
+
 use plimsoll_explain::{FileId, Recording};
+use plimsoll_table::{Column, ColumnSink, Kind, Stored, Table, Text};
 use plimsoll_trace::{Layer, Op};
 
+use crate::SCHEMA_VERSION;
 use crate::batch::{Batch, Run};
 
-/// One column.
-pub(crate) struct Column {
-    pub name: &'static str,
-    /// Its type in Parquet's schema language, with the name in the place of `{}`.
-    pub schema: &'static str,
-    /// Of values that are not kept in a dictionary.
-    pub encoding: Encoding,
-    /// Few distinct values: numbers of a dictionary are shorter.
-    pub has_dictionary: bool,
-    pub fill: fn(&Rows<'_>, &mut ColumnWriter<'_>) -> Result<()>,
+/// One column, and how a batch fills it.
+pub(crate) struct Filled {
+    pub column: Column,
+    pub fill: Fill,
 }
+
+type Fill = fn(&Rows<'_>, &mut ColumnSink<'_>) -> io::Result<()>;
 
 /// What columns are filled from.
 pub(crate) struct Rows<'a> {
@@ -30,17 +26,17 @@ pub(crate) struct Rows<'a> {
 
 /// Texts in the form in which they are written, made once.
 pub(crate) struct Texts {
-    hosts: Vec<ByteArray>,
-    layers: Vec<(Layer, ByteArray)>,
-    ops: Vec<ByteArray>,
-    files: Vec<ByteArray>,
+    hosts: Vec<Text>,
+    layers: Vec<(Layer, Text)>,
+    ops: Vec<Text>,
+    files: Vec<Text>,
 }
 
 impl Texts {
     pub fn new(recording: &Recording) -> Self {
-        let mut ops = vec![ByteArray::from(""); 256];
+        let mut ops = vec![Text::from(""); 256];
         for op in Op::ALL {
-            ops[*op as usize] = ByteArray::from(op.name());
+            ops[*op as usize] = Text::from(op.name());
         }
         let files = recording.files();
         Texts {
@@ -51,147 +47,126 @@ impl Texts {
         }
     }
 
-    fn layer(&self, layer: Layer) -> ByteArray {
+    fn layer(&self, layer: Layer) -> Text {
         let found = self.layers.iter().find(|(known, _)| *known == layer);
-        found.map_or_else(|| ByteArray::from(layer.name()), |(_, text)| text.clone())
+        found.map_or_else(|| Text::from(layer.name()), |(_, text)| text.clone())
     }
 }
 
-const fn named(
-    name: &'static str,
-    schema: &'static str,
-    fill: fn(&Rows<'_>, &mut ColumnWriter<'_>) -> Result<()>,
-) -> Column {
-    // Where a dictionary would be too large, numbers are written as differences.
-    Column { name, schema, encoding: Encoding::PLAIN, has_dictionary: true, fill }
+const fn filled(column: Column, fill: Fill) -> Filled {
+    Filled { column, fill }
 }
 
-const fn counted(
-    name: &'static str,
-    schema: &'static str,
-    has_dictionary: bool,
-    fill: fn(&Rows<'_>, &mut ColumnWriter<'_>) -> Result<()>,
-) -> Column {
-    Column { name, schema, encoding: Encoding::DELTA_BINARY_PACKED, has_dictionary, fill }
+const fn text(name: &'static str) -> Column {
+    Column::new(name, Kind::Text)
+}
+
+const fn count(name: &'static str) -> Column {
+    Column::new(name, Kind::Count32)
+}
+
+const fn whole(name: &'static str) -> Column {
+    Column::new(name, Kind::Count64)
+}
+
+/// Times hardly repeat.
+const fn nanoseconds(name: &'static str) -> Column {
+    Column::new(name, Kind::Signed64).unit("ns").dictionary_bytes_max(0)
+}
+
+/// Largest dictionary of paths; beyond it they are written in full.
+const PATHS_BYTES_MAX: usize = 16 << 20;
+
+/// The table of calls.
+pub(crate) fn table() -> Table {
+    Table {
+        name: "plimsoll.call",
+        version: SCHEMA_VERSION.into(),
+        documentation: "plimsoll export --help",
+        columns: COLUMNS.iter().map(|it| it.column).collect(),
+    }
 }
 
 /// All columns, in their order. A change of any is a change of [`crate::SCHEMA_VERSION`].
-pub(crate) const COLUMNS: &[Column] = &[
-    counted("process", "required int32 {} (INTEGER(32,false))", true, |rows, writer| {
-        by_run(rows, writer, |run| Some(run.process as i32))
+pub(crate) const COLUMNS: &[Filled] = &[
+    filled(count("process"), |rows, sink| by_run(rows, sink, |run| Some(run.process as i32))),
+    filled(count("pid"), |rows, sink| {
+        by_run(rows, sink, |run| Some(rows.recording.processes()[run.process].pid as i32))
     }),
-    counted("pid", "required int32 {} (INTEGER(32,false))", true, |rows, writer| {
-        by_run(rows, writer, |run| Some(rows.recording.processes()[run.process].pid as i32))
-    }),
-    counted("rank", "optional int32 {} (INTEGER(32,false))", true, |rows, writer| {
+    filled(count("rank").nullable(), |rows, sink| {
         let rank = |run: &Run| rows.recording.processes()[run.process].rank;
-        by_run(rows, writer, |run| rank(run).map(|rank| rank as i32))
+        by_run(rows, sink, |run| rank(run).map(|rank| rank as i32))
     }),
-    named("host", "required binary {} (STRING)", |rows, writer| {
-        let hosts = &rows.texts.hosts;
-        fill_runs::<ByteArrayType>(rows, writer, |run| Some(hosts[run.process].clone()))
+    filled(text("host"), |rows, sink| {
+        by_run(rows, sink, |run| Some(rows.texts.hosts[run.process].clone()))
     }),
-    counted("thread", "required int32 {} (INTEGER(32,false))", true, |rows, writer| {
-        by_run(rows, writer, |run| Some(run.thread as i32))
+    filled(count("thread"), |rows, sink| by_run(rows, sink, |run| Some(run.thread as i32))),
+    filled(text("layer"), |rows, sink| {
+        texts(sink, &rows.batch.ops, |op| rows.texts.layer(op.layer()))
     }),
-    named("layer", "required binary {} (STRING)", |rows, writer| {
-        fill_texts(writer, &rows.batch.ops, None, |op| rows.texts.layer(op.layer()))
+    filled(text("operation"), |rows, sink| {
+        texts(sink, &rows.batch.ops, |op| rows.texts.ops[*op as usize].clone())
     }),
-    named("operation", "required binary {} (STRING)", |rows, writer| {
-        fill_texts(writer, &rows.batch.ops, None, |op| rows.texts.ops[*op as usize].clone())
+    filled(text("file").nullable().dictionary_bytes_max(PATHS_BYTES_MAX), |rows, sink| {
+        let path = |file: &FileId| rows.texts.files[file.0 as usize].clone();
+        nullable_texts(sink, &rows.batch.files, &rows.batch.file_levels, path)
     }),
-    named("file", "optional binary {} (STRING)", |rows, writer| {
-        let (files, levels) = (&rows.batch.files, &rows.batch.file_levels);
-        fill_texts(writer, files, Some(levels), |file| rows.texts.files[file.0 as usize].clone())
+    filled(whole("offset").unit("bytes").nullable().dictionary_bytes_max(0), |rows, sink| {
+        sink.write(&rows.batch.offsets, &rows.batch.offset_levels)
     }),
-    counted("offset", "optional int64 {} (INTEGER(64,false))", false, |rows, writer| {
-        fill::<Int64Type>(writer, &rows.batch.offsets, Some(&rows.batch.offset_levels))
+    filled(whole("length").unit("bytes"), |rows, sink| sink.write(&rows.batch.lengths, &[])),
+    filled(whole("bytes").unit("bytes"), |rows, sink| sink.write(&rows.batch.bytes, &[])),
+    filled(Column::new("errno", Kind::Signed32).nullable(), |rows, sink| {
+        sink.write(&rows.batch.errnos, &rows.batch.errno_levels)
     }),
-    counted("length", "required int64 {} (INTEGER(64,false))", true, |rows, writer| {
-        fill::<Int64Type>(writer, &rows.batch.lengths, None)
-    }),
-    counted("bytes", "required int64 {} (INTEGER(64,false))", true, |rows, writer| {
-        fill::<Int64Type>(writer, &rows.batch.bytes, None)
-    }),
-    counted("errno", "optional int32 {}", true, |rows, writer| {
-        fill::<Int32Type>(writer, &rows.batch.errnos, Some(&rows.batch.errno_levels))
-    }),
-    counted("argument", "required int64 {} (INTEGER(64,false))", true, |rows, writer| {
-        fill::<Int64Type>(writer, &rows.batch.arguments, None)
-    }),
-    counted("start_ns", "required int64 {}", false, |rows, writer| {
-        fill::<Int64Type>(writer, &rows.batch.starts, None)
-    }),
-    counted("duration_ns", "required int64 {}", false, |rows, writer| {
-        fill::<Int64Type>(writer, &rows.batch.durations, None)
-    }),
-    counted("depth", "required int32 {} (INTEGER(8,false))", true, |rows, writer| {
-        fill::<Int32Type>(writer, &rows.batch.depths, None)
-    }),
+    filled(whole("argument"), |rows, sink| sink.write(&rows.batch.arguments, &[])),
+    filled(nanoseconds("start_ns"), |rows, sink| sink.write(&rows.batch.starts, &[])),
+    filled(nanoseconds("duration_ns"), |rows, sink| sink.write(&rows.batch.durations, &[])),
+    filled(Column::new("depth", Kind::Count8), |rows, sink| sink.write(&rows.batch.depths, &[])),
 ];
 
 /// Rows that are prepared at a time, so that columns of texts need little memory.
 const ROWS_AT_A_TIME: usize = 8192;
 
-fn fill<T: DataType>(
-    writer: &mut ColumnWriter<'_>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<()> {
-    get_typed_column_writer_mut::<T>(writer).write_batch(values, levels, None)?;
-    Ok(())
-}
-
-/// A text for each key; with levels, keys are there only where the level is 1.
-fn fill_texts<K>(
-    writer: &mut ColumnWriter<'_>,
-    keys: &[K],
-    levels: Option<&[i16]>,
-    text: impl Fn(&K) -> ByteArray,
-) -> Result<()> {
-    let writer = get_typed_column_writer_mut::<ByteArrayType>(writer);
-    let (mut keys, mut texts) = (keys.iter(), Vec::with_capacity(ROWS_AT_A_TIME));
-    let Some(levels) = levels else {
-        for some in keys.as_slice().chunks(ROWS_AT_A_TIME) {
-            texts.clear();
-            texts.extend(some.iter().map(&text));
-            writer.write_batch(&texts, None, None)?;
-        }
-        return Ok(());
-    };
-    for some in levels.chunks(ROWS_AT_A_TIME) {
-        let present = some.iter().filter(|level| **level == 1).count();
-        texts.clear();
-        texts.extend(keys.by_ref().take(present).map(&text));
-        writer.write_batch(&texts, Some(some), None)?;
+/// A text for each key.
+fn texts<K>(sink: &mut ColumnSink<'_>, keys: &[K], text: impl Fn(&K) -> Text) -> io::Result<()> {
+    for some in keys.chunks(ROWS_AT_A_TIME) {
+        let texts: Vec<Text> = some.iter().map(&text).collect();
+        sink.write(&texts, &[])?;
     }
     Ok(())
 }
 
-fn by_run(
-    rows: &Rows<'_>,
-    writer: &mut ColumnWriter<'_>,
-    value: impl Fn(&Run) -> Option<i32>,
-) -> Result<()> {
-    fill_runs::<Int32Type>(rows, writer, value)
+/// A text for each key; keys are there only where the level is 1.
+fn nullable_texts<K>(
+    sink: &mut ColumnSink<'_>,
+    keys: &[K],
+    levels: &[i16],
+    text: impl Fn(&K) -> Text,
+) -> io::Result<()> {
+    let mut keys = keys.iter();
+    for some in levels.chunks(ROWS_AT_A_TIME) {
+        let present = some.iter().filter(|level| **level == 1).count();
+        let texts: Vec<Text> = keys.by_ref().take(present).map(&text).collect();
+        sink.write(&texts, some)?;
+    }
+    Ok(())
 }
 
 /// One value for all rows of a run; none is null, which only nullable columns may have.
-fn fill_runs<T: DataType>(
+fn by_run<T: Stored + Clone>(
     rows: &Rows<'_>,
-    writer: &mut ColumnWriter<'_>,
-    value: impl Fn(&Run) -> Option<T::T>,
-) -> Result<()> {
-    let writer = get_typed_column_writer_mut::<T>(writer);
-    let is_nullable = writer.get_descriptor().max_def_level() > 0;
+    sink: &mut ColumnSink<'_>,
+    value: impl Fn(&Run) -> Option<T>,
+) -> io::Result<()> {
     for run in &rows.batch.runs {
         let value = value(run);
         let mut left = run.rows;
         while left > 0 {
             let count = left.min(ROWS_AT_A_TIME);
-            let levels = is_nullable.then(|| vec![i16::from(value.is_some()); count]);
+            let levels = vec![i16::from(value.is_some()); count];
             let values = value.clone().map_or_else(Vec::new, |value| vec![value; count]);
-            writer.write_batch(&values, levels.as_deref(), None)?;
+            sink.write(&values, &levels)?;
             left -= count;
         }
     }

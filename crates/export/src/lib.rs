@@ -9,14 +9,12 @@
 mod batch;
 mod calls;
 mod columns;
-mod error;
 mod facts;
 mod lanes;
 mod parquet;
 mod perfetto;
 
 pub use calls::{Exported, chunks};
-pub use error::ExportError;
 pub use facts::SCHEMA_VERSION;
 pub use parquet::{ROWS_PER_GROUP, write_parquet};
 pub use perfetto::write_perfetto;

@@ -4,14 +4,13 @@
 //! A process of the recording is a process of the trace and a thread is a thread, both with
 //! numbers that are unique in the trace, as equal process ids may come from different nodes.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
 
 use plimsoll_explain::{FileId, Process, Recording, align};
 use serde_json::{Map, Value, json};
 
 use crate::calls::{Call, Exported, Sink, visit_calls};
-use crate::error::ExportError;
 use crate::facts::facts;
 use crate::lanes::Lanes;
 
@@ -29,7 +28,7 @@ pub fn write_perfetto(
     recording: &Recording,
     output: impl Write,
     chunks_done: &AtomicU64,
-) -> Result<Exported, ExportError> {
+) -> io::Result<Exported> {
     let clocks = align(recording.processes());
     let mut sink = PerfettoSink {
         output,
@@ -77,7 +76,7 @@ struct PerfettoSink<'a, W: Write> {
 }
 
 impl<W: Write> Sink for PerfettoSink<'_, W> {
-    fn process(&mut self, index: usize, process: &Process) -> Result<(), ExportError> {
+    fn process(&mut self, index: usize, process: &Process) -> io::Result<()> {
         self.end_thread();
         self.numbers_used += 1;
         self.process = self.numbers_used;
@@ -89,7 +88,7 @@ impl<W: Write> Sink for PerfettoSink<'_, W> {
         Ok(())
     }
 
-    fn thread(&mut self, thread: u32) -> Result<(), ExportError> {
+    fn thread(&mut self, thread: u32) -> io::Result<()> {
         self.end_thread();
         self.thread = thread;
         Ok(())
@@ -100,7 +99,7 @@ impl<W: Write> Sink for PerfettoSink<'_, W> {
         self.waiting.push(*call);
     }
 
-    fn write(&mut self) -> Result<(), ExportError> {
+    fn write(&mut self) -> io::Result<()> {
         // What is behind the last outer call waits for its own.
         let last_outer = self.waiting.iter().rposition(|call| call.depth == 0);
         let is_full = self.waiting.len() >= WAITING_MAX;
@@ -111,10 +110,10 @@ impl<W: Write> Sink for PerfettoSink<'_, W> {
 }
 
 impl<W: Write> PerfettoSink<'_, W> {
-    fn flush(&mut self) -> Result<(), ExportError> {
+    fn flush(&mut self) -> io::Result<()> {
         self.output.write_all(&self.buffer)?;
         self.buffer.clear();
-        Ok(self.output.flush()?)
+        self.output.flush()
     }
 
     fn end_thread(&mut self) {

@@ -10,25 +10,31 @@
 //! - [`open_trusted`]: one that no other user can exchange, nor anything above it.
 //! - [`open_input`]: what the user named to be read, unless it would be waited for without end.
 //! - [`read_small`]: the text of a small file, whatever somebody may have put in its place.
+//! - [`open_to_read`]: a regular file of any size, wherever links lead.
+//! - [`Draft`]: a file that gets its name once it is whole.
 //!
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
 
 mod directory;
+mod draft;
 mod input;
 mod left_behind;
 mod on_targets;
 mod refusal;
+mod regular_file;
 mod removal;
 mod small_file;
 mod trust;
 mod working;
 
 pub use directory::Directory;
+pub use draft::Draft;
 pub use input::{is_own_stream, open_input};
 pub use left_behind::remove_left_behind;
 pub use on_targets::WorkingDirectories;
 pub use refusal::Refusal;
+pub use regular_file::open_to_read;
 pub use small_file::{SMALL_BYTES_MAX, read_small};
 pub use trust::{Trusted, Untrusted, open_trusted};
 pub use working::{Claim, WorkingDirectory};

@@ -1,123 +1,259 @@
-//! The columns of the two Parquet files. docs/results.md explains them to users.
+//! The columns of the two Parquet files: one list that both the writer and the reader follow.
+//! docs/results.md explains them to users.
 
-/// What a column's values are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Whole numbers that fit in 32 bits.
-    Count32,
-    /// Whole numbers.
-    Count64,
-    /// Nanoseconds since 1970.
-    Moment,
-    /// Measured numbers.
-    Real,
-    /// Texts.
-    Text,
+use plimsoll_domain::Bytes;
+use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
+use plimsoll_table::{Cell, CellAt, Column, Kind, Table, TableError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Instance, Outcome, Pair};
+
+/// A column, and how it is filled from something and read back into it.
+pub(crate) struct Field<T: 'static> {
+    pub column: Column,
+    pub write: fn(&T) -> Cell<'_>,
+    pub read: Read<T>,
 }
 
-/// One column.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Column {
-    pub name: &'static str,
-    pub kind: Kind,
-    pub is_nullable: bool,
+/// How a column is read back.
+pub(crate) enum Read<T: 'static> {
+    Into(fn(&mut T, CellAt<'_>) -> Result<(), TableError>),
+    /// It follows from others, and is there for other programs.
+    Never,
 }
 
-const fn column(name: &'static str, kind: Kind) -> Column {
-    Column { name, kind, is_nullable: false }
+/// A field that is kept as it is.
+macro_rules! kept {
+    ($column:expr, $($field:ident).+) => {
+        Field {
+            column: $column,
+            write: |it| it.$($field).+.cell(),
+            read: Read::Into(|it, cell| it.$($field).+.read_from(cell)),
+        }
+    };
 }
 
-const fn nullable(name: &'static str, kind: Kind) -> Column {
-    Column { name, kind, is_nullable: true }
+const fn derived<T>(column: Column, write: fn(&T) -> Cell<'_>) -> Field<T> {
+    Field { column, write, read: Read::Never }
 }
 
-impl Column {
-    /// The column in Parquet's schema language.
-    pub fn schema(&self) -> String {
-        let repetition = if self.is_nullable { "optional" } else { "required" };
-        let (physical, logical) = match self.kind {
-            Kind::Count32 => ("int32", " (INTEGER(32,false))"),
-            Kind::Count64 => ("int64", " (INTEGER(64,false))"),
-            Kind::Moment => ("int64", " (TIMESTAMP(NANOS,true))"),
-            Kind::Real => ("double", ""),
-            Kind::Text => ("binary", " (STRING)"),
+const fn count(name: &'static str) -> Column {
+    Column::new(name, Kind::Count32)
+}
+
+const fn whole(name: &'static str) -> Column {
+    Column::new(name, Kind::Count64)
+}
+
+const fn text(name: &'static str) -> Column {
+    Column::new(name, Kind::Text)
+}
+
+const fn moment(name: &'static str) -> Column {
+    Column::new(name, Kind::Moment)
+}
+
+const fn real(name: &'static str, unit: &'static str) -> Column {
+    Column::new(name, Kind::Real).unit(unit)
+}
+
+/// The first column of both files.
+pub(crate) const EXPERIMENT: Column = text("experiment");
+
+/// Which instance, and what it did: the columns behind the first of both files.
+pub(crate) const SHARED: &[Field<Instance>] = &[
+    kept!(count("run"), run),
+    kept!(count("group"), group),
+    kept!(count("round"), round),
+    kept!(whole("instance"), instance),
+    kept!(text("varied"), varied),
+    kept!(text("operation"), setting.operation),
+    kept!(count("clients"), setting.clients),
+    kept!(count("processes_per_client"), setting.processes),
+    kept!(count("targets"), setting.targets),
+    kept!(whole("burst").unit("bytes"), setting.burst),
+    kept!(whole("transfer").unit("bytes"), setting.transfer),
+    kept!(text("pattern"), setting.pattern),
+    kept!(text("sharing"), setting.sharing),
+    kept!(count("stripe_count"), setting.stripe_count),
+    kept!(whole("stripe_size").unit("bytes"), setting.stripe_size),
+    kept!(text("caching"), setting.caching),
+    kept!(text("engine"), setting.engine),
+    kept!(count("depth"), setting.depth),
+];
+
+/// The rest of `pairs.parquet`, which has one row for each pair.
+pub(crate) const PAIR: &[Field<Pair>] = &[
+    kept!(text("client"), client),
+    kept!(text("target"), target),
+    kept!(text("server").nullable(), server),
+    kept!(count("processes"), processes),
+    kept!(whole("bytes").unit("bytes"), bytes),
+    kept!(moment("start"), start),
+    kept!(moment("end"), end),
+    derived(real("bandwidth", "bytes/s"), |it| Cell::Real(it.bandwidth())),
+];
+
+/// The rest of `instances.parquet`, which has one row for each instance. One without pairs has no times.
+pub(crate) const INSTANCE: &[Field<Instance>] = &[
+    kept!(text("outcome"), outcome),
+    Field {
+        column: text("reason").nullable(),
+        write: |it| match &it.outcome {
+            Outcome::Complete => Cell::Null,
+            Outcome::Failed(reason) => reason.cell(),
+        },
+        read: Read::Into(|it, cell| match &mut it.outcome {
+            Outcome::Complete => Ok(()),
+            Outcome::Failed(reason) => {
+                *reason = cell.optional_text()?.unwrap_or_default().into();
+                Ok(())
+            }
+        }),
+    },
+    derived(PAIRS_MEASURED, |it| Cell::Whole(it.pairs.len() as u64)),
+    derived(whole("bytes").unit("bytes"), |it| Cell::Whole(it.bytes())),
+    derived(moment("start").nullable(), |it| {
+        it.pairs.iter().map(|pair| pair.start).min().map_or(Cell::Null, Cell::Whole)
+    }),
+    derived(moment("end").nullable(), |it| {
+        it.pairs.iter().map(|pair| pair.end).max().map_or(Cell::Null, Cell::Whole)
+    }),
+    derived(real("seconds", "seconds").nullable(), |it| {
+        it.seconds().map_or(Cell::Null, Cell::Real)
+    }),
+    derived(real("aggregate_bandwidth", "bytes/s").nullable(), |it| {
+        it.aggregate_bandwidth().map_or(Cell::Null, Cell::Real)
+    }),
+];
+
+/// How many pairs an instance had when it was measured.
+pub(crate) const PAIRS_MEASURED: Column = whole("pairs");
+
+/// `pairs.parquet`.
+pub(crate) fn pairs_table() -> Table {
+    table("plimsoll.pairs", PAIR.iter().map(|field| field.column))
+}
+
+/// `instances.parquet`.
+pub(crate) fn instances_table() -> Table {
+    table("plimsoll.instances", INSTANCE.iter().map(|field| field.column))
+}
+
+fn table(name: &'static str, own: impl Iterator<Item = Column>) -> Table {
+    let shared = SHARED.iter().map(|field| field.column);
+    let columns = std::iter::once(EXPERIMENT).chain(shared).chain(own).collect();
+    Table { name, version: 1, documentation: "docs/results.md", columns }
+}
+
+/// A value that a cell keeps.
+trait Kept {
+    /// Returns the cell that keeps it.
+    fn cell(&self) -> Cell<'_>;
+    /// Takes the value of a cell.
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError>;
+}
+
+impl Kept for u32 {
+    fn cell(&self) -> Cell<'_> {
+        Cell::Whole((*self).into())
+    }
+
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError> {
+        cell.read(self)
+    }
+}
+
+impl Kept for u64 {
+    fn cell(&self) -> Cell<'_> {
+        Cell::Whole(*self)
+    }
+
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError> {
+        cell.read(self)
+    }
+}
+
+impl Kept for Bytes {
+    fn cell(&self) -> Cell<'_> {
+        Cell::Whole(self.get())
+    }
+
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError> {
+        let mut bytes = 0;
+        cell.read(&mut bytes)?;
+        *self = Bytes::new(bytes);
+        Ok(())
+    }
+}
+
+impl Kept for String {
+    fn cell(&self) -> Cell<'_> {
+        Cell::Text(self.into())
+    }
+
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError> {
+        cell.read(self)
+    }
+}
+
+impl Kept for Option<String> {
+    fn cell(&self) -> Cell<'_> {
+        self.as_ref().map_or(Cell::Null, |text| Cell::Text(text.into()))
+    }
+
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError> {
+        cell.read(self)
+    }
+}
+
+/// The word alone; why it failed is in a column of its own.
+impl Kept for Outcome {
+    fn cell(&self) -> Cell<'_> {
+        let word = match self {
+            Outcome::Complete => COMPLETE,
+            Outcome::Failed(_) => FAILED,
         };
-        format!("{repetition} {physical} {}{logical};", self.name)
+        Cell::Text(word.into())
+    }
+
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError> {
+        *self = match cell.text()? {
+            COMPLETE => Outcome::Complete,
+            FAILED => Outcome::Failed(String::new()),
+            other => {
+                let reason = format!("{other:?} is neither {COMPLETE:?} nor {FAILED:?}");
+                return Err(cell.bad(reason));
+            }
+        };
+        Ok(())
     }
 }
 
-/// Which instance, and what it did: the first columns of both files.
-pub(crate) const SHARED: &[Column] = &[
-    column("experiment", Kind::Text),
-    column("run", Kind::Count32),
-    column("group", Kind::Count32),
-    column("round", Kind::Count32),
-    column("instance", Kind::Count64),
-    column("varied", Kind::Text),
-    column("operation", Kind::Text),
-    column("clients", Kind::Count32),
-    column("processes_per_client", Kind::Count32),
-    column("targets", Kind::Count32),
-    column("burst", Kind::Count64),
-    column("transfer", Kind::Count64),
-    column("pattern", Kind::Text),
-    column("sharing", Kind::Text),
-    column("stripe_count", Kind::Count32),
-    column("stripe_size", Kind::Count64),
-    column("caching", Kind::Text),
-    column("engine", Kind::Text),
-    column("depth", Kind::Count32),
-];
+const COMPLETE: &str = "complete";
+const FAILED: &str = "failed";
 
-/// One row for each pair.
-pub(crate) const PAIR: &[Column] = &[
-    column("client", Kind::Text),
-    column("target", Kind::Text),
-    nullable("server", Kind::Text),
-    column("processes", Kind::Count32),
-    column("bytes", Kind::Count64),
-    column("start", Kind::Moment),
-    column("end", Kind::Moment),
-    column("bandwidth", Kind::Real),
-];
+/// Words of enumerations, as plans and the journal write them.
+trait Word: Serialize + DeserializeOwned {}
 
-/// One row for each instance; an instance without pairs has no times.
-pub(crate) const INSTANCE: &[Column] = &[
-    column("outcome", Kind::Text),
-    nullable("reason", Kind::Text),
-    column("pairs", Kind::Count64),
-    column("bytes", Kind::Count64),
-    nullable("start", Kind::Moment),
-    nullable("end", Kind::Moment),
-    nullable("seconds", Kind::Real),
-    nullable("aggregate_bandwidth", Kind::Real),
-];
+impl Word for Operation {}
+impl Word for Pattern {}
+impl Word for Sharing {}
+impl Word for Caching {}
+impl Word for Engine {}
 
-/// One of the files.
-pub(crate) struct Table {
-    /// Name of the schema, without its version.
-    pub schema: &'static str,
-    /// Columns behind the shared ones.
-    pub own: &'static [Column],
-}
-
-/// Version of both schemas. A changed meaning is a new one; a new column is not.
-pub(crate) const SCHEMA_VERSION: u64 = 1;
-/// The entry of a file's metadata that names schema and version.
-pub(crate) const SCHEMA_KEY: &str = "plimsoll.schema";
-
-pub(crate) const PAIRS_TABLE: Table = Table { schema: "plimsoll.pairs", own: PAIR };
-pub(crate) const INSTANCES_TABLE: Table = Table { schema: "plimsoll.instances", own: INSTANCE };
-
-impl Table {
-    /// All columns, in their order.
-    pub fn columns(&self) -> impl Iterator<Item = &'static Column> + use<> {
-        SHARED.iter().chain(self.own)
+impl<T: Word> Kept for T {
+    fn cell(&self) -> Cell<'_> {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(word)) => Cell::Text(word.into()),
+            other => unreachable!("{other:?} is no word"),
+        }
     }
 
-    /// The columns of these names, in the order of the names.
-    pub fn named(&self, names: &[&str]) -> Vec<&'static Column> {
-        let find = |name: &&str| self.columns().find(|column| column.name == *name);
-        names.iter().filter_map(find).collect()
+    fn read_from(&mut self, cell: CellAt<'_>) -> Result<(), TableError> {
+        let word = serde_json::from_value(cell.text()?.into());
+        *self = word.map_err(|error| cell.bad(error))?;
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use parquet::errors::ParquetError;
+use plimsoll_table::TableError;
 use thiserror::Error;
 
 /// Why results cannot be written or read: one line, with a hint where something can be done.
@@ -105,38 +105,9 @@ pub enum MeasuresError {
         /// Why not.
         reason: String,
     },
-    /// A column that is not there.
-    #[error("{path} has no column {column:?}; hint: docs/results.md lists all columns")]
-    NoColumn {
-        /// The file.
-        path: PathBuf,
-        /// The column's name.
-        column: &'static str,
-    },
-    /// A column of another type.
-    #[error("column {column:?} of {path} is {found}, expected {expected}")]
-    ColumnType {
-        /// The file.
-        path: PathBuf,
-        /// The column's name.
-        column: &'static str,
-        /// What its values are.
-        found: String,
-        /// What they should be.
-        expected: &'static str,
-    },
-    /// A value that cannot be.
-    #[error("row {row} of {path}, column {column:?}: {reason}")]
-    Value {
-        /// The file.
-        path: PathBuf,
-        /// The column's name.
-        column: &'static str,
-        /// The row, from 0.
-        row: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
+    /// One of the Parquet files is not what it should be.
+    #[error(transparent)]
+    Table(TableError),
 }
 
 impl MeasuresError {
@@ -153,19 +124,16 @@ impl MeasuresError {
     pub(crate) fn format(path: &Path, reason: impl ToString) -> Self {
         MeasuresError::Format { path: path.to_owned(), reason: reason.to_string() }
     }
+}
 
-    pub(crate) fn parquet(action: &'static str, path: &Path, error: ParquetError) -> Self {
+impl From<TableError> for MeasuresError {
+    fn from(error: TableError) -> Self {
         match error {
-            // What the system said is inside, and the caller wants to know its kind.
-            ParquetError::External(cause) => match cause.downcast::<io::Error>() {
-                Ok(cause) => Self::io(action, path, *cause),
-                Err(cause) => Self::format(path, cause),
-            },
-            ParquetError::General(reason) if reason.contains("Disabled feature") => {
-                Self::format(path, format!("{reason}; hint: write it with compression snappy"))
+            TableError::Io { action, path, cause } => MeasuresError::io(action, &path, cause),
+            TableError::Newer { path, version, known } => {
+                MeasuresError::Newer { path, version, known }
             }
-            ParquetError::General(reason) => Self::format(path, reason),
-            other => Self::format(path, other),
+            other => MeasuresError::Table(other),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Files of a directory of results: their names, how they are replaced and checked.
 
-use std::fs::{self, DirBuilder, File, Metadata};
+use std::fs::DirBuilder;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use plimsoll_guarded::{Directory, Refusal};
-use rustix::fs::{Mode, OFlags};
+use plimsoll_guarded::{Directory, Draft, open_to_read};
+use rustix::fs::OFlags;
 
 use crate::MeasuresError;
 
@@ -58,63 +58,23 @@ pub(crate) fn create(directory: &Directory, name: &str, text: &[u8]) -> Result<(
 
 /// Replaces a file, so that readers find either the old or the new one.
 pub(crate) fn replace(directory: &Directory, name: &str, text: &[u8]) -> Result<(), MeasuresError> {
-    let (mut file, temporary) = create_temporary(directory, name)?;
-    if let Err(error) = file.write_all(text).and_then(|()| file.sync_all()) {
-        remove_temporary(directory, name);
-        return Err(MeasuresError::io("write", &temporary, error));
-    }
-    rename(directory, name)
-}
-
-/// Creates the file that gets this name once it is whole. What a killed process left of it, or
-/// somebody planted there, goes first, and is not followed if it is a link.
-pub(crate) fn create_temporary(
-    directory: &Directory,
-    name: &str,
-) -> Result<(File, PathBuf), MeasuresError> {
-    let temporary = temporary_name(name);
-    let path = directory.path().join(&temporary);
-    let removed = directory.remove_file_if_there(&temporary);
-    match removed.and_then(|()| directory.create(&temporary, OFlags::WRONLY, FILE_MODE)) {
-        Ok(file) => Ok((file, path)),
-        Err(error) => Err(MeasuresError::io("create", &path, error)),
-    }
-}
-
-/// Gives up a file that did not become whole.
-pub(crate) fn remove_temporary(directory: &Directory, name: &str) {
-    let _ = directory.remove_file_if_there(temporary_name(name));
-}
-
-/// The name that a file has until it is whole.
-fn temporary_name(name: &str) -> String {
-    format!(".{name}.tmp")
+    let draft = Draft::create(directory, name, FILE_MODE);
+    let mut draft =
+        draft.map_err(|error| MeasuresError::io("create", &directory.path().join(name), error))?;
+    let written = draft.write_all(text).and_then(|()| draft.sync());
+    written.map_err(|error| MeasuresError::io("write", &draft.path(), error))?;
+    publish(draft)
 }
 
 /// Gives a whole file its name.
-pub(crate) fn rename(directory: &Directory, name: &str) -> Result<(), MeasuresError> {
-    let renamed = directory.rename(temporary_name(name), name);
-    renamed.map_err(|it| MeasuresError::io("rename to", &directory.path().join(name), it))
+pub(crate) fn publish(draft: Draft<'_>) -> Result<(), MeasuresError> {
+    let path = draft.path();
+    draft.publish().map_err(|error| MeasuresError::io("rename", &path, error))
 }
 
 /// Makes names durable. Some file systems cannot, and lose nothing by it but the guarantee.
 pub(crate) fn sync_directory(directory: &Directory) {
     let _ = directory.sync();
-}
-
-/// Opens a regular file to read it, wherever links lead, and waits for nobody: a pipe would wait for
-/// somebody at its other end.
-pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
-    let require_file = |facts: Metadata| match facts.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::from(Refusal::NotAFile)),
-    };
-    // Some devices do something when they are opened.
-    require_file(fs::metadata(path)?)?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    require_file(file.metadata()?)?;
-    Ok(file)
 }
 
 /// A text file of the directory; nothing when it is not there.

@@ -4,38 +4,16 @@ use std::path::Path;
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Setting;
-use serde::de::DeserializeOwned;
+use plimsoll_table::{CellAt, FromCell, Table, TableReader};
 
-use crate::columns::{INSTANCES_TABLE, PAIRS_TABLE};
+use crate::columns::{
+    Field, INSTANCE, PAIR, PAIRS_MEASURED, Read, SHARED, instances_table, pairs_table,
+};
 use crate::line::LINE_BYTES_MAX;
-use crate::rows::{COMPLETE, FAILED};
-use crate::table_reader::TableReader;
 use crate::{INSTANCES, Instance, MeasuresError, Outcome, PAIRS, Pair};
 
-/// What identifies an instance, in the order in which [`head`] reads it.
-const HEAD: [&str; 18] = [
-    "instance",
-    "run",
-    "group",
-    "round",
-    "varied",
-    "operation",
-    "clients",
-    "processes_per_client",
-    "targets",
-    "burst",
-    "transfer",
-    "pattern",
-    "sharing",
-    "stripe_count",
-    "stripe_size",
-    "caching",
-    "engine",
-    "depth",
-];
-const ENDING: [&str; 3] = ["outcome", "reason", "pairs"];
-const PAIR: [&str; 8] =
-    ["instance", "client", "target", "server", "processes", "bytes", "start", "end"];
+/// The column that both files are ordered by.
+const INSTANCE_NUMBER: &str = "instance";
 
 /// What the texts and numbers of a pair take at least, to bound those of an instance.
 const PAIR_BYTES: usize = 120;
@@ -54,27 +32,31 @@ pub(crate) struct FromRows {
 impl FromRows {
     pub fn open(directory: &Path) -> Result<Self, MeasuresError> {
         let (pairs, instances) = (directory.join(PAIRS), directory.join(INSTANCES));
+        let shared: Vec<&str> = readable(SHARED).collect();
         if !instances.exists() {
-            let names = [&HEAD[..], &PAIR[..]].concat();
-            let pairs = Cursor::new(TableReader::open(&pairs, &PAIRS_TABLE, &names)?);
-            return Ok(FromRows { instances: None, pairs, pair_columns: HEAD.len(), last: None });
+            let names: Vec<&str> = shared.iter().copied().chain(readable(PAIR)).collect();
+            let pairs = Cursor::open(&pairs, &pairs_table(), &names)?;
+            return Ok(FromRows { instances: None, pairs, pair_columns: shared.len(), last: None });
         }
-        let names = [&HEAD[..], &ENDING[..]].concat();
-        let instances = Cursor::new(TableReader::open(&instances, &INSTANCES_TABLE, &names)?);
-        let pairs = Cursor::new(TableReader::open(&pairs, &PAIRS_TABLE, &PAIR)?);
-        Ok(FromRows { instances: Some(instances), pairs, pair_columns: 0, last: None })
+        let own = readable(INSTANCE).chain([PAIRS_MEASURED.name]);
+        let names: Vec<&str> = shared.into_iter().chain(own).collect();
+        let instances = Cursor::open(&instances, &instances_table(), &names)?;
+        let names: Vec<&str> = [INSTANCE_NUMBER].into_iter().chain(readable(PAIR)).collect();
+        let pairs = Cursor::open(&pairs, &pairs_table(), &names)?;
+        Ok(FromRows { instances: Some(instances), pairs, pair_columns: 1, last: None })
     }
 
     /// The next instance; nothing at the end.
     pub fn next(&mut self) -> Result<Option<Instance>, MeasuresError> {
         let Some(instances) = &mut self.instances else { return self.next_of_pairs() };
-        while let Some(row) = instances.row(0)? {
-            let mut instance = head(&instances.table, row)?;
-            let (outcome, measured) = ending(&instances.table, row)?;
-            instance.outcome = outcome;
-            if self.last.replace(instance.instance) == Some(instance.instance) {
-                let reason = format!("instance {} comes twice", instance.instance);
-                return Err(instances.table.bad_value(0, row, reason));
+        while let Some(number) = instances.number()? {
+            let mut instance = blank_instance();
+            let own = instances.fill(0, SHARED, &mut instance)?;
+            let measured = instances.fill(own, INSTANCE, &mut instance)?;
+            let measured = u64::from_cell(instances.cell(measured))?;
+            if self.last.replace(number) == Some(number) {
+                let reason = format!("instance {number} comes twice");
+                return Err(instances.cell(instances.order).bad(reason).into());
             }
             instances.pass();
             take_pairs(&mut self.pairs, self.pair_columns, &mut instance)?;
@@ -87,16 +69,27 @@ impl FromRows {
     }
 
     fn next_of_pairs(&mut self) -> Result<Option<Instance>, MeasuresError> {
-        let Some(row) = self.pairs.row(0)? else { return Ok(None) };
-        let mut instance = head(&self.pairs.table, row)?;
+        if self.pairs.number()?.is_none() {
+            return Ok(None);
+        }
+        let mut instance = blank_instance();
+        self.pairs.fill(0, SHARED, &mut instance)?;
         take_pairs(&mut self.pairs, self.pair_columns, &mut instance)?;
         Ok(Some(instance))
     }
 }
 
+/// Names of the columns that are read back.
+fn readable<T>(fields: &'static [Field<T>]) -> impl Iterator<Item = &'static str> {
+    let is_read = |field: &&Field<T>| matches!(field.read, Read::Into(_));
+    fields.iter().filter(is_read).map(|field| field.column.name)
+}
+
 /// A place in a table whose rows are in the order of their instances.
 struct Cursor {
     table: TableReader,
+    /// The column with the instance's number.
+    order: usize,
     row: usize,
     rows: usize,
     /// Instance of the last row that was passed.
@@ -104,25 +97,49 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn new(table: TableReader) -> Self {
-        Cursor { table, row: 0, rows: 0, passed: None }
+    fn open(path: &Path, table: &Table, names: &[&str]) -> Result<Self, MeasuresError> {
+        let order = names.iter().position(|name| *name == INSTANCE_NUMBER).unwrap_or_default();
+        let table = TableReader::open(path, table, names)?;
+        Ok(Cursor { table, order, row: 0, rows: 0, passed: None })
     }
 
-    /// The current row in the batch; nothing at the end. `instance` is the column that orders.
-    fn row(&mut self, instance: usize) -> Result<Option<usize>, MeasuresError> {
+    /// The instance's number in the current row; nothing at the end.
+    fn number(&mut self) -> Result<Option<u64>, MeasuresError> {
         if self.row == self.rows {
             (self.row, self.rows) = (0, self.table.advance()?);
             if self.rows == 0 {
                 return Ok(None);
             }
         }
-        let number = self.table.whole(instance, self.row)?;
+        let number = u64::from_cell(self.cell(self.order))?;
         if self.passed.is_some_and(|passed| number < passed) {
             let reason = "rows are not in the order of instances; hint: ORDER BY instance";
-            return Err(self.table.bad_value(instance, self.row, reason));
+            return Err(self.cell(self.order).bad(reason).into());
         }
         self.passed = Some(number);
-        Ok(Some(self.row))
+        Ok(Some(number))
+    }
+
+    /// A cell of the current row.
+    fn cell(&self, column: usize) -> CellAt<'_> {
+        self.table.cell(column, self.row)
+    }
+
+    /// Reads the fields that the columns from `first` on hold. Returns the number of the column behind them.
+    fn fill<T>(
+        &self,
+        first: usize,
+        fields: &[Field<T>],
+        into: &mut T,
+    ) -> Result<usize, MeasuresError> {
+        let mut column = first;
+        for field in fields {
+            if let Read::Into(read) = field.read {
+                read(into, self.cell(column))?;
+                column += 1;
+            }
+        }
+        Ok(column)
     }
 
     fn pass(&mut self) {
@@ -130,46 +147,18 @@ impl Cursor {
     }
 }
 
-fn head(table: &TableReader, row: usize) -> Result<Instance, MeasuresError> {
-    let bytes = |column| table.whole(column, row).map(Bytes::new);
-    Ok(Instance {
-        instance: table.whole(0, row)?,
-        run: table.count(1, row)?,
-        group: table.count(2, row)?,
-        round: table.count(3, row)?,
-        varied: table.text(4, row)?.into(),
-        setting: Setting {
-            operation: word(table, 5, row)?,
-            clients: table.count(6, row)?,
-            processes: table.count(7, row)?,
-            targets: table.count(8, row)?,
-            burst: bytes(9)?,
-            transfer: bytes(10)?,
-            pattern: word(table, 11, row)?,
-            sharing: word(table, 12, row)?,
-            stripe_count: table.count(13, row)?,
-            stripe_size: bytes(14)?,
-            caching: word(table, 15, row)?,
-            engine: word(table, 16, row)?,
-            depth: table.count(17, row)?,
-        },
+/// An instance to be filled.
+fn blank_instance() -> Instance {
+    Instance {
+        run: 0,
+        group: 0,
+        round: 0,
+        instance: 0,
+        setting: Setting::pairs(0, 0, Bytes::new(0)),
+        varied: String::new(),
         outcome: Outcome::Complete,
         pairs: Vec::new(),
-    })
-}
-
-/// How the instance ended, and how many pairs it had.
-fn ending(table: &TableReader, row: usize) -> Result<(Outcome, u64), MeasuresError> {
-    let column = HEAD.len();
-    let outcome = match table.text(column, row)? {
-        COMPLETE => Outcome::Complete,
-        FAILED => Outcome::Failed(table.optional_text(column + 1, row)?.unwrap_or_default().into()),
-        other => {
-            let reason = format!("{other:?} is neither {COMPLETE:?} nor {FAILED:?}");
-            return Err(table.bad_value(column, row, reason));
-        }
-    };
-    Ok((outcome, table.whole(column + 2, row)?))
+    }
 }
 
 /// Takes the pairs of an instance. Pairs of instances before it belong to none.
@@ -179,18 +168,14 @@ fn take_pairs(
     instance: &mut Instance,
 ) -> Result<(), MeasuresError> {
     let mut room = LINE_BYTES_MAX;
-    while let Some(row) = cursor.row(first)? {
-        let table = &cursor.table;
-        let number = table.whole(first, row)?;
-        if number > instance.instance {
-            break;
-        }
+    while let Some(number) = cursor.number()?.filter(|number| *number <= instance.instance) {
         if number == instance.instance {
-            let pair = pair(table, first, row)?;
+            let mut pair = blank_pair();
+            cursor.fill(first, PAIR, &mut pair)?;
             let texts = pair.client.len() + pair.target.len();
             let server = pair.server.as_ref().map_or(0, String::len);
             room = room.checked_sub(PAIR_BYTES + texts + server).ok_or_else(|| {
-                table.bad_value(first, row, format!("instance {number} has too many pairs"))
+                cursor.cell(cursor.order).bad(format!("instance {number} has too many pairs"))
             })?;
             instance.pairs.push(pair);
         }
@@ -199,26 +184,17 @@ fn take_pairs(
     Ok(())
 }
 
-fn pair(table: &TableReader, first: usize, row: usize) -> Result<Pair, MeasuresError> {
-    Ok(Pair {
-        client: table.text(first + 1, row)?.into(),
-        target: table.text(first + 2, row)?.into(),
-        server: table.optional_text(first + 3, row)?.map(str::to_owned),
-        processes: table.count(first + 4, row)?,
-        bytes: table.whole(first + 5, row)?,
-        start: table.whole(first + 6, row)?,
-        end: table.whole(first + 7, row)?,
-    })
-}
-
-/// A word of an enumeration.
-fn word<T: DeserializeOwned>(
-    table: &TableReader,
-    column: usize,
-    row: usize,
-) -> Result<T, MeasuresError> {
-    let word = table.text(column, row)?;
-    serde_json::from_value(word.into()).map_err(|error| table.bad_value(column, row, error))
+/// A pair to be filled.
+fn blank_pair() -> Pair {
+    Pair {
+        client: String::new(),
+        target: String::new(),
+        server: None,
+        processes: 0,
+        bytes: 0,
+        start: 0,
+        end: 0,
+    }
 }
 
 /// What a directory's Parquet files lack of what was measured, one sentence each.
@@ -226,19 +202,16 @@ pub(crate) fn what_is_left_out(directory: &Path) -> Result<Vec<String>, Measures
     if !directory.join(INSTANCES).exists() {
         return Ok(Vec::new());
     }
-    let open = |name: &str, table, columns: &[&str]| {
-        TableReader::open(&directory.join(name), table, columns).map(Cursor::new)
-    };
-    let mut instances = open(INSTANCES, &INSTANCES_TABLE, &["instance", "pairs"])?;
-    let mut pairs = open(PAIRS, &PAIRS_TABLE, &["instance"])?;
+    let names = [INSTANCE_NUMBER, PAIRS_MEASURED.name];
+    let mut instances = Cursor::open(&directory.join(INSTANCES), &instances_table(), &names)?;
+    let mut pairs = Cursor::open(&directory.join(PAIRS), &pairs_table(), &[INSTANCE_NUMBER])?;
     let (mut missing_pairs, mut fewer, mut emptied, mut orphans) = (0u64, 0u64, 0u64, 0u64);
-    while let Some(row) = instances.row(0)? {
-        let number = instances.table.whole(0, row)?;
-        let measured = instances.table.whole(1, row)?;
+    while let Some(number) = instances.number()? {
+        let measured = u64::from_cell(instances.cell(1))?;
         instances.pass();
         let mut found = 0u64;
-        while let Some(row) = pairs.row(0)? {
-            match pairs.table.whole(0, row)?.cmp(&number) {
+        while let Some(of) = pairs.number()? {
+            match of.cmp(&number) {
                 std::cmp::Ordering::Less => orphans += 1,
                 std::cmp::Ordering::Equal => found += 1,
                 std::cmp::Ordering::Greater => break,
@@ -249,7 +222,7 @@ pub(crate) fn what_is_left_out(directory: &Path) -> Result<Vec<String>, Measures
         fewer += u64::from(0 < found && found < measured);
         emptied += u64::from(found == 0 && measured > 0);
     }
-    while pairs.row(0)?.is_some() {
+    while pairs.number()?.is_some() {
         orphans += 1;
         pairs.pass();
     }

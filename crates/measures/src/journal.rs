@@ -186,15 +186,7 @@ impl Journal {
     pub fn finish(self, complete: bool, summary: Value) -> Result<(), MeasuresError> {
         let synced = self.file.sync_all();
         synced.map_err(|error| MeasuresError::io("write", &self.path, error))?;
-        let written = write_parquet(&self.path, &self.directory);
-        if written.is_err() {
-            for name in [PAIRS, INSTANCES] {
-                files::remove_temporary(&self.directory, name);
-            }
-        }
-        let totals = written?;
-        files::rename(&self.directory, PAIRS)?;
-        files::rename(&self.directory, INSTANCES)?;
+        let totals = write_parquet(&self.path, &self.directory)?;
         files::sync_directory(&self.directory);
         Summary::write(&self.directory, complete, totals, summary)?;
         files::sync_directory(&self.directory);
@@ -212,6 +204,7 @@ pub(crate) struct Totals {
     pub damaged: u64,
 }
 
+/// Writes both Parquet files. Neither gets its name before both are whole.
 fn write_parquet(journal: &Path, directory: &Directory) -> Result<Totals, MeasuresError> {
     let mut reader = JournalReader::open(journal)?;
     let mut totals = Totals { experiment: reader.experiment.clone(), ..Totals::default() };
@@ -221,7 +214,9 @@ fn write_parquet(journal: &Path, directory: &Directory) -> Result<Totals, Measur
         totals.instances += 1;
         totals.pairs += instance.pairs.len() as u64;
     }
-    rows.finish()?;
     totals.damaged = reader.damaged;
+    for whole in rows.finish()? {
+        files::publish(whole)?;
+    }
     Ok(totals)
 }

@@ -27,10 +27,7 @@ mod line;
 mod reading;
 mod results;
 mod rows;
-mod source;
 mod summary;
-mod table_reader;
-mod table_writer;
 
 pub use error::MeasuresError;
 pub use files::{ENVIRONMENT, INSTANCES, JOURNAL, PAIRS, PLAN, SUMMARY};

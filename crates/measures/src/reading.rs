@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
-use crate::files::open_to_read;
+use plimsoll_guarded::open_to_read;
+
 use crate::line::{FORMAT, Header, Line, Lines, VERSION};
 use crate::{Instance, MeasuresError};
 

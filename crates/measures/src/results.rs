@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_guarded::open_to_read;
+use plimsoll_table::TableReader;
 use serde_json::Value;
 
-use crate::columns::PAIRS_TABLE;
-use crate::files::{open_to_read, read_text};
+use crate::columns::{EXPERIMENT, pairs_table};
+use crate::files::read_text;
 use crate::from_rows::{FromRows, what_is_left_out};
 use crate::line::FORMAT;
 use crate::reading::JournalReader;
 use crate::summary::Summary;
-use crate::table_reader::TableReader;
 use crate::{ENVIRONMENT, INSTANCES, Instance, JOURNAL, MeasuresError, PAIRS, PLAN};
 
 /// What an experiment measured.
@@ -173,9 +174,9 @@ impl Results {
     fn check_parquet(&mut self) -> Result<(), MeasuresError> {
         if self.experiment.is_empty() {
             let pairs = self.directory.join(PAIRS);
-            let mut table = TableReader::open(&pairs, &PAIRS_TABLE, &["experiment"])?;
+            let mut table = TableReader::open(&pairs, &pairs_table(), &[EXPERIMENT.name])?;
             if table.advance()? > 0 {
-                self.experiment = table.text(0, 0)?.to_owned();
+                self.experiment = table.cell(0, 0).text()?.to_owned();
             }
         }
         if !self.directory.join(INSTANCES).is_file() {

@@ -1,129 +1,48 @@
 //! Instances as rows of the two Parquet files.
 
-use plimsoll_domain::burst::Setting;
-use plimsoll_guarded::Directory;
-use serde::Serialize;
+use plimsoll_guarded::{Directory, Draft};
+use plimsoll_table::{Cell, RowFile};
 
-use crate::columns::{INSTANCES_TABLE, PAIRS_TABLE};
-use crate::table_writer::{Cell, TableWriter};
-use crate::{INSTANCES, Instance, MeasuresError, Outcome, PAIRS, Pair};
+use crate::columns::{Field, INSTANCE, PAIR, SHARED, instances_table, pairs_table};
+use crate::{INSTANCES, Instance, MeasuresError, PAIRS};
 
 /// Both Parquet files in the making.
-pub(crate) struct RowWriter {
+pub(crate) struct RowWriter<'a> {
     experiment: String,
-    pairs: TableWriter,
-    instances: TableWriter,
+    pairs: RowFile<'a>,
+    instances: RowFile<'a>,
 }
 
-impl RowWriter {
-    pub fn create(directory: &Directory, experiment: &str) -> Result<Self, MeasuresError> {
+impl<'a> RowWriter<'a> {
+    /// Begins both files.
+    pub fn create(directory: &'a Directory, experiment: &str) -> Result<Self, MeasuresError> {
+        let facts = || vec![("plimsoll.experiment".to_string(), experiment.to_string())];
         Ok(RowWriter {
             experiment: experiment.into(),
-            pairs: TableWriter::create(directory, PAIRS, &PAIRS_TABLE, experiment)?,
-            instances: TableWriter::create(directory, INSTANCES, &INSTANCES_TABLE, experiment)?,
+            pairs: RowFile::create(directory, PAIRS, &pairs_table(), facts())?,
+            instances: RowFile::create(directory, INSTANCES, &instances_table(), facts())?,
         })
     }
 
+    /// Appends an instance and its pairs.
     pub fn push(&mut self, instance: &Instance) -> Result<(), MeasuresError> {
-        let shared = shared(&mut self.instances, &self.experiment, instance);
-        let own = instance_cells(&mut self.instances, instance);
+        let mut shared = vec![Cell::Text(self.experiment.as_str().into())];
+        shared.extend(cells(SHARED, instance));
+        let own: Vec<Cell<'_>> = cells(INSTANCE, instance).collect();
         self.instances.row(shared.iter().chain(&own))?;
-        let shared = self::shared(&mut self.pairs, &self.experiment, instance);
         for pair in &instance.pairs {
-            let own = pair_cells(&mut self.pairs, pair);
+            let own: Vec<Cell<'_>> = cells(PAIR, pair).collect();
             self.pairs.row(shared.iter().chain(&own))?;
         }
         Ok(())
     }
 
-    pub fn finish(self) -> Result<(), MeasuresError> {
-        self.pairs.finish()?;
-        self.instances.finish()
+    /// Returns both files, whole and durable, but still without their names.
+    pub fn finish(self) -> Result<[Draft<'a>; 2], MeasuresError> {
+        Ok([self.pairs.finish()?, self.instances.finish()?])
     }
 }
 
-/// In the order of [`crate::columns::SHARED`].
-fn shared(texts: &mut TableWriter, experiment: &str, instance: &Instance) -> [Cell; 19] {
-    let count = |value: u32| Cell::Whole(value.into());
-    let Setting {
-        operation,
-        clients,
-        processes,
-        targets,
-        burst,
-        transfer,
-        pattern,
-        sharing,
-        stripe_count,
-        stripe_size,
-        caching,
-        engine,
-        depth,
-    } = &instance.setting;
-    [
-        texts.text(experiment),
-        count(instance.run),
-        count(instance.group),
-        count(instance.round),
-        Cell::Whole(instance.instance),
-        texts.text(&instance.varied),
-        texts.text(&word(operation)),
-        count(*clients),
-        count(*processes),
-        count(*targets),
-        Cell::Whole(burst.get()),
-        Cell::Whole(transfer.get()),
-        texts.text(&word(pattern)),
-        texts.text(&word(sharing)),
-        count(*stripe_count),
-        Cell::Whole(stripe_size.get()),
-        texts.text(&word(caching)),
-        texts.text(&word(engine)),
-        count(*depth),
-    ]
-}
-
-/// In the order of [`crate::columns::PAIR`].
-fn pair_cells(texts: &mut TableWriter, pair: &Pair) -> [Cell; 8] {
-    [
-        texts.text(&pair.client),
-        texts.text(&pair.target),
-        pair.server.as_ref().map_or(Cell::Null, |server| texts.text(server)),
-        Cell::Whole(pair.processes.into()),
-        Cell::Whole(pair.bytes),
-        Cell::Whole(pair.start),
-        Cell::Whole(pair.end),
-        Cell::Real(pair.bandwidth()),
-    ]
-}
-
-/// In the order of [`crate::columns::INSTANCE`].
-fn instance_cells(texts: &mut TableWriter, instance: &Instance) -> [Cell; 8] {
-    let (outcome, reason) = match &instance.outcome {
-        Outcome::Complete => (COMPLETE, Cell::Null),
-        Outcome::Failed(reason) => (FAILED, texts.text(reason)),
-    };
-    let whole = |value: Option<u64>| value.map_or(Cell::Null, Cell::Whole);
-    let real = |value: Option<f64>| value.map_or(Cell::Null, Cell::Real);
-    [
-        texts.text(outcome),
-        reason,
-        Cell::Whole(instance.pairs.len() as u64),
-        Cell::Whole(instance.bytes()),
-        whole(instance.pairs.iter().map(|pair| pair.start).min()),
-        whole(instance.pairs.iter().map(|pair| pair.end).max()),
-        real(instance.seconds()),
-        real(instance.aggregate_bandwidth()),
-    ]
-}
-
-pub(crate) const COMPLETE: &str = "complete";
-pub(crate) const FAILED: &str = "failed";
-
-/// The word of an enumeration, as plans and the journal write it.
-fn word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        other => unreachable!("{other:?} is no word"),
-    }
+fn cells<'a, T>(fields: &'static [Field<T>], of: &'a T) -> impl Iterator<Item = Cell<'a>> {
+    fields.iter().map(|field| (field.write)(of))
 }

@@ -1,0 +1,50 @@
+//! Opening files that anybody may have put in their place.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::Refusal;
+
+/// Opens a regular file to read it, wherever links lead, and waits for nobody: a pipe would wait for
+/// somebody at its other end.
+///
+/// # Errors
+/// If it is not a regular file, or if the system refuses.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    let require_file = |facts: Metadata| match facts.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::from(Refusal::NotAFile)),
+    };
+    // Some devices do something when they are opened.
+    require_file(fs::metadata(path)?)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    require_file(file.metadata()?)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, mknodat};
+    use std::io::Read;
+
+    #[test]
+    fn links_are_followed_and_nothing_else_than_a_file_is_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let [file, link, pipe] = ["file", "link", "pipe"].map(|name| directory.path().join(name));
+        fs::write(&file, "text").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut text = String::new();
+        open_to_read(&link).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        for other in [&pipe, directory.path(), Path::new("/dev/zero")] {
+            let error = open_to_read(other).unwrap_err();
+            assert_eq!(Refusal::of(&error), Some(Refusal::NotAFile), "{}", other.display());
+        }
+    }
+}

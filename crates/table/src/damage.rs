@@ -1,0 +1,57 @@
+//! A guard around the Parquet reader: damage is an error and not a panic.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+
+/// Calls into the Parquet reader. It has assertions that damaged files reach (parquet 60.1); these are
+/// errors of the file: they neither end the program nor print anything.
+pub(crate) fn guarded<T>(
+    call: impl FnOnce() -> Result<T, ParquetError>,
+) -> Result<T, ParquetError> {
+    silence_guarded_panics();
+    let was_guarded = IS_GUARDED.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(call));
+    IS_GUARDED.set(was_guarded);
+    outcome.unwrap_or_else(|_| Err(ParquetError::General("it is damaged".into())))
+}
+
+thread_local! {
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Text of a panic is printed by a hook of the process, before anybody can catch it. This one prints
+/// nothing for a thread inside [`guarded`], and leaves all others to the hook before it.
+fn silence_guarded_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !IS_GUARDED.get() {
+                before(panic);
+            }
+        }));
+    });
+}
+
+/// Refuses metadata that no writer makes: parquet 60.1 takes them as they are and asserts.
+pub(crate) fn check_chunks(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
+    let is_inside = |chunk: &ColumnChunkMetaData| {
+        let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+        let (start, bytes) =
+            (u64::try_from(start).ok()?, u64::try_from(chunk.compressed_size()).ok()?);
+        start.checked_add(bytes).filter(|end| *end <= length)
+    };
+    for group in metadata.row_groups() {
+        if group.num_rows() < 0 {
+            return Err(format!("a row group has {} rows", group.num_rows()));
+        }
+        if let Some(chunk) = group.columns().iter().find(|chunk| is_inside(chunk).is_none()) {
+            return Err(format!("column {} lies outside of it", chunk.column_path()));
+        }
+    }
+    Ok(())
+}

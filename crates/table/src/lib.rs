@@ -1,0 +1,28 @@
+//! Tables in Parquet files: written a row group at a time, read some rows at a time.
+//!
+//! A [`Table`] is a name, a version and [`Column`]s with units. It is written
+//!
+//! - by columns, for millions of rows a second ([`TableWriter`], to any output), or
+//! - by rows ([`RowFile`], a file that is whole and durable before it gets its name),
+//!
+//! and read by [`TableReader`], which takes named columns of a file that anybody may have written:
+//! pandas, DuckDB, a later version of this program, somebody who means harm. Memory does not grow with
+//! the file, and damage is an error of one line ([`TableError`]).
+//!
+//! Deliberately not here: what the rows mean.
+
+mod cell;
+mod column;
+mod damage;
+mod error;
+mod reader;
+mod row_file;
+mod source;
+mod writer;
+
+pub use cell::{CellAt, FromCell};
+pub use column::{Column, Kind, Table};
+pub use error::TableError;
+pub use reader::TableReader;
+pub use row_file::{Cell, RowFile};
+pub use writer::{ColumnSink, Stored, TableWriter, Text};

@@ -1,0 +1,162 @@
+//! Writing a table by columns, a row group at a time.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use parquet::column::writer::{
+    ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
+};
+use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+
+use crate::Table;
+use crate::error::write_error;
+
+/// A text as it is stored. A copy shares the memory.
+pub use parquet::data_type::ByteArray as Text;
+
+/// More threads than this have nothing to do: a few columns take most of the time.
+const THREADS_MAX: usize = 4;
+
+/// A Parquet file in the making. Memory is that of one row group.
+pub struct TableWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    threads: usize,
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// Begins a file with this table, and `facts` about it in the file's metadata.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    pub fn new(output: W, table: &Table, facts: Vec<(String, String)>) -> io::Result<Self> {
+        let schema = Arc::new(table.schema().map_err(write_error)?);
+        let properties = Arc::new(table.properties(facts));
+        let file = SerializedFileWriter::new(output, schema, properties).map_err(write_error)?;
+        let threads = std::thread::available_parallelism().map_or(1, |it| it.get());
+        Ok(TableWriter { file, threads: threads.min(THREADS_MAX) })
+    }
+
+    /// Writes a row group. `fill` is called once for each column, with its number and with what takes its
+    /// values; some columns are filled at the same time, each in memory of its own.
+    ///
+    /// # Errors
+    /// If the output cannot be written, or if columns are not equally long.
+    pub fn write_group(
+        &mut self,
+        fill: impl Fn(usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync,
+    ) -> io::Result<()> {
+        let encoded = self.encode_all(&fill)?;
+        let mut group = self.file.next_row_group().map_err(write_error)?;
+        for (bytes, close) in encoded {
+            group.append_column(&bytes, close).map_err(write_error)?;
+        }
+        group.close().map_err(write_error)?;
+        Ok(())
+    }
+
+    /// Writes the end of the file.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    pub fn finish(self) -> io::Result<()> {
+        self.file.close().map_err(write_error)?;
+        Ok(())
+    }
+
+    fn encode_all(
+        &self,
+        fill: &(impl Fn(usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync),
+    ) -> io::Result<Vec<(Bytes, ColumnCloseResult)>> {
+        let (columns, properties) = (self.file.schema_descr().columns(), self.file.properties());
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(column) = columns.get(index) else { return done };
+                done.push((index, encode(column, properties, |sink| fill(index, sink))));
+            }
+        };
+        let mut encoded: Vec<(usize, Encoded)> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..self.threads).map(|_| scope.spawn(work)).collect();
+            let mut all = work();
+            for other in others {
+                match other.join() {
+                    Ok(done) => all.extend(done),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            all
+        });
+        encoded.sort_by_key(|(index, _)| *index);
+        encoded.into_iter().map(|(_, column)| column).collect()
+    }
+}
+
+type Encoded = io::Result<(Bytes, ColumnCloseResult)>;
+
+fn encode(
+    column: &ColumnDescPtr,
+    properties: &WriterPropertiesPtr,
+    fill: impl FnOnce(&mut ColumnSink<'_>) -> io::Result<()>,
+) -> Encoded {
+    let mut buffer = TrackedWrite::new(Vec::new());
+    let pages = Box::new(SerializedPageWriter::new(&mut buffer));
+    let writer = get_column_writer(column.clone(), properties.clone(), pages);
+    let mut sink = ColumnSink { writer, is_nullable: column.max_def_level() > 0 };
+    fill(&mut sink)?;
+    let close = sink.close()?;
+    let bytes = buffer.into_inner().map_err(write_error)?;
+    Ok((bytes.into(), close))
+}
+
+/// Takes the values of one column of a row group, in any number of parts.
+pub struct ColumnSink<'a> {
+    writer: ColumnWriter<'a>,
+    is_nullable: bool,
+}
+
+impl ColumnSink<'_> {
+    /// Appends values. A nullable column also needs a level for each row: 1 where there is a value,
+    /// 0 where it is missing; other columns leave levels aside.
+    ///
+    /// # Errors
+    /// If there are fewer values than the levels tell.
+    pub fn write<T: Stored>(&mut self, values: &[T], levels: &[i16]) -> io::Result<()> {
+        let writer = get_typed_column_writer_mut::<T::Type>(&mut self.writer);
+        let levels = self.is_nullable.then_some(levels);
+        writer.write_batch(values, levels, None).map_err(write_error)?;
+        Ok(())
+    }
+
+    fn close(self) -> io::Result<ColumnCloseResult> {
+        self.writer.close().map_err(write_error)
+    }
+}
+
+/// A type that columns are stored as. Unsigned columns are stored as signed integers of the same bits.
+pub trait Stored: Sized {
+    /// The same in the Parquet library.
+    type Type: DataType<T = Self>;
+}
+
+impl Stored for i32 {
+    type Type = Int32Type;
+}
+
+impl Stored for i64 {
+    type Type = Int64Type;
+}
+
+impl Stored for f64 {
+    type Type = DoubleType;
+}
+
+impl Stored for Text {
+    type Type = ByteArrayType;
+}

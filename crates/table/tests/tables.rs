@@ -1,0 +1,204 @@
+//! Tables as their users write and read them.
+
+use std::fs;
+use std::path::Path;
+
+use plimsoll_guarded::Directory;
+use plimsoll_table::{Cell, Column, FromCell, Kind, RowFile, Table, TableError, TableReader};
+
+fn table() -> Table {
+    Table {
+        name: "plimsoll.samples",
+        version: 1,
+        documentation: "docs/samples.md",
+        columns: vec![
+            Column::new("moment", Kind::Moment),
+            Column::new("target", Kind::Text),
+            Column::new("written", Kind::Count64).unit("bytes").nullable(),
+            Column::new("busy", Kind::Real).unit("seconds").nullable(),
+            Column::new("resets", Kind::Count32),
+        ],
+    }
+}
+
+const NAMES: [&str; 5] = ["moment", "target", "written", "busy", "resets"];
+
+/// A row has nothing written where its number can be divided by five.
+fn row(number: u64) -> [Cell<'static>; 5] {
+    let is_missing = number.is_multiple_of(5);
+    [
+        Cell::Whole(1_000 + number),
+        Cell::Text(format!("ost{}", number % 3).into()),
+        if is_missing { Cell::Null } else { Cell::Whole(number << 20) },
+        if is_missing { Cell::Null } else { Cell::Real(number as f64 / 8.0) },
+        Cell::Whole(number % 7),
+    ]
+}
+
+fn write(directory: &Path, rows: u64) {
+    let directory = Directory::open(directory).unwrap();
+    let facts = vec![("plimsoll.site".to_string(), "one".to_string())];
+    let mut file = RowFile::create(&directory, "samples.parquet", &table(), facts).unwrap();
+    (0..rows).for_each(|number| file.row(&row(number)).unwrap());
+    file.finish().unwrap().publish().unwrap();
+}
+
+type Row = (u64, String, Option<u64>, Option<f64>, u32);
+
+fn read(reader: &mut TableReader) -> Result<Vec<Row>, TableError> {
+    let mut all = Vec::new();
+    loop {
+        let rows = reader.advance()?;
+        if rows == 0 {
+            return Ok(all);
+        }
+        for row in 0..rows {
+            let cell = |column| reader.cell(column, row);
+            all.push((
+                u64::from_cell(cell(0))?,
+                String::from_cell(cell(1))?,
+                Option::from_cell(cell(2))?,
+                Option::from_cell(cell(3))?,
+                u32::from_cell(cell(4))?,
+            ));
+        }
+    }
+}
+
+fn expected(number: u64) -> Row {
+    let is_there = !number.is_multiple_of(5);
+    let (written, busy) = (number << 20, number as f64 / 8.0);
+    (
+        1_000 + number,
+        format!("ost{}", number % 3),
+        is_there.then_some(written),
+        is_there.then_some(busy),
+        (number % 7) as u32,
+    )
+}
+
+#[test]
+fn rows_come_back_in_any_number() {
+    for rows in [0, 1, 5_000, 200_000] {
+        let place = tempfile::tempdir().unwrap();
+        write(place.path(), rows);
+        let path = place.path().join("samples.parquet");
+        let mut reader = TableReader::open(&path, &table(), &NAMES).unwrap();
+        let expected: Vec<Row> = (0..rows).map(expected).collect();
+        assert!(read(&mut reader).unwrap() == expected, "{rows} rows");
+    }
+}
+
+#[test]
+fn row_groups_outside_of_a_time_are_not_read() {
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), 200_000);
+    let path = place.path().join("samples.parquet");
+    let reader = TableReader::open(&path, &table(), &NAMES).unwrap();
+    let rows = read(&mut reader.only_between(0, 101_000, 101_001)).unwrap();
+    assert!(rows.len() < 70_000 && rows.contains(&expected(100_000)), "{} rows", rows.len());
+    let reader = TableReader::open(&path, &table(), &NAMES).unwrap();
+    assert_eq!(read(&mut reader.only_between(0, 0, 999)).unwrap(), []);
+    // What is wrong is still found in the row of the file, not of what was read.
+    let reader = TableReader::open(&path, &table(), &NAMES).unwrap();
+    let mut reader = reader.only_between(0, 101_000, 101_001);
+    reader.advance().unwrap();
+    let row = u64::from_cell(reader.cell(0, 0)).unwrap() - 1_000;
+    assert!(reader.cell(0, 0).bad("is odd").to_string().starts_with(&format!("row {row} of")));
+}
+
+#[test]
+fn a_file_says_what_it_holds_and_in_which_units() {
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), 1);
+    let bytes = fs::read(place.path().join("samples.parquet")).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    for words in [
+        "plimsoll.samples/1",
+        "{\"written\":\"bytes\",\"busy\":\"seconds\"}",
+        "plimsoll.site",
+        env!("CARGO_PKG_VERSION"),
+    ] {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_told_in_one_line() {
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), 6);
+    let path = place.path().join("samples.parquet");
+    let told = |change: fn(&mut Table)| {
+        let mut table = table();
+        change(&mut table);
+        let names: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
+        let error = TableReader::open(&path, &table, &names).err().unwrap();
+        assert!(std::error::Error::source(&error).is_none(), "{error:?}");
+        error.to_string().replace(&path.display().to_string(), "FILE")
+    };
+    assert_eq!(
+        told(|it| it.version = 0),
+        "FILE has version 1, this program knows up to 0; hint: read it with a newer plimsoll"
+    );
+    assert_eq!(
+        told(|it| it.name = "plimsoll.pairs"),
+        "cannot understand FILE: its schema is \"plimsoll.samples/1\""
+    );
+    assert_eq!(
+        told(|it| it.columns[1].name = "server"),
+        "FILE has no column \"server\"; hint: docs/samples.md lists all columns"
+    );
+    assert_eq!(
+        told(|it| it.columns[1].kind = Kind::Count32),
+        "column \"target\" of FILE is BYTE_ARRAY, expected whole numbers"
+    );
+    let mut reader = TableReader::open(&path, &table(), &["written"]).unwrap();
+    reader.advance().unwrap();
+    let error = u64::from_cell(reader.cell(0, 5)).unwrap_err().to_string();
+    let expected = format!("row 5 of {}, column \"written\": is null", path.display());
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn what_is_not_finished_leaves_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = Directory::open(place.path()).unwrap();
+    let mut file = RowFile::create(&directory, "samples.parquet", &table(), Vec::new()).unwrap();
+    (0..100_000).for_each(|number| file.row(&row(number)).unwrap());
+    drop(file);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+/// Some damage reaches assertions of the Parquet library, such as an offset below zero. The text of
+/// a panic would be on stderr, so a second process looks at its own.
+#[test]
+fn damage_is_an_error_and_prints_nothing() {
+    const ME: &str = "PLIMSOLL_TEST_DAMAGE";
+    if std::env::var_os(ME).is_none() {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "damage_is_an_error_and_prints_nothing", "--nocapture"]);
+        let output = command.env(ME, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), 300);
+    let path = place.path().join("samples.parquet");
+    let good = fs::read(&path).unwrap();
+    let (mut understood, mut refused) = (0, 0);
+    for at in 0..good.len() {
+        let mut damaged = good.clone();
+        damaged[at] ^= [0x01, 0x81, 0xff][at % 3];
+        fs::write(&path, damaged).unwrap();
+        let rows = TableReader::open(&path, &table(), &NAMES).and_then(|mut it| read(&mut it));
+        match rows {
+            Ok(_) => understood += 1,
+            Err(error) => {
+                refused += 1;
+                assert!(!error.to_string().contains('\n'), "{error}");
+            }
+        }
+    }
+    assert!(understood > 0 && refused > 0, "{understood} understood, {refused} refused");
+}
