@@ -7,6 +7,8 @@ mod targets;
 mod team;
 mod template;
 
+pub use outcome::NUMBERS;
+
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +29,6 @@ use plimsoll_bench::{Team, worker};
 use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_measures::{Journal, Results};
-use plimsoll_report::Number;
 
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
@@ -81,9 +82,6 @@ pub struct Arguments {
     #[command(flatten)]
     options: template::Changes,
 }
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = outcome::NUMBERS;
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut job = match team::join()? {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use plimsoll_explain::{
     Analysis, Change, Comparison, Finding, Options, Recording, analyze, compare,
 };
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 
 use crate::output::Output;
 
@@ -36,39 +36,31 @@ pub struct Arguments {
     top: u64,
 }
 
-macro_rules! numbers {
-    ($($name:ident = $key:literal, $label:literal, $unit:ident, $meaning:literal;)*) => {
-        $(const $name: Number = Number::new($key, $label, Unit::$unit, $meaning, "two recordings");)*
-        /// Everything that this command prints.
-        pub const NUMBERS: &[&Number] = &[$(&$name,)*];
-    };
-}
-
 numbers! {
-    WALL_BEFORE = "wall_before", "wall time before", Seconds, "Wall time of the first recording.";
-    WALL_AFTER = "wall_after", "wall time after", Seconds, "Wall time of the second recording.";
-    SPEEDUP = "speedup", "speed-up", Ratio, "Wall time before over wall time after.";
-    IO_BEFORE = "io_before", "I/O time before", Seconds, "Time in calls of the programs themselves, in the first recording.";
-    IO_AFTER = "io_after", "I/O time after", Seconds, "The same in the second recording.";
-    IO_SPEEDUP = "io_speedup", "I/O speed-up", Ratio, "I/O time before over I/O time after.";
-    CALLS_BEFORE = "calls_before", "calls before", Count, "Calls of an operation in the first recording.";
-    CALLS_AFTER = "calls_after", "calls after", Count, "The same in the second recording.";
-    BYTES_BEFORE = "bytes_before", "bytes before", Bytes, "Bytes that an operation moved in the first recording.";
-    BYTES_AFTER = "bytes_after", "bytes after", Bytes, "The same in the second recording.";
-    SECONDS_BEFORE = "seconds_before", "time before", Seconds, "Time in calls of an operation in the first recording.";
-    SECONDS_AFTER = "seconds_after", "time after", Seconds, "The same in the second recording.";
-    COST = "cost_seconds", "cost", Seconds, "Estimated time that a finding costs.";
-    RATE_BEFORE = "perceived_before", "perceived before", BytesPerSec, "Perceived bandwidth of reading, or of writing until data is durable, in the first recording.";
-    RATE_AFTER = "perceived_after", "perceived after", BytesPerSec, "The same in the second recording.";
-    DATA_BEFORE = "data_only_before", "data only before", BytesPerSec, "The same without the calls that make writes durable, in the first recording.";
-    DATA_AFTER = "data_only_after", "data only after", BytesPerSec, "The same in the second recording.";
-    MEDIAN_BEFORE = "median_before", "median before", Seconds, "Median duration of the main operation in the first recording.";
-    MEDIAN_AFTER = "median_after", "median after", Seconds, "The same in the second recording.";
-    RATIO = "ratio", "after over before", Ratio, "Ratio of the medians.";
-    RATIO_LOW = "ratio_low", "95 % from", Ratio, "Lower end of the bootstrap interval of the ratio.";
-    RATIO_HIGH = "ratio_high", "to", Ratio, "Upper end of the bootstrap interval of the ratio.";
-    DELTA = "delta", "Cliff's delta", Ratio, "Effect size: probability that a call after is longer minus that it is shorter.";
-    P_VALUE = "p_value", "p", Ratio, "Brunner-Munzel test of equal durations.";
+    WALL_BEFORE = "wall_before", "wall time before", Seconds, "Wall time of the first recording.", "two recordings";
+    WALL_AFTER = "wall_after", "wall time after", Seconds, "Wall time of the second recording.", "two recordings";
+    SPEEDUP = "speedup", "speed-up", Ratio, "Wall time before over wall time after.", "two recordings";
+    IO_BEFORE = "io_before", "I/O time before", Seconds, "Time in calls of the programs themselves, in the first recording.", "two recordings";
+    IO_AFTER = "io_after", "I/O time after", Seconds, "The same in the second recording.", "two recordings";
+    IO_SPEEDUP = "io_speedup", "I/O speed-up", Ratio, "I/O time before over I/O time after.", "two recordings";
+    CALLS_BEFORE = "calls_before", "calls before", Count, "Calls of an operation in the first recording.", "two recordings";
+    CALLS_AFTER = "calls_after", "calls after", Count, "The same in the second recording.", "two recordings";
+    BYTES_BEFORE = "bytes_before", "bytes before", Bytes, "Bytes that an operation moved in the first recording.", "two recordings";
+    BYTES_AFTER = "bytes_after", "bytes after", Bytes, "The same in the second recording.", "two recordings";
+    SECONDS_BEFORE = "seconds_before", "time before", Seconds, "Time in calls of an operation in the first recording.", "two recordings";
+    SECONDS_AFTER = "seconds_after", "time after", Seconds, "The same in the second recording.", "two recordings";
+    COST = "cost_seconds", "cost", Seconds, "Estimated time that a finding costs.", "two recordings";
+    RATE_BEFORE = "perceived_before", "perceived before", BytesPerSec, "Perceived bandwidth of reading, or of writing until data is durable, in the first recording.", "two recordings";
+    RATE_AFTER = "perceived_after", "perceived after", BytesPerSec, "The same in the second recording.", "two recordings";
+    DATA_BEFORE = "data_only_before", "data only before", BytesPerSec, "The same without the calls that make writes durable, in the first recording.", "two recordings";
+    DATA_AFTER = "data_only_after", "data only after", BytesPerSec, "The same in the second recording.", "two recordings";
+    MEDIAN_BEFORE = "median_before", "median before", Seconds, "Median duration of the main operation in the first recording.", "two recordings";
+    MEDIAN_AFTER = "median_after", "median after", Seconds, "The same in the second recording.", "two recordings";
+    RATIO = "ratio", "after over before", Ratio, "Ratio of the medians.", "two recordings";
+    RATIO_LOW = "ratio_low", "95 % from", Ratio, "Lower end of the bootstrap interval of the ratio.", "two recordings";
+    RATIO_HIGH = "ratio_high", "to", Ratio, "Upper end of the bootstrap interval of the ratio.", "two recordings";
+    DELTA = "delta", "Cliff's delta", Ratio, "Effect size: probability that a call after is longer minus that it is shorter.", "two recordings";
+    P_VALUE = "p_value", "p", Ratio, "Brunner-Munzel test of equal durations.", "two recordings";
 }
 
 /// 2: bandwidths are those of a program's reads and of its writes.

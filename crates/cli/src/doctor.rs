@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use plimsoll_machine::Machine;
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 
 use crate::output::Output;
 
@@ -20,16 +20,9 @@ pub struct Arguments {
     root: Option<PathBuf>,
 }
 
-const MISSING: Number = Number::new(
-    "missing",
-    "missing",
-    Unit::Count,
-    "Number of checks that found something missing.",
-    "",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[&MISSING];
+numbers! {
+    MISSING = "missing", "missing", Count, "Number of checks that found something missing.", "";
+}
 
 /// One thing that a command needs.
 pub struct Check {

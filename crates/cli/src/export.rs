@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use plimsoll_explain::Recording;
 use plimsoll_export::{Exported, FILES_MAX, chunks, write_parquet, write_perfetto};
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 
 use crate::new_file::Replacing;
 use crate::output::{self, JsonToStdout, Output};
@@ -57,23 +57,10 @@ enum Format {
     Perfetto,
 }
 
-const CALLS: Number = Number::new(
-    "calls",
-    "calls",
-    Unit::Count,
-    "Calls that were written, nested ones included: rows of the Parquet file, slices of the Perfetto trace.",
-    "the recording",
-);
-const FILE_BYTES: Number = Number::new(
-    "file_bytes",
-    "size of the file",
-    Unit::Bytes,
-    "Size of the file that was written; missing where it is no regular file.",
-    "the file system",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[&CALLS, &FILE_BYTES];
+numbers! {
+    CALLS = "calls", "calls", Count, "Calls that were written, nested ones included: rows of the Parquet file, slices of the Perfetto trace.", "the recording";
+    FILE_BYTES = "file_bytes", "size of the file", Bytes, "Size of the file that was written; missing where it is no regular file.", "the file system";
+}
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let recording = Recording::open_with_limit(&arguments.recording, FILES_MAX)?;

@@ -1,5 +1,7 @@
 //! The definition of a printed number, and how a value of its unit reads.
 
+use crate::words::{BYTE_STEPS, grouped_digits};
+
 /// What a printed number is: its key in JSON, its label in tables, its unit and its
 /// meaning. One constant each; docs/numbers.md is generated from them.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +29,18 @@ impl Number {
     ) -> Self {
         Number { key, label, unit, meaning, source }
     }
+}
+
+/// Defines the numbers that a command prints, one in each row, and `NUMBERS`, the list of them all:
+/// name, key, label, unit, meaning and source, as [`Number`] has them.
+#[macro_export]
+macro_rules! numbers {
+    ($($name:ident = $key:expr, $label:expr, $unit:ident, $meaning:expr, $source:expr;)*) => {
+        $(pub const $name: $crate::Number =
+            $crate::Number::new($key, $label, $crate::Unit::$unit, $meaning, $source);)*
+        /// Everything that this command prints.
+        pub const NUMBERS: &[&$crate::Number] = &[$(&$name,)*];
+    };
 }
 
 /// Units of printed numbers. JSON has the base unit, tables a readable multiple.
@@ -89,15 +103,6 @@ impl Unit {
 /// What a table shows where there is no value. Missing is not zero.
 pub(crate) const MISSING: &str = "-";
 
-const BYTE_STEPS: [(f64, &str); 6] = [
-    ((1u64 << 50) as f64, "Pi"),
-    ((1u64 << 40) as f64, "Ti"),
-    ((1u64 << 30) as f64, "Gi"),
-    ((1u64 << 20) as f64, "Mi"),
-    ((1u64 << 10) as f64, "Ki"),
-    (1.0, ""),
-];
-
 const SECOND_STEPS: [(f64, &str); 5] =
     [(1.0, ""), (1e-3, "m"), (1e-6, "\u{b5}"), (1e-9, "n"), (1e-12, "p")];
 
@@ -148,17 +153,10 @@ fn share(value: f64) -> String {
     }
 }
 
-/// Whole numbers with a thin grouping that copies and pastes: 1,048,576.
+/// A whole number with its sign.
 fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut out = String::from(if value < 0.0 { "-" } else { "" });
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}", grouped_digits(&format!("{:.0}", value.abs())))
 }
 
 #[cfg(test)]

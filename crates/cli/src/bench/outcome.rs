@@ -11,7 +11,7 @@ use plimsoll_bench::runner::{Ending, Spent};
 use plimsoll_bench::stopping::Shortfall;
 use plimsoll_domain::burst::{Setting, Sharing};
 use plimsoll_measures::{Journal, Outcome, Results};
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 use plimsoll_stats::{FiveNumberSummary, Sample, series_median_interval};
 use serde_json::json;
 
@@ -19,139 +19,26 @@ use crate::output::{self, Output};
 
 const CONFIDENCE: f64 = 0.95;
 
-const INSTANCES: Number = Number::new(
-    "instances",
-    "instances",
-    Unit::Count,
-    "Instances that were measured, failed ones included; with --dry-run, those that will be at least.",
-    "the plan and its precision",
-);
-const INSTANCES_MOST: Number = Number::new(
-    "instances_most",
-    "at most",
-    Unit::Count,
-    "Instances that will be measured if the precision is never reached and the budget lasts.",
-    "the plan",
-);
-const BYTES_MOVED: Number = Number::new(
-    "bytes_moved",
-    "bytes to move",
-    Unit::Bytes,
-    "Bytes that the experiment writes or reads at least, those written before a read included.",
-    "the plan",
-);
-const BYTES_MOST: Number = Number::new(
-    "bytes_most",
-    "at most",
-    Unit::Bytes,
-    "Bytes that it moves if the precision is never reached; the budget bounds it.",
-    "the plan",
-);
-const SPACE_NEEDED: Number = Number::new(
-    "space_needed",
-    "space on one target",
-    Unit::Bytes,
-    "The most that the files of one instance take on one target; they are removed after it.",
-    "the plan",
-);
-const SECONDS: Number = Number::new(
-    "seconds",
-    "time",
-    Unit::Seconds,
-    "Time at least, with targets at their peak (from a site file, given or measured by bursts that outlast caches) or at the limit of a test bed. Targets of which neither is known count for nothing; missing if that is all.",
-    "the peaks, which others' load lowers",
-);
-const SECONDS_MOST: Number = Number::new(
-    "seconds_most",
-    "at most",
-    Unit::Seconds,
-    "The same if the precision is never reached; the budget bounds it. Missing where a target's rate is not known and no budget bounds it.",
-    "the peaks, which others' load lowers",
-);
-const FAILED: Number = Number::new(
-    "failed",
-    "failed",
-    Unit::Count,
-    "Instances in which a process could not do its part.",
-    "exact",
-);
-const BURSTS: Number = Number::new(
-    "bursts",
-    "bursts",
-    Unit::Count,
-    "Bursts of single processes that this session did.",
-    "exact",
-);
-const CACHED: Number = Number::new(
-    "cached_bursts",
-    "of them cached",
-    Unit::Count,
-    "Bursts that measured memory at least in part: pages of the file were in the page cache when none should have been (cachestat), or the target is a file system in memory.",
-    "pages that came and went within the burst are not seen",
-);
-const NOT_TOLD: Number = Number::new(
-    "unknown_bursts",
-    "not told",
-    Unit::Count,
-    "Bursts for which the kernel does not tell whether pages were cached. Writes that go through the cache are not among them: they end by fsync.",
-    "exact",
-);
-const MEASURES: Number =
-    Number::new("measures", "n", Unit::Count, "Complete instances with one setting.", "exact");
-const MEDIAN: Number = Number::new(
-    "median_bandwidth",
-    "median",
-    Unit::BytesPerSec,
-    "Median of the aggregate bandwidth of these instances: all bytes over the time from the release to the last fsync.",
-    "the interval beside it",
-);
-const LOW: Number = Number::new(
-    "median_low",
-    "from",
-    Unit::BytesPerSec,
-    "Lower end of the 95 % interval of the median, wider where measures repeat each other; missing below twenty measures, which cannot tell how much they do.",
-    "covers in 90 to 100 % of simulated series, 94 % or more with correlations up to 0.8: docs/benchmarking.md",
-);
-const HIGH: Number = Number::new(
-    "median_high",
-    "to",
-    Unit::BytesPerSec,
-    "Upper end of that interval.",
-    "as the lower end",
-);
-const MINIMUM: Number =
-    Number::new("minimum", "min", Unit::BytesPerSec, "Slowest of these instances.", "one measure");
-const MAXIMUM: Number =
-    Number::new("maximum", "max", Unit::BytesPerSec, "Fastest of these instances.", "one measure");
-const OUTLIERS: Number = Number::new(
-    "outliers",
-    "outliers",
-    Unit::Count,
-    "Instances beyond 1.5 interquartile ranges of the box (Tukey). Marked, never dropped.",
-    "exact",
-);
-
-/// Everything that is printed here.
-pub const NUMBERS: &[&Number] = &[
-    &INSTANCES,
-    &INSTANCES_MOST,
-    &BYTES_MOVED,
-    &BYTES_MOST,
-    &SPACE_NEEDED,
-    &SECONDS,
-    &SECONDS_MOST,
-    &FAILED,
-    &BURSTS,
-    &CACHED,
-    &NOT_TOLD,
-    &MEASURES,
-    &MEDIAN,
-    &LOW,
-    &HIGH,
-    &MINIMUM,
-    &MAXIMUM,
-    &OUTLIERS,
-];
+numbers! {
+    INSTANCES = "instances", "instances", Count, "Instances that were measured, failed ones included; with --dry-run, those that will be at least.", "the plan and its precision";
+    INSTANCES_MOST = "instances_most", "at most", Count, "Instances that will be measured if the precision is never reached and the budget lasts.", "the plan";
+    BYTES_MOVED = "bytes_moved", "bytes to move", Bytes, "Bytes that the experiment writes or reads at least, those written before a read included.", "the plan";
+    BYTES_MOST = "bytes_most", "at most", Bytes, "Bytes that it moves if the precision is never reached; the budget bounds it.", "the plan";
+    SPACE_NEEDED = "space_needed", "space on one target", Bytes, "The most that the files of one instance take on one target; they are removed after it.", "the plan";
+    SECONDS = "seconds", "time", Seconds, "Time at least, with targets at their peak (from a site file, given or measured by bursts that outlast caches) or at the limit of a test bed. Targets of which neither is known count for nothing; missing if that is all.", "the peaks, which others' load lowers";
+    SECONDS_MOST = "seconds_most", "at most", Seconds, "The same if the precision is never reached; the budget bounds it. Missing where a target's rate is not known and no budget bounds it.", "the peaks, which others' load lowers";
+    FAILED = "failed", "failed", Count, "Instances in which a process could not do its part.", "exact";
+    BURSTS = "bursts", "bursts", Count, "Bursts of single processes that this session did.", "exact";
+    CACHED = "cached_bursts", "of them cached", Count, "Bursts that measured memory at least in part: pages of the file were in the page cache when none should have been (cachestat), or the target is a file system in memory.", "pages that came and went within the burst are not seen";
+    NOT_TOLD = "unknown_bursts", "not told", Count, "Bursts for which the kernel does not tell whether pages were cached. Writes that go through the cache are not among them: they end by fsync.", "exact";
+    MEASURES = "measures", "n", Count, "Complete instances with one setting.", "exact";
+    MEDIAN = "median_bandwidth", "median", BytesPerSec, "Median of the aggregate bandwidth of these instances: all bytes over the time from the release to the last fsync.", "the interval beside it";
+    LOW = "median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where measures repeat each other; missing below twenty measures, which cannot tell how much they do.", "covers in 90 to 100 % of simulated series, 94 % or more with correlations up to 0.8: docs/benchmarking.md";
+    HIGH = "median_high", "to", BytesPerSec, "Upper end of that interval.", "as the lower end";
+    MINIMUM = "minimum", "min", BytesPerSec, "Slowest of these instances.", "one measure";
+    MAXIMUM = "maximum", "max", BytesPerSec, "Fastest of these instances.", "one measure";
+    OUTLIERS = "outliers", "outliers", Count, "Instances beyond 1.5 interquartile ranges of the box (Tukey). Marked, never dropped.", "exact";
+}
 
 /// What a plan will cost.
 pub fn of_estimate(plan: &Plan, cost: &Estimate, first_round: Vec<String>) -> Record {

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::Site;
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
-use plimsoll_report::{Number, Record, Unit, line_plot};
+use plimsoll_report::{Record, line_plot, numbers};
 use plimsoll_theory::Absorption;
 
 use super::SiteArgument;
@@ -47,83 +47,17 @@ pub struct Arguments {
     site: SiteArgument,
 }
 
-const STALL: Number = Number::new(
-    "stall",
-    "wait per iteration",
-    Unit::Seconds,
-    "Time that the program waits for its burst to enter the cache, once steady.",
-    "Xie, section 2.1",
-);
-const EFFICIENCY: Number = Number::new(
-    "efficiency",
-    "efficiency",
-    Unit::Ratio,
-    "Share of time spent computing, C / (C + wait).",
-    "Xie, section 2.1",
-);
-const SLOW_DOWN: Number = Number::new(
-    "slow_down",
-    "slow-down",
-    Unit::Ratio,
-    "Run time over run time without waiting: one over the efficiency.",
-    "Xie, section 2.1",
-);
-const STALL_SYNC: Number = Number::new(
-    "stall_sync",
-    "wait without cache",
-    Unit::Seconds,
-    "Time that the program waits in each iteration when it writes synchronously, W / S.",
-    "Xie, section 2.1",
-);
-const EFFICIENCY_SYNC: Number = Number::new(
-    "efficiency_sync",
-    "efficiency without cache",
-    Unit::Ratio,
-    "Share of time spent computing with synchronous writes, s / (s + 1) with s = S C / W.",
-    "Xie, section 2.1",
-);
-const DRAIN: Number = Number::new(
-    "drain",
-    "drain rate",
-    Unit::BytesPerSec,
-    "Rate at which the storage takes data, S.",
-    "given, or the sum of the site's peak write rates within its network limit",
-);
-const ASKED: Number = Number::new(
-    "efficiency_asked",
-    "to stay at",
-    Unit::Ratio,
-    "The efficiency that must be kept.",
-    "given",
-);
-const COMPUTE_AT_LEAST: Number = Number::new(
-    "compute_at_least",
-    "compute at least",
-    Unit::Seconds,
-    "The least compute time between two bursts of this size that keeps the efficiency; missing \
-     when none does.",
-    "inverse of Xie, section 2.1",
-);
-const BURST_AT_MOST: Number = Number::new(
-    "burst_at_most",
-    "or write at most",
-    Unit::Bytes,
-    "The largest burst that keeps the efficiency at this compute time.",
-    "inverse of Xie, section 2.1",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[
-    &STALL,
-    &EFFICIENCY,
-    &SLOW_DOWN,
-    &STALL_SYNC,
-    &EFFICIENCY_SYNC,
-    &DRAIN,
-    &ASKED,
-    &COMPUTE_AT_LEAST,
-    &BURST_AT_MOST,
-];
+numbers! {
+    STALL = "stall", "wait per iteration", Seconds, "Time that the program waits for its burst to enter the cache, once steady.", "Xie, section 2.1";
+    EFFICIENCY = "efficiency", "efficiency", Ratio, "Share of time spent computing, C / (C + wait).", "Xie, section 2.1";
+    SLOW_DOWN = "slow_down", "slow-down", Ratio, "Run time over run time without waiting: one over the efficiency.", "Xie, section 2.1";
+    STALL_SYNC = "stall_sync", "wait without cache", Seconds, "Time that the program waits in each iteration when it writes synchronously, W / S.", "Xie, section 2.1";
+    EFFICIENCY_SYNC = "efficiency_sync", "efficiency without cache", Ratio, "Share of time spent computing with synchronous writes, s / (s + 1) with s = S C / W.", "Xie, section 2.1";
+    DRAIN = "drain", "drain rate", BytesPerSec, "Rate at which the storage takes data, S.", "given, or the sum of the site's peak write rates within its network limit";
+    ASKED = "efficiency_asked", "to stay at", Ratio, "The efficiency that must be kept.", "given";
+    COMPUTE_AT_LEAST = "compute_at_least", "compute at least", Seconds, "The least compute time between two bursts of this size that keeps the efficiency; missing when none does.", "inverse of Xie, section 2.1";
+    BURST_AT_MOST = "burst_at_most", "or write at most", Bytes, "The largest burst that keeps the efficiency at this compute time.", "inverse of Xie, section 2.1";
+}
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
     let drain = match arguments.drain {

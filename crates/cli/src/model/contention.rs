@@ -1,7 +1,7 @@
 //! `plimsoll model contention`: jobs that choose targets at random.
 
 use anyhow::{Result, ensure};
-use plimsoll_report::{Number, Record, Unit, sparkline};
+use plimsoll_report::{Record, numbers, sparkline};
 use plimsoll_theory::{
     Contention, PlacementBand, PlacementRuns, Requests, Spread, TheoryError, simulate_placement,
 };
@@ -61,144 +61,27 @@ pub struct Arguments {
     site: SiteArgument,
 }
 
-const TARGETS: Number =
-    Number::new("targets", "targets", Unit::Count, "Targets of the file system, D.", "given");
-const JOBS: Number =
-    Number::new("jobs", "jobs", Unit::Count, "Jobs that write at the same time, n.", "given");
-const IN_USE: Number = Number::new(
-    "in_use",
-    "targets in use",
-    Unit::Count,
-    "Expected number of targets that at least one job uses.",
-    "Wright, eqs 6.1, 6.2, 6.5",
-);
-const REQUESTED: Number = Number::new(
-    "requested",
-    "targets requested",
-    Unit::Count,
-    "Targets that all jobs request together, a target counted for each job.",
-    "Wright, eq. 6.3",
-);
-const LOAD: Number = Number::new(
-    "load",
-    "load",
-    Unit::Ratio,
-    "Jobs on an average target in use: requested over expected in use. In `monte_carlo`: \
-              requested over in use in each trial, whose mean is slightly larger.",
-    "Wright, eqs 6.4, 6.6",
-);
-const WORST: Number = Number::new(
-    "worst",
-    "worst target, at least",
-    Unit::Count,
-    "Expected number of jobs on the most crowded target, as if targets filled independently: a \
-     lower bound, 11 % low for four targets and within 5 % from 16 targets on. With --trials, \
-     `monte_carlo` has the mean and its spread.",
-    "order statistics of the binomial",
-);
-const WORST_AT_MOST: Number = Number::new(
-    "worst_at_most",
-    "worst target, at most",
-    Unit::Count,
-    "Upper bound of the expected number of jobs on the most crowded target.",
-    "union bound",
-);
-const SHARED_BY: Number = Number::new(
-    "shared_by",
-    "targets",
-    Unit::Count,
-    "For each k, the expected number of targets that exactly k jobs use; 0 is unused.",
-    "binomial; Poisson binomial for unequal requests",
-);
-const MAX_LOAD: Number = Number::new(
-    "max_load",
-    "for a load of at most",
-    Unit::Ratio,
-    "The load that must not be exceeded.",
-    "given",
-);
-const TARGETS_NEEDED: Number = Number::new(
-    "targets_needed",
-    "targets needed",
-    Unit::Count,
-    "The fewest targets on which these jobs stay within the load.",
-    "inverse of Wright, eq. 6.4",
-);
-const PER_JOB_AT_MOST: Number = Number::new(
-    "per_job_at_most",
-    "or targets per job, at most",
-    Unit::Count,
-    "The most targets that each of these jobs, requesting equally, may take.",
-    "inverse of Wright, eq. 6.4",
-);
-const TRIALS: Number = Number::new(
-    "trials",
-    "trials",
-    Unit::Count,
-    "Times the random placement was played out.",
-    "given",
-);
-const MEAN_OF: Number = Number::new(
-    "mean_of",
-    "placements per trial",
-    Unit::Count,
-    "Each trial is the mean of so many placements.",
-    "given",
-);
-const SEED: Number = Number::new(
-    "seed",
-    "seed",
-    Unit::Count,
-    "Seed of the random numbers; equal seeds give equal results.",
-    "given",
-);
-const K: Number = Number::new("k", "jobs", Unit::Count, "Number of jobs that share a target.", "");
-const MEAN: Number =
-    Number::new("mean", "mean", Unit::Ratio, "Mean over the trials.", "simulation");
-const DEVIATION: Number = Number::new(
-    "deviation",
-    "deviation",
-    Unit::Ratio,
-    "Standard deviation over the trials (n - 1); missing for one trial.",
-    "simulation",
-);
-const LOW: Number = Number::new(
-    "low",
-    "99 % from",
-    Unit::Ratio,
-    "Quantile 0.005 of the trials, by the nearest rank.",
-    "simulation",
-);
-const HIGH: Number = Number::new(
-    "high",
-    "to",
-    Unit::Ratio,
-    "Quantile 0.995 of the trials, by the nearest rank.",
-    "simulation",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[
-    &TARGETS,
-    &JOBS,
-    &REQUESTED,
-    &IN_USE,
-    &LOAD,
-    &WORST,
-    &WORST_AT_MOST,
-    &SHARED_BY,
-    &MAX_LOAD,
-    &TARGETS_NEEDED,
-    &PER_JOB_AT_MOST,
-    &TRIALS,
-    &MEAN_OF,
-    &SEED,
-    &K,
-    &MEAN,
-    &DEVIATION,
-    &LOW,
-    &HIGH,
-];
+numbers! {
+    TARGETS = "targets", "targets", Count, "Targets of the file system, D.", "given";
+    JOBS = "jobs", "jobs", Count, "Jobs that write at the same time, n.", "given";
+    REQUESTED = "requested", "targets requested", Count, "Targets that all jobs request together, a target counted for each job.", "Wright, eq. 6.3";
+    IN_USE = "in_use", "targets in use", Count, "Expected number of targets that at least one job uses.", "Wright, eqs 6.1, 6.2, 6.5";
+    LOAD = "load", "load", Ratio, "Jobs on an average target in use: requested over expected in use. In `monte_carlo`: requested over in use in each trial, whose mean is slightly larger.", "Wright, eqs 6.4, 6.6";
+    WORST = "worst", "worst target, at least", Count, "Expected number of jobs on the most crowded target, as if targets filled independently: a lower bound, 11 % low for four targets and within 5 % from 16 targets on. With --trials, `monte_carlo` has the mean and its spread.", "order statistics of the binomial";
+    WORST_AT_MOST = "worst_at_most", "worst target, at most", Count, "Upper bound of the expected number of jobs on the most crowded target.", "union bound";
+    SHARED_BY = "shared_by", "targets", Count, "For each k, the expected number of targets that exactly k jobs use; 0 is unused.", "binomial; Poisson binomial for unequal requests";
+    MAX_LOAD = "max_load", "for a load of at most", Ratio, "The load that must not be exceeded.", "given";
+    TARGETS_NEEDED = "targets_needed", "targets needed", Count, "The fewest targets on which these jobs stay within the load.", "inverse of Wright, eq. 6.4";
+    PER_JOB_AT_MOST = "per_job_at_most", "or targets per job, at most", Count, "The most targets that each of these jobs, requesting equally, may take.", "inverse of Wright, eq. 6.4";
+    TRIALS = "trials", "trials", Count, "Times the random placement was played out.", "given";
+    MEAN_OF = "mean_of", "placements per trial", Count, "Each trial is the mean of so many placements.", "given";
+    SEED = "seed", "seed", Count, "Seed of the random numbers; equal seeds give equal results.", "given";
+    K = "k", "jobs", Count, "Number of jobs that share a target.", "";
+    MEAN = "mean", "mean", Ratio, "Mean over the trials.", "simulation";
+    DEVIATION = "deviation", "deviation", Ratio, "Standard deviation over the trials (n - 1); missing for one trial.", "simulation";
+    LOW = "low", "99 % from", Ratio, "Quantile 0.005 of the trials, by the nearest rank.", "simulation";
+    HIGH = "high", "to", Ratio, "Quantile 0.995 of the trials, by the nearest rank.", "simulation";
+}
 
 /// Shares of targets below this are left out of the distribution's tails.
 const SHOWN_TARGETS_MIN: f64 = 0.0005;

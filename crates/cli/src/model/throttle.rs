@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use plimsoll_domain::{Bytes, BytesPerSec};
-use plimsoll_report::{Number, Record, Unit, line_plot};
+use plimsoll_report::{Number, Record, line_plot, numbers};
 use plimsoll_theory::{MeasuredRates, Noise};
 
 use super::SiteArgument;
@@ -65,116 +65,36 @@ pub struct Arguments {
     site: SiteArgument,
 }
 
-const THROTTLING_FACTOR: Number = Number::new(
-    "throttling_factor",
-    "throttling factor",
-    Unit::Ratio,
-    "Data moved to a target over its own data at which all targets finish together; with \
-     --rates that of the fastest target, and of each in `targets` (negative: moved away).",
-    "Huang, eq. 1; general form B_i T / D_i - 1",
-);
-const ALLOWANCE: Number = Number::new(
-    "allowance",
-    "allowance",
-    Unit::Ratio,
-    "Data that a target may take in, over its own data; the throttling factor unless --tf is given.",
-    "given, or Huang, eq. 1",
-);
-const MOVED_IN: Number = Number::new(
-    "moved_in",
-    "moved in, of own data",
-    Unit::Ratio,
-    "Data moved to each quiet target over its own data.",
-    "Huang, section 3.4",
-);
-const MOVED_OUT: Number = Number::new(
-    "moved_out",
-    "moved out, of own data",
-    Unit::Ratio,
-    "Data moved away from each noisy target over its own data, at most 1.",
-    "Huang, section 3.4",
-);
-const SPEEDUP: Number = Number::new(
-    "speedup",
-    "speed-up",
-    Unit::Ratio,
-    "Static write time over routed write time.",
-    "Huang, section 5.3",
-);
-const RATE: Number =
-    Number::new("rate", "rate", Unit::BytesPerSec, "Measured rate of a target.", "given");
+numbers! {
+    THROTTLING_FACTOR = "throttling_factor", "throttling factor", Ratio, "Data moved to a target over its own data at which all targets finish together; with --rates that of the fastest target, and of each in `targets` (negative: moved away).", "Huang, eq. 1; general form B_i T / D_i - 1";
+    ALLOWANCE = "allowance", "allowance", Ratio, "Data that a target may take in, over its own data; the throttling factor unless --tf is given.", "given, or Huang, eq. 1";
+    MOVED_IN = "moved_in", "moved in, of own data", Ratio, "Data moved to each quiet target over its own data.", "Huang, section 3.4";
+    MOVED_OUT = "moved_out", "moved out, of own data", Ratio, "Data moved away from each noisy target over its own data, at most 1.", "Huang, section 3.4";
+    STATIC_TIME = "static_time", "write time, static", Seconds, "Time until all is written when every process writes to its own target. Seconds, or multiples of D/B when `time_unit` says so.", "Huang, section 3.4";
+    ROUTED_TIME = "routed_time", "write time, routed", Seconds, "Time until all is written with re-routing within the allowance. Unit as `static_time`.", "Huang, section 3.4";
+    OPTIMUM_TIME = "optimum_time", "write time, at the optimum", Seconds, "The same at the throttling factor. Unit as `static_time`.", "Huang, eq. 1";
+    FLUID_BOUND = "fluid_bound", "fluid bound", Seconds, "The least time that any placement can reach: all data over all bandwidth left. Unit as `static_time`.", "sum of D_i over sum of B_i";
+    READ_TIME = "read_time", "read-back time", Seconds, "Time to read everything back when the noise is gone; with --rates all targets then give the best measured rate. Unit as `static_time`.", "Huang, section 3.3";
+    SPEEDUP = "speedup", "speed-up", Ratio, "Static write time over routed write time.", "Huang, section 5.3";
+    RATE = "rate", "rate", BytesPerSec, "Measured rate of a target.", "given";
+    STATIC_TIME_RELATIVE = STATIC_TIME.key, STATIC_TIME.label, Ratio, STATIC_TIME.meaning, STATIC_TIME.source;
+    ROUTED_TIME_RELATIVE = ROUTED_TIME.key, ROUTED_TIME.label, Ratio, ROUTED_TIME.meaning, ROUTED_TIME.source;
+    OPTIMUM_TIME_RELATIVE = OPTIMUM_TIME.key, OPTIMUM_TIME.label, Ratio, OPTIMUM_TIME.meaning, OPTIMUM_TIME.source;
+    FLUID_BOUND_RELATIVE = FLUID_BOUND.key, FLUID_BOUND.label, Ratio, FLUID_BOUND.meaning, FLUID_BOUND.source;
+    READ_TIME_RELATIVE = READ_TIME.key, READ_TIME.label, Ratio, READ_TIME.meaning, READ_TIME.source;
+}
 
 /// A time is in seconds when data and rate are known, else in multiples of D/B.
 struct Time {
-    seconds: Number,
-    relative: Number,
+    seconds: &'static Number,
+    relative: &'static Number,
 }
 
-const fn time(
-    key: &'static str,
-    label: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-) -> Time {
-    Time {
-        seconds: Number::new(key, label, Unit::Seconds, meaning, source),
-        relative: Number::new(key, label, Unit::Ratio, meaning, source),
-    }
-}
-
-static STATIC_TIME: Time = time(
-    "static_time",
-    "write time, static",
-    "Time until all is written when every process writes to its own target. Seconds, or multiples \
-     of D/B when `time_unit` says so.",
-    "Huang, section 3.4",
-);
-static ROUTED_TIME: Time = time(
-    "routed_time",
-    "write time, routed",
-    "Time until all is written with re-routing within the allowance. Unit as `static_time`.",
-    "Huang, section 3.4",
-);
-static OPTIMUM_TIME: Time = time(
-    "optimum_time",
-    "write time, at the optimum",
-    "The same at the throttling factor. Unit as `static_time`.",
-    "Huang, eq. 1",
-);
-static FLUID_BOUND: Time = time(
-    "fluid_bound",
-    "fluid bound",
-    "The least time that any placement can reach: all data over all bandwidth left. Unit as \
-     `static_time`.",
-    "sum of D_i over sum of B_i",
-);
-static READ_TIME: Time = time(
-    "read_time",
-    "read-back time",
-    "Time to read everything back when the noise is gone; with --rates all targets then give the \
-     best measured rate. Unit as `static_time`.",
-    "Huang, section 3.3",
-);
-
-/// Everything that this command prints.
-pub static NUMBERS: &[&Number] = &[
-    &THROTTLING_FACTOR,
-    &ALLOWANCE,
-    &MOVED_IN,
-    &MOVED_OUT,
-    &STATIC_TIME.seconds,
-    &ROUTED_TIME.seconds,
-    &OPTIMUM_TIME.seconds,
-    &FLUID_BOUND.seconds,
-    &READ_TIME.seconds,
-    &SPEEDUP,
-    &RATE,
-    &STATIC_TIME.relative,
-    &ROUTED_TIME.relative,
-    &OPTIMUM_TIME.relative,
-    &FLUID_BOUND.relative,
-    &READ_TIME.relative,
-];
+const STATIC: Time = Time { seconds: &STATIC_TIME, relative: &STATIC_TIME_RELATIVE };
+const ROUTED: Time = Time { seconds: &ROUTED_TIME, relative: &ROUTED_TIME_RELATIVE };
+const OPTIMUM: Time = Time { seconds: &OPTIMUM_TIME, relative: &OPTIMUM_TIME_RELATIVE };
+const FLUID: Time = Time { seconds: &FLUID_BOUND, relative: &FLUID_BOUND_RELATIVE };
+const READ: Time = Time { seconds: &READ_TIME, relative: &READ_TIME_RELATIVE };
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
     let (title, record) = match &arguments.rates {
@@ -190,10 +110,10 @@ struct Clock {
 }
 
 impl Clock {
-    fn put(&self, record: Record, time: &'static Time, value: f64) -> Record {
+    fn put(&self, record: Record, time: Time, value: f64) -> Record {
         match self.seconds_per_unit {
-            Some(unit) => record.number(&time.seconds, value * unit),
-            None => record.number(&time.relative, value),
+            Some(unit) => record.number(time.seconds, value * unit),
+            None => record.number(time.relative, value),
         }
     }
 
@@ -216,11 +136,11 @@ fn under_noise(arguments: &Arguments) -> Result<(String, Record)> {
         .number(&ALLOWANCE, allowance)
         .number(&MOVED_IN, noise.moved_in(allowance)?)
         .number(&MOVED_OUT, noise.moved_out(allowance)?);
-    record = clock.put(record, &STATIC_TIME, noise.static_time());
-    record = clock.put(record, &ROUTED_TIME, routed);
-    record = clock.put(record, &OPTIMUM_TIME, noise.write_time(best)?);
-    record = clock.put(record, &FLUID_BOUND, noise.fluid_bound());
-    record = clock.put(record, &READ_TIME, noise.read_time(allowance)?);
+    record = clock.put(record, STATIC, noise.static_time());
+    record = clock.put(record, ROUTED, routed);
+    record = clock.put(record, OPTIMUM, noise.write_time(best)?);
+    record = clock.put(record, FLUID, noise.fluid_bound());
+    record = clock.put(record, READ, noise.read_time(allowance)?);
     record = record.number(&SPEEDUP, noise.static_time() / routed).text(
         "time_unit",
         "times are in",
@@ -269,10 +189,10 @@ fn measured(arguments: &Arguments, rates: &[BytesPerSec]) -> Result<(String, Rec
     let routed = model.write_time(allowance)?;
 
     let mut record = Record::new().number(&THROTTLING_FACTOR, best).number(&ALLOWANCE, allowance);
-    record = clock.put(record, &STATIC_TIME, model.static_time());
-    record = clock.put(record, &ROUTED_TIME, routed);
-    record = clock.put(record, &FLUID_BOUND, model.fluid_bound());
-    record = clock.put(record, &READ_TIME, model.read_time(allowance)?);
+    record = clock.put(record, STATIC, model.static_time());
+    record = clock.put(record, ROUTED, routed);
+    record = clock.put(record, FLUID, model.fluid_bound());
+    record = clock.put(record, READ, model.read_time(allowance)?);
     record = record.number(&SPEEDUP, model.static_time() / routed).text(
         "time_unit",
         "times are in",
@@ -281,7 +201,7 @@ fn measured(arguments: &Arguments, rates: &[BytesPerSec]) -> Result<(String, Rec
     let rows = model.shares().into_iter().zip(&values).map(|(share, rate)| {
         let row =
             Record::new().number(&RATE, *rate).number(&THROTTLING_FACTOR, share.throttling_factor);
-        clock.put(row, &STATIC_TIME, share.static_time)
+        clock.put(row, STATIC, share.static_time)
     });
     record = record.rows("targets", "targets when all finish together", rows.collect());
     if allowance > best {

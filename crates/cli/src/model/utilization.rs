@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use plimsoll_domain::site::{Cost, Costs};
 use plimsoll_domain::{Bytes, Nanos};
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 use plimsoll_theory::{Class, Operations, Pattern, TransactionCost};
 
 use super::SiteArgument;
@@ -81,46 +81,13 @@ pub struct Arguments {
     site: SiteArgument,
 }
 
-const FSU: Number = Number::new(
-    "fsu",
-    "file system utilization",
-    Unit::Percent,
-    "Time that the transactions take over the interval, in percent, the mean over the targets; 100 \
-     is fully busy, larger values are possible and kept.",
-    "Uselton and Wright, eq. 7",
-);
-const TIME: Number = Number::new(
-    "time",
-    "time of the transactions",
-    Unit::Seconds,
-    "Time that one target needs for the transactions.",
-    "Uselton and Wright, eq. 5",
-);
-const ACHIEVABLE: Number = Number::new(
-    "achievable",
-    "achievable bandwidth",
-    Unit::BytesPerSec,
-    "Bandwidth of one target, fully busy with this pattern; missing without transactions.",
-    "Uselton and Wright, eq. 6",
-);
-const OBSERVED: Number = Number::new(
-    "observed",
-    "observed bandwidth",
-    Unit::BytesPerSec,
-    "Bytes over the interval, for each target.",
-    "Uselton and Wright, section II",
-);
-const OPTIMAL_SHARE: Number = Number::new(
-    "optimal_share",
-    "optimal transactions",
-    Unit::Ratio,
-    "Share of transactions of at least the optimal size (1 MiB unless --optimal is given); missing \
-     when sizes are not known.",
-    "Uselton and Wright, tables II and III",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[&FSU, &TIME, &ACHIEVABLE, &OBSERVED, &OPTIMAL_SHARE];
+numbers! {
+    FSU = "fsu", "file system utilization", Percent, "Time that the transactions take over the interval, in percent, the mean over the targets; 100 is fully busy, larger values are possible and kept.", "Uselton and Wright, eq. 7";
+    TIME = "time", "time of the transactions", Seconds, "Time that one target needs for the transactions.", "Uselton and Wright, eq. 5";
+    ACHIEVABLE = "achievable", "achievable bandwidth", BytesPerSec, "Bandwidth of one target, fully busy with this pattern; missing without transactions.", "Uselton and Wright, eq. 6";
+    OBSERVED = "observed", "observed bandwidth", BytesPerSec, "Bytes over the interval, for each target.", "Uselton and Wright, section II";
+    OPTIMAL_SHARE = "optimal_share", "optimal transactions", Ratio, "Share of transactions of at least the optimal size (1 MiB unless --optimal is given); missing when sizes are not known.", "Uselton and Wright, tables II and III";
+}
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
     let optimal = arguments.optimal.get();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use plimsoll_guarded::Directory;
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 use plimsoll_trace::layout::{HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
@@ -27,23 +27,10 @@ pub struct Collected {
     pub running: u64,
 }
 
-const MOVED: Number = Number::new(
-    "moved",
-    "files brought home",
-    Unit::Count,
-    "Files of processes that had ended without bringing their recording home.",
-    "the spool of this node",
-);
-const RUNNING: Number = Number::new(
-    "running",
-    "still running",
-    Unit::Count,
-    "Files of processes that still run; they bring their recording home themselves.",
-    "the spool of this node",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[&MOVED, &RUNNING];
+numbers! {
+    MOVED = "moved", "files brought home", Count, "Files of processes that had ended without bringing their recording home.", "the spool of this node";
+    RUNNING = "running", "still running", Count, "Files of processes that still run; they bring their recording home themselves.", "the spool of this node";
+}
 
 /// Moves the files of ended processes of this recording from this node's spools.
 pub fn collect(directory: &Path, said: Option<&Path>) -> Result<Collected> {

@@ -1,14 +1,6 @@
 //! The numbers of scores.
 
-use plimsoll_report::{Number, Unit};
-
-macro_rules! numbers {
-    ($($name:ident = $key:literal, $label:literal, $unit:ident, $meaning:literal, $source:literal;)*) => {
-        $(pub const $name: Number = Number::new($key, $label, Unit::$unit, $meaning, $source);)*
-        /// Everything that this command prints.
-        pub const NUMBERS: &[&Number] = &[$(&$name,)*];
-    };
-}
+use plimsoll_report::numbers;
 
 numbers! {
     INSTANCES = "instances", "instances", Count, "Instances that all processes completed.", "results";

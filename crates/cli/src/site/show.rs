@@ -8,153 +8,30 @@ use plimsoll_domain::site::{
     Cost, Server, ServerRole, Site, SiteFile, Slowness, Straggler, Target,
 };
 use plimsoll_domain::{Bytes, BytesPerSec};
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 
 use crate::output::Output;
 
-const CAPACITY: Number =
-    Number::new("capacity", "capacity", Unit::Bytes, "How much a target holds.", "site file");
-const PEAK_READ: Number = Number::new(
-    "peak_read",
-    "peak read",
-    Unit::BytesPerSec,
-    "Best rate at which a target is read.",
-    "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)",
-);
-const PEAK_WRITE: Number = Number::new(
-    "peak_write",
-    "peak write",
-    Unit::BytesPerSec,
-    "Best rate at which a target is written.",
-    "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)",
-);
-const LUSTRE_INDEX: Number = Number::new(
-    "lustre_index",
-    "OST",
-    Unit::Count,
-    "Index of a Lustre target in its file system.",
-    "site file",
-);
-const PER_OPERATION: Number = Number::new(
-    "seconds_per_operation",
-    "per operation",
-    Unit::Seconds,
-    "Fixed cost of a transaction, a_0.",
-    "site file: Uselton and Wright, eq. 1",
-);
-const PER_BYTE: Number = Number::new(
-    "seconds_per_byte",
-    "per byte",
-    Unit::SecondsPerByte,
-    "Cost of a transaction's bytes, a_1.",
-    "site file: Uselton and Wright, eq. 1",
-);
-const RELATIVE_ERROR: Number = Number::new(
-    "relative_error",
-    "error",
-    Unit::Ratio,
-    "Root mean square of the relative residuals of the cost fit.",
-    "site file: Uselton and Wright, eq. 4",
-);
-const MEDIAN_RELATIVE_ERROR: Number = Number::new(
-    "median_relative_error",
-    "median error",
-    Unit::Ratio,
-    "Median magnitude of the relative residuals of the cost fit.",
-    "site file: plimsoll calibrate",
-);
-const MAX_RELATIVE_ERROR: Number = Number::new(
-    "max_relative_error",
-    "largest error",
-    Unit::Ratio,
-    "Largest magnitude of a relative residual of the cost fit.",
-    "site file: plimsoll calibrate",
-);
-const QUEUE_DEPTH: Number = Number::new(
-    "queue_depth",
-    "queue depth",
-    Unit::Count,
-    "Transactions in flight while the cost was measured.",
-    "site file",
-);
-const FILL: Number = Number::new(
-    "fill",
-    "fill",
-    Unit::Ratio,
-    "How full the target was while the cost was measured, from 0 to 1.",
-    "site file",
-);
-const QUANTILE: Number = Number::new(
-    "quantile",
-    "low below quantile",
-    Unit::Ratio,
-    "A measure is low below this quantile of all measures.",
-    "site file: Xie, section 5.4",
-);
-const LOW_MEDIAN: Number = Number::new(
-    "low_median",
-    "slow for",
-    Unit::Seconds,
-    "Median duration of a sequence of low measures.",
-    "site file: Xie, section 5.4",
-);
-const NORMAL_MEDIAN: Number = Number::new(
-    "normal_median",
-    "normal for",
-    Unit::Seconds,
-    "Median duration of a sequence of normal measures.",
-    "site file: Xie, section 5.4",
-);
-const SEQUENCES: Number = Number::new(
-    "sequences",
-    "sequences",
-    Unit::Count,
-    "Number of sequences that the medians rest on.",
-    "site file: Xie, section 5.4",
-);
-const RATIO: Number = Number::new(
-    "ratio",
-    "of the others",
-    Unit::Ratio,
-    "Median of a straggler's bandwidth over that of the others of the same instance.",
-    "site file: plimsoll score",
-);
-const MEASURES: Number = Number::new(
-    "measures",
-    "measures",
-    Unit::Count,
-    "Measures that a verdict rests on.",
-    "site file: plimsoll score",
-);
-const LIMIT: Number = Number::new(
-    "limit",
-    "at most",
-    Unit::BytesPerSec,
-    "Physical limit of one part between client and target.",
-    "site file",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] = &[
-    &CAPACITY,
-    &PEAK_READ,
-    &PEAK_WRITE,
-    &LUSTRE_INDEX,
-    &PER_OPERATION,
-    &PER_BYTE,
-    &RELATIVE_ERROR,
-    &MEDIAN_RELATIVE_ERROR,
-    &MAX_RELATIVE_ERROR,
-    &QUEUE_DEPTH,
-    &FILL,
-    &QUANTILE,
-    &LOW_MEDIAN,
-    &NORMAL_MEDIAN,
-    &SEQUENCES,
-    &LIMIT,
-    &RATIO,
-    &MEASURES,
-];
+numbers! {
+    CAPACITY = "capacity", "capacity", Bytes, "How much a target holds.", "site file";
+    PEAK_READ = "peak_read", "peak read", BytesPerSec, "Best rate at which a target is read.", "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)";
+    PEAK_WRITE = "peak_write", "peak write", BytesPerSec, "Best rate at which a target is written.", "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)";
+    LUSTRE_INDEX = "lustre_index", "OST", Count, "Index of a Lustre target in its file system.", "site file";
+    PER_OPERATION = "seconds_per_operation", "per operation", Seconds, "Fixed cost of a transaction, a_0.", "site file: Uselton and Wright, eq. 1";
+    PER_BYTE = "seconds_per_byte", "per byte", SecondsPerByte, "Cost of a transaction's bytes, a_1.", "site file: Uselton and Wright, eq. 1";
+    RELATIVE_ERROR = "relative_error", "error", Ratio, "Root mean square of the relative residuals of the cost fit.", "site file: Uselton and Wright, eq. 4";
+    MEDIAN_RELATIVE_ERROR = "median_relative_error", "median error", Ratio, "Median magnitude of the relative residuals of the cost fit.", "site file: plimsoll calibrate";
+    MAX_RELATIVE_ERROR = "max_relative_error", "largest error", Ratio, "Largest magnitude of a relative residual of the cost fit.", "site file: plimsoll calibrate";
+    QUEUE_DEPTH = "queue_depth", "queue depth", Count, "Transactions in flight while the cost was measured.", "site file";
+    FILL = "fill", "fill", Ratio, "How full the target was while the cost was measured, from 0 to 1.", "site file";
+    QUANTILE = "quantile", "low below quantile", Ratio, "A measure is low below this quantile of all measures.", "site file: Xie, section 5.4";
+    LOW_MEDIAN = "low_median", "slow for", Seconds, "Median duration of a sequence of low measures.", "site file: Xie, section 5.4";
+    NORMAL_MEDIAN = "normal_median", "normal for", Seconds, "Median duration of a sequence of normal measures.", "site file: Xie, section 5.4";
+    SEQUENCES = "sequences", "sequences", Count, "Number of sequences that the medians rest on.", "site file: Xie, section 5.4";
+    LIMIT = "limit", "at most", BytesPerSec, "Physical limit of one part between client and target.", "site file";
+    RATIO = "ratio", "of the others", Ratio, "Median of a straggler's bandwidth over that of the others of the same instance.", "site file: plimsoll score";
+    MEASURES = "measures", "measures", Count, "Measures that a verdict rests on.", "site file: plimsoll score";
+}
 
 pub fn run(file: &Path, output: Output) -> Result<ExitCode> {
     print(SiteFile::load(file)?.site(), file, output)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use plimsoll_domain::{Bytes, BytesPerSec, Limit, OpsPerSec};
-use plimsoll_report::{Number, Record, Unit};
+use plimsoll_report::{Record, numbers};
 use plimsoll_testbed::{
     Effect, LimitOutcome, Limits, Listing, Record as StateRecord, Removed, TargetInfo, TargetState,
     Testbed,
@@ -12,48 +12,14 @@ use plimsoll_testbed::{
 
 use crate::output::Output;
 
-const SIZE: Number =
-    Number::new("size", "size", Unit::Bytes, "Size of a target's device.", "test bed");
-const FREE: Number = Number::new(
-    "free",
-    "free",
-    Unit::Bytes,
-    "What can still be written to a target; missing when it cannot be used.",
-    "the target's file system",
-);
-
-const READ_BYTES: Number = Number::new(
-    "read_bytes_per_second",
-    "read",
-    Unit::BytesPerSec,
-    "At most so many bytes are read from a target per second; missing when unlimited.",
-    "the kernel (cgroup v1), or test bed",
-);
-const WRITE_BYTES: Number = Number::new(
-    "write_bytes_per_second",
-    "write",
-    Unit::BytesPerSec,
-    "At most so many bytes are written to a target per second; missing when unlimited.",
-    "the kernel (cgroup v1), or test bed",
-);
-const READ_OPERATIONS: Number = Number::new(
-    "read_operations_per_second",
-    "reads",
-    Unit::Count,
-    "At most so many operations read from a target per second; missing when unlimited.",
-    "the kernel (cgroup v1), or test bed",
-);
-const WRITE_OPERATIONS: Number = Number::new(
-    "write_operations_per_second",
-    "writes",
-    Unit::Count,
-    "At most so many operations write to a target per second; missing when unlimited.",
-    "the kernel (cgroup v1), or test bed",
-);
-
-/// Everything that this command prints.
-pub const NUMBERS: &[&Number] =
-    &[&SIZE, &FREE, &READ_BYTES, &WRITE_BYTES, &READ_OPERATIONS, &WRITE_OPERATIONS];
+numbers! {
+    SIZE = "size", "size", Bytes, "Size of a target's device.", "test bed";
+    FREE = "free", "free", Bytes, "What can still be written to a target; missing when it cannot be used.", "the target's file system";
+    READ_BYTES = "read_bytes_per_second", "read", BytesPerSec, "At most so many bytes are read from a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+    WRITE_BYTES = "write_bytes_per_second", "write", BytesPerSec, "At most so many bytes are written to a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+    READ_OPERATIONS = "read_operations_per_second", "reads", Count, "At most so many operations read from a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+    WRITE_OPERATIONS = "write_operations_per_second", "writes", Count, "At most so many operations write to a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+}
 
 /// Prints the bed. `lacking` are sentences about what it does not have on this machine.
 pub fn print(listing: &Listing, lacking: Vec<String>, output: Output) -> Result<()> {
