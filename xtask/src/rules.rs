@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("route", &[]),
     ("wire", &[]),
     ("preload", &["trace"]),
-    ("explain", &["stats", "trace"]),
+    ("explain", &["report", "stats", "trace"]),
     ("table", &["guarded"]),
     ("export", &["explain", "table", "trace"]),
     ("theory", &["stats"]),

@@ -8,7 +8,7 @@ use plimsoll_trace::{Layer, Op};
 use crate::analysis::Analysis;
 use crate::findings::{Finding, findings};
 use crate::totals::{Direction, Totals};
-use crate::words::{short, time};
+use plimsoll_report::words::{short, time};
 
 /// Run times within this of each other are about the same: runs of one program differ by as much.
 pub const SAME_WITHIN: f64 = 0.05;

@@ -52,7 +52,6 @@ mod thread_state;
 mod timing;
 mod totals;
 mod unseen;
-mod words;
 
 pub use access::{AccessCounts, PAGE_BYTES, PatternShares, SMALL_BYTES};
 pub use activity::{ACTIVITIES, Activity, Timeline, TimelineRow};
@@ -72,8 +71,8 @@ pub use extents::RepeatedBytes;
 pub use file_table::{FileId, FileTable};
 pub use file_totals::OffsetSample;
 pub use findings::{
-    COST_SECONDS_MIN, COST_SHARE_OF_IO, COST_SHARE_OF_RUN, FINDINGS, Finding, HIGH_SHARE,
-    MEDIUM_SHARE, SMALL_SHARE, Severity, conclusion, findings,
+    COST_SECONDS_MIN, COST_SHARE_OF_IO, COST_SHARE_OF_RUN, FINDINGS, Finding, FindingKind,
+    HIGH_SHARE, MEDIUM_SHARE, SMALL_SHARE, Severity, conclusion, findings,
 };
 pub use histogram::{CLASSES, JumpHistogram, SizeHistogram, Volume, class_of, class_start};
 pub use io_share::IoShare;

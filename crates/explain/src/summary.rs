@@ -33,7 +33,7 @@ use crate::stragglers::stragglers;
 use crate::system_error;
 use crate::timing::{Rates, in_flight, phases, rates};
 use crate::totals::{Direction, seconds};
-use crate::words::{count, count_is};
+use plimsoll_report::words::{count, count_is};
 
 /// Turns sums into an [`Analysis`].
 pub(crate) struct Summary<'a> {

@@ -357,7 +357,7 @@ fn single_writer() {
 
 #[test]
 fn names_are_unique_and_kebab_case() {
-    let mut ids: Vec<&str> = FINDINGS.iter().map(|(id, _)| *id).collect();
+    let mut ids: Vec<&str> = FINDINGS.iter().map(|kind| kind.id).collect();
     assert!(ids.iter().all(|id| id.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
     ids.sort_unstable();
     ids.dedup();

@@ -1,7 +1,7 @@
 //! How results look: one [`Record`] gives both the table that people read and the
 //! JSON that programs read, from the same [`Number`] definitions that make up
 //! docs/numbers.md. Nothing can be printed that is not defined there. [`html`] has the
-//! building blocks of reports for a browser.
+//! building blocks of reports for a browser, [`words`] writes numbers in sentences.
 //!
 //! Only strings are made here. Who prints them, and whether in colour, is the `cli`
 //! crate's business; what they mean is the business of whoever made the record.
@@ -17,6 +17,7 @@ mod sparkline;
 mod table;
 mod value;
 mod visible;
+pub mod words;
 
 pub use chart::{Bar, bars, line_plot};
 pub use fit_plot::{Axes, fit_plot};

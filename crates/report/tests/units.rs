@@ -8,7 +8,7 @@ const KIB: f64 = 1024.0;
 
 #[test]
 fn a_multiple_begins_where_its_value_is_one() {
-    let steps = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let steps = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     for (power, prefix) in (0..).zip(steps) {
         let size = KIB.powi(power);
         assert_eq!(Unit::Bytes.show(size), format!("1 {prefix}"));
@@ -17,7 +17,7 @@ fn a_multiple_begins_where_its_value_is_one() {
     }
     assert_eq!(Unit::Bytes.show(1023.0), "1023 B");
     assert_eq!(Unit::Bytes.show(1023.0 * KIB), "1023 KiB");
-    assert_eq!(Unit::Bytes.show(5000.0 * KIB.powi(5)), "5000 PiB", "there is nothing larger");
+    assert_eq!(Unit::Bytes.show(5000.0 * KIB.powi(6)), "5000 EiB", "there is nothing larger");
     for (exponent, prefix) in [(0, ""), (-3, "m"), (-6, "\u{b5}"), (-9, "n"), (-12, "p")] {
         let size: f64 = format!("1e{exponent}").parse().unwrap();
         assert_eq!(Unit::Seconds.show(size), format!("1 {prefix}s"));

@@ -8,12 +8,7 @@ use crate::analysis::{Analysis, FileAnalysis};
 use crate::histogram::Volume;
 use crate::nesting::MpiTime;
 use crate::totals::{Direction, seconds};
-use crate::words::{bytes, count, percent, time};
-
-pub(super) const SMALL_COLLECTIVE_REQUESTS: (&str, &str) =
-    ("small-collective-requests", "many collective MPI calls that each move little");
-pub(super) const WAITING_IN_MPI_IO: (&str, &str) =
-    ("waiting-in-mpi-io", "ranks exchange data or wait for each other inside MPI-IO");
+use plimsoll_report::words::{bytes, count, percent, time};
 
 /// Fewer collective calls of each rank are not worth joining.
 const COLLECTIVE_CALLS_MIN: u64 = 100;
@@ -83,7 +78,6 @@ pub(super) fn small_collective_requests(analysis: &Analysis) -> Option<Candidate
     let mut evidence: Vec<String> = evidence.take(CASES_TOLD).collect();
     evidence.extend(oversubscription(analysis));
     (!cases.is_empty()).then(|| Candidate {
-        name: SMALL_COLLECTIVE_REQUESTS,
         cost_seconds: cases.iter().map(|case| case.cost_seconds).sum(),
         evidence,
         advice: vec![
@@ -148,12 +142,7 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
             .to_string(),
     });
     evidence.extend(oversubscription);
-    Some(Candidate {
-        name: WAITING_IN_MPI_IO,
-        cost_seconds: waiting.unexplained_seconds,
-        evidence,
-        advice,
-    })
+    Some(Candidate { cost_seconds: waiting.unexplained_seconds, evidence, advice })
 }
 
 /// Names the operation in which ranks wait most.

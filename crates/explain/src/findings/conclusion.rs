@@ -4,7 +4,7 @@ use super::{Finding, mpi::worst_file};
 use crate::activity::Activity;
 use crate::analysis::Analysis;
 use crate::unseen::Missing;
-use crate::words::{count, percent, time};
+use plimsoll_report::words::{count, percent, time};
 
 /// Up to this share of its run time, I/O costs a program little: a finding costs as much.
 pub const SMALL_SHARE: f64 = super::COST_SHARE_OF_RUN;

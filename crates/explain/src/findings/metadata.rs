@@ -5,12 +5,7 @@ use plimsoll_trace::{Class, Layer, Op};
 use super::mpi::worst_file;
 use super::{Candidate, sharers_of};
 use crate::analysis::Analysis;
-use crate::words::{count, short, time};
-
-pub(super) const METADATA_STORM: (&str, &str) =
-    ("metadata-storm", "much time goes into opening, closing and looking up files");
-pub(super) const FSYNC_STORM: (&str, &str) =
-    ("fsync-storm", "data is forced to storage again and again");
+use plimsoll_report::words::{count, short, time};
 
 /// Fewer calls are no storm, however slow.
 const METADATA_CALLS_MIN: u64 = 1000;
@@ -55,7 +50,6 @@ pub(super) fn metadata_storm(analysis: &Analysis) -> Option<Candidate> {
         }
     };
     Some(Candidate {
-        name: METADATA_STORM,
         cost_seconds: metadata.seconds / sharers_of(analysis, is_metadata),
         evidence: vec![
             format!(
@@ -99,7 +93,6 @@ pub(super) fn fsync_storm(analysis: &Analysis) -> Option<Candidate> {
     evidence.push(format!("that is {} for each file{per_mib}", short(per_file)));
     evidence.extend(worst_file(analysis, |file| file.ops.sum(is_sync).nanos));
     Some(Candidate {
-        name: FSYNC_STORM,
         cost_seconds: excess / sharers_of(analysis, is_sync),
         evidence,
         advice: vec![

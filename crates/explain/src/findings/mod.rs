@@ -81,52 +81,83 @@ pub struct Finding {
     pub advice: Vec<String>,
 }
 
-/// Every finding that there is: id and title.
-pub const FINDINGS: [(&str, &str); 16] = [
-    mpi::DATA_SIEVING,
-    mpi::NO_COLLECTIVE_BUFFERING,
-    collective::SMALL_COLLECTIVE_REQUESTS,
-    collective::WAITING_IN_MPI_IO,
-    stdio::STDIO_FLOOD,
-    requests::SMALL_REQUESTS,
-    requests::UNALIGNED_REQUESTS,
-    sharing::SERIALIZED_SHARED_WRITES,
-    sharing::LOCK_CONTENTION,
-    sharing::STRAGGLING_RANKS,
-    metadata::METADATA_STORM,
-    metadata::FSYNC_STORM,
-    requests::REREADS,
-    requests::REWRITES,
-    requests::RANDOM_ACCESS,
-    sharing::SINGLE_WRITER,
+/// A kind of finding, and what looks for it.
+pub struct FindingKind {
+    /// Its name for programs.
+    pub id: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    look_for: fn(&Analysis) -> Option<Candidate>,
+}
+
+const fn kind(
+    id: &'static str,
+    title: &'static str,
+    look_for: fn(&Analysis) -> Option<Candidate>,
+) -> FindingKind {
+    FindingKind { id, title, look_for }
+}
+
+/// Every kind of finding that there is.
+pub const FINDINGS: &[FindingKind] = &[
+    kind(
+        "data-sieving",
+        "MPI writes read, lock and write back whole blocks (data sieving)",
+        mpi::data_sieving,
+    ),
+    kind(
+        "no-collective-buffering",
+        "many small independent MPI writes to a shared file",
+        mpi::no_collective_buffering,
+    ),
+    kind(
+        "small-collective-requests",
+        "many collective MPI calls that each move little",
+        collective::small_collective_requests,
+    ),
+    kind(
+        "waiting-in-mpi-io",
+        "ranks exchange data or wait for each other inside MPI-IO",
+        collective::waiting_in_mpi_io,
+    ),
+    kind("stdio-flood", "very many small calls of the C library's streams", stdio::stdio_flood),
+    kind(
+        "small-requests",
+        "many small requests that could be few large ones",
+        requests::small_requests,
+    ),
+    kind(
+        "unaligned-requests",
+        "requests that do not begin and end on page boundaries",
+        requests::unaligned_requests,
+    ),
+    kind(
+        "serialized-shared-writes",
+        "writes to a shared file wait for each other",
+        sharing::serialized_shared_writes,
+    ),
+    kind("lock-contention", "processes wait for locks", sharing::lock_contention),
+    kind(
+        "straggling-ranks",
+        "few ranks spend far more time on I/O than the others",
+        sharing::straggling_ranks,
+    ),
+    kind(
+        "metadata-storm",
+        "much time goes into opening, closing and looking up files",
+        metadata::metadata_storm,
+    ),
+    kind("fsync-storm", "data is forced to storage again and again", metadata::fsync_storm),
+    kind("rereads", "the same bytes are read again and again", requests::rereads),
+    kind("rewrites", "the same bytes are written again and again", requests::rewrites),
+    kind("random-access", "requests in random order", requests::random_access),
+    kind("single-writer", "one rank writes for all the others", sharing::single_writer),
 ];
 
 /// What to change, worst first. A program without faults gets none.
 pub fn findings(analysis: &Analysis) -> Vec<Finding> {
-    let candidates = [
-        mpi::data_sieving(analysis),
-        mpi::no_collective_buffering(analysis),
-        collective::small_collective_requests(analysis),
-        collective::waiting_in_mpi_io(analysis),
-        stdio::stdio_flood(analysis),
-        requests::small_requests(analysis),
-        requests::unaligned_requests(analysis),
-        sharing::serialized_shared_writes(analysis),
-        sharing::lock_contention(analysis),
-        sharing::straggling_ranks(analysis),
-        metadata::metadata_storm(analysis),
-        metadata::fsync_storm(analysis),
-        requests::rereads(analysis),
-        requests::rewrites(analysis),
-        requests::random_access(analysis),
-        sharing::single_writer(analysis),
-    ];
-    let mut findings: Vec<Finding> = candidates
-        .into_iter()
-        .flatten()
-        .filter(|candidate| matters(analysis, candidate.cost_seconds))
-        .map(|candidate| candidate.judge(analysis))
-        .collect();
+    let mut findings: Vec<Finding> =
+        FINDINGS.iter().filter_map(|kind| kind.find(analysis)).collect();
     findings.sort_by(|a, b| b.cost_seconds.total_cmp(&a.cost_seconds).then(a.id.cmp(b.id)));
     findings
 }
@@ -139,20 +170,26 @@ fn matters(analysis: &Analysis, cost_seconds: f64) -> bool {
             || cost_seconds >= COST_SHARE_OF_IO * io_seconds)
 }
 
-/// A finding before it is known whether it matters.
+/// What a kind of finding comes to, before it is known whether it matters.
 struct Candidate {
-    name: (&'static str, &'static str),
     cost_seconds: f64,
     evidence: Vec<String>,
     advice: Vec<String>,
 }
 
-impl Candidate {
-    fn judge(self, analysis: &Analysis) -> Finding {
-        let (id, title) = self.name;
-        let (cost_seconds, evidence, advice) = (self.cost_seconds, self.evidence, self.advice);
-        let severity = Severity::of(cost_seconds / analysis.span_seconds.max(f64::MIN_POSITIVE));
-        Finding { id, severity, title, cost_seconds, evidence, advice }
+impl FindingKind {
+    /// The finding of this kind, if there is one that matters.
+    fn find(&self, analysis: &Analysis) -> Option<Finding> {
+        let Candidate { cost_seconds, evidence, advice } = (self.look_for)(analysis)?;
+        let share_of_run = cost_seconds / analysis.span_seconds.max(f64::MIN_POSITIVE);
+        matters(analysis, cost_seconds).then(|| Finding {
+            id: self.id,
+            severity: Severity::of(share_of_run),
+            title: self.title,
+            cost_seconds,
+            evidence,
+            advice,
+        })
     }
 }
 

@@ -7,12 +7,7 @@ use crate::analysis::{Analysis, FileAnalysis};
 use crate::file_table::FileId;
 use crate::histogram::Volume;
 use crate::totals::{Direction, seconds};
-use crate::words::{bytes, count, percent, time};
-
-pub(super) const DATA_SIEVING: (&str, &str) =
-    ("data-sieving", "MPI writes read, lock and write back whole blocks (data sieving)");
-pub(super) const NO_COLLECTIVE_BUFFERING: (&str, &str) =
-    ("no-collective-buffering", "many small independent MPI writes to a shared file");
+use plimsoll_report::words::{bytes, count, percent, time};
 
 /// Fewer independent writes of a file are not worth collecting.
 const INDEPENDENT_WRITES_MIN: u64 = 100;
@@ -67,7 +62,6 @@ pub(super) fn data_sieving(analysis: &Analysis) -> Option<Candidate> {
                    MPI_File_open, or the line \"romio_ds_write disable\" in the file that \
                    ROMIO_HINTS names";
     Some(Candidate {
-        name: DATA_SIEVING,
         cost_seconds: seconds(sieving.overhead_nanos) / processes as f64,
         evidence,
         advice: vec![disable.to_string(), collect.to_string()],
@@ -95,7 +89,6 @@ pub(super) fn no_collective_buffering(analysis: &Analysis) -> Option<Candidate> 
     let worst = files.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)))?;
     let writes = &worst.independent_writes;
     Some(Candidate {
-        name: NO_COLLECTIVE_BUFFERING,
         cost_seconds,
         evidence: vec![
             format!(

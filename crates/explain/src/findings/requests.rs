@@ -8,16 +8,7 @@ use crate::access::{AccessCounts, PAGE_BYTES, SMALL_BYTES};
 use crate::analysis::{Analysis, FileAnalysis};
 use crate::histogram::Volume;
 use crate::totals::Direction;
-use crate::words::{bytes, count, percent, short, time};
-
-pub(super) const SMALL_REQUESTS: (&str, &str) =
-    ("small-requests", "many small requests that could be few large ones");
-pub(super) const UNALIGNED_REQUESTS: (&str, &str) =
-    ("unaligned-requests", "requests that do not begin and end on page boundaries");
-pub(super) const RANDOM_ACCESS: (&str, &str) = ("random-access", "requests in random order");
-pub(super) const REREADS: (&str, &str) = ("rereads", "the same bytes are read again and again");
-pub(super) const REWRITES: (&str, &str) =
-    ("rewrites", "the same bytes are written again and again");
+use plimsoll_report::words::{bytes, count, percent, short, time};
 
 /// Fewer requests are no pattern.
 const REQUESTS_MIN: u64 = 1000;
@@ -66,7 +57,6 @@ pub(super) fn small_requests(analysis: &Analysis) -> Option<Candidate> {
         evidence.extend(worst_file(analysis, of_file));
     }
     (!evidence.is_empty()).then(|| Candidate {
-        name: SMALL_REQUESTS,
         cost_seconds,
         evidence,
         advice: vec![
@@ -105,7 +95,6 @@ pub(super) fn unaligned_requests(analysis: &Analysis) -> Option<Candidate> {
         evidence.extend(worst_file(analysis, of_file));
     }
     (!evidence.is_empty()).then(|| Candidate {
-        name: UNALIGNED_REQUESTS,
         cost_seconds,
         evidence,
         advice: vec![
@@ -171,7 +160,6 @@ pub(super) fn random_access(analysis: &Analysis) -> Option<Candidate> {
         evidence.extend(worst_file(analysis, of_file));
     }
     (!evidence.is_empty()).then(|| Candidate {
-        name: RANDOM_ACCESS,
         cost_seconds,
         evidence,
         advice: vec![
@@ -188,7 +176,7 @@ pub(super) fn random_access(analysis: &Analysis) -> Option<Candidate> {
 pub(super) fn rereads(analysis: &Analysis) -> Option<Candidate> {
     let advice = "keep what was read in memory, or read each part once: a larger cache or chunk \
                   cache (H5Pset_chunk_cache in HDF5), or one rank that reads and MPI_Bcast";
-    repeated(analysis, Direction::Read, REREADS, advice)
+    repeated(analysis, Direction::Read, advice)
 }
 
 /// Cost: the write time of each file times the share of bytes that the same process had written
@@ -196,15 +184,10 @@ pub(super) fn rereads(analysis: &Analysis) -> Option<Candidate> {
 pub(super) fn rewrites(analysis: &Analysis) -> Option<Candidate> {
     let advice = "write each part once, when it is complete: collect updates in memory first, and \
                   write headers and indexes at the end";
-    repeated(analysis, Direction::Write, REWRITES, advice)
+    repeated(analysis, Direction::Write, advice)
 }
 
-fn repeated(
-    analysis: &Analysis,
-    direction: Direction,
-    name: (&'static str, &'static str),
-    advice: &str,
-) -> Option<Candidate> {
+fn repeated(analysis: &Analysis, direction: Direction, advice: &str) -> Option<Candidate> {
     let cost = |file: &FileAnalysis| {
         let share = repeated_share(file, direction)?;
         let time = file.ops.sum(is_direct(direction)).seconds();
@@ -239,7 +222,7 @@ fn repeated(
     };
     let evidence = std::iter::once(evidence).chain(others).collect();
     let cost_seconds = costs.iter().map(|(_, cost)| cost).sum();
-    Some(Candidate { name, cost_seconds, evidence, advice: vec![advice.to_string()] })
+    Some(Candidate { cost_seconds, evidence, advice: vec![advice.to_string()] })
 }
 
 fn past(direction: Direction) -> &'static str {

@@ -6,15 +6,7 @@ use super::{Candidate, sharers};
 use crate::analysis::{Analysis, FileAnalysis};
 use crate::serialisation::Serialisation;
 use crate::totals::Direction;
-use crate::words::{bytes, count, percent, short, time};
-
-pub(super) const SERIALIZED_SHARED_WRITES: (&str, &str) =
-    ("serialized-shared-writes", "writes to a shared file wait for each other");
-pub(super) const LOCK_CONTENTION: (&str, &str) = ("lock-contention", "processes wait for locks");
-pub(super) const STRAGGLING_RANKS: (&str, &str) =
-    ("straggling-ranks", "few ranks spend far more time on I/O than the others");
-pub(super) const SINGLE_WRITER: (&str, &str) =
-    ("single-writer", "one rank writes for all the others");
+use plimsoll_report::words::{bytes, count, percent, short, time};
 
 /// From this share of the contended time on, writing is serial.
 const SERIAL_SHARE_MIN: f64 = 0.5;
@@ -71,7 +63,6 @@ pub(super) fn serialized_shared_writes(analysis: &Analysis) -> Option<Candidate>
         ));
     }
     Some(Candidate {
-        name: SERIALIZED_SHARED_WRITES,
         cost_seconds,
         evidence,
         advice: vec![
@@ -97,7 +88,6 @@ pub(super) fn lock_contention(analysis: &Analysis) -> Option<Candidate> {
     let waiting = analysis.processes.iter().map(|process| process.lock_seconds);
     let processes = waiting.clone().filter(|seconds| *seconds > 0.0).count();
     (waited > 0.0).then(|| Candidate {
-        name: LOCK_CONTENTION,
         cost_seconds: waited / sharers(waiting),
         evidence: vec![format!(
             "{} waited {} in {}, {} each",
@@ -136,7 +126,6 @@ pub(super) fn straggling_ranks(analysis: &Analysis) -> Option<Candidate> {
         }
     };
     Some(Candidate {
-        name: STRAGGLING_RANKS,
         cost_seconds: worst.seconds - found.median_seconds,
         evidence: vec![
             format!(
@@ -172,7 +161,6 @@ pub(super) fn single_writer(analysis: &Analysis) -> Option<Candidate> {
     }
     let seconds = writer.own.seconds(Class::Write);
     Some(Candidate {
-        name: SINGLE_WRITER,
         cost_seconds: seconds * (1.0 - 1.0 / ranks.len() as f64),
         evidence: vec![format!(
             "{} wrote {} of the {} that {} ranks wrote, in {}",

@@ -6,10 +6,7 @@ use super::mpi::{large_request_rate, worst_file};
 use super::{Candidate, sharers_of};
 use crate::analysis::Analysis;
 use crate::totals::{Direction, OpTotals};
-use crate::words::{bytes, count, time};
-
-pub(super) const STDIO_FLOOD: (&str, &str) =
-    ("stdio-flood", "very many small calls of the C library's streams");
+use plimsoll_report::words::{bytes, count, time};
 
 /// Fewer calls are no flood. The C library buffers them, so that each costs little; what counts
 /// is their number.
@@ -56,7 +53,6 @@ pub(super) fn stdio_flood(analysis: &Analysis) -> Option<Candidate> {
         evidence.extend(worst_file(analysis, |file| file.ops.sum(is_stdio(direction)).nanos));
     }
     (!evidence.is_empty()).then(|| Candidate {
-        name: STDIO_FLOOD,
         cost_seconds,
         evidence,
         advice: vec![

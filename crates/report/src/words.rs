@@ -1,18 +1,26 @@
-//! Numbers in sentences.
+//! Numbers in sentences: shorter than in tables, and with their nouns.
+
+/// Multiples of a byte, from large to small.
+pub(crate) const BYTE_STEPS: [(f64, &str); 7] = [
+    ((1u64 << 60) as f64, "Ei"),
+    ((1u64 << 50) as f64, "Pi"),
+    ((1u64 << 40) as f64, "Ti"),
+    ((1u64 << 30) as f64, "Gi"),
+    ((1u64 << 20) as f64, "Mi"),
+    ((1u64 << 10) as f64, "Ki"),
+    (1.0, ""),
+];
 
 /// "1.5 MiB".
-pub(crate) fn bytes(value: u64) -> String {
-    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let (mut value, mut unit) = (value as f64, 0);
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{} {}", short(value), UNITS[unit])
+pub fn bytes(value: u64) -> String {
+    let value = value as f64;
+    let step = BYTE_STEPS.into_iter().find(|(size, _)| value >= *size);
+    let (size, prefix) = step.unwrap_or((1.0, ""));
+    format!("{} {prefix}B", short(value / size))
 }
 
 /// "12.3 s", "4.56 ms".
-pub(crate) fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     match seconds {
         0.0 => "0 s".to_string(),
         // What would read as 1000 of the smaller unit is 1 of the larger.
@@ -23,7 +31,7 @@ pub(crate) fn time(seconds: f64) -> String {
 }
 
 /// "42 %". What is not nothing and not everything does not read as if it were.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     match share {
         s if s > 0.0 && s < 1e-4 => "less than 0.01 %".to_string(),
         s if s < 1.0 && s > 0.999 => "more than 99.9 %".to_string(),
@@ -32,7 +40,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Three digits, and all before the point.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let text = match value.abs() {
         v if (1000.0..1e15).contains(&v) && value > 0.0 => return grouped(value.round() as u64),
         v if v >= 100.0 => format!("{value:.0}"),
@@ -46,7 +54,7 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// "1 file", "2,000 files".
-pub(crate) fn count(n: u64, noun: &str) -> String {
+pub fn count(n: u64, noun: &str) -> String {
     match n {
         1 => format!("1 {noun}"),
         _ if noun.ends_with("process") => format!("{} {noun}es", grouped(n)),
@@ -55,13 +63,17 @@ pub(crate) fn count(n: u64, noun: &str) -> String {
 }
 
 /// "1 event is", "2 events are".
-pub(crate) fn count_is(n: u64, noun: &str) -> String {
+pub fn count_is(n: u64, noun: &str) -> String {
     format!("{} {}", count(n, noun), if n == 1 { "is" } else { "are" })
 }
 
-/// "1,048,576".
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
+/// "1,048,576": a grouping that copies and pastes.
+pub fn grouped(n: u64) -> String {
+    grouped_digits(&n.to_string())
+}
+
+/// Digits in groups of three.
+pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
