@@ -12,6 +12,7 @@ mod documentation;
 mod everyday;
 mod export;
 mod gluster;
+mod layer;
 mod library;
 mod measured;
 mod models;

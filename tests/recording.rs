@@ -23,17 +23,23 @@ pub fn library() -> &'static Path {
         if let Some(given) = std::env::var_os("PLIMSOLL_LIBRARY") {
             return PathBuf::from(given).canonicalize().unwrap();
         }
-        let target = root().join("target/preload");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--quiet", "--manifest-path"])
-            .arg(root().join("crates/preload/Cargo.toml"))
-            .arg("--target-dir")
-            .arg(&target)
-            .status()
-            .unwrap();
-        assert!(built.success(), "the preload library does not build");
-        target.join("release/libplimsoll.so")
+        build_library("preload", "")
     })
+}
+
+/// Builds the preload library with these features, in a directory of its own below `target`.
+pub fn build_library(directory: &str, features: &str) -> PathBuf {
+    let target = root().join("target").join(directory);
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--quiet", "--manifest-path"])
+        .arg(root().join("crates/preload/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .args(["--features", features])
+        .status()
+        .unwrap();
+    assert!(built.success(), "the preload library does not build");
+    target.join("release/libplimsoll.so")
 }
 
 /// A program of tests/programs, compiled once by this compiler with these flags. What it includes

@@ -9,7 +9,7 @@ use plimsoll_trace::{Layer, variables};
 
 use crate::process::Process;
 use crate::text::Text;
-use crate::{clock, environment, process, sys};
+use crate::{clock, environment, layer, process, sys};
 
 /// Nothing was decided yet.
 pub const UNDECIDED: u32 = 0;
@@ -17,6 +17,8 @@ pub const UNDECIDED: u32 = 0;
 pub const ANY_LAYER: u32 = 0b111;
 /// It was decided; without a layer's bit: off.
 const DECIDED: u32 = 1 << 8;
+/// A layer of this library may serve calls, see [`crate::layer`]; apart from what is recorded.
+pub const LAYERED: u32 = 1 << 9;
 
 /// What every call reads, in one cache line: after a system call, each further line may be a miss.
 #[repr(C, align(64))]
@@ -108,7 +110,7 @@ pub fn is_sandboxed() -> bool {
 
 /// Records nothing from now on, in this process and the ones that it forks.
 pub fn turn_off() {
-    HOT.mode.store(DECIDED, Ordering::Relaxed);
+    HOT.mode.store(DECIDED | mode() & LAYERED, Ordering::Relaxed);
 }
 
 /// The configuration. Only meaningful when something is recorded.
@@ -129,12 +131,16 @@ pub fn init() {
         Some(directory) if !directory.is_empty() => read(directory),
         _ => 0,
     };
-    if layers != 0 && process::init() {
+    let recorded = if layers != 0 && process::init() { layers } else { 0 };
+    if recorded != 0 {
         clock::init();
         // SAFETY: we are the one that decides, and nobody reads before that.
         unsafe { (*CONFIG.0.get()).loaded = clock::anchor() };
+    }
+    let layered = if layer::begin() { LAYERED } else { 0 };
+    if recorded | layered != 0 {
         environment::keep();
-        HOT.mode.store(DECIDED | layers, Ordering::Release);
+        HOT.mode.store(DECIDED | layered | recorded, Ordering::Release);
     }
 }
 

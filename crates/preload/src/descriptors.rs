@@ -275,3 +275,37 @@ fn set(fd: c_int, file: u32, position: u64, flags: u32) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test: the tables are the process's.
+    #[test]
+    fn duplicates_share_a_position_and_numbers_are_used_again() {
+        assert!(process::init());
+        let known = |fd| look(fd).unwrap();
+        opened(50_000, 7, 0);
+        assert_eq!((known(50_000).file, known(50_000).advance(50_000, 10, true)), (7, 0));
+        duplicated(50_000, 50_001);
+        assert_eq!(known(50_001).advance(50_001, 5, false), 10);
+        known(50_000).set_position(100);
+        assert_eq!(known(50_001).advance(50_001, 1, false), 100);
+        forget(50_000);
+        assert!(look(50_000).is_none() && known(50_001).file == 7);
+        // The duplicate keeps the description that has the number of the first.
+        opened(50_000, 8, 0);
+        assert_eq!(known(50_000).advance(50_000, 1, false), 0);
+        assert_eq!(known(50_001).advance(50_001, 1, false), 101);
+        // Streams that append do not know where.
+        opened(50_002, 9, libc::O_APPEND);
+        assert_eq!(known(50_002).advance_stream(4, true), UNKNOWN_OFFSET);
+        assert_eq!(known(50_002).advance_stream(4, false), 0);
+        known(50_002).set_appends(false);
+        assert_eq!(known(50_002).advance_stream(4, true), 4);
+        forget_range(50_000, u32::MAX);
+        assert!((50_000..50_003).all(|fd| look(fd).is_none()));
+        opened(DESCRIPTORS as c_int, 1, 0);
+        assert!(look(DESCRIPTORS as c_int).is_none() && look(-1).is_none());
+    }
+}

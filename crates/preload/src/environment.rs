@@ -256,3 +256,16 @@ impl Drop for List {
 fn is_variable(entry: &[u8], name: &str) -> bool {
     entry.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_its_whole_name() {
+        assert!(is_variable(b"PLIMSOLL_RECORD_DIR=/x", variables::RECORD_DIR));
+        assert!(is_variable(b"PLIMSOLL_RECORD_DIR=", variables::RECORD_DIR));
+        assert!(!is_variable(b"PLIMSOLL_RECORD_DIRECTORY=/x", variables::RECORD_DIR));
+        assert!(!is_variable(b"PLIMSOLL_RECORD_DIR", variables::RECORD_DIR));
+    }
+}

@@ -186,3 +186,45 @@ fn matches(glob: &[u8], text: &[u8]) -> bool {
     }
     glob.get(glob_at..).is_some_and(|rest| rest.iter().all(|byte| *byte == b'*'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_as_in_a_shell_but_stars_cross_slashes() {
+        for (glob, text) in [
+            ("*", ""),
+            ("*", "/a/b"),
+            ("/a/*", "/a/b/c"),
+            ("*.h5", "/x/y.h5"),
+            ("/?/b", "/a/b"),
+            ("*a*b*", "xxaxxbxx"),
+            ("a*a*a", "aaa"),
+        ] {
+            assert!(matches(glob.as_bytes(), text.as_bytes()), "{glob} {text}");
+        }
+        for (glob, text) in
+            [("", "a"), ("?", ""), ("/a/*", "/b/a/"), ("*.h5", "/x.h5.tmp"), ("a*a*a", "aa")]
+        {
+            assert!(!matches(glob.as_bytes(), text.as_bytes()), "{glob} {text}");
+        }
+        assert!(any_glob(b"/x:*.h5", b"/a.h5") && !any_glob(b"/x::*.h5", b"/y"));
+        assert!(!any_glob(b"", b"") && !any_glob(b":", b""));
+    }
+
+    #[test]
+    fn hashes_tell_names_of_all_lengths_apart_and_are_never_zero() {
+        let mut seen = std::collections::HashSet::new();
+        for length in 0..64 {
+            for byte in [0, b'a', 0xff] {
+                let name = vec![byte; length];
+                let (hash, check) = hash(&name);
+                assert_ne!(hash, 0);
+                // Of no bytes there is only one name.
+                assert!(seen.insert((hash, check)) || length == 0);
+            }
+        }
+        assert_ne!(hash(b"/run/rank.00001"), hash(b"/run/rank.00010"));
+    }
+}

@@ -1,15 +1,18 @@
 //! libplimsoll.so: records the I/O calls of the program that it is loaded into.
 //!
-//! A call goes through `recorder::begin_in`, the real function, `recorder::ended`; a write layer
-//! will join between the first two. Which calls there are is said in `table`; an event goes into
+//! A call goes through `recorder::begin_in`, the layer that owns the descriptor or name (`layer`) or else
+//! the real function, and `recorder::ended`. Which calls there are is said in `table`; an event goes into
 //! the calling thread's chunk (`chunk`), which is a shared mapping of the process's file
 //! (`spool`), so that nothing that was completed is lost when the process is killed.
 //!
 //! This code runs inside other people's programs. It never allocates with their allocator, never
 //! prints, keeps `errno` and return values as they are, calls no function that it stands in for,
-//! and holds no descriptor. When it cannot work, it switches itself off.
+//! and recording holds no descriptor. When it cannot work, it switches itself off.
 //!
 //! Not here: launching programs and collecting recordings (`plimsoll record`), reading (`trace`).
+
+// Tests export no stand-in, so that some of them are not used.
+#![cfg_attr(test, allow(dead_code, non_snake_case))]
 
 mod chunk;
 mod clock;
@@ -23,10 +26,13 @@ mod guard;
 mod hooks;
 mod identity;
 mod inspect;
+pub mod layer;
 pub mod library_table;
 mod lock;
 mod mappings;
 pub mod mpi;
+pub mod own_descriptors;
+mod own_memory;
 mod paths;
 mod process;
 pub mod real;
@@ -65,11 +71,13 @@ extern "C" fn destructor() {
 }
 
 /// Runs when the library is loaded.
+#[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn() = constructor;
 
 /// Runs after the program's own exit handlers.
+#[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static DESTRUCTOR: extern "C" fn() = destructor;

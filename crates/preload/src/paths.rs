@@ -98,3 +98,18 @@ pub fn forget_working_directory(busy: &Busy) {
         unsafe { (*process.directory.get()).path.truncate(0) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_clean_that_have_nothing_to_take_out() {
+        for clean in ["/", "/a", "/a/b.c", "/a/..", "/.a/b", "/a/b."] {
+            assert!(is_clean(clean.as_bytes()), "{clean}");
+        }
+        for other in ["/a/", "//a", "/a//b", "/./a", "/a/.", "/a/./b"] {
+            assert!(!is_clean(other.as_bytes()), "{other}");
+        }
+    }
+}

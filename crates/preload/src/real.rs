@@ -112,7 +112,7 @@ macro_rules! stand_in {
         ///
         /// # Safety
         /// As that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         // The rows are this crate's own; each is an unsafe function's body.
         #[allow(clippy::macro_metavars_in_unsafe)]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {

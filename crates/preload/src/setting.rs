@@ -42,3 +42,18 @@ fn start_ticks(stat: &[u8]) -> Option<u64> {
     let digits = fields.nth(20)?;
     core::str::from_utf8(digits).ok()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_time_is_found_behind_any_name() {
+        let fields = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        for name in ["sh", "a b", "x) y (z", ""] {
+            assert_eq!(start_ticks(format!("7 ({name}) {fields}").as_bytes()), Some(4711));
+        }
+        assert_eq!(start_ticks(b"7 (sh) S 1 2"), None);
+        assert_eq!(start_ticks(b""), None);
+    }
+}

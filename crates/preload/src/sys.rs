@@ -74,6 +74,20 @@ pub fn borrow(fd: c_int) -> Option<BorrowedFd<'static>> {
     (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
+/// Closes the descriptors from the one number to the other.
+pub fn close_range(first: u32, last: u32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the system call with this number takes these words; what it closes is the program's wish.
+    unsafe {
+        crate::hooks::raw::real(libc::SYS_close_range, [first as usize, last as usize, 0, 0, 0, 0]);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: as above; on this machine we do not stand in for `syscall`.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, first, last, 0);
+    }
+}
+
 /// The first bytes of a small file; empty when it cannot be read.
 pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;

@@ -5,13 +5,17 @@
 #![allow(unused_unsafe)] // a row need not know which helpers are safe
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::ptr;
 
-use libc::{AT_FDCWD, DIR, FILE, iovec, mode_t, off_t, pid_t, size_t, ssize_t, uid_t};
+use libc::{
+    AT_FDCWD, AT_SYMLINK_NOFOLLOW, DIR, FILE, iovec, mode_t, off_t, pid_t, size_t, ssize_t, uid_t,
+};
 use plimsoll_trace::Op;
 
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, directory, lock, mapping, name, program, stream};
 use crate::inspect::Target;
+use crate::layer::{Mapping, Name, NameRequest, Request, Status};
 use crate::{guard, sys};
 
 /// What `creat` means.
@@ -19,91 +23,96 @@ const CREAT_FLAGS: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 /// How `mkstemp` opens.
 const TEMPORARY_FLAGS: c_int = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
 
+/// A request of the `stat` family.
+fn plain(to: *mut c_void, flags: c_int) -> NameRequest {
+    NameRequest::Status(Status::Plain { to, flags })
+}
+
 crate::intercept! {
     posix {
         // Opening and closing.
         open [open64] (path: *const c_char, flags: c_int, mode: mode_t) -> c_int
-            => |real| descriptor::open(AT_FDCWD, path, flags, || real(path, flags, mode));
+            => |real| descriptor::open(AT_FDCWD, path, flags, mode, || real(path, flags, mode));
         openat [openat64] (directory: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int
-            => |real| descriptor::open(directory, path, flags, || real(directory, path, flags, mode));
+            => |real| descriptor::open(directory, path, flags, mode, || real(directory, path, flags, mode));
         __open_2 [__open64_2] (path: *const c_char, flags: c_int) -> c_int
-            => |real| descriptor::open(AT_FDCWD, path, flags, || real(path, flags));
+            => |real| descriptor::open(AT_FDCWD, path, flags, 0, || real(path, flags));
         __openat_2 [__openat64_2] (directory: c_int, path: *const c_char, flags: c_int) -> c_int
-            => |real| descriptor::open(directory, path, flags, || real(directory, path, flags));
+            => |real| descriptor::open(directory, path, flags, 0, || real(directory, path, flags));
         creat [creat64] (path: *const c_char, mode: mode_t) -> c_int
-            => |real| descriptor::open(AT_FDCWD, path, CREAT_FLAGS, || real(path, mode));
+            => |real| descriptor::open(AT_FDCWD, path, CREAT_FLAGS, mode, || real(path, mode));
         mkstemp [mkstemp64] (template: *mut c_char) -> c_int
-            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS, || real(template));
+            => |real| descriptor::made(template, TEMPORARY_FLAGS, || real(template));
         mkostemp [mkostemp64] (template: *mut c_char, flags: c_int) -> c_int
-            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS | flags, || real(template, flags));
+            => |real| descriptor::made(template, TEMPORARY_FLAGS | flags, || real(template, flags));
         mkstemps [mkstemps64] (template: *mut c_char, suffix: c_int) -> c_int
-            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS, || real(template, suffix));
+            => |real| descriptor::made(template, TEMPORARY_FLAGS, || real(template, suffix));
         mkostemps [mkostemps64] (template: *mut c_char, suffix: c_int, flags: c_int) -> c_int
-            => |real| descriptor::open(AT_FDCWD, template, TEMPORARY_FLAGS | flags, || real(template, suffix, flags));
+            => |real| descriptor::made(template, TEMPORARY_FLAGS | flags, || real(template, suffix, flags));
         close [] (fd: c_int) -> c_int
             => |real| descriptor::close(Op::Close, fd, || real(fd));
         close_range [] (first: c_uint, last: c_uint, flags: c_int) -> c_int
-            => |real| descriptor::close_range(first, last, flags, || real(first, last, flags));
+            => |real| descriptor::close_range(first, last, flags, |first, last| real(first, last, flags));
         closefrom [] (first: c_int) -> ()
             => |real| descriptor::close_from(first, || real(first));
         dup [] (fd: c_int) -> c_int
-            => |real| descriptor::duplicate(fd, || real(fd));
+            => |real| descriptor::duplicate(fd, None, || real(fd));
         dup2 [] (fd: c_int, to: c_int) -> c_int
-            => |real| descriptor::duplicate(fd, || real(fd, to));
+            => |real| descriptor::duplicate(fd, Some(to), || real(fd, to));
         dup3 [] (fd: c_int, to: c_int, flags: c_int) -> c_int
-            => |real| descriptor::duplicate(fd, || real(fd, to, flags));
+            => |real| descriptor::duplicate(fd, Some(to), || real(fd, to, flags));
         // Data.
         read [] (fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t
-            => |real| data::sequential(Op::Read, fd, length, || real(fd, buffer, length));
+            => |real| data::sequential(Op::Read, fd, (buffer, length), || real(fd, buffer, length));
         __read_chk [] (fd: c_int, buffer: *mut c_void, length: size_t, room: size_t) -> ssize_t
-            => |real| data::sequential(Op::Read, fd, length, || real(fd, buffer, length, room));
+            => |real| data::sequential(Op::Read, fd, (buffer, length), || real(fd, buffer, length, room));
         write [] (fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t
-            => |real| data::sequential(Op::Write, fd, length, || real(fd, buffer, length));
+            => |real| data::sequential(Op::Write, fd, (buffer, length), || real(fd, buffer, length));
         pread [pread64] (fd: c_int, buffer: *mut c_void, length: size_t, offset: off_t) -> ssize_t
-            => |real| data::positioned(Op::Pread, fd, length, offset, || real(fd, buffer, length, offset));
+            => |real| data::positioned(Op::Pread, fd, (buffer, length), offset, || real(fd, buffer, length, offset));
         __pread_chk [__pread64_chk] (fd: c_int, buffer: *mut c_void, length: size_t, offset: off_t, room: size_t) -> ssize_t
-            => |real| data::positioned(Op::Pread, fd, length, offset, || real(fd, buffer, length, offset, room));
+            => |real| data::positioned(Op::Pread, fd, (buffer, length), offset, || real(fd, buffer, length, offset, room));
         pwrite [pwrite64] (fd: c_int, buffer: *const c_void, length: size_t, offset: off_t) -> ssize_t
-            => |real| data::positioned(Op::Pwrite, fd, length, offset, || real(fd, buffer, length, offset));
+            => |real| data::positioned(Op::Pwrite, fd, (buffer, length), offset, || real(fd, buffer, length, offset));
         readv [] (fd: c_int, buffers: *const iovec, count: c_int) -> ssize_t
-            => |real| data::vector(Op::Readv, fd, buffers, count, -1, || real(fd, buffers, count));
+            => |real| data::vector(Op::Readv, fd, (buffers, count), -1, 0, || real(fd, buffers, count));
         writev [] (fd: c_int, buffers: *const iovec, count: c_int) -> ssize_t
-            => |real| data::vector(Op::Writev, fd, buffers, count, -1, || real(fd, buffers, count));
+            => |real| data::vector(Op::Writev, fd, (buffers, count), -1, 0, || real(fd, buffers, count));
         preadv [preadv64] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t) -> ssize_t
-            => |real| data::vector(Op::Preadv, fd, buffers, count, offset, || real(fd, buffers, count, offset));
+            => |real| data::vector(Op::Preadv, fd, (buffers, count), offset, 0, || real(fd, buffers, count, offset));
         pwritev [pwritev64] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t) -> ssize_t
-            => |real| data::vector(Op::Pwritev, fd, buffers, count, offset, || real(fd, buffers, count, offset));
+            => |real| data::vector(Op::Pwritev, fd, (buffers, count), offset, 0, || real(fd, buffers, count, offset));
         preadv2 [preadv64v2] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t
-            => |real| data::vector(Op::Preadv, fd, buffers, count, offset, || real(fd, buffers, count, offset, flags));
+            => |real| data::vector(Op::Preadv, fd, (buffers, count), offset, flags, || real(fd, buffers, count, offset, flags));
         pwritev2 [pwritev64v2] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t
-            => |real| data::vector(Op::Pwritev, fd, buffers, count, offset, || real(fd, buffers, count, offset, flags));
+            => |real| data::vector(Op::Pwritev, fd, (buffers, count), offset, flags, || real(fd, buffers, count, offset, flags));
         copy_file_range [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
-            => |real| data::between([Side { op: Op::CopyFileRange, fd: to, offset: data::at(to_offset) }, Side { op: Op::CopyFileRangeRead, fd: from, offset: data::at(from_offset) }], length, || real(from, from_offset, to, to_offset, length, flags));
+            => |real| data::between([Side { op: Op::CopyFileRange, fd: to, offset: to_offset }, Side { op: Op::CopyFileRangeRead, fd: from, offset: from_offset }], length, || real(from, from_offset, to, to_offset, length, flags));
         sendfile [sendfile64] (to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t
-            => |real| data::between([Side { op: Op::Sendfile, fd: from, offset: data::at(offset) }, Side { op: Op::SendfileWrite, fd: to, offset: None }], length, || real(to, from, offset, length));
+            => |real| data::between([Side { op: Op::Sendfile, fd: from, offset }, Side { op: Op::SendfileWrite, fd: to, offset: ptr::null_mut() }], length, || real(to, from, offset, length));
         splice [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
-            => |real| data::between([Side { op: Op::SpliceRead, fd: from, offset: data::at(from_offset) }, Side { op: Op::SpliceWrite, fd: to, offset: data::at(to_offset) }], length, || real(from, from_offset, to, to_offset, length, flags));
+            => |real| data::between([Side { op: Op::SpliceRead, fd: from, offset: from_offset }, Side { op: Op::SpliceWrite, fd: to, offset: to_offset }], length, || real(from, from_offset, to, to_offset, length, flags));
         lseek [lseek64] (fd: c_int, offset: off_t, whence: c_int) -> off_t
-            => |real| descriptor::seek(fd, || real(fd, offset, whence));
+            => |real| descriptor::seek(fd, offset, whence, || real(fd, offset, whence));
         // Durability and space.
         fsync [] (fd: c_int) -> c_int
-            => |real| descriptor::on(Op::Fsync, fd, 0, || real(fd));
+            => |real| descriptor::sync(Op::Fsync, fd, 0, || real(fd));
         fdatasync [] (fd: c_int) -> c_int
-            => |real| descriptor::on(Op::Fdatasync, fd, 0, || real(fd));
+            => |real| descriptor::sync(Op::Fdatasync, fd, 0, || real(fd));
         sync_file_range [] (fd: c_int, offset: off_t, length: off_t, flags: c_uint) -> c_int
-            => |real| descriptor::on(Op::SyncFileRange, fd, length as u64, || real(fd, offset, length, flags));
+            => |real| descriptor::sync(Op::SyncFileRange, fd, length as u64, || real(fd, offset, length, flags));
         syncfs [] (fd: c_int) -> c_int
             => |real| descriptor::on(Op::Sync, fd, 0, || real(fd));
         sync [] () -> ()
             => |real| descriptor::on_none(Op::Sync, 0, || real());
         ftruncate [ftruncate64] (fd: c_int, length: off_t) -> c_int
-            => |real| descriptor::on(Op::Ftruncate, fd, length as u64, || real(fd, length));
+            => |real| descriptor::ask(Op::Ftruncate, fd, length as u64, || Request::Truncate { length }, || real(fd, length));
         truncate [truncate64] (path: *const c_char, length: off_t) -> c_int
-            => |real| name::on(Op::Truncate, AT_FDCWD, path, length as u64, || real(path, length));
+            => |real| name::ask(Op::Truncate, AT_FDCWD, path, length as u64, || NameRequest::Truncate { length }, || real(path, length));
         fallocate [fallocate64] (fd: c_int, mode: c_int, offset: off_t, length: off_t) -> c_int
-            => |real| descriptor::on(Op::Fallocate, fd, length as u64, || real(fd, mode, offset, length));
+            => |real| descriptor::ask(Op::Fallocate, fd, length as u64, || Request::Allocate { mode, offset, length }, || real(fd, mode, offset, length));
         posix_fallocate [posix_fallocate64] (fd: c_int, offset: off_t, length: off_t) -> c_int
-            => |real| descriptor::on_code(Op::Fallocate, fd, length as u64, || real(fd, offset, length));
+            => |real| descriptor::ask_code(Op::Fallocate, fd, length as u64, || Request::Allocate { mode: 0, offset, length }, || real(fd, offset, length));
         // Locks.
         fcntl [fcntl64] (fd: c_int, command: c_int, argument: usize) -> c_int
             => |real| lock::control(fd, command, argument, || real(fd, command, argument));
@@ -113,33 +122,33 @@ crate::intercept! {
             => |real| lock::section(fd, command, length, || real(fd, command, length));
         // Attributes.
         stat [stat64] (path: *const c_char, status: *mut c_void) -> c_int
-            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(path, status));
+            => |real| name::ask(Op::Stat, AT_FDCWD, path, 0, || plain(status, 0), || real(path, status));
         lstat [lstat64] (path: *const c_char, status: *mut c_void) -> c_int
-            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(path, status));
+            => |real| name::ask(Op::Stat, AT_FDCWD, path, 0, || plain(status, AT_SYMLINK_NOFOLLOW), || real(path, status));
         fstat [fstat64] (fd: c_int, status: *mut c_void) -> c_int
-            => |real| descriptor::on(Op::Stat, fd, 0, || real(fd, status));
+            => |real| descriptor::ask(Op::Stat, fd, 0, || Request::Status(Status::Plain { to: status, flags: 0 }), || real(fd, status));
         fstatat [fstatat64] (directory: c_int, path: *const c_char, status: *mut c_void, flags: c_int) -> c_int
-            => |real| name::on(Op::Stat, directory, path, 0, || real(directory, path, status, flags));
+            => |real| name::ask(Op::Stat, directory, path, 0, || plain(status, flags), || real(directory, path, status, flags));
         statx [] (directory: c_int, path: *const c_char, flags: c_int, mask: c_uint, status: *mut c_void) -> c_int
-            => |real| name::on(Op::Stat, directory, path, 0, || real(directory, path, flags, mask, status));
+            => |real| name::ask(Op::Stat, directory, path, 0, || NameRequest::Status(Status::Extended { to: status, flags, mask }), || real(directory, path, flags, mask, status));
         __xstat [__xstat64] (version: c_int, path: *const c_char, status: *mut c_void) -> c_int
-            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(version, path, status));
+            => |real| name::ask(Op::Stat, AT_FDCWD, path, 0, || plain(status, 0), || real(version, path, status));
         __lxstat [__lxstat64] (version: c_int, path: *const c_char, status: *mut c_void) -> c_int
-            => |real| name::on(Op::Stat, AT_FDCWD, path, 0, || real(version, path, status));
+            => |real| name::ask(Op::Stat, AT_FDCWD, path, 0, || plain(status, AT_SYMLINK_NOFOLLOW), || real(version, path, status));
         __fxstat [__fxstat64] (version: c_int, fd: c_int, status: *mut c_void) -> c_int
-            => |real| descriptor::on(Op::Stat, fd, 0, || real(version, fd, status));
+            => |real| descriptor::ask(Op::Stat, fd, 0, || Request::Status(Status::Plain { to: status, flags: 0 }), || real(version, fd, status));
         __fxstatat [__fxstatat64] (version: c_int, directory: c_int, path: *const c_char, status: *mut c_void, flags: c_int) -> c_int
-            => |real| name::on(Op::Stat, directory, path, 0, || real(version, directory, path, status, flags));
+            => |real| name::ask(Op::Stat, directory, path, 0, || plain(status, flags), || real(version, directory, path, status, flags));
         access [euidaccess eaccess] (path: *const c_char, mode: c_int) -> c_int
-            => |real| name::on(Op::Access, AT_FDCWD, path, 0, || real(path, mode));
+            => |real| name::ask(Op::Access, AT_FDCWD, path, 0, || NameRequest::Access { mode }, || real(path, mode));
         faccessat [] (directory: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int
-            => |real| name::on(Op::Access, directory, path, 0, || real(directory, path, mode, flags));
+            => |real| name::ask(Op::Access, directory, path, 0, || NameRequest::Access { mode }, || real(directory, path, mode, flags));
         chmod [] (path: *const c_char, mode: mode_t) -> c_int
-            => |real| name::on(Op::Chmod, AT_FDCWD, path, u64::from(mode), || real(path, mode));
+            => |real| name::ask(Op::Chmod, AT_FDCWD, path, u64::from(mode), || NameRequest::ChangeMode { mode }, || real(path, mode));
         fchmod [] (fd: c_int, mode: mode_t) -> c_int
             => |real| descriptor::on(Op::Chmod, fd, u64::from(mode), || real(fd, mode));
         fchmodat [] (directory: c_int, path: *const c_char, mode: mode_t, flags: c_int) -> c_int
-            => |real| name::on(Op::Chmod, directory, path, u64::from(mode), || real(directory, path, mode, flags));
+            => |real| name::ask(Op::Chmod, directory, path, u64::from(mode), || NameRequest::ChangeMode { mode }, || real(directory, path, mode, flags));
         statfs [statfs64 statvfs statvfs64] (path: *const c_char, status: *mut c_void) -> c_int
             => |real| name::on(Op::Statfs, AT_FDCWD, path, 0, || real(path, status));
         fstatfs [fstatfs64 fstatvfs fstatvfs64] (fd: c_int, status: *mut c_void) -> c_int
@@ -162,21 +171,21 @@ crate::intercept! {
             => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, attribute));
         // Names.
         unlink [] (path: *const c_char) -> c_int
-            => |real| name::on(Op::Unlink, AT_FDCWD, path, 0, || real(path));
+            => |real| name::ask(Op::Unlink, AT_FDCWD, path, 0, || NameRequest::Unlink { flags: 0 }, || real(path));
         remove [] (path: *const c_char) -> c_int
-            => |real| name::on(Op::Unlink, AT_FDCWD, path, 0, || real(path));
+            => |real| name::ask(Op::Unlink, AT_FDCWD, path, 0, || NameRequest::Unlink { flags: 0 }, || real(path));
         unlinkat [] (directory: c_int, path: *const c_char, flags: c_int) -> c_int
-            => |real| name::on(name::unlinkat_op(flags), directory, path, 0, || real(directory, path, flags));
+            => |real| name::ask(name::unlinkat_op(flags), directory, path, 0, || NameRequest::Unlink { flags }, || real(directory, path, flags));
         rename [] (path: *const c_char, to: *const c_char) -> c_int
-            => |real| name::on(Op::Rename, AT_FDCWD, path, 0, || real(path, to));
+            => |real| name::ask(Op::Rename, AT_FDCWD, path, 0, || NameRequest::Rename { to: Name::new(AT_FDCWD, to), flags: 0 }, || real(path, to));
         renameat [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char) -> c_int
-            => |real| name::on(Op::Rename, directory, path, 0, || real(directory, path, to_directory, to));
+            => |real| name::ask(Op::Rename, directory, path, 0, || NameRequest::Rename { to: Name::new(to_directory, to), flags: 0 }, || real(directory, path, to_directory, to));
         renameat2 [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char, flags: c_uint) -> c_int
-            => |real| name::on(Op::Rename, directory, path, 0, || real(directory, path, to_directory, to, flags));
+            => |real| name::ask(Op::Rename, directory, path, 0, || NameRequest::Rename { to: Name::new(to_directory, to), flags }, || real(directory, path, to_directory, to, flags));
         link [] (path: *const c_char, to: *const c_char) -> c_int
-            => |real| name::on(Op::Link, AT_FDCWD, path, 0, || real(path, to));
+            => |real| name::ask(Op::Link, AT_FDCWD, path, 0, || NameRequest::Link { to: Name::new(AT_FDCWD, to) }, || real(path, to));
         linkat [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char, flags: c_int) -> c_int
-            => |real| name::on(Op::Link, directory, path, 0, || real(directory, path, to_directory, to, flags));
+            => |real| name::ask(Op::Link, directory, path, 0, || NameRequest::Link { to: Name::new(to_directory, to) }, || real(directory, path, to_directory, to, flags));
         symlink [] (target: *const c_char, path: *const c_char) -> c_int
             => |real| name::on(Op::Symlink, AT_FDCWD, path, 0, || real(target, path));
         symlinkat [] (target: *const c_char, directory: c_int, path: *const c_char) -> c_int
@@ -208,7 +217,7 @@ crate::intercept! {
             => |real| directory::close(stream, || real(stream));
         // Mappings.
         mmap [mmap64] (address: *mut c_void, length: size_t, protection: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void
-            => |real| mapping::map(length, flags, fd, || real(address, length, protection, flags, fd, offset));
+            => |real| mapping::map(fd, Mapping { address, length, protection, flags, offset }, || real(address, length, protection, flags, fd, offset));
         munmap [] (address: *mut c_void, length: size_t) -> c_int
             => |real| mapping::unmap(address, length, || real(address, length));
         msync [] (address: *mut c_void, length: size_t, flags: c_int) -> c_int

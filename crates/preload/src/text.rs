@@ -112,3 +112,34 @@ impl<const N: usize> Text<N> {
         CStr::from_bytes_until_nul(bytes).unwrap_or(c"")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_cut_off_and_a_zero_always_fits() {
+        let mut text = Text::<8>::new();
+        assert_eq!(text.as_c_str(), c"");
+        text.push(b"seven");
+        text.push(b"teen");
+        assert_eq!(text.as_bytes(), b"sevente");
+        assert_eq!(text.as_c_str(), c"sevente");
+        text.truncate(5);
+        assert_eq!(text.as_c_str(), c"seven");
+        text.set(b"");
+        assert!(text.as_bytes().is_empty());
+    }
+
+    #[test]
+    fn numbers_have_digits_of_their_base() {
+        let written = |number, base| {
+            let mut text = Text::<32>::new();
+            text.push_number(number, base);
+            String::from_utf8(text.as_bytes().to_vec()).unwrap()
+        };
+        assert_eq!(written(0, 10), "0");
+        assert_eq!(written(u64::MAX, 10), u64::MAX.to_string());
+        assert_eq!(written(0xbeef, 16), "beef");
+    }
+}

@@ -9,28 +9,38 @@ use plimsoll_trace::{Class, Layer, Op};
 use crate::descriptors;
 use crate::files::EXCLUDED;
 use crate::hooks::failure;
+use crate::layer::{self, Buffers, End, Request, Transfer};
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 
 /// Data at a given offset: `pread`, `pwrite`.
 #[inline(always)]
-pub fn positioned(
+pub fn positioned<T>(
     op: Op,
     fd: c_int,
-    length: usize,
+    (buffer, length): (*const T, usize),
     offset: off_t,
     real: impl FnOnce() -> isize,
 ) -> isize {
     let start = begin_in(Layer::Posix);
-    let moved = real();
+    let buffers = Buffers::one(buffer, length);
+    let request = || Request::Move(Transfer { op, buffers, offset: Some(offset), flags: 0 });
+    let moved = layer::serve(fd, request, real);
     end(start, op, fd, length as u64, Some(offset as u64), moved);
     moved
 }
 
 /// Data at the descriptor's position: `read`, `write`.
 #[inline(always)]
-pub fn sequential(op: Op, fd: c_int, length: usize, real: impl FnOnce() -> isize) -> isize {
+pub fn sequential<T>(
+    op: Op,
+    fd: c_int,
+    (buffer, length): (*const T, usize),
+    real: impl FnOnce() -> isize,
+) -> isize {
     let start = begin_in(Layer::Posix);
-    let moved = real();
+    let buffers = Buffers::one(buffer, length);
+    let request = || Request::Move(Transfer { op, buffers, offset: None, flags: 0 });
+    let moved = layer::serve(fd, request, real);
     end(start, op, fd, length as u64, None, moved);
     moved
 }
@@ -43,13 +53,18 @@ pub fn sequential(op: Op, fd: c_int, length: usize, real: impl FnOnce() -> isize
 pub unsafe fn vector(
     op: Op,
     fd: c_int,
-    buffers: *const iovec,
-    count: c_int,
+    (buffers, count): (*const iovec, c_int),
     offset: off_t,
+    flags: c_int,
     real: impl FnOnce() -> isize,
 ) -> isize {
     let start = begin_in(Layer::Posix);
-    let moved = real();
+    let request = || {
+        let list = Buffers::Many { list: buffers, count };
+        let offset = (offset != -1).then_some(offset);
+        Request::Move(Transfer { op, buffers: list, offset, flags })
+    };
+    let moved = layer::serve(fd, request, real);
     if start.is_on() {
         let length = match moved < 0 || buffers.is_null() || count <= 0 {
             // The list may be the reason for the failure.
@@ -91,22 +106,53 @@ pub struct Side {
     pub op: Op,
     /// Its descriptor.
     pub fd: c_int,
-    /// The offset before the call; `None` is the descriptor's position.
-    pub offset: Option<u64>,
+    /// Where its offset is kept; null is the descriptor's position.
+    pub offset: *mut off_t,
+}
+
+impl Side {
+    /// The offset before the call.
+    ///
+    /// # Safety
+    /// A program gave it to such a call.
+    unsafe fn at(&self) -> Option<u64> {
+        // SAFETY: as the caller says; the call reads it next.
+        (!self.offset.is_null()).then(|| unsafe { self.offset.read_unaligned() } as u64)
+    }
+
+    fn end(&self) -> End {
+        End { fd: self.fd, offset: self.offset }
+    }
 }
 
 /// From one file to another: `copy_file_range`, `sendfile`, `splice`. One call and two events, one
 /// for each file: the first is of the side that is named first, unless nobody wants to know about
 /// that file, and the second says that it is the same call. A failure has one event.
+///
+/// # Safety
+/// The arguments are what a program gave to such a call.
 #[inline]
-pub fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) -> isize {
+pub unsafe fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) -> isize {
     let start = begin_in(Layer::Posix);
-    let moved = real();
+    let offsets = sides.each_ref().map(|side| match start.is_on() {
+        // SAFETY: as the caller says.
+        true => unsafe { side.at() },
+        false => None,
+    });
+    let request = || {
+        let [one, other] = &sides;
+        let (from, to) = match one.op.class() {
+            Class::Write => (other, one),
+            _ => (one, other),
+        };
+        Request::Copy { op: one.op, from: from.end(), to: to.end(), length }
+    };
+    let moved = layer::serve_between(sides.each_ref().map(|side| side.fd), request, real);
     ended(start, |busy, span| {
         let outcome = if moved < 0 { failure() } else { Outcome::Value(moved as u64) };
         let (bytes, length) = (moved.max(0) as u64, length as u64);
         let mut is_recorded = false;
-        for Side { op, fd, offset } in sides {
+        for (Side { op, fd, .. }, offset) in sides.into_iter().zip(offsets) {
             let known = descriptors::known(busy, fd);
             let writes = op.class() == Class::Write;
             let offset = offset.unwrap_or_else(|| known.advance(fd, bytes, writes));
@@ -120,17 +166,4 @@ pub fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) ->
         }
     });
     moved
-}
-
-/// The offset that a call is given by address; `None` for the descriptor's position.
-///
-/// # Safety
-/// Null or the address that a program gave to such a call.
-#[inline]
-pub unsafe fn at(offset: *const off_t) -> Option<u64> {
-    if !crate::config::is_on() || offset.is_null() {
-        return None;
-    }
-    // SAFETY: as the caller says; the call reads it next.
-    Some(unsafe { offset.read_unaligned() } as u64)
 }

@@ -2,14 +2,16 @@
 
 use core::ffi::{c_char, c_int};
 
+use libc::mode_t;
 use plimsoll_trace::encode::NO_FILE;
 use plimsoll_trace::{Layer, Op};
 
 use crate::files::EXCLUDED;
 use crate::hooks::{Code, Returned};
+use crate::layer::{self, FromAnswer, Name, NameRequest, Request};
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
-use crate::{config, descriptors, paths};
+use crate::{config, descriptors, own_descriptors, paths, sys};
 
 /// A call on a descriptor.
 #[inline]
@@ -18,6 +20,29 @@ pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> 
     let result = real();
     end_on(start, op, Some(fd), result, argument);
     result
+}
+
+/// A call on a descriptor that a layer may serve.
+#[inline]
+pub fn ask<R: Returned + FromAnswer>(
+    op: Op,
+    fd: c_int,
+    argument: u64,
+    request: impl FnOnce() -> Request,
+    real: impl FnOnce() -> R,
+) -> R {
+    on(op, fd, argument, || layer::serve(fd, request, real))
+}
+
+/// What was written is made durable.
+#[inline]
+pub fn sync<R: Returned + FromAnswer>(
+    op: Op,
+    fd: c_int,
+    argument: u64,
+    real: impl FnOnce() -> R,
+) -> R {
+    ask(op, fd, argument, || Request::Sync { op }, real)
 }
 
 /// A call on no file in particular.
@@ -57,10 +82,41 @@ pub unsafe fn open(
     directory: c_int,
     path: *const c_char,
     flags: c_int,
+    mode: mode_t,
     real: impl FnOnce() -> c_int,
 ) -> c_int {
     let start = begin_in(Layer::Posix);
+    let name = || Name::new(directory, path);
+    let fd = layer::serve_name(name, || NameRequest::Open { flags, mode }, real);
+    // SAFETY: as the caller says.
+    unsafe { opened(start, directory, path, flags, fd) }
+}
+
+/// A file is made with a name of the C library's choice, which is in `template` after the call.
+///
+/// # Safety
+/// The template is what a program gave to `mkstemp`.
+#[inline]
+pub unsafe fn made(template: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let start = begin_in(Layer::Posix);
     let fd = real();
+    // SAFETY: as the caller says.
+    unsafe { opened(start, libc::AT_FDCWD, template, flags, fd) }
+}
+
+/// Records that a file was opened, or not.
+///
+/// # Safety
+/// The path is what a program gave to the call.
+#[inline]
+unsafe fn opened(
+    start: Start,
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    fd: c_int,
+) -> c_int {
+    layer::forget(fd);
     ended(start, |busy, span| {
         // SAFETY: what a program gave to a call that has ended so.
         let file = unsafe { paths::number_after(busy, fd.outcome(), directory, path) };
@@ -82,20 +138,45 @@ pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
         // Before the call: after it, another thread may get the same number.
         descriptors::forget(fd);
     }
-    let result = real();
+    let result = match layer::is_active() {
+        true => close_layered(fd, real),
+        false => real(),
+    };
     ended(start, |busy, span| write(busy, span, op, file, result, 0));
     result
 }
 
-/// Many descriptors are closed.
+/// A descriptor is closed that may be a layer's, or one of the library's own, of which a program knows nothing.
+#[cold]
+fn close_layered(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    if own_descriptors::is_own(fd) {
+        return c_int::from_answer(Err(libc::EBADF));
+    }
+    let result = layer::serve(fd, || Request::Close, real);
+    layer::forget(fd);
+    result
+}
+
+/// Many descriptors are closed: `real` closes those from the one number to the other.
 #[inline]
-pub fn close_range(first: u32, last: u32, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+pub fn close_range(
+    first: u32,
+    last: u32,
+    flags: c_int,
+    mut real: impl FnMut(u32, u32) -> c_int,
+) -> c_int {
     let start = begin_in(Layer::Posix);
-    let result = real();
+    let result = match layer::is_active() {
+        true => own_descriptors::around(first, last, real),
+        false => real(first, last),
+    };
     // With CLOEXEC they only will be closed.
     let closed = result >= 0 && flags & CLOSE_RANGE_CLOEXEC == 0;
     if closed && config::is_on() {
         descriptors::forget_range(first, last);
+    }
+    if closed {
+        layer::forget_range(first, last);
     }
     end_on(start, Op::Close, None, result, u64::from(first));
     result
@@ -107,24 +188,47 @@ const CLOSE_RANGE_CLOEXEC: c_int = 4;
 /// All descriptors from one on are closed.
 #[inline]
 pub fn close_from(first: c_int, real: impl FnOnce()) {
-    let all = || {
-        real();
-        0
-    };
-    close_range(first.max(0) as u32, u32::MAX, 0, all);
+    let first = first.max(0) as u32;
+    let start = begin_in(Layer::Posix);
+    match layer::is_active() {
+        true => {
+            own_descriptors::around(first, u32::MAX, |first, last| {
+                sys::close_range(first, last);
+                0
+            });
+        }
+        false => real(),
+    }
+    if config::is_on() {
+        descriptors::forget_range(first, u32::MAX);
+    }
+    layer::forget_range(first, u32::MAX);
+    end_on(start, Op::Close, None, 0, u64::from(first));
 }
 
 /// A call on a descriptor that gives zero or an error number.
 #[inline]
-pub fn on_code(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> c_int) -> c_int {
-    on(op, fd, argument, || Code(real())).0
+pub fn ask_code(
+    op: Op,
+    fd: c_int,
+    argument: u64,
+    request: impl FnOnce() -> Request,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    ask(op, fd, argument, request, || Code(real())).0
 }
 
-/// A descriptor is duplicated.
+/// A descriptor is duplicated, to the number that is wanted or to any.
 #[inline]
-pub fn duplicate(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Posix);
+    if layer::is_active()
+        && let Some(to) = to
+    {
+        own_descriptors::make_way(to);
+    }
     let copy = real();
+    layer::forget(copy);
     if copy >= 0 && config::is_on() {
         descriptors::duplicated(fd, copy);
     }
@@ -134,9 +238,9 @@ pub fn duplicate(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
 
 /// The position of a descriptor is set.
 #[inline]
-pub fn seek(fd: c_int, real: impl FnOnce() -> i64) -> i64 {
+pub fn seek(fd: c_int, offset: i64, whence: c_int, real: impl FnOnce() -> i64) -> i64 {
     let start = begin_in(Layer::Posix);
-    let position = real();
+    let position = layer::serve(fd, || Request::Seek { offset, whence }, real);
     ended(start, |busy, span| {
         let known = descriptors::known(busy, fd);
         if position >= 0 {

@@ -6,6 +6,7 @@ use libc::{flock, off_t};
 use plimsoll_trace::{Layer, Op};
 
 use crate::hooks::descriptor;
+use crate::layer::{self, Lock, Request};
 use crate::recorder::begin_in;
 use crate::thread::Busy;
 use crate::{config, descriptors};
@@ -24,7 +25,8 @@ pub unsafe fn control(
     match command {
         libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
             let start = begin_in(Layer::Posix);
-            let result = real();
+            let request = || Request::Lock(Lock::Range { command, lock: argument });
+            let result = layer::serve(fd, request, real);
             if start.is_on() {
                 // SAFETY: the kernel has read the same lock, unless it could not.
                 let (kind, length) = unsafe { read_lock(argument, result) };
@@ -33,7 +35,10 @@ pub unsafe fn control(
             }
             result
         }
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => descriptor::duplicate(fd, real),
+        libc::F_GETLK | libc::F_OFD_GETLK => {
+            layer::serve(fd, || Request::Lock(Lock::Range { command, lock: argument }), real)
+        }
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => descriptor::duplicate(fd, None, real),
         libc::F_SETFL => {
             let result = real();
             if result >= 0
@@ -66,15 +71,17 @@ unsafe fn read_lock(address: usize, result: c_int) -> (c_int, off_t) {
 #[inline]
 pub fn whole_file(fd: c_int, operation: c_int, real: impl FnOnce() -> c_int) -> c_int {
     let op = if operation & libc::LOCK_UN != 0 { Op::Funlock } else { Op::Flock };
-    descriptor::on(op, fd, operation as u32 as u64, real)
+    let request = || Request::Lock(Lock::Whole { operation });
+    descriptor::ask(op, fd, operation as u32 as u64, request, real)
 }
 
 /// `lockf`.
 #[inline]
 pub fn section(fd: c_int, command: c_int, length: off_t, real: impl FnOnce() -> c_int) -> c_int {
+    let request = || Request::Lock(Lock::Section { command, length });
     match command {
-        libc::F_ULOCK => descriptor::on(Op::Unlock, fd, length as u64, real),
-        libc::F_LOCK | libc::F_TLOCK => descriptor::on(Op::Lock, fd, length as u64, real),
-        _ => real(),
+        libc::F_ULOCK => descriptor::ask(Op::Unlock, fd, length as u64, request, real),
+        libc::F_LOCK | libc::F_TLOCK => descriptor::ask(Op::Lock, fd, length as u64, request, real),
+        _ => layer::serve(fd, request, real),
     }
 }

@@ -9,6 +9,7 @@ use plimsoll_trace::{Layer, Op};
 
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
+use crate::layer::{self, Mapping, Request};
 use crate::recorder::{begin_in, ended};
 use crate::{descriptors, process, thread};
 
@@ -23,17 +24,14 @@ impl Returned for Address {
 
 /// `mmap`.
 #[inline]
-pub fn map(
-    length: usize,
-    flags: c_int,
-    fd: c_int,
-    real: impl FnOnce() -> *mut c_void,
-) -> *mut c_void {
+pub fn map(fd: c_int, mapping: Mapping, real: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    let Mapping { flags, length, .. } = mapping;
     if flags & libc::MAP_ANONYMOUS != 0 || fd < 0 {
         return real();
     }
     let start = begin_in(Layer::Posix);
-    let address = thread::inside_hook(real);
+    let served = || layer::serve(fd, || Request::Map(mapping), real);
+    let address = thread::inside_hook(served);
     ended(start, |busy, span| {
         let file = descriptors::file(busy, fd);
         if address != libc::MAP_FAILED

@@ -6,6 +6,7 @@ use plimsoll_trace::Op;
 
 use crate::hooks::Returned;
 use crate::hooks::descriptor::write;
+use crate::layer::{self, FromAnswer, Name, NameRequest};
 use crate::paths;
 use crate::recorder::{begin_in, ended};
 
@@ -29,6 +30,24 @@ pub unsafe fn on<R: Returned>(
         write(busy, span, op, file, result, argument);
     });
     result
+}
+
+/// A call on the file of this name that a layer may serve.
+///
+/// # Safety
+/// `path` is what a program gave to such a call.
+#[inline]
+pub unsafe fn ask<R: Returned + FromAnswer>(
+    op: Op,
+    directory: c_int,
+    path: *const c_char,
+    argument: u64,
+    request: impl FnOnce() -> NameRequest,
+    real: impl FnOnce() -> R,
+) -> R {
+    let served = || layer::serve_name(|| Name::new(directory, path), request, real);
+    // SAFETY: the same name.
+    unsafe { on(op, directory, path, argument, served) }
 }
 
 /// `unlinkat` does what `unlink` and `rmdir` do.

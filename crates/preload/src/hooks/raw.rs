@@ -12,15 +12,17 @@
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use libc::{AT_FDCWD, iovec, off_t};
+use libc::{AT_FDCWD, iovec, mode_t, off_t};
 use plimsoll_trace::Op;
 
 use crate::hooks::asynchronous::{self, KernelBlock, KernelEvent};
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, lock, mapping, name, program};
 use crate::inspect::Target;
+use crate::layer::{Mapping, Name, NameRequest, Request, Status};
 use crate::{sys, thread};
 
 /// The C library's function.
@@ -37,7 +39,7 @@ const NUMBERS: usize = 512;
 /// # Safety
 /// As that function.
 #[unsafe(naked)]
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn syscall() {
     naked_asm!(
         "cmp rdi, {numbers}",
@@ -94,7 +96,7 @@ pub extern "C" fn resolve() -> *mut c_void {
 }
 
 /// The C library's `syscall`.
-unsafe fn real(number: c_long, words: [usize; 6]) -> isize {
+pub unsafe fn real(number: c_long, words: [usize; 6]) -> isize {
     type Real =
         unsafe extern "C-unwind" fn(c_long, usize, usize, usize, usize, usize, usize) -> isize;
     let known = REAL.load(Ordering::Relaxed);
@@ -147,40 +149,40 @@ fn with_errno(result: isize) -> isize {
 }
 
 system_calls! {
-    SYS_open (path flags) => |call| descriptor::open(AT_FDCWD, path as *const c_char, flags as c_int, || call() as c_int);
-    SYS_openat (at path flags) => |call| descriptor::open(at as c_int, path as *const c_char, flags as c_int, || call() as c_int);
+    SYS_open (path flags mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
+    SYS_openat (at path flags mode) => |call| descriptor::open(at as c_int, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
     SYS_close (fd) => |call| descriptor::close(Op::Close, fd as c_int, || call() as c_int);
-    SYS_close_range (first last flags) => |call| descriptor::close_range(first as c_uint, last as c_uint, flags as c_int, || call() as c_int);
-    SYS_dup (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);
-    SYS_dup2 (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);
-    SYS_dup3 (fd) => |call| descriptor::duplicate(fd as c_int, || call() as c_int);
+    SYS_close_range (first last flags) => |call| descriptor::close_range(first as c_uint, last as c_uint, flags as c_int, |first, last| real(libc::SYS_close_range, [first as usize, last as usize, flags, 0, 0, 0]) as c_int);
+    SYS_dup (fd) => |call| descriptor::duplicate(fd as c_int, None, || call() as c_int);
+    SYS_dup2 (fd to) => |call| descriptor::duplicate(fd as c_int, Some(to as c_int), || call() as c_int);
+    SYS_dup3 (fd to) => |call| descriptor::duplicate(fd as c_int, Some(to as c_int), || call() as c_int);
     SYS_fcntl (fd command argument) => |call| lock::control(fd as c_int, command as c_int, argument, || call() as c_int);
-    SYS_read (fd _buffer length) => |call| data::sequential(Op::Read, fd as c_int, length, call);
-    SYS_write (fd _buffer length) => |call| data::sequential(Op::Write, fd as c_int, length, call);
-    SYS_pread64 (fd _buffer length offset) => |call| data::positioned(Op::Pread, fd as c_int, length, offset as off_t, call);
-    SYS_pwrite64 (fd _buffer length offset) => |call| data::positioned(Op::Pwrite, fd as c_int, length, offset as off_t, call);
-    SYS_readv (fd buffers count) => |call| data::vector(Op::Readv, fd as c_int, buffers as *const iovec, count as c_int, -1, call);
-    SYS_writev (fd buffers count) => |call| data::vector(Op::Writev, fd as c_int, buffers as *const iovec, count as c_int, -1, call);
-    SYS_preadv (fd buffers count offset) => |call| data::vector(Op::Preadv, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
-    SYS_pwritev (fd buffers count offset) => |call| data::vector(Op::Pwritev, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
-    SYS_preadv2 (fd buffers count offset) => |call| data::vector(Op::Preadv, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
-    SYS_pwritev2 (fd buffers count offset) => |call| data::vector(Op::Pwritev, fd as c_int, buffers as *const iovec, count as c_int, offset as off_t, call);
-    SYS_copy_file_range (from from_offset to to_offset length) => |call| data::between([Side { op: Op::CopyFileRange, fd: to as c_int, offset: data::at(to_offset as *const off_t) }, Side { op: Op::CopyFileRangeRead, fd: from as c_int, offset: data::at(from_offset as *const off_t) }], length, call);
-    SYS_sendfile (to from offset length) => |call| data::between([Side { op: Op::Sendfile, fd: from as c_int, offset: data::at(offset as *const off_t) }, Side { op: Op::SendfileWrite, fd: to as c_int, offset: None }], length, call);
-    SYS_splice (from from_offset to to_offset length) => |call| data::between([Side { op: Op::SpliceRead, fd: from as c_int, offset: data::at(from_offset as *const off_t) }, Side { op: Op::SpliceWrite, fd: to as c_int, offset: data::at(to_offset as *const off_t) }], length, call);
-    SYS_lseek (fd) => |call| descriptor::seek(fd as c_int, || call() as i64);
-    SYS_fsync (fd) => |call| descriptor::on(Op::Fsync, fd as c_int, 0, call);
-    SYS_fdatasync (fd) => |call| descriptor::on(Op::Fdatasync, fd as c_int, 0, call);
-    SYS_sync_file_range (fd _offset length) => |call| descriptor::on(Op::SyncFileRange, fd as c_int, length as u64, call);
-    SYS_ftruncate (fd length) => |call| descriptor::on(Op::Ftruncate, fd as c_int, length as u64, call);
-    SYS_fallocate (fd _mode _offset length) => |call| descriptor::on(Op::Fallocate, fd as c_int, length as u64, call);
-    SYS_statx (at path) => |call| name::on(Op::Stat, at as c_int, path as *const c_char, 0, call);
-    SYS_newfstatat (at path) => |call| name::on(Op::Stat, at as c_int, path as *const c_char, 0, call);
-    SYS_unlinkat (at path flags) => |call| name::on(name::unlinkat_op(flags as c_int), at as c_int, path as *const c_char, 0, call);
-    SYS_renameat2 (at path) => |call| name::on(Op::Rename, at as c_int, path as *const c_char, 0, call);
+    SYS_read (fd buffer length) => |call| data::sequential(Op::Read, fd as c_int, (buffer as *const c_void, length), call);
+    SYS_write (fd buffer length) => |call| data::sequential(Op::Write, fd as c_int, (buffer as *const c_void, length), call);
+    SYS_pread64 (fd buffer length offset) => |call| data::positioned(Op::Pread, fd as c_int, (buffer as *const c_void, length), offset as off_t, call);
+    SYS_pwrite64 (fd buffer length offset) => |call| data::positioned(Op::Pwrite, fd as c_int, (buffer as *const c_void, length), offset as off_t, call);
+    SYS_readv (fd buffers count) => |call| data::vector(Op::Readv, fd as c_int, (buffers as *const iovec, count as c_int), -1, 0, call);
+    SYS_writev (fd buffers count) => |call| data::vector(Op::Writev, fd as c_int, (buffers as *const iovec, count as c_int), -1, 0, call);
+    SYS_preadv (fd buffers count offset) => |call| data::vector(Op::Preadv, fd as c_int, (buffers as *const iovec, count as c_int), offset as off_t, 0, call);
+    SYS_pwritev (fd buffers count offset) => |call| data::vector(Op::Pwritev, fd as c_int, (buffers as *const iovec, count as c_int), offset as off_t, 0, call);
+    SYS_preadv2 (fd buffers count offset _high flags) => |call| data::vector(Op::Preadv, fd as c_int, (buffers as *const iovec, count as c_int), offset as off_t, flags as c_int, call);
+    SYS_pwritev2 (fd buffers count offset _high flags) => |call| data::vector(Op::Pwritev, fd as c_int, (buffers as *const iovec, count as c_int), offset as off_t, flags as c_int, call);
+    SYS_copy_file_range (from from_offset to to_offset length) => |call| data::between([Side { op: Op::CopyFileRange, fd: to as c_int, offset: to_offset as *mut off_t }, Side { op: Op::CopyFileRangeRead, fd: from as c_int, offset: from_offset as *mut off_t }], length, call);
+    SYS_sendfile (to from offset length) => |call| data::between([Side { op: Op::Sendfile, fd: from as c_int, offset: offset as *mut off_t }, Side { op: Op::SendfileWrite, fd: to as c_int, offset: ptr::null_mut() }], length, call);
+    SYS_splice (from from_offset to to_offset length) => |call| data::between([Side { op: Op::SpliceRead, fd: from as c_int, offset: from_offset as *mut off_t }, Side { op: Op::SpliceWrite, fd: to as c_int, offset: to_offset as *mut off_t }], length, call);
+    SYS_lseek (fd offset whence) => |call| descriptor::seek(fd as c_int, offset as i64, whence as c_int, || call() as i64);
+    SYS_fsync (fd) => |call| descriptor::sync(Op::Fsync, fd as c_int, 0, call);
+    SYS_fdatasync (fd) => |call| descriptor::sync(Op::Fdatasync, fd as c_int, 0, call);
+    SYS_sync_file_range (fd _offset length) => |call| descriptor::sync(Op::SyncFileRange, fd as c_int, length as u64, call);
+    SYS_ftruncate (fd length) => |call| descriptor::ask(Op::Ftruncate, fd as c_int, length as u64, || Request::Truncate { length: length as off_t }, call);
+    SYS_fallocate (fd mode offset length) => |call| descriptor::ask(Op::Fallocate, fd as c_int, length as u64, || Request::Allocate { mode: mode as c_int, offset: offset as off_t, length: length as off_t }, call);
+    SYS_statx (at path flags mask status) => |call| name::ask(Op::Stat, at as c_int, path as *const c_char, 0, || NameRequest::Status(Status::Extended { to: status as *mut c_void, flags: flags as c_int, mask: mask as c_uint }), call);
+    SYS_newfstatat (at path status flags) => |call| name::ask(Op::Stat, at as c_int, path as *const c_char, 0, || NameRequest::Status(Status::Plain { to: status as *mut c_void, flags: flags as c_int }), call);
+    SYS_unlinkat (at path flags) => |call| name::ask(name::unlinkat_op(flags as c_int), at as c_int, path as *const c_char, 0, || NameRequest::Unlink { flags: flags as c_int }, call);
+    SYS_renameat2 (at path to_at to flags) => |call| name::ask(Op::Rename, at as c_int, path as *const c_char, 0, || NameRequest::Rename { to: Name::new(to_at as c_int, to as *const c_char), flags: flags as c_uint }, call);
     SYS_mkdirat (at path mode) => |call| name::on(Op::Mkdir, at as c_int, path as *const c_char, mode as u64, call);
     SYS_getdents64 (fd) => |call| descriptor::on(Op::Readdir, fd as c_int, 0, call);
-    SYS_mmap (_address length _protection flags fd) => |call| mapping::map(length, flags as c_int, fd as c_int, || call() as *mut c_void);
+    SYS_mmap (address length protection flags fd offset) => |call| mapping::map(fd as c_int, Mapping { address: address as *mut c_void, length, protection: protection as c_int, flags: flags as c_int, offset: offset as off_t }, || call() as *mut c_void);
     SYS_munmap (address length) => |call| mapping::unmap(address as *mut c_void, length, || call() as c_int);
     SYS_msync (address length) => |call| mapping::sync(address as *mut c_void, length, || call() as c_int);
     SYS_io_submit (_context count list) => |call| with_errno(asynchronous::submit(count as c_long, list as *const *mut KernelBlock, || negative(call())));

@@ -24,7 +24,7 @@ macro_rules! variadic {
         /// # Safety
         /// As that function.
         #[unsafe(naked)]
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $name() {
             // The frame: 176 bytes of saved registers, then the va_list of 24 bytes.
             naked_asm!(

@@ -1,0 +1,236 @@
+//! What a program asks for, whole: everything that whoever serves a call must know. Addresses are the program's own
+//! and may be wrong.
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use libc::{iovec, mode_t, off_t};
+use plimsoll_trace::Op;
+
+/// A call on a descriptor.
+#[derive(Clone, Copy)]
+pub enum Request {
+    /// Data between memory and the file.
+    Move(Transfer),
+    /// Data from one file to another; the descriptor is one of the two.
+    Copy {
+        /// Which call: `copy_file_range`, `sendfile` or `splice`.
+        op: Op,
+        /// Where the data comes from.
+        from: End,
+        /// Where it goes.
+        to: End,
+        /// Bytes.
+        length: usize,
+    },
+    /// Set the position.
+    Seek {
+        /// Bytes from where `whence` says.
+        offset: off_t,
+        /// As of `lseek`.
+        whence: c_int,
+    },
+    /// Tell what the file is.
+    Status(Status),
+    /// Make the file this long.
+    Truncate {
+        /// Bytes.
+        length: off_t,
+    },
+    /// Allocate or free space.
+    Allocate {
+        /// As of `fallocate`.
+        mode: c_int,
+        /// First byte.
+        offset: off_t,
+        /// Bytes.
+        length: off_t,
+    },
+    /// Make durable what was written: `fsync`, `fdatasync`, `sync_file_range`.
+    Sync {
+        /// Which call.
+        op: Op,
+    },
+    /// Take or give up a lock, or ask about it.
+    Lock(Lock),
+    /// Map the file into memory.
+    Map(Mapping),
+    /// Close the descriptor.
+    Close,
+}
+
+/// A transfer between memory and a file.
+#[derive(Clone, Copy)]
+pub struct Transfer {
+    /// Which call; its class says in which direction.
+    pub op: Op,
+    /// Where the data is, or goes.
+    pub buffers: Buffers,
+    /// Where in the file; `None` is the descriptor's position.
+    pub offset: Option<off_t>,
+    /// As of `preadv2`.
+    pub flags: c_int,
+}
+
+/// Memory of the program.
+#[derive(Clone, Copy)]
+pub enum Buffers {
+    /// In one piece.
+    One {
+        /// Where it begins.
+        address: *mut c_void,
+        /// Bytes.
+        length: usize,
+    },
+    /// In several.
+    Many {
+        /// The list of pieces.
+        list: *const iovec,
+        /// How many.
+        count: c_int,
+    },
+}
+
+impl Buffers {
+    /// A buffer that is written to or, whatever its type says, only read from.
+    #[inline(always)]
+    pub fn one<T>(address: *const T, length: usize) -> Self {
+        Buffers::One { address: address.cast_mut().cast(), length }
+    }
+}
+
+/// One end of a transfer between files.
+#[derive(Clone, Copy)]
+pub struct End {
+    /// The descriptor.
+    pub fd: c_int,
+    /// Where the offset is kept; null is the descriptor's position.
+    pub offset: *mut off_t,
+}
+
+/// Where to put what a file is.
+#[derive(Clone, Copy)]
+pub enum Status {
+    /// As of `stat`.
+    Plain {
+        /// A `struct stat`.
+        to: *mut c_void,
+        /// As of `fstatat`.
+        flags: c_int,
+    },
+    /// As of `statx`.
+    Extended {
+        /// A `struct statx`.
+        to: *mut c_void,
+        /// As of `statx`.
+        flags: c_int,
+        /// What is wanted.
+        mask: c_uint,
+    },
+}
+
+/// A lock.
+#[derive(Clone, Copy)]
+pub enum Lock {
+    /// `fcntl` with one of its commands about locks.
+    Range {
+        /// The command.
+        command: c_int,
+        /// A `struct flock`.
+        lock: usize,
+    },
+    /// `flock`.
+    Whole {
+        /// As of `flock`.
+        operation: c_int,
+    },
+    /// `lockf`.
+    Section {
+        /// The command.
+        command: c_int,
+        /// Bytes from the position on.
+        length: off_t,
+    },
+}
+
+/// A mapping.
+#[derive(Clone, Copy)]
+pub struct Mapping {
+    /// Where the program wants it.
+    pub address: *mut c_void,
+    /// Bytes.
+    pub length: usize,
+    /// As of `mmap`.
+    pub protection: c_int,
+    /// As of `mmap`.
+    pub flags: c_int,
+    /// Where in the file.
+    pub offset: off_t,
+}
+
+/// A name, relative to a directory.
+#[derive(Clone, Copy)]
+pub struct Name {
+    /// A directory's descriptor, or `AT_FDCWD`.
+    pub directory: c_int,
+    path: *const c_char,
+}
+
+impl Name {
+    /// A name that a program gave to a call.
+    #[inline(always)]
+    pub fn new(directory: c_int, path: *const c_char) -> Self {
+        Name { directory, path }
+    }
+
+    /// The name; `None` where the program gave no address.
+    pub fn path(&self) -> Option<&CStr> {
+        // SAFETY: the program says so, as it would to the C library, which reads it next.
+        (!self.path.is_null()).then(|| unsafe { CStr::from_ptr(self.path) })
+    }
+}
+
+/// A call on a name.
+#[derive(Clone, Copy)]
+pub enum NameRequest {
+    /// Open the file; the result is a descriptor.
+    Open {
+        /// As of `open`.
+        flags: c_int,
+        /// Rights of a new file.
+        mode: mode_t,
+    },
+    /// Tell what the file is.
+    Status(Status),
+    /// May it be used so?
+    Access {
+        /// As of `access`.
+        mode: c_int,
+    },
+    /// Make the file this long.
+    Truncate {
+        /// Bytes.
+        length: off_t,
+    },
+    /// Remove the name.
+    Unlink {
+        /// As of `unlinkat`.
+        flags: c_int,
+    },
+    /// Give the file another name.
+    Rename {
+        /// The other name.
+        to: Name,
+        /// As of `renameat2`.
+        flags: c_uint,
+    },
+    /// Give the file a further name.
+    Link {
+        /// The further name.
+        to: Name,
+    },
+    /// Change its rights.
+    ChangeMode {
+        /// As of `chmod`.
+        mode: mode_t,
+    },
+}

@@ -1,0 +1,214 @@
+//! A layer serves calls instead of the kernel: the one for tests stores every byte inverted, and each file under
+//! another name, so that whatever goes past it shows.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use plimsoll_trace::Op;
+
+use crate::command::Outcome;
+use crate::recording::{build_library, calls, processes, program, python, record};
+
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| build_library("inverted", "inverted"))
+}
+
+/// A directory whose files are stored inverted.
+struct Layered {
+    folder: tempfile::TempDir,
+}
+
+impl Layered {
+    fn new() -> Self {
+        Layered { folder: tempfile::tempdir_in("/var/tmp").unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run<S: AsRef<OsStr>>(&self, command: &[S]) -> Outcome {
+        let (program, arguments) = command.split_first().unwrap();
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder.path());
+        command.env("LD_PRELOAD", library()).env("PLIMSOLL_INVERTED_DIR", self.folder.path());
+        command.output().unwrap().into()
+    }
+
+    /// What a program printed that did its work.
+    #[track_caller]
+    fn output<S: AsRef<OsStr>>(&self, command: &[S]) -> String {
+        let outcome = self.run(command);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+        outcome.stdout
+    }
+
+    /// What is stored of a file, not inverted any more.
+    fn stored(&self, name: &str) -> Vec<u8> {
+        let stored = fs::read(self.path(&format!("{name}.inverted"))).unwrap();
+        stored.into_iter().map(|byte| !byte).collect()
+    }
+}
+
+#[test]
+fn programs_see_their_files_where_something_else_is_stored() {
+    let layered = Layered::new();
+    let plain = tempfile::NamedTempFile::new().unwrap();
+    let text: String = (1..=20_000).map(|line| format!("{line}\n")).collect();
+    fs::write(&plain, &text).unwrap();
+    layered.output(&["cp", plain.path().to_str().unwrap(), "a"]);
+    assert!(!layered.path("a").exists());
+    assert_eq!(layered.stored("a"), text.as_bytes());
+    assert_eq!(layered.output(&["cat", "a"]), text);
+    assert_eq!(layered.output(&["tail", "-1", "a"]), "20000\n");
+    assert_eq!(
+        layered.output(&["grep", "-c", "7", "a"]),
+        format!("{}\n", text.lines().filter(|line| line.contains('7')).count())
+    );
+    assert_eq!(layered.output(&["stat", "-c", "%s", "a"]), format!("{}\n", text.len()));
+    layered.output(&["dd", "if=a", "of=b", "bs=4k", "conv=fsync", "status=none"]);
+    layered.output(&["cp", "a", "c"]);
+    layered.output(&["cmp", "a", "c"]);
+    layered.output(&["mv", "c", "d"]);
+    layered.output(&["truncate", "-s", "5", "d"]);
+    assert_eq!(layered.stored("d"), b"1\n2\n3");
+    // By a descriptor that another program opened.
+    assert_eq!(layered.output(&["bash", "-c", "cat < d"]), "1\n2\n3");
+    layered.output(&["rm", "a", "d"]);
+    assert_eq!(layered.stored("b"), text.as_bytes());
+    // From the layer to elsewhere, as between file systems.
+    layered.output(&["mv", "b", plain.path().to_str().unwrap()]);
+    assert_eq!(fs::read_to_string(plain.path()).unwrap(), text);
+    let mut left: Vec<_> = fs::read_dir(layered.folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["NOTES"]);
+}
+
+/// All kinds of requests, after everything that is open was closed twice.
+const SCRIPT: &str = r#"
+import errno, fcntl, mmap, os
+
+def fails(expected, call):
+    try:
+        call()
+    except OSError as error:
+        assert error.errno == expected, error
+    else:
+        raise AssertionError("it should have failed")
+
+os.write(os.open("warm", os.O_CREAT | os.O_WRONLY), b"the layer has its descriptor now")
+os.closerange(3, 100000)
+for number in range(3, 2000):
+    try:
+        os.close(number)
+    except OSError:
+        pass
+f = os.open("f", os.O_CREAT | os.O_RDWR | os.O_EXCL)
+fails(errno.EEXIST, lambda: os.open("f", os.O_CREAT | os.O_EXCL))
+assert os.write(f, b"0123456789") == 10
+assert os.writev(f, [b"ab", b"", b"cd"]) == 4
+assert os.pwrite(f, b"Z", 3) == 1 and os.pwritev(f, [b"Y", b"X"], 4) == 2
+assert os.lseek(f, 0, os.SEEK_SET) == 0 and os.read(f, 100) == b"012ZYX6789abcd"
+parts = [bytearray(3), bytearray(100)]
+assert os.preadv(f, parts, 9) == 5 and parts[0] == b"9ab" and parts[1][:2] == b"cd"
+copy = os.dup(f)
+os.dup2(f, 1000)
+child = os.fork()
+if child == 0:
+    os.write(1000, b"child")
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert os.write(copy, b"parent") == 6
+a = os.open("f", os.O_WRONLY | os.O_APPEND)
+os.write(a, b"!")
+assert os.pread(copy, 100, 14) == b"childparent!"
+assert os.fstat(f).st_size == os.stat("f").st_size == os.stat(f).st_size == 26
+os.ftruncate(f, 25); os.truncate("f", 24)
+assert os.access("f", os.R_OK) and not os.access("g", os.F_OK)
+fcntl.flock(f, fcntl.LOCK_EX); fcntl.lockf(f, fcntl.LOCK_UN); os.fsync(f); os.posix_fallocate(f, 0, 24)
+fails(errno.ENODEV, lambda: mmap.mmap(f, 10))
+out = os.open("/dev/null", os.O_WRONLY)
+fails(errno.EINVAL, lambda: os.sendfile(out, f, 0, 5))
+fails(errno.EXDEV, lambda: os.copy_file_range(f, os.open("/var/tmp", os.O_TMPFILE | os.O_RDWR), 5))
+os.chmod("f", 0o600); os.rename("f", "g")
+assert os.stat("g").st_mode & 0o777 == 0o600
+fails(errno.ENOENT, lambda: os.unlink("f"))
+os.close(1000); os.close(f)
+assert os.pread(copy, 3, 0) == b"012"
+"#;
+
+#[test]
+fn every_kind_of_request_reaches_a_layer() {
+    let layered = Layered::new();
+    layered.output(&[python(), "-c", SCRIPT]);
+    assert_eq!(layered.stored("g"), b"012ZYX6789abcdchildparen");
+    let notes = fs::read_to_string(layered.path("NOTES")).unwrap();
+    assert_eq!(
+        notes.lines().count(),
+        11,
+        "its descriptor outlives everything that a program closes"
+    );
+}
+
+/// Programs with many threads, forks, signal handlers that write, cancelled threads, and such that close everything
+/// or are killed.
+#[test]
+fn hostile_programs_write_through_a_layer_as_without_it() {
+    let traps = program("traps.c", "cc", &[]);
+    for name in [
+        "plain",
+        "threads",
+        "crowd",
+        "forks",
+        "vforks",
+        "exec",
+        "cancels",
+        "close_all",
+        "killed",
+        "quick",
+        "silent",
+    ] {
+        let layered = Layered::new();
+        let plain = layered.path("rec");
+        let arguments = [traps.to_str().unwrap(), name, "out", "300"];
+        let outcome = layered.run(&arguments);
+        assert_eq!(outcome.status, (name != "killed").then_some(0), "{name}: {}", outcome.stderr);
+        fs::create_dir(&plain).unwrap();
+        Command::new(arguments[0]).args(&arguments[1..]).current_dir(&plain).status().unwrap();
+        let (stored, plain) = (layered.stored("out"), fs::read(plain.join("out")).unwrap());
+        assert_eq!(stored.len(), plain.len(), "{name}");
+        for (at, (stored, plain)) in stored.chunks(16).zip(plain.chunks(16)).enumerate() {
+            // A hole has zeros, whoever made it.
+            let is_hole = plain.iter().all(|byte| *byte == 0);
+            let expected = if is_hole { &[0xff; 16][..plain.len()] } else { plain };
+            assert_eq!(stored, expected, "{name} at {}", at * 16);
+        }
+    }
+}
+
+#[test]
+fn what_a_layer_serves_is_recorded_as_the_programs_call() {
+    let layered = Layered::new();
+    let traps = program("traps.c", "cc", &[]);
+    let rec = layered.path("rec");
+    let outcome: Outcome = record(&rec)
+        .args(["--", traps.to_str().unwrap(), "plain", "out", "500"])
+        .env("PLIMSOLL_LIBRARY", library())
+        .env("PLIMSOLL_INVERTED_DIR", layered.folder.path())
+        .current_dir(layered.folder.path())
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let recorded = processes(&rec);
+    assert_eq!(calls(&recorded, Op::Pwrite, "/out"), (500, 500 * 16));
+    assert_eq!(calls(&recorded, Op::Fsync, "/out").0, 1);
+    assert_eq!(layered.stored("out").len(), 499 * 64 + 16);
+}
