@@ -228,7 +228,7 @@ fn targets_that_are_none_or_one_are_refused() {
         (&[first.as_os_str(), link.as_os_str()], "one directory"),
         (&[no_text.as_os_str()], "UTF-8"),
         (&[OsStr::new(&nameless)], "without a name"),
-        (&[first.as_os_str(), OsStr::new("--testbed-base"), OsStr::new("/tmp")], "--testbed NAME"),
+        (&[first.as_os_str(), OsStr::new("--base"), OsStr::new("/tmp")], "--testbed NAME"),
     ];
     for (targets, word) in refused {
         let outcome = binary().args(["route", "bench", "--targets"]).args(targets).output();

@@ -180,7 +180,50 @@ fn run_passes_targets_in_and_the_status_out() {
     assert_eq!(missing.stderr.lines().count(), 1, "{}", missing.stderr);
     assert_eq!(base.run("run -- /etc").status, Some(126));
     assert_eq!(base.run("run").status, Some(2));
-    assert_eq!(base.run("--name other run -- true").status, Some(2));
+    assert_eq!(base.run("--testbed other run -- true").status, Some(2));
+}
+
+#[test]
+fn every_command_takes_targets_of_a_test_bed_in_the_same_words() {
+    let base = Base::new();
+    base.fine("up --testbed lab --targets 3 --size 24MiB --kind directory");
+    let bed = base.path().join("lab");
+    let run = |arguments: &str| {
+        let arguments = arguments.replace("BASE", base.path().to_str().unwrap());
+        let arguments = arguments.replace("BED", bed.to_str().unwrap());
+        let outcome = Outcome::from(binary().args(arguments.split(' ')).output().unwrap());
+        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
+        outcome.stdout
+    };
+    let names = |text: &str| {
+        let is_in = |name: &&str| text.contains(bed.join(name).to_str().unwrap());
+        ["t0", "t1", "t2"].into_iter().filter(is_in).collect::<Vec<_>>().join(" ")
+    };
+    let bench = "bench many-pairs --dry-run --burst 64KiB --transfer 64KiB --json";
+    let race = "route bench --dry-run --block-size 64KiB --json";
+    for command in [bench, race] {
+        let all = run(&format!("{command} --testbed lab --base BASE"));
+        assert_eq!(names(&all), "t0 t1 t2", "{command}");
+        for some in ["t2,t0", "t2 t0", "t2 BED/t0", "x=BED/t2,BED/t0"] {
+            let text = run(&format!("{command} --testbed lab --base BASE --targets {some}"));
+            assert_eq!(names(&text), "t0 t2", "{command} {some}");
+        }
+    }
+    let calibrate = "calibrate --dry-run --span 4MiB --sizes 4KiB,8KiB,16KiB --json --testbed lab --base BASE --target";
+    for one in ["t1", "BED/t1", "x=BED/t1"] {
+        assert_eq!(names(&run(&format!("{calibrate} {one}"))), "t1", "{one}");
+    }
+    assert_eq!(names(&run("site init -o - --testbed lab --base BASE")), "t0 t1 t2");
+    // As it was spelled before.
+    assert_eq!(names(&run("site init -o - --name lab --base BASE")), "t0 t1 t2");
+    assert_eq!(names(&run("testbed list --json --name lab --base BASE")), "t0 t1 t2");
+    assert_eq!(names(&run(&format!("{race} --testbed lab --testbed-base BASE"))), "t0 t1 t2");
+    let mut missing = binary();
+    missing.args(["bench", "many-pairs", "--testbed", "none", "--base"]).arg(base.path());
+    let missing = Outcome::from(missing.output().unwrap());
+    assert_eq!(missing.status, Some(2));
+    let hint = format!("plimsoll testbed up --testbed none --base {}", base.path().display());
+    assert!(missing.stderr.contains(&hint), "{}", missing.stderr);
 }
 
 #[test]
@@ -304,7 +347,7 @@ fn without_root_targets_are_directories() {
     assert_eq!(up.status, Some(0), "{}", up.stderr);
     assert!(up.stdout.contains("loop devices need root"), "{}", up.stdout);
     assert!(folder.path().join("base/default/t1").is_dir());
-    assert_eq!(as_nobody("up --targets 2 --size 1MiB --kind loop --name other").status, Some(2));
+    assert_eq!(as_nobody("up --targets 2 --size 1MiB --kind loop --testbed other").status, Some(2));
     assert_eq!(as_nobody("down").status, Some(0));
     assert!(!folder.path().join("base/default").exists());
 }
@@ -342,7 +385,7 @@ fn messages_are_short_and_readable() {
     assert!(too_large.contains(" GiB free") || too_large.contains(" TiB free"), "{too_large}");
     assert!(too_large.contains("need 6.2 PiB and 512 MiB"), "{too_large}");
     let long = "x".repeat(5000);
-    for arguments in [format!("list --name {long}"), format!("slow {long} 1MiB/s")] {
+    for arguments in [format!("list --testbed {long}"), format!("slow {long} 1MiB/s")] {
         let message = base.run(&arguments).stderr;
         assert!(message.contains("xxx") && message.len() < 250, "{message}");
     }

@@ -20,6 +20,7 @@ use plimsoll_machine::Machine;
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::targets::BedArguments;
 use crate::testbed::limited;
 use crate::{bench, now, value};
 
@@ -45,9 +46,13 @@ use target::Chosen;
     plimsoll calibrate --target OST0003 --site site.toml\n  \
     plimsoll calibrate --target fast=/nvme/tmp --site site.toml --sizes 4KiB,64KiB,1MiB --depth 32")]
 pub struct Arguments {
-    /// A target of the site file, a directory, or NAME=DIR to give a directory a name there
-    #[arg(long, value_name = "TARGET")]
+    /// A directory, NAME=DIR to give it a name in the site file, or the name of a target that the test
+    /// bed or the site file knows
+    #[arg(long, value_name = "[NAME=]DIR|NAME")]
     target: String,
+
+    #[command(flatten)]
+    bed: BedArguments,
 
     /// Site file to find the target in and to write its costs to
     #[arg(long, value_name = "FILE")]
@@ -104,7 +109,7 @@ enum DirectionArgument {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let machine = Machine::host();
-    let chosen = Chosen::find(&arguments.target, arguments.site.as_deref())?;
+    let chosen = Chosen::find(&arguments.target, &arguments.bed, arguments.site.as_deref())?;
     let place = Place::at(&machine, &chosen.directory, chosen.ost).map_err(with_hint)?;
     let plan = plan(arguments, &place)?;
     place.check_space(&plan).map_err(with_hint)?;

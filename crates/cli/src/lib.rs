@@ -11,7 +11,6 @@ mod export;
 mod failure;
 mod interruption;
 mod model;
-mod named_directory;
 mod new_file;
 mod now;
 mod output;
@@ -22,6 +21,7 @@ mod route;
 mod score;
 mod simulate;
 mod site;
+mod targets;
 mod testbed;
 mod value;
 

@@ -5,7 +5,6 @@ mod listing;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -13,12 +12,13 @@ use anyhow::{Result, anyhow};
 use clap::{Subcommand, ValueEnum};
 use plimsoll_domain::{Bytes, Limit};
 use plimsoll_testbed::{
-    DEFAULT_NAME, Direction, DownOptions, Effect, FileSystem, KindChoice, LimitOutcome, Step,
-    TargetName, Testbed, TestbedError, UpOptions, Waiting,
+    Direction, DownOptions, Effect, FileSystem, KindChoice, LimitOutcome, Step, TargetName,
+    Testbed, TestbedError, UpOptions, Waiting,
 };
 
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::targets::DefaultBed;
 use crate::value;
 
 pub use listing::NUMBERS;
@@ -43,13 +43,8 @@ pub use listing::NUMBERS;
     disable_help_subcommand = true
 )]
 pub struct Arguments {
-    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
-    #[arg(long, value_name = "DIR", global = true)]
-    base: Option<PathBuf>,
-
-    /// Name of the test bed
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, global = true)]
-    name: String,
+    #[command(flatten)]
+    bed: DefaultBed,
 
     #[command(subcommand)]
     action: Action,
@@ -168,11 +163,7 @@ struct Down {
 }
 
 pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
-    let testbed = match &arguments.base {
-        Some(base) => Testbed::in_base(base, &arguments.name),
-        None => Testbed::new(&arguments.name),
-    };
-    let testbed = testbed.map_err(with_hint)?.when_waiting(say_waiting);
+    let testbed = arguments.bed.open().map_err(with_hint)?.when_waiting(say_waiting);
     match arguments.action {
         Action::Up(up) => make(&testbed, &up, output),
         Action::List(List) => list(&testbed, output),
@@ -186,11 +177,6 @@ pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
 fn say_waiting(waiting: Waiting) {
     let holder = waiting.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
     output::message(&format!("waiting for another plimsoll testbed command{holder}"));
-}
-
-/// For those who have none.
-pub fn how_to_make(name: &str) -> String {
-    format!("plimsoll testbed up --name {name} --targets 4 --size 256MiB")
 }
 
 /// One line with the advice at its end.

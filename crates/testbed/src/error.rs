@@ -138,7 +138,7 @@ impl TestbedError {
             Self::NotYours { owner, .. } => {
                 return Some(format!("run as user {owner} or as root, or choose another --base"));
             }
-            Self::Foreign { .. } => "move it elsewhere, or choose another --name or --base",
+            Self::Foreign { .. } => "move it elsewhere, or choose another --testbed or --base",
             Self::NotABed { .. } => {
                 "if it is a copy or the rest of one: umount, losetup -d, and remove it by hand"
             }
@@ -149,7 +149,7 @@ impl TestbedError {
                 ));
             }
             Self::File { cause, .. } if Refusal::of(cause).is_some() => {
-                "see who made it, and choose another --name or --base"
+                "see who made it, and choose another --testbed or --base"
             }
             Self::File { cause, .. } | Self::Mount { cause, .. } => return hint_for(cause),
             Self::Tool { .. } => "run as root and check that the program works by hand",

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use plimsoll_domain::site::{Site, SiteFile, Target};
+use plimsoll_testbed::TargetInfo;
+
+use crate::targets::{BedArguments, Choice, Known, split};
 
 /// The target to calibrate.
 #[derive(Debug)]
@@ -20,28 +23,34 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Reads `TARGET`, `DIR` or `NAME=DIR`.
-    pub fn find(text: &str, site: Option<&Path>) -> Result<Self> {
+    /// Reads the name of a target that the test bed or the site file knows, `DIR` or `NAME=DIR`.
+    pub fn find(text: &str, bed: &BedArguments, site: Option<&Path>) -> Result<Self> {
+        let in_bed = match bed.find()? {
+            Some((_, targets)) => in_bed(text, targets)?,
+            None => None,
+        };
         let site = site.map(SiteFile::load).transpose()?;
-        let (name, directory) = split(text);
+        let (name, directory) = match &in_bed {
+            Some(path) => (Some(text), path.as_path()),
+            None => split(text).map(|(name, path)| (name, Path::new(path)))?,
+        };
         let Some(mut site) = site else {
-            if directory.is_none() && !Path::new(text).exists() && !text.contains('/') {
+            if name.is_none() && !directory.exists() && !text.contains('/') {
                 bail!(
-                    "there is no directory {text:?}; hint: for a target's name give its --site FILE"
+                    "there is no directory {text:?}; hint: for a target's name give its --site FILE or --testbed NAME"
                 );
             }
-            let named = directory.is_some().then(|| name.to_owned());
-            let directory = directory.unwrap_or(text);
-            return Ok(Chosen { name: named, directory: directory.into(), ost: None, site: None });
+            let name = name.map(str::to_owned);
+            return Ok(Chosen { name, directory: directory.into(), ost: None, site: None });
         };
-        let target = match directory {
-            Some(directory) => named(&mut site, name, Path::new(directory))?,
+        let target = match name {
+            Some(name) => named(&mut site, name, directory)?,
             None => known(site.site(), text)?,
         };
-        let directory =
-            directory.map(PathBuf::from).or(target.path.clone()).with_context(|| {
-                format!("target {:?} has no path; hint: --target {0}=DIR", target.name)
-            })?;
+        let directory = name.map(|_| directory.to_owned()).or(target.path.clone());
+        let directory = directory.with_context(|| {
+            format!("target {:?} has no path; hint: --target {0}=DIR", target.name)
+        })?;
         let ost = target.lustre_index.map(u16::try_from).transpose()?;
         Ok(Chosen { name: Some(target.name), directory, ost, site: Some(site) })
     }
@@ -52,13 +61,12 @@ impl Chosen {
     }
 }
 
-/// "NAME=DIR"; an equals sign behind a slash belongs to a directory.
-fn split(text: &str) -> (&str, Option<&str>) {
-    match text.split_once('=') {
-        Some((name, directory)) if !name.is_empty() && !name.contains('/') => {
-            (name, Some(directory))
-        }
-        _ => (text, None),
+/// The path of a test bed's target that is called by its name.
+fn in_bed(text: &str, targets: Vec<TargetInfo>) -> Result<Option<PathBuf>> {
+    let targets = targets.into_iter().map(|it| (it.name.to_string(), it.path)).collect();
+    match (Known { place: "test bed", targets }).choose(text)? {
+        Choice::Known(path) => Ok(Some(path)),
+        Choice::Directory(_) => Ok(None),
     }
 }
 
@@ -94,17 +102,4 @@ fn known(site: &Site, text: &str) -> Result<Target> {
         path.is_some_and(|path| path == real)
     };
     site.targets.iter().find(is_there).cloned().ok_or_else(unknown)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_directories_are_told_apart() {
-        assert_eq!(split("OST0003"), ("OST0003", None));
-        assert_eq!(split("fast=/nvme"), ("fast", Some("/nvme")));
-        assert_eq!(split("/data/a=b"), ("/data/a=b", None));
-        assert_eq!(split("=x"), ("=x", None));
-    }
 }

@@ -1,29 +1,19 @@
 //! The targets of a race, and the rate of each.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use plimsoll_race::{Course, Entry, Policy, race};
 use plimsoll_stats::Sample;
-use plimsoll_testbed::{Limits, TargetName, Testbed};
+use plimsoll_testbed::{Limits, TargetInfo, TargetName, Testbed};
 
-use crate::named_directory::{NamedDirectory, parts};
-use crate::testbed;
+use crate::targets::{Choice, Known, NamedDirectory, TargetArguments};
 
-/// Where the targets come from.
+/// Where the targets come from. Limits of a test bed's targets are their rates; others are measured first.
 #[derive(clap::Args)]
 pub struct Source {
-    /// Directories on the targets, as DIR or NAME=DIR; their rates are measured first
-    #[arg(long, num_args = 1.., value_name = "[NAME=]DIR", conflicts_with = "testbed")]
-    targets: Vec<String>,
-
-    /// Targets of this test bed; their limits are their rates
-    #[arg(long, value_name = "NAME")]
-    testbed: Option<String>,
-
-    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
-    #[arg(long, value_name = "DIR", requires = "testbed")]
-    testbed_base: Option<PathBuf>,
+    #[command(flatten)]
+    named: TargetArguments,
 }
 
 /// A target of a race.
@@ -63,23 +53,26 @@ const PROBES: u64 = 3;
 impl Source {
     /// The targets, with the rates that their limits tell.
     pub fn find(&self) -> Result<Targets> {
-        let targets = match &self.testbed {
-            Some(name) => of_testbed(name, self.testbed_base.as_deref())?,
-            None if self.targets.is_empty() => {
-                bail!("which targets? hint: --targets DIR…, or --testbed NAME")
+        let bed = self.named.bed.find()?;
+        if bed.is_none() && !self.named.are_named() {
+            bail!("which targets? hint: --targets DIR…, or --testbed NAME");
+        }
+        let (bed, known) = match bed {
+            Some((bed, targets)) => {
+                let targets = targets.into_iter().map(|it| (it.name.to_string(), of_bed(it)));
+                (Some(bed), Some(Known { place: "test bed", targets: targets.collect() }))
             }
-            None => {
-                let list = parts(&self.targets).into_iter().map(named).collect::<Result<_>>()?;
-                Targets { list, bed: None }
-            }
+            None => (None, None),
         };
+        let target = |choice| match choice {
+            Choice::Known(target) => target,
+            Choice::Directory(directory) => named(directory),
+        };
+        let list = self.named.choose(known)?.into_iter().map(target).collect();
+        let targets = Targets { list, bed };
         let count = targets.list.len();
         ensure!(count > 0, "there are no targets; hint: plimsoll testbed list");
         ensure!(count <= 256, "{count} targets are too many; hint: at most 256");
-        ensure!(
-            self.testbed.is_some() || self.testbed_base.is_none(),
-            "--testbed-base says where test beds are; hint: --testbed NAME"
-        );
         let places: Vec<PathBuf> = targets.list.iter().map(Target::place).collect();
         for (at, target) in targets.list.iter().enumerate() {
             if let Some(other) = places[..at].iter().position(|place| *place == places[at]) {
@@ -97,32 +90,22 @@ impl Source {
     }
 }
 
-fn named(text: &str) -> Result<Target> {
-    let NamedDirectory { name, path } = NamedDirectory::parse(text)?;
+fn named(directory: NamedDirectory) -> Target {
+    let NamedDirectory { name, path } = directory;
     let (limits, rate, rate_source) = (Limits::NONE, None, MEASURED);
-    Ok(Target { name, path, in_bed: None, limits, rate, rate_source })
+    Target { name, path, in_bed: None, limits, rate, rate_source }
 }
 
-fn of_testbed(name: &str, base: Option<&Path>) -> Result<Targets> {
-    let bed = match base {
-        Some(base) => Testbed::in_base(base, name)?,
-        None => Testbed::new(name)?,
-    };
-    let listing = bed.list()?;
-    ensure!(listing.exists, "there is no test bed {name}; hint: {}", testbed::how_to_make(name));
-    let usable = listing.targets.into_iter().filter(|target| target.state.is_usable());
-    let target = |info: plimsoll_testbed::TargetInfo| {
-        let rate = info.limits.write.bytes.map(|rate| rate.get() as f64);
-        Target {
-            name: info.name.to_string(),
-            path: info.path,
-            in_bed: Some(info.name),
-            limits: info.limits,
-            rate,
-            rate_source: if rate.is_some() { LIMIT } else { MEASURED },
-        }
-    };
-    Ok(Targets { list: usable.map(target).collect(), bed: Some(bed) })
+fn of_bed(info: TargetInfo) -> Target {
+    let rate = info.limits.write.bytes.map(|rate| rate.get() as f64);
+    Target {
+        name: info.name.to_string(),
+        path: info.path,
+        in_bed: Some(info.name),
+        limits: info.limits,
+        rate,
+        rate_source: if rate.is_some() { LIMIT } else { MEASURED },
+    }
 }
 
 impl Target {

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use plimsoll_domain::site::SiteFile;
 use plimsoll_machine::Machine;
-use plimsoll_testbed::{DEFAULT_NAME, Testbed};
 
 use super::discover::{Discovered, discover};
 use super::show;
 use crate::output::{self, Output};
+use crate::targets::DefaultBed;
 
 /// Write a site file from what this machine has
 ///
@@ -33,13 +33,8 @@ pub struct Arguments {
     #[arg(long)]
     update: bool,
 
-    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
-    #[arg(long, value_name = "DIR")]
-    base: Option<PathBuf>,
-
-    /// Name of the test bed to look for
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
-    name: String,
+    #[command(flatten)]
+    bed: DefaultBed,
 
     /// Look at a captured tree of /proc and /sys instead of this machine
     #[arg(long, value_name = "DIR")]
@@ -83,9 +78,5 @@ fn find(arguments: &Arguments) -> Result<Discovered> {
     if let Some(root) = &arguments.root {
         return discover(&Machine::at(root, ""), None);
     }
-    let testbed = match &arguments.base {
-        Some(base) => Testbed::in_base(base, &arguments.name)?,
-        None => Testbed::new(&arguments.name)?,
-    };
-    discover(&Machine::host(), Some(&testbed))
+    discover(&Machine::host(), Some(&arguments.bed.open()?))
 }

@@ -16,12 +16,7 @@ pub struct NamedDirectory {
 impl NamedDirectory {
     /// Reads DIR or NAME=DIR. Does not look whether it is there.
     pub fn parse(text: &str) -> Result<Self> {
-        let (name, path) = match text.split_once('=') {
-            // A directory may have the sign in its own name.
-            Some((name, path)) if !Path::new(text).is_dir() => (Some(name.to_string()), path),
-            _ => (None, text),
-        };
-        ensure!(name.as_deref() != Some(""), "{text}: a target without a name; hint: NAME=DIR");
+        let (name, path) = split(text)?;
         let path = std::path::absolute(path).with_context(|| format!("cannot use {text}"))?;
         ensure!(
             path.to_str().is_some(),
@@ -29,19 +24,22 @@ impl NamedDirectory {
             path.display()
         );
         let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.or_else(last);
+        let name = name.map(str::to_string).or_else(last);
         let name = name.with_context(|| format!("{text} has no name; hint: NAME={text}"))?;
         Ok(Self { name, path })
     }
 }
 
-/// The parts of arguments that may be lists with commas. A directory may have commas in its name.
-pub fn parts(arguments: &[String]) -> Vec<&str> {
-    let parts = arguments.iter().flat_map(|text| match Path::new(text).is_dir() {
-        true => vec![text.as_str()],
-        false => text.split(',').filter(|part| !part.is_empty()).collect(),
-    });
-    parts.collect()
+/// Splits NAME=DIR into both; DIR has no name. A directory may have the sign in its own name, and a name has no
+/// slash.
+pub fn split(text: &str) -> Result<(Option<&str>, &str)> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.contains('/') && !Path::new(text).is_dir() => {
+            ensure!(!name.is_empty(), "{text}: a target without a name; hint: NAME=DIR");
+            Ok((Some(name), path))
+        }
+        _ => Ok((None, text)),
+    }
 }
 
 #[cfg(test)]
@@ -60,6 +58,6 @@ mod tests {
         assert_eq!(read(odd).unwrap(), ("a=b,c".into(), odd.into()));
         assert!(read("=/mnt/t0").unwrap_err().to_string().contains("without a name"));
         assert!(read("/").unwrap_err().to_string().contains("hint: NAME=/"));
-        assert_eq!(parts(&[odd.to_string(), "t0,t2,".to_string()]), [odd, "t0", "t2"]);
+        assert_eq!(read("/no/such=dir").unwrap(), ("such=dir".into(), "/no/such=dir".into()));
     }
 }

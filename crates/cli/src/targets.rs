@@ -1,0 +1,131 @@
+//! How a command is told its targets: the same words on every command that takes some.
+//!
+//! `--targets` has directories (DIR or NAME=DIR), or names of targets that a test bed or a site file
+//! knows, separated by blanks or commas. `--testbed NAME` and `--base DIR` say which test bed.
+
+mod bed;
+mod named_directory;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+pub use bed::{BedArguments, DefaultBed};
+pub use named_directory::{NamedDirectory, split};
+
+/// `--targets` and the test bed that they are on.
+#[derive(clap::Args)]
+pub struct TargetArguments {
+    /// Directories on the targets, as DIR or NAME=DIR, by blanks or commas; or names of targets that
+    /// the test bed (--testbed) or the site file knows, like t0,t2, to take only these
+    #[arg(long, num_args = 1.., value_name = "[NAME=]DIR|NAME,...")]
+    targets: Vec<String>,
+
+    #[command(flatten)]
+    pub bed: BedArguments,
+}
+
+/// Targets that are known by their names, and by what.
+pub struct Known<T> {
+    /// `test bed` or `site`.
+    pub place: &'static str,
+    /// They and their names.
+    pub targets: Vec<(String, T)>,
+}
+
+/// A target that was chosen.
+pub enum Choice<T> {
+    Known(T),
+    Directory(NamedDirectory),
+}
+
+impl TargetArguments {
+    /// Whether any is named.
+    pub fn are_named(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// Returns those that are named, or all that are known if none is.
+    pub fn choose<T: Clone>(&self, known: Option<Known<T>>) -> Result<Vec<Choice<T>>> {
+        match known {
+            None => self.parts().map(directory).collect(),
+            Some(known) if self.targets.is_empty() => {
+                Ok(known.targets.into_iter().map(|(_, target)| Choice::Known(target)).collect())
+            }
+            Some(known) => self.parts().map(|text| known.choose(text)).collect(),
+        }
+    }
+
+    /// The parts of arguments that may be lists with commas. A directory may have commas in its name.
+    fn parts(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().flat_map(|text| match Path::new(text).is_dir() {
+            true => vec![text.as_str()],
+            false => text.split(',').filter(|part| !part.is_empty()).collect(),
+        })
+    }
+}
+
+impl<T: Clone> Known<T> {
+    /// Returns the target that a person names, by its name or as a directory.
+    pub fn choose(&self, text: &str) -> Result<Choice<T>> {
+        if let Some((_, target)) = self.targets.iter().find(|(name, _)| name == text) {
+            return Ok(Choice::Known(target.clone()));
+        }
+        if text.contains(['/', '=']) || Path::new(text).is_dir() {
+            return directory(text);
+        }
+        let names: Vec<&str> = self.targets.iter().map(|(name, _)| name.as_str()).collect();
+        bail!(
+            "the {} has no target {text:?} with a path, and there is no such directory; hint: {}",
+            self.place,
+            if names.is_empty() { "NAME=DIR".to_string() } else { names.join(", ") }
+        )
+    }
+}
+
+fn directory<T>(text: &str) -> Result<Choice<T>> {
+    NamedDirectory::parse(text).map(Choice::Directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        targets: TargetArguments,
+    }
+
+    fn chosen(arguments: &[&str], known: Option<&[&str]>) -> Result<Vec<String>> {
+        let command = Command::parse_from(["command"].iter().chain(arguments));
+        let known = known.map(|names| Known {
+            place: "test bed",
+            targets: names.iter().map(|name| (name.to_string(), name.to_string())).collect(),
+        });
+        let name = |choice| match choice {
+            Choice::Known(name) => name,
+            Choice::Directory(directory) => format!("{}=", directory.name),
+        };
+        Ok(command.targets.choose(known)?.into_iter().map(name).collect())
+    }
+
+    #[test]
+    fn blanks_and_commas_separate_and_names_are_looked_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a=b,c");
+        std::fs::create_dir(&odd).unwrap();
+        let bed = Some(&["t0", "t1", "t2"][..]);
+        assert_eq!(chosen(&[], bed).unwrap(), ["t0", "t1", "t2"]);
+        assert_eq!(chosen(&["--targets", "t2,t0"], bed).unwrap(), ["t2", "t0"]);
+        assert_eq!(chosen(&["--targets", "t2", "t0"], bed).unwrap(), ["t2", "t0"]);
+        assert_eq!(chosen(&["--targets", "t1,fast=/mnt,"], bed).unwrap(), ["t1", "fast="]);
+        assert_eq!(chosen(&["--targets", "t1", "/mnt/t1"], None).unwrap(), ["t1=", "t1="]);
+        let odd = odd.to_str().unwrap();
+        assert_eq!(chosen(&["--targets", odd], bed).unwrap(), ["a=b,c="]);
+        let error = chosen(&["--targets", "t7"], bed).unwrap_err().to_string();
+        assert!(error.contains("the test bed has no target \"t7\""), "{error}");
+        assert!(error.ends_with("hint: t0, t1, t2"), "{error}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Which test bed: `--testbed NAME` and `--base DIR`, on every command that knows test beds.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use plimsoll_testbed::{DEFAULT_NAME, TargetInfo, Testbed, TestbedError};
+
+/// A test bed that may be named.
+#[derive(clap::Args)]
+pub struct BedArguments {
+    /// Targets of this test bed
+    #[arg(long, value_name = "NAME")]
+    testbed: Option<String>,
+
+    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
+    #[arg(long, value_name = "DIR", alias = "testbed-base")]
+    base: Option<PathBuf>,
+}
+
+impl BedArguments {
+    /// Whether one is named.
+    pub fn is_given(&self) -> bool {
+        self.testbed.is_some()
+    }
+
+    /// Returns the test bed, if one is named, and its targets that can be used.
+    pub fn find(&self) -> Result<Option<(Testbed, Vec<TargetInfo>)>> {
+        let Some(name) = &self.testbed else {
+            let is_alone = self.base.is_some();
+            ensure!(!is_alone, "--base says where test beds are; hint: --testbed NAME as well");
+            return Ok(None);
+        };
+        let bed = open(name, self.base.as_deref())?;
+        let targets = usable_targets(&bed)?;
+        Ok(Some((bed, targets)))
+    }
+}
+
+/// The test bed that a command is about.
+#[derive(clap::Args)]
+pub struct DefaultBed {
+    /// Name of the test bed
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, global = true, alias = "name")]
+    testbed: String,
+
+    /// Directory that holds test beds [default: /var/tmp/plimsoll-testbed-UID]
+    #[arg(long, value_name = "DIR", global = true, alias = "testbed-base")]
+    base: Option<PathBuf>,
+}
+
+impl DefaultBed {
+    /// Returns the test bed, which need not be there.
+    pub fn open(&self) -> Result<Testbed, TestbedError> {
+        open(&self.testbed, self.base.as_deref())
+    }
+}
+
+fn open(name: &str, base: Option<&Path>) -> Result<Testbed, TestbedError> {
+    match base {
+        Some(base) => Testbed::in_base(base, name),
+        None => Testbed::new(name),
+    }
+}
+
+/// Returns the targets of a test bed that can be used.
+fn usable_targets(bed: &Testbed) -> Result<Vec<TargetInfo>> {
+    let listing = bed.list()?;
+    let directory = bed.directory();
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let base = match directory.parent() {
+        Some(base) if base != Testbed::default_base() => format!(" --base {}", base.display()),
+        _ => String::new(),
+    };
+    ensure!(
+        listing.exists,
+        "there is no test bed {name}; \
+         hint: plimsoll testbed up --testbed {name}{base} --targets 4 --size 256MiB"
+    );
+    Ok(listing.targets.into_iter().filter(|target| target.state.is_usable()).collect())
+}
