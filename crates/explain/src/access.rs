@@ -1,6 +1,7 @@
 //! Where requests go: patterns, alignment, small ones.
 
 use crate::histogram::Volume;
+use crate::stored::stored;
 
 /// Requests below this many bytes are small: a system call, a lock and a message cost about as
 /// much as moving 64 KiB on the storage of EVIDENCE.md.
@@ -50,6 +51,11 @@ pub struct AccessCounts {
     /// POSIX requests with a known offset.
     pub posix: Volume,
 }
+
+stored! { AccessCounts {
+    first, sequential, strided, random, small_mergeable, unaligned_page, unaligned_stripe,
+    aligned_large, unaligned_large, unaligned_large_excess, posix,
+} }
 
 impl AccessCounts {
     /// Shares of sequential, strided and random requests, by number of requests that have one

@@ -3,7 +3,9 @@
 use plimsoll_trace::{Class, Layer};
 
 use crate::coverages::CallKind;
+use crate::file_totals::add_all;
 use crate::grid::Grid;
+use crate::stored::{Malformed, Reader, get_sparse, put_sparse};
 use crate::totals::Direction;
 
 /// What a thread does in a moment.
@@ -131,6 +133,20 @@ impl TimelineSums {
         if let Some(cell) = self.bytes.get_mut(at) {
             cell[way as usize] = cell[way as usize].saturating_add(bytes);
         }
+    }
+
+    /// Appends them, without their grid.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        put_sparse(&self.rows, out);
+        put_sparse(&self.bytes, out);
+    }
+
+    /// Reads what was written of a time line of this span, of so many processes.
+    pub fn get(from: &mut Reader<'_>, span_ns: u64, processes: usize) -> Result<Self, Malformed> {
+        let empty = TimelineSums::new(span_ns, processes);
+        let rows = get_sparse(from, empty.rows.len())?;
+        let bytes = get_sparse(from, empty.bytes.len())?;
+        Ok(TimelineSums { rows, bytes, ..empty })
     }
 
     pub fn merge(&mut self, other: &TimelineSums) {
@@ -267,8 +283,22 @@ impl Series {
         }
     }
 
+    /// Appends them, without their grid.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        let [read, written] = &self.bytes;
+        for values in [read, written, &self.metadata_calls, &self.syncs] {
+            put_sparse(values, out);
+        }
+    }
+
+    /// Reads what was written of a series on this grid.
+    pub fn get(from: &mut Reader<'_>, grid: Grid) -> Result<Self, Malformed> {
+        let mut values = || get_sparse(from, grid.bins());
+        let bytes = [values()?, values()?];
+        Ok(Series { bytes, metadata_calls: values()?, syncs: values()? })
+    }
+
     pub fn merge(&mut self, other: &Series) {
-        use crate::file_totals::add_all;
         add_all(&mut self.bytes[0], &other.bytes[0]);
         add_all(&mut self.bytes[1], &other.bytes[1]);
         add_all(&mut self.metadata_calls, &other.metadata_calls);

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 
 use plimsoll_trace::layout::Anchor;
 
-use crate::recording::Process;
+use crate::process::Process;
 
 /// Longest span that is believed, 417 days: a moment beyond it is damage.
-const SPAN_MAX_NS: u64 = 1 << 55;
+pub(crate) const SPAN_MAX_NS: u64 = 1 << 55;
 
 /// What a file says about its clock.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ClockSource {
     pub boot_id: [u8; 16],
     pub start: Anchor,

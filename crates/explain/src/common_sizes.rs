@@ -6,10 +6,11 @@
 //! one process's events alone, so the counts are the same for any number of threads.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
 use crate::number_map::NumberHasher;
+use crate::stored::{Malformed, Reader, Stored};
 
 /// Sizes that a process counts at a time.
 const SIZES_MAX: usize = 4096;
@@ -26,6 +27,22 @@ pub(crate) struct SizeCounts {
     /// The last size, and requests of it that are not in the map yet.
     recent: (u64, u64),
     missed_at_most: u64,
+}
+
+impl Stored for SizeCounts {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut settled = self.clone();
+        settled.settle();
+        let calls: BTreeMap<u64, u64> = settled.calls.into_iter().collect();
+        calls.put(out);
+        self.missed_at_most.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let calls: BTreeMap<u64, u64> = Stored::get(from)?;
+        let (calls, recent) = (calls.into_iter().collect(), (0, 0));
+        Ok(SizeCounts { calls, recent, missed_at_most: Stored::get(from)? })
+    }
 }
 
 impl SizeCounts {
@@ -49,7 +66,8 @@ impl SizeCounts {
     fn settle(&mut self) {
         let (bytes, calls) = self.recent;
         if calls > 0 {
-            *self.calls.entry(bytes).or_insert(0) += calls;
+            let sum = self.calls.entry(bytes).or_insert(0);
+            *sum = sum.saturating_add(calls);
             self.recent.1 = 0;
         }
     }

@@ -7,6 +7,7 @@
 //! supposes that the threads' calls lie independently in the bin.
 
 use crate::grid::Grid;
+use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse};
 
 /// What threads covered of one bin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,6 +18,19 @@ pub(crate) struct Covered {
     pub max: u64,
     /// Threads that were active.
     pub threads: u32,
+}
+
+impl Stored for Covered {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.sum.put(out);
+        self.max.put(out);
+        self.threads.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (sum, (max, threads)) = Stored::get(from)?;
+        if max <= sum { Ok(Covered { sum, max, threads }) } else { Err(Malformed) }
+    }
 }
 
 /// Time that threads spent inside calls of one kind, by bin.
@@ -53,6 +67,18 @@ impl Coverage {
         own.threads = own.threads.saturating_add(1);
     }
 
+    /// Appends it, without its grid.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        self.bins.is_empty().put(out);
+        put_sparse(&self.bins, out);
+    }
+
+    /// Reads what was written of a coverage of this grid.
+    pub fn get(from: &mut Reader<'_>, grid: Grid) -> Result<Self, Malformed> {
+        let is_empty = bool::get(from)?;
+        Ok(Coverage { grid, bins: get_sparse(from, if is_empty { 0 } else { grid.bins() })? })
+    }
+
     /// Adds what other threads covered.
     pub fn merge(&mut self, other: Coverage) {
         if self.bins.is_empty() {
@@ -64,11 +90,6 @@ impl Coverage {
             own.max = own.max.max(other.max);
             own.threads = own.threads.saturating_add(other.threads);
         }
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.bins.fill(Covered::default());
     }
 
     pub fn grid(&self) -> Grid {

@@ -5,6 +5,7 @@ use plimsoll_trace::{Class, Layer};
 
 use crate::coverage::{Coverage, Cursor};
 use crate::grid::Grid;
+use crate::stored::{Malformed, Reader};
 use crate::totals::Direction;
 
 /// Kinds of calls that are told apart over time.
@@ -117,6 +118,20 @@ impl Coverages {
 
     pub fn of(&self, covers: Covers) -> &Coverage {
         &self.0[covers.0]
+    }
+
+    /// Appends them, without their grid.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        self.0.iter().for_each(|coverage| coverage.put(out));
+    }
+
+    /// Reads what was written of coverages of this grid.
+    pub fn get(from: &mut Reader<'_>, grid: Grid) -> Result<Self, Malformed> {
+        let mut coverages = Coverages::new(grid);
+        for coverage in &mut coverages.0 {
+            *coverage = Coverage::get(from, grid)?;
+        }
+        Ok(coverages)
     }
 
     pub fn merge(&mut self, other: Coverages) {

@@ -5,8 +5,9 @@ use plimsoll_trace::Event;
 use crate::clock::{Clock, align};
 use crate::file_table::FileId;
 use crate::nesting::{MpiCall, MpiTime, NestedCall, Nesting};
+use crate::process::Process;
 use crate::reader::{Visitor, in_parallel, visit_events};
-use crate::recording::{Process, Recording};
+use crate::recording::Recording;
 
 /// The calls of all processes that belong to a collective call: those with its operation, file
 /// and number. Of an independent call, its counterparts. By rank; reads each process only as far

@@ -32,4 +32,49 @@ pub enum ExplainError {
         /// What is wrong with the first.
         first: String,
     },
+    /// Parts belong to different recordings, or were gathered in different ways.
+    #[error(
+        "parts of {} and of {} cannot be merged: they differ in the recording, its state, its path \
+         or in options; hint: gather all parts again, by the same path, from a recording that is \
+         over", own.display(), other.display()
+    )]
+    DifferentFrames {
+        /// The recording of the one part.
+        own: PathBuf,
+        /// The recording of the other.
+        other: PathBuf,
+    },
+    /// Two parts have the same process.
+    #[error("{process} is in two of the parts, and would count twice")]
+    GatheredTwice {
+        /// The process.
+        process: String,
+    },
+    /// Some processes are in no part.
+    #[error(
+        "{absent} of {processes} processes are in none of the parts, {first} first; hint: give all \
+         summaries of the recording"
+    )]
+    Incomplete {
+        /// How many are missing.
+        absent: usize,
+        /// How many there are.
+        processes: usize,
+        /// The first that is missing.
+        first: String,
+    },
+    /// The bytes are not those of a summary.
+    #[error("it is not a summary of a recording")]
+    NotASummary,
+    /// Another version of the program wrote the summary.
+    #[error("it is a summary of version {version}, and this program reads version {readable}")]
+    SummaryVersion {
+        /// The version.
+        version: u32,
+        /// What can be read.
+        readable: u32,
+    },
+    /// The bytes have changed, or some are missing.
+    #[error("the summary is damaged: its checksum or its content is wrong")]
+    DamagedSummary,
 }

@@ -4,6 +4,8 @@
 //! of the file's regions are kept on: half of the regions, then a quarter, chosen by a hash of
 //! their number, and what was seen there stands for the whole.
 
+use crate::stored::stored;
+
 /// Ranges that are kept; the next one halves the sample. Small enough for inserting in a list.
 const EXTENTS_MAX: usize = 1024;
 
@@ -38,6 +40,8 @@ pub struct RepeatedBytes {
     /// True when a sample stands for the whole somewhere.
     pub is_estimate: bool,
 }
+
+stored! { RepeatedBytes { repeated, bytes, is_estimate } }
 
 impl RepeatedBytes {
     /// Part of the bytes that had been touched before; `None` without bytes.

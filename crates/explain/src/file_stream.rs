@@ -9,8 +9,9 @@ use crate::coverages::{Cursors, layer_index};
 use crate::extents::Extents;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileTotals};
-use crate::gathered::{Gathered, Plan};
+use crate::frame::Agreed;
 use crate::runtime::Rule;
+use crate::sums::Sums;
 use crate::totals::Direction;
 
 /// One file of the process.
@@ -59,10 +60,10 @@ impl Layers {
 }
 
 impl FileStream {
-    pub fn new(id: FileId, runtime: Option<&'static Rule>, plan: &Plan<'_>) -> Self {
+    pub fn new(id: FileId, runtime: Option<&'static Rule>, agreed: &Agreed) -> Self {
         FileStream {
             id,
-            detail: plan.details.get(id.0 as usize).copied().flatten(),
+            detail: agreed.details.get(id.0 as usize).copied().flatten(),
             totals: FileTotals::default(),
             epoch: 0,
             trails: [Trail::default(); 2],
@@ -93,20 +94,20 @@ impl FileStream {
     }
 
     #[inline(never)]
-    pub fn change_thread(&mut self, epoch: u32, gathered: &mut Gathered, plan: &Plan<'_>) {
+    pub fn change_thread(&mut self, epoch: u32, sums: &mut Sums, agreed: &Agreed) {
         self.epoch = epoch;
         self.trails = [Trail::default(); 2];
-        self.hand_over_coverage(gathered, plan);
+        self.hand_over_coverage(sums, agreed);
     }
 
-    fn hand_over_coverage(&mut self, gathered: &mut Gathered, plan: &Plan<'_>) {
+    fn hand_over_coverage(&mut self, sums: &mut Sums, agreed: &Agreed) {
         if let (Some(index), Some(close_up)) = (self.detail, &mut self.close_up) {
-            close_up.cursors.finish(&mut gathered.detail(index, plan).coverages);
+            close_up.cursors.finish(&mut sums.detail(index, agreed).coverages);
         }
     }
 
-    pub fn finish(&mut self, gathered: &mut Gathered, plan: &Plan<'_>) {
-        self.hand_over_coverage(gathered, plan);
+    pub fn finish(&mut self, sums: &mut Sums, agreed: &Agreed) {
+        self.hand_over_coverage(sums, agreed);
         let totals = &mut self.totals;
         let moves =
             |direction| totals.ops.iter().any(|e| Direction::of(e.op.class()) == Some(direction));
@@ -123,7 +124,7 @@ impl FileStream {
             data.read_and_written_bytes = read.common(written);
         }
         if let (Some(index), Some(close_up)) = (self.detail, self.close_up.take()) {
-            let all = gathered.detail(index, plan).common_sizes.iter_mut().flatten();
+            let all = sums.detail(index, agreed).common_sizes.iter_mut().flatten();
             let own = close_up.common_sizes.into_iter().flatten();
             all.zip(own).for_each(|(all, own)| all.take(own, SIZES_OF_FILE));
         }

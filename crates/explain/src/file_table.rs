@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::stored::{Malformed, Reader, Stored, stored};
 use plimsoll_report::words::grouped;
 
 /// A file's number in a recording: an index into [`FileTable::path`].
@@ -20,23 +21,87 @@ impl FileId {
 #[derive(Debug, Clone)]
 pub struct FileTable {
     paths: Vec<String>,
+    folded: u64,
+}
+
+stored! { FileTable { paths, folded } }
+
+impl Stored for FileId {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        u32::get(from).map(FileId)
+    }
+}
+
+impl FileTable {
+    /// Returns the path of a file.
+    pub fn path(&self, id: FileId) -> &str {
+        self.paths.get(id.0 as usize).map_or("?", String::as_str)
+    }
+
+    /// Returns how many numbers are in use, those of [`FileId::UNKNOWN`] and [`FileId::FOLDED`]
+    /// included.
+    pub fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// True when no file has a name.
+    pub fn is_empty(&self) -> bool {
+        self.names() == 0
+    }
+
+    /// Returns how many files found no room, at most a million.
+    pub fn folded(&self) -> u64 {
+        self.folded
+    }
+
+    fn names(&self) -> u64 {
+        self.paths.len().saturating_sub(PLACEHOLDERS.len()) as u64
+    }
+
+    /// Says that there are more files than are listed one by one.
+    pub(crate) fn folded_warning(&self) -> Option<String> {
+        let (folded, listed) = (self.folded, self.names());
+        let at_least = if folded < FOLDED_MAX as u64 { "" } else { "at least " };
+        (folded > 0).then(|| {
+            format!(
+                "{at_least}{} of {} files are added up as {:?}: only {} are told apart; totals \
+                 are complete",
+                grouped(folded),
+                grouped(folded + listed),
+                self.path(FileId::FOLDED),
+                grouped(listed)
+            )
+        })
+    }
+}
+
+/// What stands for [`FileId::UNKNOWN`] and [`FileId::FOLDED`].
+const PLACEHOLDERS: [&str; 2] = ["(no known file)", "(other files)"];
+
+/// Paths beyond the limit that are counted: 8 MiB of hashes.
+const FOLDED_MAX: usize = 1 << 20;
+
+/// Gives numbers to paths.
+pub(crate) struct FileNumbers {
+    paths: Vec<String>,
     numbers: HashMap<String, FileId>,
     files_max: usize,
     /// Hashes of the paths that found no room, to count each once.
     folded: HashSet<u64>,
 }
 
-/// Paths beyond the limit that are counted: 8 MiB of hashes.
-const FOLDED_MAX: usize = 1 << 20;
-
-impl FileTable {
+impl FileNumbers {
     /// No files yet, and room for so many.
     pub fn new(files_max: usize) -> Self {
-        let paths = vec!["(no known file)".to_string(), "(other files)".to_string()];
-        FileTable { paths, numbers: HashMap::new(), files_max, folded: HashSet::new() }
+        let paths = PLACEHOLDERS.map(str::to_string).to_vec();
+        FileNumbers { paths, numbers: HashMap::new(), files_max, folded: HashSet::new() }
     }
 
-    /// The number of a path, a new one if there is room.
+    /// Returns the number of a path, a new one if there is room.
     pub fn intern(&mut self, path: &[u8]) -> FileId {
         let path = String::from_utf8_lossy(path);
         if let Some(id) = self.numbers.get(path.as_ref()) {
@@ -56,40 +121,9 @@ impl FileTable {
         id
     }
 
-    /// The path of a file.
-    pub fn path(&self, id: FileId) -> &str {
-        self.paths.get(id.0 as usize).map_or("?", String::as_str)
-    }
-
-    /// Numbers in use, those of [`FileId::UNKNOWN`] and [`FileId::FOLDED`] included.
-    pub fn len(&self) -> usize {
-        self.paths.len()
-    }
-
-    /// True when no file has a name.
-    pub fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
-    }
-
-    /// Files that found no room, or so many of them as are counted.
-    pub fn folded(&self) -> u64 {
-        self.folded.len() as u64
-    }
-
-    /// What a reader has to know when there are more files than are told apart.
-    pub(crate) fn folded_warning(&self) -> Option<String> {
-        let (folded, told_apart) = (self.folded(), self.numbers.len() as u64);
-        let at_least = if self.folded.len() < FOLDED_MAX { "" } else { "at least " };
-        (folded > 0).then(|| {
-            format!(
-                "{at_least}{} of {} files are added up as {:?}: only {} are told apart; totals \
-                 are complete",
-                grouped(folded),
-                grouped(folded + told_apart),
-                self.path(FileId::FOLDED),
-                grouped(told_apart)
-            )
-        })
+    /// Returns the table, when all paths have numbers.
+    pub fn finish(self) -> FileTable {
+        FileTable { paths: self.paths, folded: self.folded.len() as u64 }
     }
 }
 
@@ -99,18 +133,27 @@ mod tests {
 
     #[test]
     fn equal_paths_share_a_number_and_the_rest_is_folded() {
-        let mut table = FileTable::new(2);
-        let a = table.intern(b"/a");
-        assert_eq!(table.intern(b"/b"), FileId(3));
-        assert_eq!(table.intern(b"/a"), a);
-        assert_eq!(table.folded_warning(), None);
+        let mut numbers = FileNumbers::new(2);
+        let a = numbers.intern(b"/a");
+        assert_eq!(numbers.intern(b"/b"), FileId(3));
+        assert_eq!(numbers.intern(b"/a"), a);
         // A process names a file again and again once its own table is full.
         for path in [b"/c", b"/d", b"/c", b"/c"] {
-            assert_eq!(table.intern(path), FileId::FOLDED);
+            assert_eq!(numbers.intern(path), FileId::FOLDED);
         }
+        let table = numbers.finish();
         assert_eq!((table.folded(), table.len(), table.path(a)), (2, 4, "/a"));
         let warning = table.folded_warning().unwrap();
         assert!(warning.starts_with("2 of 4 files are added up as \"(other files)\""), "{warning}");
         assert_eq!(table.path(FileId(99)), "?");
+        assert!(!table.is_empty());
+    }
+
+    #[test]
+    fn where_all_files_have_room_nothing_is_said() {
+        let mut numbers = FileNumbers::new(1);
+        numbers.intern(b"/a");
+        assert_eq!(numbers.finish().folded_warning(), None);
+        assert!(FileNumbers::new(1).finish().is_empty());
     }
 }

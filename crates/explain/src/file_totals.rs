@@ -10,6 +10,7 @@ use crate::histogram::{JumpHistogram, SizeHistogram, Volume};
 use crate::process_totals::OwnCalls;
 use crate::sample::HashSample;
 use crate::sieving::Sieving;
+use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
 use crate::totals::{Direction, OpTable};
 
 /// First start and last end of calls.
@@ -118,6 +119,16 @@ impl FileTotals {
     }
 }
 
+stored! {
+    Extent { start, end }
+    OwnData { volumes, extents }
+    DataTotals {
+        own, access, independent_writes, collective, repeated, read_and_written_bytes, sieving,
+    }
+    FileTotals { ops, own, processes, readers, writers, users, direct_writers, data }
+    OffsetSample { start_ns, offset, bytes, nanos, process, direction }
+}
+
 /// One data call of a sample: where and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OffsetSample {
@@ -166,6 +177,29 @@ impl FileDetail {
             written: vec![0; grid.bins()],
             samples: HashSample::new(OFFSET_SAMPLES),
         }
+    }
+
+    /// Appends it, without its file and its grid.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        self.coverages.put(out);
+        self.sizes.put(out);
+        self.common_sizes.put(out);
+        self.jumps.put(out);
+        put_sparse(&self.written, out);
+        self.samples.put(out);
+    }
+
+    /// Reads what was written of the details of this file.
+    pub fn get(from: &mut Reader<'_>, file: FileId, grid: Grid) -> Result<Self, Malformed> {
+        Ok(FileDetail {
+            file,
+            coverages: Coverages::get(from, grid)?,
+            sizes: Stored::get(from)?,
+            common_sizes: Stored::get(from)?,
+            jumps: Stored::get(from)?,
+            written: get_sparse(from, grid.bins())?,
+            samples: HashSample::get(from, OFFSET_SAMPLES)?,
+        })
     }
 
     pub fn merge(&mut self, other: FileDetail) {

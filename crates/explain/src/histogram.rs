@@ -1,5 +1,8 @@
 //! Numbers by their size in powers of two.
 
+use crate::file_totals::add_all;
+use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
+
 /// Classes of a [`SizeHistogram`] or a jump histogram: zero, then one for each bit.
 pub const CLASSES: usize = 65;
 
@@ -73,6 +76,18 @@ impl Default for SizeHistogram {
     }
 }
 
+stored! { Volume { calls, bytes, nanos } }
+
+impl Stored for SizeHistogram {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_sparse(&self.classes, out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(SizeHistogram { classes: get_sparse(from, CLASSES)? })
+    }
+}
+
 impl SizeHistogram {
     #[inline]
     pub(crate) fn add(&mut self, length: u64, bytes: u64, nanos: u64) {
@@ -123,6 +138,18 @@ impl Default for JumpHistogram {
     }
 }
 
+impl Stored for JumpHistogram {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_sparse(&self.forward, out);
+        put_sparse(&self.backward, out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let forward = get_sparse(from, CLASSES)?;
+        Ok(JumpHistogram { forward, backward: get_sparse(from, CLASSES)? })
+    }
+}
+
 impl JumpHistogram {
     #[inline]
     pub(crate) fn add(&mut self, previous_end: u64, offset: u64) {
@@ -136,8 +163,8 @@ impl JumpHistogram {
     }
 
     pub(crate) fn merge(&mut self, other: &JumpHistogram) {
-        self.forward.iter_mut().zip(&other.forward).for_each(|(own, other)| *own += other);
-        self.backward.iter_mut().zip(&other.backward).for_each(|(own, other)| *own += other);
+        add_all(&mut self.forward, &other.forward);
+        add_all(&mut self.backward, &other.backward);
     }
 
     /// Jumps towards the end of the file, in classes of [`class_of`]; class 0 are requests that

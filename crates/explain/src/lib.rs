@@ -1,9 +1,12 @@
 //! From recordings to findings: what a program did with its files, and why it was slow.
 //!
-//! [`Recording::open`] reads who took part, [`analyze`] streams all events once and adds them up
-//! in memory that does not grow with their number, [`findings`](fn@findings) says what to change and
-//! [`compare`](fn@compare) what a change brought. Results are the same for any number of threads: sums are
-//! whole numbers, samples are chosen by hashes, and everything else is computed from those.
+//! [`Recording::open`] reads who took part, [`analyze`] reads all events once and adds them up in
+//! memory that does not grow with their number, [`findings`](fn@findings) says what to change and
+//! [`compare`](fn@compare) what a change brought. Behind `analyze` are a [`Frame`], which is what
+//! all parts agree on, and [`Gathered`], which is what was added up of a part: parts can be
+//! gathered on other threads and other nodes, kept in files and merged. Results are the same for
+//! any division: sums are whole numbers, samples are chosen by hashes, and everything else is
+//! computed from those.
 //!
 //! Not here: printing and drawing (`report`, `cli`), the bytes of a recording (`trace`).
 
@@ -24,6 +27,8 @@ mod file_stream;
 mod file_table;
 mod file_totals;
 mod findings;
+mod finish;
+mod frame;
 mod gathered;
 mod grid;
 mod histogram;
@@ -34,6 +39,7 @@ mod named;
 mod nesting;
 mod number_map;
 mod options;
+mod process;
 mod process_pass;
 mod process_totals;
 mod reader;
@@ -44,9 +50,10 @@ mod sample;
 mod serialisation;
 mod setting;
 mod sieving;
+mod stored;
 mod stragglers;
 mod streams;
-mod summary;
+mod sums;
 mod system_error;
 mod thread_state;
 mod timing;
@@ -74,13 +81,16 @@ pub use findings::{
     COST_SECONDS_MIN, COST_SHARE_OF_IO, COST_SHARE_OF_RUN, FINDINGS, Finding, FindingKind,
     HIGH_SHARE, MEDIUM_SHARE, SMALL_SHARE, Severity, conclusion, findings,
 };
+pub use frame::Frame;
+pub use gathered::Gathered;
 pub use histogram::{CLASSES, JumpHistogram, SizeHistogram, Volume, class_of, class_start};
 pub use io_share::IoShare;
 pub use mpi_waiting::MpiWaiting;
 pub use nesting::{MpiCall, MpiTime, NESTED_CALLS_MAX, NestedCall, is_collective};
 pub use options::Options;
+pub use process::{Process, ProcessState};
 pub use process_totals::OwnCalls;
-pub use recording::{FILES_MAX, Process, ProcessState, Recording};
+pub use recording::{FILES_MAX, Recording};
 pub use runtime::RuntimeKind;
 pub use serialisation::Serialisation;
 pub use setting::{Processors, Setting};

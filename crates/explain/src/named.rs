@@ -1,6 +1,6 @@
 //! Paths that the command line of a process names.
 
-use crate::recording::Process;
+use crate::process::Process;
 
 /// What the command line of a process names.
 #[derive(Debug, Default)]

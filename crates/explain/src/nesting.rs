@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::file_table::FileId;
+use crate::stored::{Malformed, Reader, Stored, stored};
 use crate::totals::{Direction, seconds};
 
 /// Where the time of MPI-IO calls goes, added up over calls and ranks. Only calls that the
@@ -106,6 +107,15 @@ pub struct NestedCall {
     pub start_ns: u64,
     /// How long it took.
     pub nanos: u64,
+}
+
+stored! {
+    MpiTime { calls, nanos, read_nanos, write_nanos, lock_nanos, unlock_nanos, other_nanos }
+    NestedCall { op, offset, length, start_ns, nanos }
+    MpiCall {
+        process, rank, thread, op, file, number, offset, length, start_ns, nanos, time, nested,
+        nested_omitted,
+    }
 }
 
 /// Calls inside one MPI call that are kept.
@@ -298,6 +308,22 @@ impl SlowCalls {
 
     pub fn merge(&mut self, other: SlowCalls) {
         other.calls.into_iter().for_each(|(place, call)| self.insert(place, call));
+    }
+
+    /// Appends the calls.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        self.calls.put(out);
+    }
+
+    /// Reads what was written of so many calls at most.
+    pub fn get(from: &mut Reader<'_>, size: usize) -> Result<Self, Malformed> {
+        let calls: Vec<(u64, MpiCall)> = Stored::get(from)?;
+        if calls.len() <= size { Ok(SlowCalls { size, calls }) } else { Err(Malformed) }
+    }
+
+    /// The calls that are kept.
+    pub fn iter(&self) -> impl Iterator<Item = &MpiCall> {
+        self.calls.iter().map(|(_, call)| call)
     }
 
     /// Slowest first.

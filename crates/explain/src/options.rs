@@ -1,3 +1,5 @@
+use crate::stored::{Malformed, Reader, Stored};
+
 /// How to analyse. The defaults are what `plimsoll report` uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
@@ -14,6 +16,28 @@ pub struct Options {
     /// Files of the runtime (MPI's shared memory, libraries, byte code, locale) count as the
     /// program's own.
     pub include_runtime: bool,
+}
+
+/// All but the number of threads, which changes nothing.
+impl Stored for Options {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.stripe_bytes.put(out);
+        self.phase_gap_share.put(out);
+        self.detailed_files.put(out);
+        self.slow_calls.put(out);
+        self.include_runtime.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Options {
+            threads: Options::default().threads,
+            stripe_bytes: Stored::get(from)?,
+            phase_gap_share: Stored::get(from)?,
+            detailed_files: Stored::get(from)?,
+            slow_calls: Stored::get(from)?,
+            include_runtime: Stored::get(from)?,
+        })
+    }
 }
 
 impl Default for Options {

@@ -8,30 +8,34 @@ use crate::access::Request;
 use crate::activity::is_direct;
 use crate::clock::Clock;
 use crate::common_sizes::{SIZES_OF_PROCESS, SizeCounts};
+use crate::coverage::Coverage;
 use crate::coverages::{CallKind, Covers, layer_index};
 use crate::file_stream::Layers;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, OffsetSample};
-use crate::gathered::{Gathered, Plan};
+use crate::frame::Agreed;
 use crate::moment::Moment;
 use crate::nesting::{Inside, MpiCall, MpiTime, NestedCall, completes, is_collective};
+use crate::process::Process;
 use crate::process_totals::{OwnCalls, ProcessTotals};
 use crate::reader::Visitor;
-use crate::recording::Process;
 use crate::sieving::Sieving;
 use crate::streams::Streams;
+use crate::sums::Sums;
 use crate::thread_state::ThreadState;
 use crate::totals::Direction;
 
-/// Adds the events of a process to what was gathered.
+/// Adds the events of a process to the sums.
 pub(crate) struct ProcessPass<'a> {
-    plan: &'a Plan<'a>,
-    gathered: &'a mut Gathered,
+    agreed: &'a Agreed,
+    sums: &'a mut Sums,
     process: &'a Process,
     index: usize,
     clock: Clock,
     streams: Streams<'a>,
     thread: ThreadState,
+    /// Calls of all its threads.
+    of_process: Coverage,
     /// With several threads, the time in which at least one is inside a call is not the sum.
     is_threaded: bool,
     /// Layers by which the process itself has written any file.
@@ -46,8 +50,8 @@ pub(crate) struct ProcessPass<'a> {
 
 impl<'a> ProcessPass<'a> {
     pub fn new(
-        plan: &'a Plan<'a>,
-        gathered: &'a mut Gathered,
+        agreed: &'a Agreed,
+        sums: &'a mut Sums,
         process: &'a Process,
         index: usize,
         clock: Clock,
@@ -55,13 +59,14 @@ impl<'a> ProcessPass<'a> {
         let mut threads = process.chunks.iter().map(|chunk| chunk.thread);
         let first = threads.next();
         ProcessPass {
-            plan,
-            gathered,
+            agreed,
+            sums,
             process,
             index,
             clock,
-            streams: Streams::new(plan, process),
+            streams: Streams::new(agreed, process),
             thread: ThreadState::default(),
+            of_process: Coverage::new(agreed.file_grid),
             is_threaded: threads.any(|thread| Some(thread) != first),
             written: Layers::default(),
             common_sizes: Default::default(),
@@ -77,18 +82,18 @@ impl<'a> ProcessPass<'a> {
     fn data(&mut self, event: &Event, direction: Direction, moment: &Moment, stream: usize) {
         let (layer, span) = (moment.layer, moment.span);
         let (nanos, way, at) = (moment.nanos(), direction as usize, layer_index(moment.layer));
-        let gathered = &mut *self.gathered;
-        self.thread.cursors.data(&mut gathered.coverages, layer, direction, moment.is_own, span);
-        gathered.sizes[at][way].add(event.length, moment.bytes, nanos);
+        let sums = &mut *self.sums;
+        self.thread.cursors.data(&mut sums.coverages, layer, direction, moment.is_own, span);
+        sums.sizes[at][way].add(event.length, moment.bytes, nanos);
         self.common_sizes[at][way].add(event.length);
 
         let stream = &mut self.streams[stream];
         let data = stream.totals.data.get_or_insert_default();
         if moment.is_own {
-            let bin = self.plan.grid.bin(span.1);
-            let sum = &mut gathered.series.bytes[way][bin];
+            let bin = self.agreed.grid.bin(span.1);
+            let sum = &mut sums.series.bytes[way][bin];
             *sum = sum.saturating_add(moment.bytes);
-            gathered.timeline.add_bytes(self.index, direction, moment.bytes, span);
+            sums.timeline.add_bytes(self.index, direction, moment.bytes, span);
             data.own.volumes[at][way].add(moment.bytes, nanos);
             data.own.extents[at][way].add(span);
             if direction == Direction::Write && moment.bytes > 0 {
@@ -105,12 +110,12 @@ impl<'a> ProcessPass<'a> {
         }
         if let Some(index) = stream.detail {
             let close_up = stream.close_up.get_or_insert_default();
-            let detail = gathered.detail(index, self.plan);
+            let detail = sums.detail(index, self.agreed);
             close_up.cursors.data(&mut detail.coverages, layer, direction, moment.is_own, span);
             close_up.common_sizes[at][way].add(event.length);
             detail.sizes[at][way].add(event.length, moment.bytes, nanos);
             if layer == Layer::Posix && direction == Direction::Write {
-                let grid = self.plan.file_grid;
+                let grid = self.agreed.file_grid;
                 let before_end = span.1.saturating_sub(grid.width_ns()).max(span.0);
                 let written = &mut detail.written[grid.bin(before_end)];
                 *written = written.saturating_add(moment.bytes);
@@ -136,14 +141,14 @@ impl<'a> ProcessPass<'a> {
         let previous_end = trail.previous_end();
         trail.follow(request, counts);
         if moment.layer == Layer::Posix {
-            counts.align(&request, self.plan.stripe_bytes);
+            counts.align(&request, self.agreed.stripe_bytes);
         }
         if let Some(previous_end) = previous_end {
-            self.gathered.jumps[way].add(previous_end, offset);
+            self.sums.jumps[way].add(previous_end, offset);
         }
         let (Some(index), Some(close_up)) = (stream.detail, &mut stream.close_up) else { return };
         close_up.extents[way].add(offset, moment.bytes);
-        let detail = self.gathered.detail(index, self.plan);
+        let detail = self.sums.detail(index, self.agreed);
         if let Some(previous_end) = previous_end {
             detail.jumps[way].add(previous_end, offset);
         }
@@ -160,11 +165,11 @@ impl<'a> ProcessPass<'a> {
 
     /// Adds the time of a call to the whole and to its file.
     fn cover(&mut self, covers: Covers, span: (u64, u64), stream: usize) {
-        self.thread.cursors.add(&mut self.gathered.coverages, covers, span);
+        self.thread.cursors.add(&mut self.sums.coverages, covers, span);
         let stream = &mut self.streams[stream];
         if let Some(index) = stream.detail {
             let close_up = stream.close_up.get_or_insert_default();
-            let coverages = &mut self.gathered.detail(index, self.plan).coverages;
+            let coverages = &mut self.sums.detail(index, self.agreed).coverages;
             close_up.cursors.add(coverages, covers, span);
         }
     }
@@ -174,10 +179,10 @@ impl<'a> ProcessPass<'a> {
     fn no_data(&mut self, event: &Event, moment: &Moment, stream: usize) {
         let (layer, span) = (moment.layer, moment.span);
         if let Some(kind) = CallKind::of(moment.class) {
-            let coverages = &mut self.gathered.coverages;
+            let coverages = &mut self.sums.coverages;
             self.thread.cursors.add(coverages, Covers::calls(layer, kind), span);
             if is_direct(layer) && event.op != Op::Fflush {
-                self.gathered.series.count(kind, self.plan.grid.bin(span.1));
+                self.sums.series.count(kind, self.agreed.grid.bin(span.1));
             }
         }
         match moment.class {
@@ -242,13 +247,13 @@ impl<'a> ProcessPass<'a> {
                 NestedCall { op: event.op, offset: event.offset, length, start_ns: span.0, nanos };
             self.thread.nesting.inner(event.depth, call, moment.bytes);
             if is_direct(moment.layer) {
-                self.thread.cursors.add(&mut self.gathered.coverages, Covers::BELOW_MPI, span);
+                self.thread.cursors.add(&mut self.sums.coverages, Covers::BELOW_MPI, span);
             }
             return;
         }
         let inside = self.thread.nesting.outer();
         if moment.layer == Layer::Mpi {
-            self.thread.cursors.add(&mut self.gathered.coverages, Covers::IN_MPI, span);
+            self.thread.cursors.add(&mut self.sums.coverages, Covers::IN_MPI, span);
             self.mpi_call(event, moment, stream, number, &inside);
         }
         self.thread.nesting.forget_calls();
@@ -264,8 +269,8 @@ impl<'a> ProcessPass<'a> {
     ) {
         let nanos = moment.nanos();
         let time = MpiTime { calls: 1, nanos, ..inside.time };
-        self.gathered.mpi[usize::from(event.op as u8)].merge(&time);
-        let timeline = &mut self.gathered.timeline;
+        self.sums.mpi[usize::from(event.op as u8)].merge(&time);
+        let timeline = &mut self.sums.timeline;
         self.thread.timeline.add_mpi(timeline, self.index, time.waiting_nanos(), moment.span);
         if moment.class == Class::Write && inside.cycles > 0 {
             let sieving = Sieving::in_call(event.op, moment.bytes, inside);
@@ -273,7 +278,7 @@ impl<'a> ProcessPass<'a> {
             let data = self.streams[stream].totals.data.get_or_insert_default();
             data.sieving.merge(&sieving);
         }
-        if nanos > 0 && moment.class.is_data() && self.gathered.slow.wants(nanos, self.index) {
+        if nanos > 0 && moment.class.is_data() && self.sums.slow.wants(nanos, self.index) {
             let (nested, nested_omitted) = self.thread.nesting.calls();
             let call = MpiCall {
                 process: self.index,
@@ -290,20 +295,20 @@ impl<'a> ProcessPass<'a> {
                 nested: nested.to_vec(),
                 nested_omitted,
             };
-            self.gathered.slow.insert(self.events, call);
+            self.sums.slow.insert(self.events, call);
         }
     }
 
     /// Hands over everything.
     pub fn finish(mut self, undecodable_bytes: u64) {
-        self.thread.finish(self.gathered);
+        self.thread.finish(self.sums, &mut self.of_process);
         let mut totals = ProcessTotals { process: self.index, ..ProcessTotals::default() };
         for mut stream in self.streams.take() {
-            stream.finish(self.gathered, self.plan);
+            stream.finish(self.sums, self.agreed);
             let id = stream.id.0 as usize;
             if stream.is_runtime() {
                 totals.runtime.merge(&stream.totals.own);
-                self.gathered.runtime[id].get_or_insert_default().merge(&stream.totals);
+                self.sums.runtime[id].get_or_insert_default().merge(&stream.totals);
                 continue;
             }
             totals.ops.merge(&stream.totals.ops);
@@ -312,30 +317,30 @@ impl<'a> ProcessPass<'a> {
                 totals.sieving.merge(&data.sieving);
             }
             totals.files += u64::from(stream.id > FileId::FOLDED);
-            self.gathered.files[id].get_or_insert_default().merge(&stream.totals);
+            self.sums.files[id].get_or_insert_default().merge(&stream.totals);
         }
         totals.own.take_back_time(&self.counted_twice);
         totals.sieving.processes = totals.sieving.processes.min(1);
         totals.ops.sort();
-        totals.busy_nanos = match self.is_threaded {
-            true => (self.gathered.of_process.busy().seconds * 1e9) as u64,
-            false => totals.own.total_nanos(),
+        totals.busy_nanos = if self.is_threaded {
+            (self.of_process.busy().seconds * 1e9) as u64
+        } else {
+            totals.own.total_nanos()
         };
-        self.gathered.of_process.clear();
-        let common = self.gathered.common_sizes.iter_mut().flatten();
+        let common = self.sums.common_sizes.iter_mut().flatten();
         let own = self.common_sizes.into_iter().flatten();
         common.zip(own).for_each(|(all, own)| all.take(own, SIZES_OF_PROCESS));
-        self.gathered.events += self.events;
+        self.sums.events += self.events;
         totals.events = self.events;
         totals.undecodable_bytes = undecodable_bytes;
         totals.lock_nanos = self.lock_nanos.saturating_sub(self.sieve_lock_nanos);
-        self.gathered.processes.push(totals);
+        self.sums.processes.push(totals);
     }
 }
 
 impl Visitor for ProcessPass<'_> {
     fn thread(&mut self, thread: u32) {
-        self.thread.finish(self.gathered);
+        self.thread.finish(self.sums, &mut self.of_process);
         self.thread.begin(self.index, thread);
     }
 
@@ -343,7 +348,7 @@ impl Visitor for ProcessPass<'_> {
     fn event(&mut self, event: &Event) {
         let (start, starts_outside) = self.clock.at(event.start);
         let (end, ends_outside) = self.clock.at(event.end);
-        self.gathered.outside_span += u64::from(starts_outside | ends_outside);
+        self.sums.outside_span += u64::from(starts_outside | ends_outside);
         let moment = Moment::new(event, (start, end), self.thread.next_hash());
         let nanos = moment.nanos();
         let is_error = matches!(event.outcome, Outcome::Error(_));
@@ -361,13 +366,13 @@ impl Visitor for ProcessPass<'_> {
             return;
         }
         if stream.epoch != self.thread.epoch {
-            stream.change_thread(self.thread.epoch, self.gathered, self.plan);
+            stream.change_thread(self.thread.epoch, self.sums, self.agreed);
         }
         if event.is_second_of_call() && moment.is_own {
             self.counted_twice.add(moment.class, 0, nanos);
         }
         if moment.is_own && self.is_threaded && event.is_spent() {
-            self.thread.own.add(&mut self.gathered.of_process, moment.span.0, moment.span.1);
+            self.thread.own.add(&mut self.of_process, moment.span.0, moment.span.1);
         }
         match Direction::of(moment.class) {
             Some(direction) => {
@@ -377,10 +382,10 @@ impl Visitor for ProcessPass<'_> {
             None => self.no_data(event, &moment, index),
         }
         if is_direct(moment.layer) && event.is_spent() {
-            let timeline = &mut self.gathered.timeline;
+            let timeline = &mut self.sums.timeline;
             self.thread.timeline.add(timeline, self.index, moment.class, moment.span);
         }
         self.nest(event, &moment, index, number);
-        self.gathered.duration(event.op, moment.hash, nanos);
+        self.sums.duration(event.op, moment.hash, nanos);
     }
 }

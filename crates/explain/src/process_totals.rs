@@ -3,6 +3,7 @@
 use plimsoll_trace::Class;
 
 use crate::sieving::Sieving;
+use crate::stored::stored;
 use crate::totals::{Direction, OpTable, seconds};
 
 const CLASSES: usize = Class::ALL.len();
@@ -89,4 +90,12 @@ pub(crate) struct ProcessTotals {
     pub sieving: Sieving,
     /// Time in lock calls outside data sieving.
     pub lock_nanos: u64,
+}
+
+stored! {
+    OwnCalls { calls, nanos, bytes }
+    ProcessTotals {
+        process, ops, own, runtime, busy_nanos, files, events, undecodable_bytes, sieving,
+        lock_nanos,
+    }
 }

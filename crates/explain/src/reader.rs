@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use plimsoll_trace::{Event, ProcessFile, ThreadDecoder, TraceError};
 
-use crate::recording::Process;
+use crate::process::Process;
 
 /// Takes the events of one process: those of a thread in the order of their ends, thread by
 /// thread.

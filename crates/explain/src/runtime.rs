@@ -13,7 +13,7 @@ use plimsoll_trace::encode::Outcome;
 use plimsoll_trace::{Class, Event, Op};
 
 use crate::named::{is_below, normal};
-use crate::recording::Process;
+use crate::process::Process;
 
 /// What the files are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

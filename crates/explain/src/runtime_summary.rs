@@ -5,17 +5,18 @@ use std::cmp::Reverse;
 use crate::analysis::{RuntimeFile, RuntimeSummary};
 use crate::file_table::FileId;
 use crate::file_totals::FileTotals;
-use crate::gathered::{Gathered, Plan};
+use crate::frame::Agreed;
 use crate::runtime::RuntimeKind;
+use crate::sums::Sums;
 
 /// Takes the files of the runtime out of the sums, those with most time first.
-pub(crate) fn runtime_files(plan: &Plan<'_>, gathered: &mut Gathered) -> Vec<RuntimeFile> {
-    let totals = gathered.runtime.iter_mut().map(Option::take).enumerate();
+pub(crate) fn runtime_files(agreed: &Agreed, sums: &mut Sums) -> Vec<RuntimeFile> {
+    let totals = sums.runtime.iter_mut().map(Option::take).enumerate();
     let describe = |id: FileId, mut totals: Box<FileTotals>| {
         totals.ops.sort();
         // Files that no line of the table fits are a launcher's.
-        let kind = plan.runtime_rule(id).map_or(RuntimeKind::Mpi, |rule| rule.kind);
-        let (path, processes) = (plan.path(id).to_string(), totals.processes);
+        let kind = agreed.runtime_rule(id).map_or(RuntimeKind::Mpi, |rule| rule.kind);
+        let (path, processes) = (agreed.path(id).to_string(), totals.processes);
         let is_known = id > FileId::FOLDED;
         RuntimeFile { path, is_known, kind, processes, ops: totals.ops }
     };

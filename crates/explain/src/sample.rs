@@ -1,5 +1,7 @@
 //! Samples that are the same for any order of their values: those with the smallest hashes.
 
+use crate::stored::{Malformed, Reader, Stored};
+
 /// Spreads the bits of a number over all bits (SplitMix64's finisher).
 #[inline]
 pub(crate) fn mix(value: u64) -> u64 {
@@ -17,6 +19,27 @@ pub(crate) struct HashSample<T> {
     limit: u64,
     values: Vec<(u64, T)>,
     seen: u64,
+}
+
+impl<T: Copy + Ord + Stored> HashSample<T> {
+    /// Appends what is kept in the end, in the order of the hashes.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        let mut kept = self.clone();
+        kept.shrink();
+        kept.values.sort_unstable();
+        kept.values.put(out);
+        kept.seen.put(out);
+    }
+
+    /// Reads what was written of a sample of this size.
+    pub fn get(from: &mut Reader<'_>, size: usize) -> Result<Self, Malformed> {
+        let (values, seen): (Vec<(u64, T)>, u64) = Stored::get(from)?;
+        if values.len() > size {
+            return Err(Malformed);
+        }
+        // The limit is that of a sample with room; it falls when the sample grows.
+        Ok(HashSample { size, limit: u64::MAX, values, seen })
+    }
 }
 
 impl<T: Copy + Ord> HashSample<T> {
@@ -52,7 +75,7 @@ impl<T: Copy + Ord> HashSample<T> {
 
     /// Adds the values of another sample.
     pub fn merge(&mut self, other: HashSample<T>) {
-        self.seen += other.seen;
+        self.seen = self.seen.saturating_add(other.seen);
         self.values.extend(other.values);
         self.shrink();
     }

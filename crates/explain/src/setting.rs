@@ -2,6 +2,8 @@
 
 use plimsoll_trace::layout::{self, PROCESSORS_MAX, get_text};
 
+use crate::stored::stored;
+
 /// Who ran a process, and on what; nothing is known from recordings that do not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setting {
@@ -30,6 +32,11 @@ impl Setting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processors {
     bits: [u8; PROCESSORS_MAX / 8],
+}
+
+stored! {
+    Setting { user, processors, began_ns }
+    Processors { bits }
 }
 
 impl Default for Processors {

@@ -3,6 +3,7 @@
 use plimsoll_trace::Op;
 
 use crate::nesting::{Inside, is_collective};
+use crate::stored::stored;
 
 /// Cycles of lock, (read,) write and unlock inside MPI writes: data sieving.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +27,11 @@ pub struct Sieving {
     /// Processes in which there were any.
     pub processes: u64,
 }
+
+stored! { Sieving {
+    cycles, calls, independent_calls, overhead_nanos, lock_nanos, read_bytes, written_bytes,
+    asked_bytes, processes,
+} }
 
 impl Sieving {
     /// What one MPI write had inside, for so many bytes.

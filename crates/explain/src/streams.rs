@@ -4,15 +4,15 @@ use std::ops::{Index, IndexMut};
 
 use crate::file_stream::FileStream;
 use crate::file_table::FileId;
-use crate::gathered::Plan;
+use crate::frame::Agreed;
 use crate::named::Named;
 use crate::number_map::NumberMap;
-use crate::recording::Process;
+use crate::process::Process;
 use crate::runtime::{Rule, rule_of_process};
 
 /// The files that a process has used so far.
 pub(crate) struct Streams<'a> {
-    plan: &'a Plan<'a>,
+    agreed: &'a Agreed,
     process: &'a Process,
     streams: Vec<FileStream>,
     /// From the process's file numbers to streams, and from the recording's.
@@ -29,16 +29,16 @@ pub(crate) struct Streams<'a> {
 const NO_STREAM: u32 = u32::MAX;
 
 impl<'a> Streams<'a> {
-    pub fn new(plan: &'a Plan<'a>, process: &'a Process) -> Self {
+    pub fn new(agreed: &'a Agreed, process: &'a Process) -> Self {
         Streams {
-            plan,
+            agreed,
             process,
             streams: Vec::new(),
             numbers: NumberMap::default(),
             ids: NumberMap::default(),
             recent: (0, NO_STREAM),
             named: None,
-            of_process: rule_of_process(process).filter(|_| plan.is_runtime_apart()),
+            of_process: rule_of_process(process).filter(|_| agreed.is_runtime_apart()),
         }
     }
 
@@ -71,15 +71,15 @@ impl<'a> Streams<'a> {
             return *stream;
         }
         let stream = self.streams.len() as u32;
-        let runtime = self.plan.runtime_rule(id).filter(|rule| {
+        let runtime = self.agreed.runtime_rule(id).filter(|rule| {
             let process = self.process;
             let mut is_named = || {
                 let named = self.named.get_or_insert_with(|| Named::by(process));
-                named.names(self.plan.path(id))
+                named.names(self.agreed.path(id))
             };
             !rule.may_be_named() || !is_named()
         });
-        self.streams.push(FileStream::new(id, self.of_process.or(runtime), self.plan));
+        self.streams.push(FileStream::new(id, self.of_process.or(runtime), self.agreed));
         self.ids.insert(id.0, stream);
         stream
     }

@@ -1,11 +1,11 @@
 //! What is known of the thread whose events are coming.
 
 use crate::activity::TimelineCursor;
-use crate::coverage::Cursor;
+use crate::coverage::{Coverage, Cursor};
 use crate::coverages::Cursors;
-use crate::gathered::Gathered;
 use crate::nesting::Nesting;
 use crate::sample::mix;
+use crate::sums::Sums;
 
 /// Where a thread of a process is.
 #[derive(Default)]
@@ -36,9 +36,9 @@ impl ThreadState {
     }
 
     /// Hands over what belongs to the thread that ended.
-    pub fn finish(&mut self, gathered: &mut Gathered) {
-        self.cursors.finish(&mut gathered.coverages);
-        self.own.finish(&mut gathered.of_process);
+    pub fn finish(&mut self, sums: &mut Sums, of_process: &mut Coverage) {
+        self.cursors.finish(&mut sums.coverages);
+        self.own.finish(of_process);
         self.own = Cursor::default();
         self.timeline = TimelineCursor::default();
         self.nesting.clear();

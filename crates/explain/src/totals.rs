@@ -3,6 +3,7 @@
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::coverages::CallKind;
+use crate::stored::{Malformed, Reader, Stored, stored};
 
 /// Calls of one kind, added up. All sums stop at the largest value instead of wrapping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,6 +88,16 @@ impl Direction {
     }
 }
 
+impl Stored for Direction {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self as u8).put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Direction::ALL.get(usize::get(from)?).copied().ok_or(Malformed)
+    }
+}
+
 /// Totals of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpTotals {
@@ -100,6 +111,24 @@ pub struct OpTotals {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpTable {
     entries: Vec<OpTotals>,
+}
+
+stored! {
+    Totals { calls, errors, bytes, nanos }
+    OpTotals { op, totals }
+}
+
+/// In the order of [`OpTable::sort`], whatever order it is in.
+impl Stored for OpTable {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut sorted = self.clone();
+        sorted.sort();
+        sorted.entries.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(OpTable { entries: Stored::get(from)? })
+    }
 }
 
 impl OpTable {

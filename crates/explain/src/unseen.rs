@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_trace::definition::Definition;
 use plimsoll_trace::{Extent, ProcessFile, Unseen, WritingProcess};
 
-use crate::recording::{Process, ProcessState};
+use crate::process::{Process, ProcessState};
+use crate::stored::stored;
 use crate::system_error;
 
 /// A program that was started, as the process says that started it.
@@ -106,6 +107,11 @@ pub struct Missing {
     pub unseen_processes: u64,
     /// What is missing, by program and reason; what most processes ran comes first.
     pub programs: Vec<UnseenProgram>,
+}
+
+stored! {
+    UnseenProgram { program, reason, detail, processes }
+    Missing { known_processes, unseen_processes, programs }
 }
 
 impl Missing {

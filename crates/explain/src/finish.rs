@@ -11,98 +11,96 @@ use crate::analysis::{
     ProcessAnalysis, RequestSizes,
 };
 use crate::bandwidth::{bandwidths, headlines};
-use crate::clock::Clocks;
 use crate::common_sizes::SizeCounts;
 use crate::coverages::layer_index;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileDetail, FileTotals};
-use crate::gathered::{Gathered, Plan};
+use crate::frame::Agreed;
 use crate::histogram::SizeHistogram;
 use crate::io_share::io_share;
 use crate::mpi_waiting::mpi_waiting;
 use crate::nesting::MpiTime;
-use crate::options::Options;
+use crate::process::{Process, ProcessState};
 use crate::process_totals::{OwnCalls, ProcessTotals};
-use crate::recording::{Process, ProcessState, Recording};
 use crate::runtime_summary::{runtime_files, runtime_summaries};
 use crate::sample::HashSample;
 use crate::serialisation::serialisation;
 use crate::setting::Processors;
 use crate::sieving::Sieving;
 use crate::stragglers::stragglers;
+use crate::sums::Sums;
 use crate::system_error;
 use crate::timing::{Rates, in_flight, phases, rates};
 use crate::totals::{Direction, seconds};
 use plimsoll_report::words::{count, count_is};
 
-/// Turns sums into an [`Analysis`].
-pub(crate) struct Summary<'a> {
-    pub recording: &'a Recording,
-    pub clocks: Clocks,
-    pub plan: Plan<'a>,
-    pub options: &'a Options,
+/// Turns the sums of all processes into an [`Analysis`].
+pub(crate) fn finish(agreed: &Agreed, sums: Sums) -> Analysis {
+    Finish(agreed).analysis(sums)
 }
 
-impl Summary<'_> {
-    pub fn finish(&self, mut gathered: Gathered) -> Analysis {
-        let totals = gathered.totals();
-        gathered.processes.sort_by_key(|process| process.process);
+struct Finish<'a>(&'a Agreed);
+
+impl Finish<'_> {
+    fn analysis(&self, mut sums: Sums) -> Analysis {
+        let totals = sums.totals();
+        sums.processes.sort_by_key(|process| process.process);
         let mut own = OwnCalls::default();
         let mut sieving = Sieving::default();
-        for process in &gathered.processes {
+        for process in &sums.processes {
             own.merge(&process.own);
             sieving.merge(&process.sieving);
         }
-        let gap_ns = (self.plan.span_ns as f64 * self.options.phase_gap_share) as u64;
-        let series_rates = rates(&gathered.series, self.plan.grid);
-        let mpi_time_by_op = mpi_time_by_op(&gathered.mpi);
+        let gap_ns = (self.0.span_ns as f64 * self.0.options.phase_gap_share) as u64;
+        let series_rates = rates(&sums.series, self.0.grid);
+        let mpi_time_by_op = mpi_time_by_op(&sums.mpi);
         let mut mpi_time = MpiTime::default();
         mpi_time_by_op.iter().for_each(|(_, time)| mpi_time.merge(time));
-        let coverages = &gathered.coverages;
+        let coverages = &sums.coverages;
         let bandwidths = bandwidths(&totals, Some(coverages));
-        let own_data = gathered.files.iter().flatten().filter_map(|file| file.data.as_ref());
+        let own_data = sums.files.iter().flatten().filter_map(|file| file.data.as_ref());
         let own_data = own_data.map(|data| &data.own);
         let headlines = headlines(own_data, &bandwidths, Some(coverages));
-        let (files, jumps) = (self.files(&mut gathered), gathered.jumps.clone());
-        let runtime_files = runtime_files(&self.plan, &mut gathered);
-        let mut processes = self.processes(&gathered.processes);
-        let coverages = &gathered.coverages;
+        let (files, jumps) = (self.files(&mut sums), sums.jumps.clone());
+        let runtime_files = runtime_files(self.0, &mut sums);
+        let mut processes = self.processes(&sums.processes);
+        let coverages = &sums.coverages;
         let mut analysis = Analysis {
-            span_seconds: seconds(self.plan.span_ns),
-            start_realtime_ns: self.clocks.start_realtime_ns,
-            clock_error_seconds: self.clocks.error_seconds,
-            resolution_seconds: seconds(self.plan.grid.width_ns()),
-            events: gathered.events,
-            lost_events: self.recording.lost_events(),
-            events_outside_span: gathered.outside_span,
+            span_seconds: seconds(self.0.span_ns),
+            start_realtime_ns: self.0.start_realtime_ns,
+            clock_error_seconds: self.0.error_seconds,
+            resolution_seconds: seconds(self.0.grid.width_ns()),
+            events: sums.events,
+            lost_events: self.0.recording.lost_events(),
+            events_outside_span: sums.outside_span,
             io_share: io_share(&mut processes),
             headlines,
             bandwidths,
             own,
-            folded_files: self.recording.files().folded(),
+            folded_files: self.0.recording.files().folded(),
             detailed_files: files.iter().filter(|file| file.detail.is_some()).count(),
             processes,
             nodes: Vec::new(),
-            request_sizes: request_sizes(&gathered.sizes, gathered.common_sizes),
+            request_sizes: request_sizes(&sums.sizes, sums.common_sizes),
             runtime: runtime_summaries(&runtime_files),
             runtime_files,
             jumps,
             access: Default::default(),
             repeated: Default::default(),
             read_and_written_bytes: 0,
-            phases: phases(coverages, &gathered.series, gap_ns),
+            phases: phases(coverages, &sums.series, gap_ns),
             mpi_time,
             mpi_time_by_op,
-            mpi_waiting: mpi_waiting(coverages, users_of_mpi_io(&gathered.processes)),
-            slow_calls: gathered.slow.into_calls(),
+            mpi_waiting: mpi_waiting(coverages, users_of_mpi_io(&sums.processes)),
+            slow_calls: sums.slow.into_calls(),
             sieving,
             in_flight: in_flight(coverages),
-            timeline: gathered.timeline.finish(),
+            timeline: sums.timeline.finish(),
             stragglers: None,
             metadata: MetadataSummary::default(),
-            durations: durations(gathered.durations),
-            missing: self.recording.missing().clone(),
-            warnings: self.warnings(&gathered.processes, gathered.warnings),
+            durations: durations(sums.durations),
+            missing: self.0.recording.missing().clone(),
+            warnings: self.warnings(&sums.processes, sums.warnings),
             rates: series_rates,
             totals,
             files,
@@ -114,12 +112,12 @@ impl Summary<'_> {
         analysis
     }
 
-    fn files(&self, gathered: &mut Gathered) -> Vec<FileAnalysis> {
+    fn files(&self, sums: &mut Sums) -> Vec<FileAnalysis> {
         let mut details: BTreeMap<FileId, FileDetail> = BTreeMap::new();
-        for detail in gathered.details.iter_mut().filter_map(Option::take) {
+        for detail in sums.details.iter_mut().filter_map(Option::take) {
             details.insert(detail.file, *detail);
         }
-        let totals = gathered.files.iter_mut().map(Option::take).enumerate();
+        let totals = sums.files.iter_mut().map(Option::take).enumerate();
         let mut files: Vec<FileAnalysis> = totals
             .filter_map(|(id, totals)| Some((FileId(id as u32), totals?)))
             .map(|(id, totals)| self.file(id, *totals, details.remove(&id)))
@@ -146,8 +144,8 @@ impl Summary<'_> {
         });
         FileAnalysis {
             id,
-            path: self.recording.files().path(id).to_string(),
-            hints: self.recording.hints(id).map(str::to_string).collect(),
+            path: self.0.recording.files().path(id).to_string(),
+            hints: self.0.recording.hints(id).map(str::to_string).collect(),
             own: totals.own,
             processes: totals.processes,
             readers: totals.readers,
@@ -167,8 +165,8 @@ impl Summary<'_> {
 
     fn processes(&self, totals: &[ProcessTotals]) -> Vec<ProcessAnalysis> {
         let describe = |totals: &ProcessTotals| {
-            let process = &self.recording.processes()[totals.process];
-            let (began, ended) = self.clocks.lives[totals.process];
+            let process = &self.0.recording.processes()[totals.process];
+            let (began, ended) = self.0.lives[totals.process];
             ProcessAnalysis {
                 process: totals.process,
                 pid: process.pid,
@@ -194,9 +192,9 @@ impl Summary<'_> {
 
     fn warnings(&self, totals: &[ProcessTotals], mut unread: Vec<(usize, String)>) -> Vec<String> {
         unread.sort();
-        let mut warnings: Vec<String> = self.recording.warnings().to_vec();
+        let mut warnings: Vec<String> = self.0.recording.warnings().to_vec();
         warnings.extend(unread.into_iter().map(|(_, warning)| warning));
-        for (process, totals) in self.recording.processes().iter().zip(totals) {
+        for (process, totals) in self.0.recording.processes().iter().zip(totals) {
             warnings.extend(damage(process, totals.undecodable_bytes));
             warnings.extend(losses(process));
         }

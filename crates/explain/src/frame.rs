@@ -1,0 +1,260 @@
+//! What all parts of an analysis agree on before any of them reads an event.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use plimsoll_trace::Event;
+
+use crate::clock::{Clock, Clocks, SPAN_MAX_NS, align};
+use crate::file_table::FileId;
+use crate::file_totals::add_all;
+use crate::gathered::Gathered;
+use crate::grid::Grid;
+use crate::options::Options;
+use crate::process::Process;
+use crate::reader::{Visitor, in_parallel, visit_events};
+use crate::recording::Recording;
+use crate::runtime::{Rule, rule_of};
+use crate::stored::{Malformed, Reader, Stored};
+
+/// Who took part, one time line, one number for each file, and which files are looked at closely.
+/// Parts of a recording that are gathered within one frame can be merged exactly: times that
+/// several processes share add up only on one time line, and samples only by one numbering.
+///
+/// It is made of what the files of the processes say about themselves. Only if there are more
+/// files than [`Options::detailed_files`], all events are read once to find those with most time.
+#[derive(Debug)]
+pub struct Frame {
+    agreed: Arc<Agreed>,
+    clocks: Vec<Clock>,
+    threads: usize,
+}
+
+impl Frame {
+    /// Makes the frame of a recording.
+    pub fn new(recording: Recording, options: &Options) -> Self {
+        let clocks = align(recording.processes());
+        let rules = rules(&recording, options);
+        let detailed = select(&recording, &clocks, &rules, options);
+        let Clocks { clocks, lives, span_ns, start_realtime_ns, error_seconds } = clocks;
+        let facts = Facts {
+            made_by: env!("CARGO_PKG_VERSION").to_string(),
+            recording,
+            options: options.clone(),
+            span_ns,
+            start_realtime_ns,
+            error_seconds,
+            lives,
+            detailed,
+        };
+        Frame { agreed: Arc::new(Agreed::new(facts, rules)), clocks, threads: options.threads }
+    }
+
+    /// Returns the recording that it is the frame of.
+    pub fn recording(&self) -> &Recording {
+        &self.agreed.recording
+    }
+
+    /// Returns the processes of one of `parts` parts of about equal size: `part` counts from 0.
+    /// Every process is in exactly one part.
+    pub fn part(&self, part: usize, parts: usize) -> Vec<usize> {
+        let order = largest_first(self.recording().processes(), 0..self.agreed.processes());
+        order.into_iter().skip(part).step_by(parts.max(1)).collect()
+    }
+
+    /// Reads all events of some processes, each on one thread, and adds them up. What cannot be
+    /// read becomes a warning of the report. Processes are indices in [`Recording::processes`];
+    /// those that do not exist are left out, and each counts once.
+    pub fn gather(&self, processes: impl IntoIterator<Item = usize>) -> Gathered {
+        let processes: BTreeSet<usize> =
+            processes.into_iter().filter(|index| *index < self.clocks.len()).collect();
+        let order = largest_first(self.recording().processes(), processes.into_iter());
+        Gathered::read(&self.agreed, &self.clocks, &order, self.threads)
+    }
+
+    /// Reads all events of all processes.
+    pub fn gather_all(&self) -> Gathered {
+        self.gather(0..self.clocks.len())
+    }
+}
+
+/// Indices of processes, those with most to read first, so that threads end together.
+fn largest_first(processes: &[Process], indices: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut order: Vec<usize> = indices.collect();
+    order.sort_by_key(|index| std::cmp::Reverse(processes[*index].chunks.len()));
+    order
+}
+
+/// Bins of the whole recording: what perceived bandwidth, phases and calls in flight rest on.
+const BINS: u64 = 1 << 17;
+/// Bins of one file.
+const FILE_BINS: u64 = 1 << 11;
+/// Files with details that are read from a summary: each may take 1 MiB.
+const DETAILED_MAX: usize = 1024;
+
+/// The part of it that is written to a summary.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// Version of the program, whose rules decide which files are the runtime's.
+    made_by: String,
+    pub recording: Recording,
+    pub options: Options,
+    pub span_ns: u64,
+    pub start_realtime_ns: i64,
+    pub error_seconds: Option<f64>,
+    /// When each process began, and the last moment at which it is known to have run.
+    pub lives: Vec<(u64, u64)>,
+    /// The files that are looked at closely.
+    pub detailed: Vec<FileId>,
+}
+
+crate::stored::stored! { Facts {
+    made_by, recording, options, span_ns, start_realtime_ns, error_seconds, lives, detailed,
+} }
+
+/// The facts, and what follows from them.
+#[derive(Debug)]
+pub(crate) struct Agreed {
+    facts: Facts,
+    /// For each file; empty when files of the runtime are not set apart.
+    rules: Vec<Option<&'static Rule>>,
+    pub grid: Grid,
+    pub file_grid: Grid,
+    pub stripe_bytes: u64,
+    /// Index of each file's details; `None` for files without.
+    pub details: Vec<Option<u32>>,
+}
+
+impl std::ops::Deref for Agreed {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &self.facts
+    }
+}
+
+impl Agreed {
+    fn new(facts: Facts, rules: Vec<Option<&'static Rule>>) -> Self {
+        let mut details = vec![None; facts.recording.files().len()];
+        for (index, file) in facts.detailed.iter().enumerate() {
+            details[file.0 as usize] = Some(index as u32);
+        }
+        Agreed {
+            rules,
+            grid: Grid::new(facts.span_ns, BINS),
+            file_grid: Grid::new(facts.span_ns, FILE_BINS),
+            stripe_bytes: facts.options.stripe_bytes.max(1),
+            details,
+            facts,
+        }
+    }
+
+    /// Returns the number of processes of the recording.
+    pub fn processes(&self) -> usize {
+        self.recording.processes().len()
+    }
+
+    /// True when files of the runtime are set apart from those of the program.
+    pub fn is_runtime_apart(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Returns what makes a file the runtime's; `None` for the program's.
+    pub fn runtime_rule(&self, id: FileId) -> Option<&'static Rule> {
+        self.rules.get(id.0 as usize).copied().flatten()
+    }
+
+    /// Returns the path of a file.
+    pub fn path(&self, id: FileId) -> &str {
+        self.recording.files().path(id)
+    }
+}
+
+impl Stored for Agreed {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.facts.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let facts = Facts::get(from)?;
+        let (files, processes) = (facts.recording.files().len(), facts.recording.processes().len());
+        let is_sound = facts.span_ns <= SPAN_MAX_NS
+            && facts.lives.len() == processes
+            && facts.lives.iter().all(|(began, ended)| began <= ended)
+            && facts.detailed.len() <= DETAILED_MAX
+            && facts.detailed.iter().all(|file| (file.0 as usize) < files);
+        if !is_sound {
+            return Err(Malformed);
+        }
+        let rules = rules(&facts.recording, &facts.options);
+        Ok(Agreed::new(facts, rules))
+    }
+}
+
+fn rules(recording: &Recording, options: &Options) -> Vec<Option<&'static Rule>> {
+    if options.include_runtime {
+        return Vec::new();
+    }
+    let files = recording.files();
+    (0..files.len() as u32).map(|id| rule_of(files.path(FileId(id)))).collect()
+}
+
+/// The files that get details: all, or those with most time, which takes a pass of its own.
+fn select(
+    recording: &Recording,
+    clocks: &Clocks,
+    rules: &[Option<&'static Rule>],
+    options: &Options,
+) -> Vec<FileId> {
+    let files = recording.files().len();
+    if files <= options.detailed_files.saturating_add(2) {
+        return (0..files as u32).map(FileId).collect();
+    }
+    let processes = recording.processes();
+    let order = largest_first(processes, 0..processes.len());
+    let states = in_parallel(
+        options.threads,
+        order.len(),
+        || (vec![0u64; files], Vec::new()),
+        |(nanos, buffer), turn| {
+            let index = order[turn];
+            let (process, clock) = (&processes[index], clocks.clocks[index]);
+            // What cannot be read is reported by the main pass.
+            let _ = visit_events(process, buffer, &mut TimeByFile { process, clock, rules, nanos });
+        },
+    );
+    let mut sums = vec![0u64; files];
+    for (nanos, _) in &states {
+        add_all(&mut sums, nanos);
+    }
+    let mut ids: Vec<FileId> = (0..files as u32).map(FileId).collect();
+    ids.sort_by_key(|id| (std::cmp::Reverse(sums[id.0 as usize]), *id));
+    ids.truncate(options.detailed_files);
+    ids
+}
+
+struct TimeByFile<'a> {
+    process: &'a Process,
+    clock: Clock,
+    rules: &'a [Option<&'static Rule>],
+    nanos: &'a mut [u64],
+}
+
+impl Visitor for TimeByFile<'_> {
+    fn thread(&mut self, _: u32) {}
+
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        if event.depth > 0 {
+            return;
+        }
+        let id = self.process.file(event.file);
+        let rule = self.rules.get(id.0 as usize).copied().flatten();
+        if rule.is_some_and(|rule| rule.covers(event)) {
+            return;
+        }
+        let (start, end) = (self.clock.at(event.start).0, self.clock.at(event.end).0);
+        let sum = &mut self.nanos[id.0 as usize];
+        *sum = sum.saturating_add(end.saturating_sub(start));
+    }
+}

@@ -1,0 +1,205 @@
+//! What is added up while events are read. Adding is exact, and its order does not matter.
+
+use plimsoll_trace::Op;
+
+use crate::activity::{Series, TimelineSums};
+use crate::common_sizes::SizeCounts;
+use crate::coverages::Coverages;
+use crate::file_totals::{ByLayer, FileDetail, FileTotals, merge_sizes};
+use crate::frame::Agreed;
+use crate::histogram::{JumpHistogram, SizeHistogram};
+use crate::nesting::{MpiTime, SlowCalls};
+use crate::process_totals::ProcessTotals;
+use crate::sample::HashSample;
+use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse};
+use crate::totals::OpTable;
+
+/// Durations in the sample of each operation.
+pub(crate) const DURATION_SAMPLES: usize = 2000;
+
+/// Sums over processes.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    pub events: u64,
+    /// Events that lie, in part, outside the recording's span.
+    pub outside_span: u64,
+    pub processes: Vec<ProcessTotals>,
+    /// Files of the program.
+    pub files: Vec<Option<Box<FileTotals>>>,
+    /// Files of the runtime. A file may be the program's for one process and the runtime's for
+    /// another.
+    pub runtime: Vec<Option<Box<FileTotals>>>,
+    pub details: Vec<Option<Box<FileDetail>>>,
+    pub coverages: Coverages,
+    pub sizes: ByLayer<SizeHistogram>,
+    pub common_sizes: ByLayer<SizeCounts>,
+    pub jumps: [JumpHistogram; 2],
+    pub series: Series,
+    pub timeline: TimelineSums,
+    /// By number of the operation.
+    pub mpi: Vec<MpiTime>,
+    pub slow: SlowCalls,
+    /// Nanoseconds, by number of the operation.
+    pub durations: Vec<Option<HashSample<u64>>>,
+    pub warnings: Vec<(usize, String)>,
+}
+
+const OPS: usize = 256;
+
+impl Sums {
+    pub fn new(agreed: &Agreed) -> Self {
+        Sums {
+            events: 0,
+            outside_span: 0,
+            processes: Vec::new(),
+            files: agreed.details.iter().map(|_| None).collect(),
+            runtime: agreed.details.iter().map(|_| None).collect(),
+            details: agreed.detailed.iter().map(|_| None).collect(),
+            coverages: Coverages::new(agreed.grid),
+            sizes: Default::default(),
+            common_sizes: Default::default(),
+            jumps: Default::default(),
+            series: Series::new(agreed.grid),
+            timeline: TimelineSums::new(agreed.span_ns, agreed.processes()),
+            mpi: vec![MpiTime::default(); OPS],
+            slow: SlowCalls::new(agreed.options.slow_calls),
+            durations: (0..OPS).map(|_| None).collect(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The details of a file, made when first needed.
+    #[inline]
+    pub fn detail(&mut self, index: u32, agreed: &Agreed) -> &mut FileDetail {
+        let index = index as usize;
+        self.details[index].get_or_insert_with(|| {
+            Box::new(FileDetail::new(agreed.detailed[index], agreed.file_grid))
+        })
+    }
+
+    /// Adds a duration to the sample of its operation.
+    #[inline]
+    pub fn duration(&mut self, op: Op, hash: u64, nanos: u64) {
+        let sample = &mut self.durations[usize::from(op as u8)];
+        sample.get_or_insert_with(|| HashSample::new(DURATION_SAMPLES)).offer(hash, || nanos);
+    }
+
+    /// Adds what was added up elsewhere.
+    pub fn merge(&mut self, other: Sums) {
+        self.events = self.events.saturating_add(other.events);
+        self.outside_span = self.outside_span.saturating_add(other.outside_span);
+        self.processes.extend(other.processes);
+        merge_each(&mut self.files, other.files, |own, other| own.merge(&other));
+        merge_each(&mut self.runtime, other.runtime, |own, other| own.merge(&other));
+        merge_each(&mut self.details, other.details, |own, other| own.merge(*other));
+        self.coverages.merge(other.coverages);
+        merge_sizes(&mut self.sizes, &other.sizes);
+        let common = self.common_sizes.iter_mut().flatten();
+        common
+            .zip(other.common_sizes.into_iter().flatten())
+            .for_each(|(own, other)| own.merge(other));
+        self.jumps.iter_mut().zip(&other.jumps).for_each(|(own, other)| own.merge(other));
+        self.series.merge(&other.series);
+        self.timeline.merge(&other.timeline);
+        self.mpi.iter_mut().zip(&other.mpi).for_each(|(own, other)| own.merge(other));
+        self.slow.merge(other.slow);
+        merge_each(&mut self.durations, other.durations, HashSample::merge);
+        self.warnings.extend(other.warnings);
+    }
+
+    /// Totals over all processes.
+    pub fn totals(&self) -> OpTable {
+        let mut totals = OpTable::default();
+        self.processes.iter().for_each(|process| totals.merge(&process.ops));
+        totals.sort();
+        totals
+    }
+
+    /// Appends them, the same bytes for the same sums in whatever order they were added up.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        let mut processes: Vec<&ProcessTotals> = self.processes.iter().collect();
+        processes.sort_by_key(|totals| totals.process);
+        processes.len().put(out);
+        processes.iter().for_each(|totals| totals.put(out));
+        let mut warnings = self.warnings.clone();
+        warnings.sort();
+        warnings.put(out);
+        self.events.put(out);
+        self.outside_span.put(out);
+        self.files.put(out);
+        self.runtime.put(out);
+        for detail in &self.details {
+            detail.is_some().put(out);
+            detail.iter().for_each(|detail| detail.put(out));
+        }
+        self.coverages.put(out);
+        self.sizes.put(out);
+        self.common_sizes.put(out);
+        self.jumps.put(out);
+        self.series.put(out);
+        self.timeline.put(out);
+        put_sparse(&self.mpi, out);
+        self.slow.put(out);
+        for sample in &self.durations {
+            sample.is_some().put(out);
+            sample.iter().for_each(|sample| sample.put(out));
+        }
+    }
+
+    /// Reads what was written of sums of this frame.
+    pub fn get(from: &mut Reader<'_>, agreed: &Agreed) -> Result<Self, Malformed> {
+        let grid = agreed.grid;
+        let sums = Sums {
+            processes: Stored::get(from)?,
+            warnings: Stored::get(from)?,
+            events: Stored::get(from)?,
+            outside_span: Stored::get(from)?,
+            files: Stored::get(from)?,
+            runtime: Stored::get(from)?,
+            details: get_each(from, agreed.detailed.iter(), |from, file| {
+                FileDetail::get(from, *file, agreed.file_grid).map(Box::new)
+            })?,
+            coverages: Coverages::get(from, grid)?,
+            sizes: Stored::get(from)?,
+            common_sizes: Stored::get(from)?,
+            jumps: Stored::get(from)?,
+            series: Series::get(from, grid)?,
+            timeline: TimelineSums::get(from, agreed.span_ns, agreed.processes())?,
+            mpi: get_sparse(from, OPS)?,
+            slow: SlowCalls::get(from, agreed.options.slow_calls)?,
+            durations: get_each(from, 0..OPS, |from, _| HashSample::get(from, DURATION_SAMPLES))?,
+        };
+        if sums.is_within(agreed) { Ok(sums) } else { Err(Malformed) }
+    }
+
+    /// True when everything that is named by a number is there, each process once.
+    fn is_within(&self, agreed: &Agreed) -> bool {
+        let processes = agreed.processes();
+        let is_next = |pair: &[ProcessTotals]| pair[0].process < pair[1].process;
+        self.processes.windows(2).all(is_next)
+            && self.processes.last().is_none_or(|last| last.process < processes)
+            && self.warnings.iter().all(|(process, _)| *process < processes)
+            && self.slow.iter().all(|call| call.process < processes)
+            && self.files.len() == agreed.details.len()
+            && self.runtime.len() == agreed.details.len()
+    }
+}
+
+fn merge_each<T>(own: &mut [Option<T>], other: Vec<Option<T>>, merge: impl Fn(&mut T, T)) {
+    for (own, other) in own.iter_mut().zip(other) {
+        match (own.as_mut(), other) {
+            (Some(own), Some(other)) => merge(own, other),
+            (None, other) => *own = other,
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// Reads a value, or none, for each of some keys.
+fn get_each<K, T>(
+    from: &mut Reader<'_>,
+    keys: impl Iterator<Item = K>,
+    get: impl Fn(&mut Reader<'_>, K) -> Result<T, Malformed>,
+) -> Result<Vec<Option<T>>, Malformed> {
+    keys.map(|key| if bool::get(from)? { get(from, key).map(Some) } else { Ok(None) }).collect()
+}
