@@ -5,6 +5,7 @@ mod maps;
 mod python;
 mod runtime;
 mod sieving;
+mod vanishing;
 
 use std::collections::BTreeMap;
 use std::fs;

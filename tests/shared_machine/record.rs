@@ -90,9 +90,11 @@ fn a_spool_that_somebody_else_made_is_neither_used_nor_collected_from() {
         assert_eq!(processes(&node.recording()).len(), before);
         assert!(spool.join("forged.rec").exists());
     }
+    // In theirs, even a directory of our own could be exchanged.
     let outcome = node.run(&["-o", "rec2", "--spool", spool.to_str().unwrap(), "--", "true"]);
-    // In theirs, a directory of our own: nobody can read or replace what is in it.
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("belongs to user 65533"), "{}", outcome.stderr);
     fs::remove_dir_all(node.recording()).unwrap();
     let outcome = node.run(&["-o", "rec", "--spool", "tmp", "--", "true"]);
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
@@ -183,4 +185,67 @@ fn an_exchanged_recording_costs_the_program_nothing() {
             assert_eq!((status, outcome.stdout.as_str()), (Some(0), "8\n"), "{}", outcome.stderr)
         }
     }
+}
+
+/// The attack: the recording is moved away, and a link to another directory of ours, or another recording of ours,
+/// is put in its place. What processes write that begin after that must not go there.
+#[test]
+fn an_exchanged_recording_leads_no_process_to_another_directory_of_ours() {
+    let Some(node) = Node::new() else { return };
+    fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let ours = node.folder.path().join("ours");
+    fs::create_dir(&ours).unwrap();
+    fs::set_permissions(&ours, fs::Permissions::from_mode(0o700)).unwrap();
+    let earlier = node.run(&["-o", "earlier", "--", "true"]);
+    assert_eq!(earlier.status, Some(0), "{}", earlier.stderr);
+    let count = |directory: &Path| fs::read_dir(directory).unwrap().count();
+    let in_earlier = count(&node.folder.path().join("earlier"));
+    let exchanges = [format!("ln -s {} rec", ours.display()), "mv earlier rec".to_string()];
+    for exchange in exchanges {
+        // The program itself has the other user do it, so that it is done when processes begin.
+        let attack = format!("mv rec gone && {exchange}");
+        let attack = format!("setpriv --reuid={ATTACKER} --clear-groups sh -c '{attack}'");
+        let script =
+            format!("exec 3>&1; {attack}; for i in 1 2 3; do cat /dev/null; done; echo done");
+        let outcome = node.run(&["-o", "rec", "--", "sh", "-c", &script]);
+        assert_eq!(
+            (outcome.status, outcome.stdout.as_str()),
+            (Some(0), "done\n"),
+            "{}",
+            outcome.stderr
+        );
+        let gone = node.folder.path().join("gone");
+        assert!(!processes(&gone).is_empty(), "what began before was recorded");
+        assert_eq!(count(&ours), 0, "{exchange}");
+        if exchange.starts_with("mv") {
+            assert_eq!(count(&node.recording()), in_earlier);
+        } else {
+            fs::remove_file(node.recording()).unwrap();
+        }
+        fs::remove_dir_all(gone).unwrap();
+    }
+}
+
+/// The attack: root records a program that becomes another user, for whom the recording is opened a little. A link in
+/// its place leads to a directory of root's.
+#[test]
+fn no_other_directory_of_roots_is_opened_for_a_user_that_a_program_becomes() {
+    let Some(node) = Node::new() else { return };
+    fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let ours = node.folder.path().join("ours");
+    fs::create_dir(&ours).unwrap();
+    fs::set_permissions(&ours, fs::Permissions::from_mode(0o700)).unwrap();
+    let attack = format!("mv rec gone && ln -s {} rec", ours.display());
+    let attack = format!("setpriv --reuid={ATTACKER} --clear-groups sh -c '{attack}'");
+    let program = format!(
+        "import os\nassert os.system(\"{attack}\") == 0\nos.setuid({ATTACKER})\nprint('done')"
+    );
+    let outcome = node.run(&["-o", "rec", "--", "/usr/bin/python3", "-c", &program]);
+    assert_eq!(
+        (outcome.status, outcome.stdout.as_str()),
+        (Some(0), "done\n"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(fs::metadata(&ours).unwrap().mode() & 0o777, 0o700);
 }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
+use plimsoll_guarded::Directory;
 use plimsoll_machine::{Machine, preload_library};
 use plimsoll_trace::variables;
 
@@ -77,8 +78,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(directory) = &arguments.collect {
-        let whole = directory::absolute(directory)?;
-        let collected = collect::collect(&whole, arguments.spool.as_deref())?;
+        let home = directory::open(directory)?;
+        let collected = collect::collect(&home, arguments.spool.as_deref())?;
         collect::print(&collected, directory, output)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -87,24 +88,26 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     };
     let library = library()?;
     let directory = directory(arguments, program)?;
-    marker::join(&directory, &arguments.command, is_shared(arguments))?;
-    let spool = spool::choose(&directory, arguments.spool.as_deref(), &Machine::host())?;
+    let id = marker::join(&directory, &arguments.command, is_shared(arguments))?;
+    let spool = spool::choose(directory.path(), arguments.spool.as_deref(), &Machine::host())?;
 
     let mut command = Command::new(program);
     command.args(rest);
-    set_environment(&mut command, arguments, &library, &directory, &spool);
+    set_environment(&mut command, arguments, &library, directory.path(), &spool)?;
+    // By the path alone, processes could come to another directory that somebody put there.
+    command.env(variables::RECORDING_ID, id.unwrap_or_default());
     let unseen = UnseenProgram::find(program);
     if unseen.as_ref().is_some_and(UnseenProgram::must_not_be_preloaded) {
         keep_preload(&mut command);
     }
     let told = unseen.map(|it| it.tell(&directory, is_shared(arguments))).transpose()?;
-    tell(&directory);
-    if spool == directory {
+    tell(directory.path());
+    if spool == directory.path() {
         // Nothing is left to do afterwards, so the program takes our place: its process id, its
         // signals and its status are then nobody else's.
         let error = command.exec();
         // It did not start after all. A file that stays says no more than that it should have.
-        let _ = told.map(fs::remove_file);
+        let _ = told.map(|name| directory.remove_file(name));
         return Ok(program::not_started(program, &error));
     }
     let status = program::run(program, command)?;
@@ -128,7 +131,7 @@ fn library() -> Result<PathBuf> {
 
 /// Where the recording goes: said, inherited from a `record` around this one, or named after
 /// the program and the job.
-fn directory(arguments: &Arguments, program: &OsStr) -> Result<PathBuf> {
+fn directory(arguments: &Arguments, program: &OsStr) -> Result<Directory> {
     let inherited = std::env::var_os(variables::RECORD_DIR).map(PathBuf::from);
     let directory = match arguments.output.clone().or(inherited) {
         Some(directory) => directory,
@@ -152,7 +155,7 @@ fn set_environment(
     library: &Path,
     directory: &Path,
     spool: &Path,
-) {
+) -> Result<()> {
     command.env("LD_PRELOAD", preload_list(library, std::env::var_os("LD_PRELOAD")));
     command.env(variables::RECORD_DIR, directory).env(variables::SPOOL, spool);
     command.env(variables::LAYERS, arguments.layers.join(","));
@@ -162,8 +165,14 @@ fn set_environment(
     for (variable, globs) in
         [(variables::INCLUDE, &arguments.include), (variables::EXCLUDE, &arguments.exclude)]
     {
+        let globs = globs.join(":");
+        ensure!(
+            globs.len() <= GLOBS_BYTES_MAX,
+            "globs of {} bytes; hint: use * to have fewer of them",
+            globs.len()
+        );
         if !globs.is_empty() {
-            command.env(variable, globs.join(":"));
+            command.env(variable, globs);
         }
     }
     // Ranks that a launcher started with this command all have the library: barriers are safe.
@@ -177,7 +186,11 @@ fn set_environment(
     }
     sanitizer.push("verify_asan_link_order=0");
     command.env("ASAN_OPTIONS", sanitizer);
+    Ok(())
 }
+
+/// What the library has room for.
+const GLOBS_BYTES_MAX: usize = 4095;
 
 /// Leaves what is preloaded into the program as it is without us.
 fn keep_preload(command: &mut Command) {

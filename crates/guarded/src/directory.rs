@@ -18,7 +18,7 @@ use crate::trust::is_writable_by_others;
 use crate::working::{NEW_PREFIX, random_hex};
 
 /// A directory is only held, which needs no right to list it.
-const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(crate) const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// An open directory. It stays the same one whoever renames or replaces it.
 ///
@@ -259,6 +259,20 @@ impl Directory {
     /// system calls that take no descriptor.
     pub fn path_by_descriptor(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
+    }
+
+    /// One that was opened by other means.
+    pub(crate) fn opened(descriptor: OwnedFd, path: PathBuf) -> Self {
+        Self { descriptor, path }
+    }
+
+    /// The same one with the path that leads to it from the root, without links (proc(5), /proc/self/fd).
+    ///
+    /// # Errors
+    /// If /proc is not there.
+    pub fn with_whole_path(self) -> io::Result<Self> {
+        let path = std::fs::read_link(self.path_by_descriptor())?;
+        Ok(self.renamed(path))
     }
 
     /// The same one, which was given another name.

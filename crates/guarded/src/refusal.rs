@@ -10,6 +10,12 @@ pub enum Refusal {
     /// It leads somewhere else.
     #[error("it is a symlink")]
     Symlink,
+    /// The same, and somebody else says where.
+    #[error("it is a symlink of user {owner}")]
+    LinkOf {
+        /// Whose it is.
+        owner: u32,
+    },
     /// It is a directory, a pipe, a device, a socket.
     #[error("it is not a regular file")]
     NotAFile,

@@ -205,7 +205,23 @@ pub(crate) fn is_writable_by_others(facts: &Stat) -> bool {
 }
 
 fn is_mine_or_roots(facts: &Stat) -> bool {
-    [ROOT, rustix::process::geteuid().as_raw()].contains(&facts.st_uid)
+    let owner = facts.st_uid;
+    [ROOT, rustix::process::geteuid().as_raw()].contains(&owner)
+        || owner == UNMAPPED && is_root_unmapped()
+}
+
+/// What users are shown as who are none in this container (user_namespaces(7)), the machine's root among them.
+const UNMAPPED: u32 = 65_534;
+
+/// True in a container for one user, where everybody else is shown alike.
+fn is_root_unmapped() -> bool {
+    std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !maps_all(&map))
+}
+
+/// Lines of a first user inside, the same outside, and how many.
+fn maps_all(map: &str) -> bool {
+    let users = |line: &str| line.split_whitespace().nth(2)?.parse::<u64>().ok();
+    map.lines().filter_map(users).sum::<u64>() >= u64::from(u32::MAX)
 }
 
 /// Many systems give each user a group of the same number with nobody else in it, and let that group
@@ -223,6 +239,13 @@ mod tests {
 
     fn mode(path: &Path, mode: u32) {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn containers_of_one_user_are_known_by_their_map() {
+        assert!(maps_all("         0          0 4294967295\n"));
+        assert!(!maps_all("      1000       1000          1\n"));
+        assert!(!maps_all("0 1000 1\n1 100000 65536\n"));
     }
 
     #[test]

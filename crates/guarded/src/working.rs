@@ -216,8 +216,11 @@ fn is_taken(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
-/// As many random bytes, as text.
-pub(crate) fn random_hex(bytes: usize) -> io::Result<String> {
+/// Returns as many random bytes, as text.
+///
+/// # Errors
+/// If the system has none.
+pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut random = vec![0u8; bytes];
     let mut filled = 0;
     while filled < bytes {

@@ -37,12 +37,17 @@ pub static HOT: Hot = Hot {
     region: AtomicPtr::new(core::ptr::null_mut()),
 };
 
+/// A path with its zero (PATH_MAX in include/uapi/linux/limits.h).
+pub const PATH_BYTES: usize = 4096;
+
 /// What does not change while the program runs. Copied: the program may change its environment.
 pub struct Config {
     /// Where recordings are collected, absolute.
-    pub directory: Text<1024>,
+    pub directory: Text<PATH_BYTES>,
     /// Where the file grows, absolute; the same directory when no spool is used.
-    pub spool: Text<1024>,
+    pub spool: Text<PATH_BYTES>,
+    /// By which the recording is known; empty when nobody said.
+    pub id: Text<64>,
     /// Only files that match one of these globs; empty: all.
     pub include: Text<4096>,
     /// No files that match one of these globs.
@@ -65,6 +70,7 @@ unsafe impl Sync for Global {}
 static CONFIG: Global = Global(UnsafeCell::new(Config {
     directory: Text::new(),
     spool: Text::new(),
+    id: Text::new(),
     include: Text::new(),
     exclude: Text::new(),
     job: Text::new(),
@@ -152,6 +158,7 @@ fn read(directory: &[u8]) -> u32 {
         Some(spool) if !spool.is_empty() => config.spool.set_absolute(spool),
         _ => config.spool.set_absolute(directory),
     }
+    config.id.set(sys::variable(variables::RECORDING_ID).unwrap_or(b""));
     config.include.set(sys::variable(variables::INCLUDE).unwrap_or(b""));
     config.exclude.set(sys::variable(variables::EXCLUDE).unwrap_or(b""));
     let mut jobs = iter::once(variables::JOB).chain(variables::BATCH_JOBS);

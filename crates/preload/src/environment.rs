@@ -10,6 +10,7 @@ use core::ptr;
 use plimsoll_trace::{Unseen, variables};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
+use crate::config::PATH_BYTES;
 use crate::text::Text;
 use crate::{config, sys};
 
@@ -20,9 +21,9 @@ const VARIABLES: usize = 16;
 
 struct Kept {
     /// Our library's path.
-    library: Text<1024>,
-    /// All variables of ours, each with a zero at its end.
-    variables: Text<12288>,
+    library: Text<PATH_BYTES>,
+    /// All variables of ours, each with a zero at its end: two paths, two lists of globs, and small ones.
+    variables: Text<{ 5 * PATH_BYTES }>,
 }
 
 struct Global(UnsafeCell<Kept>);
@@ -56,8 +57,7 @@ pub fn keep() {
 /// Why a program that is executed now could not be recorded, whichever it is, and what completes
 /// the reason; `None` when it can.
 pub fn out_of_reach() -> Option<(Unseen, Text<1024>)> {
-    // SAFETY: not written any more.
-    let library = unsafe { &*KEPT.0.get() }.library.as_bytes();
+    let library = library();
     let spool = config::get().spool.as_bytes();
     let mut detail = Text::new();
     for path in [library, spool] {
@@ -73,6 +73,17 @@ pub fn out_of_reach() -> Option<(Unseen, Text<1024>)> {
     detail.push_number(u64::from(rustix::process::getuid().as_raw()), 10);
     detail.push(b")");
     Some((Unseen::OtherUser, detail))
+}
+
+/// True when the dynamic linker would not find our library. That the recording is out of reach is no reason to
+/// leave the library out: a rank without it would not come to the barriers in which the others wait.
+pub fn is_library_gone() -> bool {
+    !library().is_empty() && !sys::is_reachable(library())
+}
+
+fn library() -> &'static [u8] {
+    // SAFETY: not written any more.
+    unsafe { &*KEPT.0.get() }.library.as_bytes()
 }
 
 /// A changed environment; the program's own list when nothing had to be changed.

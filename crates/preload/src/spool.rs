@@ -12,11 +12,12 @@ use plimsoll_trace::layout::{
     BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, Loss, State,
 };
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 
 use crate::chunk::{Place, Writer};
+use crate::folder::Folder;
 use crate::lock::Held;
 use crate::process::Process;
 use crate::room::allocate;
@@ -40,13 +41,16 @@ const GROWTH_BYTES_MAX: u64 = 256 << 10;
 const FIRST_ANCHOR_TICKS: u64 = 1 << 20;
 const LAST_ANCHOR_TICKS: u64 = 1 << 31;
 
+/// Names have a host (64 bytes), two numbers and what is behind them.
+pub const NAME_BYTES: usize = 160;
+
 /// The file. Zeros are none.
 #[repr(C)]
 pub struct Spool {
-    /// Where it is.
-    pub path: Text<1280>,
-    /// Where its name begins in the path.
-    pub name_at: usize,
+    /// Which directory it is in.
+    pub folder: Folder,
+    /// Its name there.
+    pub name: Text<NAME_BYTES>,
     /// The process.
     pub pid: u32,
     sequence: u32,
@@ -73,11 +77,20 @@ impl Spool {
         Ok(())
     }
 
+    fn give_name(&self, directory: &OwnedFd, new: &Text<NAME_BYTES>) -> Result<(), Errno> {
+        rustix::fs::renameat(directory, new.as_c_str(), directory, self.name.as_c_str())
+    }
+
     /// Opens the file again. Fails if there is another one under its name, or if it was cut: whoever can write
     /// to the directory could have put it there.
-    pub fn open(&mut self, flags: OFlags) -> Result<OwnedFd, Errno> {
+    pub fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
+        self.open_in(&self.folder.open()?, flags)
+    }
+
+    /// The same by its directory, which is open already.
+    pub fn open_in(&self, directory: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = rustix::fs::openat(CWD, self.path.as_c_str(), flags, Mode::empty())?;
+        let file = rustix::fs::openat(directory, self.name.as_c_str(), flags, Mode::empty())?;
         let facts = rustix::fs::fstat(&file)?;
         let is_same = (facts.st_dev, facts.st_ino) == (self.device, self.inode);
         let is_whole = facts.st_size as u64 >= HEADER_BYTES as u64 + self.allocated;
@@ -108,25 +121,25 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     let names = rustix::system::uname();
     let host = names.nodename().to_bytes();
     spool.pid = rustix::process::getpid().as_raw_nonzero().get() as u32;
-    spool.path.set(config::get().spool.as_bytes());
-    spool.path.push(b"/");
-    spool.name_at = spool.path.as_bytes().len();
-    spool.path.push(host);
-    spool.path.push(b"-");
-    spool.path.push_number(u64::from(spool.pid), 10);
-    spool.path.push(b"-");
-    spool.path.push_number(now.realtime_ns, 16);
-    spool.path.push(b".rec");
+    spool.folder = Folder::Spool;
+    spool.name.set(host);
+    spool.name.push(b"-");
+    spool.name.push_number(u64::from(spool.pid), 10);
+    spool.name.push(b"-");
+    spool.name.push_number(now.realtime_ns, 16);
+    spool.name.push(b".rec");
 
     // Under another name until it can be read: a process that is killed now leaves no riddle.
-    let mut new = Text::<1280>::new();
-    new.push(spool.path.as_bytes());
+    let mut new = Text::<NAME_BYTES>::new();
+    new.push(spool.name.as_bytes());
     new.push(b".new");
-    let path = new.as_c_str();
-    let file = match create_file(path, OFlags::RDWR)
-        .and_then(|file| spool.remember(&file).map(|()| file))
-    {
-        Ok(file) => file,
+    let created = spool.folder.open_to_create().and_then(|directory| {
+        let file = create_file(&directory, new.as_c_str(), OFlags::RDWR)?;
+        spool.remember(&file)?;
+        Ok((directory, file))
+    });
+    let (directory, file) = match created {
+        Ok(created) => created,
         Err(error) => {
             process::tell_ancestor(error);
             return Err(error);
@@ -142,7 +155,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
         Err(error) => {
             // An empty file says that the process could not be recorded.
             let _ = rustix::fs::ftruncate(&file, 0);
-            let _ = rustix::fs::renameat(CWD, path, CWD, spool.path.as_c_str());
+            let _ = spool.give_name(&directory, &new);
             return Err(error);
         }
     };
@@ -171,7 +184,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
         let place_of_events = place(FIRST_DEFINITIONS_BYTES, FIRST_PAGE_BYTES);
         writer.begin(&place_of_events, ChunkKind::Events, thread, sequences.1);
         (*header).taken_bytes = spool.taken;
-        rustix::fs::renameat(CWD, path, CWD, spool.path.as_c_str())?;
+        spool.give_name(&directory, &new)?;
         if rustix::param::page_size() <= HEADER_BYTES
             && madvise(start_of_file.cast(), HEADER_BYTES, Advice::LinuxDoFork).is_ok()
         {
@@ -237,34 +250,11 @@ pub fn publish(process: &Process, _held: &Held<'_>) {
     }
 }
 
-/// Gives the file to a user, if this process may: all ones is nobody.
-pub fn give_to(process: &Process, busy: &Busy, user: u32) {
-    let _held = process.lock.hold(busy);
-    if user == u32::MAX || !rustix::process::geteuid().is_root() {
-        return;
-    }
-    // SAFETY: the lock is held.
-    let spool = unsafe { &mut *process.spool.get() };
-    let (path, flags) = (spool.path.as_c_str(), AtFlags::SYMLINK_NOFOLLOW);
-    let user = Some(rustix::fs::Uid::from_raw(user));
-    let _ = rustix::fs::chownat(CWD, path, user, None, flags);
-    // That user must come to the file, and no further than to what has a name that they know.
-    let mut directory = Text::<1280>::new();
-    directory.push(spool.path.as_bytes().get(..spool.name_at).unwrap_or(&[]));
-    let directory = directory.as_c_str();
-    if let Ok(facts) = rustix::fs::statat(CWD, directory, flags)
-        && facts.st_uid == rustix::process::geteuid().as_raw()
-    {
-        let passable = Mode::from_raw_mode(facts.st_mode) | Mode::XUSR | Mode::XGRP | Mode::XOTH;
-        let _ = rustix::fs::chmodat(CWD, directory, passable, AtFlags::empty());
-    }
-}
-
 /// Creates a file that others may read only if the user has said so, whatever the program's mask is.
-pub fn create_file(path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub fn create_file(directory: &OwnedFd, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mode = Mode::from_raw_mode(if config::get().is_shared { 0o644 } else { 0o600 });
-    let file = rustix::fs::openat(CWD, path, flags, mode)?;
+    let file = rustix::fs::openat(directory, name, flags, mode)?;
     // Not every file system keeps modes, and the mask is usually one that changes nothing.
     let _ = rustix::fs::fchmod(&file, mode);
     Ok(file)

@@ -5,16 +5,17 @@ use core::ptr;
 
 use plimsoll_trace::layout::{FileHeader, HEADER_BYTES, State};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, OFlags};
+use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::{Resource, getrlimit};
 
+use crate::folder::Folder;
 use crate::process::Process;
-use crate::spool::Spool;
+use crate::spool::{NAME_BYTES, Spool};
 use crate::text::Text;
 use crate::thread::Busy;
-use crate::{config, spool};
+use crate::{folder, spool};
 
 /// Bytes that are copied at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -22,39 +23,32 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Copies the file to the recording's directory and removes it from the spool, if these differ.
 /// When that fails, the file stays in the spool, for `plimsoll record --collect`.
 pub fn out(process: &'static Process, busy: &Busy, state: State) {
-    let config = config::get();
-    if config.directory.as_bytes() == config.spool.as_bytes() {
+    if folder::is_one() {
         return;
     }
     let held = process.lock.hold(busy);
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
-    let Some(name) = spool.path.as_bytes().get(spool.name_at..) else { return };
-    let mut to = Text::<1280>::new();
-    to.push(config.directory.as_bytes());
-    to.push(b"/");
-    let directory_length = to.as_bytes().len();
-    to.push(name);
-    if to.as_bytes() == spool.path.as_bytes() {
+    if spool.folder == Folder::Home {
         return; // staged already, and gone on after a program could not be executed
     }
-    let whole = to.as_bytes().len();
-    let mut part = Text::<1280>::new();
-    part.push(to.as_bytes());
+    let Ok(home) = Folder::Home.open_to_create() else { return };
+    let mut part = Text::<NAME_BYTES>::new();
+    part.push(spool.name.as_bytes());
     part.push(b".part");
     // Nothing of that name can be there that is ours: it has our number and the time in it.
-    let Ok(target) = spool::create_file(part.as_c_str(), OFlags::WRONLY) else { return };
+    let Ok(target) = spool::create_file(&home, part.as_c_str(), OFlags::WRONLY) else { return };
     let moved = copy(spool, &target)
-        .and_then(|()| rustix::fs::renameat(CWD, part.as_c_str(), CWD, to.as_c_str()));
+        .and_then(|()| rustix::fs::renameat(&home, part.as_c_str(), &home, spool.name.as_c_str()));
     if moved.is_err() {
-        let _ = rustix::fs::unlinkat(CWD, part.as_c_str(), AtFlags::empty());
+        let _ = rustix::fs::unlinkat(&home, part.as_c_str(), AtFlags::empty());
         return;
     }
-    let _ = rustix::fs::unlinkat(CWD, spool.path.as_c_str(), AtFlags::empty());
+    if let Ok(directory) = spool.folder.open() {
+        let _ = rustix::fs::unlinkat(&directory, spool.name.as_c_str(), AtFlags::empty());
+    }
     let _ = spool.remember(&target);
-    to.truncate(whole);
-    spool.path.set(to.as_bytes());
-    spool.name_at = directory_length;
+    spool.folder = Folder::Home;
     drop(held);
     if state == State::Finished {
         // What is still recorded would go into a file that has no name any more.
@@ -62,7 +56,7 @@ pub fn out(process: &'static Process, busy: &Busy, state: State) {
     }
 }
 
-fn copy(spool: &mut Spool, target: &OwnedFd) -> Result<(), Errno> {
+fn copy(spool: &Spool, target: &OwnedFd) -> Result<(), Errno> {
     let source = spool.open(OFlags::RDONLY)?;
     let length = rustix::fs::fstat(&source)?.st_size as u64;
     // Beyond the limit, a write would be SIGXFSZ.
@@ -116,15 +110,13 @@ fn copy_pieces(
 /// of the copy. What other threads still write into their old blocks is lost; programs that
 /// execute others have one thread, nearly always.
 pub fn undo(process: &'static Process, busy: &Busy) {
-    let config = config::get();
-    if config.directory.as_bytes() == config.spool.as_bytes() {
+    if folder::is_one() {
         return;
     }
     let _held = process.lock.hold(busy);
     // SAFETY: the lock is held.
-    let spool = unsafe { &mut *process.spool.get() };
-    let is_staged = spool.path.as_bytes().starts_with(config.directory.as_bytes());
-    if is_staged
+    let spool = unsafe { &*process.spool.get() };
+    if spool.folder == Folder::Home
         && let Ok(file) = spool.open(OFlags::RDWR)
         && let Ok(header) = spool::map(&file, 0, HEADER_BYTES, MapFlags::empty())
     {

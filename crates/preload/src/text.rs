@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use rustix::fs::CWD;
 
-/// Up to `N - 1` bytes and a zero. Zeros are the empty text.
+/// Up to `N - 1` bytes and, unless it is empty, a zero behind them. Zeros are the empty text.
 #[repr(C)]
 pub struct Text<const N: usize> {
     length: usize,
@@ -29,6 +29,15 @@ impl<const N: usize> Text<N> {
                 to.write(*from);
             }
             self.length += count;
+            self.terminate();
+        }
+    }
+
+    /// Puts the zero behind the text.
+    #[inline]
+    fn terminate(&mut self) {
+        if let Some(end) = self.bytes.get_mut(self.length) {
+            end.write(0);
         }
     }
 
@@ -84,6 +93,7 @@ impl<const N: usize> Text<N> {
         let Some(place) = self.bytes.get_mut(self.length..self.length + room) else { return };
         if let Ok((text, _)) = rustix::fs::readlinkat_raw(CWD, link, place) {
             self.length += text.len();
+            self.terminate();
         }
     }
 
@@ -91,6 +101,7 @@ impl<const N: usize> Text<N> {
     #[inline]
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
+        self.terminate();
     }
 
     /// The bytes.
@@ -101,10 +112,10 @@ impl<const N: usize> Text<N> {
         unsafe { &*(core::ptr::from_ref(bytes) as *const [u8]) }
     }
 
-    /// The bytes for a system call. Empty when they contain a zero.
-    pub fn as_c_str(&mut self) -> &CStr {
-        if let Some(end) = self.bytes.get_mut(self.length) {
-            end.write(0);
+    /// The bytes for a system call, up to the first zero.
+    pub fn as_c_str(&self) -> &CStr {
+        if self.length == 0 {
+            return c"";
         }
         let bytes = self.bytes.get(..self.length + 1).unwrap_or(&[]);
         // SAFETY: everything up to the zero was written.

@@ -4,7 +4,7 @@
 //! 64 KiB; a block holds chunks, each written by one thread; a chunk holds events of a few
 //! bytes. See [`layout`] for the bytes, [`encode`] for how an event is packed.
 //!
-//! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`], [`executable`], [`secrets`],
+//! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`], [`executable`], [`marker`], [`secrets`],
 //! [`variables`]) allocates nothing, calls
 //! nothing and cannot panic, because it runs inside other people's programs. The reading half
 //! (feature `reader`) streams: memory does not grow with the number of events.
@@ -15,6 +15,7 @@ pub mod definition;
 pub mod encode;
 pub mod executable;
 pub mod layout;
+pub mod marker;
 mod op;
 pub mod secrets;
 mod unseen;

@@ -5,6 +5,8 @@ pub const OURS: &str = "PLIMSOLL_";
 
 /// The directory of the recording. Without it, the library does nothing.
 pub const RECORD_DIR: &str = "PLIMSOLL_RECORD_DIR";
+/// The id of the recording, as its marker has it; nothing is written elsewhere. Not asked for when it is not set.
+pub const RECORDING_ID: &str = "PLIMSOLL_RECORDING_ID";
 /// Where files grow until their processes end; the recording itself when it is not set.
 pub const SPOOL: &str = "PLIMSOLL_SPOOL";
 /// Names of the layers that are recorded, with commas between; all when it is not set.
@@ -55,7 +57,9 @@ mod tests {
 
     #[test]
     fn ours_have_one_beginning_and_switches_have_two_ways_to_be_off() {
-        for name in [RECORD_DIR, SPOOL, LAYERS, INCLUDE, EXCLUDE, SHARE, JOB, MPI_BARRIER] {
+        for name in
+            [RECORD_DIR, RECORDING_ID, SPOOL, LAYERS, INCLUDE, EXCLUDE, SHARE, JOB, MPI_BARRIER]
+        {
             assert!(name.starts_with(OURS), "{name}");
         }
         assert!(is_on(Some(b"1")) && is_on(Some(b"yes")));

@@ -15,7 +15,7 @@ use plimsoll_trace::layout::{HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
 
-use super::{directory, spool};
+use super::spool;
 use crate::output::Output;
 
 /// What was found in the spool.
@@ -33,10 +33,9 @@ numbers! {
 }
 
 /// Moves the files of ended processes of this recording from this node's spools.
-pub fn collect(directory: &Path, said: Option<&Path>) -> Result<Collected> {
+pub fn collect(home: &Directory, said: Option<&Path>) -> Result<Collected> {
     let mut collected = Collected::default();
-    let home = directory::open(directory)?;
-    for spool in spool::existing(directory, said)? {
+    for spool in spool::existing(home.path(), said)? {
         for name in spool.names().unwrap_or_default() {
             match beginner(&name).map(WritingProcess::of_number) {
                 // It was ended before there was anything in its file.
@@ -45,7 +44,7 @@ pub fn collect(directory: &Path, said: Option<&Path>) -> Result<Collected> {
                 None => {}
             }
             if Path::new(&name).extension().is_some_and(|extension| extension == "rec") {
-                bring_home(&spool, &name, &home, &mut collected).with_context(|| {
+                bring_home(&spool, &name, home, &mut collected).with_context(|| {
                     let (spool, home) = (spool.path().display(), home.path().display());
                     format!("cannot bring {} home from {spool} to {home}", name.display())
                 })?;
@@ -65,9 +64,9 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// The same when the program has ended. Children that it has just killed may take a moment to end;
 /// others that outlive it are left alone.
-pub fn collect_soon(directory: &Path, spool: &Path) -> Result<()> {
+pub fn collect_soon(home: &Directory, spool: &Path) -> Result<()> {
     let began = Instant::now();
-    while collect(directory, Some(spool))?.running > 0 && began.elapsed() < GRACE {
+    while collect(home, Some(spool))?.running > 0 && began.elapsed() < GRACE {
         std::thread::sleep(LOOK);
     }
     Ok(())

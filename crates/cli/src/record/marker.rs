@@ -1,7 +1,7 @@
 //! The file that makes a directory a recording: who began it, and with what.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
@@ -9,32 +9,35 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use plimsoll_guarded::{Directory, read_small};
+use plimsoll_guarded::{Directory, random_hex, read_small};
 use plimsoll_machine::Machine;
+use plimsoll_trace::marker::{FIRST_LINE, ID, NAME as MARKER};
 use plimsoll_trace::{secrets, variables};
 use rustix::fs::OFlags;
 
-use super::{directory, key};
-
-/// Its name.
-pub const MARKER: &str = "recording.txt";
-
-const FIRST_LINE: &str = "plimsoll recording 1";
+use super::key;
 
 /// Ranks of one run start within this time of each other.
 const JOINING: Duration = Duration::from_secs(300);
 
-/// Begins the recording, or joins it when it is of the same run.
-pub fn join(path: &Path, command: &[OsString], is_shared: bool) -> Result<()> {
-    let directory = directory::open(path)?;
-    let key = key::of_this_run();
+/// Begins the recording, or joins it when it is of the same run. Returns its id, which one of before has not.
+pub fn join(
+    directory: &Directory,
+    command: &[OsString],
+    is_shared: bool,
+) -> Result<Option<String>> {
+    let marker = || directory.path().join(MARKER);
+    let (key, id) = (key::of_this_run(), random_hex(8)?);
     let mode = if is_shared { 0o644 } else { 0o600 };
-    match create(&directory, &text(&key, command), mode) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => may_join(&directory, &key),
-        Err(error) => {
-            Err(error).with_context(|| format!("cannot create {}", path.join(MARKER).display()))
+    match create(directory, &text(&id, &key, command), mode) {
+        Ok(()) => Ok(Some(id)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let text = directory.read_small(MARKER);
+            let text = text.with_context(|| format!("cannot read {}", marker().display()))?;
+            may_join(directory, &text, &key)?;
+            Ok(text.lines().find_map(|line| line.strip_prefix(ID)).map(str::to_string))
         }
+        Err(error) => Err(error).with_context(|| format!("cannot create {}", marker().display())),
     }
 }
 
@@ -76,28 +79,25 @@ fn values(directory: &Path, word: &str) -> Vec<String> {
     lines.filter_map(|line| line.strip_prefix(word)).map(str::to_string).collect()
 }
 
-fn text(key: &str, command: &[OsString]) -> String {
+fn text(id: &str, key: &str, command: &[OsString]) -> String {
     let mut words: Vec<u8> = command.join(OsStr::new("\0")).into_vec();
     secrets::mask(&mut words);
     let words = String::from_utf8_lossy(&words);
     let words = words.trim_end_matches('\0').replace(['\0', '\n'], " ");
-    format!("{FIRST_LINE}\nrun {key}\ncommand {words}\n")
+    format!("{FIRST_LINE}\n{ID}{id}\nrun {key}\ncommand {words}\n")
 }
 
 /// A recording takes processes of its own run: the same job, a `record` inside a `record`, or
 /// ranks that a launcher without job names started together.
-fn may_join(directory: &Directory, key: &str) -> Result<()> {
+fn may_join(directory: &Directory, text: &str, key: &str) -> Result<()> {
     let path = directory.path();
     if std::env::var_os(variables::RECORD_DIR).is_some_and(|it| Path::new(&it) == path) {
         return Ok(());
     }
-    let marker = path.join(MARKER);
-    let text = directory
-        .read_small(MARKER)
-        .with_context(|| format!("cannot read {}", marker.display()))?;
     let same_run = text.lines().any(|line| line == format!("run {key}"));
-    let began = fs::symlink_metadata(&marker).and_then(|it| it.modified()).ok();
+    let began = directory.facts_of(MARKER).ok().and_then(|it| u64::try_from(it.st_mtime).ok());
     let is_young = began
+        .map(|it| SystemTime::UNIX_EPOCH + Duration::from_secs(it))
         .and_then(|it| SystemTime::now().duration_since(it).ok())
         .is_some_and(|age| age < JOINING);
     if same_run || (key::job().is_none() && key::rank().is_some_and(|it| it > 0) && is_young) {

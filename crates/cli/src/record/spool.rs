@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use plimsoll_guarded::Directory;
+use anyhow::{Context, Result, anyhow, ensure};
+use plimsoll_guarded::{Directory, open_trusted};
 use plimsoll_machine::Machine;
 use plimsoll_trace::variables;
 
@@ -29,7 +29,7 @@ pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Resul
     }
     // Where somebody else took the name, the next place does.
     let mut spools = candidates().into_iter().filter(|place| has_room(machine, place));
-    let spool = spools.find_map(|place| own_in(&place, directory).ok());
+    let spool = spools.find_map(|place| own_in(&trusted(&place).ok()?, directory).ok());
     Ok(spool.unwrap_or_else(|| directory.to_path_buf()))
 }
 
@@ -65,24 +65,32 @@ pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>>
 /// its own.
 fn in_place(said: &Path, directory: &Path) -> Result<PathBuf> {
     std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(said)?;
-    let said = std::fs::canonicalize(said)?;
-    match Directory::open(&said)?.require_own() {
-        Ok(()) => Ok(said),
-        Err(_) => own_in(&said, directory),
+    let place = trusted(said)?;
+    match place.require_own() {
+        Ok(()) => Ok(place.path().to_path_buf()),
+        Err(_) => own_in(&place, directory),
     }
 }
 
 /// A directory for this user alone in one that may be everybody's. The name is known to all, so that it is
 /// found again after a crash: whoever took it before is noticed.
-fn own_in(place: &Path, directory: &Path) -> Result<PathBuf> {
+fn own_in(place: &Directory, directory: &Path) -> Result<PathBuf> {
     let name = spool_name(directory);
-    let outer = Directory::open(place)?;
-    let spool = match outer.make(&name, PRIVATE) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => outer.child(&name)?,
+    let spool = match place.make(&name, PRIVATE) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => place.child(&name)?,
         made => made?,
     };
     spool.require_own().with_context(|| name)?;
     Ok(spool.path().to_path_buf())
+}
+
+/// Opens a place where nobody else can exchange what this user puts there, as in a sticky directory: processes
+/// come to the spool by its path.
+fn trusted(place: &Path) -> Result<Directory> {
+    let hint = "choose a directory of your own, or a sticky one as /tmp is";
+    let trusted = open_trusted(place).map_err(|untrusted| anyhow!("{untrusted}; hint: {hint}"))?;
+    ensure!(trusted.missing.is_empty(), "{} is not there", place.display());
+    Ok(trusted.directory)
 }
 
 const PRIVATE: u32 = 0o700;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use plimsoll_guarded::open_input;
+use plimsoll_guarded::{Directory, open_input};
 use plimsoll_machine::Machine;
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::executable::{Executable, INTERPRETER_BYTES_MAX, Rights, look};
@@ -38,15 +38,15 @@ impl UnseenProgram {
         self.reason.must_not_be_preloaded()
     }
 
-    /// Leaves a file in the recording, of this process as one that became the program.
+    /// Leaves a file in the recording, of this process as one that became the program. Returns its name.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn tell(&self, directory: &Path, is_shared: bool) -> Result<PathBuf> {
+    pub fn tell(&self, directory: &Directory, is_shared: bool) -> Result<String> {
         let now = Anchor::now();
         let program = Program::current();
         let name = format!("{}-{}-{:x}.rec", program.host, program.pid, now.realtime_ns);
-        let path = directory.join(name);
+        let path = directory.path_by_descriptor().join(&name);
         let write = || {
             let mut writer = ProcessWriter::create(&path, &program, now)?;
             let text = self.path.as_os_str().as_bytes();
@@ -57,8 +57,9 @@ impl UnseenProgram {
                 false => Ok(()),
             }
         };
-        write().with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(path)
+        write()
+            .with_context(|| format!("cannot write {}", directory.path().join(&name).display()))?;
+        Ok(name)
     }
 }
 

@@ -11,7 +11,7 @@ use plimsoll_trace::layout::State;
 use crate::environment::Patched;
 use crate::inspect::{Inspected, Target, inspect};
 use crate::thread::Busy;
-use crate::{config, exit, paths, process, recorder, spool, sys};
+use crate::{config, environment, exit, handover, paths, process, recorder, sys};
 
 /// The process ends without the destructors' help.
 #[inline(never)]
@@ -87,13 +87,17 @@ pub unsafe fn spawn(
 ///
 /// # Safety
 /// As `execute`.
-unsafe fn patched(found: Option<&Inspected>, environment: *const *const c_char) -> Patched {
+unsafe fn patched(found: Option<&Inspected>, given: *const *const c_char) -> Patched {
     let reason = found.and_then(|found| found.reason);
-    match reason.is_some_and(Unseen::must_not_be_preloaded) {
+    let is_to_be_left_out = reason.is_some_and(|reason| match reason {
+        Unseen::OutOfReach => environment::is_library_gone(),
+        reason => reason.must_not_be_preloaded(),
+    });
+    match is_to_be_left_out {
         // SAFETY: as the caller says.
-        false => unsafe { Patched::to_be_recorded(environment) },
+        false => unsafe { Patched::to_be_recorded(given) },
         // SAFETY: as the caller says.
-        true => unsafe { Patched::not_to_be_recorded(environment) },
+        true => unsafe { Patched::not_to_be_recorded(given) },
     }
 }
 
@@ -130,7 +134,7 @@ pub fn change_user(users: [uid_t; 3], real: impl FnOnce() -> c_int) -> c_int {
     {
         let [real_user, user, saved] = users;
         if real_user == user && saved == user {
-            spool::give_to(process, &busy, user);
+            handover::give_to(process, &busy, user);
         }
     }
     real()
