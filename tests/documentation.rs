@@ -84,7 +84,7 @@ fn every_number_in_json_is_defined_in_the_docs() {
         "model utilization --writes 4KiB=1 --interval 1s --write-cost 1ms,1e-9",
         "simulate heavy-noise --seeds 2 --each-target",
         "simulate absorb --blocks 2 --policy static",
-        "simulate scale --policy paper --blocks 1 --processes 64 --targets 2",
+        "simulate scale --policy coordinator --blocks 1 --processes 64 --targets 2",
         "simulate many-pairs --seeds 1",
         "simulate --fuzz 3",
         "testbed --base /var/tmp/plimsoll-no-such-base list",

@@ -36,7 +36,8 @@ impl Storage {
     }
 }
 
-const ALL: &str = "static,striped,paper:0.1,paper:optimal,paper-split,paper:none,window,window:0.1";
+/// Some as they were once written, which stays readable.
+const ALL: &str = "static,striped,coordinator:tf=0.1,paper:optimal,paper-split,coordinator:tf=none,window,window:tf=0.1";
 
 #[test]
 fn every_policy_commits_everything_exactly_once_and_leaves_nothing() {
@@ -63,15 +64,15 @@ fn every_policy_commits_everything_exactly_once_and_leaves_nothing() {
 }
 
 #[test]
-fn only_the_paper_sends_messages_and_static_moves_nothing() {
+fn only_the_coordinator_sends_messages_and_static_moves_nothing() {
     let storage = Storage::with_targets(2);
     let arguments =
-        "--policy static,striped,paper,window --writers 2 --blocks 4 --block-size 256KiB";
+        "--policy static,striped,coordinator,window --writers 2 --blocks 4 --block-size 256KiB";
     let Some(result) = storage.race_fine(&format!("{arguments} --rounds 1")) else { return };
     for policy in result["policies"].as_array().unwrap() {
         let name = policy["policy"].as_str().unwrap();
         let messages = policy["messages"].as_f64().unwrap();
-        assert_eq!(messages > 0.0, name.starts_with("paper"), "{policy}");
+        assert_eq!(messages > 0.0, name.starts_with("coordinator"), "{policy}");
         assert!(policy["coordinator_messages"].as_f64().unwrap() <= messages, "{policy}");
     }
     let moved = |name: &str| {
@@ -83,7 +84,7 @@ fn only_the_paper_sends_messages_and_static_moves_nothing() {
 }
 
 #[test]
-fn static_and_the_paper_have_one_idea_of_an_own_target() {
+fn static_and_the_coordinator_have_one_idea_of_an_own_target() {
     let storage = Storage::with_targets(3);
     for writers in [1, 2, 5, 6] {
         let arguments = format!("--writers {writers} --blocks 2 --block-size 4KiB --rounds 1");
@@ -168,10 +169,10 @@ fn number_keys(value: &Value, key: &str, keys: &mut Vec<String>) {
 fn wrong_use_is_refused_before_anything_is_written() {
     let storage = Storage::with_targets(2);
     let refused = [
-        ("--policy windows", "no policy"),
-        ("--policy static:0.1", "throttling factor"),
+        ("--policy windows", "unknown policy"),
+        ("--policy static:0.1", "no setting tf"),
         ("--policy paper:fast", "throttling factor"),
-        ("--tf -1", "negative"),
+        ("--tf -1", "throttling factor"),
         ("--writers 0", "0 writers"),
         ("--writers -1", "negative"),
         ("--blocks 0", "0 blocks"),

@@ -27,7 +27,8 @@ fn a_scenario_by_name_gives_the_documented_keys() {
     let policies = result["policies"].as_array().unwrap();
     assert_eq!(policies.len(), 5);
     assert!(policies.iter().all(|policy| policy["makespan"].is_number()));
-    let paper = policies.iter().find(|policy| policy["policy"] == "paper:tf=optimal").unwrap();
+    let paper =
+        policies.iter().find(|policy| policy["policy"] == "coordinator:tf=optimal").unwrap();
     assert!(paper["coordinator_messages"].as_u64().unwrap() > 0);
     assert!(result["of_bound"].as_f64().unwrap() < 1.05, "{result}");
 }
@@ -35,9 +36,9 @@ fn a_scenario_by_name_gives_the_documented_keys() {
 /// Makespan over the fluid bound as measured on real devices (docs/routing.md, one at 1/17).
 const RACED: [(&str, f64); 5] = [
     ("static", 13.012),
-    ("paper:tf=0.1", 6.495),
-    ("paper:tf=optimal", 1.081),
-    ("paper:tf=optimal:split=256KiB", 1.019),
+    ("coordinator:tf=0.1", 6.495),
+    ("coordinator:tf=optimal", 1.081),
+    ("coordinator:tf=optimal:split=256KiB", 1.019),
     ("window", 0.984),
 ];
 
@@ -68,19 +69,19 @@ fn flags_change_the_scenario_and_end_its_sweep() {
     let both = json(
         "simulate heavy-noise --policy window,paper --tf optimal --split 4MiB --seeds 3 --processes 64",
     );
-    assert_eq!(both["policies"][1]["policy"], "paper:tf=optimal:split=4MiB");
+    assert_eq!(both["policies"][1]["policy"], "coordinator:tf=optimal:split=4MiB");
     assert_eq!(both["seeds"], 3);
 }
 
 #[test]
 fn a_sweep_gives_a_row_for_each_value_and_a_plot() {
-    let sweep = "simulate tf-sweep --blocks 1 --policy paper:tf=0.1:inquiry=off";
+    let sweep = "simulate tf-sweep --blocks 1 --policy coordinator:tf=0.1:inquiry=off";
     let result = json(sweep);
     let points = result["points"].as_array().unwrap();
     assert_eq!(points.len(), 13);
     let makespan = |index: usize| points[index]["makespan"].as_f64().unwrap();
     assert!(makespan(0) > makespan(4) && makespan(4) > makespan(7), "{result}");
-    assert!(text(sweep).contains("makespan of paper"), "a plot");
+    assert!(text(sweep).contains("makespan of coordinator"), "a plot");
 }
 
 const SITE: &str = r#"version = 1
@@ -141,12 +142,12 @@ fn the_storage_of_a_site() {
     assert_eq!((&swept["targets"], &swept["processes"]), (&3.into(), &1024.into()), "no sweep");
 }
 
-/// The paper's router has nothing to move where no block waits; the window does not mind.
+/// A coordinator has nothing to move where no block waits; the window does not mind.
 #[test]
 fn processes_that_are_held_back() {
     let run = |paced: &str| {
         json(&format!(
-            "simulate one-slow --processes-per-node 4 --policy window,paper:tf=optimal {paced}"
+            "simulate one-slow --processes-per-node 4 --policy window,coordinator:tf=optimal {paced}"
         ))
     };
     let of_bound = |result: &serde_json::Value, policy: usize| {
@@ -219,7 +220,7 @@ fn wrong_use_is_refused_in_one_line() {
         ("simulate quiet --processes 99999999999", "too large"),
         ("simulate quiet --processes -3", "is negative"),
         ("simulate quiet --policy fast", "unknown policy"),
-        ("simulate quiet --policy window --tf 0.1", "policy paper"),
+        ("simulate quiet --policy window --tf 0.1", "policy coordinator"),
         ("simulate stochastic --policy paper --tf optimal", "hint: --tf 0.1"),
         ("simulate plfs-scale --policy paper --no-sweep", "placement"),
         ("simulate quiet --block 0B", "application.block is zero"),
@@ -298,7 +299,7 @@ fn what_was_lost_is_said_and_has_no_makespan() {
         assert!(policy["makespan"].is_null() && policy["speedup"].is_null(), "{policy}");
     }
     let shown = text(&command);
-    assert!(shown.contains("lost data: window (1 of 1 runs), paper"), "{shown}");
+    assert!(shown.contains("lost data: window (1 of 1 runs), coordinator"), "{shown}");
     assert!(!shown.contains("0 s"), "{shown}");
     let page = fs::read_to_string(&page).unwrap();
     assert!(page.contains("lost data: window"));
@@ -306,7 +307,10 @@ fn what_was_lost_is_said_and_has_no_makespan() {
     let swept = format!("{loses}[sweep]\nparameter = \"stripes\"\nvalues = [1, 2]\n");
     fs::write(
         &file,
-        swept.replace("[\"window\", \"paper:tf=0.1\", \"paper:tf=0.1:split=4MiB\", ", "["),
+        swept.replace(
+            "[\"window\", \"coordinator:tf=0.1\", \"coordinator:tf=0.1:split=4MiB\", ",
+            "[",
+        ),
     )
     .unwrap();
     let swept = json(&command);

@@ -14,7 +14,8 @@ const BED: &str = "routing";
 const LIMIT: &str = "20MiB/s";
 /// One seventeenth of it: sixteen streams of noise beside one of ours, as in Huang's heavy case.
 const SEVENTEENTH: &str = "1233618B/s";
-const POLICIES: &str = "static,paper:0.1,paper:optimal,paper-split:optimal,window";
+const POLICIES: &str =
+    "static,coordinator:tf=0.1,coordinator:tf=optimal,coordinator:tf=optimal:split=256KiB,window";
 /// 4 writers of 12 blocks of 4 MiB: 2.4 s with all targets, so that the burst at the beginning of
 /// a limit (about a tenth of a second) weighs little.
 const COURSE: &str = "--writers 4 --blocks 12 --block-size 4MiB";

@@ -14,7 +14,8 @@ use plimsoll_simulate::{Policy, Scenario, run};
 use rustix::time::{ClockId, clock_gettime};
 
 const TARGETS: u32 = 1008;
-const POLICIES: [&str; 4] = ["static", "paper:tf=0.1", "paper:tf=0.1:inquiry=off", "window"];
+const POLICIES: [&str; 4] =
+    ["static", "coordinator:tf=0.1", "coordinator:tf=0.1:inquiry=off", "window"];
 
 fn main() -> Result<()> {
     let bare = bare_heap_events_per_second();

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plimsoll_route::paper::{ByQueue, Client, Coordinator, Layout, PaperSettings, Sub};
+use plimsoll_route::coordinated::{ByQueue, Client, Coordinator, Layout, RoleSettings, Sub};
 use plimsoll_route::{ActorId, Attempt, AttemptId, Closed, Commit, Input, Machine, Message};
 use plimsoll_route::{Outputs, TargetId, Timer};
 
@@ -31,7 +31,7 @@ fn message(bytes: &[u8]) -> Option<Message> {
 fuzz_target!(|bytes: &[u8]| {
     let _ = Message::decode(bytes);
     let layout = Layout { targets: 3, writers: 5 };
-    let settings = PaperSettings { retry_ns: 1, part_bytes: 1 << 40, ..PaperSettings::new(layout) };
+    let settings = RoleSettings { retry_ns: 1, part_bytes: 1 << 40, ..RoleSettings::new(layout) };
     let mut coordinator = Coordinator::new(settings, ByQueue);
     let mut sub = Sub::new(settings, TargetId(1));
     let mut client = Client::new(settings, 2);

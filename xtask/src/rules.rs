@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("report", &[]),
     ("trace", &[]),
-    ("route", &[]),
+    ("route", &["domain"]),
     ("wire", &[]),
     ("preload", &["trace"]),
     ("explain", &["report", "stats", "trace"]),
@@ -30,7 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
-    ("race", &["engine", "guarded", "route", "wire"]),
+    ("race", &["domain", "engine", "guarded", "route", "stats", "testbed", "theory", "wire"]),
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
     (
         "cli",
@@ -53,7 +53,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "testbed",
             "theory",
             "trace",
-            "wire",
         ],
     ),
 ];

@@ -1,12 +1,10 @@
 //! `plimsoll route`: routing writes to the targets that are fast now.
 
 mod bench;
-mod drop;
-mod keeper;
+mod drops;
 mod noise;
 mod numbers;
 mod outcome;
-mod policies;
 mod targets;
 
 use std::process::ExitCode;
@@ -15,10 +13,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use plimsoll_race::GivenBack;
 
-use crate::output::Output;
+use crate::output::{self, Output};
 
-pub use keeper::keep;
 pub use numbers::NUMBERS;
 
 /// Route writes to the targets that are fast now
@@ -48,6 +46,23 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 
 /// The hidden command of a writer process.
 pub const WRITER_COMMAND: &str = "route-writer";
+
+/// The hidden command of the process that restores limits.
+const KEEPER_COMMAND: &str = "route-keeper";
+
+/// Serves as the process that restores limits.
+pub fn keep() -> Result<ExitCode> {
+    leave_the_end_to_the_coordinator();
+    let given_back = plimsoll_race::keep()
+        .context("cannot serve; hint: plimsoll route bench starts its keeper itself")?;
+    for GivenBack { target, problem } in given_back {
+        output::message(&match problem {
+            None => format!("note: route bench was killed; {target} has its limit again"),
+            Some(problem) => format!("error: {target} keeps its lower limit: {problem}"),
+        });
+    }
+    Ok(ExitCode::SUCCESS)
+}
 
 /// Serves as a writer process.
 pub fn serve() -> Result<ExitCode> {

@@ -17,11 +17,12 @@ use anyhow::{Context, Result, bail, ensure};
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_guarded::open_input;
 use plimsoll_report::Record;
+use plimsoll_route::{Policy, PolicyKind, Tf};
 use plimsoll_simulate::scenario::{
     BLOCKS_MAX, EMBEDDED, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, Parameter, SEEDS_MAX, Submit,
     TARGETS_MAX, embedded,
 };
-use plimsoll_simulate::{Policy, Repetition, Router, Scenario, Tf, experiment, runs};
+use plimsoll_simulate::{Repetition, Scenario, experiment, runs};
 
 use crate::new_file::Replacing;
 use crate::output::Output;
@@ -30,20 +31,23 @@ use crate::value;
 
 pub use numbers::NUMBERS;
 
+/// The version of the JSON. 2: the policy that was called paper is called coordinator.
+const SCHEMA_VERSION: u32 = 2;
+
 /// Simulate storage, a program that writes to it, and a router between them
 ///
 /// Targets share themselves between streams (processor sharing, or first in, first out), servers and
 /// a network limit what gets through, others make noise. Routers are the program's own state
-/// machines: `static`, `striped`, `paper` (Huang et al.: a coordinator, throttling factor TF) and
-/// `window` (a delay-controlled window per target, no coordinator). Settings follow a policy's name:
-/// paper:tf=optimal:split=4MiB:inquiry=off, window:tau=50ms:lanes=32. Without the inquiry the
-/// coordinator of `paper` knows only who is busy and who is idle, and asks again who rejected;
+/// machines: `static`, `striped`, `coordinator` (Huang et al., throttling factor TF; once called
+/// `paper`) and `window` (a delay-controlled window per target, no coordinator). Settings follow a
+/// policy's name: coordinator:tf=optimal:split=4MiB:inquiry=off, window:tau=50ms:lanes=32. Without the
+/// inquiry the coordinator knows only who is busy and who is idle, and asks again who rejected;
 /// rejects=remember or rejects=forget says otherwise. SCENARIO is a name from --list or a TOML file
 /// (docs/simulation.md describes the keys). Equal seeds give equal results for any number of threads.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll simulate heavy-noise\n  \
-    plimsoll simulate heavy-noise --policy window,paper --tf optimal \\\n      --split 4MiB --seeds 20 --processes 1024 --json\n  \
+    plimsoll simulate heavy-noise --policy window,coordinator --tf optimal \\\n      --split 4MiB --seeds 20 --processes 1024 --json\n  \
     plimsoll simulate when-does-it-pay --html pay.html   (a page with charts)\n  \
     plimsoll simulate --list\n  \
     plimsoll simulate --fuzz 100 --seed 7")]
@@ -65,11 +69,11 @@ pub struct Arguments {
     #[arg(long, value_name = "POLICY,POLICY...", value_delimiter = ',')]
     policy: Option<Vec<Policy>>,
 
-    /// Throttling factor of `paper`: a number, optimal (equation 1), or none
+    /// Throttling factor of `coordinator`: a number, optimal (equation 1), or none
     #[arg(long, value_name = "TF", allow_negative_numbers = true)]
     tf: Option<Tf>,
 
-    /// Cut blocks into parts of this size, in `paper`
+    /// Cut blocks into parts of this size, in `coordinator`
     #[arg(long, value_name = "SIZE")]
     split: Option<Bytes>,
 
@@ -200,7 +204,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         Some(sweep) => sweep::record(name, &scenario, sweep, &points),
         None => single::record(name, &points[0], arguments.each_target),
     };
-    output.print("simulate", &title, &record)?;
+    output.print_version("simulate", SCHEMA_VERSION, &title, &record)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -281,25 +285,29 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     if let Some(policies) = &arguments.policy {
         scenario.policies.clone_from(policies);
     }
-    apply_to_paper(arguments, scenario)?;
+    apply_to_coordinators(arguments, scenario)?;
     match &arguments.site {
         Some(path) => storage::of_site(path, scenario),
         None => Ok(()),
     }
 }
 
-fn apply_to_paper(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
+fn apply_to_coordinators(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     if arguments.tf.is_none() && arguments.split.is_none() {
         return Ok(());
     }
     let mut any = false;
-    for policy in scenario.policies.iter_mut().filter(|policy| policy.router == Router::Paper) {
+    for policy in
+        scenario.policies.iter_mut().filter(|policy| policy.kind == PolicyKind::Coordinator)
+    {
         any = true;
         policy.tf = arguments.tf.unwrap_or(policy.tf);
         policy.split = arguments.split.or(policy.split);
     }
     if !any {
-        bail!("--tf and --split are for policy paper; hint: --policy paper, or window:tf=0.3");
+        bail!(
+            "--tf and --split are for policy coordinator; hint: --policy coordinator, or window:tf=0.3"
+        );
     }
     // What differed only in what the flags set is now the same.
     let mut kept: Vec<Policy> = Vec::new();

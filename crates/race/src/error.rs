@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use plimsoll_domain::{Bytes, BytesPerSec};
+use plimsoll_route::PolicyError;
+use plimsoll_testbed::{TargetName, TestbedError};
 use thiserror::Error;
 
 /// Why a race has no outcome.
@@ -46,6 +49,71 @@ pub enum RaceError {
         /// Why.
         error: io::Error,
     },
+    /// Somebody who races is not a policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// No target of this name.
+    #[error("there is no target {name:?}; hint: one of {known}")]
+    UnknownTarget {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Data was lost before the races began.
+    #[error("cannot measure rates: {lost_bytes} bytes were lost meanwhile")]
+    LostWhileMeasuring {
+        /// How much.
+        lost_bytes: u64,
+    },
+    /// Nothing was written to a target.
+    #[error("cannot measure {target}: nothing was written to it")]
+    Unmeasured {
+        /// Which.
+        target: String,
+    },
+    /// Too much memory.
+    #[error(
+        "the blocks of all writers take {needed} of memory, at most {most} are used; hint: a smaller --block-size"
+    )]
+    Memory {
+        /// What they take.
+        needed: Bytes,
+        /// What they may take.
+        most: Bytes,
+    },
+    /// A limit is to drop, but the target is on no test bed.
+    #[error("{target} is no target of a test bed; hint: --testbed NAME")]
+    NotInBed {
+        /// Which.
+        target: String,
+    },
+    /// A limit is to drop, but there is no test bed.
+    #[error("only limits of a test bed can drop; hint: --testbed NAME instead of --targets")]
+    NoTestbed,
+    /// A limit is to drop, but the target has none.
+    #[error("{target} has no limit that could drop; hint: plimsoll testbed slow {target} 20MiB/s")]
+    NoLimit {
+        /// Which.
+        target: TargetName,
+    },
+    /// A limit is to drop to what it is, or to more.
+    #[error("{target} has {limit} already; hint: a lower rate")]
+    NotLower {
+        /// Which.
+        target: TargetName,
+        /// What it has.
+        limit: BytesPerSec,
+    },
+    /// Limits are out of reach.
+    #[error("limits cannot be changed here; hint: see what they need with: plimsoll doctor")]
+    LimitsCannotChange,
+    /// The test bed.
+    #[error(transparent)]
+    Testbed(#[from] TestbedError),
+    /// The process that restores limits.
+    #[error("cannot start the process that restores limits: {0}")]
+    Keeper(#[source] io::Error),
     /// What was to happen meanwhile did not.
     #[error("cannot change a target during the race: {0}")]
     Change(String),

@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use plimsoll_route::{
-    ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs, TargetId, Timer,
-    TimerId,
+    ActorId, AnyRouter, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs,
+    Router, TargetId, Timer, TimerId,
 };
 use plimsoll_wire::clock::monotonic;
 
 use crate::books::{Books, Committed, Open, concerns};
-use crate::router::Router;
 
 /// What the router wants of the writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub(crate) enum Wish {
 
 /// The machines, and what lies between them.
 pub(crate) struct Host {
-    router: Router,
+    router: AnyRouter,
     state: State,
 }
 
@@ -40,7 +39,7 @@ struct State {
 }
 
 impl Host {
-    pub fn new(router: Router, writers: usize) -> Self {
+    pub fn new(router: AnyRouter, writers: usize) -> Self {
         let coordinator = router.coordinator();
         let state = State {
             now_ns: monotonic(),
@@ -65,7 +64,7 @@ impl Host {
         self.state.books
     }
 
-    pub fn router(&self) -> &Router {
+    pub fn router(&self) -> &AnyRouter {
         &self.router
     }
 

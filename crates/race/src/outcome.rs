@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_route::coordinated::Layout;
+
 use crate::books::{Books, Committed};
 use crate::race::Course;
-use crate::router::home;
 
 /// A writer that died.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct ReadBack {
 
 /// One race, all times from its beginning.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct RaceOutcome {
     /// Until the last file was durable.
     pub makespan_ns: u64,
     /// Until the last write was durable.
@@ -75,21 +76,22 @@ pub struct Outcome {
     pub index: Vec<Committed>,
 }
 
-impl Outcome {
+impl RaceOutcome {
     pub(crate) fn of(course: &Course, books: Books, began_ns: u64, losses: &[Loss]) -> Self {
         let targets = course.working.len();
+        let layout = Layout { targets: targets as u16, writers: course.writers };
         let mut target_bytes = vec![0; targets];
         let mut moved_bytes = 0;
         for committed in books.index.values() {
             let attempt = committed.attempt;
             target_bytes[attempt.target.index()] += attempt.length_bytes;
-            let own = home(attempt.write.writer, targets as u16, course.writers);
+            let own = layout.home(attempt.write.writer);
             moved_bytes += if own == attempt.target { 0 } else { attempt.length_bytes };
         }
         let ended = |target: u16| books.last_commits_ns.get(&target).map(|at| at - began_ns);
         let target_ended_ns = (0..targets as u16).map(ended).collect();
         let lives = |writer: u32| losses.iter().all(|loss| loss.writer != writer);
-        Outcome {
+        RaceOutcome {
             makespan_ns: 0,
             last_commit_ns: books.last_commit_ns.saturating_sub(began_ns),
             submitted_bytes: books.submitted_bytes(),

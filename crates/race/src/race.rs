@@ -10,10 +10,9 @@ use plimsoll_wire::clock::monotonic;
 use crate::change::{Change, Scheduled};
 use crate::host::{Host, Wish};
 use crate::order::{Answer, Flood, Order, Preparation, Start, Way};
-use crate::outcome::{Loss, Outcome};
-use crate::router::{Policy, Router};
+use crate::outcome::{Loss, RaceOutcome};
 use crate::team::{Program, Team, Word};
-use crate::{RaceError, read_back};
+use crate::{Contender, RaceError, read_back};
 
 /// How often a wait looks whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -49,7 +48,12 @@ impl Course {
 
     /// What the noise keeps on a target.
     pub fn noise_bytes(&self, target: usize) -> u64 {
-        self.noise.get(target).map_or(0, |streams| u64::from(*streams) * NOISE_FILE_BYTES)
+        u64::from(self.noise_streams(target)) * NOISE_FILE_BYTES
+    }
+
+    /// Streams of noise on a target.
+    pub fn noise_streams(&self, target: usize) -> u32 {
+        self.noise.get(target).copied().unwrap_or(0)
     }
 
     fn noise_targets(&self) -> Vec<usize> {
@@ -66,7 +70,7 @@ impl Course {
 /// What one race is beside its course.
 pub struct Entry {
     /// Who decides.
-    pub policy: Policy,
+    pub contender: Contender,
     /// What happens meanwhile.
     pub changes: Vec<Change>,
     /// Tells this race's data from any other's.
@@ -84,10 +88,10 @@ pub fn race(
     course: &Course,
     entry: Entry,
     interrupted: &dyn Fn() -> bool,
-) -> Result<Outcome, RaceError> {
-    let Entry { policy, changes, seed, verify } = entry;
+) -> Result<RaceOutcome, RaceError> {
+    let Entry { contender, changes, seed, verify } = entry;
     let outcome = Running::prepare(course, seed, interrupted).and_then(|mut running| {
-        running.begin(policy, changes)?;
+        running.begin(contender, changes)?;
         while !running.is_over() {
             running.go_on()?;
         }
@@ -191,9 +195,9 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, policy: Policy, changes: Vec<Change>) -> Result<(), RaceError> {
+    fn begin(&mut self, contender: Contender, changes: Vec<Change>) -> Result<(), RaceError> {
         let targets = self.course.working.len() as u16;
-        let router = Router::new(policy, targets, self.course.writers);
+        let router = contender.router(targets, self.course.writers);
         self.began_ns = monotonic();
         self.host = Some(Host::new(router, self.course.writers as usize));
         self.changes = changes.into_iter().map(Scheduled::new).collect();
@@ -300,7 +304,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    fn end(mut self) -> Result<Outcome, RaceError> {
+    fn end(mut self) -> Result<RaceOutcome, RaceError> {
         let mut changed_ns = Vec::new();
         for change in self.changes.drain(..) {
             let done = change.end().map_err(RaceError::Change)?;
@@ -312,7 +316,7 @@ impl<'a> Running<'a> {
             .as_ref()
             .and_then(|host| host.router().windows(self.course.working.len() as u16));
         let books = self.host.take().map(Host::into_books).unwrap_or_default();
-        let mut outcome = Outcome::of(self.course, books, self.began_ns, &self.losses);
+        let mut outcome = RaceOutcome::of(self.course, books, self.began_ns, &self.losses);
         outcome.makespan_ns = last.saturating_sub(self.began_ns);
         outcome.noise_bytes = self.noise_bytes;
         outcome.changed_ns = changed_ns;

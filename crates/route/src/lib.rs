@@ -1,21 +1,21 @@
 //! How writes find the fast targets: routers as state machines, without I/O, clock or
 //! randomness of their own.
 //!
-//! **Use.** A host makes the machines of one router and calls
-//! [`Machine::step`]`(now_ns, input, &mut out)` with what happens: [`Input::Begin`] once for
-//! each, then submissions, closes, messages, timers, attempts that ended, failures. It does
+//! **Use.** A [`Policy`] is what people write, such as `coordinator:tf=0.1`. A host makes its
+//! machines with [`AnyRouter::new`] and calls [`Router::step`]`(actor, now_ns, input, &mut out)`
+//! with what happens: [`Input::Begin`] once for each, then submissions, closes, messages, timers, attempts that ended, failures. It does
 //! what they put into its [`Outputs`]: deliver messages, set timers, start writes, put commits
 //! into an index, note who is closed. The same machines run in a simulator, in threads or
 //! processes with real files, and in a model checker.
 //!
 //! | policy | machines | who gets `Submit` and `Close` |
 //! |---|---|---|
-//! | `static` | [`Node`]`<`[`Static`]`>` per compute node | the writer's node |
-//! | `striped` | [`Node`]`<`[`Striped`]`>` | the writer's node |
-//! | `window` | [`Node`]`<`[`Window`]`>` | the writer's node |
-//! | `paper` | [`paper::Client`] per writer, [`paper::Sub`] per target, one [`paper::Coordinator`] | the writer's client |
+//! | `static` | [`Nodes`]`<`[`Static`]`>`, one [`Node`] per compute node | the writer's node |
+//! | `striped` | [`Nodes`]`<`[`Striped`]`>` | the writer's node |
+//! | `window` | [`Nodes`]`<`[`Window`]`>` | the writer's node |
+//! | `coordinator` | [`coordinated::Roles`]: [`coordinated::Client`] per writer, [`coordinated::Sub`] per target, one [`coordinated::Coordinator`] | the writer's client |
 //!
-//! Nodes send no messages. Actors of `paper` are numbered by [`paper::Layout`].
+//! Nodes send no messages. Actors of `coordinator` are numbered by [`coordinated::Layout`].
 //! `WriterDied` and `TargetFailed` go to all machines of a router.
 //!
 //! **Identity before placement.** A write is (writer, sequence, part), see [`WriteId`]. Any
@@ -25,8 +25,8 @@
 //! said `Close` and as many parts are committed as were submitted. A started attempt never
 //! changes its target.
 //!
-//! **Mechanism apart from policy.** [`Node`] and the roles of [`paper`] own what must not go
-//! wrong. A [`Placement`] or [`paper::SourceChoice`] only advises; advice that is absent or
+//! **Mechanism apart from policy.** [`Node`] and the roles of [`coordinated`] own what must not go
+//! wrong. A [`Placement`] or [`coordinated::SourceChoice`] only advises; advice that is absent or
 //! impossible is replaced by something sound. So the proof (model checking under a policy
 //! that chooses anything, tests/) holds for every policy, also for one that is not written yet.
 //!
@@ -40,14 +40,15 @@
 //!
 //! **Failure.** A target that is full or read-only ends what it has; one that stopped may not, so
 //! a node tries its writes elsewhere at once and counts whichever ends first. A host of
-//! `paper` ends attempts on a stopped target itself, with `AttemptFailed`. When no target takes
+//! `coordinator` ends attempts on a stopped target itself, with `AttemptFailed`. When no target takes
 //! data, what waits is given up and [`Closed::Writer`] says how much was lost. Where
-//! messages get lost, set [`paper::PaperSettings::retry_ns`].
+//! messages get lost, set [`coordinated::RoleSettings::retry_ns`].
 //!
 //! Not here: writing, networks, clocks (the host), containers and their index, simulation.
 // Allowed in one place: `prefetch`.
 #![deny(unsafe_code)]
 
+pub mod coordinated;
 mod encoding;
 mod flights;
 mod identity;
@@ -55,11 +56,14 @@ mod lateness;
 mod machine;
 mod message;
 mod node;
-pub mod paper;
+mod nodes;
 pub mod placement;
+mod policy;
 mod prefetch;
+mod router;
 mod settle;
 mod spread;
+mod tf;
 mod throttle;
 mod window;
 mod writer;
@@ -69,7 +73,11 @@ pub use identity::{ActorId, AttemptId, Failure, TargetId, WriteId};
 pub use machine::{Attempt, Closed, Commit, Input, Machine, Outputs, Timer, TimerId};
 pub use message::Message;
 pub use node::{Node, NodeSettings};
+pub use nodes::Nodes;
 pub use placement::{Placement, Static, Striped};
+pub use policy::{Policy, PolicyError, PolicyKind, Rejects};
 pub use prefetch::{PREFETCH_DEPTHS, prefetch};
+pub use router::{AnyRouter, Homes, Router, RouterSettings};
+pub use tf::Tf;
 pub use throttle::{Factor, Throttle};
 pub use window::{Window, WindowSettings};

@@ -4,6 +4,8 @@
 //! does something sound where it is absent or impossible, so that no policy can lose a
 //! write, commit one twice, break the throttle or bring a node to a halt.
 
+use std::ops::Range;
+
 use crate::{Failure, TargetId};
 
 /// One target as its node sees it. A policy speaks of targets by their place in the list.
@@ -129,18 +131,32 @@ pub trait Placement {
     }
 }
 
-/// Every writer to its own target, a submission at a time: how programs write now.
+/// Every writer to its own targets, a submission at a time, each target an equal part of it: how
+/// programs write now, with any placement of files.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Static {
-    first_writer: u32,
-    all_writers: u32,
+    /// Lanes of the node's first writer, then of its second, ….
+    lanes: Box<[u16]>,
+    lanes_per_writer: usize,
 }
 
 impl Static {
-    /// For the writers from the first on, of so many on all nodes. Neighbours share a lane, as
-    /// they share a group in [`paper`](crate::paper).
-    pub fn new(first_writer: u32, all_writers: u32) -> Self {
-        Static { first_writer, all_writers }
+    /// Makes the policy of a node that has these of so many writers, and all targets. Each writer
+    /// has one; neighbours share one, as they share a group in [`coordinated`](crate::coordinated).
+    pub fn grouped(writers: Range<u32>, all_writers: u32, targets: usize) -> Self {
+        let lane = |writer| home(writer, all_writers, targets) as u16;
+        Static { lanes: writers.map(lane).collect(), lanes_per_writer: 1 }
+    }
+
+    /// Returns the targets of a node, and its policy: `each` of `homes` for its first writer, then
+    /// for its second, ….
+    pub fn pinned(homes: &[TargetId], each: usize) -> (Vec<TargetId>, Self) {
+        let mut targets = homes.to_vec();
+        targets.sort_unstable();
+        targets.dedup();
+        let lane = |home: &TargetId| targets.partition_point(|known| known < home) as u16;
+        let lanes = homes.iter().map(lane).collect();
+        (targets, Static { lanes, lanes_per_writer: each })
     }
 }
 
@@ -150,9 +166,11 @@ impl Placement for Static {
     }
 
     fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
-        let writer = self.first_writer + waiting.writer;
-        let own = home(writer, self.all_writers, lanes.lanes.len());
-        Some(Place { lane: next_live(own, lanes)?, length_bytes: waiting.length_bytes })
+        let count = self.lanes_per_writer;
+        let stripe = waiting.submission_bytes.div_ceil(count as u64).max(1);
+        let nth = (waiting.offset_bytes / stripe) as usize;
+        let own = self.lanes[waiting.writer as usize * count + nth.min(count - 1)];
+        Some(Place { lane: next_live(usize::from(own), lanes)?, length_bytes: stripe })
     }
 }
 

@@ -2,36 +2,31 @@
 
 mod model;
 
+use std::ops::Range;
+
 use model::roles::Roles;
 use model::run::{Random, walk};
 use model::{Bounds, Effects, Party};
-use plimsoll_route::paper::{Layout, PaperSettings};
+use plimsoll_route::coordinated::{Layout, RoleSettings};
 use plimsoll_route::{
-    ActorId, Factor, Failure, Input, Machine, Node, NodeSettings, Placement, Static, Striped,
-    TargetId, Window, WindowSettings,
+    ActorId, Factor, Failure, Input, Placement, Router, Static, Striped, TargetId, Window,
+    WindowSettings,
 };
 
 /// Nodes with a clock of their own, which runs by fits and starts.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 struct Nodes<P> {
-    nodes: Vec<Node<P>>,
-    writers_per_node: u32,
+    nodes: plimsoll_route::Nodes<P>,
     largest_bytes: u64,
     now_ns: u64,
 }
 
 impl<P: Placement> Nodes<P> {
-    fn new(nodes: u32, targets: u16, factor: Factor, policy: impl Fn(u32) -> P) -> Self {
-        let writers_per_node = 8;
-        let node = |index: u32| {
-            let first_writer = index * writers_per_node;
-            let targets = (0..targets).map(TargetId).collect();
-            let settings =
-                NodeSettings { first_writer, writers: writers_per_node, targets, factor };
-            Node::new(settings, policy(first_writer))
-        };
-        let nodes = (0..nodes).map(node).collect();
-        Nodes { nodes, writers_per_node, largest_bytes: 8 << 20, now_ns: 0 }
+    fn new(nodes: u32, targets: u16, factor: Factor, policy: impl Fn(Range<u32>) -> P) -> Self {
+        let nodes = plimsoll_route::Nodes::new(nodes * 8, 8, factor, |_, own| {
+            ((0..targets).map(TargetId).collect(), policy(own))
+        });
+        Nodes { nodes, largest_bytes: 8 << 20, now_ns: 0 }
     }
 }
 
@@ -41,21 +36,21 @@ where
 {
     fn step(&mut self, actor: ActorId, input: Input, out: &mut Effects) {
         self.now_ns += Random(self.now_ns).next() % 9_000_000;
-        self.nodes[actor.0 as usize].step(self.now_ns, input, out);
+        self.nodes.step(actor, self.now_ns, input, out);
     }
 
     fn actors(&self) -> u32 {
-        self.nodes.len() as u32
+        self.nodes.actors()
     }
 
     fn home(&self, writer: u32) -> ActorId {
-        ActorId(writer / self.writers_per_node)
+        self.nodes.actor_of(writer)
     }
 
     fn advise(&mut self, _advice: u16) {}
 
     fn targets(&self) -> usize {
-        self.nodes[0].lanes().len()
+        self.nodes.nodes()[0].lanes().len()
     }
 
     fn roles(&self) -> u32 {
@@ -63,7 +58,7 @@ where
     }
 
     fn is_throttle_kept(&self) -> bool {
-        self.nodes.iter().all(|node| node.is_throttle_kept(self.largest_bytes))
+        self.nodes.nodes().iter().all(|node| node.is_throttle_kept(self.largest_bytes))
     }
 }
 
@@ -109,17 +104,17 @@ fn windows_with_failures() {
 #[test]
 fn static_and_striped_with_failures() {
     for seed in seeds(300) {
-        let nodes = Nodes::new(3, 6, Factor::NONE, |first| Static::new(first, 24));
+        let nodes = Nodes::new(3, 6, Factor::NONE, |own| Static::grouped(own, 24, 6));
         walk(nodes, stopping(troubles(Bounds::new(24, &BLOCKS, 1))), seed);
-        let nodes = Nodes::new(3, 6, Factor::NONE, |first| Striped::new(first, 4));
+        let nodes = Nodes::new(3, 6, Factor::NONE, |own| Striped::new(own.start, 4));
         walk(nodes, stopping(troubles(Bounds::new(24, &BLOCKS, 1))), seed);
     }
 }
 
-fn paper(seed: u64, retry_ns: u64) -> Roles {
+fn coordinated(seed: u64, retry_ns: u64) -> Roles {
     let layout = Layout { targets: 8, writers: 41 };
     let factors = [Factor::NONE, Factor::ZERO, Factor::from_millionths(300_000)];
-    let settings = PaperSettings {
+    let settings = RoleSettings {
         layout,
         factor: factors[seed as usize % 3],
         status_inquiry: seed.is_multiple_of(2),
@@ -132,34 +127,34 @@ fn paper(seed: u64, retry_ns: u64) -> Roles {
 
 /// 50 actors: a coordinator, 8 sub-coordinators, 41 clients.
 #[test]
-fn paper_in_any_order() {
+fn coordinated_in_any_order() {
     for seed in seeds(500) {
-        walk(paper(seed, 0), Bounds::new(41, &BLOCKS[..2], 3), seed);
+        walk(coordinated(seed, 0), Bounds::new(41, &BLOCKS[..2], 3), seed);
     }
 }
 
 #[test]
-fn paper_with_lost_repeated_and_overtaken_messages() {
+fn coordinated_with_lost_repeated_and_overtaken_messages() {
     for seed in seeds(200) {
         let bounds = Bounds::new(41, &BLOCKS[..2], 3);
         let bounds = Bounds { is_fifo: false, losses: 40, repeats: 40, ..bounds };
-        walk(paper(seed, 1), bounds, seed);
+        walk(coordinated(seed, 1), bounds, seed);
     }
 }
 
 #[test]
-fn paper_with_failures() {
+fn coordinated_with_failures() {
     for seed in seeds(300) {
-        walk(paper(seed, 0), troubles(Bounds::new(41, &BLOCKS[..2], 3)), seed);
+        walk(coordinated(seed, 0), troubles(Bounds::new(41, &BLOCKS[..2], 3)), seed);
     }
 }
 
 #[test]
-fn paper_with_failures_and_losses() {
+fn coordinated_with_failures_and_losses() {
     for seed in seeds(200) {
         let bounds = troubles(Bounds::new(41, &BLOCKS[..1], 3));
         let bounds = Bounds { is_fifo: false, losses: 20, repeats: 20, ..bounds };
-        walk(paper(seed, 1), bounds, seed);
+        walk(coordinated(seed, 1), bounds, seed);
     }
 }
 
@@ -168,13 +163,13 @@ fn paper_with_failures_and_losses() {
 fn old_rejections_are_no_answers() {
     for seed in seeds(400) {
         let layout = Layout { targets: 8, writers: 9 };
-        let settings = PaperSettings {
+        let settings = RoleSettings {
             factor: Factor::NONE,
             status_inquiry: false,
             remembers_rejects: seed.is_multiple_of(2),
             part_bytes: 1 << 20,
             retry_ns: 1,
-            ..PaperSettings::new(layout)
+            ..RoleSettings::new(layout)
         };
         let bounds = Bounds::new(9, &[3 << 20], 3);
         let bounds = Bounds { is_fifo: false, repeats: 120, ..bounds };

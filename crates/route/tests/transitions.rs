@@ -3,7 +3,7 @@
 mod model;
 
 use model::Effects;
-use plimsoll_route::paper::{ByQueue, Client, Coordinator, Layout, PaperSettings, Sub};
+use plimsoll_route::coordinated::{ByQueue, Client, Coordinator, Layout, RoleSettings, Sub};
 use plimsoll_route::{
     ActorId, AttemptId, Closed, Factor, Failure, Input, Machine, Message, Node, NodeSettings,
     Static, Striped, TargetId, TimerId, Window, WindowSettings, WriteId,
@@ -42,7 +42,7 @@ fn window_node_with(settings: WindowSettings, writers: u32, targets: u16) -> Nod
 
 #[test]
 fn static_writes_whole_blocks_to_the_own_target_one_at_a_time() {
-    let mut node = Node::new(node_settings(3, 2), Static::new(0, 3));
+    let mut node = Node::new(node_settings(3, 2), Static::grouped(0..3, 3, 2));
     let first = step(&mut node, 0, Input::Submit { writer: 2, length_bytes: 9 * MIB });
     assert_eq!((first.started[0].target, first.started[0].length_bytes), (TargetId(1), 9 * MIB));
     let second = step(&mut node, 0, Input::Submit { writer: 2, length_bytes: 5 });
@@ -141,14 +141,14 @@ fn an_old_timer_is_ignored() {
     assert_eq!(step(&mut node, 900 * MS, now).timers.len(), 1, "set again: something is late");
 }
 
-fn paper() -> PaperSettings {
-    PaperSettings::new(Layout { targets: 2, writers: 4 })
+fn coordinator() -> RoleSettings {
+    RoleSettings::new(Layout { targets: 2, writers: 4 })
 }
 
 /// The message flow of the paper's figure 3, with two groups of two.
 #[test]
 fn a_write_moves_to_the_idle_group() {
-    let settings = PaperSettings { status_inquiry: false, factor: Factor::NONE, ..paper() };
+    let settings = RoleSettings { status_inquiry: false, factor: Factor::NONE, ..coordinator() };
     let layout = settings.layout;
     let (idle, busy) = (TargetId(0), TargetId(1));
     let mut coordinator = Coordinator::new(settings, ByQueue);
@@ -183,7 +183,7 @@ fn a_write_moves_to_the_idle_group() {
 
 #[test]
 fn an_old_rejection_answers_no_newer_request() {
-    let settings = PaperSettings { status_inquiry: false, factor: Factor::NONE, ..paper() };
+    let settings = RoleSettings { status_inquiry: false, factor: Factor::NONE, ..coordinator() };
     let layout = settings.layout;
     let mut coordinator = Coordinator::new(settings, ByQueue);
     let (taker, source) = (TargetId(0), layout.sub(TargetId(1)));
@@ -198,7 +198,7 @@ fn an_old_rejection_answers_no_newer_request() {
 
 #[test]
 fn a_throttled_group_offers_no_room() {
-    let settings = PaperSettings { factor: Factor::ZERO, ..paper() };
+    let settings = RoleSettings { factor: Factor::ZERO, ..coordinator() };
     let layout = settings.layout;
     let mut sub = Sub::new(settings, TargetId(0));
     let write = WriteId { writer: 0, sequence: 0, part: 0 };

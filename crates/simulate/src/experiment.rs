@@ -3,12 +3,13 @@
 use std::num::NonZero;
 use std::sync::atomic::AtomicU64;
 
+use plimsoll_route::{Policy, PolicyKind};
 use plimsoll_stats::Sample;
 
 use crate::factor::factor_for;
 use crate::queue::HORIZON_NS;
 use crate::seeds::{Order, run_all};
-use crate::{Outcome, Policy, Router, Scenario, SimulateError, fluid_bound_ns};
+use crate::{Outcome, Scenario, SimulateError, fluid_bound_ns};
 
 /// How often to run, and with which random numbers.
 #[derive(Debug, Clone, Copy)]
@@ -120,15 +121,7 @@ fn bounds(
     seeds.map(bound).collect()
 }
 
-const BASELINE: Policy = Policy {
-    router: Router::Static,
-    tf: crate::Tf::Unbounded,
-    split: None,
-    inquiry: true,
-    rejects: None,
-    tau: None,
-    lanes: None,
-};
+const BASELINE: Policy = Policy::new(PolicyKind::Static);
 
 /// The scenario's policies, then the one that others are compared with unless it is there.
 pub(crate) fn policies(scenario: &Scenario) -> Vec<Policy> {

@@ -6,13 +6,14 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
+use plimsoll_route::{Policy, PolicyKind, Rejects, Tf};
 use plimsoll_stats::Random;
 
 use crate::scenario::{
     Application, Breakage, Curve, Distribution, Durations, Fault, Home, Network, Noise, Phase,
-    Rejects, SCENARIO_VERSION, Sharing, Storage, Submit, Where, sixteen_mib,
+    SCENARIO_VERSION, Sharing, Storage, Submit, Where, sixteen_mib,
 };
-use crate::{Discipline, Outcome, Policy, Router, Scenario, SimulateError, Tf, run};
+use crate::{Discipline, Outcome, Scenario, SimulateError, run};
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -64,8 +65,8 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     let random = &mut random;
     let mut policy = policy(random);
     let mut storage = storage(random);
-    let mut application = application(random, storage.targets, policy.router);
-    let network = network(random, policy.router);
+    let mut application = application(random, storage.targets, policy.kind);
+    let network = network(random, policy.kind);
     let mut noise = (0..random.below(3)).map(|_| noise(random, storage.targets)).collect();
     // About as long as it takes, so that faults come before, during and after.
     let quiet_ns = (application.total_bytes() as f64 / storage.total_rate() * 1e9) as u64;
@@ -110,7 +111,7 @@ fn add_newer(random: &mut Random, policy: &mut Policy, application: &mut Applica
         let most = application.burst_bytes();
         application.outstanding = Bytes::new([0, random.below(most), most][random.index(3)]);
     }
-    if policy.router == Router::Paper {
+    if policy.kind == PolicyKind::Coordinator {
         let rejects = [None, None, Some(Rejects::Remember), Some(Rejects::Forget)];
         policy.rejects = rejects[random.index(rejects.len())];
     }
@@ -154,24 +155,24 @@ fn between(random: &mut Random, least: u64, most: u64) -> u64 {
 }
 
 fn policy(random: &mut Random) -> Policy {
-    let routers = [
-        Router::Static,
-        Router::Striped,
-        Router::Paper,
-        Router::Paper,
-        Router::Window,
-        Router::Window,
+    let kinds = [
+        PolicyKind::Static,
+        PolicyKind::Striped,
+        PolicyKind::Coordinator,
+        PolicyKind::Coordinator,
+        PolicyKind::Window,
+        PolicyKind::Window,
     ];
-    let mut policy = Policy::new(routers[random.index(routers.len())]);
-    match policy.router {
-        Router::Paper => {
+    let mut policy = Policy::new(kinds[random.index(kinds.len())]);
+    match policy.kind {
+        PolicyKind::Coordinator => {
             let factors =
                 [Tf::Given(0.0), Tf::Given(0.1), Tf::Given(0.5), Tf::Given(3.0), Tf::Unbounded];
             policy.tf = factors[random.index(factors.len())];
             policy.inquiry = !one_in(random, 3);
             policy.split = one_in(random, 2).then(|| Bytes::new(between(random, 1 << 16, 1 << 20)));
         }
-        Router::Window => {
+        PolicyKind::Window => {
             policy.tau =
                 one_in(random, 3).then(|| Nanos::new(between(random, 1, 200) * MILLISECOND));
             policy.tf = if one_in(random, 3) { Tf::Given(random.unit()) } else { Tf::Unbounded };
@@ -199,8 +200,8 @@ fn storage(random: &mut Random) -> Storage {
     }
 }
 
-fn application(random: &mut Random, targets: u32, router: Router) -> Application {
-    let is_free = router != Router::Paper;
+fn application(random: &mut Random, targets: u32, kind: PolicyKind) -> Application {
+    let is_free = kind != PolicyKind::Coordinator;
     let has_cache = one_in(random, 3);
     Application {
         processes: between(random, 1, 40) as u32,
@@ -218,8 +219,8 @@ fn application(random: &mut Random, targets: u32, router: Router) -> Application
     }
 }
 
-fn network(random: &mut Random, router: Router) -> Network {
-    let is_lossy = router == Router::Paper && one_in(random, 2);
+fn network(random: &mut Random, kind: PolicyKind) -> Network {
+    let is_lossy = kind == PolicyKind::Coordinator && one_in(random, 2);
     Network {
         message_latency: Nanos::new(between(random, 0, 200_000)),
         message_cost: Nanos::new(between(random, 0, 5_000)),
@@ -280,10 +281,8 @@ fn fault(random: &mut Random, targets: u32, processes: u32, quiet_ns: u64) -> Fa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Host;
-    use crate::routers::{Around, Routers};
-    use crate::run::run_around;
-    use plimsoll_route::{AttemptId, Input};
+    use crate::run::{Around, run_around};
+    use plimsoll_route::{ActorId, AttemptId, Input, Outputs, Router};
 
     /// What a faulty machine does wrong with one of its inputs.
     #[derive(Debug, Clone, Copy, PartialEq)]
@@ -294,23 +293,23 @@ mod tests {
         WritesTwice,
     }
 
-    /// Machines that do something wrong with the nth input of a kind.
+    /// A router that does something wrong with the nth input of a kind.
     struct Faulty<R> {
-        routers: R,
+        router: R,
         fault: Fault,
         left: u64,
     }
 
-    impl<R: Routers> Routers for Faulty<R> {
-        fn actors(&self) -> usize {
-            self.routers.actors()
+    impl<R: Router> Router for Faulty<R> {
+        fn actors(&self) -> u32 {
+            self.router.actors()
         }
 
-        fn actor_of(&self, process: u32) -> u32 {
-            self.routers.actor_of(process)
+        fn actor_of(&self, writer: u32) -> ActorId {
+            self.router.actor_of(writer)
         }
 
-        fn step(&mut self, actor: u32, input: Input, host: &mut Host) {
+        fn step<O: Outputs>(&mut self, actor: ActorId, now_ns: u64, input: Input, out: &mut O) {
             let is_the_kind = match self.fault {
                 Fault::ForgetsWhatEnded => matches!(input, Input::AttemptDone { .. }),
                 Fault::LosesWhatItIsGiven | Fault::WritesTwice => {
@@ -322,28 +321,32 @@ mod tests {
             self.left = self.left.saturating_sub(u64::from(is_the_kind));
             match (is_wrong, self.fault) {
                 (true, Fault::WritesTwice) => {
-                    self.routers.step(actor, input, host);
-                    self.routers.step(actor, input, host);
+                    self.router.step(actor, now_ns, input, out);
+                    self.router.step(actor, now_ns, input, out);
                 }
                 (true, _) => {}
-                (false, _) => self.routers.step(actor, input, host),
+                (false, _) => self.router.step(actor, now_ns, input, out),
             }
         }
 
-        fn prefetch(&self, actor: u32, attempt: AttemptId, depth: usize) -> Option<u32> {
-            self.routers.prefetch(actor, attempt, depth)
+        fn writer_of(&self, actor: ActorId) -> Option<u32> {
+            self.router.writer_of(actor)
         }
 
-        fn coordinator(&self) -> Option<u32> {
-            self.routers.coordinator()
+        fn coordinator(&self) -> Option<ActorId> {
+            self.router.coordinator()
+        }
+
+        fn prefetch(&self, actor: ActorId, attempt: AttemptId, depth: usize) -> Option<u32> {
+            self.router.prefetch(actor, attempt, depth)
         }
     }
 
     struct With(Fault);
 
     impl Around for With {
-        fn around(&self, routers: impl Routers) -> impl Routers {
-            Faulty { routers, fault: self.0, left: 2 }
+        fn around(&self, router: impl Router) -> impl Router {
+            Faulty { router, fault: self.0, left: 2 }
         }
     }
 

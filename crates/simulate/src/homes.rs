@@ -1,7 +1,7 @@
 //! Where each process writes when nobody routes.
 
 use plimsoll_route::TargetId;
-use plimsoll_route::paper::Layout;
+use plimsoll_route::coordinated::Layout;
 use plimsoll_stats::Random;
 
 use crate::scenario::{Home, Scenario};

@@ -40,6 +40,21 @@ pub struct Host {
     finished: Vec<Job>,
 }
 
+/// What happens next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The first event of the queue is due.
+    Event {
+        /// When.
+        at_ns: u64,
+    },
+    /// A message arrives.
+    Message {
+        /// When.
+        at_ns: u64,
+    },
+}
+
 /// The one entry of a target in the queue that counts; others are out of date.
 #[derive(Debug, Clone, Copy, Default)]
 struct Appointment {
@@ -145,20 +160,20 @@ impl Host {
         self.mail.on_the_way.is_empty() && self.mail.kept.len() == self.mail.free.len()
     }
 
-    /// When the next thing happens, and whether it is the arrival of a message.
-    pub fn next(&mut self) -> Option<(u64, bool)> {
+    /// Returns what happens next; `None` if nothing more does.
+    pub fn next(&mut self) -> Option<Next> {
         self.appoint_changed();
         let letter = self.mail.on_the_way.front().map(|letter| (letter.at_ns, letter.sequence));
         match (self.queue.peek(), letter) {
-            (Some(event), Some(letter)) => Some((event.min(letter).0, letter < event)),
-            (Some((at_ns, _)), None) => Some((at_ns, false)),
-            (None, Some((at_ns, _))) => Some((at_ns, true)),
+            (Some((at_ns, _)), None) => Some(Next::Event { at_ns }),
+            (Some(event), Some(letter)) if event < letter => Some(Next::Event { at_ns: event.0 }),
+            (_, Some((at_ns, _))) => Some(Next::Message { at_ns }),
             (None, None) => None,
         }
     }
 
     /// Takes the message that arrives next; `None` if its receiver is busy with others.
-    pub fn take_letter(&mut self) -> Option<(u32, Input)> {
+    pub fn take_message(&mut self) -> Option<(u32, Input)> {
         let letter = self.mail.on_the_way.pop_front()?;
         let mail = &mut self.mail;
         if let Some(busy_until_ns) = mail.busy_until_ns.get_mut(letter.to as usize) {

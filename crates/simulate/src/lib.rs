@@ -26,7 +26,6 @@ mod noise;
 mod outcome;
 mod program;
 mod queue;
-mod routers;
 mod run;
 pub mod scenario;
 mod seeds;
@@ -40,8 +39,9 @@ pub use factor::optimal_factor;
 pub use fluid::fluid_bound_ns;
 pub use fuzz::{fuzz_many, fuzz_one, fuzz_scenario};
 pub use outcome::{Outcome, Spread, TargetOutcome};
+pub use plimsoll_route::Policy;
 pub use run::run;
-pub use scenario::{Policy, Router, Scenario, ScenarioError, Tf};
+pub use scenario::{Scenario, ScenarioError};
 pub use seeds::{Order, run_all};
 pub use target::Discipline;
 
@@ -59,12 +59,12 @@ pub enum SimulateError {
          targets where these differ; hint: --tf 0.1"
     )]
     NoOptimum,
-    /// The paper's groups are of neighbours.
+    /// A coordinator's groups are of neighbours.
     #[error(
-        "policy paper needs placement = \"grouped\" and stripes = 1; hint: --policy window, or \
+        "policy coordinator needs placement = \"grouped\" and stripes = 1; hint: --policy window, or \
          another scenario"
     )]
-    PaperPlacement,
+    CoordinatorPlacement,
     /// Simulated time ran out.
     #[error("seed {seed}: not done within two simulated years; hint: less data, or less noise")]
     TooLong {

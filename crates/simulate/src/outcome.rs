@@ -1,9 +1,9 @@
 //! What a run gives.
 
-use plimsoll_route::Message;
+use plimsoll_route::{ActorId, Message, Policy};
 
 use crate::host::Host;
-use crate::scenario::{Policy, Scenario};
+use crate::scenario::Scenario;
 
 /// Where data would lie without routing, and what was asked for.
 pub(crate) struct Placed {
@@ -108,7 +108,7 @@ impl Outcome {
     pub(crate) fn new(
         scenario: &Scenario,
         host: &Host,
-        coordinator: Option<u32>,
+        coordinator: Option<ActorId>,
         placed: &Placed,
     ) -> Self {
         let tally = &host.tally;
@@ -138,7 +138,7 @@ impl Outcome {
             messages_by_kind: tally.by_kind,
             messages: tally.by_kind.iter().sum(),
             coordinator_messages: coordinator
-                .map_or(0, |actor| u64::from(tally.by_actor[actor as usize])),
+                .map_or(0, |actor| u64::from(tally.by_actor[actor.0 as usize])),
             busiest_messages: tally.by_actor.iter().copied().max().map_or(0, u64::from),
             read_makespan: is_complete
                 .then(|| tally.target_bytes.iter().enumerate().map(read_end).fold(0.0, f64::max)),

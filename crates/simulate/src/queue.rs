@@ -25,6 +25,8 @@ pub enum Event {
     Delivery(u32),
     /// Something breaks or comes back.
     Fault(u32),
+    /// A target that stopped long ago has failed for good.
+    GiveUp(u32),
 }
 
 /// Time, then order of scheduling, then what: one integer, so that the heap moves 16 bytes
@@ -124,6 +126,7 @@ fn encode(event: Event) -> (u32, u32) {
         Event::Timer(index) => (3, index),
         Event::Delivery(index) => (4, index),
         Event::Fault(index) => (5, index),
+        Event::GiveUp(index) => (6, index),
     }
 }
 
@@ -135,7 +138,8 @@ fn decode(low: u32) -> Event {
         2 => Event::Burst,
         3 => Event::Timer(index),
         4 => Event::Delivery(index),
-        _ => Event::Fault(index),
+        5 => Event::Fault(index),
+        _ => Event::GiveUp(index),
     }
 }
 

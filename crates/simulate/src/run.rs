@@ -2,19 +2,21 @@
 
 use std::rc::Rc;
 
-use plimsoll_route::{AttemptId, Failure, Input, PREFETCH_DEPTHS, TargetId, prefetch};
+use plimsoll_route::{
+    ActorId, AnyRouter, AttemptId, Failure, Homes, Input, PREFETCH_DEPTHS, Policy, Router,
+    RouterSettings, TargetId, prefetch,
+};
 use plimsoll_stats::Random;
 
 use crate::factor::factor_for;
 use crate::homes::{home_bytes, homes};
-use crate::host::{Host, MailSettings};
+use crate::host::{Host, MailSettings, Next};
 use crate::huge_pages::ask_for_huge_pages;
 use crate::noise::Timeline;
 use crate::outcome::{Outcome, Placed};
 use crate::program::{Call, Program};
 use crate::queue::{Event, HORIZON_NS};
-use crate::routers::{Around, AsTheyAre, Coordinated, Nodes, Routers};
-use crate::scenario::{Breakage, Policy, Router, Scenario};
+use crate::scenario::{Breakage, Network, Scenario};
 use crate::stage::Stages;
 use crate::target::{Target, TargetKind};
 use crate::{SimulateError, conservation};
@@ -40,53 +42,85 @@ const TARGET_DEPTHS: usize = 2;
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 /// Simulates a scenario once.
+///
+/// # Errors
+/// Fails if the scenario makes no sense with this policy, takes too long, or does not add up.
 pub fn run(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Outcome, SimulateError> {
-    run_around(scenario, policy, seed, &AsTheyAre)
+    run_around(scenario, policy, seed, &AsItIs)
 }
 
-/// As [`run`], with something around the machines.
+/// Puts something around a router: a fault, to see that it is found.
+pub(crate) trait Around {
+    /// The router with it.
+    fn around(&self, router: impl Router) -> impl Router;
+}
+
+struct AsItIs;
+
+impl Around for AsItIs {
+    fn around(&self, router: impl Router) -> impl Router {
+        router
+    }
+}
+
+/// As [`run`], with something around the router.
 pub(crate) fn run_around(
     scenario: &Scenario,
     policy: &Policy,
     seed: u64,
     around: &impl Around,
 ) -> Result<Outcome, SimulateError> {
-    let factor = factor_for(scenario, policy)?;
     let homes = homes(scenario, seed);
+    let application = &scenario.application;
+    let settings = RouterSettings {
+        targets: scenario.storage.targets as u16,
+        writers: application.processes,
+        writers_per_node: application.processes_per_node,
+        factor: factor_for(scenario, policy)?,
+        homes: Homes::Given { targets: &homes, each: application.stripes as usize },
+        part_bytes_min: 1,
+        retry_ns: retry_ns(&scenario.network),
+    };
     let placed = Placed { home_bytes: home_bytes(scenario, &homes), seed, policy: *policy };
-    match policy.router {
-        Router::Static => drive(scenario, around.around(Nodes::pinned(scenario, &homes)), placed),
-        Router::Striped => drive(scenario, around.around(Nodes::striped(scenario)), placed),
-        Router::Window => {
-            drive(scenario, around.around(Nodes::window(scenario, policy, factor)), placed)
-        }
-        Router::Paper => {
-            drive(scenario, around.around(Coordinated::new(scenario, policy, factor)), placed)
-        }
+    // Each kind of router has a loop of its own, so that nothing is asked on every event.
+    match AnyRouter::new(policy, &settings) {
+        AnyRouter::Static(router) => drive(scenario, around.around(router), placed),
+        AnyRouter::Striped(router) => drive(scenario, around.around(router), placed),
+        AnyRouter::Window(router) => drive(scenario, around.around(router), placed),
+        AnyRouter::Coordinator(router) => drive(scenario, around.around(*router), placed),
     }
 }
 
-fn drive<R: Routers>(
+/// When a party says again what was not answered; 0 where messages are never lost.
+fn retry_ns(network: &Network) -> u64 {
+    if network.loss == 0.0 && network.repeat == 0.0 {
+        return 0;
+    }
+    // Well beyond a round trip, so that what is only on its way is not said twice.
+    (network.message_latency.get() * 20).max(1_000_000)
+}
+
+fn drive<R: Router>(
     scenario: &Scenario,
-    routers: R,
+    router: R,
     placed: Placed,
 ) -> Result<Outcome, SimulateError> {
-    let mut run = Run::new(scenario, routers, placed.seed)?;
+    let mut run = Run::new(scenario, router, placed.seed)?;
     run.play(scenario)?;
     conservation::check(&run.host, scenario)
         .map_err(|problem| SimulateError::Broken { seed: placed.seed, problem })?;
-    Ok(Outcome::new(scenario, &run.host, run.routers.coordinator(), &placed))
+    Ok(Outcome::new(scenario, &run.host, run.router.coordinator(), &placed))
 }
 
 struct Run<R> {
     host: Host,
-    routers: R,
+    router: R,
     lines: Vec<Timeline>,
     seed: u64,
 }
 
-impl<R: Routers> Run<R> {
-    fn new(scenario: &Scenario, routers: R, seed: u64) -> Result<Self, SimulateError> {
+impl<R: Router> Run<R> {
+    fn new(scenario: &Scenario, router: R, seed: u64) -> Result<Self, SimulateError> {
         let lines = Timeline::of_all(&scenario.noise, scenario.storage.targets as usize, seed);
         let curve = Rc::new(scenario.curve()?);
         let storage = &scenario.storage;
@@ -112,7 +146,7 @@ impl<R: Routers> Run<R> {
         };
         let stages = Stages::new(storage, peak);
         let program = Program::new(&scenario.application);
-        let mut host = Host::new(targets, stages, program, mail, routers.actors());
+        let mut host = Host::new(targets, stages, program, mail, router.actors() as usize);
         for (target, line) in lines.iter().enumerate() {
             if let Some(change_ns) = line.next_change_ns() {
                 host.queue.push(change_ns, Event::Noise(target as u32));
@@ -122,7 +156,7 @@ impl<R: Routers> Run<R> {
             host.queue.push(fault.at.get(), Event::Fault(index as u32));
         }
         host.queue.push(scenario.application.compute.get(), Event::Burst);
-        Ok(Run { host, routers, lines, seed })
+        Ok(Run { host, router, lines, seed })
     }
 
     fn play(&mut self, scenario: &Scenario) -> Result<(), SimulateError> {
@@ -147,7 +181,7 @@ impl<R: Routers> Run<R> {
     fn advance(&mut self, scenario: &Scenario) -> Result<bool, SimulateError> {
         let mut steps: u64 = 0;
         while !self.is_done() {
-            let Some((at_ns, is_letter)) = self.host.next() else { return Ok(false) };
+            let Some(next) = self.host.next() else { return Ok(false) };
             steps += 1;
             if steps.is_multiple_of(STEPS_BETWEEN_LOOKS) && self.is_stuck() {
                 return Ok(false);
@@ -156,16 +190,18 @@ impl<R: Routers> Run<R> {
             if steps == STEPS_BETWEEN_LOOKS {
                 self.settle_memory();
             }
+            let (Next::Event { at_ns } | Next::Message { at_ns }) = next;
             if at_ns >= HORIZON_NS - 1 {
                 return Err(SimulateError::TooLong { seed: self.seed });
             }
             self.host.now_ns = at_ns;
-            if is_letter {
-                if let Some((actor, input)) = self.host.take_letter() {
-                    self.give(actor, input);
+            match next {
+                Next::Event { .. } => self.happen(scenario),
+                Next::Message { .. } => {
+                    if let Some((actor, input)) = self.host.take_message() {
+                        self.give(actor, input);
+                    }
                 }
-            } else {
-                self.happen(scenario);
             }
             self.next_burst(scenario);
         }
@@ -213,6 +249,10 @@ impl<R: Routers> Run<R> {
                 }
             }
             Event::Fault(index) => self.fail(scenario, index),
+            Event::GiveUp(target) => {
+                self.host.give_up(target as usize);
+                self.follow_up();
+            }
         }
     }
 
@@ -251,33 +291,42 @@ impl<R: Routers> Run<R> {
 
     #[inline]
     fn prefetch(&self, actor: u32, attempt: AttemptId, depth: usize) {
-        if let Some(writer) = self.routers.prefetch(actor, attempt, depth) {
+        if let Some(writer) = self.router.prefetch(ActorId(actor), attempt, depth) {
             self.host.program.prefetch(writer);
         }
     }
 
     fn settle_memory(&self) {
-        if self.routers.actors() >= MANY_ACTORS {
+        if self.router.actors() as usize >= MANY_ACTORS {
             ask_for_huge_pages();
         }
     }
 
     fn actors(&self) -> std::ops::Range<u32> {
-        0..self.routers.actors() as u32
+        0..self.router.actors()
     }
 
     /// Gives an input to a machine, and those that follow from what it does.
     fn give(&mut self, actor: u32, input: Input) {
-        self.host.tally.inputs += 1;
-        self.routers.step(actor, input, &mut self.host);
+        self.step(actor, input);
         self.follow_up();
+    }
+
+    #[inline]
+    fn step(&mut self, actor: u32, input: Input) {
+        let (host, id) = (&mut self.host, ActorId(actor));
+        host.tally.inputs += 1;
+        host.actor = actor;
+        // What belongs to a process that died hears nothing.
+        if self.router.writer_of(id).is_none_or(|writer| host.program.is_alive(writer)) {
+            self.router.step(id, host.now_ns, input, host);
+        }
     }
 
     fn follow_up(&mut self) {
         while let Some((actor, input)) = self.host.next_inputs.pop_front() {
             self.look_ahead_at_inputs();
-            self.host.tally.inputs += 1;
-            self.routers.step(actor, input, &mut self.host);
+            self.step(actor, input);
         }
     }
 
@@ -294,7 +343,7 @@ impl<R: Routers> Run<R> {
     /// Every process that is ready hands over what it may; after the last burst it closes.
     fn hand_over(&mut self) {
         while let Some(writer) = self.host.program.take_ready() {
-            let actor = self.routers.actor_of(writer);
+            let actor = self.router.actor_of(writer).0;
             while let Some(call) = self.host.program.next_call(writer) {
                 let input = match call {
                     Call::Submit(length_bytes) => Input::Submit { writer, length_bytes },
@@ -317,12 +366,7 @@ impl<R: Routers> Run<R> {
     }
 
     fn fail(&mut self, scenario: &Scenario, index: u32) {
-        let Some(fault) = scenario.fault.get(index as usize) else {
-            // Beyond the list: the target with that number is given up.
-            let target = index - scenario.fault.len() as u32;
-            self.host.give_up(target as usize);
-            return self.follow_up();
-        };
+        let fault = scenario.fault[index as usize];
         if fault.what == Breakage::ProcessDies {
             if self.host.program.die(self.host.now_ns, fault.which) {
                 for actor in self.actors() {
@@ -341,8 +385,7 @@ impl<R: Routers> Run<R> {
         self.host.progress_ns = self.host.now_ns;
         self.host.set_failure(target.index(), failure);
         if failure == Some(Failure::Stopped) {
-            let give_up = scenario.fault.len() as u32 + fault.which;
-            self.host.queue.push(self.host.now_ns + GIVE_UP_NS, Event::Fault(give_up));
+            self.host.queue.push(self.host.now_ns + GIVE_UP_NS, Event::GiveUp(fault.which));
         }
         for actor in self.actors() {
             let input = match failure {

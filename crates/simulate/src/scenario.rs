@@ -5,7 +5,6 @@ mod check;
 mod durations;
 mod error;
 mod library;
-mod policy;
 mod sweep;
 
 pub use application::{Application, Home, Submit};
@@ -13,12 +12,12 @@ pub use check::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TA
 pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};
-pub use policy::{Policy, Rejects, Router, Tf};
 pub use sweep::{Parameter, Sweep, SweepMark};
 
 use std::ops::Range;
 
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
+use plimsoll_route::Policy;
 use plimsoll_stats::Random;
 use serde::{Deserialize, Serialize};
 

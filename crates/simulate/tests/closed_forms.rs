@@ -40,7 +40,7 @@ fn first_in_first_out_noise_is_huangs_noise() {
     scenario.storage.service = Discipline::Fifo;
     scenario.application.block = "16MiB".parse().unwrap();
     let expected = 17.0 * quiet_seconds(&scenario);
-    close(simulated(&scenario, "paper:tf=0").makespan.unwrap(), expected, 1e-3);
+    close(simulated(&scenario, "coordinator:tf=0").makespan.unwrap(), expected, 1e-3);
 }
 
 /// Targets that differ by themselves and by noise: with the optimum all end together, so that the
@@ -57,7 +57,7 @@ fn the_optimum_counts_rates_and_noise() {
     let mean = (6.0 * 500.0 + 6.0 * 125.0 + 4.0 * 500.0 / 17.0) / 16.0;
     close(optimal_factor(&scenario).unwrap(), 500.0 / mean - 1.0, 1e-12);
     let bound = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
-    let outcome = simulated(&scenario, "paper:tf=optimal:split=1MiB:inquiry=off");
+    let outcome = simulated(&scenario, "coordinator:tf=optimal:split=1MiB:inquiry=off");
     close(outcome.makespan.unwrap(), bound, 0.03);
     if let plimsoll_simulate::scenario::Noise::Streams { on, .. } = &mut scenario.noise[0] {
         *on = plimsoll_simulate::scenario::Where::Random;
@@ -86,7 +86,7 @@ fn no_placement_beats_the_bound_of_queues() {
         scenario.check().unwrap();
         let bound = fluid_bound_ns(&scenario, 1).unwrap() as f64 / 1e9;
         close(bound, 512.0 / 200.0, 1e-6);
-        for policy in ["static", "striped", "paper:tf=none", "window"] {
+        for policy in ["static", "striped", "coordinator:tf=none", "window"] {
             let makespan = simulated(&scenario, policy).makespan.unwrap();
             assert!(makespan >= bound, "{policy}, noise of {block}: {makespan} of {bound}");
         }
@@ -107,13 +107,13 @@ fn the_papers_router_follows_its_model() {
     let scenario = embedded("heavy-noise").unwrap();
     let model = Noise::new(16, 4, 64, 1).unwrap();
     for tf in [0.0, 0.05, 0.1, 0.2, 0.25] {
-        let outcome = simulated(&scenario, &format!("paper:tf={tf}:split=1MiB:inquiry=off"));
+        let outcome = simulated(&scenario, &format!("coordinator:tf={tf}:split=1MiB:inquiry=off"));
         let expected = model.write_time(tf).unwrap() * quiet_seconds(&scenario);
         close(outcome.makespan.unwrap(), expected, 0.03);
         let read = model.read_time(tf).unwrap() * quiet_seconds(&scenario);
         close(outcome.read_makespan.unwrap(), read, 0.01);
     }
-    let best = simulated(&scenario, "paper:tf=optimal:split=1MiB:inquiry=off");
+    let best = simulated(&scenario, "coordinator:tf=optimal:split=1MiB:inquiry=off");
     close(best.makespan.unwrap(), model.fluid_bound() * quiet_seconds(&scenario), 0.03);
 }
 
@@ -160,10 +160,11 @@ fn the_window_against_the_bound_and_the_paper() {
     close(window.makespan.unwrap(), bound, 0.05);
     assert_eq!((window.messages, window.coordinator_messages), (0, 0));
     assert!(
-        simulated(&heavy, "paper:tf=optimal").makespan.unwrap() >= 1.3 * window.makespan.unwrap()
+        simulated(&heavy, "coordinator:tf=optimal").makespan.unwrap()
+            >= 1.3 * window.makespan.unwrap()
     );
     assert!(
-        simulated(&heavy, "paper:tf=optimal:split=4MiB").makespan.unwrap()
+        simulated(&heavy, "coordinator:tf=optimal:split=4MiB").makespan.unwrap()
             >= window.makespan.unwrap()
     );
 

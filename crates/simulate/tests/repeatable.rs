@@ -4,18 +4,18 @@ use std::num::NonZero;
 use std::sync::atomic::AtomicU64;
 
 use plimsoll_domain::{Bytes, Nanos};
-use plimsoll_route::Message;
+use plimsoll_route::{Message, PolicyKind, Tf};
 use plimsoll_simulate::scenario::{Breakage, Curve, Fault, Home, Noise, Submit, embedded};
 use plimsoll_simulate::{
-    Discipline, Order, Outcome, Policy, Repetition, Router, Scenario, Tf, experiment,
-    fluid_bound_ns, fuzz_many, fuzz_one, fuzz_scenario, run, run_all,
+    Discipline, Order, Outcome, Policy, Repetition, Scenario, experiment, fluid_bound_ns,
+    fuzz_many, fuzz_one, fuzz_scenario, run, run_all,
 };
 
 fn outcomes(threads: usize) -> Vec<Outcome> {
     let mut scenario = embedded("stochastic").unwrap();
     scenario.application.processes = 156;
     let policies: Vec<Policy> =
-        ["window", "paper", "static"].iter().map(|name| name.parse().unwrap()).collect();
+        ["window", "coordinator", "static"].iter().map(|name| name.parse().unwrap()).collect();
     let orders: Vec<Order<'_>> = policies
         .iter()
         .flat_map(|policy| (1..5).map(|seed| Order { scenario: &scenario, policy: *policy, seed }))
@@ -57,8 +57,8 @@ fn the_inquiry_saves_rejections() {
         let kinds = Message::NAMES.iter().zip(outcome.messages_by_kind);
         kinds.filter(|(name, _)| **name == "REROUTE_REJECT").map(|(_, count)| count).sum::<u64>()
     };
-    let (inquires, unaware) = (outcome("paper"), outcome("paper:inquiry=off"));
-    let remembers = outcome("paper:inquiry=off:rejects=remember");
+    let (inquires, unaware) = (outcome("coordinator"), outcome("coordinator:inquiry=off"));
+    let remembers = outcome("coordinator:inquiry=off:rejects=remember");
     assert!(rejects(&unaware) > 2 * rejects(&inquires), "{}", rejects(&unaware));
     assert!(rejects(&unaware) > 2 * rejects(&remembers), "{}", rejects(&remembers));
     assert!((unaware.makespan.unwrap() / inquires.makespan.unwrap() - 1.0).abs() < 0.01);
@@ -96,7 +96,7 @@ fn small_writes_on_fast_targets_add_up() {
         ("100GB/s", 64, 10, "1B"),
     ] {
         for service in [Discipline::ProcessorSharing, Discipline::Fifo] {
-            for policy in ["static", "striped", "paper", "window"] {
+            for policy in ["static", "striped", "coordinator", "window"] {
                 let mut scenario = embedded("quiet").unwrap();
                 scenario.storage.targets = 4;
                 scenario.storage.rate = rate.parse().unwrap();
@@ -207,8 +207,10 @@ fn fuzzing_draws_everything_that_a_scenario_can_have() {
         let with = drawn.iter().filter(|(scenario, policy)| has(scenario, policy)).count();
         assert!((6..594).contains(&with), "{what}: {with} of 600");
     };
-    for router in [Router::Static, Router::Striped, Router::Paper, Router::Window] {
-        share(router.name(), &|_, policy| policy.router == router);
+    for kind in
+        [PolicyKind::Static, PolicyKind::Striped, PolicyKind::Coordinator, PolicyKind::Window]
+    {
+        share(kind.name(), &|_, policy| policy.kind == kind);
     }
     share("no bound", &|_, policy| policy.tf == Tf::Unbounded);
     share("inquiry", &|_, policy| policy.inquiry);

@@ -28,5 +28,5 @@ pub use error::TheoryError;
 pub use noise::Noise;
 pub use occupancy::{Occupancy, WorstTarget};
 pub use placement::{DRAWS_MAX, PlacementBand, PlacementRuns, Spread, simulate_placement};
-pub use rates::{MeasuredRates, TargetShare};
+pub use rates::{MeasuredRates, RateChange, TargetShare};
 pub use transaction::{Class, OPTIMAL_BYTES, Operations, Pattern, TransactionCost};

@@ -1,5 +1,5 @@
 //! Re-routing between targets whose rates were measured: the general form of Huang's
-//! equation 1, for targets that differ in rate and in data.
+//! equation 1, for targets that differ in rate and in data, and may change their rate once.
 
 use crate::TheoryError;
 use crate::error::{not_negative, positive};
@@ -8,6 +8,19 @@ use crate::error::{not_negative, positive};
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredRates {
     targets: Vec<Share>,
+    /// In order of time.
+    changes: Vec<RateChange>,
+}
+
+/// A target whose rate changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateChange {
+    /// Which target, by its place in the list.
+    pub target: usize,
+    /// From when on, in seconds.
+    pub after_seconds: f64,
+    /// Its rate then, bytes per second.
+    pub rate: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,12 +49,50 @@ impl MeasuredRates {
             .iter()
             .map(|&rate| positive("a rate", rate).map(|rate| Share { bytes, rate }))
             .collect();
-        Ok(MeasuredRates { targets: targets? })
+        Ok(MeasuredRates { targets: targets?, changes: Vec::new() })
     }
 
-    /// T = sum of data over sum of rates: the least time that any placement can reach.
+    /// The same with rates that change on the way. What is said about [`fluid_bound`],
+    /// [`shares`] and [`throttling_factor`] takes them into account, nothing else does.
+    ///
+    /// [`fluid_bound`]: Self::fluid_bound
+    /// [`shares`]: Self::shares
+    /// [`throttling_factor`]: Self::throttling_factor
+    #[must_use]
+    pub fn changing(self, mut changes: Vec<RateChange>) -> Self {
+        changes.sort_by(|a, b| a.after_seconds.total_cmp(&b.after_seconds));
+        MeasuredRates { changes, ..self }
+    }
+
+    /// T = sum of data over sum of rates: the least time that any placement can reach. With rates
+    /// that change, the time at which the integral of all rates reaches all data; infinite if it
+    /// never does.
     pub fn fluid_bound(&self) -> f64 {
-        self.total() / self.targets.iter().map(|target| target.rate).sum::<f64>()
+        let mut rates: Vec<f64> = self.targets.iter().map(|target| target.rate).collect();
+        let (mut now, mut left) = (0.0, self.total());
+        for change in &self.changes {
+            let taken = rates.iter().sum::<f64>() * (change.after_seconds - now).max(0.0);
+            if taken >= left {
+                break;
+            }
+            left -= taken;
+            now = change.after_seconds.max(now);
+            if let Some(rate) = rates.get_mut(change.target) {
+                *rate = change.rate;
+            }
+        }
+        now + left / rates.iter().sum::<f64>()
+    }
+
+    /// What a target can write by a time, in bytes.
+    fn written_by(&self, time: f64, target: usize) -> f64 {
+        let (mut now, mut rate, mut written) = (0.0, self.targets[target].rate, 0.0);
+        let own = self.changes.iter().filter(|change| change.target == target);
+        for change in own.take_while(|change| change.after_seconds < time) {
+            written += rate * (change.after_seconds - now).max(0.0);
+            (now, rate) = (change.after_seconds.max(now), change.rate);
+        }
+        written + rate * (time - now)
     }
 
     /// Each target writes its own data; the slowest finishes last.
@@ -52,11 +103,11 @@ impl MeasuredRates {
     /// Every target's part when all finish together.
     pub fn shares(&self) -> Vec<TargetShare> {
         let bound = self.fluid_bound();
-        let share = |target: &Share| TargetShare {
+        let share = |(place, target): (usize, &Share)| TargetShare {
             static_time: target.bytes / target.rate,
-            throttling_factor: target.rate * bound / target.bytes - 1.0,
+            throttling_factor: self.written_by(bound, place) / target.bytes - 1.0,
         };
-        self.targets.iter().map(share).collect()
+        self.targets.iter().enumerate().map(share).collect()
     }
 
     /// The largest throttling factor of any target: the allowance that reaches the bound.
@@ -118,6 +169,27 @@ mod tests {
         assert_eq!(rates.throttling_factor(), 0.25);
         assert_eq!(rates.read_time(0.25), Ok(1.25));
         assert_eq!(rates.read_time(0.1), Ok(1.1), "no target may hold more than its allowance");
+    }
+
+    #[test]
+    fn a_rate_that_drops_and_one_that_drops_too_late() {
+        let even = || MeasuredRates::equal_data(100.0, &[20.0; 4]).unwrap();
+        let drop = |after_seconds, rate| vec![RateChange { target: 1, after_seconds, rate }];
+        assert_eq!((even().fluid_bound(), even().throttling_factor()), (5.0, 0.0));
+        // Two seconds with 80, then 240 at 60: 20 x 6 on each of the others.
+        let stops = even().changing(drop(2.0, 0.0));
+        assert_eq!(stops.fluid_bound(), 6.0);
+        assert!((stops.throttling_factor() - 0.2).abs() < 1e-12);
+        assert!((stops.shares()[1].throttling_factor + 0.6).abs() < 1e-12);
+        assert_eq!(even().changing(drop(5.5, 0.0)).fluid_bound(), 5.0);
+        // The one that is fast at first takes in no more than it can after its drop.
+        let fast = MeasuredRates::equal_data(100.0, &[20.0, 80.0]).unwrap();
+        let drops = fast.changing(drop(1.0, 5.0));
+        assert_eq!(drops.fluid_bound(), 5.0);
+        assert_eq!(drops.throttling_factor(), 0.0);
+        let all_stop = MeasuredRates::equal_data(100.0, &[20.0]).unwrap();
+        let change = RateChange { target: 0, after_seconds: 1.0, rate: 0.0 };
+        assert_eq!(all_stop.changing(vec![change]).fluid_bound(), f64::INFINITY);
     }
 
     #[test]

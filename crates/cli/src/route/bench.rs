@@ -8,22 +8,21 @@ use plimsoll_bench::preflight::{PreflightError, check_target};
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Caching;
 use plimsoll_machine::Machine;
-use plimsoll_race::{
-    Course, Entry, Outcome, Program, RaceError, RateChange, Way, fluid_bound, race,
-};
-use plimsoll_stats::Random;
+use plimsoll_race::{Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies};
+use plimsoll_route::Tf;
 
-use super::drop::{Drop, drops};
-use super::keeper::Keeper;
+use super::drops::drops;
 use super::noise::streams;
-use super::outcome::{Run, of_plan, of_runs};
-use super::policies::{self, Wanted, WantedFactor};
-use super::targets::{Source, Targets};
+use super::outcome::{of_plan, of_runs};
+use super::targets::Source;
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::testbed::limited;
 use crate::{bench, value};
+
+/// The version of the JSON. 2: policies are named as in `simulate` (coordinator:tf=0.1, not paper:0.1).
+const SCHEMA_VERSION: u32 = 2;
 
 /// Race routing policies on real targets, against the least time that the targets allow
 ///
@@ -32,27 +31,30 @@ use crate::{bench, value};
 /// it. Policies are interleaved in random order. Printed is the makespan over the fluid bound:
 /// the time in which the targets could take all data if it were a fluid.
 ///
-/// static: each writer to its own target. striped: each block over all targets. paper: a coordinator moves
-/// whole blocks from busy targets to idle ones (Huang), at most TF of a target's own data; paper-split
-/// moves parts. window: no coordinator; bytes in flight to each target follow its delay. Any of the last
-/// three takes a factor of its own, as paper:0.2.
+/// static: each writer to its own target. striped: each block over all targets. coordinator: it moves
+/// whole blocks from busy targets to idle ones (Huang), at most TF of a target's own data; with
+/// split=256KiB it moves parts. window: no coordinator; bytes in flight to each target follow its delay.
+/// Settings follow a policy's name as in plimsoll simulate: coordinator:tf=0.2:split=1MiB. The earlier names
+/// paper:0.2 and paper-split are understood too.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll route bench --testbed default\n  \
     plimsoll route bench --testbed default --drop t3=2MiB/s@1.5 --blocks 32 --verify\n  \
     plimsoll route bench --targets /mnt/ost0 /mnt/ost1 --policy static,window --noise ost1:4\n  \
-    plimsoll route bench --targets /mnt/ost0 /mnt/ost1 --policy paper:0.1,paper:optimal --dry-run")]
+    plimsoll route bench --targets /mnt/ost0 /mnt/ost1 \
+      --policy coordinator:tf=0.1,coordinator:tf=optimal --dry-run")]
 pub struct Arguments {
     #[command(flatten)]
     source: Source,
 
-    /// Policies: all, or some of static, striped, paper, paper-split, window
-    #[arg(long, value_name = "LIST", default_value = "all")]
+    /// Policies: all, or some of static, striped, coordinator and window with their settings
+    #[arg(long, value_name = "POLICY,POLICY...", default_value = "all")]
     policy: String,
 
-    /// Throttling factor of paper and paper-split: a share, optimal (from the rates), or none
+    /// Throttling factor of coordinators that do not have their own: a share, optimal (from the
+    /// rates), or none
     #[arg(long, value_name = "TF", allow_negative_numbers = true)]
-    tf: Option<WantedFactor>,
+    tf: Option<Tf>,
 
     /// Writer processes
     #[arg(long, value_name = "N", default_value = "4", value_parser = value::count, allow_negative_numbers = true)]
@@ -66,9 +68,9 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     block_size: Bytes,
 
-    /// Size of the parts of paper-split
-    #[arg(long, value_name = "SIZE", default_value = "256KiB")]
-    part_size: Bytes,
+    /// Size of the parts of coordinators that split blocks [default: as each says, 256KiB in all]
+    #[arg(long, value_name = "SIZE")]
+    part_size: Option<Bytes>,
 
     /// Races of each policy; six are the least for an interval
     #[arg(long, value_name = "N", default_value = "7", value_parser = value::count, allow_negative_numbers = true)]
@@ -99,55 +101,6 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-/// Everything that is decided before the first race.
-pub struct Plan {
-    pub targets: Targets,
-    pub course: Course,
-    pub policies: Vec<Wanted>,
-    pub drops: Vec<Drop>,
-    pub rounds: u64,
-    pub seed: u64,
-    pub part_bytes: u64,
-    verify: bool,
-}
-
-impl Plan {
-    /// Rates that are left beside the noise.
-    fn rates_left(&self) -> Vec<f64> {
-        let rates = self.targets.rates().into_iter().enumerate();
-        rates.map(|(target, rate)| rate * self.part_left(target)).collect()
-    }
-
-    fn changes(&self, changed_ns: &[Option<u64>]) -> Vec<RateChange> {
-        let known = changed_ns.iter().copied().chain(std::iter::repeat(None));
-        let changes = self.drops.iter().zip(known).map(|(drop, at)| drop.rate_change(at));
-        let left = |it: RateChange| RateChange { rate: it.rate * self.part_left(it.target), ..it };
-        changes.map(left).collect()
-    }
-
-    /// The part of a target's rate that is left beside the noise.
-    fn part_left(&self, target: usize) -> f64 {
-        1.0 / (1.0 + f64::from(self.course.noise.get(target).copied().unwrap_or(0)))
-    }
-
-    /// In seconds; changes where they really happened, or where they are planned.
-    pub fn bound(&self, changed_ns: &[Option<u64>]) -> Option<f64> {
-        if self.targets.list.iter().any(|target| target.rate.is_none()) {
-            return None;
-        }
-        let bytes = self.course.total_bytes() as f64;
-        fluid_bound(bytes, &self.rates_left(), &self.changes(changed_ns))
-    }
-
-    /// TF*: what the fastest target takes in by the bound, over its own data.
-    pub fn optimal(&self) -> Option<f64> {
-        let bound = self.bound(&[])?;
-        let own = self.course.total_bytes() as f64 / self.targets.list.len() as f64;
-        let fastest = self.rates_left().into_iter().fold(0.0, f64::max);
-        Some((fastest * bound / own - 1.0).max(0.0))
-    }
-}
-
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut plan = plan(arguments)?;
     let paths: Vec<_> = plan.targets.list.iter().map(|target| target.path.clone()).collect();
@@ -161,7 +114,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         targets.map(|target| (target.name.as_str(), target.path.as_path())),
     );
     if arguments.dry_run {
-        output.print("route.bench", "nothing was written", &of_plan(&plan))?;
+        output.print_version(
+            "route.bench",
+            SCHEMA_VERSION,
+            "nothing was written",
+            &of_plan(&plan),
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     let interruption = Interruption::watch()?;
@@ -169,12 +127,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let _limits = limited::enter(&paths)?;
     let working = bench::make_working_directories(&paths)?;
     plan.course.working = working.of_targets();
-    let keeper = Keeper::start(&plan.course.program.path, &plan.drops)?;
+    let keeper = Keeper::start(&this_program(super::KEEPER_COMMAND)?, &plan.drops)?;
     let course = plan.course.clone();
     let mut runs = Vec::new();
-    let ended = plan
-        .targets
-        .measure(&course, &interrupted)
+    let measured = plan.targets.measure(&course, &interrupted);
+    let ended = measured
+        .map_err(anyhow::Error::from)
         // What was measured may say that a target must hold more.
         .and_then(|()| check_targets(&plan))
         .and_then(|()| race_all(&plan, &interrupted, &mut runs));
@@ -183,8 +141,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(concluded.unwrap_or_else(|| interruption.exit_code()))
 }
 
-fn plan(arguments: &Arguments) -> Result<Plan> {
-    let policies = policies::parse(&arguments.policy, arguments.tf)?;
+fn plan(arguments: &Arguments) -> Result<RacePlan> {
+    let policies = policies(&arguments.policy, arguments.tf, arguments.part_size)?;
     let count = |what: &str, value: u64, most: u64| {
         ensure!((1..=most).contains(&value), "{value} {what}; hint: 1 to {most}");
         Ok(value as u32)
@@ -192,19 +150,11 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
     let writers = count("writers", arguments.writers, 256)?;
     let blocks = count("blocks", arguments.blocks, 1_000_000)?;
     count("rounds", arguments.rounds, 100_000)?;
-    let size = |what: &str, size: Bytes| {
-        let (least, most) = (Bytes::new(4 << 10), Bytes::new(1 << 30));
-        ensure!((least..=most).contains(&size), "{what} of {size}; hint: {least} to {most}");
-        Ok(size.get())
-    };
     let block_bytes = size("blocks", arguments.block_size)?;
-    let part_bytes = size("parts", arguments.part_size)?;
+    policies.iter().filter_map(|it| it.split).try_for_each(|it| size("parts", it).map(drop))?;
     let targets = arguments.source.find()?;
-    check_memory(writers, blocks, block_bytes, targets.list.len())?;
     let noise = streams(&arguments.noise, &targets)?;
     let drops = drops(&arguments.drop, &targets)?;
-    let program = std::env::current_exe().context("cannot find this program to start writers")?;
-    let arguments_of_writer = vec![super::WRITER_COMMAND.to_string()];
     let course = Course {
         working: Vec::new(),
         writers,
@@ -212,52 +162,42 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
         block_bytes,
         way: if arguments.buffered { Way::Buffered } else { Way::Direct },
         noise,
-        program: Program { path: program, arguments: arguments_of_writer },
+        program: this_program(super::WRITER_COMMAND)?,
     };
-    let seed = arguments.seed.unwrap_or_else(crate::now::seed);
-    let (rounds, verify) = (arguments.rounds, arguments.verify);
-    Ok(Plan { targets, course, policies, drops, rounds, seed, part_bytes, verify })
+    let plan = RacePlan {
+        targets,
+        course,
+        policies,
+        drops,
+        rounds: arguments.rounds,
+        seed: arguments.seed.unwrap_or_else(crate::now::seed),
+        verify: arguments.verify,
+        complain: output::message,
+    };
+    plan.check_memory()?;
+    Ok(plan)
 }
 
-/// Every writer may have a whole block on its way to each target, and before the races one for each
-/// target has.
-fn check_memory(writers: u32, blocks: u32, block_bytes: u64, targets: usize) -> Result<()> {
-    let memory = rustix::system::sysinfo();
-    let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
-    let most = Bytes::new(quarter >> 20 << 20);
-    let of_writers = u64::from(writers) * u64::from(blocks).min(targets as u64);
-    let needed = Bytes::new(of_writers.max(targets as u64).saturating_mul(block_bytes));
-    ensure!(
-        needed <= most,
-        "the blocks of all writers take {needed} of memory, at most {most} are used; hint: a smaller --block-size"
-    );
-    Ok(())
+fn size(what: &str, size: Bytes) -> Result<u64> {
+    let (least, most) = (Bytes::new(4 << 10), Bytes::new(1 << 30));
+    ensure!((least..=most).contains(&size), "{what} of {size}; hint: {least} to {most}");
+    Ok(size.get())
 }
 
-/// Space for what a target takes at least: its share of the data by its rate, a tenth more, and
-/// what the noise writes.
-fn check_targets(plan: &Plan) -> Result<()> {
+fn this_program(command: &str) -> Result<Program> {
+    let path = std::env::current_exe().context("cannot find this program to start writers")?;
+    Ok(Program { path, arguments: vec![command.to_string()] })
+}
+
+fn check_targets(plan: &RacePlan) -> Result<()> {
     let machine = Machine::host();
-    let rates = plan.targets.rates();
-    let mut left = rates.clone();
-    for drop in &plan.drops {
-        left[drop.target] = drop.rate;
-    }
-    let (total, sum) = (plan.course.total_bytes() as f64, left.iter().sum::<f64>());
-    // The most that own data of writers can be on one target.
-    let count = plan.targets.list.len();
-    let group = f64::from(plan.course.writers.div_ceil(count as u32));
-    let own = total / f64::from(plan.course.writers) * group;
-    for (index, (target, rate)) in plan.targets.list.iter().zip(rates).enumerate() {
-        let by_rate = if sum > 0.0 && rate > 0.0 { total * rate / sum } else { 0.0 };
-        let own_bytes = (own.max(by_rate) * 1.1) as u64;
-        let needed = Bytes::new(own_bytes.saturating_add(plan.course.noise_bytes(index)));
-        let caching = match plan.course.way {
-            Way::Direct => Caching::Direct,
-            Way::Buffered => Caching::Synced,
-        };
-        let checked = check_target(&machine, &target.name, &target.path, needed, caching);
-        checked.map_err(in_words_of_route)?;
+    let caching = match plan.course.way {
+        Way::Direct => Caching::Direct,
+        Way::Buffered => Caching::Synced,
+    };
+    for (at, target) in plan.targets.list.iter().enumerate() {
+        check_target(&machine, &target.name, &target.path, plan.needed(at), caching)
+            .map_err(in_words_of_route)?;
     }
     Ok(())
 }
@@ -276,41 +216,23 @@ fn in_words_of_route(error: PreflightError) -> anyhow::Error {
     }
 }
 
-fn race_all(plan: &Plan, interrupted: &dyn Fn() -> bool, runs: &mut Vec<Run>) -> Result<()> {
-    let races = plan.rounds * plan.policies.len() as u64;
-    let progress = Progress::new("racing", races);
-    let mut random = Random::new(plan.seed);
-    for round in 1..=plan.rounds {
-        let mut order: Vec<usize> = (0..plan.policies.len()).collect();
-        random.shuffle(&mut order);
-        for policy in order {
-            let verify = plan.verify || round == 1;
-            let outcome = one_race(plan, policy, random.bits(), verify, interrupted)?;
-            let bound = plan.bound(&outcome.changed_ns).unwrap_or(f64::NAN);
-            runs.push(Run { round, policy, bound, outcome });
-            progress.done.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-    Ok(())
-}
-
-fn one_race(
-    plan: &Plan,
-    policy: usize,
-    seed: u64,
-    verify: bool,
+fn race_all(
+    plan: &RacePlan,
     interrupted: &dyn Fn() -> bool,
-) -> Result<Outcome, RaceError> {
-    let optimal = plan.optimal().unwrap_or(0.0);
-    let policy = plan.policies[policy].policy(optimal, plan.part_bytes);
-    let changes = plan.drops.iter().map(Drop::change).collect();
-    race(&plan.course, Entry { policy, changes, seed, verify }, interrupted)
+    races: &mut Vec<FinishedRace>,
+) -> Result<()> {
+    let progress = Progress::new("racing", plan.rounds * plan.policies.len() as u64);
+    let done = |race| {
+        races.push(race);
+        progress.done.fetch_add(1, Ordering::Relaxed);
+    };
+    Ok(plan.race_all(interrupted, done)?)
 }
 
 /// Shows what was measured. `None` for the exit status when it was interrupted.
 fn conclude(
-    plan: &Plan,
-    runs: &[Run],
+    plan: &RacePlan,
+    runs: &[FinishedRace],
     ended: Result<()>,
     output: Output,
 ) -> Result<Option<ExitCode>> {
@@ -333,7 +255,12 @@ fn conclude(
     }
     let unsound = runs.iter().filter(|run| !run.outcome.is_sound()).count();
     let title = format!("{} races, {ending}", runs.len());
-    output.print("route.bench", &title, &of_runs(plan, runs, &ending, output.json))?;
+    output.print_version(
+        "route.bench",
+        SCHEMA_VERSION,
+        &title,
+        &of_runs(plan, runs, &ending, output.json),
+    )?;
     if unsound > 0 {
         output::message(&format!("error: data was lost or wrong in {unsound} race(s)"));
     }

@@ -1,8 +1,8 @@
 //! `--noise TARGET:STREAMS`: others that write to a target, or to all, meanwhile.
 
 use anyhow::{Context, Result, ensure};
+use plimsoll_race::Targets;
 
-use super::targets::Targets;
 use crate::value;
 
 /// The most streams on one target: each is a process.
@@ -15,16 +15,16 @@ const ALL_STREAMS_MAX: u32 = 256;
 const ALL: &str = "all";
 
 /// Streams by target.
-pub fn streams(wishes: &[String], targets: &Targets) -> Result<Vec<u32>> {
+pub fn streams(texts: &[String], targets: &Targets) -> Result<Vec<u32>> {
     let mut streams = vec![0; targets.list.len()];
-    for wish in wishes {
+    for text in texts {
         let (target, count) =
-            wish.rsplit_once(':').with_context(|| format!("--noise {wish:?}: hint: t0:4"))?;
+            text.rsplit_once(':').with_context(|| format!("--noise {text:?}: hint: t0:4"))?;
         let count = value::count(count)
-            .map_err(|why| anyhow::anyhow!("--noise {wish:?}: the number of streams {why}"))?;
+            .map_err(|why| anyhow::anyhow!("--noise {text:?}: the number of streams {why}"))?;
         ensure!(
             (1..=STREAMS_MAX).contains(&count),
-            "--noise {wish:?}: {count} streams; hint: 1 to {STREAMS_MAX}"
+            "--noise {text:?}: {count} streams; hint: 1 to {STREAMS_MAX}"
         );
         let is_named_so = || targets.list.iter().any(|it| it.name == ALL);
         if target == ALL && !is_named_so() {

@@ -1,12 +1,11 @@
 //! What came of the races, as tables and JSON.
 
-use plimsoll_race::Outcome;
+use plimsoll_race::{FinishedRace, RaceOutcome, RacePlan, RateSource};
 use plimsoll_report::Record;
+use plimsoll_route::Policy;
 use plimsoll_stats::{Sample, median_interval};
 
-use super::bench::Plan;
 use super::numbers as number;
-use super::targets::LIMIT;
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -18,42 +17,20 @@ const SHORT_SECONDS: f64 = 2.0;
 /// counters of a device limited to 20 MiB/s were up to 1.8 MiB ahead.
 const AHEAD_SECONDS: f64 = 0.1;
 
-/// One race that was run.
-pub struct Run {
-    /// From 1.
-    pub round: u64,
-    /// Which policy of the plan.
-    pub policy: usize,
-    /// The fluid bound with the changes as they happened.
-    pub bound: f64,
-    /// What came of it.
-    pub outcome: Outcome,
-}
-
-impl Run {
-    fn ratio(&self) -> f64 {
-        self.makespan() / self.bound
-    }
-
-    fn makespan(&self) -> f64 {
-        seconds(self.outcome.makespan_ns)
-    }
-}
-
 fn seconds(ns: u64) -> f64 {
     ns as f64 * 1e-9
 }
 
 /// The part of the result that is known before the first race.
-pub fn of_plan(plan: &Plan) -> Record {
+pub fn of_plan(plan: &RacePlan) -> Record {
     let row = |at: usize| {
         let target = &plan.targets.list[at];
         let drop = plan.drops.iter().find(|drop| drop.target == at);
-        let streams = u64::from(plan.course.noise[at]);
+        let streams = u64::from(plan.course.noise_streams(at));
         let mut row = Record::new()
             .text("name", "target", target.name.clone())
             .number(&number::RATE, target.rate)
-            .text("rate_source", "from", target.rate_source);
+            .text("rate_source", "from", target.rate_source.name());
         if plan.course.noise.iter().any(|streams| *streams > 0) {
             row = row
                 .number(&number::STREAMS, streams)
@@ -66,24 +43,31 @@ pub fn of_plan(plan: &Plan) -> Record {
         }
         row.text("path", "path", target.path.display().to_string())
     };
-    let names: Vec<String> = plan.policies.iter().map(|policy| policy.name()).collect();
+    let names: Vec<String> = plan.policies.iter().map(ToString::to_string).collect();
     let course = &plan.course;
     Record::new()
         .number(&number::WRITERS, u64::from(course.writers))
         .number(&number::BLOCKS, u64::from(course.blocks))
         .number(&number::BLOCK, course.block_bytes)
-        .number(&number::PART, plan.part_bytes)
+        .number(&number::PART, part_bytes(&plan.policies))
         .number(&number::TOTAL, course.total_bytes())
         .number(&number::BOUND, plan.bound(&[]))
-        .number(&number::OPTIMAL, plan.optimal())
+        .number(&number::OPTIMAL, plan.optimal_factor())
         .text("policies_raced", "policies", names.join(", "))
         .number(&number::ROUNDS, plan.rounds)
         .text("seed", "seed", plan.seed.to_string())
         .rows("targets", "targets", (0..plan.targets.list.len()).map(row).collect())
 }
 
+/// The size of parts, if all policies that split blocks have the same.
+fn part_bytes(policies: &[Policy]) -> Option<u64> {
+    let mut sizes = policies.iter().filter_map(|policy| policy.split);
+    let first = sizes.next()?;
+    sizes.all(|size| size == first).then_some(first.get())
+}
+
 /// Everything, for people or with each race for programs.
-pub fn of_runs(plan: &Plan, runs: &[Run], ending: &str, with_races: bool) -> Record {
+pub fn of_runs(plan: &RacePlan, runs: &[FinishedRace], ending: &str, with_races: bool) -> Record {
     let summary = (0..plan.policies.len()).map(|policy| of_policy(plan, runs, policy)).collect();
     let mut record = of_plan(plan)
         .text("ending", "ending", ending)
@@ -98,10 +82,10 @@ pub fn of_runs(plan: &Plan, runs: &[Run], ending: &str, with_races: bool) -> Rec
     record
 }
 
-fn notes(plan: &Plan, runs: &[Run]) -> Vec<String> {
+fn notes(plan: &RacePlan, runs: &[FinishedRace]) -> Vec<String> {
     let mut notes = Vec::new();
     let bound = plan.bound(&[]).unwrap_or(f64::NAN);
-    if plan.targets.list.iter().any(|target| target.rate_source == LIMIT) {
+    if plan.targets.list.iter().any(|target| target.rate_source == RateSource::Limit) {
         notes.push(format!(
             "the kernel lets a limited target run up to {AHEAD_SECONDS} s ahead of its limit, so ratios may be up to \
              {:.3} too low; hint: more --blocks make it less",
@@ -112,7 +96,7 @@ fn notes(plan: &Plan, runs: &[Run]) -> Vec<String> {
             "a race of {bound:.2} s is short: the last write and fdatasync weigh much; hint: more --blocks"
         ));
     }
-    let is_early = |run: &&Run| run.outcome.changed_ns.iter().any(Option::is_none);
+    let is_early = |run: &&FinishedRace| run.outcome.changed_ns.iter().any(Option::is_none);
     let early = runs.iter().filter(is_early).count();
     if early > 0 {
         notes.push(format!("{early} race(s) ended before the drop"));
@@ -127,11 +111,7 @@ fn notes(plan: &Plan, runs: &[Run]) -> Vec<String> {
         for loss in &run.outcome.losses {
             notes.push(format!(
                 "round {}, {}: writer {} died ({}) with {} bytes not committed",
-                run.round,
-                plan.policies[run.policy].name(),
-                loss.writer,
-                loss.why,
-                loss.lost_bytes
+                run.round, plan.policies[run.policy], loss.writer, loss.why, loss.lost_bytes
             ));
         }
         let wrong = run.outcome.read_back.as_ref().and_then(|it| it.first_wrong.as_ref());
@@ -144,16 +124,16 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     Sample::new(values.collect()).ok().map(|sample| sample.median())
 }
 
-fn of_policy(plan: &Plan, runs: &[Run], policy: usize) -> Record {
-    let all: Vec<&Run> = runs.iter().filter(|run| run.policy == policy).collect();
-    let whole: Vec<&&Run> = all.iter().filter(|run| run.outcome.is_sound()).collect();
+fn of_policy(plan: &RacePlan, runs: &[FinishedRace], policy: usize) -> Record {
+    let all: Vec<&FinishedRace> = runs.iter().filter(|run| run.policy == policy).collect();
+    let whole: Vec<&&FinishedRace> = all.iter().filter(|run| run.outcome.is_sound()).collect();
     let sample = Sample::new(whole.iter().map(|run| run.ratio()).collect()).ok();
     let interval = sample.as_ref().and_then(|it| median_interval(it, CONFIDENCE).ok());
     let of =
-        |value: fn(&Outcome) -> u64| median(whole.iter().map(|run| value(&run.outcome) as f64));
+        |value: fn(&RaceOutcome) -> u64| median(whole.iter().map(|run| value(&run.outcome) as f64));
     let worst = all.iter().map(|run| run.outcome.worst_latency_ns).max();
     Record::new()
-        .text("policy", "policy", plan.policies[policy].name())
+        .text("policy", "policy", plan.policies[policy].to_string())
         .number(&number::RACES, whole.len() as u64)
         .number(&number::RATIO, sample.as_ref().map(Sample::median))
         .number(&number::LOW, interval.as_ref().map(|it| it.low))
@@ -168,15 +148,15 @@ fn of_policy(plan: &Plan, runs: &[Run], policy: usize) -> Record {
 }
 
 /// A row for each policy and target.
-fn placement(plan: &Plan, runs: &[Run]) -> Vec<Record> {
+fn placement(plan: &RacePlan, runs: &[FinishedRace]) -> Vec<Record> {
     let mut rows = Vec::new();
-    for (policy, wanted) in plan.policies.iter().enumerate() {
+    for (policy, raced) in plan.policies.iter().enumerate() {
         for (at, target) in plan.targets.list.iter().enumerate() {
             let of_this = runs.iter().filter(|run| run.policy == policy && run.outcome.is_sound());
             let bytes = median(of_this.map(|run| run.outcome.target_bytes[at] as f64));
             rows.push(
                 Record::new()
-                    .text("policy", "policy", wanted.name())
+                    .text("policy", "policy", raced.to_string())
                     .text("target", "target", target.name.clone())
                     .number(&number::TARGET_BYTES, bytes),
             );
@@ -185,7 +165,7 @@ fn placement(plan: &Plan, runs: &[Run]) -> Vec<Record> {
     rows
 }
 
-fn of_run(plan: &Plan, run: &Run) -> Record {
+fn of_run(plan: &RacePlan, run: &FinishedRace) -> Record {
     let outcome = &run.outcome;
     let target = |at: usize| {
         let window = outcome.windows.as_ref().map(|windows| windows[at]);
@@ -202,7 +182,7 @@ fn of_run(plan: &Plan, run: &Run) -> Record {
     let read_back = outcome.read_back.as_ref();
     Record::new()
         .number(&number::ROUND, run.round)
-        .text("policy", "", plan.policies[run.policy].name())
+        .text("policy", "", plan.policies[run.policy].to_string())
         .number(&number::MAKESPAN, run.makespan())
         .number(&number::LAST_COMMIT, seconds(outcome.last_commit_ns))
         .number(&number::BOUND, run.bound)

@@ -1,7 +1,8 @@
 //! What runs lost, and what that means for their numbers.
 
 use plimsoll_report::{Record, Value};
-use plimsoll_simulate::{Point, PolicyOutcomes, Router};
+use plimsoll_route::PolicyKind;
+use plimsoll_simulate::{Point, PolicyOutcomes};
 
 /// True if a run of any policy lost something.
 pub fn is_in(points: &[Point]) -> bool {
@@ -24,7 +25,7 @@ pub fn note(record: Record, points: &[Point]) -> Record {
         (lossy > 0).then(|| format!("{name} ({lossy} of {runs} runs)"))
     };
     let mut losers: Vec<String> = (0..points[0].policies.len()).filter_map(of_policy).collect();
-    let is_shown = points[0].policies.iter().any(|policy| policy.policy.router == Router::Static);
+    let is_shown = points[0].policies.iter().any(|policy| policy.policy.kind == PolicyKind::Static);
     if !is_shown && points.iter().any(|point| point.static_makespans.is_empty()) {
         losers.push("static, which others are compared with".into());
     }

@@ -2,8 +2,9 @@
 
 use plimsoll_report::html::{Axis, Scale};
 use plimsoll_report::{RatioMap, Record, Unit, line_plot};
+use plimsoll_route::PolicyKind;
 use plimsoll_simulate::scenario::{Parameter, Sweep};
-use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Router, Scenario};
+use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Scenario};
 use plimsoll_stats::Sample;
 
 use super::loss;
@@ -171,7 +172,7 @@ pub fn value_axis(parameter: Parameter) -> Axis {
 /// A map of the gain for each policy that routes; none for a sweep of one parameter.
 pub fn gain_maps(sweep: &Sweep, points: &[Point]) -> Vec<RatioMap> {
     let Some(across) = sweep.across else { return Vec::new() };
-    let routes = |policy: &usize| points[0].policies[*policy].policy.router != Router::Static;
+    let routes = |policy: &usize| points[0].policies[*policy].policy.kind != PolicyKind::Static;
     let map = |policy: usize| {
         let title = format!("Static makespan over that of {}", points[0].policies[policy].policy);
         let rows = (value_axis(sweep.parameter), sweep.values.clone());

@@ -3,13 +3,11 @@
 //! `cargo run --release -p plimsoll-route --example toy` prints the table;
 //! `... --example toy scale` runs 131,072 writers on 1,008 targets and counts events.
 
-mod routers;
 mod world;
 
-use plimsoll_route::paper::{ByQueue, Layout, PaperSettings, RoundRobin};
-use plimsoll_route::{Factor, Static, Striped, TargetId, Window, WindowSettings};
-use routers::{Nodes, Paper};
-use world::{Change, Router, Target, World};
+use plimsoll_route::coordinated::{ByQueue, Layout, RoleSettings, Roles, RoundRobin};
+use plimsoll_route::{Factor, Nodes, Router, Static, Striped, TargetId, Window, WindowSettings};
+use world::{Change, Target, World};
 
 const MIB: u64 = 1 << 20;
 /// Bytes per nanosecond of a quiet target: 500 MB/s.
@@ -85,23 +83,25 @@ fn windows(
     factor: Factor,
 ) -> Nodes<Window> {
     let all = scenario.targets.len() as u16;
-    let targets = move |_| (0..all).map(TargetId).collect();
-    Nodes::new(scenario.writers, per_node, factor, targets, move |_, targets| {
-        Window::new(settings, targets, per_node)
+    Nodes::new(scenario.writers, per_node, factor, |_, own| {
+        (every(all), Window::new(settings, usize::from(all), own.len() as u32))
     })
 }
 
-fn paper(scenario: &Scenario, factor: f64, part_bytes: u64) -> PaperSettings {
+fn every(targets: u16) -> Vec<TargetId> {
+    (0..targets).map(TargetId).collect()
+}
+
+fn coordinator(scenario: &Scenario, factor: f64, part_bytes: u64) -> RoleSettings {
     let layout = Layout { targets: scenario.targets.len() as u16, writers: scenario.writers };
     let factor = Factor::from_millionths((factor * 1e6).ceil() as u64);
-    PaperSettings { factor, part_bytes, ..PaperSettings::new(layout) }
+    RoleSettings { factor, part_bytes, ..RoleSettings::new(layout) }
 }
 
 fn table() {
     println!("makespan over the fluid bound");
     for scenario in scenarios() {
         let all = scenario.targets.len() as u16;
-        let every = move |_| (0..all).map(TargetId).collect::<Vec<_>>();
         println!(
             "{}: bound {:.2} s, TF* {:.3}",
             scenario.name,
@@ -114,30 +114,39 @@ fn table() {
                 world.attempts, world.message_count, world.wasted_bytes
             );
         };
-        let statics = Nodes::new(scenario.writers, 16, Factor::NONE, every, |first, _| {
-            Static::new(first, scenario.writers)
+        let statics = Nodes::new(scenario.writers, 16, Factor::NONE, |_, own| {
+            (every(all), Static::grouped(own, scenario.writers, usize::from(all)))
         });
         show("static", scenario.run(statics));
-        let striped = Nodes::new(scenario.writers, 16, Factor::NONE, every, |first, _| {
-            Striped::new(first, 4)
+        let striped = Nodes::new(scenario.writers, 16, Factor::NONE, |_, own| {
+            (every(all), Striped::new(own.start, 4))
         });
         show("striped over 4", scenario.run(striped));
-        show("paper, TF 0.1", scenario.run(Paper::new(paper(&scenario, 0.1, 0), ByQueue)));
         show(
-            "paper, TF*",
-            scenario.run(Paper::new(paper(&scenario, scenario.best_factor, 0), ByQueue)),
-        );
-        let no_inquiry =
-            PaperSettings { status_inquiry: false, ..paper(&scenario, scenario.best_factor, 0) };
-        show("paper, TF*, no inquiry", scenario.run(Paper::new(no_inquiry, RoundRobin::default())));
-        show(
-            "paper, TF*, parts 4 MiB",
-            scenario.run(Paper::new(paper(&scenario, scenario.best_factor, 4 * MIB), ByQueue)),
+            "coordinator, TF 0.1",
+            scenario.run(Roles::new(coordinator(&scenario, 0.1, 0), ByQueue)),
         );
         show(
-            "paper, no TF, parts 4 MiB",
-            scenario.run(Paper::new(
-                PaperSettings { factor: Factor::NONE, ..paper(&scenario, 0.0, 4 * MIB) },
+            "coordinator, TF*",
+            scenario.run(Roles::new(coordinator(&scenario, scenario.best_factor, 0), ByQueue)),
+        );
+        let no_inquiry = RoleSettings {
+            status_inquiry: false,
+            ..coordinator(&scenario, scenario.best_factor, 0)
+        };
+        show(
+            "coordinator, TF*, no inquiry",
+            scenario.run(Roles::new(no_inquiry, RoundRobin::default())),
+        );
+        show(
+            "coordinator, TF*, parts 4 MiB",
+            scenario
+                .run(Roles::new(coordinator(&scenario, scenario.best_factor, 4 * MIB), ByQueue)),
+        );
+        show(
+            "coordinator, no TF, parts 4 MiB",
+            scenario.run(Roles::new(
+                RoleSettings { factor: Factor::NONE, ..coordinator(&scenario, 0.0, 4 * MIB) },
                 ByQueue,
             )),
         );
@@ -177,21 +186,22 @@ fn scale() {
     let noise = |i: u16| if i.is_multiple_of(4) { 16.0 } else { 0.0 };
     let targets = (0..TARGETS).map(|i| Target::new(RATE, noise(i))).collect();
     let scenario = Scenario::new("scale", targets, 131_072, vec![8 * MIB; 8]);
-    timed("paper, TF*", &scenario, || {
-        Paper::new(paper(&scenario, scenario.best_factor, 0), ByQueue)
+    timed("coordinator, TF*", &scenario, || {
+        Roles::new(coordinator(&scenario, scenario.best_factor, 0), ByQueue)
     });
     let settings = WindowSettings { lease_bytes_min: 2 * MIB, ..WindowSettings::default() };
     for each in [4, 8, 16] {
         timed(&format!("window, {each} targets a node"), &scenario, || {
-            let spread = |node| Window::spread(node, TARGETS, each);
-            let window = |_, targets| Window::new(settings, targets, 32);
-            Nodes::new(scenario.writers, 32, Factor::NONE, spread, window)
+            Nodes::new(scenario.writers, 32, Factor::NONE, |node, own| {
+                let targets = Window::spread(node, TARGETS, each);
+                let window = Window::new(settings, targets.len(), own.len() as u32);
+                (targets, window)
+            })
         });
     }
     timed("static", &scenario, || {
-        let every = |_| (0..TARGETS).map(TargetId).collect::<Vec<_>>();
-        Nodes::new(scenario.writers, 32, Factor::NONE, every, |first, _| {
-            Static::new(first, scenario.writers)
+        Nodes::new(scenario.writers, 32, Factor::NONE, |_, own| {
+            (every(TARGETS), Static::grouped(own, scenario.writers, usize::from(TARGETS)))
         })
     });
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

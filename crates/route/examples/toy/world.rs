@@ -3,16 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use plimsoll_route::{ActorId, Attempt, AttemptId, Closed, Commit, Input, Message, Outputs, Timer};
-
-/// Every machine of a router.
-pub trait Router {
-    /// Steps one of them.
-    fn step<O: Outputs>(&mut self, actor: ActorId, now_ns: u64, input: Input, out: &mut O);
-    fn actors(&self) -> u32;
-    /// Who takes submissions of a writer.
-    fn home(&self, writer: u32) -> ActorId;
-}
+use plimsoll_route::{
+    ActorId, Attempt, AttemptId, Closed, Commit, Input, Message, Outputs, Router, Timer,
+};
 
 /// One target: processor sharing in virtual time.
 #[derive(Clone)]
@@ -150,11 +143,11 @@ impl World {
         for length_bytes in blocks {
             for writer in 0..writers {
                 let length_bytes = *length_bytes;
-                self.step(router, router.home(writer), Input::Submit { writer, length_bytes });
+                self.step(router, router.actor_of(writer), Input::Submit { writer, length_bytes });
             }
         }
         for writer in 0..writers {
-            self.step(router, router.home(writer), Input::Close { writer });
+            self.step(router, router.actor_of(writer), Input::Close { writer });
         }
         while self.closed < writers {
             assert!(

@@ -5,6 +5,8 @@ mod noise;
 
 pub use counts::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX};
 
+use plimsoll_route::Policy;
+
 use super::{Breakage, Home, SCENARIO_VERSION, Scenario, ScenarioError, Storage};
 use crate::curve::ServiceCurve;
 use crate::queue::HORIZON_NS;
@@ -54,7 +56,7 @@ impl Scenario {
         if self.policies.is_empty() {
             return Err(ScenarioError::value("policies", "is empty", "policies = [\"window\"]"));
         }
-        self.policies.iter().try_for_each(super::Policy::check)?;
+        self.policies.iter().try_for_each(Policy::check)?;
         self.check_parts()?;
         let Some(sweep) = &self.sweep else { return counts::check_kept([self]) };
         sweep.check(self)?;

@@ -35,6 +35,9 @@ pub enum ScenarioError {
         /// What was asked for.
         name: String,
     },
+    /// A policy makes no sense.
+    #[error(transparent)]
+    Policy(#[from] plimsoll_route::PolicyError),
     /// A value makes no sense.
     #[error("{key} {problem}; hint: {hint}")]
     Value {

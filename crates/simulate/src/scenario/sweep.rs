@@ -1,9 +1,10 @@
 //! One or two parameters that take several values.
 
 use plimsoll_domain::{Bytes, Nanos};
+use plimsoll_route::Tf;
 use serde::{Deserialize, Serialize};
 
-use super::{Noise, Scenario, ScenarioError, Tf};
+use super::{Noise, Scenario, ScenarioError};
 
 /// Values to try one after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,7 +126,7 @@ impl Parameter {
         let is_on_off = |noise: &Noise| matches!(noise, Noise::OnOff { .. });
         match self {
             Parameter::Tf if !has_tf() => {
-                let hint = "policies = [\"paper\"] or [\"window:tf=0.1\"], or no sweep";
+                let hint = "policies = [\"coordinator\"] or [\"window:tf=0.1\"], or no sweep";
                 refuse("changes no policy, as none has one".into(), hint)
             }
             Parameter::SlowSeconds if !scenario.noise.iter().any(is_on_off) => refuse(
@@ -306,13 +307,13 @@ mod tests {
     #[test]
     fn what_differed_only_in_its_factor_is_run_once() {
         let mut scenario = embedded("tf-sweep").unwrap();
-        let policies = ["paper:tf=0.1", "paper:tf=0.5", "static"];
+        let policies = ["coordinator:tf=0.1", "coordinator:tf=0.5", "static"];
         scenario.policies = policies.iter().map(|policy| policy.parse().unwrap()).collect();
         let (value, _, point) = sweep(Parameter::Tf, &[-0.0]).points(&scenario).remove(0);
         let names: Vec<String> = point.policies.iter().map(ToString::to_string).collect();
         assert_eq!(
             (names, value.to_string()),
-            (vec!["paper:tf=0".into(), "static".into()], "0".into())
+            (vec!["coordinator:tf=0".into(), "static".into()], "0".into())
         );
     }
 

@@ -1,10 +1,10 @@
 //! How much of everything there may be.
 
-use plimsoll_route::WindowSettings;
+use plimsoll_route::{Policy, PolicyKind, WindowSettings};
 
 use super::within;
 use crate::experiment::policies;
-use crate::scenario::{Policy, Router, Scenario, ScenarioError};
+use crate::scenario::{Scenario, ScenarioError};
 
 /// Targets have numbers of 16 bits in the router.
 pub const TARGETS_MAX: u32 = 60_000;
@@ -84,11 +84,11 @@ impl Scenario {
     /// Writes that a policy makes at least of each block.
     fn parts_of_a_block(&self, policy: &Policy) -> u128 {
         let of = |part_bytes: u64| u128::from(self.application.block.get().div_ceil(part_bytes));
-        match policy.router {
-            Router::Static => u128::from(self.application.stripes),
-            Router::Striped => u128::from(self.storage.targets),
-            Router::Paper => policy.split.map_or(1, |split| of(split.get())),
-            Router::Window => of(WindowSettings::default().lease_bytes_max),
+        match policy.kind {
+            PolicyKind::Static => u128::from(self.application.stripes),
+            PolicyKind::Striped => u128::from(self.storage.targets),
+            PolicyKind::Coordinator => policy.split.map_or(1, |split| of(split.get())),
+            PolicyKind::Window => of(WindowSettings::default().lease_bytes_max),
         }
     }
 }

@@ -1,27 +1,32 @@
-//! A small process that gives targets their limits back when `route bench` is killed.
+//! A small process that gives targets their limits back when the race is killed.
 //!
-//! A limit that `--drop` lowered lies in the kernel and outlives whoever set it. The keeper waits at a pipe; when
-//! that ends without a word, the race was killed. It needs nothing on disk, and acts at once.
+//! A limit that was lowered lies in the kernel and outlives whoever set it. The keeper waits at a
+//! pipe; when that ends without a word, the race was killed. It needs nothing on disk, and acts at
+//! once.
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context, Result};
 use plimsoll_domain::Limit;
 use plimsoll_testbed::{Limits, TargetName, Testbed};
 use plimsoll_wire::{receive, send};
 use serde::{Deserialize, Serialize};
 
-use super::drop::Drop;
-use crate::output;
+use crate::{LimitDrop, Program, RaceError};
 
-/// The hidden command of the keeper.
-const KEEPER_COMMAND: &str = "route-keeper";
-
-/// The keeper, seen from the race. Sent home at the end of its life.
+/// The keeper, seen from the race. Dismissed when it is dropped.
 pub struct Keeper(Option<Child>);
+
+/// A target that got its limit back after the race was killed, or did not.
+#[derive(Debug)]
+pub struct GivenBack {
+    /// Its name in its test bed.
+    pub target: String,
+    /// Why it keeps its lower limit, if it does.
+    pub problem: Option<String>,
+}
 
 /// What one target has to get back.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -38,26 +43,30 @@ struct Done;
 
 impl Keeper {
     /// Starts one if any limit will be lowered.
-    pub fn start(program: &Path, drops: &[Drop]) -> Result<Self> {
+    ///
+    /// # Errors
+    /// Fails if the process cannot be started or told what to keep.
+    pub fn start(program: &Program, drops: &[LimitDrop]) -> Result<Self, RaceError> {
         if drops.is_empty() {
             return Ok(Keeper(None));
         }
         let kept: Vec<Kept> = drops.iter().map(|drop| Kept::of(drop.kept())).collect();
-        let process = Command::new(program)
-            .arg(KEEPER_COMMAND)
+        let mut process = Command::new(&program.path)
+            .args(&program.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             // Whoever kills the race's process group must not kill this as well.
             .process_group(0)
-            .spawn();
-        let mut process = process.context("cannot start the process that restores limits")?;
+            .spawn()
+            .map_err(RaceError::Keeper)?;
         let told = process.stdin.as_mut().map_or(Ok(()), |pipe| send(pipe, &kept));
-        told.context("cannot tell the process that restores limits what they are")?;
-        Ok(Keeper(Some(process)))
+        let keeper = Keeper(Some(process));
+        told.map_err(RaceError::Keeper)?;
+        Ok(keeper)
     }
 }
 
-impl std::ops::Drop for Keeper {
+impl Drop for Keeper {
     fn drop(&mut self) {
         let Some(process) = &mut self.0 else { return };
         let _ = process.stdin.take().map(|mut pipe| send(&mut pipe, &Done));
@@ -76,46 +85,53 @@ impl Kept {
         }
     }
 
-    fn limits(&self) -> Result<Limits> {
+    fn limits(&self) -> Result<Limits, RaceError> {
         let limit = |text: &Option<String>| match text {
-            Some(text) => text.parse::<Limit>(),
+            Some(text) => {
+                text.parse::<Limit>().map_err(|error| io::Error::other(error.to_string()))
+            }
             None => Ok(Limit::NONE),
         };
-        Ok(Limits { read: limit(&self.read)?, write: limit(&self.write)? })
+        let (read, write) = (limit(&self.read), limit(&self.write));
+        Ok(Limits {
+            read: read.map_err(RaceError::Keeper)?,
+            write: write.map_err(RaceError::Keeper)?,
+        })
     }
 
-    fn give_back(&self) -> Result<()> {
+    fn give_back(&self) -> Result<(), RaceError> {
         let directory = &self.bed_directory;
-        let (base, name) = directory.parent().zip(directory.file_name()).context("no test bed")?;
+        let (base, name) =
+            directory.parent().zip(directory.file_name()).ok_or(RaceError::NoTestbed)?;
         let bed = Testbed::in_base(base, &name.to_string_lossy())?;
-        let target = TargetName::new(self.target).context("no such target")?;
+        let target = TargetName::new(self.target).ok_or(RaceError::NoTestbed)?;
         bed.restore(target, self.limits()?)?;
         Ok(())
     }
 }
 
-/// Serves as the keeper.
-pub fn keep() -> Result<ExitCode> {
-    super::leave_the_end_to_the_coordinator();
+/// Serves as the keeper at standard input, until the race ends. Returns what was given back
+/// because it was killed.
+///
+/// # Errors
+/// Fails if this was not started by a race.
+pub fn keep() -> io::Result<Vec<GivenBack>> {
     let mut pipe = io::stdin().lock();
-    let kept: Option<Vec<Kept>> = receive(&mut pipe)
-        .context("cannot serve; hint: plimsoll route bench starts its keeper itself")?;
+    let kept: Option<Vec<Kept>> = receive(&mut pipe)?;
     if let Ok(Some(Done)) = receive(&mut pipe) {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Vec::new());
     }
-    for kept in kept.unwrap_or_default() {
-        let target = format!("t{}", kept.target);
-        output::message(&match kept.give_back() {
-            Ok(()) => format!("note: route bench was killed; {target} has its limit again"),
-            Err(error) => format!("error: {target} keeps its lower limit: {error:#}"),
-        });
-    }
-    Ok(ExitCode::SUCCESS)
+    let give_back = |kept: &Kept| GivenBack {
+        target: format!("t{}", kept.target),
+        problem: kept.give_back().err().map(|error| error.to_string()),
+    };
+    Ok(kept.unwrap_or_default().iter().map(give_back).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn limits_survive_the_way_to_the_keeper() {

@@ -1,4 +1,4 @@
-//! Policy `paper`: Huang's coordinator, sub-coordinators and clients (section 3).
+//! Policy `coordinator`: Huang's coordinator, sub-coordinators and clients (section 3).
 //!
 //! Every target has a sub-coordinator ([`Sub`]) that lets one write at a time onto it and
 //! queues the others of its group of clients ([`Client`]). A target whose group is done says
@@ -29,13 +29,15 @@ mod client;
 mod coordinator;
 mod group;
 mod lossy;
+mod roles;
 mod settings;
 mod sub;
 mod sub_exchange;
 mod sub_failure;
 
-pub use choice::{ByQueue, RoundRobin, SourceChoice};
+pub use choice::{ByInquiry, ByQueue, RoundRobin, SourceChoice};
 pub use client::Client;
 pub use coordinator::Coordinator;
-pub use settings::{Layout, PaperSettings};
+pub use roles::Roles;
+pub use settings::{Layout, RoleSettings};
 pub use sub::Sub;

@@ -3,13 +3,13 @@
 use super::choice::SourceChoice;
 use super::group::{Ask, Group};
 use super::lossy::Retry;
-use super::settings::PaperSettings;
+use super::settings::RoleSettings;
 use crate::{ActorId, Closed, Input, Machine, Message, Outputs, TargetId, TimerId};
 
 /// The coordinator (GC in the paper).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Coordinator<S> {
-    settings: PaperSettings,
+    settings: RoleSettings,
     policy: S,
     groups: Vec<Group>,
     /// Groups that are thought to have something to give.
@@ -36,7 +36,7 @@ enum Inquiry {
 
 impl<S: SourceChoice> Coordinator<S> {
     /// The coordinator of all groups.
-    pub fn new(settings: PaperSettings, policy: S) -> Self {
+    pub fn new(settings: RoleSettings, policy: S) -> Self {
         Coordinator {
             settings,
             policy,

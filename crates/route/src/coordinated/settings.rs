@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{ActorId, Factor, TargetId, placement};
 
-/// Actors of the paper's router: the coordinator is 0, then the sub-coordinators in the
+/// Actors of policy `coordinator`: the coordinator is 0, then the sub-coordinators in the
 /// order of their targets, then the clients in the order of their writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
@@ -59,7 +59,7 @@ impl Layout {
 
 /// What can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PaperSettings {
+pub struct RoleSettings {
     /// Who is who.
     pub layout: Layout,
     /// TF.
@@ -77,11 +77,11 @@ pub struct PaperSettings {
     pub retry_ns: u64,
 }
 
-impl PaperSettings {
+impl RoleSettings {
     /// As in the paper: TF 0.1, one inquiry, whole blocks, a transport that loses nothing.
     pub fn new(layout: Layout) -> Self {
         let factor = Factor::from_millionths(100_000);
-        PaperSettings {
+        RoleSettings {
             layout,
             factor,
             status_inquiry: true,

@@ -7,12 +7,12 @@ mod model;
 use model::Bounds;
 use model::roles::Roles;
 use model::run::check;
-use plimsoll_route::paper::{Layout, PaperSettings};
+use plimsoll_route::coordinated::{Layout, RoleSettings};
 use plimsoll_route::{Factor, Failure, TargetId};
 
-fn settings(targets: u16, writers: u32) -> PaperSettings {
+fn settings(targets: u16, writers: u32) -> RoleSettings {
     let layout = Layout { targets, writers };
-    PaperSettings { factor: Factor::NONE, ..PaperSettings::new(layout) }
+    RoleSettings { factor: Factor::NONE, ..RoleSettings::new(layout) }
 }
 
 #[test]
@@ -25,26 +25,26 @@ fn two_groups_finish_together() {
 
 #[test]
 fn without_the_inquiry() {
-    let settings = PaperSettings { status_inquiry: false, ..settings(2, 2) };
+    let settings = RoleSettings { status_inquiry: false, ..settings(2, 2) };
     check("no inquiry", Roles::new(settings, 4), Bounds::new(2, &[4], 1));
 }
 
 /// A coordinator that knows "busy or idle" and no more asks again who rejected before.
-fn unaware(targets: u16, writers: u32) -> PaperSettings {
+fn unaware(targets: u16, writers: u32) -> RoleSettings {
     let settings = settings(targets, writers);
-    PaperSettings { status_inquiry: false, remembers_rejects: false, ..settings }
+    RoleSettings { status_inquiry: false, remembers_rejects: false, ..settings }
 }
 
 #[test]
 fn rejections_are_not_remembered() {
     check("unaware", Roles::new(unaware(2, 2), 4), Bounds::new(2, &[4], 1));
     check("unaware, 3 targets", Roles::new(unaware(3, 1), 4), Bounds::new(1, &[4, 4], 2));
-    let inquiring = PaperSettings { status_inquiry: true, ..unaware(2, 2) };
+    let inquiring = RoleSettings { status_inquiry: true, ..unaware(2, 2) };
     check("not remembered after the inquiry", Roles::new(inquiring, 4), Bounds::new(2, &[4], 1));
     let fails = vec![(TargetId(0), Failure::Full)];
     let bounds = Bounds { target_failures: fails, ..Bounds::new(2, &[4], 1) };
     check("unaware, a target fails", Roles::new(unaware(2, 2), 4), bounds);
-    let lossy = PaperSettings { retry_ns: 1, ..unaware(2, 1) };
+    let lossy = RoleSettings { retry_ns: 1, ..unaware(2, 1) };
     let bounds = Bounds { is_fifo: false, losses: 1, ..Bounds::new(1, &[4], 1) };
     check("unaware, 1 lost", Roles::new(lossy, 4), bounds);
 }
@@ -52,19 +52,19 @@ fn rejections_are_not_remembered() {
 #[test]
 fn split_blocks_under_a_throttle() {
     let factor = Factor::from_millionths(500_000);
-    let settings = PaperSettings { part_bytes: 2, factor, ..settings(2, 2) };
+    let settings = RoleSettings { part_bytes: 2, factor, ..settings(2, 2) };
     check("parts, TF 0.5", Roles::new(settings, 2), Bounds::new(2, &[4], 1));
 }
 
 #[test]
 fn three_groups_and_any_source() {
-    let settings = PaperSettings { status_inquiry: false, ..settings(3, 1) };
+    let settings = RoleSettings { status_inquiry: false, ..settings(3, 1) };
     check("3 targets, any source", Roles::new(settings, 4), Bounds::new(1, &[4, 4], 2));
 }
 
 #[test]
 fn a_writer_dies() {
-    let settings = PaperSettings { status_inquiry: false, ..settings(2, 2) };
+    let settings = RoleSettings { status_inquiry: false, ..settings(2, 2) };
     let bounds = Bounds { writer_deaths: 1, ..Bounds::new(2, &[4], 1) };
     check("a writer dies", Roles::new(settings, 4), bounds);
 }
@@ -72,10 +72,10 @@ fn a_writer_dies() {
 #[test]
 fn a_target_fails() {
     let fails = vec![(TargetId(0), Failure::Full)];
-    let quick = PaperSettings { status_inquiry: false, ..settings(2, 2) };
+    let quick = RoleSettings { status_inquiry: false, ..settings(2, 2) };
     let bounds = Bounds { target_failures: fails, ..Bounds::new(2, &[4], 1) };
     check("a target fails", Roles::new(quick, 4), bounds);
-    let settings = PaperSettings { factor: Factor::ZERO, ..settings(2, 2) };
+    let settings = RoleSettings { factor: Factor::ZERO, ..settings(2, 2) };
     let bounds = Bounds { attempt_failures: 1, ..Bounds::new(2, &[4], 1) };
     check("an attempt fails, TF 0", Roles::new(settings, 4), bounds);
 }
@@ -92,7 +92,7 @@ fn a_target_fails_and_comes_back() {
 }
 
 fn one_writer_lossy(losses: u8, repeats: u8) {
-    let settings = PaperSettings { retry_ns: 1, ..settings(2, 1) };
+    let settings = RoleSettings { retry_ns: 1, ..settings(2, 1) };
     let bounds = Bounds { is_fifo: false, losses, repeats, ..Bounds::new(1, &[4], 1) };
     let name = format!("1 writer, any order, {losses} lost, {repeats} repeated");
     check(&name, Roles::new(settings, 4), bounds);
@@ -107,7 +107,7 @@ fn lost_repeated_and_overtaken_messages() {
 /// Messages get lost and targets fail at once.
 fn lossy_and_failing(name: &str, targets: u16, bounds: Bounds) {
     let settings = settings(targets, bounds.writers);
-    let settings = PaperSettings { retry_ns: 1, part_bytes: 4, status_inquiry: false, ..settings };
+    let settings = RoleSettings { retry_ns: 1, part_bytes: 4, status_inquiry: false, ..settings };
     check(name, Roles::new(settings, 4), bounds);
 }
 
@@ -155,7 +155,7 @@ fn lossy_larger() {
 fn larger() {
     let two = settings(2, 2);
     check("2 blocks", Roles::new(two, 4), Bounds::new(2, &[4, 4], 1));
-    let three = PaperSettings { status_inquiry: false, ..settings(3, 2) };
+    let three = RoleSettings { status_inquiry: false, ..settings(3, 2) };
     check("3 targets, 2 writers", Roles::new(three, 4), Bounds::new(2, &[4], 2));
     check("unaware, 3 targets, 2 writers", Roles::new(unaware(3, 2), 4), Bounds::new(2, &[4], 2));
     let bounds = Bounds { attempt_failures: 1, writer_deaths: 1, ..Bounds::new(2, &[4], 1) };

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use super::lossy::Retry;
-use super::settings::PaperSettings;
+use super::settings::RoleSettings;
 use crate::{ActorId, Closed, Failure, Input, Machine, Message, Outputs, TargetId, Throttle};
 use crate::{TimerId, WriteId};
 
 /// A group's sub-coordinator (SC in the paper).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sub {
-    pub(super) settings: PaperSettings,
+    pub(super) settings: RoleSettings,
     pub(super) target: TargetId,
     pub(super) first_writer: u32,
     pub(super) members: Vec<Member>,
@@ -82,7 +82,7 @@ pub(super) struct Grant {
 
 impl Sub {
     /// The sub-coordinator of `target`.
-    pub fn new(settings: PaperSettings, target: TargetId) -> Self {
+    pub fn new(settings: RoleSettings, target: TargetId) -> Self {
         let group = settings.layout.group(target);
         let members = group.len();
         Sub {

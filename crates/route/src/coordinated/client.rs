@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use super::lossy::Retry;
-use super::settings::PaperSettings;
+use super::settings::RoleSettings;
 use crate::{ActorId, Attempt, AttemptId, Closed, Input, Machine, Message, Outputs, TargetId};
 use crate::{TimerId, WriteId};
 
 /// A process that writes (P in the paper).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Client {
-    settings: PaperSettings,
+    settings: RoleSettings,
     writer: u32,
     /// Submissions that are not settled in full, the first has number `first_sequence`.
     blocks: VecDeque<Block>,
@@ -64,7 +64,7 @@ enum State {
 
 impl Client {
     /// The client of `writer`.
-    pub fn new(settings: PaperSettings, writer: u32) -> Self {
+    pub fn new(settings: RoleSettings, writer: u32) -> Self {
         Client {
             settings,
             writer,

@@ -1,0 +1,291 @@
+//! Everything that is decided before the first race: who races, on what, how often, and what the
+//! targets allow at best.
+
+use plimsoll_domain::Bytes;
+use plimsoll_route::{Policy, Tf};
+use plimsoll_stats::Random;
+use plimsoll_theory::MeasuredRates;
+
+use crate::race::{Course, Entry, race};
+use crate::{Contender, LimitDrop, RaceError, RaceOutcome, Targets};
+
+/// Races of several policies on the same targets.
+#[derive(Debug)]
+pub struct RacePlan {
+    /// The targets, and their rates as far as they are known.
+    pub targets: Targets,
+    /// What all policies are raced on.
+    pub course: Course,
+    /// Who races.
+    pub policies: Vec<Policy>,
+    /// Limits that are lowered during each race.
+    pub drops: Vec<LimitDrop>,
+    /// Races of each policy.
+    pub rounds: u64,
+    /// Decides the order of the races and their data.
+    pub seed: u64,
+    /// Read everything back after every race, not only in the first round.
+    pub verify: bool,
+    /// Is told when a limit could not be restored.
+    pub complain: fn(&str),
+}
+
+/// One race that was run.
+#[derive(Debug)]
+pub struct FinishedRace {
+    /// From 1.
+    pub round: u64,
+    /// Which policy of the plan.
+    pub policy: usize,
+    /// The fluid bound in seconds, with drops when they really happened.
+    pub bound: f64,
+    /// What came of it.
+    pub outcome: RaceOutcome,
+}
+
+/// Room that a target is asked for beyond what it takes by its rate.
+const ROOM: f64 = 1.1;
+
+impl RacePlan {
+    /// Returns the fluid bound in seconds; drops count when they happened, or are planned. `None`
+    /// if a rate is not known.
+    pub fn bound(&self, changed_ns: &[Option<u64>]) -> Option<f64> {
+        Some(self.rates_left(changed_ns)?.fluid_bound())
+    }
+
+    /// Returns TF*: the most that a target takes in by the fluid bound, over its own data.
+    pub fn optimal_factor(&self) -> Option<f64> {
+        Some(self.rates_left(&[])?.throttling_factor())
+    }
+
+    /// What noise and drops leave of the rates, with the data divided equally.
+    fn rates_left(&self, changed_ns: &[Option<u64>]) -> Option<MeasuredRates> {
+        let rates = self.targets.rates()?.into_iter().enumerate();
+        let left: Vec<f64> = rates.map(|(target, rate)| rate * self.part_left(target)).collect();
+        let own = self.course.total_bytes() as f64 / left.len() as f64;
+        let happened = changed_ns.iter().copied().chain(std::iter::repeat(None));
+        let changes = self.drops.iter().zip(happened).map(|(drop, at)| {
+            let change = drop.rate_change(at);
+            let rate = change.rate * self.part_left(change.target);
+            plimsoll_theory::RateChange { rate, ..change }
+        });
+        Some(MeasuredRates::equal_data(own, &left).ok()?.changing(changes.collect()))
+    }
+
+    /// The part of a target's rate that is left beside the noise, for one stream of ours.
+    fn part_left(&self, target: usize) -> f64 {
+        1.0 / (1.0 + f64::from(self.course.noise_streams(target)))
+    }
+
+    /// Returns the room that a target must have: its share of the data by its rate, or the data of
+    /// its own writers, a tenth more, and what the noise writes.
+    pub fn needed(&self, target: usize) -> Bytes {
+        let total = self.course.total_bytes() as f64;
+        let count = self.targets.list.len() as u32;
+        let group = self.course.writers.div_ceil(count);
+        let own = total / f64::from(self.course.writers) * f64::from(group);
+        let rate = |at: usize| self.targets.list[at].rate.unwrap_or(0.0);
+        let dropped = |at: usize| {
+            let drop = self.drops.iter().find(|drop| drop.target == at);
+            drop.map_or(rate(at), |drop| drop.rate)
+        };
+        let sum: f64 = (0..count as usize).map(dropped).sum();
+        let by_rate = if sum > 0.0 { total * rate(target) / sum } else { 0.0 };
+        let data = (own.max(by_rate) * ROOM) as u64;
+        Bytes::new(data.saturating_add(self.course.noise_bytes(target)))
+    }
+
+    /// Returns the memory that writers need. Every writer may have a whole block on its way to each
+    /// target, and when rates are measured one for each target has.
+    pub fn memory(&self) -> Bytes {
+        let targets = self.targets.list.len() as u64;
+        let blocks = u64::from(self.course.blocks).min(targets);
+        let of_writers = u64::from(self.course.writers) * blocks;
+        Bytes::new(of_writers.max(targets).saturating_mul(self.course.block_bytes))
+    }
+
+    /// Refuses blocks that would take more than a quarter of the memory.
+    ///
+    /// # Errors
+    /// Fails if they would.
+    pub fn check_memory(&self) -> Result<(), RaceError> {
+        let memory = rustix::system::sysinfo();
+        let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
+        let (needed, most) = (self.memory(), Bytes::new(quarter >> 20 << 20));
+        if needed > most { Err(RaceError::Memory { needed, most }) } else { Ok(()) }
+    }
+
+    /// Runs all races, the policies of a round in random order. Each is told when it is done.
+    ///
+    /// # Errors
+    /// Fails if a race does, or `interrupted` says to stop.
+    pub fn race_all(
+        &self,
+        interrupted: &dyn Fn() -> bool,
+        mut done: impl FnMut(FinishedRace),
+    ) -> Result<(), RaceError> {
+        let mut random = Random::new(self.seed);
+        for round in 1..=self.rounds {
+            let mut order: Vec<usize> = (0..self.policies.len()).collect();
+            random.shuffle(&mut order);
+            for policy in order {
+                let entry = Entry {
+                    contender: self.contender(policy),
+                    changes: self.drops.iter().map(|drop| drop.change(self.complain)).collect(),
+                    seed: random.bits(),
+                    verify: self.verify || round == 1,
+                };
+                let outcome = race(&self.course, entry, interrupted)?;
+                let bound = self.bound(&outcome.changed_ns).unwrap_or(f64::NAN);
+                done(FinishedRace { round, policy, bound, outcome });
+            }
+        }
+        Ok(())
+    }
+
+    fn contender(&self, policy: usize) -> Contender {
+        let policy = self.policies[policy];
+        Contender::new(policy, self.optimal_factor().unwrap_or(0.0))
+    }
+}
+
+impl FinishedRace {
+    /// Returns the makespan in seconds.
+    pub fn makespan(&self) -> f64 {
+        self.outcome.makespan_ns as f64 * 1e-9
+    }
+
+    /// Returns the makespan over the fluid bound.
+    pub fn ratio(&self) -> f64 {
+        self.makespan() / self.bound
+    }
+}
+
+/// Reads "all", or policies with commas between them; none is raced twice. A coordinator without a
+/// factor of its own gets `tf`, and parts get the size `split` if one is given.
+///
+/// # Errors
+/// Fails if one is not a policy.
+pub fn policies(
+    text: &str,
+    tf: Option<Tf>,
+    split: Option<Bytes>,
+) -> Result<Vec<Policy>, RaceError> {
+    let text = match (text, tf) {
+        ("all", None) => {
+            "static,striped,coordinator:tf=0.1,coordinator:tf=optimal,\
+             coordinator:tf=optimal:split=256KiB,window"
+        }
+        ("all", Some(_)) => "static,striped,coordinator,coordinator:split=256KiB,window",
+        (other, _) => other,
+    };
+    let mut policies: Vec<Policy> = Vec::new();
+    for word in text.split(',') {
+        let mut policy = Policy::parse_with(word, tf)?;
+        policy.split = policy.split.map(|own| split.unwrap_or(own));
+        if !policies.contains(&policy) {
+            policies.push(policy);
+        }
+    }
+    Ok(policies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Program, RaceTarget, Way};
+
+    /// Two targets of 30 and 10 bytes per second, four writers of one block of 100 bytes.
+    fn plan() -> RacePlan {
+        let target = |name: &str, rate| RaceTarget {
+            rate: Some(rate),
+            ..RaceTarget::directory(name.into(), name.into())
+        };
+        let list = vec![target("fast", 30.0), target("slow", 10.0)];
+        let course = Course {
+            working: Vec::new(),
+            writers: 4,
+            blocks: 1,
+            block_bytes: 100,
+            way: Way::Direct,
+            noise: vec![0, 0],
+            program: Program { path: "/bin/true".into(), arguments: Vec::new() },
+        };
+        RacePlan {
+            targets: Targets { list, bed: None },
+            course,
+            policies: policies("all", None, None).unwrap(),
+            drops: Vec::new(),
+            rounds: 1,
+            seed: 1,
+            verify: false,
+            complain: |_| {},
+        }
+    }
+
+    fn names(text: &str, tf: Option<&str>, split: Option<&str>) -> Vec<String> {
+        let tf = tf.map(|tf| tf.parse().unwrap());
+        let split = split.map(|size| size.parse().unwrap());
+        policies(text, tf, split).unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_fluid_bound_and_the_best_factor_are_those_of_theory() {
+        let mut plan = plan();
+        assert_eq!(plan.bound(&[]), Some(10.0), "400 bytes at 40 a second");
+        assert_eq!(plan.optimal_factor(), Some(0.5), "the fast one takes 300 of its own 200");
+        plan.course.noise = vec![2, 0];
+        assert_eq!(plan.bound(&[]), Some(20.0), "noise leaves 10 of the 30");
+        assert_eq!(plan.optimal_factor(), Some(0.0));
+        plan.targets.list[0].rate = None;
+        assert_eq!((plan.bound(&[]), plan.optimal_factor()), (None, None));
+    }
+
+    #[test]
+    fn a_target_needs_room_for_its_share_or_its_own_writers_and_for_noise() {
+        let mut plan = plan();
+        assert_eq!(plan.needed(0), Bytes::new(330), "three quarters of 400");
+        assert_eq!(plan.needed(1), Bytes::new(220), "two writers of 100");
+        plan.course.noise = vec![0, 2];
+        assert_eq!(plan.needed(1), Bytes::new(220 + (32 << 20)));
+        plan.targets.list.iter_mut().for_each(|target| target.rate = None);
+        assert_eq!(plan.needed(0), Bytes::new(220), "as long as no rate is known");
+    }
+
+    #[test]
+    fn memory_is_for_a_block_of_each_writer_on_each_target() {
+        let mut plan = plan();
+        assert_eq!(plan.memory(), Bytes::new(400), "one block each");
+        plan.course.blocks = 9;
+        assert_eq!(plan.memory(), Bytes::new(800), "two targets");
+        plan.course.writers = 1;
+        plan.course.blocks = 1;
+        assert_eq!(plan.memory(), Bytes::new(200), "measuring takes a writer for each target");
+        plan.course.block_bytes = u64::MAX;
+        assert!(matches!(plan.check_memory(), Err(RaceError::Memory { .. })));
+    }
+
+    #[test]
+    fn policies_are_read_in_the_one_grammar_and_raced_once() {
+        let all = [
+            "static",
+            "striped",
+            "coordinator:tf=0.1",
+            "coordinator:tf=optimal",
+            "coordinator:tf=optimal:split=256KiB",
+            "window",
+        ];
+        assert_eq!(names("all", None, None), all);
+        let with =
+            ["static", "striped", "coordinator:tf=0.2", "coordinator:tf=0.2:split=1MiB", "window"];
+        assert_eq!(names("all", Some("20%"), Some("1MiB")), with);
+        assert_eq!(
+            names("window, paper:none,window", None, None),
+            ["window", "coordinator:tf=none"]
+        );
+        assert_eq!(names("paper-split", None, None), ["coordinator:tf=0.1:split=256KiB"]);
+        for bad in ["", "windows", "coordinator:fast", "static:0.1", "coordinator:-1", "window,"] {
+            assert!(policies(bad, None, None).is_err(), "{bad}");
+        }
+    }
+}
