@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use plimsoll_trace::layout::{Anchor, Clock};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::config::HOT;
+use crate::hot::HOT;
 use crate::sys;
 
 /// Decides which clock is used.

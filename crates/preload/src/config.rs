@@ -2,40 +2,14 @@
 
 use core::cell::UnsafeCell;
 use core::iter;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
-use plimsoll_trace::layout::{Anchor, Clock};
+use plimsoll_trace::layout::Anchor;
 use plimsoll_trace::{Layer, variables};
 
-use crate::process::Process;
+use crate::hot::{ANY_LAYER, bit};
+use crate::sys;
 use crate::text::Text;
-use crate::{clock, environment, layer, process, sys};
-
-/// Nothing was decided yet.
-pub const UNDECIDED: u32 = 0;
-/// All layers.
-pub const ANY_LAYER: u32 = 0b111;
-/// It was decided; without a layer's bit: off.
-const DECIDED: u32 = 1 << 8;
-/// A layer of this library may serve calls, see [`crate::layer`]; apart from what is recorded.
-pub const LAYERED: u32 = 1 << 9;
-
-/// What every call reads, in one cache line: after a system call, each further line may be a miss.
-#[repr(C, align(64))]
-pub struct Hot {
-    mode: AtomicU32,
-    /// See [`clock`].
-    pub clock: AtomicU32,
-    /// See [`process`].
-    pub region: AtomicPtr<Process>,
-}
-
-/// What every call reads.
-pub static HOT: Hot = Hot {
-    mode: AtomicU32::new(UNDECIDED),
-    clock: AtomicU32::new(Clock::Monotonic as u32),
-    region: AtomicPtr::new(core::ptr::null_mut()),
-};
 
 /// A path with its zero (PATH_MAX in include/uapi/linux/limits.h).
 pub const PATH_BYTES: usize = 4096;
@@ -79,28 +53,6 @@ static CONFIG: Global = Global(UnsafeCell::new(Config {
     loaded: Anchor { ticks: 0, monotonic_ns: 0, realtime_ns: 0 },
 }));
 
-/// The bit of a layer in the mode.
-#[inline(always)]
-pub const fn bit(layer: Layer) -> u32 {
-    match layer {
-        Layer::Mpi => 1,
-        Layer::Stdio => 2,
-        Layer::Posix => 4,
-    }
-}
-
-/// Which layers are recorded.
-#[inline(always)]
-pub fn mode() -> u32 {
-    HOT.mode.load(Ordering::Relaxed)
-}
-
-/// True when anything is recorded.
-#[inline(always)]
-pub fn is_on() -> bool {
-    mode() & ANY_LAYER != 0
-}
-
 /// The program restricts the system calls that it may make, for itself and for what it forks.
 static SANDBOXED: AtomicU32 = AtomicU32::new(0);
 
@@ -114,45 +66,36 @@ pub fn is_sandboxed() -> bool {
     SANDBOXED.load(Ordering::Relaxed) != 0
 }
 
-/// Records nothing from now on, in this process and the ones that it forks.
-pub fn turn_off() {
-    HOT.mode.store(DECIDED | mode() & LAYERED, Ordering::Relaxed);
-}
-
 /// The configuration. Only meaningful when something is recorded.
 pub fn get() -> &'static Config {
     // SAFETY: not written any more once the mode has a layer.
     unsafe { &*CONFIG.0.get() }
 }
 
-/// Decides. Harmless when it was decided already, or is being decided.
-#[cold]
-pub fn init() {
-    let taken =
-        HOT.mode.compare_exchange(UNDECIDED, DECIDED, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-    if !taken {
-        return;
-    }
-    let layers = match sys::variable(variables::RECORD_DIR) {
-        Some(directory) if !directory.is_empty() => read(directory),
+/// Reads the environment. Returns the bits of the layers that are to be recorded; 0 without a directory.
+///
+/// # Safety
+/// Only the one that decides calls it, once, and nobody reads the configuration before that.
+pub unsafe fn read() -> u32 {
+    match sys::variable(variables::RECORD_DIR) {
+        Some(directory) if !directory.is_empty() => {
+            // SAFETY: as the caller says.
+            read_into(unsafe { &mut *CONFIG.0.get() }, directory)
+        }
         _ => 0,
-    };
-    let recorded = if layers != 0 && process::init() { layers } else { 0 };
-    if recorded != 0 {
-        clock::init();
-        // SAFETY: we are the one that decides, and nobody reads before that.
-        unsafe { (*CONFIG.0.get()).loaded = clock::anchor() };
-    }
-    let layered = if layer::begin() { LAYERED } else { 0 };
-    if recorded | layered != 0 {
-        environment::keep();
-        HOT.mode.store(DECIDED | layered | recorded, Ordering::Release);
     }
 }
 
-fn read(directory: &[u8]) -> u32 {
-    // SAFETY: we are the one that decides, and nobody reads before that.
-    let config = unsafe { &mut *CONFIG.0.get() };
+/// Keeps when the program was loaded.
+///
+/// # Safety
+/// As [`read`].
+pub unsafe fn set_loaded(now: Anchor) {
+    // SAFETY: as the caller says.
+    unsafe { (*CONFIG.0.get()).loaded = now };
+}
+
+fn read_into(config: &mut Config, directory: &[u8]) -> u32 {
     config.directory.set_absolute(directory);
     match sys::variable(variables::SPOOL) {
         Some(spool) if !spool.is_empty() => config.spool.set_absolute(spool),

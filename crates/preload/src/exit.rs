@@ -7,11 +7,11 @@ use plimsoll_trace::layout::{Loss, State};
 use crate::chunk::SLOTS;
 use crate::process::{self, Process};
 use crate::thread::Busy;
-use crate::{config, spool, stage, sys};
+use crate::{config, hot, spool, stage, sys};
 
 /// The process ends. What it still records afterwards goes into new chunks.
 pub fn finish(state: State) {
-    if !config::is_on() {
+    if !hot::is_on() {
         return;
     }
     let Some(busy) = Busy::begin() else { return };

@@ -4,6 +4,7 @@
 //!
 //! The program does not see it: signals of its own do what they always did, a handler of its own takes
 //! the place of ours, and when it asks what was there before, it is told that nothing was.
+//! Rows of `table` lead here, and our own handler is set by the real function of one of them: the two files use each other.
 
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, transmute};
@@ -12,7 +13,7 @@ use core::ptr;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::table::reals;
-use crate::{config, process, sys};
+use crate::{hot, process, sys};
 
 /// Where an address is wrong for a file (sigaction(2)): not what `kill` sends.
 const BUS_ADRERR: c_int = 2;
@@ -77,7 +78,7 @@ pub fn handler(signal: c_int, real: impl FnOnce() -> usize) -> usize {
 
 /// Stands ready again where the program has gone back to what was there before.
 fn stand_ready() {
-    if config::is_on() {
+    if hot::is_on() {
         let before = sys::errno();
         install();
         sys::set_errno(before);

@@ -19,8 +19,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 pub use self::request::{
     Buffers, End, Lock, Mapping, Name, NameRequest, Request, Status, Transfer,
 };
-use crate::hooks::Code;
-use crate::{config, sys};
+use crate::{hot, sys};
 
 /// What a layer does with a request: the result or the error number; `None` leaves it to the kernel.
 pub type Answer = Option<Result<usize, c_int>>;
@@ -54,7 +53,7 @@ pub fn begin() -> bool {
 /// True when descriptors may be a layer's.
 #[inline(always)]
 pub fn is_active() -> bool {
-    !LAYERS.is_empty() && config::mode() & config::LAYERED != 0
+    !LAYERS.is_empty() && hot::is_layered()
 }
 
 /// False for descriptors that are known to be no layer's.
@@ -98,12 +97,6 @@ impl FromAnswer for *mut c_void {
     /// Of `mmap`, which fails with all ones.
     fn from_answer(answer: Result<usize, c_int>) -> Self {
         isize::from_answer(answer) as *mut c_void
-    }
-}
-
-impl FromAnswer for Code {
-    fn from_answer(answer: Result<usize, c_int>) -> Self {
-        Code(answer.err().unwrap_or(0))
     }
 }
 

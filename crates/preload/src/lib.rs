@@ -17,6 +17,7 @@
 mod chunk;
 mod clock;
 pub mod config;
+mod decision;
 mod definitions;
 mod descriptors;
 mod environment;
@@ -26,6 +27,7 @@ mod folder;
 mod guard;
 mod handover;
 mod hooks;
+mod hot;
 mod identity;
 mod inspect;
 pub mod layer;
@@ -58,9 +60,9 @@ extern "C" fn constructor() {
     }
     #[cfg(target_arch = "x86_64")]
     hooks::raw::resolve();
-    config::init();
+    decision::make();
     // Not with the first call: a program that is killed before it leaves its file all the same.
-    if config::is_on()
+    if hot::is_on()
         && let Some(busy) = thread::Busy::begin()
     {
         process::recording(&busy);

@@ -23,8 +23,8 @@ use core::ffi::c_int;
 use plimsoll_trace::encode::{Outcome, UNKNOWN_OFFSET};
 use plimsoll_trace::{Layer, Op};
 
-use crate::config;
 use crate::files::EXCLUDED;
+use crate::hot;
 use crate::recorder::{self, Finished, Start};
 use real::Real;
 
@@ -120,7 +120,7 @@ impl Recording {
     /// `None` if nothing is recorded, or if the call is part of one that is. The file is asked
     /// for in other cases only.
     fn begin(op: Op, file: impl FnOnce() -> u32) -> Option<Recording> {
-        if config::mode() & config::bit(Layer::Mpi) == 0 {
+        if hot::mode() & hot::bit(Layer::Mpi) == 0 {
             return None;
         }
         let guard = Guard::take()?;

@@ -1,6 +1,9 @@
 //! What belongs to one process: its file, chunks, names and descriptors, all in one region that
 //! the kernel wipes in a forked child. Zeros are a process that has recorded nothing, so the
 //! child begins anew with its first call, whichever way it was forked.
+//!
+//! The tables are one structure because they are wiped as one; each is in a file of its own, whose functions find it
+//! through [`current`]. That is why this file and theirs use each other.
 
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -12,9 +15,9 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::chunk::{SLOTS, Slot, Writer};
-use crate::config::HOT;
 use crate::descriptors::Descriptors;
 use crate::files::Names;
+use crate::hot::HOT;
 use crate::lock::{Held, Lock};
 use crate::mappings::Mappings;
 use crate::paths::WorkingDirectory;
@@ -86,14 +89,14 @@ pub fn init() -> bool {
             return false;
         }
     }
-    HOT.region.store(region.cast(), Ordering::Release);
+    HOT.region.store(region, Ordering::Release);
     true
 }
 
 /// The process, whether it has recorded anything or not. `None` when recording is off.
 #[inline(always)]
 pub fn current() -> Option<&'static Process> {
-    let region = HOT.region.load(Ordering::Relaxed);
+    let region = HOT.region.load(Ordering::Relaxed).cast::<Process>();
     // SAFETY: null or the region, which is never unmapped and valid with any contents that we
     // or the kernel's wiping give it.
     unsafe { region.as_ref() }

@@ -7,11 +7,11 @@ use plimsoll_trace::encode::{Call, DataCall, EVENT_BYTES_MAX, NO_FILE, Outcome};
 use plimsoll_trace::layout::{ChunkKind, Loss};
 use plimsoll_trace::{Layer, Op, Unseen};
 
-use crate::config::{self, bit};
 use crate::files::{self, EXCLUDED};
+use crate::hot::{self, bit};
 use crate::process::{self, Process};
 use crate::thread::{self, Busy};
-use crate::{chunk, clock, definitions, spool, sys};
+use crate::{chunk, clock, decision, definitions, spool, sys};
 
 /// When a call began; zero when nothing is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +65,10 @@ pub fn begin_in(layer: Layer) -> Start {
 
 #[inline(always)]
 fn begin_if(layers: u32) -> Start {
-    let mode = config::mode();
+    let mode = hot::mode();
     if mode & layers == 0 {
         return match mode {
-            config::UNDECIDED => begin_undecided(layers),
+            hot::UNDECIDED => begin_undecided(layers),
             _ => Start(0),
         };
     }
@@ -83,8 +83,8 @@ fn begin_if(layers: u32) -> Start {
 #[cold]
 #[inline(never)]
 fn begin_undecided(layers: u32) -> Start {
-    config::init();
-    match config::mode() & layers != 0 && !thread::is_busy() {
+    decision::make();
+    match hot::mode() & layers != 0 && !thread::is_busy() {
         true => Start(clock::ticks()),
         false => Start(0),
     }
@@ -129,7 +129,7 @@ pub fn enter() -> Start {
 /// A call has ended, of which everything is known.
 #[inline(never)]
 pub fn end(start: Start, call: &Finished) {
-    if call.file != EXCLUDED && config::mode() & bit(call.op.layer()) != 0 {
+    if call.file != EXCLUDED && hot::mode() & bit(call.op.layer()) != 0 {
         ended(start, |busy, span| write(busy, &call.at(span)));
     }
 }
@@ -287,7 +287,7 @@ fn write_shared(process: &'static Process, busy: &Busy, call: &Call) {
 
 /// The number of the file at this absolute path.
 pub fn file_number(path: &[u8]) -> u32 {
-    if config::mode() & config::ANY_LAYER == 0 {
+    if hot::mode() & hot::ANY_LAYER == 0 {
         return NO_FILE;
     }
     Busy::begin().map_or(NO_FILE, |busy| files::number(&busy, path))
@@ -295,7 +295,7 @@ pub fn file_number(path: &[u8]) -> u32 {
 
 /// Says what a number means.
 pub fn define(kind: DefinitionKind, number: u32, value: u64, text: &[u8]) {
-    if config::mode() & config::ANY_LAYER == 0 {
+    if hot::mode() & hot::ANY_LAYER == 0 {
         return;
     }
     if let Some(busy) = Busy::begin()
@@ -319,7 +319,7 @@ pub fn gap(reason: Unseen, text: &[u8]) {
 
 /// The process is a rank of an MPI program.
 pub fn set_rank(rank: i32, ranks: u32) {
-    if config::mode() & config::ANY_LAYER == 0 {
+    if hot::mode() & hot::ANY_LAYER == 0 {
         return;
     }
     if let Some(busy) = Busy::begin()

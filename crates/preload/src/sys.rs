@@ -74,12 +74,22 @@ pub fn borrow(fd: c_int) -> Option<BorrowedFd<'static>> {
     (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
-/// Closes the descriptors from the one number to the other.
+/// Closes the descriptors from the one number to the other. Rustix has no such call, and the C library's is one that
+/// we stand in for.
 pub fn close_range(first: u32, last: u32) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the system call with this number takes these words; what it closes is the program's wish.
+    // SAFETY: the system call takes these words and changes no memory; what it closes is the program's wish.
     unsafe {
-        crate::hooks::raw::real(libc::SYS_close_range, [first as usize, last as usize, 0, 0, 0, 0]);
+        core::arch::asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_close_range => _,
+            in("rdi") u64::from(first),
+            in("rsi") u64::from(last),
+            in("rdx") 0,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
     }
     #[cfg(not(target_arch = "x86_64"))]
     // SAFETY: as above; on this machine we do not stand in for `syscall`.

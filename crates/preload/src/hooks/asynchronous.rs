@@ -15,14 +15,14 @@ use crate::hooks::{Code, Returned, descriptor};
 use crate::recorder::{self, begin_in};
 use crate::thread::{Busy, inside_hook};
 use crate::transfers::Transfer;
-use crate::{clock, config, descriptors, library_table, process, sys};
+use crate::{clock, descriptors, hot, library_table, process, sys};
 
 /// A transfer begins: `aio_read`, `aio_write`, `aio_fsync`.
 ///
 /// # Safety
 /// The address is what a program gave to such a call.
 pub unsafe fn begin(op: Op, block: *mut aiocb, real: impl FnOnce() -> c_int) -> c_int {
-    if !config::is_on() || block.is_null() {
+    if !hot::is_on() || block.is_null() {
         return real();
     }
     // SAFETY: as the caller says, and the C library reads the same next.
@@ -46,7 +46,7 @@ pub unsafe fn begin_list(
     count: c_int,
     real: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !config::is_on() || list.is_null() || count <= 0 {
+    if !hot::is_on() || list.is_null() || count <= 0 {
         return real();
     }
     // SAFETY: as the caller says.
@@ -148,7 +148,7 @@ fn finish_as(key: usize, outcome: Outcome) {
     let Transfer { op, file, offset, length, start, end } = transfer;
     let end = if end == 0 { clock::ticks() } else { end };
     let call = Call { op, file, offset, length, outcome, argument: 0, start, end };
-    if config::mode() & config::bit(op.layer()) != 0 {
+    if hot::mode() & hot::bit(op.layer()) != 0 {
         recorder::write(&busy, &call);
     }
 }
@@ -191,7 +191,7 @@ pub unsafe fn submit(
     list: *const *mut KernelBlock,
     real: impl FnOnce() -> isize,
 ) -> isize {
-    if !config::is_on() || list.is_null() || !(1..=0x1_0000).contains(&count) {
+    if !hot::is_on() || list.is_null() || !(1..=0x1_0000).contains(&count) {
         return real();
     }
     // SAFETY: as the caller says.

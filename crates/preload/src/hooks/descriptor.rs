@@ -11,7 +11,7 @@ use crate::hooks::{Code, Returned};
 use crate::layer::{self, FromAnswer, Name, NameRequest, Request};
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
-use crate::{config, descriptors, own_descriptors, paths, sys};
+use crate::{descriptors, hot, own_descriptors, paths, sys};
 
 /// A call on a descriptor.
 #[inline]
@@ -134,7 +134,7 @@ pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(op.layer());
     // Not asked for when unknown: programs close thousands that are not even open.
     let file = descriptors::look(fd).map_or(NO_FILE, |known| known.file);
-    if config::is_on() {
+    if hot::is_on() {
         // Before the call: after it, another thread may get the same number.
         descriptors::forget(fd);
     }
@@ -172,7 +172,7 @@ pub fn close_range(
     };
     // With CLOEXEC they only will be closed.
     let closed = result >= 0 && flags & CLOSE_RANGE_CLOEXEC == 0;
-    if closed && config::is_on() {
+    if closed && hot::is_on() {
         descriptors::forget_range(first, last);
     }
     if closed {
@@ -199,7 +199,7 @@ pub fn close_from(first: c_int, real: impl FnOnce()) {
         }
         false => real(),
     }
-    if config::is_on() {
+    if hot::is_on() {
         descriptors::forget_range(first, u32::MAX);
     }
     layer::forget_range(first, u32::MAX);
@@ -229,7 +229,7 @@ pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> 
     }
     let copy = real();
     layer::forget(copy);
-    if copy >= 0 && config::is_on() {
+    if copy >= 0 && hot::is_on() {
         descriptors::duplicated(fd, copy);
     }
     end_on(start, Op::Dup, Some(fd), copy, copy.max(0) as u64);

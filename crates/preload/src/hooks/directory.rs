@@ -7,7 +7,7 @@ use plimsoll_trace::Op;
 
 use crate::hooks::{Anything, descriptor, name};
 use crate::thread::Busy;
-use crate::{config, descriptors, paths, sys};
+use crate::{descriptors, hot, paths, sys};
 
 /// `opendir`.
 ///
@@ -17,7 +17,7 @@ use crate::{config, descriptors, paths, sys};
 pub unsafe fn open(path: *const c_char, real: impl FnOnce() -> *mut DIR) -> *mut DIR {
     // SAFETY: the same path.
     let directory = unsafe { name::on(Op::Opendir, AT_FDCWD, path, 0, real) };
-    if config::is_on()
+    if hot::is_on()
         && !directory.is_null()
         && let Some(busy) = Busy::begin()
     {
@@ -60,7 +60,7 @@ pub unsafe fn close(directory: *mut DIR, real: impl FnOnce() -> c_int) -> c_int 
 /// # Safety
 /// An open directory.
 unsafe fn descriptor_of(directory: *mut DIR) -> c_int {
-    if !config::is_on() || directory.is_null() {
+    if !hot::is_on() || directory.is_null() {
         return -1;
     }
     let before = sys::errno();

@@ -9,7 +9,7 @@ use crate::hooks::descriptor;
 use crate::layer::{self, Lock, Request};
 use crate::recorder::begin_in;
 use crate::thread::Busy;
-use crate::{config, descriptors};
+use crate::{descriptors, hot};
 
 /// `fcntl`: locks, duplicates, flags. Other commands are not I/O.
 ///
@@ -42,7 +42,7 @@ pub unsafe fn control(
         libc::F_SETFL => {
             let result = real();
             if result >= 0
-                && config::is_on()
+                && hot::is_on()
                 && Busy::begin().is_some()
                 && let Some(known) = descriptors::look(fd)
             {

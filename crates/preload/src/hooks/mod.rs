@@ -16,6 +16,7 @@ use core::ffi::{c_int, c_void};
 
 use plimsoll_trace::encode::Outcome;
 
+use crate::layer::FromAnswer;
 use crate::sys;
 
 /// What a function gives back, as an outcome.
@@ -66,6 +67,12 @@ pub struct Code(pub c_int);
 impl Returned for Code {
     fn outcome(self) -> Outcome {
         if self.0 != 0 { Outcome::Error(self.0 as u32) } else { Outcome::Value(0) }
+    }
+}
+
+impl FromAnswer for Code {
+    fn from_answer(answer: Result<usize, c_int>) -> Self {
+        Code(answer.err().unwrap_or(0))
     }
 }
 

@@ -11,7 +11,7 @@ use plimsoll_trace::layout::State;
 use crate::environment::Patched;
 use crate::inspect::{Inspected, Target, inspect};
 use crate::thread::Busy;
-use crate::{config, environment, exit, handover, paths, process, recorder, sys};
+use crate::{config, environment, exit, handover, hot, paths, process, recorder, sys};
 
 /// The process ends without the destructors' help.
 #[inline(never)]
@@ -29,7 +29,7 @@ pub unsafe fn execute(
     environment: *const *const c_char,
     real: impl FnOnce(*const *const c_char) -> c_int,
 ) -> c_int {
-    if !config::is_on() {
+    if !hot::is_on() {
         return real(environment);
     }
     // SAFETY: as the caller says.
@@ -60,7 +60,7 @@ pub unsafe fn spawn(
     environment: *const *const c_char,
     real: impl FnOnce(*mut pid_t, *const *const c_char) -> c_int,
 ) -> c_int {
-    if !config::is_on() {
+    if !hot::is_on() {
         return real(pid, environment);
     }
     // SAFETY: as the caller says.
@@ -115,7 +115,7 @@ fn has_file() -> bool {
 /// another mount namespace. Its recording must exist before that.
 #[inline]
 pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
-    if config::is_on()
+    if hot::is_on()
         && let Some(busy) = Busy::begin()
     {
         process::recording(&busy);
@@ -128,7 +128,7 @@ pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
 /// where there is no way back. A process that may become root again would go on in a file of somebody else's.
 #[inline]
 pub fn change_user(users: [uid_t; 3], real: impl FnOnce() -> c_int) -> c_int {
-    if config::is_on()
+    if hot::is_on()
         && let Some(busy) = Busy::begin()
         && let Some(process) = process::recording(&busy)
     {
@@ -149,9 +149,9 @@ pub fn control(option: c_int, value: usize, real: impl FnOnce() -> c_int) -> c_i
     // From now on the clock that we read, or any call that we make, would end the program.
     let is_strict = option == libc::PR_SET_SECCOMP && value == libc::SECCOMP_MODE_STRICT as usize;
     let has_no_clock = option == libc::PR_SET_TSC && value != libc::PR_TSC_ENABLE as usize;
-    if config::is_on() && (is_strict || has_no_clock) {
+    if hot::is_on() && (is_strict || has_no_clock) {
         exit::finish(State::Finished);
-        config::turn_off();
+        hot::turn_off();
     }
     real()
 }
@@ -165,7 +165,7 @@ pub fn mode_of_sandbox(operation: usize) -> usize {
 /// The process is about to restrict the system calls that it may make. Its recording must exist
 /// before that.
 pub fn before_sandbox() {
-    if config::is_on()
+    if hot::is_on()
         && let Some(busy) = Busy::begin()
     {
         process::recording(&busy);
@@ -177,7 +177,7 @@ pub fn before_sandbox() {
 #[inline]
 pub fn change_directory(real: impl FnOnce() -> c_int) -> c_int {
     let result = real();
-    if config::is_on()
+    if hot::is_on()
         && let Some(busy) = Busy::begin()
     {
         paths::forget_working_directory(&busy);

@@ -96,7 +96,7 @@ pub extern "C" fn resolve() -> *mut c_void {
 }
 
 /// The C library's `syscall`.
-pub unsafe fn real(number: c_long, words: [usize; 6]) -> isize {
+unsafe fn real(number: c_long, words: [usize; 6]) -> isize {
     type Real =
         unsafe extern "C-unwind" fn(c_long, usize, usize, usize, usize, usize, usize) -> isize;
     let known = REAL.load(Ordering::Relaxed);

@@ -12,7 +12,7 @@ use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
 use crate::recorder::{self, Finished, Start, begin_in, ended, ended_at};
 use crate::thread::Busy;
-use crate::{clock, config, descriptors, paths, sys};
+use crate::{clock, descriptors, hot, paths, sys};
 
 // SAFETY: the C library defines both for every program, as pointers to streams.
 unsafe extern "C" {
@@ -148,7 +148,7 @@ pub unsafe fn open(
             descriptor::write(busy, span, Op::Fopen, file, stream, flags as u32 as u64);
         }),
         // Calls on its descriptor may be recorded though those on streams are not.
-        false if config::is_on() => {
+        false if hot::is_on() => {
             Busy::begin().map(|busy| begin_file(&busy));
         }
         false => {}
@@ -167,7 +167,7 @@ pub unsafe fn reopen(
     stream: *mut FILE,
     real: impl FnOnce() -> *mut FILE,
 ) -> *mut FILE {
-    if config::is_on() && !path.is_null() {
+    if hot::is_on() && !path.is_null() {
         descriptors::forget(descriptor_of(stream));
     }
     // SAFETY: the same arguments.
@@ -183,7 +183,7 @@ pub fn open_descriptor(fd: c_int, real: impl FnOnce() -> *mut FILE) -> *mut FILE
 /// A stream is closed.
 #[inline]
 pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
-    let fd = if config::is_on() { descriptor_of(stream) } else { -1 };
+    let fd = if hot::is_on() { descriptor_of(stream) } else { -1 };
     descriptor::close(Op::Fclose, fd, real)
 }
 

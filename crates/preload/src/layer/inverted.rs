@@ -54,8 +54,8 @@ impl Layer for Inverted {
     }
 
     fn on_name(&self, name: &Name, request: &NameRequest) -> Answer {
-        let mut own = stored(name);
-        let own = own.as_mut().map(Text::as_c_str);
+        let own = stored(name);
+        let own = own.as_ref().map(Text::as_c_str);
         let answer = match (*request, own) {
             (NameRequest::Rename { to, flags }, _) => return rename(own, &to, flags),
             (NameRequest::Link { to }, Some(_)) => {
@@ -120,8 +120,8 @@ fn stored(name: &Name) -> Option<Text<4096>> {
 }
 
 fn rename(from: Option<&CStr>, to: &Name, flags: u32) -> Answer {
-    let mut to = stored(to);
-    match (from, to.as_mut().map(|to| to.as_c_str())) {
+    let to = stored(to);
+    match (from, to.as_ref().map(Text::as_c_str)) {
         (Some(from), Some(to)) => {
             let flags = RenameFlags::from_bits_retain(flags);
             Some(number(rustix::fs::renameat_with(CWD, from, CWD, to, flags).map(|()| 0)))
