@@ -1,8 +1,9 @@
 //! Who counts a target's transactions, and what they counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use plimsoll_domain::Counter;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::CountedBy;
 use plimsoll_machine::{BrwSizes, DiskCounters, Machine, MachineError};
@@ -116,32 +117,35 @@ impl Snapshot {
 }
 
 fn disk(before: &DiskCounters, after: &DiskCounters, operation: Operation) -> Option<Done> {
-    let more = |of: fn(&DiskCounters) -> u64| of(after).checked_sub(of(before));
-    let reads = (more(|it| it.reads)?, more(|it| it.bytes_read().get())?);
-    let writes = (more(|it| it.writes)?, more(|it| it.bytes_written().get())?);
-    let (own, opposite) = match operation {
-        Operation::Read => (reads, writes),
-        Operation::Write => (writes, reads),
-    };
-    Some(Done { transactions: own.0, bytes: own.1, opposite_bytes: opposite.1 })
+    let done = before.until(after);
+    let reads = (done.reads.grown()?, done.bytes_read.grown()?);
+    let writes = (done.writes.grown()?, done.bytes_written.grown()?);
+    Some(in_direction(operation, reads, writes))
 }
 
 fn brw(before: &BrwSizes, after: &BrwSizes, operation: Operation) -> Option<Done> {
     let reads = more_in_bins(&before.reads, &after.reads)?;
     let writes = more_in_bins(&before.writes, &after.writes)?;
+    Some(in_direction(operation, reads, writes))
+}
+
+/// Transactions and bytes of both directions as seen from one.
+fn in_direction(operation: Operation, reads: (u64, u64), writes: (u64, u64)) -> Done {
     let (own, opposite) = match operation {
         Operation::Read => (reads, writes),
         Operation::Write => (writes, reads),
     };
-    Some(Done { transactions: own.0, bytes: own.1, opposite_bytes: opposite.1 })
+    Done { transactions: own.0, bytes: own.1, opposite_bytes: opposite.1 }
 }
 
 /// Operations and bytes that were added. A bin counts by its largest size, which is exact for
-/// transfers that are powers of two.
+/// transfers that are powers of two. A bin that is not listed has counted nothing.
 fn more_in_bins(before: &BTreeMap<u64, u64>, after: &BTreeMap<u64, u64>) -> Option<(u64, u64)> {
     let mut sum = (0u64, 0u64);
-    for (size, count) in after {
-        let more = count.checked_sub(before.get(size).copied().unwrap_or(0))?;
+    let sizes: BTreeSet<&u64> = before.keys().chain(after.keys()).collect();
+    for size in sizes {
+        let [before, after] = [before, after].map(|bins| bins.get(size).copied().or(Some(0)));
+        let more = Counter::WIDE.change(before, after).grown()?;
         sum.0 = sum.0.checked_add(more)?;
         sum.1 = sum.1.checked_add(more.checked_mul(*size)?)?;
     }
@@ -181,6 +185,8 @@ mod tests {
         let done = sizes(1, 0).until(&sizes(4, 2), Operation::Read).unwrap();
         assert_eq!((done.transactions, done.bytes), (5, 3 * 4096 + (2 << 20)));
         assert_eq!(done.opposite_bytes, 0);
+        let cleared = Snapshot::Lustre(BrwSizes::default());
+        assert_eq!(sizes(1, 0).until(&cleared, Operation::Read), None, "counters that went back");
     }
 
     #[test]

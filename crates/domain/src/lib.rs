@@ -6,6 +6,7 @@
 //! rounding; rounding for display belongs to the `report` crate. Nothing here
 //! looks at the machine; that is the `machine` crate.
 
+mod counter;
 mod decimal;
 mod duration;
 mod limit;
@@ -16,6 +17,7 @@ mod size;
 pub mod burst;
 pub mod site;
 
+pub use counter::{Change, Counter};
 pub use decimal::QuantityError;
 pub use duration::Nanos;
 pub use limit::Limit;

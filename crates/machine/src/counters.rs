@@ -1,6 +1,6 @@
 //! The kernel's counters of block devices.
 
-use plimsoll_domain::Bytes;
+use plimsoll_domain::{Bytes, Change, Counter};
 
 use crate::{DeviceNumber, Machine, MachineError};
 
@@ -42,6 +42,43 @@ impl DiskCounters {
     pub fn bytes_written(&self) -> Bytes {
         Bytes::new(self.sectors_written.saturating_mul(COUNTED_SECTOR))
     }
+
+    /// Returns what the device did from this reading to a later one.
+    pub fn until(&self, after: &DiskCounters) -> DiskChange {
+        let change = |counter: Counter, of: fn(&DiskCounters) -> u64| {
+            counter.change(Some(of(self)), Some(of(after)))
+        };
+        // Counts are unsigned long, times unsigned int.
+        let (wide, narrow) = (Counter::WIDE, Counter::NARROW);
+        DiskChange {
+            reads: change(wide, |it| it.reads),
+            bytes_read: change(wide, |it| it.sectors_read).times(COUNTED_SECTOR),
+            read_milliseconds: change(narrow, |it| it.read_milliseconds),
+            writes: change(wide, |it| it.writes),
+            bytes_written: change(wide, |it| it.sectors_written).times(COUNTED_SECTOR),
+            write_milliseconds: change(narrow, |it| it.write_milliseconds),
+            busy_milliseconds: change(narrow, |it| it.busy_milliseconds),
+        }
+    }
+}
+
+/// What a block device did between two readings of its counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskChange {
+    /// Reads completed.
+    pub reads: Change,
+    /// Bytes read.
+    pub bytes_read: Change,
+    /// Milliseconds that reads took, added over all reads.
+    pub read_milliseconds: Change,
+    /// Writes completed.
+    pub writes: Change,
+    /// Bytes written.
+    pub bytes_written: Change,
+    /// Milliseconds that writes took, added over all writes.
+    pub write_milliseconds: Change,
+    /// Milliseconds in which at least one operation was under way.
+    pub busy_milliseconds: Change,
 }
 
 impl Machine {
@@ -107,6 +144,28 @@ mod tests {
         assert_eq!(disks[1].2.bytes_written(), Bytes::new(8192));
         assert_eq!(disks[1].2.in_flight, 5);
         assert_eq!(parse_block_stat("1 0 8 2 3 0 16 4 5 6 7").unwrap(), disks[1].2);
+    }
+
+    #[test]
+    fn times_that_are_full_go_on_and_a_device_that_comes_back_begins_anew() {
+        let before = DiskCounters {
+            writes: 9,
+            sectors_written: 16,
+            write_milliseconds: u64::from(u32::MAX),
+            ..Default::default()
+        };
+        let after = DiskCounters {
+            writes: 10,
+            sectors_written: 24,
+            write_milliseconds: 4,
+            ..Default::default()
+        };
+        let done = before.until(&after);
+        assert_eq!((done.writes, done.bytes_written), (Change::Grew(1), Change::Grew(4096)));
+        assert_eq!(done.write_milliseconds, Change::Grew(5));
+        let again = DiskCounters { sectors_written: 8, ..Default::default() };
+        let done = after.until(&again);
+        assert_eq!((done.writes, done.bytes_written.grown()), (Change::BeganAnew(0), None));
     }
 
     proptest! {

@@ -42,7 +42,7 @@ pub use block_control::{BlockControl, NoBlockControl, THROTTLE_FILES};
 pub use block_device::{BlockDevice, LoopBacking};
 pub use brw_sizes::{BrwSizes, parse_brw_sizes};
 pub use clock::{ClockSource, TscTrust};
-pub use counters::{DiskCounters, parse_block_stat, parse_diskstats};
+pub use counters::{DiskChange, DiskCounters, parse_block_stat, parse_diskstats};
 pub use device_number::{DeviceNumber, DeviceNumberError};
 pub use error::MachineError;
 pub use fuse::Fuse;
