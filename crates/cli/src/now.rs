@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use plimsoll_score::calendar::rfc3339;
+use plimsoll_domain::moment::rfc3339;
 
 /// Now as RFC 3339 in UTC, to the second.
 pub fn timestamp() -> String {

@@ -1,8 +1,6 @@
 //! `plimsoll score`: what a benchmark measured, as scores and verdicts.
 
-mod bounded;
 pub mod gather;
-mod left_out;
 mod measures_csv;
 mod numbers;
 pub mod peaks;
@@ -15,10 +13,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use plimsoll_domain::moment;
 use plimsoll_domain::site::SiteFile;
 use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
-use plimsoll_score::{Kind, Options, Peaks, calendar, score};
+use plimsoll_score::{Kind, Options, Peaks, score};
 
 use crate::new_file::Replacing;
 use crate::output::{Output, message};
@@ -185,5 +184,5 @@ fn quantile(text: &str) -> Result<f64, String> {
 }
 
 fn utc_offset(text: &str) -> Result<i32, String> {
-    calendar::utc_offset(text).ok_or_else(|| "is not an offset; write it like +02:00".into())
+    moment::utc_offset(text).ok_or_else(|| "is not an offset; write it like +02:00".into())
 }

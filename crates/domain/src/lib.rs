@@ -15,6 +15,7 @@ mod rate;
 mod size;
 
 pub mod burst;
+pub mod moment;
 pub mod site;
 
 pub use counter::{Change, Counter};

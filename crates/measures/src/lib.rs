@@ -14,7 +14,8 @@
 //! | `summary.json` | what came of it, and the checksums of the files above |
 //!
 //! The journal is the truth while an experiment runs; the Parquet files are for everybody else. [`Journal`] writes
-//! the directory, [`Results`] reads it; docs/results.md is the format. Deliberately not here: what to measure, and
+//! the directory, [`Results`] reads it; docs/results.md is the format. What other programs measured comes as tables of
+//! [`runs`]. Deliberately not here: what to measure, and
 //! what the measures mean (the `score` crate).
 
 mod columns;
@@ -27,6 +28,7 @@ mod line;
 mod reading;
 mod results;
 mod rows;
+pub mod runs;
 mod summary;
 
 pub use error::MeasuresError;

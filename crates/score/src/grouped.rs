@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::calendar::{hour, weekday};
 use crate::distribution::{Distribution, median_of};
+use plimsoll_domain::moment::{hour, weekday};
 
 /// Values by group. Memory is 8 bytes a value, 24 with times.
 #[derive(Debug, Clone, Default)]

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use plimsoll_domain::moment::rfc3339;
 use plimsoll_explain::{
     Activity, Analysis, Direction, FileAnalysis, FileId, Finding, Headline, Process, Recording,
 };
 use plimsoll_report::Record;
-use plimsoll_score::calendar::rfc3339;
 use plimsoll_trace::Op;
 
 use super::numbers::*;

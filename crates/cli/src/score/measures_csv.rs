@@ -1,85 +1,99 @@
 //! Every pair with its scores, as a table for other programs.
 
+use std::collections::HashSet;
+
 use anyhow::{Context, Result};
+use plimsoll_score::columns::{InstanceRow, PairRow};
 use plimsoll_score::locality::Trait;
 use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::relative::lebs;
+use plimsoll_score::{Columns, Source};
 
 use super::record::View;
 use crate::new_file::NewFile;
 
-const HEADINGS: [&str; 21] = [
-    "results",
-    "experiment",
-    "run",
-    "group",
-    "round",
-    "instance",
-    "varied",
-    "start_ns",
-    "client",
-    "target",
-    "server",
-    "bytes",
-    "seconds",
-    "bandwidth",
-    "leb",
-    "peb",
-    "outlier",
-    "modified_z",
-    "run_changed",
-    "distance",
-    "routers",
+/// One pair, and what is known of its instance.
+struct Row<'a> {
+    columns: &'a Columns,
+    source: &'a Source,
+    instance: &'a InstanceRow,
+    pair: &'a PairRow,
+    leb: Option<f64>,
+    peb: Option<f64>,
+    mark: Option<Mark>,
+    modified_z: Option<f64>,
+    run_changed: bool,
+    distance: Option<f64>,
+    routers: Option<f64>,
+}
+
+/// The name of a column, and what a row has in it.
+type Column = (&'static str, fn(&Row) -> String);
+
+const COLUMNS: [Column; 21] = [
+    ("results", |row| row.source.label.clone()),
+    ("experiment", |row| row.source.experiment.clone()),
+    ("run", |row| row.instance.run.to_string()),
+    ("group", |row| row.instance.group.to_string()),
+    ("round", |row| row.instance.round.to_string()),
+    ("instance", |row| row.instance.instance.to_string()),
+    ("varied", |row| row.columns.varied.name(row.instance.varied).to_string()),
+    ("start_ns", |row| row.instance.start.to_string()),
+    ("client", |row| row.columns.clients.name(row.pair.client).to_string()),
+    ("target", |row| row.columns.targets.name(row.pair.target).to_string()),
+    ("server", |row| {
+        row.pair.server.map_or(String::new(), |it| row.columns.servers.name(it).to_string())
+    }),
+    ("bytes", |row| row.pair.bytes.to_string()),
+    ("seconds", |row| row.pair.seconds.to_string()),
+    ("bandwidth", |row| row.pair.bandwidth().to_string()),
+    ("leb", |row| text(row.leb)),
+    ("peb", |row| text(row.peb)),
+    ("outlier", |row| match row.mark {
+        Some(Mark::Low) => "low".to_string(),
+        Some(Mark::High) => "high".to_string(),
+        None => String::new(),
+    }),
+    ("modified_z", |row| text(row.modified_z)),
+    ("run_changed", |row| row.run_changed.to_string()),
+    ("distance", |row| text(row.distance)),
+    ("routers", |row| text(row.routers)),
 ];
+
+/// Missing is nothing.
+fn text(value: Option<f64>) -> String {
+    value.map_or(String::new(), |it| it.to_string())
+}
 
 pub fn write(file: NewFile, view: &View) -> Result<()> {
     let attempt = || format!("cannot write {}", file.path().display());
     let mut out = csv::Writer::from_writer(&file);
-    out.write_record(HEADINGS).with_context(attempt)?;
+    out.write_record(COLUMNS.map(|(name, _)| name)).with_context(attempt)?;
     let columns = view.columns;
     let marks = Marks::new(columns);
-    let changed: std::collections::HashSet<(u32, u32)> =
+    let changed: HashSet<(u32, u32)> =
         view.scores.runs.iter().filter(|it| it.changed()).map(|it| (it.source, it.run)).collect();
-    let text = |value: Option<f64>| value.map_or(String::new(), |it| it.to_string());
     for instance in columns.instances() {
         let pairs = columns.pairs(instance);
         let scored = columns.has_scores(instance);
         let lebs = if scored { lebs(pairs) } else { Vec::new() };
-        let place = |of| text(view.places.of_instance(of, columns, instance));
+        let place = |of| view.places.of_instance(of, columns, instance);
         let (distance, routers) = (place(Trait::Distance), place(Trait::Routers));
-        let source = &columns.sources[instance.source as usize];
         for (index, pair) in pairs.iter().enumerate() {
-            let peb = view.scores.fastest.peb(instance, pair).filter(|_| scored);
-            let outlier = match marks.mark(instance, pair).filter(|_| scored) {
-                Some(Mark::Low) => "low",
-                Some(Mark::High) => "high",
-                None => "",
+            let row = Row {
+                columns,
+                source: &columns.sources[instance.source as usize],
+                instance,
+                pair,
+                leb: lebs.get(index).copied(),
+                peb: view.scores.fastest.peb(instance, pair).filter(|_| scored),
+                mark: marks.mark(instance, pair).filter(|_| scored),
+                modified_z: marks.modified_z(instance, pair).filter(|_| scored),
+                run_changed: changed.contains(&(instance.source, instance.run)),
+                distance,
+                routers,
             };
-            let z = marks.modified_z(instance, pair).filter(|_| scored);
-            let row = [
-                source.label.clone(),
-                source.experiment.clone(),
-                instance.run.to_string(),
-                instance.group.to_string(),
-                instance.round.to_string(),
-                instance.instance.to_string(),
-                columns.varied.name(instance.varied).to_string(),
-                instance.start.to_string(),
-                columns.clients.name(pair.client).to_string(),
-                columns.targets.name(pair.target).to_string(),
-                pair.server.map_or(String::new(), |it| columns.servers.name(it).to_string()),
-                pair.bytes.to_string(),
-                pair.seconds.to_string(),
-                pair.bandwidth().to_string(),
-                text(lebs.get(index).copied()),
-                text(peb),
-                outlier.to_string(),
-                text(z),
-                changed.contains(&(instance.source, instance.run)).to_string(),
-                distance.clone(),
-                routers.clone(),
-            ];
-            out.write_record(row).with_context(attempt)?;
+            out.write_record(COLUMNS.map(|(_, cell)| cell(&row))).with_context(attempt)?;
         }
     }
     out.flush().with_context(attempt)?;

@@ -5,10 +5,10 @@ pub mod locality;
 mod verdicts;
 
 use plimsoll_domain::burst::{Operation, Setting};
+use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::Record;
 use plimsoll_score::advice::{Found, advice};
 use plimsoll_score::bandwidth::Point;
-use plimsoll_score::calendar::WEEKDAYS;
 use plimsoll_score::distribution::Distribution;
 use plimsoll_score::locality::{Locality, Places};
 use plimsoll_score::sequence::{Basis, Sequences};

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use plimsoll_domain::burst::Operation;
+use plimsoll_domain::moment::rfc3339;
 use plimsoll_domain::site::{
     ComponentKind, MeasuredPeak, Peak, Persistence, SiteFile, Slowness, Straggler,
 };
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
-use plimsoll_score::calendar::rfc3339;
 use plimsoll_score::peak::{Evidence, PEAK_INSTANCES, Peak as Found, PeakOrigin};
 use plimsoll_score::sequence::Sequences;
 use plimsoll_score::survival::Survival;

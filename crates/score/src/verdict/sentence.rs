@@ -2,7 +2,7 @@
 
 use super::groups::{Groups, Moving};
 use super::{Kind, Stretch, Verdict};
-use crate::calendar::clock;
+use plimsoll_domain::moment::clock;
 
 /// How to speak of the components of one side.
 #[derive(Debug, Clone, Copy)]

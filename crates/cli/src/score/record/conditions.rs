@@ -1,7 +1,7 @@
 //! Whether measures can be trusted: runs, changes, first rounds.
 
+use plimsoll_domain::moment::rfc3339;
 use plimsoll_report::Record;
-use plimsoll_score::calendar::rfc3339;
 use plimsoll_score::condition::{Run, WarmUp};
 
 use super::super::numbers::*;

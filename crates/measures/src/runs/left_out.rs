@@ -1,7 +1,7 @@
 //! What a table of runs has that cannot be counted.
 
-/// Rows whose value is of no use, by reason.
-#[derive(Default)]
+/// Rows whose value is of no use, counted by reason.
+#[derive(Debug, Default)]
 pub struct LeftOut {
     empty: u64,
     no_number: u64,
@@ -10,7 +10,7 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// The value of a cell, or nothing and the reason counted.
-    pub fn value(&mut self, cell: &str) -> Option<f64> {
+    pub(super) fn value(&mut self, cell: &str) -> Option<f64> {
         let reason = match cell.trim().parse::<f64>() {
             Ok(value) if value.is_finite() => return Some(value),
             Ok(_) => &mut self.not_finite,
@@ -21,12 +21,12 @@ impl LeftOut {
         None
     }
 
-    /// Rows that were left out.
+    /// Returns how many rows were left out.
     pub fn total(&self) -> u64 {
         self.empty + self.no_number + self.not_finite
     }
 
-    /// How many for which reason.
+    /// Says how many for which reason.
     pub fn sentence(&self, column: &str) -> String {
         let reasons = [
             (self.empty, "nothing"),
