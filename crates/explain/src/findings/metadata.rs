@@ -83,7 +83,7 @@ pub(super) fn fsync_storm(analysis: &Analysis) -> Option<Candidate> {
     }
     let excess = metadata.sync_seconds * (1.0 - 1.0 / per_file);
     let mut evidence = vec![format!(
-        "{} of fsync and its kin on {} took {} in all processes together",
+        "{} to fsync and similar functions on {} took {} in all processes together",
         count(metadata.syncs, "call"),
         count(metadata.synced_files, "file"),
         time(metadata.sync_seconds)
