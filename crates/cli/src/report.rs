@@ -19,7 +19,7 @@ use plimsoll_report::Record;
 
 use crate::new_file::Replacing;
 use crate::output::Output;
-use crate::record::marker;
+use plimsoll_record::marker;
 
 pub use numbers::NUMBERS;
 

@@ -11,7 +11,7 @@ use plimsoll_report::Record;
 use plimsoll_trace::Op;
 
 use super::numbers::*;
-use crate::record::marker;
+use plimsoll_record::marker;
 
 /// Who ran what, when and where.
 pub fn about(directory: &Path, recording: &Recording, analysis: &Analysis) -> Record {

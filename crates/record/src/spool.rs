@@ -1,23 +1,27 @@
 //! Where events are buffered while the program runs.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
 use plimsoll_guarded::{Directory, open_trusted};
 use plimsoll_machine::Machine;
 use plimsoll_trace::variables;
+
+use crate::RecordError;
 
 /// What a spool should hold at least; /dev/shm in a container is often 64 MiB.
 const BYTES_MIN: u64 = 1 << 30;
 
 /// The directory to buffer in: the one said; the recording itself where it is local; else a
 /// place on this node with room, on a disk rather than in memory.
-pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Result<PathBuf> {
+pub fn choose(
+    directory: &Path,
+    said: Option<&Path>,
+    machine: &Machine,
+) -> Result<PathBuf, RecordError> {
     if let Some(said) = said {
-        return in_place(said, directory)
-            .with_context(|| format!("cannot use the spool {}", said.display()));
+        return in_place(said, directory).map_err(RecordError::io("use the spool", said));
     }
     // A `record` around this one has chosen already.
     if let Some(inherited) = std::env::var_os(variables::SPOOL).filter(|it| !it.is_empty()) {
@@ -35,7 +39,7 @@ pub fn choose(directory: &Path, said: Option<&Path>, machine: &Machine) -> Resul
 
 /// The spools of this recording on this node: the one that is said, and those that `record` chooses by
 /// itself. Only those that nobody else could write to.
-pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>> {
+pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>, RecordError> {
     let mut spools = Vec::new();
     let name = spool_name(directory);
     for place in candidates().iter().map(PathBuf::as_path).chain(said) {
@@ -50,11 +54,8 @@ pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>>
             Ok(()) => spools.push(spool),
             // Then it is in a directory of its own there.
             Err(_) if !spools.is_empty() => {}
-            Err(refusal) => {
-                return Err(refusal).with_context(|| {
-                    let said = said.display();
-                    format!("cannot take recordings from {said}, where others could have put them")
-                });
+            Err(cause) => {
+                return Err(RecordError::ForeignSpool { spool: said.to_path_buf(), cause });
             }
         }
     }
@@ -63,7 +64,7 @@ pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>>
 
 /// That directory where it is this user's alone; in one that others may write to, as /tmp is, a directory of
 /// its own.
-fn in_place(said: &Path, directory: &Path) -> Result<PathBuf> {
+fn in_place(said: &Path, directory: &Path) -> io::Result<PathBuf> {
     std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(said)?;
     let place = trusted(said)?;
     match place.require_own() {
@@ -74,23 +75,26 @@ fn in_place(said: &Path, directory: &Path) -> Result<PathBuf> {
 
 /// A directory for this user alone in one that may be everybody's. The name is known to all, so that it is
 /// found again after a crash: whoever took it before is noticed.
-fn own_in(place: &Directory, directory: &Path) -> Result<PathBuf> {
+fn own_in(place: &Directory, directory: &Path) -> io::Result<PathBuf> {
     let name = spool_name(directory);
     let spool = match place.make(&name, PRIVATE) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => place.child(&name)?,
         made => made?,
     };
-    spool.require_own().with_context(|| name)?;
+    spool.require_own().map_err(|cause| io::Error::other(format!("{name}: {cause}")))?;
     Ok(spool.path().to_path_buf())
 }
 
 /// Opens a place where nobody else can exchange what this user puts there, as in a sticky directory: processes
 /// come to the spool by its path.
-fn trusted(place: &Path) -> Result<Directory> {
+fn trusted(place: &Path) -> io::Result<Directory> {
     let hint = "choose a directory of your own, or a sticky one as /tmp is";
-    let trusted = open_trusted(place).map_err(|untrusted| anyhow!("{untrusted}; hint: {hint}"))?;
-    ensure!(trusted.missing.is_empty(), "{} is not there", place.display());
-    Ok(trusted.directory)
+    let trusted = open_trusted(place)
+        .map_err(|untrusted| io::Error::other(format!("{untrusted}; hint: {hint}")))?;
+    if trusted.missing.is_empty() {
+        return Ok(trusted.directory);
+    }
+    Err(ErrorKind::NotFound.into())
 }
 
 const PRIVATE: u32 = 0o700;

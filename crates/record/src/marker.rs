@@ -8,36 +8,35 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result, bail};
 use plimsoll_guarded::{Directory, random_hex, read_small};
 use plimsoll_machine::Machine;
 use plimsoll_trace::marker::{FIRST_LINE, ID, NAME as MARKER};
 use plimsoll_trace::{secrets, variables};
 use rustix::fs::OFlags;
 
-use super::key;
+use crate::{RecordError, key};
 
 /// Ranks of one run start within this time of each other.
 const JOINING: Duration = Duration::from_secs(300);
 
 /// Begins the recording, or joins it when it is of the same run. Returns its id, which one of before has not.
-pub fn join(
+pub(crate) fn join(
     directory: &Directory,
-    command: &[OsString],
+    program: &OsStr,
+    arguments: &[OsString],
     is_shared: bool,
-) -> Result<Option<String>> {
-    let marker = || directory.path().join(MARKER);
-    let (key, id) = (key::of_this_run(), random_hex(8)?);
+) -> Result<Option<String>, RecordError> {
+    let failed = |action| RecordError::io(action, &directory.path().join(MARKER));
+    let (key, id) = (key::of_this_run(), random_hex(8).map_err(failed("create"))?);
     let mode = if is_shared { 0o644 } else { 0o600 };
-    match create(directory, &text(&id, &key, command), mode) {
+    match create(directory, &text(&id, &key, program, arguments), mode) {
         Ok(()) => Ok(Some(id)),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let text = directory.read_small(MARKER);
-            let text = text.with_context(|| format!("cannot read {}", marker().display()))?;
+            let text = directory.read_small(MARKER).map_err(failed("read"))?;
             may_join(directory, &text, &key)?;
             Ok(text.lines().find_map(|line| line.strip_prefix(ID)).map(str::to_string))
         }
-        Err(error) => Err(error).with_context(|| format!("cannot create {}", marker().display())),
+        Err(error) => Err(failed("create")(error)),
     }
 }
 
@@ -79,8 +78,9 @@ fn values(directory: &Path, word: &str) -> Vec<String> {
     lines.filter_map(|line| line.strip_prefix(word)).map(str::to_string).collect()
 }
 
-fn text(id: &str, key: &str, command: &[OsString]) -> String {
-    let mut words: Vec<u8> = command.join(OsStr::new("\0")).into_vec();
+fn text(id: &str, key: &str, program: &OsStr, arguments: &[OsString]) -> String {
+    let words = std::iter::once(program).chain(arguments.iter().map(OsString::as_os_str));
+    let mut words: Vec<u8> = words.collect::<Vec<_>>().join(OsStr::new("\0")).into_vec();
     secrets::mask(&mut words);
     let words = String::from_utf8_lossy(&words);
     let words = words.trim_end_matches('\0').replace(['\0', '\n'], " ");
@@ -89,7 +89,7 @@ fn text(id: &str, key: &str, command: &[OsString]) -> String {
 
 /// A recording takes processes of its own run: the same job, a `record` inside a `record`, or
 /// ranks that a launcher without job names started together.
-fn may_join(directory: &Directory, text: &str, key: &str) -> Result<()> {
+fn may_join(directory: &Directory, text: &str, key: &str) -> Result<(), RecordError> {
     let path = directory.path();
     if std::env::var_os(variables::RECORD_DIR).is_some_and(|it| Path::new(&it) == path) {
         return Ok(());
@@ -103,5 +103,5 @@ fn may_join(directory: &Directory, text: &str, key: &str) -> Result<()> {
     if same_run || (key::job().is_none() && key::rank().is_some_and(|it| it > 0) && is_young) {
         return Ok(());
     }
-    bail!("{} holds another recording; hint: choose another -o DIR, or remove it", path.display())
+    Err(RecordError::Another { path: path.to_path_buf() })
 }

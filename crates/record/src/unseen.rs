@@ -6,13 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use plimsoll_guarded::{Directory, open_input};
 use plimsoll_machine::Machine;
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::executable::{Executable, INTERPRETER_BYTES_MAX, Rights, look};
 use plimsoll_trace::layout::{Anchor, State};
 use plimsoll_trace::{ProcessWriter, Program, Unseen};
+
+use crate::RecordError;
 
 /// A program that will not be recorded, or not all of it.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl UnseenProgram {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn tell(&self, directory: &Directory, is_shared: bool) -> Result<String> {
+    pub fn tell(&self, directory: &Directory, is_shared: bool) -> Result<String, RecordError> {
         let now = Anchor::now();
         let program = Program::current();
         let name = format!("{}-{}-{:x}.rec", program.host, program.pid, now.realtime_ns);
@@ -57,8 +58,7 @@ impl UnseenProgram {
                 false => Ok(()),
             }
         };
-        write()
-            .with_context(|| format!("cannot write {}", directory.path().join(&name).display()))?;
+        write().map_err(RecordError::io("write", &directory.path().join(&name)))?;
         Ok(name)
     }
 }

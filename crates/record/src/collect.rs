@@ -8,18 +8,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
 use plimsoll_guarded::Directory;
-use plimsoll_report::{Record, numbers};
 use plimsoll_trace::layout::{HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
 
-use super::spool;
-use crate::output::Output;
+use crate::{RecordError, directory, spool};
 
 /// What was found in the spool.
-#[derive(Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Files that are in the recording now.
     pub moved: u64,
@@ -27,26 +24,31 @@ pub struct Collected {
     pub running: u64,
 }
 
-numbers! {
-    MOVED = "moved", "files brought home", Count, "Files of processes that had ended without bringing their recording home.", "the spool of this node";
-    RUNNING = "running", "still running", Count, "Files of processes that still run; they bring their recording home themselves.", "the spool of this node";
+/// Moves the files of ended processes of a recording from this node's spools, and from the given one.
+///
+/// # Errors
+/// If others could write to the recording or the given spool, or if a file cannot be copied.
+pub fn collect(recording: &Path, spool: Option<&Path>) -> Result<Collected, RecordError> {
+    collect_to(&directory::open(recording)?, spool)
 }
 
-/// Moves the files of ended processes of this recording from this node's spools.
-pub fn collect(home: &Directory, said: Option<&Path>) -> Result<Collected> {
+fn collect_to(home: &Directory, said: Option<&Path>) -> Result<Collected, RecordError> {
     let mut collected = Collected::default();
     for spool in spool::existing(home.path(), said)? {
         for name in spool.names().unwrap_or_default() {
             match beginner(&name).map(WritingProcess::of_number) {
                 // It was ended before there was anything in its file.
-                Some(WritingProcess::Gone) => spool.remove_file_if_there(&name)?,
+                Some(WritingProcess::Gone) => {
+                    let path = spool.path().join(&name);
+                    spool.remove_file_if_there(&name).map_err(RecordError::io("remove", &path))?;
+                }
                 Some(_) => collected.running += 1,
                 None => {}
             }
             if Path::new(&name).extension().is_some_and(|extension| extension == "rec") {
-                bring_home(&spool, &name, home, &mut collected).with_context(|| {
-                    let (spool, home) = (spool.path().display(), home.path().display());
-                    format!("cannot bring {} home from {spool} to {home}", name.display())
+                bring_home(&spool, &name, home, &mut collected).map_err(|cause| {
+                    let (spool, home) = (spool.path().to_path_buf(), home.path().to_path_buf());
+                    RecordError::BringHome { name: name.into(), spool, home, cause }
                 })?;
             }
         }
@@ -64,9 +66,9 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// The same when the program has ended. Children that it has just killed may take a moment to end;
 /// others that outlive it are left alone.
-pub fn collect_soon(home: &Directory, spool: &Path) -> Result<()> {
+pub(crate) fn collect_soon(home: &Directory, spool: &Path) -> Result<(), RecordError> {
     let began = Instant::now();
-    while collect(home, Some(spool))?.running > 0 && began.elapsed() < GRACE {
+    while collect_to(home, Some(spool))?.running > 0 && began.elapsed() < GRACE {
         std::thread::sleep(LOOK);
     }
     Ok(())
@@ -109,10 +111,4 @@ fn bring_home(
     spool.remove_file(name)?;
     collected.moved += 1;
     Ok(())
-}
-
-/// Prints what was done.
-pub fn print(collected: &Collected, directory: &Path, output: Output) -> Result<()> {
-    let record = Record::new().number(&MOVED, collected.moved).number(&RUNNING, collected.running);
-    output.print("record.collect", &format!("recording {}", directory.display()), &record)
 }

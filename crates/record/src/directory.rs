@@ -1,0 +1,50 @@
+//! The directory of a recording: for its owner alone, unless it is to be shared.
+
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use plimsoll_guarded::Directory;
+
+use crate::RecordError;
+
+const PRIVATE: u32 = 0o700;
+const SHARED: u32 = 0o755;
+
+/// Makes the directory, with those above it, or takes the one that is there if nobody else can write to it. It
+/// has its whole path.
+pub fn make(path: &Path, is_shared: bool) -> Result<Directory, RecordError> {
+    let failed = || RecordError::io("create the recording", path);
+    // "." and ".." have no name, and are there.
+    let Some(name) = path.file_name() else { return open(path) };
+    let above = above(path);
+    fs::create_dir_all(above).map_err(failed())?;
+    let above = Directory::open(above).map_err(failed())?;
+    let mode = if is_shared { SHARED } else { PRIVATE };
+    match above.make(name, mode) {
+        // Whatever the user's mask is. Not by the path: others may have exchanged it.
+        Ok(made) => {
+            made.require_own().map_err(failed())?;
+            fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))
+                .map_err(failed())?;
+            made.with_whole_path().map_err(failed())
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => open(path),
+        Err(error) => Err(failed()(error)),
+    }
+}
+
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Opens it. Fails if somebody else could put something into it, or made the link that leads to it.
+pub fn open(path: &Path) -> Result<Directory, RecordError> {
+    let opened = match path.file_name() {
+        Some(name) => Directory::open(above(path)).and_then(|it| it.child_or_own_link(name)),
+        None => Directory::open(path),
+    };
+    let own = opened.and_then(|it| it.require_own().map(|()| it));
+    own.and_then(Directory::with_whole_path).map_err(|cause| RecordError::cannot_open(path, cause))
+}

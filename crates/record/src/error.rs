@@ -1,0 +1,106 @@
+//! Why a program cannot be recorded.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use plimsoll_guarded::Refusal;
+use plimsoll_machine::PreloadMissing;
+use thiserror::Error;
+
+/// Why a program cannot be recorded, or a recording not be brought home: one line, with a hint where something can be
+/// done.
+///
+/// What the system said is in the line, and so is no `source`: who prints the chain of sources would say it twice.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The system refused.
+    #[error("cannot {action} {}: {cause}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// Others could put something into the recording, or made the link that leads to it.
+    #[error("cannot record into {}: {cause}; hint: {hint}", path.display())]
+    Refused {
+        /// The recording.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+        /// What to do.
+        hint: String,
+    },
+    /// The directory belongs to another run.
+    #[error("{} holds another recording; hint: choose another -o DIR, or remove it", path.display())]
+    Another {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Others could have put recordings there.
+    #[error("cannot take recordings from {}, where others could have put them: {cause}", spool.display())]
+    ForeignSpool {
+        /// The spool.
+        spool: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// A file could not be copied.
+    #[error("cannot bring {} home from {} to {}: {cause}", name.display(), spool.display(), home.display())]
+    BringHome {
+        /// The file.
+        name: PathBuf,
+        /// Where it is.
+        spool: PathBuf,
+        /// Where it should be.
+        home: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The preload library was not found.
+    #[error("{missing}; hint: {}", missing.hint())]
+    NoLibrary {
+        /// What is missing.
+        missing: PreloadMissing,
+    },
+    /// The dynamic linker separates the entries of LD_PRELOAD by blanks and colons.
+    #[error(
+        "{} cannot be preloaded: its path has a blank or a colon; hint: set PLIMSOLL_LIBRARY to a copy elsewhere",
+        library.display()
+    )]
+    Unloadable {
+        /// The preload library.
+        library: PathBuf,
+    },
+    /// The library has no room for them.
+    #[error("globs of {bytes} bytes; hint: use * to have fewer of them")]
+    Globs {
+        /// How long they are together.
+        bytes: usize,
+    },
+}
+
+impl RecordError {
+    /// Returns what makes an error of the system one of this kind.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_path_buf();
+        move |cause| RecordError::Io { action, path, cause }
+    }
+
+    /// Returns why a directory that is there cannot be recorded into.
+    pub(crate) fn cannot_open(path: &Path, cause: io::Error) -> Self {
+        let hint = match Refusal::of(&cause) {
+            Some(Refusal::Writable { .. }) => {
+                format!("chmod go-w {}, or choose another DIR", path.display())
+            }
+            Some(Refusal::LinkOf { .. }) => "choose another DIR".to_string(),
+            Some(Refusal::Owner { .. }) => {
+                "choose another DIR: it is made for you alone".to_string()
+            }
+            _ => return RecordError::io("open the recording", path)(cause),
+        };
+        RecordError::Refused { path: path.to_path_buf(), cause, hint }
+    }
+}

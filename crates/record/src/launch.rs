@@ -1,0 +1,200 @@
+//! Getting ready to run a program that records itself.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plimsoll_guarded::Directory;
+use plimsoll_machine::{Machine, preload_library};
+use plimsoll_trace::variables;
+
+use crate::collect::collect_soon;
+use crate::unseen::UnseenProgram;
+use crate::{RecordError, directory, key, marker, spool};
+
+/// A program that is to be recorded, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch<'a> {
+    /// The program.
+    pub program: &'a OsStr,
+    /// Its arguments.
+    pub arguments: &'a [OsString],
+    /// Directory of the recording; else the one of a `record` around this one, or one named after the program and
+    /// the job.
+    pub directory: Option<&'a Path>,
+    /// Where files grow while the program runs; else a suitable place.
+    pub spool: Option<&'a Path>,
+    /// Names of the layers that are recorded.
+    pub layers: &'a [String],
+    /// Globs of the files that are recorded; none means all.
+    pub include: &'a [String],
+    /// Globs of the files that are not recorded.
+    pub exclude: &'a [String],
+    /// Others may read the recording; also if a `record` around this one says so.
+    pub is_shared: bool,
+}
+
+/// A recording that has begun, and the command that fills it.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The program with its arguments and environment.
+    pub command: Command,
+    directory: Directory,
+    spool: PathBuf,
+    /// The file that says that the program cannot be seen into.
+    told: Option<String>,
+}
+
+/// What the library has room for.
+const GLOBS_BYTES_MAX: usize = 4095;
+
+impl Launch<'_> {
+    /// Makes the recording, or joins it, and prepares the command.
+    ///
+    /// # Errors
+    /// If there is no library, no directory or no spool that can be used, or if the directory holds another recording.
+    pub fn prepare(&self) -> Result<Prepared, RecordError> {
+        let library = library()?;
+        let directory = directory::make(&self.directory(), self.is_shared())?;
+        let id = marker::join(&directory, self.program, self.arguments, self.is_shared())?;
+        let spool = spool::choose(directory.path(), self.spool, &Machine::host())?;
+        let mut command = Command::new(self.program);
+        command.args(self.arguments);
+        self.set_environment(&mut command, &library, directory.path(), &spool)?;
+        // By the path alone, processes could come to another directory that somebody put there.
+        command.env(variables::RECORDING_ID, id.unwrap_or_default());
+        let unseen = UnseenProgram::find(self.program);
+        if unseen.as_ref().is_some_and(UnseenProgram::must_not_be_preloaded) {
+            keep_preload(&mut command);
+        }
+        let told = unseen.map(|it| it.tell(&directory, self.is_shared())).transpose()?;
+        Ok(Prepared { command, directory, spool, told })
+    }
+
+    fn directory(&self) -> PathBuf {
+        if let Some(directory) = self.directory {
+            return directory.to_path_buf();
+        }
+        if let Some(inherited) = std::env::var_os(variables::RECORD_DIR) {
+            return PathBuf::from(inherited);
+        }
+        let name = Path::new(self.program).file_name().unwrap_or(self.program).to_string_lossy();
+        PathBuf::from(format!("plimsoll-{}-{}", key::clean(&name), key::of_this_run()))
+    }
+
+    fn is_shared(&self) -> bool {
+        let around = std::env::var_os(variables::SHARE);
+        self.is_shared || variables::is_on(around.as_deref().map(OsStr::as_bytes))
+    }
+
+    fn set_environment(
+        &self,
+        command: &mut Command,
+        library: &Path,
+        directory: &Path,
+        spool: &Path,
+    ) -> Result<(), RecordError> {
+        command.env("LD_PRELOAD", preload_list(library, std::env::var_os("LD_PRELOAD")));
+        command.env(variables::RECORD_DIR, directory).env(variables::SPOOL, spool);
+        command.env(variables::LAYERS, self.layers.join(","));
+        if self.is_shared() {
+            command.env(variables::SHARE, "1");
+        }
+        for (variable, globs) in
+            [(variables::INCLUDE, self.include), (variables::EXCLUDE, self.exclude)]
+        {
+            let globs = globs.join(":");
+            if globs.len() > GLOBS_BYTES_MAX {
+                return Err(RecordError::Globs { bytes: globs.len() });
+            }
+            if !globs.is_empty() {
+                command.env(variable, globs);
+            }
+        }
+        // Ranks that a launcher started with this command all have the library: barriers are safe.
+        if key::rank().is_some() && std::env::var_os(variables::MPI_BARRIER).is_none() {
+            command.env(variables::MPI_BARRIER, "1");
+        }
+        // A program built with AddressSanitizer refuses to start behind another library unless told.
+        let mut sanitizer = std::env::var_os("ASAN_OPTIONS").unwrap_or_default();
+        if !sanitizer.is_empty() {
+            sanitizer.push(":");
+        }
+        sanitizer.push("verify_asan_link_order=0");
+        command.env("ASAN_OPTIONS", sanitizer);
+        Ok(())
+    }
+}
+
+impl Prepared {
+    /// Returns the whole path of the recording.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Returns whether files grow in the recording itself, so that nothing is left to do after the program.
+    pub fn is_direct(&self) -> bool {
+        self.spool == self.directory.path()
+    }
+
+    /// Takes back what says that the program cannot be seen into: it did not start.
+    pub fn did_not_start(&self) {
+        if let Some(name) = &self.told {
+            // A file that stays says no more than that it should have started.
+            let _ = self.directory.remove_file(name);
+        }
+    }
+
+    /// Brings the files of the program home, which has ended.
+    ///
+    /// # Errors
+    /// If a file cannot be copied; it stays in the spool.
+    pub fn bring_home(&self) -> Result<(), RecordError> {
+        collect_soon(&self.directory, &self.spool)
+    }
+}
+
+fn library() -> Result<PathBuf, RecordError> {
+    let library = preload_library().map_err(|missing| RecordError::NoLibrary { missing })?;
+    let library = fs::canonicalize(&library).map_err(RecordError::io("resolve", &library))?;
+    if library.to_string_lossy().contains([' ', ':']) {
+        return Err(RecordError::Unloadable { library });
+    }
+    Ok(library)
+}
+
+/// Leaves what is preloaded into the program as it is without us.
+fn keep_preload(command: &mut Command) {
+    match std::env::var_os("LD_PRELOAD") {
+        Some(others) => command.env("LD_PRELOAD", others),
+        None => command.env_remove("LD_PRELOAD"),
+    };
+}
+
+/// Returns ours first and others after it, each once.
+fn preload_list(library: &Path, existing: Option<OsString>) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    let existing = existing.unwrap_or_default();
+    let others = existing.to_string_lossy();
+    for other in others.split([' ', ':']).filter(|it| !it.is_empty() && Path::new(it) != library) {
+        list.push(":");
+        list.push(other);
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_library_comes_first_and_once() {
+        let library = Path::new("/lib/libplimsoll.so");
+        let list = |existing: &str| preload_list(library, Some(existing.into()));
+        assert_eq!(preload_list(library, None), "/lib/libplimsoll.so");
+        assert_eq!(list("/a.so /b.so"), "/lib/libplimsoll.so:/a.so:/b.so");
+        assert_eq!(list("/a.so:/lib/libplimsoll.so"), "/lib/libplimsoll.so:/a.so");
+    }
+}

@@ -1,0 +1,21 @@
+//! A recording from outside: where it is kept, what begins it, what a program needs to be recorded, and bringing
+//! home what a crash left behind.
+//!
+//! The calls themselves are recorded by the preload library, which knows all this from the variables of
+//! `trace::variables`.
+//!
+//! Not here: recording calls (`preload`), the format (`trace`), waiting for the program and ending like it (`cli`).
+
+mod collect;
+mod directory;
+mod error;
+mod key;
+mod launch;
+pub mod marker;
+mod spool;
+mod unseen;
+
+pub use collect::{Collected, collect};
+pub use error::RecordError;
+pub use key::rank;
+pub use launch::{Launch, Prepared};
