@@ -1,6 +1,6 @@
 //! Files of a directory of results: their names, how they are replaced and checked.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -77,9 +77,27 @@ pub(crate) fn sync_directory(directory: &Directory) {
     let _ = directory.sync();
 }
 
-/// A text file of the directory; nothing when it is not there.
+/// Opens a file of a directory that is written to, by the open directory: its path may lead elsewhere by now.
+pub(crate) fn open_in(directory: &Directory, name: &str) -> Result<File, MeasuresError> {
+    let file = directory.open_file(name, OFlags::RDONLY);
+    file.map_err(|error| MeasuresError::io("open", &directory.path().join(name), error))
+}
+
+/// A text file of a directory that is written to; nothing when it is not there.
+pub(crate) fn read_text_in(
+    directory: &Directory,
+    name: &str,
+) -> Result<Option<String>, MeasuresError> {
+    text_of(directory.open_file(name, OFlags::RDONLY), &directory.path().join(name))
+}
+
+/// A text file; nothing when it is not there.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, MeasuresError> {
-    let file = match open_to_read(path) {
+    text_of(open_to_read(path), path)
+}
+
+fn text_of(file: io::Result<File>, path: &Path) -> Result<Option<String>, MeasuresError> {
+    let file = match file {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(MeasuresError::io("open", path, error)),
@@ -93,10 +111,9 @@ pub(crate) fn read_text(path: &Path) -> Result<Option<String>, MeasuresError> {
     Ok(Some(text))
 }
 
-/// Length and CRC32C of the first bytes of a file, at most `most`.
-pub(crate) fn checksum(path: &Path, most: u64) -> Result<(u64, u32), MeasuresError> {
+/// Length and CRC32C of a file.
+pub(crate) fn checksum(mut file: File, path: &Path) -> Result<(u64, u32), MeasuresError> {
     let failed = |error| MeasuresError::io("read", path, error);
-    let mut file = open_to_read(path).map_err(failed)?.take(most);
     let (mut bytes, mut sum, mut buffer) = (0, 0, vec![0; 1 << 18]);
     loop {
         let read = match file.read(&mut buffer) {

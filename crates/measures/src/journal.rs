@@ -99,15 +99,15 @@ impl Journal {
         }
         // The lock comes first: what another process is appending is not torn.
         let mut journal = Journal::open(files::open_own_directory(directory)?, 0, 0)?;
-        let mut reader = JournalReader::open(&path)?;
+        let mut reader = JournalReader::open_in(&journal.directory)?;
         let mut scan = reader.scan()?;
         let mut warnings = Vec::new();
-        let summary = Summary::read_or_warn(directory, &mut warnings)?;
+        let summary = Summary::read_in_or_warn(&journal.directory, &mut warnings)?;
         if summary.is_some_and(|it| it.complete && it.describes(&scan)) {
             return Err(MeasuresError::Complete { directory: directory.to_owned() });
         }
         let plan = directory.join(PLAN);
-        let plan_text = files::read_text(&plan)?
+        let plan_text = files::read_text_in(&journal.directory, PLAN)?
             .ok_or_else(|| MeasuresError::io("open", &plan, std::io::ErrorKind::NotFound.into()))?;
         let cut_off = scan.cut_at_end(&path);
         if scan.is_torn || cut_off.is_some() {
@@ -186,7 +186,7 @@ impl Journal {
     pub fn finish(self, complete: bool, summary: Value) -> Result<(), MeasuresError> {
         let synced = self.file.sync_all();
         synced.map_err(|error| MeasuresError::io("write", &self.path, error))?;
-        let totals = write_parquet(&self.path, &self.directory)?;
+        let totals = write_parquet(&self.directory)?;
         files::sync_directory(&self.directory);
         Summary::write(&self.directory, complete, totals, summary)?;
         files::sync_directory(&self.directory);
@@ -205,8 +205,8 @@ pub(crate) struct Totals {
 }
 
 /// Writes both Parquet files. Neither gets its name before both are whole.
-fn write_parquet(journal: &Path, directory: &Directory) -> Result<Totals, MeasuresError> {
-    let mut reader = JournalReader::open(journal)?;
+fn write_parquet(directory: &Directory) -> Result<Totals, MeasuresError> {
+    let mut reader = JournalReader::open_in(directory)?;
     let mut totals = Totals { experiment: reader.experiment.clone(), ..Totals::default() };
     let mut rows = RowWriter::create(directory, &reader.experiment)?;
     while let Some(instance) = reader.next()? {

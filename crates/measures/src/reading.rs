@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::open_to_read;
+use plimsoll_guarded::{Directory, open_to_read};
 
+use crate::files;
 use crate::line::{FORMAT, Header, Line, Lines, VERSION};
-use crate::{Instance, MeasuresError};
+use crate::{Instance, JOURNAL, MeasuresError};
 
 /// Damaged lines that a warning names.
 const NAMED_MAX: usize = 5;
@@ -28,10 +29,19 @@ impl JournalReader {
         Self::open_part(path, u64::MAX)
     }
 
+    /// Reads that of a directory that is written to.
+    pub fn open_in(directory: &Directory) -> Result<Self, MeasuresError> {
+        Self::new(files::open_in(directory, JOURNAL)?, &directory.path().join(JOURNAL), u64::MAX)
+    }
+
     /// Reads no more than the first bytes: an experiment may be going on.
     pub fn open_part(path: &Path, bytes: u64) -> Result<Self, MeasuresError> {
+        let file = open_to_read(path).map_err(|error| MeasuresError::io("read", path, error))?;
+        Self::new(file, path, bytes)
+    }
+
+    fn new(file: File, path: &Path, bytes: u64) -> Result<Self, MeasuresError> {
         let failed = |error| MeasuresError::io("read", path, error);
-        let file = open_to_read(path).map_err(failed)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 16, file.take(bytes)));
         let header = lines.header().map_err(failed)?;
         if header.is_none_or(<[u8]>::is_empty) {

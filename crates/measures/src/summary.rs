@@ -1,8 +1,9 @@
 //! `summary.json`: what came of an experiment, and the checksums of its files.
 
+use std::fs::File;
 use std::path::Path;
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, open_to_read};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -36,8 +37,8 @@ struct Checksum {
 }
 
 impl Checksum {
-    fn of(path: &Path, most: u64) -> Result<Self, MeasuresError> {
-        let (bytes, sum) = checksum(path, most)?;
+    fn of(file: File, path: &Path) -> Result<Self, MeasuresError> {
+        let (bytes, sum) = checksum(file, path)?;
         Ok(Checksum { bytes, crc32c: format!("{sum:08x}") })
     }
 }
@@ -52,7 +53,8 @@ impl Summary {
     ) -> Result<(), MeasuresError> {
         let mut sums = Map::new();
         for name in [PLAN, ENVIRONMENT, JOURNAL, PAIRS, INSTANCES] {
-            let sum = Checksum::of(&directory.path().join(name), u64::MAX)?;
+            let file = files::open_in(directory, name)?;
+            let sum = Checksum::of(file, &directory.path().join(name))?;
             sums.insert(name.into(), json!(sum));
         }
         let text = json!({
@@ -70,21 +72,20 @@ impl Summary {
         files::replace(directory, SUMMARY, format!("{text:#}\n").as_bytes())
     }
 
-    /// Reads it; nothing when there is none.
-    pub fn read(directory: &Path) -> Result<Option<Self>, MeasuresError> {
-        let path = directory.join(SUMMARY);
-        let Some(text) = files::read_text(&path)? else { return Ok(None) };
-        let invalid = |error: serde_json::Error| MeasuresError::format(&path, error);
+    /// Reads its text; nothing when there is none.
+    fn parse(path: &Path, text: Option<String>) -> Result<Option<Self>, MeasuresError> {
+        let Some(text) = text else { return Ok(None) };
+        let invalid = |error: serde_json::Error| MeasuresError::format(path, error);
         let value: Value = serde_json::from_str(&text).map_err(invalid)?;
         if value["format"] != FORMAT {
-            return Err(MeasuresError::format(&path, format!("no format {FORMAT:?}")));
+            return Err(MeasuresError::format(path, format!("no format {FORMAT:?}")));
         }
         match value["version"].as_u64() {
             Some(version) if version > VERSION => {
-                Err(MeasuresError::Newer { path, version, known: VERSION })
+                Err(MeasuresError::Newer { path: path.to_owned(), version, known: VERSION })
             }
             Some(_) => serde_json::from_value(value).map(Some).map_err(invalid),
-            None => Err(MeasuresError::format(&path, "no version")),
+            None => Err(MeasuresError::format(path, "no version")),
         }
     }
 
@@ -97,13 +98,22 @@ impl Summary {
         directory: &Path,
         warnings: &mut Vec<String>,
     ) -> Result<Option<Self>, MeasuresError> {
-        Self::read(directory).or_else(|error| match error {
-            MeasuresError::Newer { .. } => Err(error),
-            damaged => {
-                warnings.push(format!("{damaged}; what it says is left out"));
-                Ok(None)
-            }
-        })
+        let path = directory.join(SUMMARY);
+        let read = files::read_text(&path).and_then(|text| Self::parse(&path, text));
+        unless_damaged(read, warnings)
+    }
+
+    /// The same in a directory that is written to.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_in_or_warn(
+        directory: &Directory,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Self>, MeasuresError> {
+        let path = directory.path().join(SUMMARY);
+        let text = files::read_text_in(directory, SUMMARY);
+        unless_damaged(text.and_then(|text| Self::parse(&path, text)), warnings)
     }
 
     /// Whether the journal is still as long as when the Parquet files were made from it.
@@ -121,10 +131,24 @@ impl Summary {
             if !is_ours || !path.exists() {
                 continue;
             }
-            if Checksum::of(&path, u64::MAX)? != *written {
+            let file = open_to_read(&path).map_err(|it| MeasuresError::io("read", &path, it))?;
+            if Checksum::of(file, &path)? != *written {
                 warnings.push(format!("{} was changed after plimsoll wrote it", path.display()));
             }
         }
         Ok(warnings)
     }
+}
+
+fn unless_damaged(
+    read: Result<Option<Summary>, MeasuresError>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Summary>, MeasuresError> {
+    read.or_else(|error| match error {
+        MeasuresError::Newer { .. } => Err(error),
+        damaged => {
+            warnings.push(format!("{damaged}; what it says is left out"));
+            Ok(None)
+        }
+    })
 }

@@ -153,3 +153,26 @@ fn results_that_are_only_read_may_be_links_to_files() {
     assert!(read.complete && read.warnings.is_empty(), "{:?}", read.warnings);
     assert_eq!(read.instances().unwrap().count(), 1);
 }
+
+/// Whoever may write beside the results can move them away and put others in their place.
+#[test]
+fn results_that_are_exchanged_while_they_are_written_end_where_they_began() {
+    let folder = tempfile::tempdir().unwrap();
+    let (results, moved) = (folder.path().join("results"), folder.path().join("moved"));
+    let other = folder.path().join("other");
+    let mut others = begin(&other).unwrap();
+    others.append(&common::instance(0, 1)).unwrap();
+    drop(others);
+    let before = fs::read_dir(&other).unwrap().count();
+    let mut journal = begin(&results).unwrap();
+    for number in 0..3 {
+        journal.append(&common::instance(number, 2)).unwrap();
+    }
+    fs::rename(&results, &moved).unwrap();
+    symlink(&other, &results).unwrap();
+    journal.finish(true, json!({})).unwrap();
+    assert_eq!(fs::read_dir(&other).unwrap().count(), before, "nothing was written there");
+    let finished = Results::open(&moved).unwrap();
+    assert!(finished.complete && finished.warnings.is_empty(), "{:?}", finished.warnings);
+    assert_eq!(finished.instances().unwrap().count(), 3);
+}
