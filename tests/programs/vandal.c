@@ -1,5 +1,5 @@
 /* Damages its own recording, on purpose or not, and goes on writing.
-   vandal HOW OUT: cut, restored, rubbish, handler, fault, raise, ask, strict, no-clock. */
+   vandal HOW OUT: cut, restored, own, older, rubbish, handler, fault, raise, once, ask, told, strict, no-clock. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,6 +17,16 @@ static void handled(int signal) {
     (void)signal;
     write(1, "handled\n", 8);
     _exit(3);
+}
+
+static void noticed(int signal) {
+    (void)signal;
+    write(1, "noticed\n", 8);
+}
+
+static void handled_with_facts(int signal, siginfo_t *facts, void *context) {
+    (void)facts, (void)context;
+    handled(signal);
 }
 
 /* Every mapping of a recording: its first and one past its last byte. */
@@ -62,7 +72,13 @@ int main(int count, char **arguments) {
         sigaltstack(&stack, NULL);
         signal(SIGBUS, signal(SIGBUS, handled));
     }
-    if (!strcmp(how, "cut") || !strcmp(how, "restored")) {
+    if (!strcmp(how, "own")) {
+        struct sigaction own = {.sa_sigaction = handled_with_facts, .sa_flags = SA_SIGINFO};
+        sigaction(SIGBUS, &own, NULL);
+    }
+    if (!strcmp(how, "older"))
+        signal(SIGBUS, handled);
+    if (!strcmp(how, "cut") || !strcmp(how, "restored") || !strcmp(how, "own") || !strcmp(how, "older")) {
         for (int at = 0; at < found; at++)
             if (truncate(paths[at], 0))
                 return 5;
@@ -91,6 +107,22 @@ int main(int count, char **arguments) {
         prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
     } else if (!strcmp(how, "raise")) {
         raise(SIGBUS);
+    } else if (!strcmp(how, "once")) {
+        struct sigaction once = {.sa_handler = noticed, .sa_flags = SA_RESETHAND};
+        sigaction(SIGBUS, &once, NULL);
+        raise(SIGBUS);
+        raise(SIGBUS);
+    } else if (!strcmp(how, "told")) {
+        struct sigaction own = {.sa_handler = noticed, .sa_flags = SA_RESETHAND | SA_NODEFER}, old;
+        sigaddset(&own.sa_mask, SIGUSR1);
+        sigaction(SIGBUS, &own, NULL);
+        sigaction(SIGBUS, NULL, &old);
+        int is_own = old.sa_handler == noticed && (old.sa_flags & 0xffffffff & ~0x04000000) == (SA_RESETHAND | SA_NODEFER);
+        is_own &= sigismember(&old.sa_mask, SIGUSR1) && !sigismember(&old.sa_mask, SIGUSR2);
+        is_own &= signal(SIGBUS, handled) == noticed && signal(SIGBUS, SIG_IGN) == handled;
+        raise(SIGBUS);
+        is_own &= signal(SIGBUS, SIG_DFL) == SIG_IGN && signal(SIGBUS, SIG_DFL) == SIG_DFL;
+        printf("%s\n", is_own ? "own" : "another");
     } else if (!strcmp(how, "ask")) {
         struct sigaction old;
         sigaction(SIGBUS, NULL, &old);

@@ -18,7 +18,8 @@ fn run(how: &str) -> (Option<i32>, Option<i32>, String) {
 
 #[test]
 fn a_recording_that_its_program_cuts_off_or_overwrites_costs_the_program_nothing() {
-    for how in ["cut", "rubbish", "restored"] {
+    // Also where it has a handler of its own, which is not for that.
+    for how in ["cut", "rubbish", "restored", "own", "older"] {
         assert_eq!(run(how), (Some(0), None, "done\n".into()), "{how}");
     }
 }
@@ -29,6 +30,8 @@ fn signals_do_what_they_do_without_a_recording() {
     assert_eq!(run("handler"), (Some(3), None, "handled\n".into()));
     assert_eq!(run("fault"), (None, Some(SIGBUS), String::new()));
     assert_eq!(run("raise"), (None, Some(SIGBUS), String::new()));
+    assert_eq!(run("once"), (None, Some(SIGBUS), "noticed\n".into()));
+    assert_eq!(run("told"), (Some(0), None, "own\ndone\n".into()));
     assert_eq!(run("ask"), (Some(0), None, "default\ndone\n".into()));
 }
 

@@ -2,37 +2,134 @@
 //! taken it for one of its own, or by somebody who cleans up. The next event would be SIGBUS, and
 //! the program's end. Instead, zeros take the place of the pages that are gone, and recording stops.
 //!
-//! The program does not see it: signals of its own do what they always did, a handler of its own takes
-//! the place of ours, and when it asks what was there before, it is told that nothing was.
+//! The program does not see it: what it wants to be done with the signal is kept here and done with every
+//! one that is not for us, and when it asks, it is told that. Where it ignores or blocks the signal, a page
+//! of ours that is gone still ends it: then nobody can be called.
 //! Rows of `table` lead here, and our own handler is set by the real function of one of them: the two files use each other.
 
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, transmute};
 use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::table::reals;
-use crate::{hot, process, sys};
+use crate::{process, sys};
 
 /// Where an address is wrong for a file (sigaction(2)): not what `kill` sends.
 const BUS_ADRERR: c_int = 2;
 
-/// Stands ready, unless the program has its own way with this signal already.
+/// What the program wants to be done: its handler and its flags.
+struct Wish {
+    handler: AtomicUsize,
+    flags: AtomicI32,
+}
+
+static WISH: Wish = Wish { handler: AtomicUsize::new(libc::SIG_DFL), flags: AtomicI32::new(0) };
+
+impl Wish {
+    fn get(&self) -> (usize, c_int) {
+        (self.handler.load(Ordering::Acquire), self.flags.load(Ordering::Acquire))
+    }
+
+    fn set(&self, (handler, flags): (usize, c_int)) {
+        self.flags.store(flags, Ordering::Release);
+        self.handler.store(handler, Ordering::Release);
+    }
+}
+
+/// True once our handler was set: from then on the program is told its own.
+static STANDS: AtomicBool = AtomicBool::new(false);
+
+/// Stands ready, also in front of a handler that is there already.
 pub fn install() {
-    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: all zeros is an action, and both pointers are to actions of ours.
+    let mut before = default_action();
+    // SAFETY: the pointers are to actions of ours.
     unsafe {
-        if set_action(ptr::null(), before.as_mut_ptr()) != 0
-            || before.assume_init_ref().sa_sigaction != libc::SIG_DFL
+        if set_action(ptr::null(), &raw mut before) != 0
+            || before.sa_sigaction == libc::SIG_IGN
+            || before.sa_sigaction == address()
         {
             return;
         }
-        let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
-        action.sa_sigaction = address();
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-        set_action(&raw const action, ptr::null_mut());
+        WISH.set((before.sa_sigaction, before.sa_flags));
+        STANDS.store(true, Ordering::Release);
+        let ours = in_front_of(&before);
+        set_action(&raw const ours, ptr::null_mut());
     }
+}
+
+/// The program sets or asks for an action. A handler of its own comes behind ours; it is told what it has
+/// set before.
+///
+/// # Safety
+/// As `sigaction`.
+pub unsafe fn action(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+    real: impl FnOnce(*const libc::sigaction) -> c_int,
+) -> c_int {
+    if signal != libc::SIGBUS || !STANDS.load(Ordering::Acquire) {
+        return real(new);
+    }
+    let before = WISH.get();
+    // SAFETY: null or an action, says the caller.
+    let wanted = unsafe { new.as_ref() };
+    let ours = wanted.map(|wanted| match wanted.sa_sigaction {
+        libc::SIG_IGN => *wanted,
+        _ => in_front_of(wanted),
+    });
+    if let Some(wanted) = wanted {
+        WISH.set((wanted.sa_sigaction, wanted.sa_flags));
+    }
+    let result = real(ours.as_ref().map_or(ptr::null(), ptr::from_ref));
+    if result != 0 {
+        WISH.set(before);
+        return result;
+    }
+    // SAFETY: null, or what the real function has just filled in.
+    if let Some(old) = unsafe { old.as_mut() }
+        && old.sa_sigaction == address()
+    {
+        (old.sa_sigaction, old.sa_flags) = before;
+    }
+    result
+}
+
+/// The same by the older call, which knows a handler only (signal(2)).
+pub fn handler(signal: c_int, handler: usize, real: impl FnOnce() -> usize) -> usize {
+    if signal != libc::SIGBUS || !STANDS.load(Ordering::Acquire) {
+        return real();
+    }
+    let (mut new, mut old) = (default_action(), default_action());
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    let place = &raw mut old;
+    // SAFETY: the pointers are to actions of ours.
+    let result = unsafe {
+        let set = |ours| set_action(ours, place);
+        action(signal, &raw const new, place, set)
+    };
+    if result == 0 { old.sa_sigaction } else { libc::SIG_ERR }
+}
+
+/// The default action, with no flags and an empty mask.
+fn default_action() -> libc::sigaction {
+    // SAFETY: all zeros is one.
+    unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() }
+}
+
+/// Our handler with the program's mask and flags, but for being called once only: that is the program's handler.
+fn in_front_of(wanted: &libc::sigaction) -> libc::sigaction {
+    let mut ours = *wanted;
+    ours.sa_sigaction = address();
+    ours.sa_flags = wanted.sa_flags & !libc::SA_RESETHAND | libc::SA_SIGINFO;
+    if wanted.sa_sigaction == libc::SIG_DFL {
+        ours.sa_flags |= libc::SA_NODEFER;
+    }
+    ours
 }
 
 /// `sigaction` for SIGBUS: the real one.
@@ -42,72 +139,48 @@ pub fn install() {
 unsafe fn set_action(new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     type Sigaction =
         unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    let errno = sys::errno();
     // SAFETY: the address is of the function of that name, which has this type.
-    unsafe {
+    let result = unsafe {
         let real = transmute::<*mut c_void, Sigaction>(reals::sigaction.address());
         real(libc::SIGBUS, new, old)
-    }
-}
-
-/// The program sets or asks for an action: it is told the one before without ours.
-pub fn action(signal: c_int, old: *mut libc::sigaction, real: impl FnOnce() -> c_int) -> c_int {
-    let result = real();
-    if signal == libc::SIGBUS && result == 0 {
-        stand_ready();
-    }
-    if signal == libc::SIGBUS && result == 0 && !old.is_null() {
-        // SAFETY: the real function has just filled it in.
-        unsafe {
-            if (*old).sa_sigaction == address() {
-                (*old).sa_sigaction = libc::SIG_DFL;
-                (*old).sa_flags = 0;
-            }
-        }
-    }
+    };
+    sys::set_errno(errno);
     result
-}
-
-/// The program sets a handler; it is told the one before without ours.
-pub fn handler(signal: c_int, real: impl FnOnce() -> usize) -> usize {
-    let before = real();
-    if signal == libc::SIGBUS && before != libc::SIG_ERR {
-        stand_ready();
-    }
-    if before == address() { libc::SIG_DFL } else { before }
-}
-
-/// Stands ready again where the program has gone back to what was there before.
-fn stand_ready() {
-    if hot::is_on() {
-        let before = sys::errno();
-        install();
-        sys::set_errno(before);
-    }
 }
 
 fn address() -> usize {
     handle as *const c_void as usize
 }
 
-extern "C" fn handle(_signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+extern "C-unwind" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel gives a valid description of the signal.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     if code == BUS_ADRERR && is_replaced(address) {
         return;
     }
-    // What would have happened without us. A fault happens again as soon as this returns.
-    // SAFETY: all zeros but for the default action.
-    unsafe {
-        let mut default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
-        default.sa_sigaction = libc::SIG_DFL;
-        set_action(&raw const default, ptr::null_mut());
+    let (theirs, flags) = WISH.get();
+    if theirs != libc::SIG_DFL && theirs != libc::SIG_IGN {
+        if flags & libc::SA_RESETHAND != 0 {
+            WISH.set((libc::SIG_DFL, 0));
+        }
+        // SAFETY: the program has said that this is a handler. One that takes the signal's number only
+        // does not look at the rest.
+        unsafe { transmute::<usize, Handler>(theirs)(signal, info, context) };
+        return;
     }
+    // What would have happened without us. A fault happens again as soon as this returns.
+    let default = default_action();
+    // SAFETY: the pointer is to an action of ours.
+    unsafe { set_action(&raw const default, ptr::null_mut()) };
     if code <= 0 {
         // Sent by somebody.
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::BUS);
     }
 }
+
+type Handler = unsafe extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
 /// Puts zeros where a page of ours is gone. False when it is not one of ours.
 fn is_replaced(address: usize) -> bool {

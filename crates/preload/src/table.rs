@@ -324,9 +324,9 @@ crate::intercept! {
         setresuid [] (real_user: uid_t, user: uid_t, saved: uid_t) -> c_int
             => |real| program::change_user([real_user, user, saved], || real(real_user, user, saved));
         sigaction [] (signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int
-            => |real| guard::action(signal, old, || real(signal, new, old));
+            => |real| guard::action(signal, new, old, |new| real(signal, new, old));
         signal [] (signal: c_int, handler: usize) -> usize
-            => |real| guard::handler(signal, || real(signal, handler));
+            => |real| guard::handler(signal, handler, || real(signal, handler));
         prctl [] (option: c_int, one: usize, two: usize, three: usize, four: usize) -> c_int
             => |real| program::control(option, one, || real(option, one, two, three, four));
     }
