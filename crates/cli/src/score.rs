@@ -1,11 +1,6 @@
 //! `plimsoll score`: what a benchmark measured, as scores and verdicts.
 
-pub mod gather;
 mod measures_csv;
-mod numbers;
-pub mod peaks;
-pub mod record;
-mod rows;
 mod runs_table;
 mod write_back;
 
@@ -15,6 +10,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use plimsoll_domain::moment;
 use plimsoll_domain::site::SiteFile;
+use plimsoll_figures::results::{self, Measured};
+use plimsoll_figures::scores::{self, View};
+use plimsoll_figures::{gather, names};
 use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, score};
@@ -22,7 +20,7 @@ use plimsoll_score::{Kind, Options, Peaks, score};
 use crate::new_file::Replacing;
 use crate::output::{Output, message};
 
-pub use numbers::NUMBERS;
+pub use plimsoll_figures::scores::NUMBERS;
 
 /// Scores of benchmark results: who is slow, how often, how long, and what it costs
 ///
@@ -119,24 +117,24 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     };
     let (csv, html) = (create(&arguments.csv)?, create(&arguments.html)?);
     let mut site = arguments.site.as_deref().map(SiteFile::load).transpose()?;
-    let mut gathered = gather::gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
+    let mut gathered = gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
     let columns = &gathered.columns;
     if columns.instances().is_empty() {
-        bail!("cannot score {}: no instance was measured", gather::names(&arguments.results));
+        bail!("cannot score {}: no instance was measured", names(&arguments.results));
     }
     let peaks = Peaks::new(columns, site.as_ref().map(SiteFile::site));
-    let notes = peaks::notes(columns, &peaks, site.as_ref().map(SiteFile::site));
+    let notes = scores::notes(columns, &peaks, site.as_ref().map(SiteFile::site));
     gathered.warnings.extend(notes);
-    let scores = score(columns, &peaks, &options(arguments));
+    let scored = score(columns, &peaks, &options(arguments));
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
     let places = site.as_ref().map(|it| Places::of(columns, it.site(), !arguments.no_wrap));
     let places = places.unwrap_or_default();
     let locality = locality(columns, &peaks, &places, SEED);
-    let view = record::View {
+    let view = View {
         columns,
         peaks: &peaks,
-        scores: &scores,
+        scores: &scored,
         places: &places,
         locality: &locality,
         rows,
@@ -151,11 +149,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
             message(&line);
         }
     }
-    let title = format!("scores of {}", gather::names(&arguments.results));
+    let title = format!("scores of {}", names(&arguments.results));
     if let Some(file) = html {
-        crate::report::results::write_page(file, &title, &gathered, &view)?;
+        let page = results::page(&title, &Measured::new(&gathered, &peaks), &view);
+        file.write(page.as_bytes())?;
     }
-    output.print("score", &title, &record::record(&view, &gathered.warnings))?;
+    output.print("score", &title, &scores::record(&view, &gathered.warnings))?;
     let is_named = view.worst().is_some_and(Kind::is_straggler);
     let fails = match arguments.fail_on {
         Some(FailOn::Persistent) => view.is_slow_now(),

@@ -36,7 +36,8 @@ impl Number {
 #[macro_export]
 macro_rules! numbers {
     ($($name:ident = $key:expr, $label:expr, $unit:ident, $meaning:expr, $source:expr;)*) => {
-        $(pub const $name: $crate::Number =
+        $(/// Defined by its row.
+        pub const $name: $crate::Number =
             $crate::Number::new($key, $label, $crate::Unit::$unit, $meaning, $source);)*
         /// Everything that this command prints.
         pub const NUMBERS: &[&$crate::Number] = &[$(&$name,)*];

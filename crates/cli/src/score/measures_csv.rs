@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, Result};
+use plimsoll_figures::scores::View;
 use plimsoll_score::columns::{InstanceRow, PairRow};
 use plimsoll_score::locality::Trait;
 use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::relative::lebs;
 use plimsoll_score::{Columns, Source};
 
-use super::record::View;
 use crate::new_file::NewFile;
 
 /// One pair, and what is known of its instance.

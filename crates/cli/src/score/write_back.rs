@@ -7,13 +7,12 @@ use plimsoll_domain::site::{
     ComponentKind, MeasuredPeak, Peak, Persistence, SiteFile, Slowness, Straggler,
 };
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
+use plimsoll_figures::scores::View;
 use plimsoll_score::peak::{Evidence, PEAK_INSTANCES, Peak as Found, PeakOrigin};
 use plimsoll_score::sequence::Sequences;
 use plimsoll_score::survival::Survival;
 use plimsoll_score::verdict::Verdict;
 use plimsoll_score::{Columns, Kind, Peaks};
-
-use super::record::View;
 
 /// Changes and saves the file; gives a line about each kind of entry.
 pub fn write(site: &mut SiteFile, view: &View) -> Result<Vec<String>> {
@@ -76,7 +75,7 @@ fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<Str
         } else {
             String::new()
         };
-        parts.push(format!("none of {name}{more}: {}", super::peaks::why(why)));
+        parts.push(format!("none of {name}{more}: {}", plimsoll_figures::scores::why(why)));
     }
     parts.extend((given > 0).then(|| format!("{given} are given and stay")));
     parts.extend((unknown > 0).then(|| format!("{unknown} are of targets that it does not have")));

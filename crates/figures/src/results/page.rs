@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::numbers::*;
 use super::{Measured, bandwidth, clients, components, nodes, sequences, stragglers, table, times};
-use crate::score::record::{View, verdict};
+use crate::scores::{View, verdict};
 
 /// Rows of the table of settings.
 const ROWS_MAX: usize = 500;
@@ -17,7 +17,7 @@ pub fn page(title: &str, measured: &Measured, view: &View) -> String {
     let columns = measured.columns;
     let subtitle = format!(
         "experiment {}: {} instances, {} clients, {} targets",
-        table::experiments(measured),
+        measured.experiments,
         columns.instances().len(),
         columns.clients.len(),
         columns.targets.len()
@@ -42,13 +42,12 @@ pub fn page(title: &str, measured: &Measured, view: &View) -> String {
 }
 
 fn at_a_glance(measured: &Measured) -> Section {
-    let failed = table::failed(measured);
     let pairs = measured.columns.all_pairs().len() as u64;
     let mut tiles = vec![
-        Tile::new(&INSTANCES, table::complete(measured)),
-        Tile::new(&FAILED, failed),
+        Tile::new(&INSTANCES, measured.complete),
+        Tile::new(&FAILED, measured.failed),
         Tile::new(&PAIRS, pairs),
-        Tile::new(&SPAN, table::span_seconds(measured)),
+        Tile::new(&SPAN, measured.span_seconds),
     ];
     tiles.extend(extremes(measured));
     let rows = table::points(measured, ROWS_MAX, measured.has_peaks());

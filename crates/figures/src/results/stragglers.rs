@@ -2,7 +2,7 @@
 
 use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Lines, Section};
-use plimsoll_score::gain::{Removed, gains};
+use plimsoll_score::gain::Removed;
 
 use super::Measured;
 
@@ -12,15 +12,14 @@ pub fn section(measured: &Measured) -> Section {
          time to the last one that stays, if the slowest pair, the two slowest, or all but the fastest \
          had kept up.",
     );
-    let gains = gains(measured.columns, |_| true);
-    if gains.is_empty() {
+    if measured.gains.is_empty() {
         return section.note("No instance has more than one pair: there is no straggler.");
     }
     let axis = Axis::new("gain, times as fast", Unit::Ratio).reaching(1.0, 1.0);
     let share = Axis::new("instances that gain at most so much", Unit::Percent);
     let share = share.reaching(0.0, 100.0);
     let mut lines = Lines::new("Gain from removing stragglers", axis, share).steps();
-    for gain in &gains {
+    for gain in &measured.gains {
         let name = match gain.removed {
             Removed::Slowest => "the slowest removed",
             Removed::TwoSlowest => "the two slowest removed",

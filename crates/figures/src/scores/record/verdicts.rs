@@ -6,9 +6,9 @@ use plimsoll_score::Kind;
 use plimsoll_score::names::Names;
 use plimsoll_score::verdict::{Side, Verdicts, Wording, group_sentence, moving_sentence};
 
-use super::super::numbers::*;
-use super::super::rows::{Judged, relative};
 use super::{View, left_out, table};
+use crate::scores::numbers::*;
+use crate::scores::rows::{Judged, relative};
 
 /// Stragglers first, each with its evidence; then what is said of all together, and how many are normal or have no
 /// verdict.

@@ -5,8 +5,8 @@ use plimsoll_report::html::{Axis, Scatter, Section};
 use plimsoll_score::locality::{ByTrait, NodeSet, Trait};
 use plimsoll_score::sequence::Basis;
 
-use crate::score::record::View;
-use crate::score::record::locality::{bursts, notes, sentence};
+use crate::scores::View;
+use crate::scores::locality::{bursts, notes, sentence};
 
 /// `None` where the site file says nothing of it.
 pub fn section(view: &View) -> Option<Section> {

@@ -7,8 +7,8 @@ use plimsoll_score::bandwidth::{Point, effective_aggregate};
 use plimsoll_score::columns::InstanceRow;
 
 use super::Measured;
-use super::panels::{Panel, instances, left_out, panels};
-use crate::score::peaks::notes;
+use super::measured::Panel;
+use crate::scores::notes;
 
 pub fn section(measured: &Measured) -> Section {
     let mut section = Section::new("Bandwidth").text(
@@ -17,14 +17,13 @@ pub fn section(measured: &Measured) -> Section {
          within 1.5 interquartile ranges, dots are the instances beyond. The line under a box is the \
          95 % interval of its median, which needs twenty instances.",
     );
-    let (panels, more) = panels(measured);
-    for panel in &panels {
+    for panel in &measured.panels {
         section = section.chart(aggregate(measured, panel));
-        if panel.points.iter().any(|point| point.effective_aggregate.is_some()) {
+        if measured.points_of(panel).iter().any(|point| point.effective_aggregate.is_some()) {
             section = section.chart(effective(measured, panel));
         }
     }
-    let section = left_out(more).into_iter().fold(section, Section::note);
+    let section = measured.panels_note().into_iter().fold(section, Section::note);
     if measured.has_peaks() {
         return section;
     }
@@ -37,14 +36,14 @@ pub fn section(measured: &Measured) -> Section {
     )
 }
 
-fn aggregate(measured: &Measured, panel: &Panel<'_>) -> BoxPlots {
+fn aggregate(measured: &Measured, panel: &Panel) -> BoxPlots {
     // From nothing, and the same for all figures: lengths compare.
     let known = measured.points.iter().filter_map(|point| point.aggregate.as_ref());
     let greatest = known.map(|it| it.max).fold(0.0, f64::max);
     let axis = Axis::new("aggregate bandwidth", Unit::BytesPerSec).reaching(0.0, greatest);
     let mut plots =
         BoxPlots::new(panel.title("Aggregate bandwidth"), measured.labels.varied.as_str(), axis);
-    for point in &panel.points {
+    for point in measured.points_of(panel) {
         let Some(distribution) = &point.aggregate else { continue };
         let value = |it: &InstanceRow| it.aggregate_bandwidth();
         plots = plots.summary(summary(measured, point, distribution, value));
@@ -52,11 +51,11 @@ fn aggregate(measured: &Measured, panel: &Panel<'_>) -> BoxPlots {
     plots
 }
 
-fn effective(measured: &Measured, panel: &Panel<'_>) -> BoxPlots {
+fn effective(measured: &Measured, panel: &Panel) -> BoxPlots {
     let axis = Axis::new("share of the targets' peak", Unit::Ratio).reaching(0.0, 1.0);
     let title = panel.title("Effective aggregate bandwidth");
     let mut plots = BoxPlots::new(title, measured.labels.varied.as_str(), axis);
-    for point in &panel.points {
+    for point in measured.points_of(panel) {
         let Some(distribution) = &point.effective_aggregate else { continue };
         let value = |it: &InstanceRow| effective_aggregate(measured.columns, measured.peaks, it);
         plots = plots.summary(summary(measured, point, distribution, value));
@@ -71,7 +70,7 @@ fn summary(
     value: impl Fn(&InstanceRow) -> Option<f64>,
 ) -> BoxSummary {
     let (low, high) = (distribution.whisker_low, distribution.whisker_high);
-    let values = instances(measured, point).filter_map(value);
+    let values = measured.instances_of(point).filter_map(value);
     BoxSummary {
         name: measured.labels.point(measured.columns, point),
         count: distribution.n as u64,

@@ -10,7 +10,7 @@ use plimsoll_score::sequence::{Basis, SeriesKey, Stretch, TargetSeries};
 use plimsoll_score::survival::Survival;
 
 use super::Measured;
-use crate::score::record::View;
+use crate::scores::View;
 
 /// Series of the picture; more cannot be told apart.
 const ROWS_MAX: usize = 64;

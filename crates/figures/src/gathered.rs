@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
 use plimsoll_domain::site::Site;
-use plimsoll_measures::{Outcome, Results};
+use plimsoll_measures::{MeasuresError, Outcome, Results};
 use plimsoll_score::{Columns, Source};
 use serde_json::Value;
+use thiserror::Error;
 
 /// Measures of all directories, and what is doubtful about them.
 pub struct Gathered {
+    /// All measures.
     pub columns: Columns,
+    /// What is missing or doubtful, one sentence each.
     pub warnings: Vec<String>,
     /// The directories themselves, in the order given.
     pub results: Vec<Results>,
@@ -19,7 +21,30 @@ pub struct Gathered {
     pub failures: Vec<(String, u64)>,
 }
 
-pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> {
+/// Why results cannot be gathered.
+#[derive(Debug, Error)]
+pub enum GatherError {
+    /// They cannot be read.
+    #[error(transparent)]
+    Measures(#[from] MeasuresError),
+    /// They would be counted twice.
+    #[error(
+        "cannot score {one} and {other} together: they hold the same instances; hint: name each of the \
+         results once"
+    )]
+    Same {
+        /// A directory.
+        one: String,
+        /// Another one.
+        other: String,
+    },
+}
+
+/// Reads directories of results. Servers of targets come from the site where results do not tell them.
+///
+/// # Errors
+/// If results cannot be read, or are given twice.
+pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered, GatherError> {
     let servers: HashMap<&str, &String> = site
         .iter()
         .flat_map(|site| &site.targets)
@@ -49,12 +74,8 @@ pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered> 
         all.push(results);
     }
     if let Some((one, other)) = columns.repeated() {
-        bail!(
-            "cannot score {} and {} together: they hold the same instances; hint: name each of the \
-             results once",
-            one.label,
-            other.label
-        );
+        let (one, other) = (one.label.clone(), other.label.clone());
+        return Err(GatherError::Same { one, other });
     }
     warnings.extend(several_machines(&columns));
     let mut failures: Vec<(String, u64)> = failures.into_iter().collect();
@@ -89,6 +110,7 @@ fn several_machines(columns: &Columns) -> Option<String> {
     })
 }
 
+/// Returns the names of directories, as a title has them.
 pub fn names(directories: &[PathBuf]) -> String {
     let names: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
     names.join(", ")

@@ -5,8 +5,8 @@ use plimsoll_report::{Record, Unit};
 use plimsoll_score::locality::{ByTrait, Locality, Range, Trait};
 use plimsoll_score::sequence::Basis;
 
-use super::super::numbers::*;
 use super::{View, operation, table};
+use crate::scores::numbers::*;
 
 /// What was found, in sentences; then the correlations and the ranges.
 pub fn locality(record: Record, view: &View, locality: &Locality) -> Record {

@@ -4,9 +4,9 @@ use plimsoll_domain::moment::rfc3339;
 use plimsoll_report::Record;
 use plimsoll_score::condition::{Run, WarmUp};
 
-use super::super::numbers::*;
-use super::super::rows::relative;
 use super::{View, table};
+use crate::scores::numbers::*;
+use crate::scores::rows::relative;
 
 pub fn runs(record: Record, view: &View) -> Record {
     let rows: Vec<Record> = view.scores.runs.iter().map(|run| row(view, run)).collect();

@@ -4,13 +4,17 @@ use plimsoll_domain::burst::Operation;
 use plimsoll_report::Record;
 use plimsoll_score::Distribution;
 use plimsoll_score::bandwidth::Point;
-use plimsoll_score::gain::{Removed, gains};
 
 use super::Measured;
 use super::numbers::*;
 
-/// Everything that fits a screen.
-pub fn record(measured: &Measured, rows: usize, has_peaks: bool) -> Record {
+/// Everything that fits a screen, with so many rows. Programs get every row and every key (`is_json`); people get
+/// those that tell something.
+pub fn record(measured: &Measured, rows: usize, is_json: bool) -> Record {
+    let (rows, has_peaks) = match is_json {
+        true => (usize::MAX, true),
+        false => (rows, measured.has_peaks()),
+    };
     let mut record = overview(measured).rows(
         "points",
         format!("aggregate bandwidth by {}", measured.labels.varied),
@@ -26,42 +30,23 @@ pub fn record(measured: &Measured, rows: usize, has_peaks: bool) -> Record {
 }
 
 /// What was measured.
-pub fn overview(measured: &Measured) -> Record {
+pub(super) fn overview(measured: &Measured) -> Record {
     let columns = measured.columns;
     let complete_all = measured.gathered.results.iter().all(|it| it.complete);
     Record::new()
-        .text("experiment", "experiment", experiments(measured))
+        .text("experiment", "experiment", &measured.experiments)
         .text("complete", "complete", if complete_all { "yes" } else { "no" })
-        .number(&INSTANCES, complete(measured))
-        .number(&FAILED, failed(measured))
+        .number(&INSTANCES, measured.complete)
+        .number(&FAILED, measured.failed)
         .number(&PAIRS, columns.all_pairs().len() as u64)
         .number(&CLIENTS, columns.clients.len() as u64)
         .number(&TARGETS, columns.targets.len() as u64)
-        .number(&SPAN, span_seconds(measured))
-        .number(&GAIN, median_gain(measured))
-}
-
-/// Names of the experiments.
-pub fn experiments(measured: &Measured) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for results in &measured.gathered.results {
-        if !names.contains(&results.experiment.as_str()) {
-            names.push(&results.experiment);
-        }
-    }
-    names.join(", ")
-}
-
-pub fn complete(measured: &Measured) -> u64 {
-    measured.points.iter().map(|point| point.instances as u64).sum()
-}
-
-pub fn failed(measured: &Measured) -> u64 {
-    measured.points.iter().map(|point| point.failed as u64).sum()
+        .number(&SPAN, measured.span_seconds)
+        .number(&GAIN, measured.median_gain())
 }
 
 /// One row for each setting and varied value.
-pub fn points(measured: &Measured, rows: usize, has_peaks: bool) -> Vec<Record> {
+pub(super) fn points(measured: &Measured, rows: usize, has_peaks: bool) -> Vec<Record> {
     measured.points.iter().take(rows).map(|it| point(measured, it, has_peaks)).collect()
 }
 
@@ -99,21 +84,9 @@ fn median(distribution: &Distribution) -> f64 {
     distribution.median
 }
 
-pub fn failures(measured: &Measured, rows: usize) -> Vec<Record> {
+pub(super) fn failures(measured: &Measured, rows: usize) -> Vec<Record> {
     let row = |(reason, times): &(String, u64)| {
         Record::new().text("reason", "reason", reason).number(&TIMES, *times)
     };
     measured.gathered.failures.iter().take(rows).map(row).collect()
-}
-
-/// From the first start to the last end.
-pub fn span_seconds(measured: &Measured) -> Option<f64> {
-    let timed = measured.columns.instances().iter().filter(|it| it.start > 0);
-    let first = timed.clone().map(|it| it.start).min()?;
-    timed.map(|it| (it.start - first) as f64 * 1e-9 + it.seconds).reduce(f64::max)
-}
-
-fn median_gain(measured: &Measured) -> Option<f64> {
-    let gains = gains(measured.columns, |_| true);
-    gains.iter().find(|it| it.removed == Removed::Slowest).map(|it| it.gains.median())
 }

@@ -6,7 +6,8 @@ use plimsoll_score::bandwidth::Point;
 use plimsoll_score::columns::InstanceRow;
 
 use super::Measured;
-use super::panels::{Panel, even_sample, instances, left_out, panels};
+use super::even_sample::even_sample;
+use super::measured::Panel;
 
 /// Lines of one figure: more cannot be told apart.
 const LINES_MAX: usize = 48;
@@ -20,10 +21,9 @@ pub fn completions(measured: &Measured) -> Section {
          after the release. A line that ends in a long flat tail has stragglers; the program waits for \
          its end.",
     );
-    let (panels, more) = panels(measured);
     let mut drawn = 0;
     let mut section = section;
-    for panel in &panels {
+    for panel in &measured.panels {
         let (lines, note) = completion(measured, panel);
         if let Some(lines) = lines {
             section = section.chart(lines);
@@ -34,25 +34,26 @@ pub fn completions(measured: &Measured) -> Section {
     if drawn == 0 {
         return section.note("No instance has more than one pair: there is nothing to compare.");
     }
-    left_out(more).into_iter().fold(section, Section::note)
+    measured.panels_note().into_iter().fold(section, Section::note)
 }
 
-fn completion(measured: &Measured, panel: &Panel<'_>) -> (Option<Lines>, Option<String>) {
+fn completion(measured: &Measured, panel: &Panel) -> (Option<Lines>, Option<String>) {
     let several = |it: &&InstanceRow| measured.columns.pairs(it).len() > 1;
     // The largest settings have the most pairs, and the longest tails.
-    let smaller = panel.points.len().saturating_sub(KINDS_MAX);
-    let kinds: &[&Point] = &panel.points[smaller..];
+    let points = measured.points_of(panel);
+    let smaller = points.len().saturating_sub(KINDS_MAX);
+    let kinds: &[&Point] = &points[smaller..];
     let most = (LINES_MAX / kinds.len().max(1)).max(2);
     let title = panel.title("Time to completion of pairs");
     let seconds = Axis::new("time since the release", Unit::Seconds).reaching(0.0, 0.0);
     let share = Axis::new("pairs completed", Unit::Percent).reaching(0.0, 100.0);
     let mut lines = Lines::new(title, seconds, share).steps();
     let (mut all, mut shown) = (0, 0);
-    for point in &panel.points {
-        all += instances(measured, point).filter(several).count();
+    for point in &points {
+        all += measured.instances_of(point).filter(several).count();
     }
     for point in kinds.iter().copied() {
-        let chosen: Vec<&InstanceRow> = instances(measured, point).filter(several).collect();
+        let chosen: Vec<&InstanceRow> = measured.instances_of(point).filter(several).collect();
         let chosen = even_sample(chosen, most);
         if chosen.is_empty() {
             continue;
@@ -63,7 +64,7 @@ fn completion(measured: &Measured, panel: &Panel<'_>) -> (Option<Lines>, Option<
     }
     let settings = match smaller {
         0 => String::new(),
-        _ => format!(", of the {} largest of {} settings", kinds.len(), panel.points.len()),
+        _ => format!(", of the {} largest of {} settings", kinds.len(), points.len()),
     };
     let note = (shown < all).then(|| {
         format!("{shown} of {all} instances are drawn, evenly over the experiment{settings}.")
@@ -144,8 +145,7 @@ impl Marks {
 }
 
 fn stands_out(measured: &Measured, instance: &InstanceRow, bandwidth: f64) -> bool {
-    let key = (instance.experiment, instance.setting, instance.varied);
-    let point = measured.points.iter().find(|it| (it.experiment, it.setting, it.varied) == key);
+    let point = measured.point_of(instance);
     let aggregate = point.and_then(|point| point.aggregate.as_ref());
     aggregate.is_some_and(|it| bandwidth < it.whisker_low || bandwidth > it.whisker_high)
 }

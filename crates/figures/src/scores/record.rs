@@ -21,12 +21,19 @@ use super::rows::{Judged, distribution, relative};
 
 /// What is shown, and to whom.
 pub struct View<'a> {
+    /// All measures.
     pub columns: &'a Columns,
+    /// Peaks of the targets.
     pub peaks: &'a Peaks,
+    /// The scores.
     pub scores: &'a Score,
+    /// Where nodes are.
     pub places: &'a Places,
+    /// What that does to bandwidth.
     pub locality: &'a Locality,
+    /// Rows of each table.
     pub rows: usize,
+    /// Whether programs read it, which get every key.
     pub json: bool,
     /// Seconds east of UTC that moments are told in.
     pub utc_offset: i32,
@@ -47,6 +54,7 @@ impl View<'_> {
     }
 }
 
+/// Returns all scores as one record.
 pub fn record(view: &View, warnings: &[String]) -> Record {
     let mut record = with_verdict(overview(view), view);
     record = table(record, view, ("bandwidths", "bandwidths, medians"), points(view));
