@@ -220,7 +220,7 @@ fn what_cannot_be_calibrated_is_refused_with_a_way_out() {
         (&file, "", "not a directory"),
         (here, "--span 999TiB", "are free"),
         (here, "--span 8MiB", "it holds fewer than 8"),
-        (here, "--sizes 4KiB", "by one transfer size"),
+        (here, "--sizes 4KiB", "with one transfer size"),
         (here, "--sizes 1000B,4KiB", "whole blocks"),
         (here, "--depth 0", "--depth 0"),
         (here, "--seconds 0", "--seconds 0"),

@@ -23,11 +23,11 @@ impl Storage {
         self.race_command(arguments).output().unwrap().into()
     }
 
-    /// The result, or `None` where io_uring is not to be had.
+    /// The result, or `None` where io_uring is not available.
     #[track_caller]
     fn race_fine(&self, arguments: &str) -> Option<Value> {
         let outcome = self.race(&format!("{arguments} --json"));
-        if outcome.stderr.contains("io_uring is not to be had") {
+        if outcome.stderr.contains("io_uring is not available") {
             eprintln!("SKIPPED: {arguments} needs io_uring");
             return None;
         }

@@ -61,7 +61,7 @@ fn process_of(file: &str, parent: &Child) -> Option<Pid> {
 }
 
 fn can_run(outcome: &Outcome) -> bool {
-    let can = !outcome.stderr.contains("io_uring is not to be had");
+    let can = !outcome.stderr.contains("io_uring is not available");
     if !can {
         eprintln!("SKIPPED: needs io_uring");
     }

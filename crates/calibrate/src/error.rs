@@ -47,10 +47,12 @@ pub enum CalibrateError {
         available: Bytes,
     },
     /// One size cannot tell an operation's cost from its bytes' cost.
-    #[error("cannot tell the cost of an operation from that of its bytes by one transfer size")]
+    #[error(
+        "cannot separate the cost of an operation from that of its bytes with one transfer size"
+    )]
     OneSize,
     /// A size that O_DIRECT does not take.
-    #[error("cannot transfer {size}: direct I/O goes by whole blocks of {block}")]
+    #[error("cannot transfer {size}: direct I/O needs whole blocks of {block}")]
     Block {
         /// The size.
         size: Bytes,
@@ -79,7 +81,7 @@ pub enum CalibrateError {
     },
     /// The transactions at the target were all of about one size.
     #[error(
-        "cannot tell the cost of an operation from that of its bytes: the target did {kind} of every size by transactions of about {size}"
+        "cannot separate the cost of an operation from that of its bytes: the target did {kind} of every size in transactions of about {size}"
     )]
     OneTransactionSize {
         /// "reads" or "writes".

@@ -35,17 +35,19 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 use team::Joined;
 
-/// Measure targets by an experiment: a plan, or a template that fits the machine
+/// Measure targets with an experiment: a plan, or a template that adapts to the machine
 ///
-/// An experiment is runs of groups of rounds of instances. In an instance, processes of some clients
-/// write (or read) one burst each to chosen targets, released together and ended by fsync; what each
-/// client got from each target is kept. The order is random and interleaved, from a seed that is kept too.
+/// An experiment consists of runs of groups of rounds of instances. In an instance, the processes of some
+/// clients write (or read) one burst each to chosen targets, released together and ended by fsync; the
+/// bandwidth between each client and each target is kept. The order is random and interleaved, from a seed
+/// that is kept too.
 ///
 /// Templates: pipeline, target, server, fanout, fanout-striped, many-pairs, sharing, sequences, sweep.
 ///
 /// Clients are worker processes of this machine, or the nodes of an MPI job when started by mpirun or
-/// srun; where all ranks share a node, each of them is a client, or --processes of them are, or for
-/// the fanout templates all. The files are removed in any case. Ctrl-C keeps everything measured so far.
+/// srun. Where all ranks share a node, each rank is a client, or every --processes ranks are one, or, for
+/// the fanout templates, all of them are one. The files are removed in any case. Ctrl-C keeps everything
+/// measured so far.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll bench many-pairs --targets /mnt/ost0 /mnt/ost1 -o pairs --dry-run\n  \
@@ -71,7 +73,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RESULTS", conflicts_with_all = ["plan", "output", "dry_run"])]
     resume: Option<PathBuf>,
 
-    /// Say what would be done, how long and how much, and write nothing
+    /// Show what would be done, how long it would take and how much it would write, and write nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -95,8 +97,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let (mut plan, grows) = wanted_plan(arguments, &machine, &mut job)?;
     if grows && (arguments.print_plan || arguments.dry_run) {
         output::message(
-            "note: burst sizes are a guess; to begin with, bursts grow on each target until they outlast \
-             its caches, and give the sizes; --burst names them",
+            "note: burst sizes are a guess; the experiment begins by growing bursts on each target until they \
+             outlast its caches, and uses those sizes; --burst sets them instead",
         );
     }
     if arguments.print_plan {
@@ -171,7 +173,9 @@ fn resume(
     let seed = arguments.options.seed.map(|_| "seed");
     let given = changes.or(arguments.targets.given_beside_site()).or(site).or(seed);
     if let Some(flag) = given {
-        bail!("--{flag} would change the experiment; hint: --resume alone, or begin another one");
+        bail!(
+            "--{flag} would change the experiment; hint: use --resume alone, or begin another one"
+        );
     }
     let (journal, resumed) = Journal::resume(directory)?;
     resumed.warnings.iter().for_each(|warning| output::message(&format!("note: {warning}")));

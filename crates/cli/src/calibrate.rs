@@ -31,14 +31,14 @@ use target::Chosen;
 ///
 /// Transfers of a ladder of sizes, each after a random seek and past the page cache, keep the
 /// target busy; the kernel's counters (on Lustre servers: brw_stats) say how many transactions it
-/// did. Least squares gives the cost of an operation and of a byte, for reads and writes apart
-/// (Uselton and Wright, equation 4); `plimsoll model utilization` computes with them how busy a
-/// target is. Says so when these two costs do not explain the measures, or fewer than three sizes
-/// cannot test that, and then exits with 1.
+/// did. Least squares gives the cost of an operation and of a byte, separately for reads and writes
+/// (Uselton and Wright, equation 4); `plimsoll model utilization` uses them to compute how busy a
+/// target is. If these two costs do not explain the measures, or if there are fewer than three sizes
+/// to test them with, the command says so and exits with status 1.
 ///
-/// The file that is written has no name and vanishes with the program, however that ends. The
-/// target is written as fast as it can be, at most 1 GiB in each measure; --dry-run tells how
-/// much that can be. Best on a target that nobody else uses: others' I/O is noticed and told.
+/// The file that is written has no name and disappears with the program, however it ends. The
+/// target is written as fast as possible, at most 1 GiB in each measure; --dry-run shows how
+/// much this can be. Use a target that nobody else uses: other I/O is noticed and reported.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll calibrate --target /scratch/me\n  \
@@ -88,15 +88,15 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "6")]
     repetitions: u32,
 
-    /// Seed of the order of the measures and of the seeks [default: another one each time]
+    /// Seed of the order of the measures and of the seeks [default: a new one each time]
     #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
     seed: Option<u64>,
 
-    /// Write the costs to the site file also if they are not shown to explain the measures
+    /// Write the costs to the site file even if they are not shown to explain the measures
     #[arg(long, requires = "site")]
     force: bool,
 
-    /// Say what would be done, how long it takes and how much is written, and do nothing
+    /// Show what would be done, how long it would take and how much it would write, and do nothing
     #[arg(long)]
     dry_run: bool,
 }

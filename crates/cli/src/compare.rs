@@ -11,11 +11,12 @@ use plimsoll_report::{Record, numbers};
 
 use crate::output::Output;
 
-/// What changed between two recordings, and whether it got faster
+/// Show what changed between two recordings, and whether the program got faster
 ///
-/// One run each gives a ratio but no interval: repeat runs before you trust a small one. Where
-/// both recordings have enough calls of the main operation, their durations are compared
-/// robustly (Brunner-Munzel test, Cliff's delta, ratio of medians with a bootstrap interval).
+/// One run each gives a ratio but no interval: repeat runs before you trust a small difference.
+/// Where both recordings have enough calls of the main operation, their durations are compared
+/// with robust statistics (Brunner-Munzel test, Cliff's delta, ratio of medians with a bootstrap
+/// interval).
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll compare before after\n  \

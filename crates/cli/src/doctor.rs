@@ -11,7 +11,7 @@ use plimsoll_report::{Record, numbers};
 
 use crate::output::Output;
 
-/// What this machine can do, and what to do where something is missing
+/// Check what this machine can do, and how to get what is missing
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  plimsoll doctor\n  plimsoll doctor --json")]
 pub struct Arguments {

@@ -17,16 +17,16 @@ use crate::progress::Progress;
 
 /// Write every call of a recording to a file for other tools
 ///
-/// parquet: one row for each call, for pandas, polars, DuckDB and the like: process, pid, rank,
+/// parquet: one row for each call, for pandas, Polars, DuckDB and similar tools: process, pid, rank,
 /// host, thread, layer, operation, file, offset, length, bytes, errno, argument, start_ns (since
-/// the beginning of the recording, on one time line for all processes), duration_ns, depth (0
+/// the beginning of the recording, on one timeline for all processes), duration_ns, depth (0
 /// for calls of the program itself). Facts about the recording are in the file's metadata.
 ///
-/// perfetto: a trace to look at, with a track for each thread and the POSIX calls inside the MPI
+/// perfetto: a trace to view, with a track for each thread and the POSIX calls inside the MPI
 /// calls that made them. Open it at https://ui.perfetto.dev, which draws it in the browser and
-/// uploads nothing. It takes some million calls; for more, use parquet.
+/// uploads nothing. It handles a few million calls; for more, use parquet.
 ///
-/// Of a recording that is yours alone, so is the file.
+/// If only you can read the recording, only you can read the file.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll export run1 --to parquet\n  \

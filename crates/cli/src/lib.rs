@@ -1,7 +1,7 @@
 //! The command line: the only crate that parses arguments, prints and exits.
 //!
-//! A library beside the binary, so that man pages, completions and docs/numbers.md are
-//! generated from the very definitions that the program uses.
+//! It is a library as well as a binary, so that man pages, completions and docs/numbers.md are
+//! generated from the definitions that the program itself uses.
 
 mod bench;
 mod calibrate;
@@ -33,7 +33,7 @@ use plimsoll_report::Number;
 
 use output::Output;
 
-/// Shows why a program's I/O is slow, which storage targets are, and what would help.
+/// Shows why a program's I/O is slow, which storage targets are slow, and what would help.
 #[derive(Parser)]
 #[command(
     name = "plimsoll",
@@ -46,9 +46,9 @@ use output::Output;
         plimsoll model contention --targets 480 --per-job 160 --jobs 4\n  \
         plimsoll simulate heavy-noise",
     after_help = "Every command prints a table, or JSON in base units with --json; docs/numbers.md defines each number.\n\
-        Exit status: 0 fine, 1 a negative finding or a failed check, 2 wrong use or environment, \
+        Exit status: 0 success, 1 a negative finding or a failed check, 2 wrong use or environment, \
         130 after Ctrl-C, 143 after SIGTERM.\n\
-        Long work shows a bar on a terminal, and elsewhere a line on stderr every 30 s \
+        Long operations show a progress bar on a terminal, and elsewhere a line on stderr every 30 s \
         (PLIMSOLL_PROGRESS_SECONDS; 0 for none).",
     subcommand_required = true,
     disable_help_subcommand = true

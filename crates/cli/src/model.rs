@@ -46,10 +46,10 @@ pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where a model takes from what its flags leave out.
+/// The source of the values that a model's flags leave out.
 #[derive(clap::Args)]
 struct SiteArgument {
-    /// Site file to take what flags leave out from
+    /// Site file for the values that flags leave out
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 }

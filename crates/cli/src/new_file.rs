@@ -1,5 +1,5 @@
-//! A file that a command makes for its user: never over another one unless that is wanted, never through a
-//! link, and whole or not there.
+//! A file that a command makes for its user: it never replaces another file unless the user wants that, never
+//! follows a link, and is either complete or absent.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -11,7 +11,7 @@ use plimsoll_guarded::is_own_stream;
 use rustix::fs::{CWD, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, renameat_with};
 use rustix::io::Errno;
 
-/// For commands that write a file which their user names.
+/// Options of commands that write a file named by their user.
 #[derive(clap::Args)]
 pub struct Replacing {
     /// Replace files that exist
@@ -23,40 +23,37 @@ pub struct Replacing {
 #[derive(Clone, Copy)]
 pub enum Readers {
     Owner = 0o600,
-    /// Whoever the user's mask lets.
+    /// Those whom the user's umask allows.
     ByMask = 0o666,
 }
 
-/// A file that is being written. Dropped before it is finished, it is gone.
+/// A file that is being written. It is removed if it is dropped before it is finished.
 pub struct NewFile {
     path: PathBuf,
     file: File,
-    /// What is written under another name until it is whole, or may have to be removed.
+    /// The temporary name until the file is complete, or the name of a file that may have to be removed.
     draft: Option<PathBuf>,
     replaces: bool,
 }
 
 impl Replacing {
-    /// Opens the file, so that what cannot be written is told before any work is done.
+    /// Opens the file, so that a file that cannot be written is reported before any work is done.
     pub fn create(&self, path: &Path) -> Result<NewFile> {
         NewFile::create(path, self.force, Readers::ByMask)
     }
 
-    /// The same for what is made from these directories: where others may not look into one of them, they may
+    /// Opens a file that is made from these directories: if others may not look into one of them, they may
     /// not read the file.
     pub fn create_from(&self, path: &Path, sources: &[PathBuf]) -> Result<NewFile> {
         let is_private =
             |source: &PathBuf| fs::metadata(source).is_ok_and(|it| it.mode() & 0o077 == 0);
-        let readers = match sources.iter().any(is_private) {
-            true => Readers::Owner,
-            false => Readers::ByMask,
-        };
+        let readers = if sources.iter().any(is_private) { Readers::Owner } else { Readers::ByMask };
         NewFile::create(path, self.force, readers)
     }
 }
 
 impl NewFile {
-    /// Opens a file that is not there yet, or with `replace` one that takes the place of what is there.
+    /// Opens a file that does not exist yet or, with `replace`, one that replaces an existing file.
     pub fn create(path: &Path, replace: bool, readers: Readers) -> Result<Self> {
         let failed = || format!("cannot create {}", path.display());
         let is_own_stream = is_own_stream(path);
@@ -80,7 +77,7 @@ impl NewFile {
             let opened = file.metadata().with_context(failed)?.file_type();
             // Nothing is lost by writing to these; a file may have taken their place meanwhile.
             if is_channel && !opened.is_fifo() && !opened.is_char_device() {
-                bail!("{} was exchanged; hint: give another name", path.display());
+                bail!("{} was replaced meanwhile; hint: give another name", path.display());
             }
             let waiting = fcntl_getfl(&file).map(|it| it - OFlags::NONBLOCK);
             waiting.and_then(|it| fcntl_setfl(&file, it)).with_context(failed)?;

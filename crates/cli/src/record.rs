@@ -15,18 +15,18 @@ use plimsoll_report::{Record, numbers};
 use crate::output::{self, Output};
 
 numbers! {
-    MOVED = "moved", "files brought home", Count, "Files of processes that had ended without bringing their recording home.", "the spool of this node";
-    RUNNING = "running", "still running", Count, "Files of processes that still run; they bring their recording home themselves.", "the spool of this node";
+    MOVED = "moved", "files collected", Count, "Files of processes that had ended without moving their file to the recording.", "the spool of this node";
+    RUNNING = "running", "still running", Count, "Files of processes that are still running; they move their files to the recording themselves.", "the spool of this node";
 }
 
 /// Run a program and record every I/O call it makes
 ///
-/// Works for any dynamically linked program, serial, threaded, forking or MPI, without
+/// This works for any dynamically linked program, serial, threaded, forking or MPI, without
 /// recompiling; `plimsoll record -- mpirun -n 64 app` and `mpirun -n 64 plimsoll record -- app`
-/// both do. The program's output, exit status and signals are its own. A recording is a
+/// both work. The program's output, exit status and signals do not change. A recording is a
 /// directory with one file per process; `plimsoll report DIR` explains it.
 ///
-/// Without this command, in a batch script: LD_PRELOAD=.../libplimsoll.so
+/// In a batch script, without this command: LD_PRELOAD=.../libplimsoll.so
 /// PLIMSOLL_RECORD_DIR=/absolute/DIR, and PLIMSOLL_SPOOL, PLIMSOLL_LAYERS, PLIMSOLL_INCLUDE,
 /// PLIMSOLL_EXCLUDE and PLIMSOLL_SHARE=1 for the options.
 #[derive(clap::Args)]
@@ -57,11 +57,11 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     spool: Option<PathBuf>,
 
-    /// Let others read the recording [default: only you; command lines and paths tell much]
+    /// Let others read the recording [default: only you; command lines and paths reveal much]
     #[arg(long, conflicts_with = "collect")]
     share: bool,
 
-    /// Bring what a crash left in this node's spool into the recording DIR
+    /// Move what a crash left in this node's spool to the recording DIR
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "command"])]
     collect: Option<PathBuf>,
 
@@ -103,14 +103,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     program::end_like(status)
 }
 
-/// Tells a person once where the recording is; never into a program's log.
+/// Tells a person once where the recording is; never writes into a program's log.
 fn tell(directory: &Path) {
     if std::io::stderr().is_terminal() && rank().is_none_or(|rank| rank == 0) {
         output::message(&format!("plimsoll: recording into {}", directory.display()));
     }
 }
 
-/// Prints what was brought home.
+/// Prints what was collected.
 fn print(collected: Collected, directory: &Path, output: Output) -> Result<()> {
     let record = Record::new().number(&MOVED, collected.moved).number(&RUNNING, collected.running);
     output.print("record.collect", &format!("recording {}", directory.display()), &record)

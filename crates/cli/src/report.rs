@@ -25,18 +25,18 @@ pub use numbers::NUMBERS;
 
 /// Explain a recording, or show what a benchmark measured
 ///
-/// Of a recording: what part of the run time I/O took, how fast the program read and wrote, what
-/// to change, and where the time went. Reads and writes are apart, each on the layer that moved
-/// most of the bytes. Perceived bandwidth is bytes over the wall time during which at least one
-/// process is inside such a call; the time of writing includes the calls that make data durable
-/// (fsync and its kin, closing what was written), and data only is without them. Effective
+/// For a recording: the share of the run time spent in I/O, how fast the program read and wrote,
+/// what to change, and where the time went. Reads and writes are separate, each on the layer that
+/// moved most of the bytes. Perceived bandwidth is bytes over the wall time during which at least
+/// one process is inside such a call; the time of writing includes the calls that make data durable
+/// (fsync and similar calls, closing a written file), and data only excludes them. Effective
 /// bandwidth is bytes over the sum of durations of all calls of a layer (Wright, section 4.2.1).
 /// Findings come worst first, each with its evidence, its estimated cost in seconds and the exact
-/// change. Files of the runtime (MPI's shared memory, libraries, byte code, locale) are shown
-/// apart and not added up.
+/// change to make. Files of the runtime (MPI's shared memory, libraries, byte code, locale) are
+/// shown separately and not added up.
 ///
-/// Of the results of a benchmark: bandwidths by what was varied, with intervals; the page has
-/// the figures of Xie (box plots, completion times, scores of targets and clients, stragglers).
+/// For the results of a benchmark: bandwidths by the parameter that was varied, with intervals; the
+/// page has the figures of Xie (box plots, completion times, scores of targets and clients, stragglers).
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll report run1\n  \
@@ -64,7 +64,7 @@ pub struct Arguments {
     #[arg(long)]
     include_runtime: bool,
 
-    /// For recordings: exit with 1 when there is a finding of at least this severity
+    /// For recordings: exit with status 1 if there is a finding of at least this severity
     #[arg(long, value_enum)]
     fail_on: Option<SeverityArgument>,
 }

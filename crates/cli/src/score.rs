@@ -22,16 +22,16 @@ use crate::output::{Output, message};
 
 pub use plimsoll_figures::scores::NUMBERS;
 
-/// Scores of benchmark results: who is slow, how often, how long, and what it costs
+/// Score benchmark results: what is slow, how often, how long, and what it costs
 ///
 /// LEB and PEB compare a pair of client and target with the fastest of its instance and of all
 /// equal instances (Xie, section 5.1); EB and EAB divide bandwidths by peaks of targets (section 3).
 /// Verdicts compare each component with the others of the same instance, or with their next measures
-/// of equal settings: slow throughout, since a moment, at times, in some settings, or noisier. Any
-/// wrong name among targets and clients that are alike, whatever noise they have in common, is rarer
-/// than 1 in 20 in the simulations of docs/straggler-verdicts.md, which also has the power. Several
-/// results, of any experiments, times and machines, are scored together: targets and clients of equal
-/// names are taken for the same.
+/// of equal settings: slow throughout, since some moment, at times, in some settings, or noisier. Where
+/// all targets and clients are alike, whatever noise they have in common, the chance that any of them is
+/// named is less than 1 in 20 in the simulations of docs/straggler-verdicts.md, which also shows how
+/// often stragglers are found. Several results, of any experiments, times and machines, are scored
+/// together: targets and clients of equal names count as the same.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll score results\n  \
@@ -49,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 
-    /// Distances of nodes as in the paper's equation, also on a torus
+    /// Compute distances of nodes by the paper's equation, even on a torus
     #[arg(long, requires = "site")]
     no_wrap: bool,
 
@@ -57,7 +57,7 @@ pub struct Arguments {
     #[arg(long, requires = "site")]
     write_back: bool,
 
-    /// A measure is low under these quantiles of all measures
+    /// Quantiles of all measures below which a measure is low
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "0.05,0.1,0.2", value_parser = quantile)]
     threshold: Vec<f64>,
 
@@ -65,11 +65,11 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARE", default_value = "15%", value_parser = quantile)]
     straggler_below: f64,
 
-    /// Count runs in which conditions changed like the others
+    /// Include runs in which conditions changed
     #[arg(long)]
     include_changed: bool,
 
-    /// Hours and weekdays so far from UTC, like +02:00
+    /// Offset from UTC for hours and weekdays, such as +02:00
     #[arg(long, value_name = "OFFSET", default_value = "Z", value_parser = utc_offset, allow_hyphen_values = true)]
     utc_offset: i32,
 
@@ -88,7 +88,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
     top: u64,
 
-    /// Exit with 1 when there is such a straggler
+    /// Exit with status 1 if there is such a straggler
     #[arg(long, value_enum)]
     fail_on: Option<FailOn>,
 
@@ -101,9 +101,9 @@ const SEED: u64 = 1;
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum FailOn {
-    /// One that is slow throughout, or since some moment, or by known peaks
+    /// A component that is slow throughout, since some moment, or by known peaks
     Persistent,
-    /// Any that is named for something
+    /// Any component that a verdict names
     Transient,
 }
 

@@ -1,4 +1,4 @@
-//! `plimsoll simulate`: what would happen if.
+//! `plimsoll simulate`: plays out scenarios.
 
 mod fuzz;
 mod loss;
@@ -36,13 +36,13 @@ const SCHEMA_VERSION: u32 = 2;
 
 /// Simulate storage, a program that writes to it, and a router between them
 ///
-/// Targets share themselves between streams (processor sharing, or first in, first out), servers and
-/// a network limit what gets through, others make noise. Routers are the program's own state
+/// Streams share targets (processor sharing, or first in, first out), servers and a network limit
+/// what gets through, and other programs make noise. Routers are the program's own state
 /// machines: `static`, `striped`, `coordinator` (Huang et al., throttling factor TF; once called
 /// `paper`) and `window` (a delay-controlled window per target, no coordinator). Settings follow a
 /// policy's name: coordinator:tf=optimal:split=4MiB:inquiry=off, window:tau=50ms:lanes=32. Without the
-/// inquiry the coordinator knows only who is busy and who is idle, and asks again who rejected;
-/// rejects=remember or rejects=forget says otherwise. SCENARIO is a name from --list or a TOML file
+/// inquiry, the coordinator knows only which groups are busy and which are idle, and asks groups that
+/// rejected again; rejects=remember or rejects=forget changes this. SCENARIO is a name from --list or a TOML file
 /// (docs/simulation.md describes the keys). Equal seeds give equal results for any number of threads.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
@@ -60,7 +60,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["scenario", "fuzz", "seed"], conflicts_with_all = OF_A_SCENARIO)]
     list: bool,
 
-    /// Run so many random scenarios with faults and look for anything that does not add up
+    /// Run this many random scenarios with faults and look for inconsistencies
     #[arg(long, value_name = "RUNS", value_parser = value::count, conflicts_with = "scenario",
         conflicts_with_all = OF_A_SCENARIO)]
     fuzz: Option<u64>,
@@ -77,15 +77,15 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE")]
     split: Option<Bytes>,
 
-    /// Processes in all
+    /// Number of processes
     #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
     processes: Option<u64>,
 
-    /// Processes of a node
+    /// Number of processes on a node
     #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
     processes_per_node: Option<u64>,
 
-    /// Targets
+    /// Number of targets
     #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true,
         conflicts_with = "site")]
     targets: Option<u64>,
@@ -102,9 +102,9 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE")]
     block: Option<Bytes>,
 
-    /// Processes hand over their next block, and close, only when at most SIZE of theirs are not
-    /// yet durable, so that the router never knows how much is to come [default: all at once, or as
-    /// the scenario says]
+    /// Processes submit their next block, and close, only when at most SIZE of their data is not
+    /// yet durable, so that the router never knows how much is still to come [default: all at once,
+    /// or as the scenario says]
     #[arg(long, value_name = "SIZE")]
     paced: Option<Bytes>,
 
@@ -128,10 +128,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
 
-    /// Site file to take the storage from instead of the scenario's: targets and their peak write
-    /// rates, which server each belongs to, and the limits of a server and of the network (none where
+    /// Take the storage from this site file instead of the scenario: targets and their peak write
+    /// rates, the server that each belongs to, and the limits of a server and of the network (none where
     /// the site has none). Targets are numbered server by server. Service curve and noise stay the
-    /// scenario's; peaks for reading, costs and limits of clients and routers are not used
+    /// scenario's; peaks for reading, costs, and limits of clients and routers are not used
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 

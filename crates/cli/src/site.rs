@@ -15,9 +15,9 @@ use crate::output::Output;
 
 pub use show::NUMBERS;
 
-/// The site file: describe the storage once, for every command
+/// Describe the storage once, for every command, in a site file
 ///
-/// It is text to be edited; docs/site-file.md describes its keys.
+/// The file is text and meant to be edited; docs/site-file.md describes its keys.
 #[derive(clap::Args)]
 #[command(
     before_help = "Examples:\n  \

@@ -16,8 +16,8 @@ pub use named_directory::{NamedDirectory, split};
 /// `--targets` and the test bed that they are on.
 #[derive(clap::Args)]
 pub struct TargetArguments {
-    /// Directories on the targets, as DIR or NAME=DIR, by blanks or commas; or names of targets that
-    /// the test bed (--testbed) or the site file knows, like t0,t2, to take only these
+    /// Directories on the targets, as DIR or NAME=DIR, separated by blanks or commas; or names of targets
+    /// of the test bed (--testbed) or the site file, such as t0,t2, to select only these
     #[arg(long, num_args = 1.., value_name = "[NAME=]DIR|NAME,...")]
     targets: Vec<String>,
 
@@ -25,27 +25,27 @@ pub struct TargetArguments {
     pub bed: BedArguments,
 }
 
-/// Targets that are known by their names, and by what.
+/// Targets that are known by name, and where they are known from.
 pub struct Known<T> {
     /// `test bed` or `site`.
     pub place: &'static str,
-    /// They and their names.
+    /// The targets with their names.
     pub targets: Vec<(String, T)>,
 }
 
-/// A target that was chosen.
+/// A chosen target.
 pub enum Choice<T> {
     Known(T),
     Directory(NamedDirectory),
 }
 
 impl TargetArguments {
-    /// Whether any is named.
+    /// Returns whether any target is named.
     pub fn are_named(&self) -> bool {
         !self.targets.is_empty()
     }
 
-    /// Returns those that are named, or all that are known if none is.
+    /// Returns the named targets, or all known ones if none is named.
     pub fn choose<T: Clone>(&self, known: Option<Known<T>>) -> Result<Vec<Choice<T>>> {
         match known {
             None => self.parts().map(directory).collect(),
@@ -56,11 +56,14 @@ impl TargetArguments {
         }
     }
 
-    /// The parts of arguments that may be lists with commas. A directory may have commas in its name.
+    /// Splits arguments that are lists with commas. A directory may have commas in its name.
     fn parts(&self) -> impl Iterator<Item = &str> {
-        self.targets.iter().flat_map(|text| match Path::new(text).is_dir() {
-            true => vec![text.as_str()],
-            false => text.split(',').filter(|part| !part.is_empty()).collect(),
+        self.targets.iter().flat_map(|text| {
+            if Path::new(text).is_dir() {
+                vec![text.as_str()]
+            } else {
+                text.split(',').filter(|part| !part.is_empty()).collect()
+            }
         })
     }
 }

@@ -23,15 +23,15 @@ use crate::value;
 
 pub use listing::NUMBERS;
 
-/// Several real storage targets on one machine, to try things on
+/// Make several real storage targets on one machine, to try things out on
 ///
 /// Each target is a loop device with a file system of its own, in a backing file that is
 /// written in full beforehand so that targets do not disturb each other. Any of them can be
-/// limited in bytes or operations per second. Needs root; without root, or without loop
-/// devices, targets are plain directories and what is then missing is said.
+/// limited in bytes or operations per second. This needs root; without root, or without loop
+/// devices, targets are plain directories, and the output says what is missing.
 ///
-/// A test bed is made only where nobody else can exchange it: its base directory and all above it
-/// are yours or root's, and writable by others only if they are sticky, as /tmp is.
+/// A test bed is made only where nobody else can replace it: its base directory and all directories above
+/// it belong to you or root, and are writable by others only if they are sticky, like /tmp.
 #[derive(clap::Args)]
 #[command(
     before_help = "Examples:\n  \
@@ -74,7 +74,7 @@ struct Up {
     #[arg(long, value_name = "SIZE")]
     size: Bytes,
 
-    /// What targets are: loop devices where possible, or one kind by force
+    /// Kind of the targets: loop devices where possible, or one kind by force
     #[arg(long, value_enum, default_value = "auto")]
     kind: KindArgument,
 
@@ -104,9 +104,9 @@ struct List;
 /// Limit a target in bytes or operations per second
 ///
 /// On machines with cgroup v1 the limit holds for every process, and for direct I/O, fsync
-/// and write-back alike. On machines with cgroup v2 only, it holds for what is started with
-/// `plimsoll testbed run`, and for `bench`, `calibrate` and `route bench` themselves, from now
-/// on and while they run.
+/// and write-back alike. On machines with only cgroup v2, it holds for programs started with
+/// `plimsoll testbed run`, and for `bench`, `calibrate` and `route bench` themselves, even while
+/// they run.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll testbed slow t2 20MiB/s\n  \
@@ -129,7 +129,7 @@ enum DirectionArgument {
     Write,
 }
 
-/// Take all limits of a target away
+/// Remove all limits of a target
 #[derive(clap::Args)]
 #[command(before_help = "Example:\n  plimsoll testbed normal t2")]
 struct Normal {
@@ -157,7 +157,7 @@ struct Run {
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  plimsoll testbed down\n  plimsoll testbed down --force")]
 struct Down {
-    /// Unmount also while processes use the targets, and foreign mounts in the test bed
+    /// Unmount even while processes use the targets, and also foreign mounts in the test bed
     #[arg(long)]
     force: bool,
 }

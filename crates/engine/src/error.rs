@@ -21,7 +21,7 @@ pub enum EngineError {
     #[error("cannot move a burst without files")]
     NoFiles,
     /// The same file twice would be written twice in the same place.
-    #[error("cannot deal a burst over {} twice", path.display())]
+    #[error("cannot spread a burst over {} twice", path.display())]
     SameFile { path: PathBuf },
     /// A part is larger than the whole.
     #[error("{what} of {part} is more than {whole_name} of {whole}")]
@@ -137,7 +137,7 @@ fn hint_for(cause: &io::Error) -> Option<String> {
         libc::ENOENT => "make the directory, or write the file, first",
         libc::EIO => "the storage failed: see the kernel's messages (dmesg) and the target's state",
         libc::EFBIG => "the file system or `ulimit -f` does not allow files of that size",
-        libc::ESTALE => "the server forgot the file: mount anew, or repeat",
+        libc::ESTALE => "the server no longer knows the file: mount again, or repeat",
         _ => return None,
     };
     Some(text.to_owned())

@@ -106,7 +106,7 @@ fn several_machines(columns: &Columns) -> Option<String> {
     machines.dedup();
     (machines.len() > 1).then(|| {
         let machines = machines.join(", ");
-        format!("results come from {machines}: targets of equal names are taken for the same")
+        format!("results come from {machines}: targets of equal names count as the same")
     })
 }
 

@@ -183,7 +183,7 @@ fn own(directory: &Directory, secret: &str) -> io::Result<File> {
     if has_permissions && of_directory.st_mode & OTHERS != 0 {
         return Err(Refusal::Exchanged.into());
     }
-    // Where locks are not to be had, nothing can be taken for left behind either.
+    // Where locks are not available, nothing can be recognized as left behind either.
     let _ = flock(&owner, FlockOperation::NonBlockingLockExclusive);
     owner.write_all(owner_text(&host(), secret).as_bytes())?;
     Ok(owner)

@@ -247,7 +247,7 @@ impl Drop for Flights {
 
 fn no_queue(cause: io::Error) -> io::Error {
     let hint = "hint: containers often forbid it";
-    io::Error::new(cause.kind(), format!("io_uring is not to be had: {cause}; {hint}"))
+    io::Error::new(cause.kind(), format!("io_uring is not available: {cause}; {hint}"))
 }
 
 fn is_passing(error: i32) -> bool {

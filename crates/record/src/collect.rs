@@ -1,4 +1,4 @@
-//! Bringing home what processes left in the spool: after a crash, a kill or a lost node.
+//! Collects what processes left in the spool after a crash, a kill or the loss of a node.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -60,7 +60,7 @@ fn collect_to(home: &Directory, said: Option<&Path>) -> Result<Collected, Record
     Ok(collected)
 }
 
-/// How long the end of a program's children is waited for, and how often they are looked at.
+/// How long to wait for the end of a program's children, and how often to look at them.
 const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -74,14 +74,14 @@ pub(crate) fn collect_soon(home: &Directory, spool: &Path) -> Result<(), RecordE
     Ok(())
 }
 
-/// The process whose file has not its name yet (HOST-PID-TIME.rec.new).
+/// Returns the process whose file does not have its final name yet (HOST-PID-TIME.rec.new).
 fn beginner(name: &OsStr) -> Option<u32> {
     let name = name.to_string_lossy();
     let (host_and_pid, _) = name.strip_suffix(".rec.new")?.rsplit_once('-')?;
     host_and_pid.rsplit_once('-')?.1.parse().ok()
 }
 
-/// Copies a file and removes it, so that a kill at any moment leaves a whole one in one of the two.
+/// Copies a file and removes the original, so that a kill at any moment leaves a complete one in one of the two places.
 fn bring_home(
     spool: &Directory,
     name: &OsStr,

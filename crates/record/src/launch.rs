@@ -47,7 +47,7 @@ pub struct Prepared {
     told: Option<String>,
 }
 
-/// What the library has room for.
+/// The longest list of globs that the library can hold, in bytes.
 const GLOBS_BYTES_MAX: usize = 4095;
 
 impl Launch<'_> {
@@ -165,7 +165,7 @@ fn library() -> Result<PathBuf, RecordError> {
     Ok(library)
 }
 
-/// Leaves what is preloaded into the program as it is without us.
+/// Lets the program preload what it would preload without the recorder.
 fn keep_preload(command: &mut Command) {
     match std::env::var_os("LD_PRELOAD") {
         Some(others) => command.env("LD_PRELOAD", others),
@@ -173,7 +173,7 @@ fn keep_preload(command: &mut Command) {
     };
 }
 
-/// Returns ours first and others after it, each once.
+/// Returns the list of libraries to preload: ours first, then the others, each once.
 fn preload_list(library: &Path, existing: Option<OsString>) -> OsString {
     let mut list = library.as_os_str().to_owned();
     let existing = existing.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where events are buffered while the program runs.
+//! The spool: the directory in which events are buffered while the program runs.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
@@ -10,11 +10,11 @@ use plimsoll_trace::variables;
 
 use crate::RecordError;
 
-/// What a spool should hold at least; /dev/shm in a container is often 64 MiB.
+/// The least space that a spool should have; /dev/shm in a container often has 64 MiB.
 const BYTES_MIN: u64 = 1 << 30;
 
-/// The directory to buffer in: the one said; the recording itself where it is local; else a
-/// place on this node with room, on a disk rather than in memory.
+/// Returns the directory to buffer in: the given one; the recording itself if it is local; otherwise a
+/// place on this node with enough space, on a disk rather than in memory.
 pub fn choose(
     directory: &Path,
     said: Option<&Path>,
@@ -37,8 +37,8 @@ pub fn choose(
     Ok(spool.unwrap_or_else(|| directory.to_path_buf()))
 }
 
-/// The spools of this recording on this node: the one that is said, and those that `record` chooses by
-/// itself. Only those that nobody else could write to.
+/// Returns the spools of this recording on this node that nobody else could write to: the given one, and
+/// those that `record` chooses by itself.
 pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>, RecordError> {
     let mut spools = Vec::new();
     let name = spool_name(directory);
@@ -62,8 +62,8 @@ pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>,
     Ok(spools)
 }
 
-/// That directory where it is this user's alone; in one that others may write to, as /tmp is, a directory of
-/// its own.
+/// Returns this directory if only this user can write to it; in one that others may write to, such as /tmp,
+/// a directory of its own.
 fn in_place(said: &Path, directory: &Path) -> io::Result<PathBuf> {
     std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(said)?;
     let place = trusted(said)?;
@@ -73,8 +73,8 @@ fn in_place(said: &Path, directory: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// A directory for this user alone in one that may be everybody's. The name is known to all, so that it is
-/// found again after a crash: whoever took it before is noticed.
+/// Makes a directory for this user alone in one that may be open to everybody. Everybody can know its name, so that it
+/// can be found again after a crash; if somebody else has taken the name, this is noticed.
 fn own_in(place: &Directory, directory: &Path) -> io::Result<PathBuf> {
     let name = spool_name(directory);
     let spool = match place.make(&name, PRIVATE) {
@@ -85,8 +85,8 @@ fn own_in(place: &Directory, directory: &Path) -> io::Result<PathBuf> {
     Ok(spool.path().to_path_buf())
 }
 
-/// Opens a place where nobody else can exchange what this user puts there, as in a sticky directory: processes
-/// come to the spool by its path.
+/// Opens a place where nobody else can replace what this user puts there, such as a sticky directory: processes
+/// reach the spool by its path.
 fn trusted(place: &Path) -> io::Result<Directory> {
     let hint = "choose a directory of your own, or a sticky one as /tmp is";
     let trusted = open_trusted(place)

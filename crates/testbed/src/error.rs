@@ -162,7 +162,7 @@ impl TestbedError {
             Self::NoLimit { .. } | Self::NoLimitedRun { .. } => {
                 "see what limits need with: plimsoll doctor"
             }
-            Self::State { .. } => "remove the bed with plimsoll testbed down and make it anew",
+            Self::State { .. } => "remove the bed with plimsoll testbed down and make it again",
             Self::Start { .. } => "check the command's name and that it is executable",
             Self::CleanUp { .. } => "repeat the clean-up with: plimsoll testbed down",
             Self::Machine(error) => error.hint(),

@@ -20,7 +20,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// It has no bytes: its process could not allocate any.
-    #[error("{} is empty: its process could not be recorded for want of space, by a quota or by a limit of the size of files", path.display())]
+    #[error("{} is empty: its process could not be recorded for lack of space, or because of a quota or a file-size limit", path.display())]
     Empty {
         /// The file.
         path: PathBuf,

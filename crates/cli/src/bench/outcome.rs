@@ -20,20 +20,20 @@ use crate::output::{self, Output};
 const CONFIDENCE: f64 = 0.95;
 
 numbers! {
-    INSTANCES = "instances", "instances", Count, "Instances that were measured, failed ones included; with --dry-run, those that will be at least.", "the plan and its precision";
+    INSTANCES = "instances", "instances", Count, "Instances that were measured, failed ones included; with --dry-run, the least number that will be measured.", "the plan and its precision";
     INSTANCES_MOST = "instances_most", "at most", Count, "Instances that will be measured if the precision is never reached and the budget lasts.", "the plan";
-    BYTES_MOVED = "bytes_moved", "bytes to move", Bytes, "Bytes that the experiment writes or reads at least, those written before a read included.", "the plan";
-    BYTES_MOST = "bytes_most", "at most", Bytes, "Bytes that it moves if the precision is never reached; the budget bounds it.", "the plan";
-    SPACE_NEEDED = "space_needed", "space on one target", Bytes, "The most that the files of one instance take on one target; they are removed after it.", "the plan";
-    SECONDS = "seconds", "time", Seconds, "Time at least, with targets at their peak (from a site file, given or measured by bursts that outlast caches) or at the limit of a test bed. Targets of which neither is known count for nothing; missing if that is all.", "the peaks, which others' load lowers";
-    SECONDS_MOST = "seconds_most", "at most", Seconds, "The same if the precision is never reached; the budget bounds it. Missing where a target's rate is not known and no budget bounds it.", "the peaks, which others' load lowers";
+    BYTES_MOVED = "bytes_moved", "bytes to move", Bytes, "Least number of bytes that the experiment writes or reads, including those written before a read.", "the plan";
+    BYTES_MOST = "bytes_most", "at most", Bytes, "Bytes that it moves if the precision is never reached; the budget limits it.", "the plan";
+    SPACE_NEEDED = "space_needed", "space on one target", Bytes, "The most space that the files of one instance take on one target; they are removed after it.", "the plan";
+    SECONDS = "seconds", "time", Seconds, "Least time, with targets at their peak (from a site file, given or measured with bursts that outlast caches) or at the limit of a test bed. Targets for which neither is known add no time; missing if this holds for all of them.", "the peaks, which others' load lowers";
+    SECONDS_MOST = "seconds_most", "at most", Seconds, "The same if the precision is never reached; the budget limits it. Missing where a target's rate is not known and no budget limits it.", "the peaks, which others' load lowers";
     FAILED = "failed", "failed", Count, "Instances in which a process could not do its part.", "exact";
     BURSTS = "bursts", "bursts", Count, "Bursts of single processes that this session did.", "exact";
-    CACHED = "cached_bursts", "of them cached", Count, "Bursts that measured memory at least in part: pages of the file were in the page cache when none should have been (cachestat), or the target is a file system in memory.", "pages that came and went within the burst are not seen";
-    NOT_TOLD = "unknown_bursts", "not told", Count, "Bursts for which the kernel does not tell whether pages were cached. Writes that go through the cache are not among them: they end by fsync.", "exact";
+    CACHED = "cached_bursts", "of them cached", Count, "Bursts that measured memory at least in part: pages of the file were in the page cache when none should have been (cachestat), or the target is a file system in memory.", "pages cached and dropped within the burst are not noticed";
+    NOT_TOLD = "unknown_bursts", "unknown", Count, "Bursts for which the kernel does not report whether pages were cached. Writes that go through the cache are not among them: they end with fsync.", "exact";
     MEASURES = "measures", "n", Count, "Complete instances with one setting.", "exact";
     MEDIAN = "median_bandwidth", "median", BytesPerSec, "Median of the aggregate bandwidth of these instances: all bytes over the time from the release to the last fsync.", "the interval beside it";
-    LOW = "median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where measures repeat each other; missing below twenty measures, which cannot tell how much they do.", "covers in 90 to 100 % of simulated series, 94 % or more with correlations up to 0.8: docs/benchmarking.md";
+    LOW = "median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where measures are correlated; missing below twenty measures, which are too few to know their correlation.", "covers in 90 to 100 % of simulated series, 94 % or more with correlations up to 0.8: docs/benchmarking.md";
     HIGH = "median_high", "to", BytesPerSec, "Upper end of that interval.", "as the lower end";
     MINIMUM = "minimum", "min", BytesPerSec, "Slowest of these instances.", "one measure";
     MAXIMUM = "maximum", "max", BytesPerSec, "Fastest of these instances.", "one measure";
@@ -169,7 +169,7 @@ pub fn conclude(
             "error: {why}; everything measured before is in {shown}; \
              hint: plimsoll bench --resume {shown}"
         ),
-        Ending::Interrupted => format!("to go on: plimsoll bench --resume {shown}"),
+        Ending::Interrupted => format!("to continue: plimsoll bench --resume {shown}"),
         Ending::Complete | Ending::Precise | Ending::Imprecise(_) | Ending::BudgetSpent(_) => {
             format!("next: plimsoll score {shown}, plimsoll report {shown} --html {shown}.html")
         }
@@ -177,7 +177,7 @@ pub fn conclude(
     Ok(())
 }
 
-/// Nothing is known when the kernel told of no burst.
+/// Returns nothing when the kernel reported on no burst.
 fn known(cached: u64, cache: CacheUse) -> Option<u64> {
     (cache.unknown < cache.bursts || cache.bursts == 0).then_some(cached)
 }

@@ -1,4 +1,4 @@
-//! What a person wants otherwise than a template has it.
+//! The options that change what a template does.
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -24,7 +24,7 @@ pub struct Changes {
     #[arg(long)]
     name: Option<String>,
 
-    /// Clients: worker processes of this machine that play them
+    /// Number of clients: groups of worker processes on this machine
     #[arg(long, value_name = "N")]
     clients: Option<u32>,
 
@@ -32,79 +32,79 @@ pub struct Changes {
     #[arg(long, value_name = "N")]
     processes: Option<u32>,
 
-    /// Values of what a round varies, like 1,2,4 or 1MiB,16MiB
+    /// Values of the parameter that a round varies, such as 1,2,4 or 1MiB,16MiB
     #[arg(long, value_delimiter = ',')]
     values: Vec<String>,
 
-    /// Burst sizes, a round each
+    /// Burst sizes, one round for each
     #[arg(long, value_delimiter = ',', value_name = "SIZE")]
     burst: Vec<Bytes>,
 
-    /// Bytes of one call, or `burst`: all of a burst in one call
+    /// Bytes of one call, or `burst` for the whole burst in one call
     ///
-    /// With --caching synced this is Xie's own method: one buffered write of the whole burst (1 GiB
-    /// at most, then the next), and fsync.
+    /// With --caching synced, `burst` is Xie's own method: one buffered write of the whole burst (at
+    /// most 1 GiB each), and fsync.
     #[arg(long, value_name = "SIZE|burst")]
     transfer: Option<TransferSize>,
 
-    /// Measure reads of what another process wrote
+    /// Measure reads of data that another process wrote
     #[arg(long)]
     read: bool,
 
-    /// Transfers in random order
+    /// Do the transfers in random order
     #[arg(long)]
     random: bool,
 
-    /// All processes of a target write regions of one file
+    /// Let all processes of a target write regions of one file
     #[arg(long)]
     shared: bool,
 
-    /// How the page cache is kept out [default: direct where all targets take it]
+    /// How the page cache is excluded [default: direct where all targets support it]
     #[arg(long)]
     caching: Option<CachingChoice>,
 
-    /// Who does the transfers
+    /// How transfers are done
     #[arg(long, default_value = "sync")]
     engine: EngineChoice,
 
-    /// Transfers in flight of each process (uring)
+    /// Transfers that each process keeps in flight (uring)
     #[arg(long, value_name = "N")]
     depth: Option<u32>,
 
-    /// Bytes before the next target of a striped file follows
+    /// Bytes of a striped file on one target before the next target follows
     #[arg(long, value_name = "SIZE")]
     stripe_size: Option<Bytes>,
 
-    /// Stamp and compare the data, within the measure
+    /// Stamp and compare the data, within the measured time
     #[arg(long)]
     verify: bool,
 
-    /// Runs
+    /// Number of runs
     #[arg(long, value_name = "N")]
     runs: Option<u32>,
 
-    /// How often each round is repeated: exactly so often; at least, with --rounds-max or --precision
+    /// Number of times that each round is repeated; with --rounds-max or --precision, the minimum
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
 
-    /// … and at most, while the precision is not reached [default: three times --rounds]
+    /// Maximum number of times, while the precision is not reached [default: three times --rounds]
     #[arg(long, value_name = "N")]
     rounds_max: Option<u32>,
 
-    /// End when half the interval of every median is at most this share of it, like 5%
-    /// [default: 10%, but for exact --rounds]
+    /// End when half the width of the interval of every median is at most this share of the median, such
+    /// as 5% [default: 10%, except with --rounds alone]
     #[arg(long, value_parser = crate::value::share)]
     precision: Option<f64>,
 
-    /// Most bytes to move
+    /// Maximum number of bytes to move
     #[arg(long, value_name = "SIZE")]
     budget_bytes: Option<Bytes>,
 
-    /// Most time to take, like 10min
+    /// Maximum time to take, such as 10min
     #[arg(long, value_name = "TIME")]
     budget_time: Option<Nanos>,
 
-    /// Rest after each instance, like 100ms
+    /// Pause after each instance, such as 100ms
     #[arg(long, value_name = "TIME")]
     pause: Option<Nanos>,
 }
@@ -127,7 +127,7 @@ enum EngineChoice {
 }
 
 impl Changes {
-    /// The flags that were given, but for the seed.
+    /// Returns the flags that were given, except the seed.
     pub fn given(&self) -> Vec<&'static str> {
         let flags = [
             ("name", self.name.is_some()),
@@ -164,7 +164,7 @@ impl Changes {
         }
     }
 
-    /// Whether the burst sizes were named.
+    /// Returns whether burst sizes were given.
     pub fn names_bursts(&self) -> bool {
         !self.burst.is_empty()
     }
@@ -204,7 +204,7 @@ impl Changes {
         })
     }
 
-    /// The clients of the job, or those that were asked for, or as many as the template needs.
+    /// Returns the clients of the job, or those that were requested, or as many as the template needs.
     fn clients_wanted(&self, there: Option<ClientsPlan>) -> Option<ClientsPlan> {
         if self.clients.is_none() && self.processes.is_none() {
             return there;

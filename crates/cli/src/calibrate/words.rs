@@ -26,8 +26,8 @@ pub fn verdict(direction: &Direction) -> Vec<String> {
         )],
         Verdict::Untested { sizes } => vec![
             format!(
-                "the target did transactions of {sizes} distinct sizes; two costs go through any \
-                 two, so that nothing tells whether they explain others"
+                "the target did transactions of {sizes} distinct sizes; two costs fit any two sizes, \
+                 so it is not known whether they explain others"
             ),
             format!("hint: at least {SIZES_TESTED} sizes, far apart: --sizes 4KiB,64KiB,1MiB"),
         ],
@@ -41,12 +41,10 @@ pub fn verdict(direction: &Direction) -> Vec<String> {
         }
         Verdict::Noisy { rung, residual, explained } => vec![
             format!("at {} the target is {}, but that may be chance:", size(rung), off(residual)),
-            match explained.is_finite() {
-                true => format!(
-                    "the repetitions differ so much that they explain {}",
-                    percent(explained)
-                ),
-                false => "there is one repetition only".into(),
+            if explained.is_finite() {
+                format!("the repetitions differ so much that they explain {}", percent(explained))
+            } else {
+                "there is only one repetition".into()
             },
             "hint: more --repetitions, longer --seconds, or a quieter time".into(),
         ],
@@ -61,9 +59,10 @@ fn percent(share: f64) -> String {
 fn off(residual: f64) -> String {
     // time = predicted / (1 - residual)
     let bandwidth = 1.0 - residual;
-    match residual > 0.0 {
-        true => format!("{} slower than the model says", percent(1.0 - bandwidth)),
-        false => format!("{} faster than the model says", percent(bandwidth - 1.0)),
+    if residual > 0.0 {
+        format!("{} slower than the model says", percent(1.0 - bandwidth))
+    } else {
+        format!("{} faster than the model says", percent(bandwidth - 1.0))
     }
 }
 
@@ -72,7 +71,7 @@ fn reason(cause: Cause) -> Vec<String> {
         Cause::TwoLimits { operations, bytes } => vec![
             format!(
                 "the larger of two limits, {} operations/s and {}, explains the measures better \
-                 than a sum of two costs: so works a throttle",
+                 than a sum of two costs: this is how a throttle works",
                 Unit::Count.show(operations.round()),
                 Unit::BytesPerSec.show(bytes)
             ),
@@ -93,7 +92,7 @@ pub fn notes(calibration: &Calibration, place: &Place) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = &calibration.not_counted {
         notes.push(format!(
-            "the target's own transactions are not known ({why}); the transfers were taken for them, \
+            "the target's own transactions are not known ({why}); the transfers were counted instead, \
              which is wrong where they are split, merged or cached"
         ));
     }
@@ -115,7 +114,7 @@ fn negative(direction: &Direction) -> Option<String> {
         Negative::Byte(value) => ("a byte", Unit::SecondsPerByte.show(value)),
     };
     Some(format!(
-        "{}: least squares gave {what} the cost {value}; no cost is negative, so it was held at zero \
+        "{}: least squares gave {what} the cost {value}; no cost is negative, so it was set to zero \
          and the other one fitted again",
         kind(direction.operation)
     ))
@@ -130,7 +129,7 @@ fn disturbed(direction: &Direction, place: &Place) -> Option<String> {
     };
     (measures > 0).then(|| {
         format!(
-            "{}: {who} moved more than was asked for in {measures} of {all} measures, by up to {}: \
+            "{}: {who} moved more than was requested in {measures} of {all} measures, by up to {}: \
              others used it, or the file system adds I/O of its own; measure again when it is quiet",
             kind(direction.operation),
             percent(most)

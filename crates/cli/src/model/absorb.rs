@@ -11,7 +11,7 @@ use super::SiteArgument;
 use crate::output::Output;
 use crate::value;
 
-/// Whether a client cache hides output bursts from the program
+/// Compute whether a client cache hides output bursts from the program
 ///
 /// A program computes for C, then writes a burst of W bytes into a cache of M bytes that
 /// drains at S. It waits max(0, W - min(M, S C)) / S in each iteration; efficiency is
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RATE")]
     drain: Option<BytesPerSec>,
 
-    /// Efficiency to ask "how often may I write?" for
+    /// Efficiency to keep, for the question "how often may I write?"
     #[arg(long, value_name = "SHARE", default_value = "90%", value_parser = value::share,
         allow_negative_numbers = true)]
     efficiency: f64,
@@ -55,7 +55,7 @@ numbers! {
     EFFICIENCY_SYNC = "efficiency_sync", "efficiency without cache", Ratio, "Share of time spent computing with synchronous writes, s / (s + 1) with s = S C / W.", "Xie, section 2.1";
     DRAIN = "drain", "drain rate", BytesPerSec, "Rate at which the storage takes data, S.", "given, or the sum of the site's peak write rates within its network limit";
     ASKED = "efficiency_asked", "to stay at", Ratio, "The efficiency that must be kept.", "given";
-    COMPUTE_AT_LEAST = "compute_at_least", "compute at least", Seconds, "The least compute time between two bursts of this size that keeps the efficiency; missing when none does.", "inverse of Xie, section 2.1";
+    COMPUTE_AT_LEAST = "compute_at_least", "compute at least", Seconds, "The shortest compute time between two bursts of this size that keeps the efficiency; missing when none does.", "inverse of Xie, section 2.1";
     BURST_AT_MOST = "burst_at_most", "or write at most", Bytes, "The largest burst that keeps the efficiency at this compute time.", "inverse of Xie, section 2.1";
 }
 

@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::value;
 
-/// How jobs that choose targets at random get in each other's way
+/// Show how jobs that choose targets at random contend for them
 ///
 /// Each of n jobs takes r targets (stripes) at random out of D. Targets in use:
 /// D (1 - product of (1 - r_j/D)); load: targets requested over targets in use
@@ -43,11 +43,11 @@ pub struct Arguments {
     #[arg(long, value_name = "L", value_parser = value::share, allow_negative_numbers = true)]
     max_load: Option<f64>,
 
-    /// Also play it out so many times
+    /// Also simulate it this many times
     #[arg(long, value_name = "TRIALS", value_parser = value::count, allow_negative_numbers = true)]
     trials: Option<u64>,
 
-    /// Let each trial be the mean of so many placements
+    /// Number of placements of which each trial is the mean
     #[arg(long, value_name = "RUNS", default_value = "1", requires = "trials",
         value_parser = value::count, allow_negative_numbers = true)]
     mean_of: u64,
@@ -66,15 +66,15 @@ numbers! {
     JOBS = "jobs", "jobs", Count, "Jobs that write at the same time, n.", "given";
     REQUESTED = "requested", "targets requested", Count, "Targets that all jobs request together, a target counted for each job.", "Wright, eq. 6.3";
     IN_USE = "in_use", "targets in use", Count, "Expected number of targets that at least one job uses.", "Wright, eqs 6.1, 6.2, 6.5";
-    LOAD = "load", "load", Ratio, "Jobs on an average target in use: requested over expected in use. In `monte_carlo`: requested over in use in each trial, whose mean is slightly larger.", "Wright, eqs 6.4, 6.6";
+    LOAD = "load", "load", Ratio, "Mean number of jobs on a target in use: requested over expected in use. In `monte_carlo`: requested over in use in each trial, whose mean is slightly larger.", "Wright, eqs 6.4, 6.6";
     WORST = "worst", "worst target, at least", Count, "Expected number of jobs on the most crowded target, as if targets filled independently: a lower bound, 11 % low for four targets and within 5 % from 16 targets on. With --trials, `monte_carlo` has the mean and its spread.", "order statistics of the binomial";
     WORST_AT_MOST = "worst_at_most", "worst target, at most", Count, "Upper bound of the expected number of jobs on the most crowded target.", "union bound";
     SHARED_BY = "shared_by", "targets", Count, "For each k, the expected number of targets that exactly k jobs use; 0 is unused.", "binomial; Poisson binomial for unequal requests";
     MAX_LOAD = "max_load", "for a load of at most", Ratio, "The load that must not be exceeded.", "given";
     TARGETS_NEEDED = "targets_needed", "targets needed", Count, "The fewest targets on which these jobs stay within the load.", "inverse of Wright, eq. 6.4";
     PER_JOB_AT_MOST = "per_job_at_most", "or targets per job, at most", Count, "The most targets that each of these jobs, requesting equally, may take.", "inverse of Wright, eq. 6.4";
-    TRIALS = "trials", "trials", Count, "Times the random placement was played out.", "given";
-    MEAN_OF = "mean_of", "placements per trial", Count, "Each trial is the mean of so many placements.", "given";
+    TRIALS = "trials", "trials", Count, "Number of times that the random placement was simulated.", "given";
+    MEAN_OF = "mean_of", "placements per trial", Count, "Number of placements of which each trial is the mean.", "given";
     SEED = "seed", "seed", Count, "Seed of the random numbers; equal seeds give equal results.", "given";
     K = "k", "jobs", Count, "Number of jobs that share a target.", "";
     MEAN = "mean", "mean", Ratio, "Mean over the trials.", "simulation";

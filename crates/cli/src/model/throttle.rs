@@ -9,7 +9,7 @@ use super::SiteArgument;
 use crate::output::Output;
 use crate::value;
 
-/// How much data to re-route away from targets under noise
+/// Compute how much data to re-route away from targets under noise
 ///
 /// With r noise streams for each of our own on a noisy target and k quiet targets for each
 /// noisy one, all targets finish together when each quiet one takes in
@@ -73,8 +73,8 @@ numbers! {
     STATIC_TIME = "static_time", "write time, static", Seconds, "Time until all is written when every process writes to its own target. Seconds, or multiples of D/B when `time_unit` says so.", "Huang, section 3.4";
     ROUTED_TIME = "routed_time", "write time, routed", Seconds, "Time until all is written with re-routing within the allowance. Unit as `static_time`.", "Huang, section 3.4";
     OPTIMUM_TIME = "optimum_time", "write time, at the optimum", Seconds, "The same at the throttling factor. Unit as `static_time`.", "Huang, eq. 1";
-    FLUID_BOUND = "fluid_bound", "fluid bound", Seconds, "The least time that any placement can reach: all data over all bandwidth left. Unit as `static_time`.", "sum of D_i over sum of B_i";
-    READ_TIME = "read_time", "read-back time", Seconds, "Time to read everything back when the noise is gone; with --rates all targets then give the best measured rate. Unit as `static_time`.", "Huang, section 3.3";
+    FLUID_BOUND = "fluid_bound", "fluid bound", Seconds, "The shortest time that any placement can reach: all data over all remaining bandwidth. Unit as `static_time`.", "sum of D_i over sum of B_i";
+    READ_TIME = "read_time", "read-back time", Seconds, "Time to read everything back when the noise is gone; with --rates all targets then reach the best measured rate. Unit as `static_time`.", "Huang, section 3.3";
     SPEEDUP = "speedup", "speed-up", Ratio, "Static write time over routed write time.", "Huang, section 5.3";
     RATE = "rate", "rate", BytesPerSec, "Measured rate of a target.", "given";
     STATIC_TIME_RELATIVE = STATIC_TIME.key, STATIC_TIME.label, Ratio, STATIC_TIME.meaning, STATIC_TIME.source;

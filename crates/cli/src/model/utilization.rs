@@ -10,13 +10,13 @@ use super::SiteArgument;
 use crate::output::Output;
 use crate::value;
 
-/// How busy disk transactions keep a target: file system utilization (FSU)
+/// Compute how busy disk transactions keep a target: file system utilization (FSU)
 ///
 /// A transaction of b bytes takes a_0 + a_1 b seconds (Uselton and Wright, equation 1), with
-/// coefficients for reads and writes apart. Time of a pattern: equation 5; achievable
+/// separate coefficients for reads and writes. Time of a pattern: equation 5; achievable
 /// bandwidth: equation 6; FSU = 100 T / interval: equation 7. FSU is 100 for one target that
-/// is fully busy and is never clamped. The model is linear, so plain counts of operations
-/// and bytes do as well as a histogram. Coefficients differ between sites: take them from
+/// is fully busy, and is never clamped. The model is linear, so plain counts of operations
+/// and bytes serve as well as a histogram. Coefficients differ between sites: take them from
 /// the site file (--site, --target) or give them (--read-cost, --write-cost).
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
@@ -73,7 +73,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     optimal: Bytes,
 
-    /// Target of the site file whose costs to take
+    /// Target of the site file whose costs to use
     #[arg(long, value_name = "NAME", requires = "site")]
     target: Option<String>,
 

@@ -24,16 +24,16 @@ use crate::{bench, value};
 /// The version of the JSON. 2: policies are named as in `simulate` (coordinator:tf=0.1, not paper:0.1).
 const SCHEMA_VERSION: u32 = 2;
 
-/// Race routing policies on real targets, against the least time that the targets allow
+/// Race routing policies on real targets, against the shortest time that the targets allow
 ///
-/// Writer processes have blocks to write; a policy decides which target each goes to. Every race
+/// Writer processes have blocks to write; a policy decides which target each block goes to. Every race
 /// writes the same data, makes it durable, checks that every block was committed exactly once, and removes
-/// it. Policies are interleaved in random order. Printed is the makespan over the fluid bound:
-/// the time in which the targets could take all data if it were a fluid.
+/// it. Policies are interleaved in random order. The result is the makespan over the fluid bound, which
+/// is the time in which the targets could take all data if it were a fluid.
 ///
-/// static: each writer to its own target. striped: each block over all targets. coordinator: it moves
-/// whole blocks from busy targets to idle ones (Huang), at most TF of a target's own data; with
-/// split=256KiB it moves parts. window: no coordinator; bytes in flight to each target follow its delay.
+/// static: each writer writes to its own target. striped: each block is spread over all targets.
+/// coordinator: moves whole blocks from busy targets to idle ones (Huang), at most TF of a target's own
+/// data; with split=256KiB it moves parts. window: no coordinator; bytes in flight to each target follow its delay.
 /// Settings follow a policy's name as in plimsoll simulate: coordinator:tf=0.2:split=1MiB. The earlier names
 /// paper:0.2 and paper-split are understood too.
 #[derive(clap::Args)]
@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long, value_name = "POLICY,POLICY...", default_value = "all")]
     policy: String,
 
-    /// Throttling factor of coordinators that do not have their own: a share, optimal (from the
+    /// Throttling factor of coordinators without their own setting: a share, optimal (from the
     /// rates), or none
     #[arg(long, value_name = "TF", allow_negative_numbers = true)]
     tf: Option<Tf>,
@@ -72,15 +72,15 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE")]
     part_size: Option<Bytes>,
 
-    /// Races of each policy; six are the least for an interval
+    /// Races of each policy; an interval needs at least six
     #[arg(long, value_name = "N", default_value = "7", value_parser = value::count, allow_negative_numbers = true)]
     rounds: u64,
 
-    /// Lower a test-bed target's limit during each race, and restore it, also when killed
+    /// Lower a test-bed target's limit during each race, and restore it, even when killed
     #[arg(long, value_name = "TARGET=RATE@SECONDS")]
     drop: Vec<String>,
 
-    /// Have others flood a target, or all of them (all:STREAMS), during each race
+    /// Flood a target, or all of them (all:STREAMS), during each race
     #[arg(long, value_name = "TARGET:STREAMS")]
     noise: Vec<String>,
 
@@ -88,15 +88,15 @@ pub struct Arguments {
     #[arg(long)]
     buffered: bool,
 
-    /// Read everything back after each race and compare (else only in the first round)
+    /// Read everything back after each race and compare [default: only in the first round]
     #[arg(long)]
     verify: bool,
 
-    /// Decides the order of the races and their data [default: from the clock]
+    /// Seed of the order of the races and of their data [default: from the clock]
     #[arg(long)]
     seed: Option<u64>,
 
-    /// Say what would be done, and write nothing
+    /// Show what would be done, and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -209,7 +209,7 @@ fn in_words_of_route(error: PreflightError) -> anyhow::Error {
             "target {target}: the file system of {path} does not take O_DIRECT; hint: --buffered"
         ),
         PreflightError::TooFull { target, path, needed, available } => anyhow!(
-            "target {target}: a race needs {needed} in {path}, of which {available} are free and nine tenths usable; \
+            "target {target}: a race needs {needed} in {path}, where {available} are free and nine tenths of that usable; \
              hint: fewer --blocks, or less --noise"
         ),
         other => other.into(),

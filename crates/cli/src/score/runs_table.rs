@@ -12,15 +12,15 @@ use crate::output::Output;
 
 #[derive(clap::Args)]
 pub struct TableArguments {
-    /// Summarise runs in these CSV files instead (also .gz); the first line names the columns
+    /// Summarize runs in these CSV files instead (also .gz); the first line names the columns
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Tables of runs")]
     from_csv: Vec<PathBuf>,
 
-    /// The column to summarise
+    /// The column to summarize
     #[arg(long, value_name = "COLUMN", requires = "from_csv", help_heading = "Tables of runs")]
     value: Option<String>,
 
-    /// The columns that make groups; `file` is the name of the file
+    /// The columns to group by; `file` is the name of the file
     #[arg(
         long,
         value_name = "COLUMN",
@@ -30,11 +30,11 @@ pub struct TableArguments {
     )]
     by: Vec<String>,
 
-    /// The column with the time of a run: seconds since 1970, or like 2018-01-28T12:00:00Z
+    /// The column with the time of a run: seconds since 1970, or a time such as 2018-01-28T12:00:00Z
     #[arg(long, value_name = "COLUMN", requires = "from_csv", help_heading = "Tables of runs")]
     time: Option<String>,
 
-    /// What program wrote the files: sets the columns
+    /// The program that wrote the files; sets the columns
     #[arg(
         long = "as",
         value_enum,

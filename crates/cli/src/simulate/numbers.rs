@@ -3,7 +3,7 @@
 use plimsoll_report::numbers;
 
 numbers! {
-    MAKESPAN = "makespan", "makespan", Seconds, "Time until everything of every process is durable: the median over the seeds. Null, as all that follows from it, where a seed lost something.", "simulated";
+    MAKESPAN = "makespan", "makespan", Seconds, "Time until everything of every process is durable: the median over the seeds. Null, like everything derived from it, where a seed lost something.", "simulated";
     MAKESPAN_LOW = "makespan_low", "lower quartile", Seconds, "Lower quartile of the makespan over the seeds.", "simulated";
     MAKESPAN_HIGH = "makespan_high", "upper quartile", Seconds, "Upper quartile of the makespan over the seeds.", "simulated";
     MAKESPAN_MEAN = "makespan_mean", "mean", Seconds, "Mean of the makespan over the seeds.", "Huang, section 4: mu";
@@ -20,7 +20,7 @@ numbers! {
     STRAGGLER_GAIN_ALL = "straggler_gain_all", "without stragglers", Ratio, "Completion of the last process over that of the first. The median over the seeds.", "Xie, figure 21";
     MOVED = "moved_bytes", "moved", Bytes, "Bytes on targets beyond what they would hold without routing: the median over the seeds.", "Huang, section 3.3";
     WASTED = "wasted_bytes", "written twice", Bytes, "Bytes of second attempts that were not needed in the end: the median over the seeds.", "simulated";
-    LOST = "lost_bytes", "lost", Bytes, "Bytes that never got durable, lost with a process or a target, or never written because their process had died: the most that a seed lost.", "simulated";
+    LOST = "lost_bytes", "lost", Bytes, "Bytes that never became durable, lost with a process or a target, or never written because their process had died: the most that a seed lost.", "simulated";
     MESSAGES = "messages", "messages", Count, "Messages between the machines of the router: the median over the seeds.", "Huang, section 5.4";
     COORDINATOR = "coordinator_messages", "at the coordinator", Count, "Messages that the coordinator sends or receives; 0 for a router without one.", "Huang, figure 13";
     BUSIEST = "busiest_messages", "at the busiest", Count, "Messages that the busiest machine sends or receives.", "Huang, section 5.4";
@@ -31,7 +31,7 @@ numbers! {
     EAB = "eab", "EAB", Ratio, "Effective aggregate bandwidth: all bytes over the makespan and over the rate of all targets.", "Xie, section 3";
     BANDWIDTH = "bandwidth", "bandwidth", BytesPerSec, "All bytes over the makespan: the median over the seeds.", "simulated";
     STALL = "stall", "wait a burst", Seconds, "Time that the program waits in its last burst until what is left fits its caches.", "Xie, section 2.1";
-    EFFICIENCY = "efficiency", "efficiency", Ratio, "Compute time over the time until the program could go on after its last burst.", "Xie, section 2.1";
+    EFFICIENCY = "efficiency", "efficiency", Ratio, "Compute time over the time until the program could continue after its last burst.", "Xie, section 2.1";
     EVENTS = "events", "events", Count, "Inputs that the router's machines handled in one run: the median over the seeds.", "simulated";
     SEED = "seed", "first seed", Count, "Seed of the first run; the others follow it.", "given";
     SEEDS = "seeds", "seeds", Count, "Number of runs, n.", "given";
@@ -44,7 +44,7 @@ numbers! {
     TARGET = "target", "target", Count, "Number of the target, from 0.", "given";
     TARGET_BYTES = "bytes", "holds", Bytes, "Bytes on the target at the end of the run with the first seed.", "simulated";
     TARGET_END = "end", "last commit", Seconds, "When something was last committed on the target; null if nothing was.", "simulated";
-    TARGET_BUSY = "busy", "busy", Seconds, "Time during which the target had writes of ours.", "simulated";
-    FUZZ_RUNS = "runs", "runs", Count, "Random scenarios that were run; each checks bytes, time integrals and that it ends.", "given";
-    FUZZ_FAILED = "failed", "failed", Count, "Runs in which something did not add up or did not end.", "simulated";
+    TARGET_BUSY = "busy", "busy", Seconds, "Time during which the target had at least one of our writes.", "simulated";
+    FUZZ_RUNS = "runs", "runs", Count, "Random scenarios that were run; each run checks its bytes and time integrals, and that it ends.", "given";
+    FUZZ_FAILED = "failed", "failed", Count, "Runs whose totals were inconsistent or that did not end.", "simulated";
 }

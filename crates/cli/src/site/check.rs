@@ -1,4 +1,4 @@
-//! `plimsoll site check`: does the file make sense, and does this machine agree with it?
+//! `plimsoll site check`: whether the file makes sense, and whether it agrees with this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `plimsoll site init`: write a site file from what this machine has.
+//! `plimsoll site init`: write a site file from what is found on this machine.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,13 +12,13 @@ use super::show;
 use crate::output::{self, Output};
 use crate::targets::DefaultBed;
 
-/// Write a site file from what this machine has
+/// Write a site file from what is found on this machine
 ///
 /// Finds Lustre mounts with their targets and servers, other network file systems (NFS, GlusterFS,
-/// BeeGFS, CephFS, GPFS, WEKA, OrangeFS and more), test-bed targets, and mounted block devices but for
-/// the disk of the root file system. What it cannot find (groups, peaks, costs, coordinates, limits) is measured by
-/// other commands or added by hand. With --update a file that exists gets what is new;
-/// everything in it, comments too, stays as it is.
+/// BeeGFS, CephFS, GPFS, WEKA, OrangeFS and more), test-bed targets, and mounted block devices except
+/// the disk of the root file system. What it cannot find (groups, peaks, costs, coordinates, limits) is measured
+/// by other commands or added by hand. --update adds what is new to an existing file, and
+/// leaves everything in it as it is, comments included.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll site init\n  \
@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE", default_value = "site.toml")]
     output: PathBuf,
 
-    /// Add what is new to a file that exists
+    /// Add what is new to an existing file
     #[arg(long)]
     update: bool,
 

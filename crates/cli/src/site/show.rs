@@ -13,7 +13,7 @@ use plimsoll_report::{Record, numbers};
 use crate::output::Output;
 
 numbers! {
-    CAPACITY = "capacity", "capacity", Bytes, "How much a target holds.", "site file";
+    CAPACITY = "capacity", "capacity", Bytes, "Bytes that a target holds.", "site file";
     PEAK_READ = "peak_read", "peak read", BytesPerSec, "Best rate at which a target is read.", "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)";
     PEAK_WRITE = "peak_write", "peak write", BytesPerSec, "Best rate at which a target is written.", "site file: given, or the 97.3rd percentile of single-target bursts (Xie, section 4.2)";
     LUSTRE_INDEX = "lustre_index", "OST", Count, "Index of a Lustre target in its file system.", "site file";
@@ -28,7 +28,7 @@ numbers! {
     LOW_MEDIAN = "low_median", "slow for", Seconds, "Median duration of a sequence of low measures.", "site file: Xie, section 5.4";
     NORMAL_MEDIAN = "normal_median", "normal for", Seconds, "Median duration of a sequence of normal measures.", "site file: Xie, section 5.4";
     SEQUENCES = "sequences", "sequences", Count, "Number of sequences that the medians rest on.", "site file: Xie, section 5.4";
-    LIMIT = "limit", "at most", BytesPerSec, "Physical limit of one part between client and target.", "site file";
+    LIMIT = "limit", "at most", BytesPerSec, "Physical limit of one part of the way between client and target.", "site file";
     RATIO = "ratio", "of the others", Ratio, "Median of a straggler's bandwidth over that of the others of the same instance.", "site file: plimsoll score";
     MEASURES = "measures", "measures", Count, "Measures that a verdict rests on.", "site file: plimsoll score";
 }

@@ -14,11 +14,11 @@ use crate::output::Output;
 
 numbers! {
     SIZE = "size", "size", Bytes, "Size of a target's device.", "test bed";
-    FREE = "free", "free", Bytes, "What can still be written to a target; missing when it cannot be used.", "the target's file system";
-    READ_BYTES = "read_bytes_per_second", "read", BytesPerSec, "At most so many bytes are read from a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
-    WRITE_BYTES = "write_bytes_per_second", "write", BytesPerSec, "At most so many bytes are written to a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
-    READ_OPERATIONS = "read_operations_per_second", "reads", Count, "At most so many operations read from a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
-    WRITE_OPERATIONS = "write_operations_per_second", "writes", Count, "At most so many operations write to a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+    FREE = "free", "free", Bytes, "Bytes that can still be written to a target; missing when it cannot be used.", "the target's file system";
+    READ_BYTES = "read_bytes_per_second", "read", BytesPerSec, "Limit of the bytes read from a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+    WRITE_BYTES = "write_bytes_per_second", "write", BytesPerSec, "Limit of the bytes written to a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+    READ_OPERATIONS = "read_operations_per_second", "reads", Count, "Limit of the read operations on a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
+    WRITE_OPERATIONS = "write_operations_per_second", "writes", Count, "Limit of the write operations on a target per second; missing when unlimited.", "the kernel (cgroup v1), or test bed";
 }
 
 /// Prints the bed. `lacking` are sentences about what it does not have on this machine.
@@ -154,7 +154,7 @@ pub fn removed_text(removed: &Removed, testbed: &Testbed) -> String {
         lines.push(format!("it was {}", record_text(&removed.record)));
     }
     for device in &removed.lingering {
-        lines.push(format!("{} goes when its last user is gone", device.display()));
+        lines.push(format!("{} disappears when its last user is gone", device.display()));
     }
     for point in &removed.foreign_unmounted {
         lines.push(format!("unmounted {} lazily: not part of a test bed", point.display()));

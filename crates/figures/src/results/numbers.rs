@@ -3,19 +3,19 @@
 use plimsoll_report::numbers;
 
 numbers! {
-    INSTANCES = "instances", "instances", Count, "Complete instances: barrier-synchronised bursts that all arrived.", "Xie, section 3";
-    FAILED = "failed", "failed", Count, "Instances in which some process could not do its part. They count nowhere else.", "results";
+    INSTANCES = "instances", "instances", Count, "Complete instances: barrier-synchronized bursts in which all processes did their part.", "Xie, section 3";
+    FAILED = "failed", "failed", Count, "Instances in which some process could not do its part. They are not part of any other number.", "results";
     PAIRS = "pairs", "pairs", Count, "Measures of one client with one of its targets, in all instances.", "Xie, section 5";
     CLIENTS = "clients", "clients", Count, "Clients that took part.", "results";
     TARGETS = "targets", "targets", Count, "Targets that were used.", "results";
     SPAN = "span_seconds", "duration", Seconds, "From the start of the first instance to the end of the last.", "results";
-    BURST = "burst_bytes", "burst", Bytes, "What each process moves in an instance.", "results";
+    BURST = "burst_bytes", "burst", Bytes, "Bytes that each process moves in an instance.", "results";
     MEDIAN = "aggregate_median", "aggregate, median", BytesPerSec, "Median over instances of the aggregate bandwidth: all bytes over the time from the release of the barrier to the last completion, fsync included.", "Xie, section 3";
-    LOW = "aggregate_median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where instances repeat each other; missing below twenty instances, which cannot tell how much they do.", "docs/benchmarking.md";
+    LOW = "aggregate_median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where instances are correlated; missing below twenty instances, which are too few to know their correlation.", "docs/benchmarking.md";
     HIGH = "aggregate_median_high", "to", BytesPerSec, "Upper end of that interval.", "order statistics";
     LEAST = "aggregate_min", "least", BytesPerSec, "Smallest aggregate bandwidth of an instance.", "results";
     GREATEST = "aggregate_max", "greatest", BytesPerSec, "Largest aggregate bandwidth of an instance.", "results";
-    EFFECTIVE = "effective_aggregate_median", "EAB, median", Ratio, "Median of the effective aggregate bandwidth: aggregate bandwidth over the peak of all targets written; missing where a peak is.", "Xie, section 3";
+    EFFECTIVE = "effective_aggregate_median", "EAB, median", Ratio, "Median of the effective aggregate bandwidth: aggregate bandwidth over the peak of all targets written; missing where a peak is missing.", "Xie, section 3";
     BURST_SECONDS = "seconds_median", "time, median", Seconds, "Median time from the release to the last completion of an instance.", "results";
     OUTLIERS = "outliers", "stood out", Count, "Instances whose aggregate bandwidth lies more than 1.5 interquartile ranges outside the quartiles of its setting. Marked, never dropped.", "Tukey";
     TIMES = "times", "times", Count, "How often it happened.", "results";

@@ -32,7 +32,7 @@ pub fn why(refused: &Refused) -> String {
             from(size, rate)
         ),
         NoPlateau::Narrow => format!(
-            "all bursts move about {largest} an instance, so that nobody knows whether they fit a cache; \
+            "all bursts move about {largest} an instance, so it is not known whether they fit a cache; \
              hint: plimsoll bench target, or bursts of a quarter of it as well"
         ),
     }
