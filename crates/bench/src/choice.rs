@@ -5,7 +5,7 @@ use plimsoll_domain::burst::{Operation, Sharing};
 use plimsoll_stats::Random;
 
 use crate::plan::{Plan, Striping, TargetOrder};
-use crate::schedule::ProcessPlan;
+use crate::process_plan::ProcessPlan;
 use crate::shape::{Shape, pool};
 
 /// What the draws need to know about an instance.

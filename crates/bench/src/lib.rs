@@ -21,6 +21,7 @@ pub mod mpi_team;
 pub mod one_storage;
 pub mod plan;
 pub mod preflight;
+mod process_plan;
 mod release;
 pub mod runner;
 pub mod schedule;

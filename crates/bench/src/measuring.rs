@@ -10,7 +10,8 @@ use plimsoll_measures::{Instance, Outcome, Pair};
 use crate::local_team::CALLED_OFF;
 use crate::message::Done;
 use crate::plan::{Plan, Striping};
-use crate::schedule::{InstancePlan, ProcessPlan};
+use crate::process_plan::ProcessPlan;
+use crate::schedule::InstancePlan;
 use crate::team::{Member, Part, Team, TeamError};
 
 /// The processes of a team by the client that they belong to, in the order in which clients appear.

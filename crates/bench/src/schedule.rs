@@ -8,12 +8,13 @@
 
 use std::collections::VecDeque;
 
+use plimsoll_domain::Nanos;
 use plimsoll_domain::burst::Setting;
-use plimsoll_domain::{Bytes, Nanos};
 use plimsoll_stats::Random;
 
 use crate::choice::Drawing;
 use crate::plan::{Plan, Value};
+pub use crate::process_plan::ProcessPlan;
 use crate::shape::Shape;
 
 /// What to do next.
@@ -72,25 +73,6 @@ pub struct InstancePlan {
     /// Writes that must be complete before a read is measured, and are not measured themselves:
     /// the files and regions of `processes`, each by another process. Empty for writes.
     pub prepare: Vec<ProcessPlan>,
-}
-
-/// What one process does in an instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessPlan {
-    /// Number of the client, from 0.
-    pub client: u32,
-    /// Number of the process within the client, from 0.
-    pub process: u32,
-    /// Numbers of the targets that the file lies on, the first stripe's first: one unless striped.
-    pub targets: Vec<u32>,
-    /// Name of the file below each target's working directory; those who share have the same.
-    pub file: String,
-    /// Where the process's region begins, in each of the files: not 0 only in shared files.
-    pub offset: Bytes,
-    /// Bytes to move.
-    pub bytes: Bytes,
-    /// Seed of the data and of a random order; a reader has its writer's.
-    pub seed: u64,
 }
 
 /// The steps of a plan, one after the other, in memory that does not grow with their number.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use plimsoll_domain::Bytes;
 use thiserror::Error;
 
-use crate::lustre::FileLayout;
+use crate::file_layout::FileLayout;
 use crate::{DEPTH_MAX, Mismatch, Stripe, TRANSFER_MAX};
 
 /// Why a burst could not be done. The text names the operation, the file and the cause;

@@ -3,7 +3,7 @@
 use plimsoll_domain::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::lustre::FileLayout;
+use crate::file_layout::FileLayout;
 
 /// What is known about a burst when it is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

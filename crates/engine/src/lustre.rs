@@ -1,7 +1,6 @@
 //! Lustre layouts without Lustre's own library: an attribute of a file that has been opened but
 //! not laid out yet. Numbers and structs: lustre/include/uapi/linux/lustre/lustre_user.h.
 
-use std::fmt;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -9,9 +8,9 @@ use std::path::Path;
 use plimsoll_domain::Bytes;
 use rustix::fs::{OFlags, XattrFlags};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
 use crate::error::file_error;
+use crate::file_layout::FileLayout;
 use crate::{EngineError, Stripe};
 
 /// O_LOV_DELAY_CREATE, made of two flags that mean nothing for regular files: O_NOCTTY and FASYNC.
@@ -30,36 +29,6 @@ const HEADER_V1: usize = 32;
 const HEADER_V3: usize = 48;
 /// lov_user_ost_data_v1: 16 bytes of object id, generation, index of the target.
 const OBJECT: usize = 24;
-
-/// How a file lies on the targets of Lustre.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FileLayout {
-    /// Index of each target, in the order of the stripes.
-    pub targets: Vec<u32>,
-    /// Bytes before the next target follows.
-    pub stripe_size: Bytes,
-}
-
-impl FileLayout {
-    fn is(&self, wanted: Stripe) -> bool {
-        self.targets.first() == Some(&u32::from(wanted.first))
-            && self.targets.len() == usize::from(wanted.count)
-            && self.stripe_size == wanted.size
-    }
-
-    pub(crate) fn shown(layout: Option<&Self>) -> String {
-        layout.map_or_else(|| "no plain stripes".to_owned(), ToString::to_string)
-    }
-}
-
-impl fmt::Display for FileLayout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} stripes of {} on targets ", self.targets.len(), self.stripe_size)?;
-        let targets: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
-        f.write_str(&targets.join(","))
-    }
-}
 
 /// What to open a file with, so that its layout can still be chosen. Refuses where there are no
 /// layouts, before a file is made there.

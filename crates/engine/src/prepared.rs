@@ -10,6 +10,7 @@ use rustix::fs::fsync;
 use crate::error::file_error;
 use crate::files::{BurstFile, Source, open_all};
 use crate::finished::{CacheKeptOut, Finished, PageCache};
+use crate::moved::Moved;
 use crate::page_cache::{Dropped, cached_bytes, drop_region, is_in_memory};
 use crate::supply::Supply;
 use crate::transfers::Transfers;
@@ -29,13 +30,6 @@ pub struct Prepared<'a> {
     dropped: Option<Dropped>,
     moved: Moved,
     of_this_thread: PhantomData<*const ()>,
-}
-
-/// What was moved so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Moved {
-    pub bytes: u64,
-    pub calls: u64,
 }
 
 impl<'a> Prepared<'a> {

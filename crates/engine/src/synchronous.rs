@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::EngineError;
 use crate::files::BurstFile;
-use crate::prepared::Moved;
+use crate::moved::Moved;
 use crate::supply::Supply;
 use crate::transfers::{Transfer, Transfers};
 

@@ -12,7 +12,7 @@ use plimsoll_domain::burst::Operation;
 
 use crate::EngineError;
 use crate::files::BurstFile;
-use crate::prepared::Moved;
+use crate::moved::Moved;
 use crate::supply::Supply;
 use crate::synchronous::{failed, stopped};
 use crate::transfers::{Transfer, Transfers};

@@ -13,6 +13,7 @@ use crate::line::{self, Header};
 use crate::reading::JournalReader;
 use crate::rows::RowWriter;
 use crate::summary::Summary;
+use crate::totals::Totals;
 use crate::{ENVIRONMENT, INSTANCES, Instance, JOURNAL, MeasuresError, PAIRS, PLAN, SUMMARY};
 
 /// Writes while an experiment runs. Every instance whose [`Journal::append`] has returned is
@@ -192,16 +193,6 @@ impl Journal {
         files::sync_directory(&self.directory);
         Ok(())
     }
-}
-
-/// What the Parquet files hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub experiment: String,
-    pub instances: u64,
-    pub pairs: u64,
-    /// Lines of the journal that could not be read any more.
-    pub damaged: u64,
 }
 
 /// Writes both Parquet files. Neither gets its name before both are whole.

@@ -30,6 +30,7 @@ mod results;
 mod rows;
 pub mod runs;
 mod summary;
+mod totals;
 
 pub use error::MeasuresError;
 pub use files::{ENVIRONMENT, INSTANCES, JOURNAL, PAIRS, PLAN, SUMMARY};

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::files::{self, checksum};
-use crate::journal::Totals;
 use crate::reading::Scan;
+use crate::totals::Totals;
 use crate::{ENVIRONMENT, INSTANCES, JOURNAL, MeasuresError, PAIRS, PLAN, SUMMARY};
 
 const FORMAT: &str = "plimsoll.results";

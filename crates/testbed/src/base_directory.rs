@@ -17,9 +17,8 @@ use plimsoll_guarded::{Directory, Trusted, open_trusted};
 use rustix::fs::{readlinkat, symlinkat};
 
 use crate::TestbedError;
-use crate::bed_directory::MODE;
 use crate::error::file_error;
-use crate::place::Place;
+use crate::place::{DIRECTORY_MODE, Place};
 
 /// Says that a base directory was made for beds: "NUMBER:DIRECTORY", where the number is
 /// that of the directories that were made, this one and those right above it.
@@ -56,7 +55,7 @@ fn make_missing(trusted: Trusted) -> io::Result<Directory> {
     let Trusted { directory, missing } = trusted;
     let mut base = directory;
     for (made, name) in missing.iter().enumerate() {
-        base = match base.make(name, MODE) {
+        base = match base.make(name, DIRECTORY_MODE) {
             Ok(next) => next,
             Err(cause) => {
                 remove_upwards(base.path(), made);

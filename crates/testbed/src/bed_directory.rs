@@ -12,11 +12,9 @@ use rustix::fs::FileType;
 use crate::error::file_error;
 use crate::lock::Lock;
 use crate::marker::Marker;
-use crate::place::Place;
+use crate::place::{DIRECTORY_MODE, Place};
 use crate::{Kind, TestbedError};
 
-/// Others may look into the bed but not change it.
-pub(crate) const MODE: u32 = 0o755;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Makes the directory, if it is not there, and marks it as a bed of that kind and size.
@@ -32,7 +30,7 @@ pub(crate) fn make(
         Some(directory) => directory,
         None => {
             lock.note_unmarked(true)?;
-            let made = lock.base().make(place.name(), MODE);
+            let made = lock.base().make(place.name(), DIRECTORY_MODE);
             let made = made.map_err(file_error("create", place.directory()))?;
             check(&made)?;
             made

@@ -41,6 +41,7 @@ mod scan;
 mod shown;
 mod state_file;
 mod support;
+mod synced_file;
 mod target_name;
 mod testbed;
 mod throttle;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::file_error;
 use crate::place::{MARKER, NEW_MARKER, Place};
-use crate::state_file::replace_synced;
+use crate::synced_file::{one_line, replace_synced};
 use crate::{Kind, TestbedError};
 
 /// The version that this program writes; raised when an older program would
@@ -71,7 +71,7 @@ fn foreign(reason: &impl std::fmt::Display) -> Mark {
 }
 
 fn understood(text: &str, bed: &Directory, place: &Place) -> Result<Marker, String> {
-    let damaged = |error: toml::de::Error| crate::state_file::one_line(&error);
+    let damaged = |error: toml::de::Error| one_line(&error);
     let header: Header = toml::from_str(text).map_err(damaged)?;
     if header.version > VERSION {
         return Err(format!("written by a newer program (version {})", header.version));

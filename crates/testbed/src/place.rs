@@ -6,6 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::{TargetName, TestbedError};
 
+/// Others may look into the directories of a bed but not change them.
+pub(crate) const DIRECTORY_MODE: u32 = 0o755;
+
 /// The file that marks a directory as a test bed.
 pub(crate) const MARKER: &str = ".plimsoll-testbed";
 /// The marker while it is written.

@@ -1,24 +1,20 @@
 //! The state file: what the kernel cannot know about a bed.
 
-use std::io::{self, Write};
+use std::io;
 
 use plimsoll_domain::{Bytes, Limit};
 use plimsoll_guarded::Directory;
 use plimsoll_machine::DeviceNumber;
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::error::file_error;
 use crate::marker::{Marker, path_text};
 use crate::place::{NEW_STATE_FILE, Place, STATE_FILE};
+use crate::synced_file::{one_line, replace_synced};
 use crate::{FileSystem, Kind, Limits, TargetName, TestbedError};
 
 /// The version that this program writes. Raised when an older program would
 /// misunderstand the file; new optional fields do not raise it.
 const VERSION: u32 = 1;
-
-/// Others may look at a bed.
-const MODE: u32 = 0o644;
 
 const PREFACE: &str = "# Written by plimsoll testbed. Remove the bed with: plimsoll testbed down\n";
 
@@ -134,30 +130,6 @@ pub(crate) fn load(bed: &Directory, place: &Place, marker: Marker) -> (Option<St
         Ok(state) => (Some(state), Record::Unfinished),
         Err(record) => (None, record),
     }
-}
-
-/// Writes a file of the bed to the disk by way of a new one, so that the old or the new one is there.
-pub(crate) fn replace_synced(
-    bed: &Directory,
-    name: &str,
-    new_name: &str,
-    text: &str,
-) -> Result<(), TestbedError> {
-    let write = || {
-        // A remainder of a killed process, or whatever somebody put there.
-        bed.remove_file_if_there(new_name)?;
-        let mut file = bed.create(new_name, OFlags::WRONLY, MODE)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    };
-    write().map_err(file_error("write", bed.path().join(new_name)))?;
-    bed.rename(new_name, name).map_err(file_error("replace", bed.path().join(name)))?;
-    bed.sync().map_err(file_error("sync", bed.path()))
-}
-
-/// What is wrong with a file, in one line.
-pub(crate) fn one_line(error: &toml::de::Error) -> String {
-    error.message().lines().collect::<Vec<_>>().join(" ")
 }
 
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ use plimsoll_guarded::Directory;
 use crate::backing_file::{rewrite_unwritten, write_in_full};
 use crate::error::file_error;
 use crate::lock::Lock;
-use crate::place::{BOOKKEEPING, NEW_MARKER};
+use crate::place::{BOOKKEEPING, DIRECTORY_MODE, NEW_MARKER};
 use crate::scan::Found;
 use crate::state_file::{Setting, State};
 use crate::support::{choose, no_disk};
@@ -102,7 +102,7 @@ impl Testbed {
         state.save(&bed, &self.place)?;
         for target in TargetName::first(plan.targets) {
             let mut tell = |step| progress(&Progress { target, targets: plan.targets, step });
-            let point = bed.make(target.to_string(), bed_directory::MODE);
+            let point = bed.make(target.to_string(), DIRECTORY_MODE);
             let point = point.map_err(file_error("create", self.place.point(target)))?;
             if plan.kind == Kind::Loop {
                 let made = (lock, &bed, &point);

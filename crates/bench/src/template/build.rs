@@ -2,8 +2,8 @@
 
 use plimsoll_domain::burst::{Caching, Engine, Operation, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
+use plimsoll_stats::plateau;
 
-use super::fit::TO_TELL_A_PEAK;
 use super::repeat::Usual;
 use super::{Facts, Planned, Template, TemplateOptions};
 use crate::plan::{
@@ -32,6 +32,9 @@ pub fn plan_of(
     plan.check()?;
     Ok(Planned { plan, notes: draft.notes })
 }
+
+/// The largest burst over the smallest that it must be held against.
+pub(super) const TO_TELL_A_PEAK: u64 = plateau::SPAN as u64;
 
 pub(super) const MIB: u64 = 1 << 20;
 

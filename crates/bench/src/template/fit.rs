@@ -1,18 +1,14 @@
 //! How many clients and how large bursts fit the machine.
 
 use plimsoll_domain::Bytes;
-use plimsoll_stats::plateau;
 
-use super::build::{CLIENTS_OF_TARGET, Draft, MIB, TRANSFER};
+use super::build::{CLIENTS_OF_TARGET, Draft, MIB, TO_TELL_A_PEAK, TRANSFER};
 use crate::plan::{ClientsPlan, PlanError, TransferSize};
 
 /// What an instance takes of the free space: a tenth, as others may need it; on targets that are too small for
 /// that half.
 const USUAL_PART: u64 = 10;
 const LARGEST_PART: u64 = 2;
-
-/// The largest burst over the smallest that it must be held against.
-pub(super) const TO_TELL_A_PEAK: u64 = plateau::SPAN as u64;
 
 impl Draft<'_> {
     /// The clients that were named, or as many as the template would like and memory allows.

@@ -5,20 +5,9 @@ use serde_json::{Value as Json, json};
 use crate::Unit;
 
 use super::escape::spelled;
+use super::scale::Scale;
 use super::svg::text_width;
 use super::ticks::{self, Tick};
-
-/// How values become places on an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scale {
-    /// Equal steps are equal differences.
-    #[default]
-    Linear,
-    /// Equal steps are doublings; values that are not positive cannot be shown.
-    Log2,
-    /// Equal steps are decades; values that are not positive cannot be shown.
-    Log10,
-}
 
 /// What an axis shows.
 #[derive(Debug, Clone, PartialEq)]

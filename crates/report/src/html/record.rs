@@ -1,4 +1,6 @@
 //! A [`Record`] as HTML: the same entries that make the table and the JSON.
+//!
+//! A record becomes sections, and a section can hold records: the two files use each other.
 
 use crate::number::MISSING;
 use crate::record::{Entry, with_names};

@@ -2,8 +2,8 @@
 
 use crate::Unit;
 
-use super::axis::Scale;
 use super::escape::spelled;
+use super::scale::Scale;
 use super::svg::text_width;
 
 /// A labelled place on an axis.

@@ -1,0 +1,36 @@
+//! Small files of a bed: written so that a crash leaves the old one or the new one.
+
+use std::io::Write;
+
+use plimsoll_guarded::Directory;
+use rustix::fs::OFlags;
+
+use crate::TestbedError;
+use crate::error::file_error;
+
+/// Others may look at a bed.
+const MODE: u32 = 0o644;
+
+/// Writes a file of the bed to the disk by way of a new one, so that the old or the new one is there.
+pub(crate) fn replace_synced(
+    bed: &Directory,
+    name: &str,
+    new_name: &str,
+    text: &str,
+) -> Result<(), TestbedError> {
+    let write = || {
+        // A remainder of a killed process, or whatever somebody put there.
+        bed.remove_file_if_there(new_name)?;
+        let mut file = bed.create(new_name, OFlags::WRONLY, MODE)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(file_error("write", bed.path().join(new_name)))?;
+    bed.rename(new_name, name).map_err(file_error("replace", bed.path().join(name)))?;
+    bed.sync().map_err(file_error("sync", bed.path()))
+}
+
+/// What is wrong with a file, in one line.
+pub(crate) fn one_line(error: &toml::de::Error) -> String {
+    error.message().lines().collect::<Vec<_>>().join(" ")
+}
