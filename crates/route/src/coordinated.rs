@@ -32,8 +32,6 @@ mod lossy;
 mod roles;
 mod settings;
 mod sub;
-mod sub_exchange;
-mod sub_failure;
 
 pub use choice::{ByInquiry, ByQueue, RoundRobin, SourceChoice};
 pub use client::Client;

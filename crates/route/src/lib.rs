@@ -48,11 +48,10 @@
 // Allowed in one place: `prefetch`.
 #![deny(unsafe_code)]
 
+mod attempts;
 pub mod coordinated;
 mod encoding;
-mod flights;
 mod identity;
-mod lateness;
 mod machine;
 mod message;
 mod node;
@@ -61,7 +60,6 @@ pub mod placement;
 mod policy;
 mod prefetch;
 mod router;
-mod settle;
 mod spread;
 mod tf;
 mod throttle;

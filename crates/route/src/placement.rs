@@ -77,7 +77,7 @@ pub struct Waiting {
 
 /// An advice: this much to that lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Advice {
     /// Which lane.
     pub lane: usize,
     /// At most so many bytes.
@@ -86,7 +86,7 @@ pub struct Place {
 
 /// An attempt that ended well or is still under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Flight {
+pub struct Timing {
     /// Which lane.
     pub lane: usize,
     /// Bytes.
@@ -105,10 +105,10 @@ pub trait Placement {
     }
 
     /// Where should the next piece go? `None`: nowhere before something ends.
-    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place>;
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice>;
 
     /// An attempt is durable.
-    fn ended(&mut self, _flight: Flight, _lanes: Lanes<'_>) {}
+    fn ended(&mut self, _timing: Timing, _lanes: Lanes<'_>) {}
 
     /// How often to look at what is under way; `None` is never.
     fn look_every_ns(&self) -> Option<u64> {
@@ -117,7 +117,7 @@ pub trait Placement {
 
     /// An attempt is still under way. `before` is what was returned when it was looked at
     /// last, 0 at first: a policy counts here how often it has reacted.
-    fn overdue(&mut self, _flight: Flight, before: u8, _lanes: Lanes<'_>) -> u8 {
+    fn overdue(&mut self, _timing: Timing, before: u8, _lanes: Lanes<'_>) -> u8 {
         before
     }
 
@@ -126,7 +126,7 @@ pub trait Placement {
     fn prefetch(&self, _lane: usize) {}
 
     /// Nothing waits: try this one a second time, and where?
-    fn rescue(&mut self, _flight: Flight, _lanes: Lanes<'_>) -> Option<usize> {
+    fn rescue(&mut self, _timing: Timing, _lanes: Lanes<'_>) -> Option<usize> {
         None
     }
 }
@@ -165,12 +165,12 @@ impl Placement for Static {
         true
     }
 
-    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice> {
         let count = self.lanes_per_writer;
         let stripe = waiting.submission_bytes.div_ceil(count as u64).max(1);
         let nth = (waiting.offset_bytes / stripe) as usize;
         let own = self.lanes[waiting.writer as usize * count + nth.min(count - 1)];
-        Some(Place { lane: next_live(usize::from(own), lanes)?, length_bytes: stripe })
+        Some(Advice { lane: next_live(usize::from(own), lanes)?, length_bytes: stripe })
     }
 }
 
@@ -199,13 +199,13 @@ impl Placement for Striped {
         true
     }
 
-    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice> {
         let all = lanes.lanes.len();
         let own = (self.first_writer as usize + waiting.writer as usize) % all;
         let count = u64::from(self.count).min(all as u64);
         let stripe = waiting.submission_bytes.div_ceil(count).max(self.least_bytes);
         let nth = (waiting.offset_bytes / stripe) as usize;
-        Some(Place { lane: next_live((own + nth) % all, lanes)?, length_bytes: stripe })
+        Some(Advice { lane: next_live((own + nth) % all, lanes)?, length_bytes: stripe })
     }
 }
 

@@ -34,7 +34,7 @@ impl Factor {
     }
 }
 
-/// The books of one target: its own data, and what came from others.
+/// What is counted for one target: its own data, and what came from others.
 ///
 /// A write may move in while less has moved in than the allowance, so that at the end no
 /// more than the allowance rounded up by less than one write is in. The paper grants
@@ -48,7 +48,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Empty books.
+    /// Nothing counted yet.
     pub fn new(factor: Factor) -> Self {
         Throttle { factor, own_bytes: 0, moved_in_bytes: 0 }
     }

@@ -11,7 +11,7 @@ mod law;
 use std::sync::Arc;
 
 use crate::TargetId;
-use crate::placement::{Flight, Lanes, Place, Placement, Waiting};
+use crate::placement::{Advice, Lanes, Placement, Timing, Waiting};
 use crate::prefetch::prefetch;
 use crate::spread::spread;
 
@@ -144,13 +144,13 @@ impl Window {
 
 impl Placement for Window {
     #[inline]
-    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice> {
         self.choose(&waiting, &lanes)
     }
 
     #[inline]
-    fn ended(&mut self, flight: Flight, lanes: Lanes<'_>) {
-        self.learn(flight, &lanes);
+    fn ended(&mut self, timing: Timing, lanes: Lanes<'_>) {
+        self.learn(timing, &lanes);
     }
 
     #[inline]
@@ -162,11 +162,11 @@ impl Placement for Window {
         Some(self.aim_ns.saturating_mul(2))
     }
 
-    fn overdue(&mut self, flight: Flight, before: u8, _lanes: Lanes<'_>) -> u8 {
-        self.learn_late(flight, before)
+    fn overdue(&mut self, timing: Timing, before: u8, _lanes: Lanes<'_>) -> u8 {
+        self.learn_late(timing, before)
     }
 
-    fn rescue(&mut self, flight: Flight, lanes: Lanes<'_>) -> Option<usize> {
-        self.second_attempt(flight, &lanes)
+    fn rescue(&mut self, timing: Timing, lanes: Lanes<'_>) -> Option<usize> {
+        self.second_attempt(timing, &lanes)
     }
 }

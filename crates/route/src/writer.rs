@@ -1,4 +1,4 @@
-//! The books of one writer on a node: what it submitted and how much of it is settled.
+//! One writer on a node: what it submitted and how much of it is settled.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::{Closed, WriteId};
 #[repr(align(64))]
 pub(crate) struct Writer {
     /// Submissions that are not placed in full; the first of them may be begun.
-    first: Run,
+    first: Repeated,
     // Boxed, because it is rare and a queue itself would not fit into the cache line.
     #[allow(clippy::box_collection)]
-    later: Option<Box<VecDeque<Run>>>,
+    later: Option<Box<VecDeque<Repeated>>>,
     begun_bytes: u64,
     begun_parts: u32,
     /// Sequence of the first submission that waits, or of the next one.
@@ -30,7 +30,7 @@ pub(crate) struct Writer {
 
 /// Submissions of the same length in a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-struct Run {
+struct Repeated {
     length_bytes: u64,
     count: u32,
 }
@@ -63,7 +63,7 @@ impl Writer {
         if last.length_bytes == length_bytes {
             last.count += 1;
         } else {
-            self.later.get_or_insert_default().push_back(Run { length_bytes, count: 1 });
+            self.later.get_or_insert_default().push_back(Repeated { length_bytes, count: 1 });
         }
     }
 
@@ -111,7 +111,7 @@ impl Writer {
         let waiting: u64 = runs().map(|run| run.length_bytes * u64::from(run.count)).sum();
         let lost = waiting - self.begun_bytes;
         self.sequence += runs().map(|run| run.count).sum::<u32>();
-        self.first = Run::default();
+        self.first = Repeated::default();
         (self.begun_bytes, self.begun_parts) = (0, 0);
         self.lost_bytes += lost;
         lost

@@ -7,7 +7,7 @@ mod model;
 
 use model::run::check;
 use model::{Bounds, Effects, Party};
-use plimsoll_route::placement::{Flight, Lanes, Place, Placement, Waiting};
+use plimsoll_route::placement::{Advice, Lanes, Placement, Timing, Waiting};
 use plimsoll_route::{ActorId, Factor, Failure, Input, Machine, Node, NodeSettings, TargetId};
 
 /// A policy that does as it is told. Advice is a number whose digits, one for each
@@ -35,21 +35,21 @@ impl Placement for Anything {
         self.is_serial
     }
 
-    fn place(&mut self, _waiting: Waiting, lanes: Lanes<'_>) -> Option<Place> {
+    fn place(&mut self, _waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice> {
         let lane = self.next();
-        (lane != lanes.lanes.len()).then_some(Place { lane, length_bytes: 2 })
+        (lane != lanes.lanes.len()).then_some(Advice { lane, length_bytes: 2 })
     }
 
     fn look_every_ns(&self) -> Option<u64> {
         (self.looks > 0).then_some(1)
     }
 
-    fn overdue(&mut self, _flight: Flight, before: u8, _lanes: Lanes<'_>) -> u8 {
+    fn overdue(&mut self, _timing: Timing, before: u8, _lanes: Lanes<'_>) -> u8 {
         self.looks = self.looks.saturating_sub(1);
         before + 1
     }
 
-    fn rescue(&mut self, _flight: Flight, _lanes: Lanes<'_>) -> Option<usize> {
+    fn rescue(&mut self, _timing: Timing, _lanes: Lanes<'_>) -> Option<usize> {
         Some(self.next())
     }
 }

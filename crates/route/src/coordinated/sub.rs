@@ -10,40 +10,40 @@ use crate::{TimerId, WriteId};
 /// A group's sub-coordinator (SC in the paper).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sub {
-    pub(super) settings: RoleSettings,
-    pub(super) target: TargetId,
-    pub(super) first_writer: u32,
-    pub(super) members: Vec<Member>,
-    pub(super) open_members: u32,
+    settings: RoleSettings,
+    target: TargetId,
+    first_writer: u32,
+    members: Vec<Member>,
+    open_members: u32,
     /// Parts of the group that are not committed, wherever they are.
-    pub(super) open_parts: u64,
-    pub(super) queue: VecDeque<Entry>,
-    pub(super) active: Option<Grant>,
-    pub(super) grants: u32,
-    pub(super) throttle: Throttle,
+    open_parts: u64,
+    queue: VecDeque<Entry>,
+    active: Option<Grant>,
+    grants: u32,
+    throttle: Throttle,
     /// Parts of the group that were given away and are not committed.
-    pub(super) moved_out: Vec<WriteId>,
+    moved_out: Vec<WriteId>,
     /// The number of the newest offer, and whether it still stands.
-    pub(super) offer: u32,
-    pub(super) is_offered: bool,
+    offer: u32,
+    is_offered: bool,
     /// What the coordinator was last told, or can tell from an answer.
-    pub(super) told: Told,
+    told: Told,
     /// Answers to the coordinator, one per taker, where messages get lost.
-    pub(super) answers: Vec<Message>,
-    pub(super) dead: Vec<u32>,
-    pub(super) failure: Option<Failure>,
+    answers: Vec<Message>,
+    dead: Vec<u32>,
+    failure: Option<Failure>,
     /// How often the target failed or came back.
-    pub(super) turns: u32,
+    turns: u32,
     /// Grants before the target last came back: that they failed is nothing new.
-    pub(super) grants_before: u32,
+    grants_before: u32,
     has_closed_group: bool,
-    pub(super) is_closed: bool,
+    is_closed: bool,
     retry: Retry,
 }
 
 /// What the coordinator thinks of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Told {
+enum Told {
     /// It has writes to give away. So it is with every group at first.
     Busy,
     /// It has none.
@@ -54,7 +54,7 @@ pub(super) enum Told {
 
 /// A client of the group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) struct Member {
+struct Member {
     /// The submission that is expected next; one more after the close.
     next: u32,
     pub open_parts: u64,
@@ -63,17 +63,17 @@ pub(super) struct Member {
 
 /// What waits for the target: the rest of a block, or one part that must stay whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Entry {
+struct Entry {
     pub write: WriteId,
     pub left_bytes: u64,
     pub is_part: bool,
-    /// It is in the throttle's books as moved in.
+    /// The throttle counts it as moved in.
     pub is_charged: bool,
 }
 
 /// What is being written to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Grant {
+struct Grant {
     pub write: WriteId,
     pub length_bytes: u64,
     pub request: u32,
@@ -111,16 +111,42 @@ impl Sub {
         }
     }
 
-    /// The throttle's books, to look at.
+    /// The throttle, to look at.
     pub fn throttle(&self) -> &Throttle {
         &self.throttle
     }
+}
 
-    pub(super) fn member(&mut self, writer: u32) -> Option<&mut Member> {
+impl Machine for Sub {
+    fn step<O: Outputs>(&mut self, now_ns: u64, input: Input, out: &mut O) {
+        match input {
+            Input::Message { message, .. } => self.hear(message, out),
+            Input::WriterDied { writer } => self.writer_died(writer),
+            Input::TargetFailed { target, failure } if target == self.target => {
+                self.target_failed(failure, out);
+            }
+            Input::TargetBack { target } if target == self.target => self.target_back(out),
+            Input::Timer { id: TimerId::Retry, generation } if self.retry.rang(generation) => {
+                self.say_again(out);
+            }
+            _ => {}
+        }
+        self.grant_next(out);
+        self.close_group(out);
+        self.tell(out);
+        if self.is_waiting_for_answer() {
+            self.retry.set(now_ns, self.settings.retry_ns, out);
+        }
+    }
+}
+
+// The group: what its clients submit and have committed, one grant at a time.
+impl Sub {
+    fn member(&mut self, writer: u32) -> Option<&mut Member> {
         self.members.get_mut(writer.wrapping_sub(self.first_writer) as usize)
     }
 
-    pub(super) fn coordinator(&self) -> ActorId {
+    fn coordinator(&self) -> ActorId {
         self.settings.layout.coordinator()
     }
 
@@ -160,7 +186,7 @@ impl Sub {
     }
 
     /// Takes the first part off an entry that waits.
-    pub(super) fn cut(&mut self, from_back: bool) -> Option<(WriteId, u64, bool)> {
+    fn cut(&mut self, from_back: bool) -> Option<(WriteId, u64, bool)> {
         let entry = if from_back { self.queue.back_mut() } else { self.queue.front_mut() }?;
         let (write, is_charged) = (entry.write, entry.is_charged);
         let length_bytes = if entry.is_part {
@@ -198,7 +224,7 @@ impl Sub {
     }
 
     /// The grant that an answer of a client is about, which ends with it.
-    pub(super) fn end_grant(&mut self, write: WriteId, request: u32) -> Option<Grant> {
+    fn end_grant(&mut self, write: WriteId, request: u32) -> Option<Grant> {
         let is_it = |grant: &Grant| grant.request == request && grant.write == write;
         self.active.take_if(|grant| is_it(grant))
     }
@@ -316,25 +342,200 @@ impl Sub {
     }
 }
 
-impl Machine for Sub {
-    fn step<O: Outputs>(&mut self, now_ns: u64, input: Input, out: &mut O) {
-        match input {
-            Input::Message { message, .. } => self.hear(message, out),
-            Input::WriterDied { writer } => self.writer_died(writer),
-            Input::TargetFailed { target, failure } if target == self.target => {
-                self.target_failed(failure, out);
-            }
-            Input::TargetBack { target } if target == self.target => self.target_back(out),
-            Input::Timer { id: TimerId::Retry, generation } if self.retry.rang(generation) => {
-                self.say_again(out);
-            }
-            _ => {}
+// What it gives to and takes from other groups, through the coordinator.
+impl Sub {
+    fn reroute<O: Outputs>(&mut self, taker: TargetId, request: u32, out: &mut O) {
+        let known = self.answers.iter().position(|answer| answer_to(answer).0 == taker);
+        if let Some(place) = known {
+            let answer = self.answers[place];
+            match request.cmp(&answer_to(&answer).1) {
+                std::cmp::Ordering::Less => return,
+                std::cmp::Ordering::Equal => return out.send(self.coordinator(), answer),
+                std::cmp::Ordering::Greater => self.answers.swap_remove(place),
+            };
         }
-        self.grant_next(out);
-        self.close_group(out);
-        self.tell(out);
-        if self.is_waiting_for_answer() {
-            self.retry.set(now_ns, self.settings.retry_ns, out);
+        let answer = match self.give_away() {
+            Some((write, length_bytes)) => {
+                Message::RerouteAck { taker, request, write, length_bytes }
+            }
+            None => {
+                if self.told == Told::Busy {
+                    self.told = Told::Empty;
+                }
+                Message::RerouteReject { taker, request }
+            }
+        };
+        if self.settings.is_lossy() {
+            self.answers.push(answer);
         }
+        out.send(self.coordinator(), answer);
+    }
+
+    /// The last that waits, if it is the group's own. What moved in does not move on,
+    /// except from a target that failed.
+    fn give_away(&mut self) -> Option<(WriteId, u64)> {
+        let last = self.queue.back()?;
+        let is_own = self.settings.layout.home(last.write.writer) == self.target;
+        if !is_own && self.failure.is_none() {
+            return None;
+        }
+        let (write, length_bytes, is_charged) = self.cut(true)?;
+        if is_charged {
+            self.throttle.take_back(length_bytes);
+        }
+        if is_own && !self.moved_out.contains(&write) {
+            self.moved_out.push(write);
+        }
+        Some((write, length_bytes))
+    }
+
+    /// A write of another group is ours to let onto our target.
+    fn take_in(&mut self, request: u32, write: WriteId, length_bytes: u64, is_adopted: bool) {
+        if !self.is_offered || request != self.offer {
+            return;
+        }
+        self.is_offered = false;
+        if self.dead.contains(&write.writer) {
+            return;
+        }
+        let is_own = self.settings.layout.home(write.writer) == self.target;
+        // There is room for what was offered; what comes without counts as our own, so that
+        // the counts stay true whatever the coordinator does.
+        let is_charged = !is_own && !is_adopted && self.throttle.admit(length_bytes);
+        if !is_own && !is_charged {
+            self.throttle.add_own(length_bytes);
+        }
+        let left_bytes = length_bytes;
+        self.queue.push_front(Entry { write, left_bytes, is_part: true, is_charged });
+    }
+
+    fn is_idle(&self) -> bool {
+        // What was given away before the first write must find its way back if need be.
+        let has_begun = self.grants > 0 || self.open_members == 0 || self.turns > 0;
+        self.active.is_none() && self.queue.is_empty() && has_begun && self.failure.is_none()
+    }
+
+    /// Tells the coordinator what it does not know: that we could take, or could give.
+    fn tell<O: Outputs>(&mut self, out: &mut O) {
+        if self.is_closed {
+            return;
+        }
+        if self.is_idle() && !(self.is_offered && self.told == Told::Idle) {
+            // An offer stands until it is taken up, also when we were busy in between.
+            self.offer = self.offer.wrapping_add(u32::from(!self.is_offered));
+            self.is_offered = true;
+            self.told = Told::Idle;
+            self.say_idle(out);
+        } else if self.has_something_to_give() && self.told != Told::Busy {
+            self.told = Told::Busy;
+            self.say_busy(out);
+        }
+    }
+
+    fn has_something_to_give(&self) -> bool {
+        let is_own = |entry: &Entry| self.settings.layout.home(entry.write.writer) == self.target;
+        self.queue.back().is_some_and(|last| is_own(last) || self.failure.is_some())
+    }
+
+    fn say_idle<O: Outputs>(&self, out: &mut O) {
+        let (target, request) = (self.target, self.offer);
+        let allowance_bytes = self.throttle.room_bytes();
+        out.send(self.coordinator(), Message::WriteIdle { target, request, allowance_bytes });
+    }
+
+    fn say_busy<O: Outputs>(&self, out: &mut O) {
+        let (target, request) = (self.target, self.offer);
+        out.send(self.coordinator(), Message::WriteBusy { target, request });
+    }
+
+    /// Whether our target takes data. Says also that we have not heard of the end.
+    fn say_health<O: Outputs>(&self, out: &mut O) {
+        let (target, request) = (self.target, self.turns);
+        let message = match self.failure {
+            Some(_) => Message::TargetLost { target, request },
+            None => Message::TargetBack { target, request },
+        };
+        out.send(self.coordinator(), message);
+    }
+
+    fn status<O: Outputs>(&mut self, request: u32, out: &mut O) {
+        let add = |sum: u64, entry: &Entry| sum.saturating_add(entry.left_bytes);
+        let queued_bytes = self.queue.iter().fold(0, add);
+        if queued_bytes == 0 && self.told == Told::Busy {
+            self.told = Told::Empty;
+        }
+        let target = self.target;
+        out.send(self.coordinator(), Message::StatusReply { target, request, queued_bytes });
+    }
+}
+
+// Its target or a client fails.
+impl Sub {
+    /// A client could not write to our target: someone else must take it.
+    fn write_failed<O: Outputs>(&mut self, write: WriteId, request: u32, out: &mut O) {
+        let Some(grant) = self.end_grant(write, request) else { return };
+        let (left_bytes, is_charged) = (grant.length_bytes, grant.is_charged);
+        self.queue.push_front(Entry { write, left_bytes, is_part: true, is_charged });
+        if grant.request > self.grants_before {
+            self.target_failed(Failure::Stopped, out);
+        }
+    }
+
+    /// From now on everything that waits here is to be given away.
+    ///
+    /// A write that is under way is waited for: the host ends it, well or badly, also on a
+    /// target that stopped.
+    fn target_failed<O: Outputs>(&mut self, failure: Failure, out: &mut O) {
+        if self.failure.is_none() && !self.is_closed {
+            self.failure = Some(failure);
+            self.turns = self.turns.wrapping_add(1);
+            self.told = Told::Busy;
+            self.say_health(out);
+        }
+    }
+
+    /// Said at once: the coordinator gives everything up when all targets have failed.
+    fn target_back<O: Outputs>(&mut self, out: &mut O) {
+        // What is being written may have failed already, and its client not been heard.
+        self.grants_before = self.grants;
+        if self.failure.is_some() && !self.is_closed {
+            self.failure = None;
+            self.turns = self.turns.wrapping_add(1);
+            self.told = Told::Empty;
+            self.say_health(out);
+        }
+    }
+
+    /// Its data is gone: nothing of it waits, is written or is counted any more.
+    fn writer_died(&mut self, writer: u32) {
+        if self.dead.contains(&writer) {
+            return;
+        }
+        self.dead.push(writer);
+        let grant = self.active.take_if(|grant| grant.write.writer == writer);
+        if let Some(grant) = grant.filter(|grant| grant.is_charged) {
+            self.throttle.take_back(grant.length_bytes);
+        }
+        let gone = |entry: &&Entry| entry.write.writer == writer && entry.is_charged;
+        for entry in self.queue.iter().filter(gone) {
+            self.throttle.take_back(entry.left_bytes);
+        }
+        self.queue.retain(|entry| entry.write.writer != writer);
+        self.moved_out.retain(|moved| moved.writer != writer);
+        let Some(member) = self.member(writer) else { return };
+        let (open_parts, was_closed) = (member.open_parts, member.is_closed);
+        member.open_parts = 0;
+        member.is_closed = true;
+        self.open_parts = self.open_parts.saturating_sub(open_parts);
+        self.open_members -= u32::from(!was_closed);
+    }
+}
+
+/// Taker and request of an answer to the coordinator.
+fn answer_to(answer: &Message) -> (TargetId, u32) {
+    match *answer {
+        Message::RerouteAck { taker, request, .. } => (taker, request),
+        Message::RerouteReject { taker, request } => (taker, request),
+        _ => (TargetId(u16::MAX), 0),
     }
 }

@@ -1,7 +1,7 @@
 //! Where the next lease goes, and how large it is.
 
 use super::{KIB, Window};
-use crate::placement::{Flight, Lanes, Place, Waiting};
+use crate::placement::{Advice, Lanes, Timing, Waiting};
 
 /// The end is far while more waits than this many times what all windows hold.
 const END_WINDOWS: u64 = 2;
@@ -30,7 +30,7 @@ struct Offer<'a> {
 impl Window {
     /// Where the next piece goes, and how much of it.
     #[inline]
-    pub(super) fn choose(&mut self, waiting: &Waiting, lanes: &Lanes<'_>) -> Option<Place> {
+    pub(super) fn choose(&mut self, waiting: &Waiting, lanes: &Lanes<'_>) -> Option<Advice> {
         self.left_bytes = if waiting.is_last { waiting.node_bytes } else { u64::MAX };
         let offer = match waiting.is_last {
             true => Offer {
@@ -51,7 +51,7 @@ impl Window {
         let best = match waiting.only_lane {
             Some(lane) if is_end_far => {
                 let lease = self.lease_on(lane, &offer, lanes);
-                lease.map(|length_bytes| Place { lane, length_bytes })
+                lease.map(|length_bytes| Advice { lane, length_bytes })
             }
             _ => self.least_filled(&offer, lanes),
         };
@@ -162,8 +162,8 @@ impl Window {
     }
 
     /// The least full lane where the lease fits.
-    fn least_filled(&mut self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Place> {
-        let mut best: Option<(Place, u64)> = None;
+    fn least_filled(&mut self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Advice> {
+        let mut best: Option<(Advice, u64)> = None;
         let all = self.controls.len();
         let mut lane = usize::from(self.turn);
         for _ in 0..all {
@@ -171,7 +171,7 @@ impl Window {
             let Some(length_bytes) = self.lease_on(lane, offer, lanes) else { continue };
             let fullness = self.fullness(lane, length_bytes, lanes);
             if best.is_none_or(|(_, known)| fullness < known) {
-                best = Some((Place { lane, length_bytes }, fullness));
+                best = Some((Advice { lane, length_bytes }, fullness));
             }
             if fullness == 0 {
                 break;
@@ -204,11 +204,11 @@ impl Window {
     /// Lanes whose windows are less than a lease take turns, each as often as its window says
     /// (deficit round robin), while the node has less in flight than all windows together: so a
     /// slow lane is tried now and then, and no number of lanes is too many.
-    fn next_in_turn(&mut self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Place> {
+    fn next_in_turn(&mut self, offer: &Offer<'_>, lanes: &Lanes<'_>) -> Option<Advice> {
         if lanes.idle == 0 || !self.has_room_for_a_turn(lanes) {
             return None;
         }
-        let mut best: Option<(Place, u64)> = None;
+        let mut best: Option<(Advice, u64)> = None;
         let all = self.controls.len();
         let mut lane = usize::from(self.turn);
         for _ in 0..all {
@@ -224,7 +224,7 @@ impl Window {
             let credit = u64::from(control.credit_bytes) + u64::from(control.window_bytes);
             control.credit_bytes = u32::try_from(credit).unwrap_or(u32::MAX);
             if best.is_none_or(|(_, known)| known < credit) {
-                best = Some((Place { lane, length_bytes }, credit));
+                best = Some((Advice { lane, length_bytes }, credit));
             }
             if credit >= length_bytes {
                 break;
@@ -238,12 +238,12 @@ impl Window {
     }
 
     /// Where to try an attempt a second time, if that is worth its bytes.
-    pub(super) fn second_attempt(&self, flight: Flight, lanes: &Lanes<'_>) -> Option<usize> {
+    pub(super) fn second_attempt(&self, timing: Timing, lanes: &Lanes<'_>) -> Option<usize> {
         if !self.settings.rescue {
             return None;
         }
-        let delay_ns = self.controls[flight.lane].delay_ns;
-        let age_ns = flight.at_least_ns;
+        let delay_ns = self.controls[timing.lane].delay_ns;
+        let age_ns = timing.at_least_ns;
         // What is late already is expected to be late by as much again.
         let left_ns = if delay_ns > age_ns { delay_ns - age_ns } else { age_ns };
         // Not worth its bytes where all ends within about the usual delay anyway.
@@ -251,13 +251,13 @@ impl Window {
             return None;
         }
         let takes_ns = |lane: usize| {
-            self.expected_ns(lane, lanes.lanes[lane].in_flight_bytes + flight.length_bytes)
+            self.expected_ns(lane, lanes.lanes[lane].in_flight_bytes + timing.length_bytes)
         };
         let fits = |lane: &usize| {
-            *lane != flight.lane
+            *lane != timing.lane
                 && lanes.admits(*lane)
                 && (lanes.lanes[*lane].in_flight_bytes == 0
-                    || self.fits(*lane, flight.length_bytes, WHOLE, lanes))
+                    || self.fits(*lane, timing.length_bytes, WHOLE, lanes))
         };
         let best = (0..self.controls.len()).filter(fits).min_by_key(|lane| takes_ns(*lane))?;
         (left_ns > takes_ns(best).saturating_mul(2)).then_some(best)

@@ -1,7 +1,7 @@
 //! The law: how windows follow the delay of writes.
 
 use super::{KIB, WINDOW_BYTES_MAX, Window};
-use crate::placement::{Flight, Lanes};
+use crate::placement::{Lanes, Timing};
 
 /// The least window, as a part of the least lease: how seldom a slow target is asked.
 const TURNS_MAX: u64 = 16;
@@ -15,8 +15,8 @@ const AIM_MAX: u64 = 1 << 10;
 impl Window {
     /// An attempt ended: its delay changes its lane's window.
     #[inline]
-    pub(super) fn learn(&mut self, flight: Flight, lanes: &Lanes<'_>) {
-        let Flight { lane, length_bytes, at_least_ns, at_most_ns } = flight;
+    pub(super) fn learn(&mut self, timing: Timing, lanes: &Lanes<'_>) {
+        let Timing { lane, length_bytes, at_least_ns, at_most_ns } = timing;
         self.smooth(lane, at_most_ns);
         self.aim(at_least_ns, length_bytes);
         let aim_ns = self.aim_ns;
@@ -41,15 +41,15 @@ impl Window {
     /// Halves the window when an attempt is still under way at twice the aim, 4 times, ... Before
     /// anything has ended nobody knows what is late: the node may be one of very many, and
     /// those that held back would leave the storage to those that did not.
-    pub(super) fn learn_late(&mut self, flight: Flight, before: u8) -> u8 {
+    pub(super) fn learn_late(&mut self, timing: Timing, before: u8) -> u8 {
         const REACTIONS_MAX: u8 = 8;
         let limit_ns = self.aim_ns.saturating_mul(2 << before);
-        if self.mean_ns == 0 || before >= REACTIONS_MAX || flight.at_least_ns < limit_ns {
+        if self.mean_ns == 0 || before >= REACTIONS_MAX || timing.at_least_ns < limit_ns {
             return before;
         }
-        let known = &mut self.controls[flight.lane].delay_ns;
-        *known = (*known).max(flight.at_least_ns);
-        self.set_window(flight.lane, self.window_bytes(flight.lane) / 2);
+        let known = &mut self.controls[timing.lane].delay_ns;
+        *known = (*known).max(timing.at_least_ns);
+        self.set_window(timing.lane, self.window_bytes(timing.lane) / 2);
         self.has_late = true;
         before + 1
     }

@@ -66,7 +66,7 @@ impl Outputs for Effects {
 pub struct State<P> {
     pub party: P,
     pub network: Vec<(ActorId, ActorId, Message)>,
-    pub flights: Vec<(ActorId, Attempt)>,
+    pub attempts: Vec<(ActorId, Attempt)>,
     pub timers: BTreeMap<(ActorId, TimerId), u32>,
     /// How many steps of its script each writer did.
     script: Vec<u8>,
@@ -127,7 +127,7 @@ impl<P: Party> Checked<P> {
         for timer in effects.timers {
             state.timers.insert((actor, timer.id), timer.generation);
         }
-        state.flights.extend(effects.started.into_iter().map(|attempt| (actor, attempt)));
+        state.attempts.extend(effects.started.into_iter().map(|attempt| (actor, attempt)));
         for commit in effects.committed {
             *state.commits.entry(commit.write).or_default() += 1;
             state.committed_bytes += commit.length_bytes;
@@ -178,7 +178,7 @@ impl<P: Party> Checked<P> {
         let done = self.bounds.submissions.len() as u8 + 1;
         let scripts = (0..self.bounds.writers)
             .all(|writer| state.script[writer as usize] == done || state.dead.contains(&writer));
-        state.network.is_empty() && state.flights.is_empty() && scripts
+        state.network.is_empty() && state.attempts.is_empty() && scripts
     }
 
     /// Something that will happen by itself, as opposed to trouble, which may or may not.
@@ -186,7 +186,7 @@ impl<P: Party> Checked<P> {
         match action {
             Action::Script(..) | Action::Deliver(..) | Action::Ring(..) | Action::RetryAll => true,
             Action::End(place, _) => {
-                let target = state.flights[*place].1.target;
+                let target = state.attempts[*place].1.target;
                 let has_stopped = state.failed.contains(&(target, Failure::Stopped));
                 !(self.bounds.stopped_is_for_ever && has_stopped)
             }
@@ -215,7 +215,7 @@ impl<P: Party> Model for Checked<P> {
         let mut state = State {
             party: self.party.clone(),
             network: Vec::new(),
-            flights: Vec::new(),
+            attempts: Vec::new(),
             timers: BTreeMap::new(),
             script: vec![0; self.bounds.writers as usize],
             commits: BTreeMap::new(),
@@ -244,7 +244,7 @@ impl<P: Party> Model for Checked<P> {
             for place in self.next_messages(state) {
                 actions.push(Action::Deliver(place, advice));
             }
-            for place in 0..state.flights.len() {
+            for place in 0..state.attempts.len() {
                 actions.push(Action::End(place, advice));
                 if state.used.attempt_failures < bounds.attempt_failures {
                     actions.push(Action::Fail(place, Failure::Full, advice));
@@ -346,13 +346,13 @@ impl<P: Party> Checked<P> {
                 state.used.repeats += 1;
             }
             Action::End(place, advice) => {
-                let (actor, attempt) = state.flights.remove(place);
+                let (actor, attempt) = state.attempts.remove(place);
                 state.party.advise(advice);
                 let attempt = attempt.attempt;
                 self.step(state, actor, Input::AttemptDone { attempt, pending_until_ns: 0 });
             }
             Action::Fail(place, failure, advice) => {
-                let (actor, attempt) = state.flights.remove(place);
+                let (actor, attempt) = state.attempts.remove(place);
                 state.used.attempt_failures += 1;
                 self.note_failure(state, attempt.target, failure);
                 state.party.advise(advice);
@@ -385,7 +385,7 @@ impl<P: Party> Checked<P> {
                 state.dead.push(writer);
                 state.used.writer_deaths += 1;
                 let gone = |attempt: &Attempt| attempt.write.writer == writer;
-                state.flights.retain(|(_, attempt)| !gone(attempt));
+                state.attempts.retain(|(_, attempt)| !gone(attempt));
                 state.party.advise(advice);
                 self.everyone(state, Input::WriterDied { writer });
             }

@@ -1,4 +1,4 @@
-//! The books of a node: parts, and the attempts that are under way for them.
+//! The parts of a node, and the attempts that are under way for them.
 //!
 //! Both are kept in places that are reused, so that memory follows what is in flight and
 //! nothing is allocated once a node has seen its largest number of parts.
@@ -46,7 +46,7 @@ struct Try {
 }
 
 impl Try {
-    fn is_aloft(self) -> bool {
+    fn is_under_way(self) -> bool {
         self.generation % 2 == 1
     }
 }
@@ -55,18 +55,18 @@ impl Part {
     /// Attempts that are under way.
     #[inline]
     pub fn attempts(&self) -> usize {
-        self.tries.iter().filter(|one| one.is_aloft()).count()
+        self.tries.iter().filter(|one| one.is_under_way()).count()
     }
 
     /// Lanes of the attempts that are under way.
     pub fn lanes(&self) -> impl Iterator<Item = usize> + '_ {
-        self.tries.iter().filter(|one| one.is_aloft()).map(|one| usize::from(one.lane))
+        self.tries.iter().filter(|one| one.is_under_way()).map(|one| usize::from(one.lane))
     }
 }
 
 /// An attempt under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Aloft {
+pub(crate) struct UnderWay {
     pub part: u32,
     pub lane: u16,
     /// The policy's count of its reactions to this attempt being late.
@@ -82,19 +82,19 @@ const NONE_FREE: u32 = u32::MAX;
 /// Parts that are not settled, and attempts that have not ended. The free places are a list
 /// that goes through the places themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Flights {
+pub(crate) struct Attempts {
     parts: Vec<Part>,
     free: u32,
-    under_way: u32,
+    count: u32,
 }
 
-impl Default for Flights {
+impl Default for Attempts {
     fn default() -> Self {
-        Flights { parts: Vec::new(), free: NONE_FREE, under_way: 0 }
+        Attempts { parts: Vec::new(), free: NONE_FREE, count: 0 }
     }
 }
 
-impl Flights {
+impl Attempts {
     #[inline]
     pub fn open_part(&mut self, write: WriteId, offset_bytes: u64, length_bytes: u64) -> u32 {
         let mut part = Part {
@@ -136,14 +136,14 @@ impl Flights {
         }
     }
 
-    /// An attempt begins. There must be a place for it: see [`Flights::is_full`].
+    /// An attempt begins. There must be a place for it: see [`Attempts::is_full`].
     #[inline]
-    pub fn take_off(&mut self, index: u32, lane: usize, now_ns: u64) -> AttemptId {
+    pub fn begin(&mut self, index: u32, lane: usize, now_ns: u64) -> AttemptId {
         let part = &mut self.parts[index as usize];
-        let nth = usize::from(part.tries[0].is_aloft());
+        let nth = usize::from(part.tries[0].is_under_way());
         let place = &mut part.tries[nth];
-        assert!(!place.is_aloft(), "a part has too many attempts");
-        self.under_way += 1;
+        assert!(!place.is_under_way(), "a part has too many attempts");
+        self.count += 1;
         let generation = place.generation.wrapping_add(1);
         *place = Try { started_ns: now_ns, generation, lane: lane as u16, reactions: 0 };
         AttemptId { slot: index * ATTEMPTS_MAX as u32 + nth as u32, generation: generation / 2 }
@@ -151,27 +151,28 @@ impl Flights {
 
     /// The attempt ended: its place is free. `None` for one that is not under way.
     #[inline]
-    pub fn land(&mut self, attempt: AttemptId) -> Option<Aloft> {
+    pub fn end(&mut self, attempt: AttemptId) -> Option<UnderWay> {
         let (part, nth) = place_of(attempt.slot);
-        let books = self.parts.get_mut(part)?;
-        let place = &mut books.tries[nth];
-        if !place.is_aloft() || place.generation / 2 != attempt.generation {
+        let holder = self.parts.get_mut(part)?;
+        let place = &mut holder.tries[nth];
+        if !place.is_under_way() || place.generation / 2 != attempt.generation {
             return None;
         }
         let was = *place;
         *place = Try { generation: was.generation.wrapping_add(1), ..Try::default() };
-        self.under_way -= 1;
-        Some(was.of(part, books.length_bytes))
+        self.count -= 1;
+        Some(was.of(part, holder.length_bytes))
     }
 
     /// The attempts of a part that are under way, the oldest first.
     pub fn attempts_of(&self, index: u32) -> impl Iterator<Item = AttemptId> + use<> {
         let tries = self.parts[index as usize].tries;
-        let first = usize::from(tries[1].is_aloft() && tries[1].started_ns < tries[0].started_ns);
+        let first =
+            usize::from(tries[1].is_under_way() && tries[1].started_ns < tries[0].started_ns);
         let slot = index * ATTEMPTS_MAX as u32;
-        [first, 1 - first].into_iter().filter(move |nth| tries[*nth].is_aloft()).map(move |nth| {
-            AttemptId { slot: slot + nth as u32, generation: tries[nth].generation / 2 }
-        })
+        [first, 1 - first].into_iter().filter(move |nth| tries[*nth].is_under_way()).map(
+            move |nth| AttemptId { slot: slot + nth as u32, generation: tries[nth].generation / 2 },
+        )
     }
 
     pub fn is_full(&self, index: u32) -> bool {
@@ -190,11 +191,11 @@ impl Flights {
     }
 
     #[inline]
-    pub fn aloft(&self, slot: u32) -> Option<Aloft> {
+    pub fn under_way(&self, slot: u32) -> Option<UnderWay> {
         let (part, nth) = place_of(slot);
-        let books = &self.parts[part];
-        let place = books.tries[nth];
-        place.is_aloft().then(|| place.of(part, books.length_bytes))
+        let holder = &self.parts[part];
+        let place = holder.tries[nth];
+        place.is_under_way().then(|| place.of(part, holder.length_bytes))
     }
 
     pub fn set_reactions(&mut self, slot: u32, reactions: u8) {
@@ -208,15 +209,15 @@ impl Flights {
     }
 
     #[inline]
-    pub fn under_way(&self) -> usize {
-        self.under_way as usize
+    pub fn count(&self) -> usize {
+        self.count as usize
     }
 }
 
 impl Try {
-    fn of(self, part: usize, length_bytes: u64) -> Aloft {
+    fn of(self, part: usize, length_bytes: u64) -> UnderWay {
         let Try { started_ns, lane, reactions, .. } = self;
-        Aloft { part: part as u32, lane, reactions, started_ns, length_bytes }
+        UnderWay { part: part as u32, lane, reactions, started_ns, length_bytes }
     }
 }
 
