@@ -16,12 +16,12 @@ use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Costs, SiteFile};
 use plimsoll_machine::Machine;
+use plimsoll_testbed::enter_limits;
 
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::targets::BedArguments;
-use crate::testbed::limited;
 use crate::{bench, now, value};
 
 pub use numbers::NUMBERS;
@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     bench::remove_left_behind(std::slice::from_ref(&place.directory));
-    let _limits = limited::enter([&chosen.directory])?;
+    let _limits = enter_limits([&chosen.directory]).map_err(crate::testbed::with_hint)?;
     let measured = now::timestamp();
     let interruption = Interruption::watch()?;
     let calibration = match measure(&machine, &place, &plan, &interruption) {

@@ -1,6 +1,5 @@
 //! `plimsoll testbed`: several real storage targets on one machine.
 
-pub mod limited;
 mod listing;
 
 use std::ffi::OsString;
@@ -180,7 +179,8 @@ fn say_waiting(waiting: Waiting) {
 }
 
 /// One line with the advice at its end.
-fn with_hint(error: TestbedError) -> anyhow::Error {
+/// The error in one line with its hint.
+pub fn with_hint(error: TestbedError) -> anyhow::Error {
     match error.hint() {
         Some(hint) => anyhow!("{error}; hint: {hint}"),
         None => anyhow!("{error}"),

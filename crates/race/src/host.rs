@@ -9,11 +9,11 @@ use plimsoll_route::{
 };
 use plimsoll_wire::clock::monotonic;
 
-use crate::books::{Books, Committed, Open, concerns};
+use crate::ledger::{Committed, Ledger, Open, concerns};
 
 /// What the router wants of the writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum Request {
     /// A write.
     Start(Attempt),
     /// This writer has nothing to do any more.
@@ -29,12 +29,12 @@ pub(crate) struct Host {
 struct State {
     now_ns: u64,
     coordinator: Option<ActorId>,
-    letters: VecDeque<(ActorId, ActorId, Message)>,
+    messages: VecDeque<(ActorId, ActorId, Message)>,
     timers: BinaryHeap<Reverse<(u64, u32, TimerId, u32)>>,
-    wishes: Vec<Wish>,
-    books: Books,
+    requests: Vec<Request>,
+    ledger: Ledger,
     /// Where the write that just ended lies.
-    landed_offset: u64,
+    ended_offset: u64,
     failed_targets: BTreeSet<u16>,
 }
 
@@ -44,11 +44,11 @@ impl Host {
         let state = State {
             now_ns: monotonic(),
             coordinator,
-            letters: VecDeque::new(),
+            messages: VecDeque::new(),
             timers: BinaryHeap::new(),
-            wishes: Vec::new(),
-            books: Books::new(writers),
-            landed_offset: 0,
+            requests: Vec::new(),
+            ledger: Ledger::new(writers),
+            ended_offset: 0,
             failed_targets: BTreeSet::new(),
         };
         let mut host = Host { router, state };
@@ -56,12 +56,12 @@ impl Host {
         host
     }
 
-    pub fn books(&self) -> &Books {
-        &self.state.books
+    pub fn ledger(&self) -> &Ledger {
+        &self.state.ledger
     }
 
-    pub fn into_books(self) -> Books {
-        self.state.books
+    pub fn into_ledger(self) -> Ledger {
+        self.state.ledger
     }
 
     pub fn router(&self) -> &AnyRouter {
@@ -70,16 +70,16 @@ impl Host {
 
     /// Nothing is under way and no timer is set: only a word from outside can change that.
     pub fn is_at_rest(&self) -> bool {
-        self.state.books.open.is_empty() && self.state.timers.is_empty()
+        self.state.ledger.open.is_empty() && self.state.timers.is_empty()
     }
 
     /// What the router wants since this was asked last.
-    pub fn take_wishes(&mut self) -> Vec<Wish> {
-        std::mem::take(&mut self.state.wishes)
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.state.requests)
     }
 
     pub fn submit(&mut self, writer: u32, length_bytes: u64) {
-        self.state.books.submitted[writer as usize].push(length_bytes);
+        self.state.ledger.submitted[writer as usize].push(length_bytes);
         self.tell(self.router.actor_of(writer), Input::Submit { writer, length_bytes });
     }
 
@@ -90,15 +90,15 @@ impl Host {
     /// A write ended, well or with an error number.
     pub fn ended(&mut self, writer: u32, attempt: AttemptId, offset: u64, error: Option<i32>) {
         let now_ns = monotonic();
-        let Some(open) = self.state.books.land(writer, attempt, now_ns) else { return };
+        let Some(open) = self.state.ledger.end(writer, attempt, now_ns) else { return };
         let actor = self.router.actor_of(writer);
         match error.map(failure_of) {
             None => {
-                self.state.landed_offset = offset;
+                self.state.ended_offset = offset;
                 self.tell(actor, Input::AttemptDone { attempt, pending_until_ns: now_ns });
             }
             Some(failure) => {
-                self.state.books.failed_attempts += 1;
+                self.state.ledger.failed_attempts += 1;
                 self.tell(actor, Input::AttemptFailed { attempt, failure });
                 self.target_failed(open.attempt.target, failure);
             }
@@ -113,7 +113,7 @@ impl Host {
 
     /// A process is gone: nothing of what it had under way will be heard of.
     pub fn writer_died(&mut self, writer: u32) {
-        self.state.books.open.retain(|(owner, _), _| *owner != writer);
+        self.state.ledger.open.retain(|(owner, _), _| *owner != writer);
         self.tell_all(Input::WriterDied { writer });
     }
 
@@ -136,7 +136,7 @@ impl Host {
     /// One input, and all messages that follow from it.
     fn tell(&mut self, actor: ActorId, input: Input) {
         self.step(actor, input);
-        while let Some((from, to, message)) = self.state.letters.pop_front() {
+        while let Some((from, to, message)) = self.state.messages.pop_front() {
             self.step(to, Input::Message { from, message });
         }
     }
@@ -165,8 +165,8 @@ struct Sink<'a> {
 impl Outputs for Sink<'_> {
     fn send(&mut self, to: ActorId, message: Message) {
         let is_coordinators = concerns(self.state.coordinator, self.actor, to);
-        self.state.books.message(is_coordinators, &message);
-        self.state.letters.push_back((self.actor, to, message));
+        self.state.ledger.message(is_coordinators, &message);
+        self.state.messages.push_back((self.actor, to, message));
     }
 
     fn timer(&mut self, timer: Timer) {
@@ -177,23 +177,23 @@ impl Outputs for Sink<'_> {
     fn start(&mut self, attempt: Attempt) {
         let started_ns = self.state.now_ns;
         let name = (attempt.write.writer, attempt.attempt);
-        self.state.books.open.insert(name, Open { attempt, started_ns });
-        self.state.books.attempts += 1;
-        self.state.wishes.push(Wish::Start(attempt));
+        self.state.ledger.open.insert(name, Open { attempt, started_ns });
+        self.state.ledger.attempts += 1;
+        self.state.requests.push(Request::Start(attempt));
     }
 
     fn committed(&mut self, commit: Commit) {
-        let (file_offset, now_ns) = (self.state.landed_offset, self.state.now_ns);
-        self.state.books.commit(Committed { attempt: commit, file_offset }, now_ns);
+        let (file_offset, now_ns) = (self.state.ended_offset, self.state.now_ns);
+        self.state.ledger.commit(Committed { attempt: commit, file_offset }, now_ns);
     }
 
     fn superseded(&mut self, _attempt: AttemptId) {
-        self.state.books.superseded += 1;
+        self.state.ledger.superseded += 1;
     }
 
     fn closed(&mut self, closed: Closed) {
         if let Closed::Writer { writer, .. } = closed {
-            self.state.wishes.push(Wish::Finish(writer));
+            self.state.requests.push(Request::Finish(writer));
         }
     }
 }

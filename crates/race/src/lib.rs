@@ -12,20 +12,19 @@
 //! committed data; creating the files before and removing them after is not in it. Messages
 //! between the roles of `coordinator` stay within the coordinator: they cost no time here.
 //!
-//! Books are kept by the host, not by the router: what was submitted, which attempt of which
+//! A ledger is kept by the host, not by the router: what was submitted, which attempt of which
 //! identity was committed and where it lies. So a router that commits twice, or not at all, or
 //! that loses data is found out ([`RaceOutcome::is_sound`]), and the data is read back page by page.
 //!
 //! Deliberately not here: the routers (`route`), the bound as a formula (`theory`), several nodes,
 //! recovery of what a dead process left behind.
 
-mod books;
 mod change;
 mod contender;
 mod error;
-mod flights;
 mod host;
 mod keeper;
+mod ledger;
 mod limit_drop;
 mod order;
 mod outcome;
@@ -35,13 +34,14 @@ mod read_back;
 mod stamp;
 mod targets;
 mod team;
+mod write_queue;
 mod writer;
 
-pub use books::Committed;
 pub use change::Change;
 pub use contender::Contender;
 pub use error::RaceError;
 pub use keeper::{GivenBack, Keeper, keep};
+pub use ledger::Committed;
 pub use limit_drop::LimitDrop;
 pub use order::Way;
 pub use outcome::{Loss, RaceOutcome, ReadBack};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_route::coordinated::Layout;
 
-use crate::books::{Books, Committed};
+use crate::ledger::{Committed, Ledger};
 use crate::race::Course;
 
 /// A writer that died.
@@ -77,42 +77,42 @@ pub struct RaceOutcome {
 }
 
 impl RaceOutcome {
-    pub(crate) fn of(course: &Course, books: Books, began_ns: u64, losses: &[Loss]) -> Self {
+    pub(crate) fn of(course: &Course, ledger: Ledger, began_ns: u64, losses: &[Loss]) -> Self {
         let targets = course.working.len();
         let layout = Layout { targets: targets as u16, writers: course.writers };
         let mut target_bytes = vec![0; targets];
         let mut moved_bytes = 0;
-        for committed in books.index.values() {
+        for committed in ledger.index.values() {
             let attempt = committed.attempt;
             target_bytes[attempt.target.index()] += attempt.length_bytes;
             let own = layout.home(attempt.write.writer);
             moved_bytes += if own == attempt.target { 0 } else { attempt.length_bytes };
         }
-        let ended = |target: u16| books.last_commits_ns.get(&target).map(|at| at - began_ns);
+        let ended = |target: u16| ledger.last_commits_ns.get(&target).map(|at| at - began_ns);
         let target_ended_ns = (0..targets as u16).map(ended).collect();
         let lives = |writer: u32| losses.iter().all(|loss| loss.writer != writer);
         RaceOutcome {
             makespan_ns: 0,
-            last_commit_ns: books.last_commit_ns.saturating_sub(began_ns),
-            submitted_bytes: books.submitted_bytes(),
-            committed_bytes: books.committed_bytes(),
+            last_commit_ns: ledger.last_commit_ns.saturating_sub(began_ns),
+            submitted_bytes: ledger.submitted_bytes(),
+            committed_bytes: ledger.committed_bytes(),
             target_bytes,
             target_ended_ns,
             moved_bytes,
-            attempts: books.attempts,
-            superseded: books.superseded,
-            failed_attempts: books.failed_attempts,
-            committed_again: books.committed_again,
-            uncovered_blocks: books.uncovered_blocks(lives),
-            messages: books.messages,
-            coordinator_messages: books.coordinator_messages,
-            worst_latency_ns: books.worst_latency_ns,
+            attempts: ledger.attempts,
+            superseded: ledger.superseded,
+            failed_attempts: ledger.failed_attempts,
+            committed_again: ledger.committed_again,
+            uncovered_blocks: ledger.uncovered_blocks(lives),
+            messages: ledger.messages,
+            coordinator_messages: ledger.coordinator_messages,
+            worst_latency_ns: ledger.worst_latency_ns,
             noise_bytes: 0,
             changed_ns: Vec::new(),
             windows: None,
             losses: losses.to_vec(),
             read_back: None,
-            index: books.index.into_values().collect(),
+            index: ledger.index.into_values().collect(),
         }
     }
 

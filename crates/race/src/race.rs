@@ -8,7 +8,7 @@ use plimsoll_route::AttemptId;
 use plimsoll_wire::clock::monotonic;
 
 use crate::change::{Change, Scheduled};
-use crate::host::{Host, Wish};
+use crate::host::{Host, Request};
 use crate::order::{Answer, Flood, Order, Preparation, Start, Way};
 use crate::outcome::{Loss, RaceOutcome};
 use crate::team::{Program, Team, Word};
@@ -234,9 +234,9 @@ impl<'a> Running<'a> {
         let waits = |(finished, asked): (&Option<u64>, &bool)| finished.is_none() && !asked;
         let is_open = self.finished.iter().zip(&self.asked_to_finish).any(waits);
         if is_open && self.closed.iter().all(|it| *it) && host.is_at_rest() {
-            let books = host.books();
-            let submitted_bytes = books.submitted_bytes();
-            let open_bytes = submitted_bytes - books.committed_bytes();
+            let ledger = host.ledger();
+            let submitted_bytes = ledger.submitted_bytes();
+            let open_bytes = submitted_bytes - ledger.committed_bytes();
             return Err(RaceError::Stuck { open_bytes, submitted_bytes });
         }
         Ok(())
@@ -279,7 +279,7 @@ impl<'a> Running<'a> {
         let writer = member as u32;
         if let Some(host) = &mut self.host {
             host.writer_died(writer);
-            let lost_bytes = host.books().lost_bytes(writer);
+            let lost_bytes = host.ledger().lost_bytes(writer);
             self.losses.push(Loss { writer, why, lost_bytes });
         }
     }
@@ -287,18 +287,18 @@ impl<'a> Running<'a> {
     /// Does what the router wants.
     fn fulfil(&mut self) -> Result<(), RaceError> {
         let Some(host) = &mut self.host else { return Ok(()) };
-        for wish in host.take_wishes() {
-            match wish {
-                Wish::Start(attempt) => {
+        for request in host.take_requests() {
+            match request {
+                Request::Start(attempt) => {
                     let writer = attempt.write.writer as usize;
                     self.team.tell(writer, &Order::Start(Start::of(&attempt)))?;
                 }
-                Wish::Finish(writer) if self.finished[writer as usize].is_none() => {
-                    let targets = host.books().targets_of(writer);
+                Request::Finish(writer) if self.finished[writer as usize].is_none() => {
+                    let targets = host.ledger().targets_of(writer);
                     self.asked_to_finish[writer as usize] = true;
                     self.team.tell(writer as usize, &Order::Finish { targets })?;
                 }
-                Wish::Finish(_) => {}
+                Request::Finish(_) => {}
             }
         }
         Ok(())
@@ -315,8 +315,8 @@ impl<'a> Running<'a> {
             .host
             .as_ref()
             .and_then(|host| host.router().windows(self.course.working.len() as u16));
-        let books = self.host.take().map(Host::into_books).unwrap_or_default();
-        let mut outcome = RaceOutcome::of(self.course, books, self.began_ns, &self.losses);
+        let ledger = self.host.take().map(Host::into_ledger).unwrap_or_default();
+        let mut outcome = RaceOutcome::of(self.course, ledger, self.began_ns, &self.losses);
         outcome.makespan_ns = last.saturating_sub(self.began_ns);
         outcome.noise_bytes = self.noise_bytes;
         outcome.changed_ns = changed_ns;

@@ -8,7 +8,7 @@ use plimsoll_engine::Memory;
 use rustix::fs::OFlags;
 
 use crate::RaceError;
-use crate::books::Committed;
+use crate::ledger::Committed;
 use crate::outcome::ReadBack;
 use crate::race::Course;
 use crate::stamp::{PAGE_BYTES, Stamps, padded};

@@ -14,9 +14,9 @@ use plimsoll_wire::clock::monotonic;
 use plimsoll_wire::{receive, send};
 use rustix::fs::OFlags;
 
-use crate::flights::Flights;
 use crate::order::{Answer, Flood, Order, Preparation, Way};
 use crate::stamp::padded;
+use crate::write_queue::WriteQueue;
 
 /// Nobody else has to do with the files.
 const MODE: u32 = 0o600;
@@ -81,15 +81,14 @@ fn take_part(
 ) -> io::Result<Ended> {
     let files: io::Result<Vec<File>> =
         working.iter().map(|working| create(working, preparation)).collect();
-    let mut flights =
-        Flights::new(files?, preparation.way, preparation.race, stream.as_fd().as_raw_fd())?;
+    let mut queue =
+        WriteQueue::new(files?, preparation.way, preparation.race, stream.as_fd().as_raw_fd())?;
     send(stream, &Answer::Ready)?;
     loop {
-        let events = flights.wait()?;
-        for landed in events.landed {
-            let (slot, generation) =
-                (landed.attempt.attempt.slot, landed.attempt.attempt.generation);
-            let (file_offset, error) = (landed.file_offset, landed.error);
+        let events = queue.wait()?;
+        for ended in events.ended {
+            let (slot, generation) = (ended.attempt.attempt.slot, ended.attempt.attempt.generation);
+            let (file_offset, error) = (ended.file_offset, ended.error);
             send(stream, &Answer::Ended { slot, generation, file_offset, error })?;
         }
         if !events.has_order {
@@ -99,8 +98,8 @@ fn take_part(
             None => return Ok(Ended::Abandoned),
             Some(Order::Leave) => return Ok(Ended::Dismissed),
             Some(Order::Begin) => submit(preparation, stream)?,
-            Some(Order::Start(start)) => flights.start(start.attempt(preparation.writer))?,
-            Some(Order::Finish { targets }) => finish(&flights, &targets, stream)?,
+            Some(Order::Start(start)) => queue.start(start.attempt(preparation.writer))?,
+            Some(Order::Finish { targets }) => finish(&queue, &targets, stream)?,
             Some(Order::Prepare(_) | Order::Flood(_)) => {
                 return Err(io::Error::other("an order out of turn"));
             }
@@ -131,8 +130,8 @@ fn submit(preparation: &Preparation, stream: &mut UnixStream) -> io::Result<()> 
 }
 
 /// All files at once: a slow target must not keep the others from being made durable.
-fn finish(flights: &Flights, targets: &[u16], stream: &mut UnixStream) -> io::Result<()> {
-    let files = flights.files();
+fn finish(queue: &WriteQueue, targets: &[u16], stream: &mut UnixStream) -> io::Result<()> {
+    let files = queue.files();
     let durable: io::Result<Vec<u64>> = std::thread::scope(|scope| {
         let sync = |target: &u16| {
             let file = files.get(usize::from(*target)).copied();

@@ -1,12 +1,23 @@
 //! What a target gives in all when several streams write to it.
 
-use crate::ScenarioError;
+use thiserror::Error;
 
 /// Total rate of a target for each number of streams, as a share of its rate with one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceCurve {
     /// `shares[n - 1]` with n streams; more streams than there are entries get the last one.
     shares: Vec<f64>,
+}
+
+/// Why shares are not a service curve.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum CurveError {
+    /// None at all.
+    #[error("is empty")]
+    Empty,
+    /// One that no target has.
+    #[error("has a share of {0}")]
+    Share(f64),
 }
 
 /// MB/s for each of n tasks that write to one target of a Lustre file system (Wright,
@@ -33,15 +44,14 @@ impl ServiceCurve {
     }
 
     /// Shares for 1, 2, 3, … streams.
-    pub fn from_shares(shares: &[f64]) -> Result<Self, ScenarioError> {
+    ///
+    /// # Errors
+    /// Fails if there are none, or one is out of reason.
+    pub fn from_shares(shares: &[f64]) -> Result<Self, CurveError> {
         let bad = shares.iter().find(|share| !SHARES.contains(*share));
         match (shares.first(), bad) {
-            (None, _) => Err(ScenarioError::value("storage.curve", "is empty", "[1.0]")),
-            (_, Some(bad)) => Err(ScenarioError::value(
-                "storage.curve",
-                &format!("has a share of {bad}"),
-                "shares of 1e-6 to 1e6, for 1, 2, 3, ... streams",
-            )),
+            (None, _) => Err(CurveError::Empty),
+            (_, Some(bad)) => Err(CurveError::Share(*bad)),
             _ => Ok(ServiceCurve { shares: shares.to_vec() }),
         }
     }

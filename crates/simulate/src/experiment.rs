@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::sync::atomic::AtomicU64;
 
-use plimsoll_route::{Policy, PolicyKind};
+use plimsoll_route::Policy;
 use plimsoll_stats::Sample;
 
 use crate::factor::factor_for;
@@ -52,7 +52,7 @@ pub struct PolicyOutcomes {
 /// Number of runs that an experiment takes, for a progress bar.
 pub fn runs(scenario: &Scenario, repetition: Repetition) -> u64 {
     let points = points(scenario);
-    let with_static = |scenario: &Scenario| policies(scenario).len() as u64;
+    let with_static = |scenario: &Scenario| scenario.policies_to_run().len() as u64;
     points.iter().map(|(_, _, scenario)| with_static(scenario)).sum::<u64>()
         * u64::from(repetition.seeds)
 }
@@ -71,7 +71,7 @@ pub fn experiment(
         .iter()
         .flat_map(|(_, _, scenario)| {
             let each = move |policy| seeds().map(move |seed| Order { scenario, policy, seed });
-            policies(scenario).into_iter().flat_map(each)
+            scenario.policies_to_run().into_iter().flat_map(each)
         })
         .collect();
     // Before any run: whoever asks for what cannot be should not wait for it.
@@ -84,14 +84,15 @@ pub fn experiment(
     let mut outcomes = run_all(&orders, repetition.threads, done)?.into_iter();
     let mut results = Vec::with_capacity(points.len());
     for ((value, across, scenario), bounds) in points.iter().zip(all_bounds) {
-        let mut all: Vec<PolicyOutcomes> = policies(scenario)
+        let mut all: Vec<PolicyOutcomes> = scenario
+            .policies_to_run()
             .into_iter()
             .map(|policy| PolicyOutcomes {
                 policy,
                 outcomes: outcomes.by_ref().take(repetition.seeds as usize).collect(),
             })
             .collect();
-        let baseline = all.iter().find(|one| one.policy == BASELINE);
+        let baseline = all.iter().find(|one| one.policy == Scenario::BASELINE);
         let static_makespans = baseline.map_or(Vec::new(), PolicyOutcomes::makespans);
         all.truncate(scenario.policies.len());
         results.push(Point {
@@ -119,17 +120,6 @@ fn bounds(
         _ => Err(SimulateError::TooLong { seed }),
     };
     seeds.map(bound).collect()
-}
-
-const BASELINE: Policy = Policy::new(PolicyKind::Static);
-
-/// The scenario's policies, then the one that others are compared with unless it is there.
-pub(crate) fn policies(scenario: &Scenario) -> Vec<Policy> {
-    let mut policies = scenario.policies.clone();
-    if !policies.contains(&BASELINE) {
-        policies.push(BASELINE);
-    }
-    policies
 }
 
 fn points(scenario: &Scenario) -> Vec<(Option<f64>, Option<f64>, Scenario)> {

@@ -2,9 +2,9 @@
 
 use crate::noise::Timeline;
 use crate::queue::HORIZON_NS;
+use crate::scenario::Discipline;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::stage::Stages;
-use crate::target::Discipline;
 
 /// Nanoseconds until everything is written if all targets were always busy with us and no
 /// target gave less than it can.

@@ -1,11 +1,11 @@
-//! The world around the machines: carries out what they ask for and keeps the books.
+//! The world around the machines: carries out what they ask for, and counts.
 
 use std::collections::VecDeque;
 
 use plimsoll_route::{ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message};
 use plimsoll_route::{Outputs, Timer, TimerId};
-use plimsoll_stats::Random;
 
+use crate::messages::{Arrival, InTransit, MessageSettings, Messages, Sent};
 use crate::program::Program;
 use crate::queue::{Event, EventQueue};
 use crate::stage::Stages;
@@ -30,13 +30,13 @@ pub struct Host {
     pub next_inputs: VecDeque<(u32, Input)>,
     targets: Vec<Target>,
     failures: Vec<Option<Failure>>,
-    appointments: Vec<Appointment>,
+    service_entries: Vec<ServiceEntry>,
     /// Targets that something happened to since time last went on: their next end is looked
     /// at once, however much happened.
     changed: Vec<u32>,
     stages: Stages,
-    timers: Vec<Wish>,
-    mail: Mail,
+    timers: Vec<TimerEntry>,
+    messages: Messages,
     finished: Vec<Job>,
 }
 
@@ -57,7 +57,7 @@ pub enum Next {
 
 /// The one entry of a target in the queue that counts; others are out of date.
 #[derive(Debug, Clone, Copy, Default)]
-struct Appointment {
+struct ServiceEntry {
     /// 0 is none.
     sequence: u64,
     at_ns: u64,
@@ -67,48 +67,10 @@ struct Appointment {
 
 /// The newest setting of a timer, and the entry in the queue that stands for it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wish {
+struct TimerEntry {
     generation: u32,
     at_ns: u64,
     queued_ns: u64,
-}
-
-/// Messages on their way. The latency is the same for all, so they arrive in the order in
-/// which they were sent and need no heap.
-struct Mail {
-    latency_ns: u64,
-    cost_ns: u64,
-    loss: f64,
-    repeat: f64,
-    random: Random,
-    on_the_way: VecDeque<Letter>,
-    /// Waiting for a busy receiver, or sent twice: indexed by the queue's event.
-    kept: Vec<Option<Letter>>,
-    free: Vec<u32>,
-    busy_until_ns: Vec<u64>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Letter {
-    at_ns: u64,
-    sequence: u64,
-    from: u32,
-    to: u32,
-    message: Message,
-}
-
-/// What the network is like, and how many actors there are.
-pub struct MailSettings {
-    /// From sending to arrival.
-    pub latency_ns: u64,
-    /// Time for which a message keeps its receiver busy.
-    pub cost_ns: u64,
-    /// Share that gets lost.
-    pub loss: f64,
-    /// Share that arrives twice.
-    pub repeat: f64,
-    /// For both.
-    pub random: Random,
 }
 
 impl Host {
@@ -117,7 +79,7 @@ impl Host {
         targets: Vec<Target>,
         stages: Stages,
         program: Program,
-        mail: MailSettings,
+        settings: MessageSettings,
         actors: usize,
     ) -> Self {
         let count = targets.len();
@@ -130,22 +92,12 @@ impl Host {
             tally: Tally::new(actors, count),
             next_inputs: VecDeque::new(),
             failures: vec![None; count],
-            appointments: vec![Appointment::default(); count],
+            service_entries: vec![ServiceEntry::default(); count],
             changed: Vec::new(),
             targets,
             stages,
-            timers: vec![Wish::default(); actors * TIMERS],
-            mail: Mail {
-                latency_ns: mail.latency_ns,
-                cost_ns: mail.cost_ns,
-                loss: mail.loss,
-                repeat: mail.repeat,
-                random: mail.random,
-                on_the_way: VecDeque::new(),
-                kept: Vec::new(),
-                free: Vec::new(),
-                busy_until_ns: if mail.cost_ns > 0 { vec![0; actors] } else { Vec::new() },
-            },
+            timers: vec![TimerEntry::default(); actors * TIMERS],
+            messages: Messages::new(settings, actors),
             finished: Vec::new(),
         }
     }
@@ -156,17 +108,16 @@ impl Host {
     }
 
     /// True when no message is under way.
-    pub fn is_mail_delivered(&self) -> bool {
-        self.mail.on_the_way.is_empty() && self.mail.kept.len() == self.mail.free.len()
+    pub fn are_messages_delivered(&self) -> bool {
+        self.messages.are_delivered()
     }
 
     /// Returns what happens next; `None` if nothing more does.
     pub fn next(&mut self) -> Option<Next> {
-        self.appoint_changed();
-        let letter = self.mail.on_the_way.front().map(|letter| (letter.at_ns, letter.sequence));
-        match (self.queue.peek(), letter) {
+        self.schedule_changed();
+        match (self.queue.peek(), self.messages.next()) {
             (Some((at_ns, _)), None) => Some(Next::Event { at_ns }),
-            (Some(event), Some(letter)) if event < letter => Some(Next::Event { at_ns: event.0 }),
+            (Some(event), Some(message)) if event < message => Some(Next::Event { at_ns: event.0 }),
             (_, Some((at_ns, _))) => Some(Next::Message { at_ns }),
             (None, None) => None,
         }
@@ -174,62 +125,49 @@ impl Host {
 
     /// Takes the message that arrives next; `None` if its receiver is busy with others.
     pub fn take_message(&mut self) -> Option<(u32, Input)> {
-        let letter = self.mail.on_the_way.pop_front()?;
-        let mail = &mut self.mail;
-        if let Some(busy_until_ns) = mail.busy_until_ns.get_mut(letter.to as usize) {
-            let at_ns = (*busy_until_ns).max(self.now_ns);
-            *busy_until_ns = at_ns + mail.cost_ns;
-            if at_ns > self.now_ns {
-                self.keep(at_ns, letter);
-                return None;
+        match self.messages.arrive(self.now_ns)? {
+            Arrival::Handled(message) => Some(message.input()),
+            Arrival::Waits { at_ns, message } => {
+                self.delay(at_ns, message);
+                None
             }
         }
-        Some(input(letter))
     }
 
-    /// Takes a message that was kept.
-    pub fn take_kept(&mut self, index: u32) -> Option<(u32, Input)> {
-        let letter = self.mail.kept[index as usize].take()?;
-        self.mail.free.push(index);
-        Some(input(letter))
+    /// Takes a message that was delayed.
+    pub fn take_delayed(&mut self, index: u32) -> Option<(u32, Input)> {
+        Some(self.messages.take_delayed(index)?.input())
     }
 
-    fn keep(&mut self, at_ns: u64, letter: Letter) {
-        let index = match self.mail.free.pop() {
-            Some(index) => index,
-            None => {
-                self.mail.kept.push(None);
-                self.mail.kept.len() as u32 - 1
-            }
-        };
-        self.mail.kept[index as usize] = Some(letter);
+    fn delay(&mut self, at_ns: u64, message: InTransit) {
+        let index = self.messages.delay(message);
         self.queue.push(at_ns, Event::Delivery(index));
     }
 
     /// A timer's entry came up: the timer if it is due.
     pub fn take_timer(&mut self, index: u32) -> Option<(u32, Input)> {
-        let wish = &mut self.timers[index as usize];
-        if wish.queued_ns != self.now_ns {
+        let entry = &mut self.timers[index as usize];
+        if entry.queued_ns != self.now_ns {
             return None;
         }
-        wish.queued_ns = 0;
-        if wish.at_ns > self.now_ns {
-            wish.queued_ns = wish.at_ns;
-            self.queue.push(wish.at_ns, Event::Timer(index));
+        entry.queued_ns = 0;
+        if entry.at_ns > self.now_ns {
+            entry.queued_ns = entry.at_ns;
+            self.queue.push(entry.at_ns, Event::Timer(index));
             return None;
         }
         let id =
             if (index as usize).is_multiple_of(TIMERS) { TimerId::Retry } else { TimerId::Overdue };
-        let generation = wish.generation;
+        let generation = entry.generation;
         Some((index / TIMERS as u32, Input::Timer { id, generation }))
     }
 
     /// A target's entry came up: inputs for what is done there.
     pub fn serve(&mut self, target: usize, sequence: u64) {
-        if self.appointments[target].sequence != sequence {
+        if self.service_entries[target].sequence != sequence {
             return;
         }
-        self.appointments[target].sequence = 0;
+        self.service_entries[target].sequence = 0;
         let mut some_left = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.targets[target].take_done(self.now_ns, &mut finished);
@@ -296,57 +234,48 @@ impl Host {
     }
 
     fn note_change(&mut self, target: usize) {
-        let is_changed = &mut self.appointments[target].is_changed;
+        let is_changed = &mut self.service_entries[target].is_changed;
         if !std::mem::replace(is_changed, true) {
             self.changed.push(target as u32);
         }
     }
 
-    fn appoint_changed(&mut self) {
+    fn schedule_changed(&mut self) {
         for nth in 0..self.changed.len() {
             let target = self.changed[nth] as usize;
-            self.appointments[target].is_changed = false;
-            self.appoint(target);
+            self.service_entries[target].is_changed = false;
+            self.schedule_service(target);
         }
         self.changed.clear();
     }
 
     /// Sees to it that the queue has an entry for a target no later than its next end. One
     /// that is earlier stays: it is looked at and made again when it comes up.
-    fn appoint(&mut self, target: usize) {
+    fn schedule_service(&mut self, target: usize) {
         let Some(at_ns) = self.targets[target].next_end_ns() else { return };
-        let known = self.appointments[target];
+        let known = self.service_entries[target];
         if known.sequence != 0 && known.at_ns <= at_ns {
             return;
         }
         let sequence = self.queue.push(at_ns, Event::Service(target as u32));
-        self.appointments[target] = Appointment { sequence, at_ns, is_changed: false };
+        self.service_entries[target] = ServiceEntry { sequence, at_ns, is_changed: false };
     }
 }
 
 /// Timers of a machine: one for each `TimerId`.
 const TIMERS: usize = 2;
 
-fn input(letter: Letter) -> (u32, Input) {
-    (letter.to, Input::Message { from: ActorId(letter.from), message: letter.message })
-}
-
 impl Outputs for Host {
     fn send(&mut self, to: ActorId, message: Message) {
         self.tally.sent(self.actor, to.0, &message);
         let sequence = self.queue.next_sequence();
-        let at_ns = self.now_ns + self.mail.latency_ns;
-        let letter = Letter { at_ns, sequence, from: self.actor, to: to.0, message };
-        if self.mail.loss > 0.0 && self.mail.random.unit() < self.mail.loss {
-            self.tally.lost += 1;
-            return;
+        let at_ns = self.now_ns + self.messages.latency_ns();
+        let message = InTransit { at_ns, sequence, from: self.actor, to: to.0, message };
+        match self.messages.send(message) {
+            Sent::Once => {}
+            Sent::Twice { again_at_ns } => self.delay(again_at_ns, message),
+            Sent::Lost => self.tally.lost += 1,
         }
-        if self.mail.repeat > 0.0 && self.mail.random.unit() < self.mail.repeat {
-            // The copy is late, so that it overtakes nothing but arrives among newer ones.
-            let late_ns = self.mail.random.below(20) * (self.mail.latency_ns + 1);
-            self.keep(at_ns + late_ns, letter);
-        }
-        self.mail.on_the_way.push_back(letter);
     }
 
     fn timer(&mut self, timer: Timer) {
@@ -356,10 +285,10 @@ impl Outputs for Host {
         };
         let index = self.actor as usize * TIMERS + nth;
         let at_ns = timer.at_ns.max(self.now_ns + 1);
-        let wish = &mut self.timers[index];
-        (wish.generation, wish.at_ns) = (timer.generation, at_ns);
-        if wish.queued_ns == 0 || at_ns < wish.queued_ns {
-            wish.queued_ns = at_ns;
+        let entry = &mut self.timers[index];
+        (entry.generation, entry.at_ns) = (timer.generation, at_ns);
+        if entry.queued_ns == 0 || at_ns < entry.queued_ns {
+            entry.queued_ns = at_ns;
             self.queue.push(at_ns, Event::Timer(index as u32));
         }
     }

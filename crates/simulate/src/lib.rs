@@ -22,6 +22,7 @@ mod fuzz;
 mod homes;
 mod host;
 mod huge_pages;
+mod messages;
 mod noise;
 mod outcome;
 mod program;
@@ -33,7 +34,7 @@ mod stage;
 mod tally;
 mod target;
 
-pub use curve::ServiceCurve;
+pub use curve::{CurveError, ServiceCurve};
 pub use experiment::{Point, PolicyOutcomes, Repetition, experiment, runs};
 pub use factor::optimal_factor;
 pub use fluid::fluid_bound_ns;
@@ -41,9 +42,8 @@ pub use fuzz::{fuzz_many, fuzz_one, fuzz_scenario};
 pub use outcome::{Outcome, Spread, TargetOutcome};
 pub use plimsoll_route::Policy;
 pub use run::run;
-pub use scenario::{Scenario, ScenarioError};
+pub use scenario::{Discipline, Scenario, ScenarioError};
 pub use seeds::{Order, run_all};
-pub use target::Discipline;
 
 use thiserror::Error;
 

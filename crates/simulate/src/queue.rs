@@ -53,7 +53,7 @@ const SOON_MAX: usize = 128;
 pub struct Scheduled {
     /// When it is due.
     pub at_ns: u64,
-    /// Its place in the order of scheduling: the name of this very appointment.
+    /// Its place in the order of scheduling: the name of this very entry.
     pub sequence: u64,
     /// What.
     pub event: Event,
@@ -66,7 +66,7 @@ impl EventQueue {
         self.sequence
     }
 
-    /// Schedules an event and tells the name of the appointment. Times beyond the horizon
+    /// Schedules an event and returns the name of its entry. Times beyond the horizon
     /// are the horizon: a run that gets there is stopped.
     pub fn push(&mut self, at_ns: u64, event: Event) -> u64 {
         let sequence = self.next_sequence();

@@ -10,19 +10,20 @@ use plimsoll_stats::Random;
 
 use crate::factor::factor_for;
 use crate::homes::{home_bytes, homes};
-use crate::host::{Host, MailSettings, Next};
+use crate::host::{Host, Next};
 use crate::huge_pages::ask_for_huge_pages;
+use crate::messages::MessageSettings;
 use crate::noise::Timeline;
 use crate::outcome::{Outcome, Placed};
 use crate::program::{Call, Program};
 use crate::queue::{Event, HORIZON_NS};
-use crate::scenario::{Breakage, Network, Scenario};
+use crate::scenario::{Breakage, Scenario};
 use crate::stage::Stages;
 use crate::target::{Target, TargetKind};
 use crate::{SimulateError, conservation};
 
 /// Random streams of a seed: the network has its own.
-const MAIL_STREAM: u64 = 1 << 34;
+const MESSAGE_STREAM: u64 = 1 << 34;
 
 /// A target that stopped and is not back by then has failed for good: writes that are under
 /// way there are given up. Lustre's client waits for 100 s (obd_timeout).
@@ -79,7 +80,7 @@ pub(crate) fn run_around(
         factor: factor_for(scenario, policy)?,
         homes: Homes::Given { targets: &homes, each: application.stripes as usize },
         part_bytes_min: 1,
-        retry_ns: retry_ns(&scenario.network),
+        retry_ns: scenario.network.retry_ns(),
     };
     let placed = Placed { home_bytes: home_bytes(scenario, &homes), seed, policy: *policy };
     // Each kind of router has a loop of its own, so that nothing is asked on every event.
@@ -91,35 +92,27 @@ pub(crate) fn run_around(
     }
 }
 
-/// When a party says again what was not answered; 0 where messages are never lost.
-fn retry_ns(network: &Network) -> u64 {
-    if network.loss == 0.0 && network.repeat == 0.0 {
-        return 0;
-    }
-    // Well beyond a round trip, so that what is only on its way is not said twice.
-    (network.message_latency.get() * 20).max(1_000_000)
-}
-
 fn drive<R: Router>(
     scenario: &Scenario,
     router: R,
     placed: Placed,
 ) -> Result<Outcome, SimulateError> {
-    let mut run = Run::new(scenario, router, placed.seed)?;
+    let mut run = Simulation::new(scenario, router, placed.seed)?;
     run.play(scenario)?;
     conservation::check(&run.host, scenario)
         .map_err(|problem| SimulateError::Broken { seed: placed.seed, problem })?;
     Ok(Outcome::new(scenario, &run.host, run.router.coordinator(), &placed))
 }
 
-struct Run<R> {
+/// A run under way.
+struct Simulation<R> {
     host: Host,
     router: R,
     lines: Vec<Timeline>,
     seed: u64,
 }
 
-impl<R: Router> Run<R> {
+impl<R: Router> Simulation<R> {
     fn new(scenario: &Scenario, router: R, seed: u64) -> Result<Self, SimulateError> {
         let lines = Timeline::of_all(&scenario.noise, scenario.storage.targets as usize, seed);
         let curve = Rc::new(scenario.curve()?);
@@ -137,16 +130,16 @@ impl<R: Router> Run<R> {
         };
         let targets = lines.iter().enumerate().map(target).collect();
         let network = &scenario.network;
-        let mail = MailSettings {
+        let messages = MessageSettings {
             latency_ns: network.message_latency.get(),
             cost_ns: network.message_cost.get(),
             loss: network.loss,
             repeat: network.repeat,
-            random: Random::for_stream(seed, MAIL_STREAM),
+            random: Random::for_stream(seed, MESSAGE_STREAM),
         };
         let stages = Stages::new(storage, peak);
         let program = Program::new(&scenario.application);
-        let mut host = Host::new(targets, stages, program, mail, router.actors() as usize);
+        let mut host = Host::new(targets, stages, program, messages, router.actors() as usize);
         for (target, line) in lines.iter().enumerate() {
             if let Some(change_ns) = line.next_change_ns() {
                 host.queue.push(change_ns, Event::Noise(target as u32));
@@ -156,7 +149,7 @@ impl<R: Router> Run<R> {
             host.queue.push(fault.at.get(), Event::Fault(index as u32));
         }
         host.queue.push(scenario.application.compute.get(), Event::Burst);
-        Ok(Run { host, router, lines, seed })
+        Ok(Simulation { host, router, lines, seed })
     }
 
     fn play(&mut self, scenario: &Scenario) -> Result<(), SimulateError> {
@@ -209,7 +202,7 @@ impl<R: Router> Run<R> {
     }
 
     fn is_done(&self) -> bool {
-        self.host.program.open() == 0 && self.host.is_mail_delivered()
+        self.host.program.open() == 0 && self.host.are_messages_delivered()
     }
 
     /// Timers and noise go on for ever, so an empty queue is not the only sign: nothing was
@@ -244,7 +237,7 @@ impl<R: Router> Run<R> {
                 }
             }
             Event::Delivery(index) => {
-                if let Some((actor, input)) = self.host.take_kept(index) {
+                if let Some((actor, input)) = self.host.take_delayed(index) {
                     self.give(actor, input);
                 }
             }

@@ -17,11 +17,9 @@ pub use sweep::{Parameter, Sweep, SweepMark};
 use std::ops::Range;
 
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
-use plimsoll_route::Policy;
+use plimsoll_route::{Policy, PolicyKind};
 use plimsoll_stats::Random;
 use serde::{Deserialize, Serialize};
-
-use crate::target::Discipline;
 
 /// The version of the format that this program writes and reads.
 pub const SCENARIO_VERSION: u32 = 1;
@@ -90,6 +88,17 @@ pub struct Storage {
     /// What the network between clients and servers lets through.
     #[serde(default)]
     pub network_limit: Option<BytesPerSec>,
+}
+
+/// How a target serves several jobs at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discipline {
+    /// All at the same time, in equal parts.
+    #[default]
+    ProcessorSharing,
+    /// One after the other, in the order in which they came.
+    Fifo,
 }
 
 /// Where the service curve comes from.
@@ -266,6 +275,20 @@ impl Noise {
     }
 }
 
+impl Scenario {
+    /// What other policies are compared with.
+    pub(crate) const BASELINE: Policy = Policy::new(PolicyKind::Static);
+
+    /// Its policies, then the one that they are compared with unless it is among them.
+    pub(crate) fn policies_to_run(&self) -> Vec<Policy> {
+        let mut policies = self.policies.clone();
+        if !policies.contains(&Self::BASELINE) {
+            policies.push(Self::BASELINE);
+        }
+        policies
+    }
+}
+
 impl Storage {
     /// What one stream gets from a target, in bytes per second.
     pub fn rate_of(&self, target: usize) -> f64 {
@@ -313,6 +336,15 @@ impl Default for Network {
 }
 
 impl Network {
+    /// When a party says again what was not answered; 0 where messages are never lost.
+    pub(crate) fn retry_ns(&self) -> u64 {
+        if self.loss == 0.0 && self.repeat == 0.0 {
+            return 0;
+        }
+        // Well beyond a round trip, so that what is only on its way is not said twice.
+        (self.message_latency.get() * 20).max(1_000_000)
+    }
+
     /// Bytes per nanosecond that one stream can get at most: its RPCs in flight over their
     /// round trip.
     pub fn stream_cap(&self) -> f64 {

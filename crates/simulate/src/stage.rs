@@ -94,7 +94,7 @@ impl Stages {
 mod tests {
     use super::*;
     use crate::scenario::Curve;
-    use crate::target::Discipline;
+    use crate::scenario::Discipline;
 
     fn stages() -> Stages {
         Stages::new(&storage(), 0.3)

@@ -11,17 +11,7 @@ use self::line::Line;
 use self::sharing::Sharing;
 use crate::curve::ServiceCurve;
 use crate::noise::Interference;
-
-/// How a target serves several jobs at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Discipline {
-    /// All at the same time, in equal parts.
-    #[default]
-    ProcessorSharing,
-    /// One after the other, in the order in which they came.
-    Fifo,
-}
+use crate::scenario::Discipline;
 
 /// What does not change about a target during a run.
 #[derive(Debug, Clone)]

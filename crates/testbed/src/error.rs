@@ -102,6 +102,15 @@ pub enum TestbedError {
     /// The bed has limits that cannot be made to hold.
     #[error("cannot run a command under the bed's limits: {reason}")]
     NoLimitedRun { reason: String },
+    /// Limits of one bed at a time can hold in a cgroup.
+    #[error(
+        "limits of one test bed at a time can hold here (cgroup v2), and {} has some too",
+        directory.display()
+    )]
+    SecondBed { directory: PathBuf },
+    /// Limits do not hold for the processes of a job.
+    #[error("the limits of {} do not hold for this job (cgroup v2)", directory.display())]
+    NotForJob { directory: PathBuf },
     /// The state file does not say what is needed.
     #[error("cannot use {}: {reason}", path.display())]
     State { path: PathBuf, reason: String },
@@ -161,6 +170,10 @@ impl TestbedError {
             Self::LimitTooLarge { .. } => "leave the operations unlimited",
             Self::NoLimit { .. } | Self::NoLimitedRun { .. } => {
                 "see what limits need with: plimsoll doctor"
+            }
+            Self::SecondBed { .. } => "targets of one test bed",
+            Self::NotForJob { .. } => {
+                "have the test bed start it: plimsoll testbed run -- mpirun …"
             }
             Self::State { .. } => "remove the bed with plimsoll testbed down and make it again",
             Self::Start { .. } => "check the command's name and that it is executable",

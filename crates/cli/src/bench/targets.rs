@@ -6,10 +6,9 @@ use anyhow::{Result, bail, ensure};
 use plimsoll_bench::plan::{ONE_CALL_MOST, Plan, TargetPlan};
 use plimsoll_domain::BytesPerSec;
 use plimsoll_domain::site::{Site, SiteFile};
-use plimsoll_testbed::TargetInfo;
+use plimsoll_testbed::{KnownLimits, TargetInfo};
 
 use crate::targets::{Choice, Known, NamedDirectory, TargetArguments};
-use crate::testbed::limited;
 
 /// Where the targets come from.
 #[derive(clap::Args)]
@@ -59,7 +58,7 @@ impl Targets {
     /// can be relied on, and the limit of a test bed.
     pub fn rates(&self, plan: &Plan) -> Result<Vec<Option<BytesPerSec>>> {
         let site = self.site.as_deref().map(load).transpose()?;
-        let mut limits = limited::Limits::default();
+        let mut limits = KnownLimits::default();
         let rate = |target: &TargetPlan| {
             let known = site.as_ref().and_then(|site| site.target(&target.name));
             let peak = known.and_then(|known| known.peak.trusted(plan.burst.operation));

@@ -12,10 +12,10 @@ use plimsoll_bench::measuring::Clients;
 use plimsoll_bench::mpi_team::{self, Grouping, MpiTeam};
 use plimsoll_bench::plan::{ClientsPlan, Plan};
 use plimsoll_bench::{Team, TeamError};
-use plimsoll_testbed::UnderLimits;
+use plimsoll_testbed::{UnderLimits, check_limits_of_job, enter_limits};
 
 use crate::interruption::{Interruption, SIGNALS};
-use crate::testbed::limited;
+use crate::testbed::with_hint;
 
 /// The hidden command of a worker process.
 pub const WORKER_COMMAND: &str = "bench-worker";
@@ -149,8 +149,8 @@ impl Joined {
     pub fn under_limits(&self, plan: &Plan) -> Result<Option<UnderLimits>> {
         let targets = plan.targets.iter().map(|target| &target.path);
         match self {
-            Joined::Alone => limited::enter(targets),
-            Joined::Job { .. } => limited::check_job(targets).map(|()| None),
+            Joined::Alone => enter_limits(targets).map_err(with_hint),
+            Joined::Job { .. } => check_limits_of_job(targets).map(|()| None).map_err(with_hint),
         }
     }
 

@@ -10,6 +10,7 @@ use plimsoll_domain::burst::Caching;
 use plimsoll_machine::Machine;
 use plimsoll_race::{Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies};
 use plimsoll_route::Tf;
+use plimsoll_testbed::enter_limits;
 
 use super::drops::drops;
 use super::noise::streams;
@@ -18,7 +19,7 @@ use super::targets::Source;
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::testbed::limited;
+use crate::testbed::with_hint;
 use crate::{bench, value};
 
 /// The version of the JSON. 2: policies are named as in `simulate` (coordinator:tf=0.1, not paper:0.1).
@@ -124,7 +125,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let interruption = Interruption::watch()?;
     let interrupted = || interruption.is_asked();
-    let _limits = limited::enter(&paths)?;
+    let _limits = enter_limits(&paths).map_err(with_hint)?;
     let working = bench::make_working_directories(&paths)?;
     plan.course.working = working.of_targets();
     let keeper = Keeper::start(&this_program(super::KEEPER_COMMAND)?, &plan.drops)?;

@@ -8,10 +8,10 @@ pub use counts::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, T
 use plimsoll_route::Policy;
 
 use super::{Breakage, Home, SCENARIO_VERSION, Scenario, ScenarioError, Storage};
-use crate::curve::ServiceCurve;
+use crate::curve::{CurveError, ServiceCurve};
 use crate::queue::HORIZON_NS;
+use crate::scenario::Discipline;
 use crate::scenario::{Curve, Submit};
-use crate::target::Discipline;
 
 impl Scenario {
     /// Reads and checks a scenario; `name` is for messages.
@@ -70,7 +70,13 @@ impl Scenario {
         match &self.storage.curve {
             Curve::Flat => Ok(ServiceCurve::flat()),
             Curve::Wright => Ok(ServiceCurve::wright()),
-            Curve::Shares(shares) => ServiceCurve::from_shares(shares),
+            Curve::Shares(shares) => ServiceCurve::from_shares(shares).map_err(|error| {
+                let hint = match error {
+                    CurveError::Empty => "[1.0]",
+                    CurveError::Share(_) => "shares of 1e-6 to 1e6, for 1, 2, 3, ... streams",
+                };
+                ScenarioError::value("storage.curve", &error.to_string(), hint)
+            }),
         }
     }
 

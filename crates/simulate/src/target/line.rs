@@ -9,12 +9,12 @@ use super::{Job, ROUNDING_BYTES};
 /// cost as little as few.
 #[derive(Debug, Default)]
 pub struct Line {
-    places: VecDeque<Place>,
+    places: VecDeque<Standing>,
     own: u32,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Standing {
     who: Who,
     /// Bytes that are left, of all blocks together.
     left: f64,
@@ -39,7 +39,7 @@ impl Line {
             _ => self.send_back_served(noise_block_bytes),
         }
         self.own += 1;
-        self.places.push_back(Place { who: Who::Us(job), left: job.length_bytes as f64 });
+        self.places.push_back(Standing { who: Who::Us(job), left: job.length_bytes as f64 });
     }
 
     /// Bytes that are left of the head.
@@ -84,7 +84,7 @@ impl Line {
     /// Blocks at the head that were served are behind everybody who came before their end. Who comes
     /// now must find them there.
     fn send_back_served(&mut self, block_bytes: f64) {
-        let Some(Place { who: Who::Others { blocks }, left }) = self.places.front_mut() else {
+        let Some(Standing { who: Who::Others { blocks }, left }) = self.places.front_mut() else {
             return;
         };
         let unserved = ((*left - ROUNDING_BYTES) / block_bytes).ceil().max(1.0) as u32;
@@ -96,11 +96,12 @@ impl Line {
     fn push_noise(&mut self, blocks: u32, block_bytes: f64) {
         let bytes = f64::from(blocks) * block_bytes;
         // The head is never the last, because a job of ours is in line.
-        if let Some(Place { who: Who::Others { blocks: others }, left }) = self.places.back_mut() {
+        if let Some(Standing { who: Who::Others { blocks: others }, left }) = self.places.back_mut()
+        {
             *others += blocks;
             *left += bytes;
         } else if blocks > 0 {
-            self.places.push_back(Place { who: Who::Others { blocks }, left: bytes });
+            self.places.push_back(Standing { who: Who::Others { blocks }, left: bytes });
         }
     }
 }

@@ -3,7 +3,6 @@
 use plimsoll_route::{Policy, PolicyKind, WindowSettings};
 
 use super::within;
-use crate::experiment::policies;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// Targets have numbers of 16 bits in the router.
@@ -29,7 +28,7 @@ pub(super) fn check_kept<'a>(
     points: impl IntoIterator<Item = &'a Scenario>,
 ) -> Result<(), ScenarioError> {
     let of_point = |point: &Scenario| {
-        let runs = policies(point).len() as u128 * u128::from(point.seeds);
+        let runs = point.policies_to_run().len() as u128 * u128::from(point.seeds);
         runs * u128::from(point.application.processes + point.storage.targets)
     };
     let kept: u128 = points.into_iter().map(of_point).sum();
@@ -61,7 +60,7 @@ impl Scenario {
         let blocks = u128::from(application.processes)
             * u128::from(application.blocks)
             * u128::from(application.bursts);
-        for policy in policies(self) {
+        for policy in self.policies_to_run() {
             let parts = blocks * self.parts_of_a_block(&policy);
             if parts > PARTS_MAX {
                 let problem = format!("would make {parts} writes, at most {PARTS_MAX}");

@@ -4,10 +4,10 @@ use plimsoll_domain::Bytes;
 
 use super::within;
 use crate::queue::HORIZON_NS;
+use crate::scenario::Discipline;
 use crate::scenario::{
     Distribution, Durations, Noise, Scenario, ScenarioError, Sharing, sixteen_mib,
 };
-use crate::target::Discipline;
 
 /// Streams of all `[[noise]]` together.
 const STREAMS_MAX: u64 = 100_000_000;

@@ -1,4 +1,4 @@
-//! The writes of one process that are under way: io_uring, many at once, none changes its target.
+//! The writes of one process: io_uring, many under way at once, none changes its target.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -34,7 +34,7 @@ struct Log {
 }
 
 /// A write that ended.
-pub(crate) struct Landed {
+pub(crate) struct EndedWrite {
     pub attempt: Attempt,
     pub file_offset: u64,
     pub error: Option<i32>,
@@ -43,19 +43,20 @@ pub(crate) struct Landed {
 /// What a wait brought.
 #[derive(Default)]
 pub(crate) struct Events {
-    pub landed: Vec<Landed>,
+    pub ended: Vec<EndedWrite>,
     /// The coordinator has said something.
     pub has_order: bool,
 }
 
 /// A write that waits for its turn has its place already, so that files grow in the order of the
 /// orders, but no memory.
-struct Placed {
+struct WaitingWrite {
     attempt: Attempt,
     file_offset: u64,
 }
 
-struct Flight {
+/// A write that the kernel has.
+struct WriteUnderWay {
     attempt: Attempt,
     memory: Memory,
     file_offset: u64,
@@ -66,23 +67,23 @@ struct Flight {
 }
 
 /// The queue.
-pub(crate) struct Flights {
+pub(crate) struct WriteQueue {
     ring: IoUring,
     connection: RawFd,
     is_watching: bool,
     logs: Vec<Log>,
     way: Way,
     stamps: Stamps,
-    slots: Vec<Option<Flight>>,
-    waiting: VecDeque<Placed>,
+    slots: Vec<Option<WriteUnderWay>>,
+    waiting: VecDeque<WaitingWrite>,
     /// Memory that is filled with this race's pattern.
     spare: Vec<Memory>,
 }
 
-impl Flights {
+impl WriteQueue {
     /// For the files of one writer and the connection to the coordinator.
     pub fn new(files: Vec<File>, way: Way, race: u64, connection: RawFd) -> io::Result<Self> {
-        Ok(Flights {
+        Ok(WriteQueue {
             ring: ring_of(ENTRIES).map_err(no_queue)?,
             connection,
             is_watching: false,
@@ -101,8 +102,8 @@ impl Flights {
         let log = self.logs.get_mut(attempt.target.index()).ok_or_else(unknown)?;
         let file_offset = log.next_offset;
         log.next_offset += padded(attempt.length_bytes);
-        self.waiting.push_back(Placed { attempt, file_offset });
-        self.take_off()
+        self.waiting.push_back(WaitingWrite { attempt, file_offset });
+        self.begin_waiting()
     }
 
     /// Submits what is ready and waits until something ended or the coordinator speaks.
@@ -126,7 +127,7 @@ impl Flights {
                 self.went_on(name as usize, result, &mut events)?;
             }
         }
-        self.take_off()?;
+        self.begin_waiting()?;
         Ok(events)
     }
 
@@ -144,7 +145,7 @@ impl Flights {
         Ok(memory)
     }
 
-    fn take_off(&mut self) -> io::Result<()> {
+    fn begin_waiting(&mut self) -> io::Result<()> {
         while !self.waiting.is_empty() {
             let free = self.slots.iter().position(Option::is_none);
             let slot = match free {
@@ -155,33 +156,33 @@ impl Flights {
                 }
                 None => return Ok(()),
             };
-            let Some(placed) = self.waiting.pop_front() else { return Ok(()) };
-            self.slots[slot] = Some(self.load(placed)?);
+            let Some(waiting) = self.waiting.pop_front() else { return Ok(()) };
+            self.slots[slot] = Some(self.load(waiting)?);
             self.push_step(slot)?;
         }
         Ok(())
     }
 
-    fn load(&mut self, placed: Placed) -> io::Result<Flight> {
-        let Placed { attempt, file_offset } = placed;
+    fn load(&mut self, waiting: WaitingWrite) -> io::Result<WriteUnderWay> {
+        let WaitingWrite { attempt, file_offset } = waiting;
         let length_bytes = padded(attempt.length_bytes);
         let mut memory = self.memory_for(length_bytes as usize)?;
         self.stamps.put(&attempt, &mut memory.bytes_mut()[..length_bytes as usize]);
         let (done_bytes, is_pushing) = (0, false);
-        Ok(Flight { attempt, memory, file_offset, length_bytes, done_bytes, is_pushing })
+        Ok(WriteUnderWay { attempt, memory, file_offset, length_bytes, done_bytes, is_pushing })
     }
 
     /// The next call for a write: what is left of it, or pushing it out.
     fn push_step(&mut self, slot: usize) -> io::Result<()> {
-        let Some(flight) = &self.slots[slot] else { return Ok(()) };
-        let file = types::Fd(self.logs[flight.attempt.target.index()].file.as_raw_fd());
-        let entry = if flight.is_pushing {
-            let push = opcode::SyncFileRange::new(file, flight.length_bytes as u32);
-            push.offset(flight.file_offset).flags(PUSH_AND_WAIT).build()
+        let Some(write) = &self.slots[slot] else { return Ok(()) };
+        let file = types::Fd(self.logs[write.attempt.target.index()].file.as_raw_fd());
+        let entry = if write.is_pushing {
+            let push = opcode::SyncFileRange::new(file, write.length_bytes as u32);
+            push.offset(write.file_offset).flags(PUSH_AND_WAIT).build()
         } else {
-            let start = flight.memory.at(flight.done_bytes as usize);
-            let left = (flight.length_bytes - flight.done_bytes) as u32;
-            let offset = flight.file_offset + flight.done_bytes;
+            let start = write.memory.at(write.done_bytes as usize);
+            let left = (write.length_bytes - write.done_bytes) as u32;
+            let offset = write.file_offset + write.done_bytes;
             opcode::Write::new(file, start, left).offset(offset).build()
         };
         self.push(&entry.user_data(slot as u64))
@@ -200,41 +201,41 @@ impl Flights {
     }
 
     fn went_on(&mut self, slot: usize, result: i32, events: &mut Events) -> io::Result<()> {
-        let Some(flight) = self.slots.get_mut(slot).and_then(Option::as_mut) else {
+        let Some(write) = self.slots.get_mut(slot).and_then(Option::as_mut) else {
             return Ok(());
         };
         let error = match result {
             failed if failed < 0 && !is_passing(-failed) => Some(-failed),
-            0 if !flight.is_pushing => Some(libc::ENOSPC),
+            0 if !write.is_pushing => Some(libc::ENOSPC),
             _ => None,
         };
         if error.is_none() {
-            let was_pushing = flight.is_pushing;
-            flight.done_bytes += if was_pushing { 0 } else { result.max(0) as u64 };
-            let is_written = flight.done_bytes == flight.length_bytes;
+            let was_pushing = write.is_pushing;
+            write.done_bytes += if was_pushing { 0 } else { result.max(0) as u64 };
+            let is_written = write.done_bytes == write.length_bytes;
             let is_durable = is_written && (self.way == Way::Direct || was_pushing && result >= 0);
             if !is_durable {
-                flight.is_pushing = is_written;
+                write.is_pushing = is_written;
                 return self.push_step(slot);
             }
         }
-        if let Some(flight) = self.slots[slot].take() {
-            let Flight { attempt, memory, file_offset, .. } = flight;
+        if let Some(write) = self.slots[slot].take() {
+            let WriteUnderWay { attempt, memory, file_offset, .. } = write;
             self.spare.push(memory);
-            events.landed.push(Landed { attempt, file_offset, error });
+            events.ended.push(EndedWrite { attempt, file_offset, error });
         }
         Ok(())
     }
 }
 
-impl Drop for Flights {
+impl Drop for WriteQueue {
     /// The kernel may still read the memory of what is under way.
     fn drop(&mut self) {
         while self.slots.iter().any(Option::is_some) {
             if self.ring.submit_and_wait(1).is_err() {
                 // Nobody knows what the kernel still does.
-                let flights = self.slots.iter_mut().flatten();
-                flights.for_each(|flight| flight.memory.never_give_back());
+                let under_way = self.slots.iter_mut().flatten();
+                under_way.for_each(|write| write.memory.never_give_back());
                 return;
             }
             let ended: Vec<u64> = self.ring.completion().map(|entry| entry.user_data()).collect();

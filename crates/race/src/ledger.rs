@@ -22,7 +22,7 @@ pub(crate) struct Open {
 
 /// Everything that is counted during a race.
 #[derive(Debug, Default)]
-pub(crate) struct Books {
+pub(crate) struct Ledger {
     /// Blocks of each writer.
     pub submitted: Vec<Vec<u64>>,
     pub open: HashMap<(u32, AttemptId), Open>,
@@ -42,9 +42,9 @@ pub(crate) struct Books {
     committed_on: BTreeMap<(u32, u16), u64>,
 }
 
-impl Books {
+impl Ledger {
     pub fn new(writers: usize) -> Self {
-        Books { submitted: vec![Vec::new(); writers], ..Books::default() }
+        Ledger { submitted: vec![Vec::new(); writers], ..Ledger::default() }
     }
 
     pub fn submitted_bytes(&self) -> u64 {
@@ -77,7 +77,7 @@ impl Books {
     }
 
     /// Takes what ended off the list of what is under way.
-    pub fn land(&mut self, writer: u32, attempt: AttemptId, now_ns: u64) -> Option<Open> {
+    pub fn end(&mut self, writer: u32, attempt: AttemptId, now_ns: u64) -> Option<Open> {
         let open = self.open.remove(&(writer, attempt))?;
         self.worst_latency_ns = self.worst_latency_ns.max(now_ns.saturating_sub(open.started_ns));
         Some(open)
@@ -143,20 +143,20 @@ mod tests {
 
     #[test]
     fn a_gap_an_overlap_a_repetition_and_a_stranger_are_noticed() {
-        let mut books = Books::new(1);
-        books.submitted[0] = vec![10, 10];
-        books.commit(committed(0, 0, 0, 10), 1);
-        assert_eq!(books.uncovered_blocks(|_| true), 1);
-        assert_eq!(books.lost_bytes(0), 10);
-        books.commit(committed(1, 0, 0, 4), 2);
-        books.commit(committed(1, 1, 4, 6), 3);
-        assert_eq!((books.uncovered_blocks(|_| true), books.committed_again), (0, 0));
-        books.commit(committed(1, 1, 4, 6), 4);
-        assert_eq!(books.committed_again, 1);
-        books.commit(committed(1, 2, 6, 2), 5);
-        assert_eq!(books.uncovered_blocks(|_| true), 1);
-        assert_eq!(books.uncovered_blocks(|_| false), 0);
-        books.commit(committed(2, 0, 0, 1), 6);
-        assert_eq!(books.uncovered_blocks(|_| false), 1);
+        let mut ledger = Ledger::new(1);
+        ledger.submitted[0] = vec![10, 10];
+        ledger.commit(committed(0, 0, 0, 10), 1);
+        assert_eq!(ledger.uncovered_blocks(|_| true), 1);
+        assert_eq!(ledger.lost_bytes(0), 10);
+        ledger.commit(committed(1, 0, 0, 4), 2);
+        ledger.commit(committed(1, 1, 4, 6), 3);
+        assert_eq!((ledger.uncovered_blocks(|_| true), ledger.committed_again), (0, 0));
+        ledger.commit(committed(1, 1, 4, 6), 4);
+        assert_eq!(ledger.committed_again, 1);
+        ledger.commit(committed(1, 2, 6, 2), 5);
+        assert_eq!(ledger.uncovered_blocks(|_| true), 1);
+        assert_eq!(ledger.uncovered_blocks(|_| false), 0);
+        ledger.commit(committed(2, 0, 0, 1), 6);
+        assert_eq!(ledger.uncovered_blocks(|_| false), 1);
     }
 }
