@@ -77,6 +77,25 @@ pub(crate) fn sync_directory(directory: &Directory) {
     let _ = directory.sync();
 }
 
+/// What holds two writers of one directory apart, until the experiment is brought to an end.
+const LOCK: &str = ".lock";
+const LOCK_MODE: u32 = 0o600;
+
+/// Opens the file to lock, which only its owner can open.
+pub(crate) fn open_lock(directory: &Directory) -> Result<File, MeasuresError> {
+    let created = directory.create(LOCK, OFlags::WRONLY, LOCK_MODE);
+    let lock = created.or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => directory.open_own_file(LOCK, OFlags::WRONLY),
+        _ => Err(error),
+    });
+    lock.map_err(|error| MeasuresError::io("open", &directory.path().join(LOCK), error))
+}
+
+/// The experiment is brought to an end. A lock that stays holds nobody up.
+pub(crate) fn remove_lock(directory: &Directory) {
+    let _ = directory.remove_file_if_there(LOCK);
+}
+
 /// Opens a file of a directory that is written to, by the open directory: its path may lead elsewhere by now.
 pub(crate) fn open_in(directory: &Directory, name: &str) -> Result<File, MeasuresError> {
     let file = directory.open_file(name, OFlags::RDONLY);

@@ -23,6 +23,8 @@ pub struct Journal {
     directory: Directory,
     path: PathBuf,
     file: File,
+    /// Locked as long as it is open. Not the journal itself: whoever can read a file can lock it.
+    _lock: File,
     /// Bytes of whole lines. What is behind is left of a line that found no room.
     length: u64,
     is_torn: bool,
@@ -135,11 +137,12 @@ impl Journal {
         let path = directory.path().join(JOURNAL);
         let file = directory.open_own_file(JOURNAL, OFlags::WRONLY | OFlags::APPEND);
         let file = file.map_err(|error| MeasuresError::io("open", &path, error))?;
+        let lock = files::open_lock(&directory)?;
         // Where the file system has no locks, nothing is held apart, and nothing else is lost.
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
             return Err(MeasuresError::Busy { path });
         }
-        Ok(Journal { directory, path, file, length, is_torn: false, next_instance })
+        Ok(Journal { directory, path, file, _lock: lock, length, is_torn: false, next_instance })
     }
 
     /// Keeps an instance: one write of one line.
@@ -190,6 +193,7 @@ impl Journal {
         let totals = write_parquet(&self.directory)?;
         files::sync_directory(&self.directory);
         Summary::write(&self.directory, complete, totals, summary)?;
+        files::remove_lock(&self.directory);
         files::sync_directory(&self.directory);
         Ok(())
     }

@@ -176,3 +176,18 @@ fn results_that_are_exchanged_while_they_are_written_end_where_they_began() {
     assert!(finished.complete && finished.warnings.is_empty(), "{:?}", finished.warnings);
     assert_eq!(finished.instances().unwrap().count(), 3);
 }
+
+/// Whoever can read a file can lock it, and never let go.
+#[test]
+fn readers_that_lock_a_journal_keep_nobody_from_going_on() {
+    let (_folder, results, _) = with_precious_file(false);
+    let theirs = fs::File::open(results.join(JOURNAL)).unwrap();
+    theirs.lock().unwrap();
+    let (journal, resumed) = Journal::resume(&results).unwrap();
+    assert_eq!(resumed.instances, 1);
+    assert!(matches!(Journal::resume(&results), Err(MeasuresError::Busy { .. })));
+    let mode = fs::metadata(results.join(".lock")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "nobody else can lock it");
+    journal.finish(true, Value::Null).unwrap();
+    assert_eq!(fs::read_dir(&results).unwrap().count(), 6, "the lock is gone");
+}
