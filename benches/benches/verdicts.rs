@@ -157,7 +157,7 @@ fn errors(title: &str, noises: &[Noise], experiments: u64) {
             let it = Simulation::new(targets, rounds, *noise, Slow::None);
             let named = share(&it, experiments, |said| said.names_beside(0));
             match noise {
-                Noise::States(..) => {
+                Noise::States(..) | Noise::ThreeStates | Noise::Visits => {
                     format!("{named:.1} / {:.1}", share(&it, experiments, Said::is_wrong))
                 }
                 _ => format!("{named:.1}"),
@@ -233,6 +233,13 @@ fn truths() -> Vec<(&'static str, Slow, bool, Hit)> {
             said.kind(0) == Some(Kind::Persistent)
                 && said.kind(1) == Some(Kind::Drifting)
                 && !said.names_beside(2)
+        }),
+        ("one at 25 %, another at 60 %: both", Slow::TwoSpeeds, false, |said| {
+            let persistent = |it: &usize| said.kind(*it) == Some(Kind::Persistent);
+            [0, 1].iter().all(persistent) && !said.names_beside(2)
+        }),
+        ("one at 25 %, another falls to 30 %: the slow one", Slow::OneBesideRamp, false, |said| {
+            said.kind(0) == Some(Kind::Persistent) && !said.names_beside(2)
         }),
         ("50 % at large bursts", Slow::LargeBursts(0.5), false, |said| {
             said.kind(0) == Some(Kind::SomeSettings) && !said.names_beside(1)

@@ -31,6 +31,10 @@ pub enum Slow {
     Often(f64, f64),
     /// One target at a quarter throughout, the second at 30 % from half-time on.
     OneBesideDrift,
+    /// One target at a quarter throughout, the second at 60 %.
+    TwoSpeeds,
+    /// One target at a quarter throughout, the second falling to 30 % in a line.
+    OneBesideRamp,
     /// One target at bursts of 4 MiB and more, which are two of three settings.
     LargeBursts(f64),
     /// One target scatters by this much more.
@@ -112,6 +116,11 @@ impl Simulation {
         }
     }
 
+    /// The speed in a round of what falls in a line.
+    fn falling(&self, to: f64, round: usize) -> f64 {
+        1.0 - (1.0 - to) * round as f64 / (self.rounds - 1).max(1) as f64
+    }
+
     fn speed(&self, who: &Who, random: &mut Random) -> f64 {
         let (half, third) = (self.rounds / 2, self.rounds / 3);
         let first = who.target == 0;
@@ -124,13 +133,14 @@ impl Simulation {
             Slow::Episode(speed) => slowed(first && (third..2 * third).contains(&who.round), speed),
             Slow::Since(speed) => slowed(first && who.round >= half, speed),
             Slow::Until(speed) => slowed(first && who.round < half, speed),
-            Slow::Ramp(speed) => {
-                let done = who.round as f64 / (self.rounds - 1).max(1) as f64;
-                slowed(first, 1.0 - (1.0 - speed) * done)
-            }
+            Slow::Ramp(speed) => slowed(first, self.falling(speed, who.round)),
             Slow::Often(share, speed) => slowed(first && random.unit() < share, speed),
             Slow::OneBesideDrift => {
                 slowed(first, 0.25) * slowed(who.target == 1 && who.round >= half, 0.3)
+            }
+            Slow::TwoSpeeds => slowed(first, 0.25) * slowed(who.target == 1, 0.6),
+            Slow::OneBesideRamp => {
+                slowed(first, 0.25) * slowed(who.target == 1, self.falling(0.3, who.round))
             }
             Slow::LargeBursts(speed) => slowed(first && !who.round.is_multiple_of(3), speed),
             Slow::Noisier(sd) => slowed(first, (sd * random.normal()).exp()),

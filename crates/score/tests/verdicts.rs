@@ -8,7 +8,7 @@ use made::SECOND;
 use plimsoll_domain::burst::Setting;
 use plimsoll_domain::site::{Site, Target};
 use plimsoll_domain::{Bytes, BytesPerSec};
-use plimsoll_score::verdict::{Compared, Component, Measure, Test, Verdicts, Wording};
+use plimsoll_score::verdict::{Compared, Component, Measure, Test, Value, Verdicts, Wording};
 use plimsoll_score::verdict::{in_common, sentence, verdicts};
 use plimsoll_score::{Kind, Options, Peaks, score};
 use plimsoll_stats::Random;
@@ -184,6 +184,49 @@ fn two_groups_are_held_against_the_peaks_of_the_site() {
     assert_eq!(by_peaks(5), None, "one is not known");
 }
 
+/// What is slow beside most of the others is slow whichever group is right.
+#[test]
+fn two_that_are_slow_in_different_ways_hide_nothing_behind_groups() {
+    let said = |speeds: &[f64], falls: Option<usize>| {
+        // A row is compared as a benchmark compares it: each with the median of its others.
+        let mut random = Random::new(3);
+        let mut values = Vec::new();
+        for set in 0..20u32 {
+            for (component, speed) in (0..).zip(speeds) {
+                let lost = if falls == Some(component as usize) {
+                    0.7 * f64::from(set) / 19.0
+                } else {
+                    0.0
+                };
+                let value = speed * (1.0 - lost) * (0.03 * random.normal()).exp();
+                values.push(Value {
+                    component,
+                    start: u64::from(set) * SECOND,
+                    set,
+                    setting: 0,
+                    value,
+                });
+            }
+        }
+        let found = judged(&Component::compared(&values));
+        (kinds(&found).into_iter().flatten().collect::<Vec<Kind>>(), found.groups)
+    };
+    use Kind::{Drifting, Normal, Persistent, Undecided};
+    let (kinds, groups) = said(&[0.25, 0.6, 1.0, 1.0], None);
+    assert_eq!((kinds, groups), (vec![Persistent, Persistent, Normal, Normal], None));
+    let (kinds, groups) = said(&[0.25, 1.0, 1.0, 1.0], Some(1));
+    assert_eq!((kinds, groups), (vec![Persistent, Drifting, Normal, Normal], None));
+    let (kinds, groups) = said(&[0.5, 1.0, 1.0], None);
+    assert_eq!((kinds, groups), (vec![Persistent, Normal, Normal], None));
+    // Two that are equally slow, and two that are not, cannot be told apart.
+    let (kinds, groups) = said(&[0.25, 0.25, 1.0, 1.0], None);
+    assert_eq!((kinds, groups.unwrap().slow), (vec![Undecided; 4], vec![0, 1]));
+    let (kinds, groups) = said(&[0.2, 0.5, 0.5, 0.5, 1.0, 1.0], None);
+    assert_eq!(kinds, [&[Persistent][..], &[Undecided; 5]].concat());
+    let groups = groups.unwrap();
+    assert_eq!((groups.slow, groups.fast), (vec![1, 2, 3], vec![4, 5]));
+}
+
 #[test]
 fn one_of_three_others_that_is_low_at_other_times_hides_no_drift() {
     let low_before = |others: usize| {
@@ -196,6 +239,53 @@ fn one_of_three_others_that_is_low_at_other_times_hides_no_drift() {
     let kind = |others| judged(&components(4, 24, low_before(others))).verdicts[0].kind;
     assert_eq!([kind(0), kind(1)], [Some(Kind::Drifting); 2]);
     assert_ne!(kind(2), Some(Kind::Drifting), "slowness moves");
+}
+
+/// Others stay low for four measures as well, within its stretch: what lasts is noise here.
+#[test]
+fn where_others_have_stretches_of_their_own_a_longer_one_is_no_drift() {
+    let level = |visits: bool| {
+        move |number: usize, round: usize| match (number, round / 4) {
+            (0, 4..) => 0.5f64.ln(),
+            // Each in another part of the second half.
+            (1..=3, part) if visits && part == number + 3 => 0.4f64.ln(),
+            _ => 0.0,
+        }
+    };
+    let kind = |visits| judged(&components(4, 32, level(visits))).verdicts[0].kind;
+    assert_eq!(kind(false), Some(Kind::Drifting));
+    assert_ne!(kind(true), Some(Kind::Drifting));
+}
+
+#[test]
+fn one_that_is_high_nearly_as_often_as_low_is_no_straggler() {
+    let kind = |high: usize| {
+        let level = |number: usize, round: usize| match (number, round % 4) {
+            (0, 0) if round < 36 => -0.4,
+            (0, 2) if round < 4 * high => 0.4,
+            _ => 0.0,
+        };
+        judged(&components(4, 40, level)).verdicts[0].kind
+    };
+    // Nine low and six high ones of fifteen are what coins do, nine and two are not.
+    assert_eq!(kind(2), Some(Kind::Transient));
+    assert!(kind(6).is_none_or(|it| it <= Kind::Noisier), "{:?}", kind(6));
+}
+
+/// 5 % for some and 9 % for others: all are like others.
+#[test]
+fn components_that_scatter_by_somewhat_more_are_not_noisier() {
+    let mut named = 0;
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let mut of = |number: usize| {
+            let scatter = 0.05 + 0.01 * (number % 5) as f64;
+            component((0..20).map(|_| scatter * random.normal()))
+        };
+        let found = judged(&(0..64).map(&mut of).collect::<Vec<_>>());
+        named += kinds(&found).iter().filter(|it| **it == Some(Kind::Noisier)).count();
+    }
+    assert!(named <= 1, "{named} of 6400");
 }
 
 #[test]

@@ -78,13 +78,16 @@ pub fn autoregressive_time(correlation: f64) -> f64 {
 /// The least length of blocks whose means, in an autoregressive series, are correlated with those
 /// of their neighbours by at most `most`.
 pub fn block_length(correlation: f64, most: f64) -> usize {
+    let is_enough = |length: &usize| correlation_of_blocks(correlation, *length) <= most;
+    (1..1000).find(is_enough).unwrap_or(1000)
+}
+
+/// The correlation of the means of neighbouring blocks of an autoregressive series.
+pub fn correlation_of_blocks(correlation: f64, length: usize) -> f64 {
     let rho = correlation.clamp(0.0, STRONGEST);
-    let of_means = |length: usize| {
-        let far = rho.powi(length.min(1000) as i32);
-        let variance = length as f64 * (1.0 - rho * rho) - 2.0 * rho * (1.0 - far);
-        rho * (1.0 - far) * (1.0 - far) / variance
-    };
-    (1..1000).find(|length| of_means(*length) <= most).unwrap_or(1000)
+    let far = rho.powi(length.min(1000) as i32);
+    let variance = length as f64 * (1.0 - rho * rho) - 2.0 * rho * (1.0 - far);
+    rho * (1.0 - far) * (1.0 - far) / variance
 }
 
 /// Sum of the products of deviations `lag` apart.

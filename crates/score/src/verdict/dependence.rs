@@ -16,15 +16,31 @@ const OF_A_MEDIAN: f64 = 1.25;
 /// The correlation of neighbours to reckon with, for each series. Deviations up to `floor` do not matter.
 pub(super) fn correlations(series: &[Vec<f64>], floor: f64) -> Vec<f64> {
     let own: Vec<Option<LagOne>> = series.iter().map(|it| LagOne::above(it, floor)).collect();
-    let mut all: Vec<f64> = own.iter().map(|it| it.map_or(0.0, |it| it.corrected)).collect();
-    let n: usize = series.iter().map(Vec::len).sum();
-    let by_chance = DISTINGUISHABLE * OF_A_MEDIAN / (n.max(1) as f64).sqrt();
-    let usual = median_of(&mut all).filter(|it| *it > by_chance).unwrap_or(0.0);
+    let usual = usual(series, &own, floor);
     let of = |own: &Option<LagOne>| match own {
         Some(own) if own.is_distinguishable() => own.corrected.max(usual),
         _ => usual,
     };
     own.iter().map(of).collect()
+}
+
+/// What most components have, if chance alone would hardly show it. Where most vary by more than the floor, those that do
+/// not are not asked: they would say that nothing repeats itself because nothing happens.
+fn usual(series: &[Vec<f64>], own: &[Option<LagOne>], floor: f64) -> f64 {
+    let varies = |it: &&(&Vec<f64>, &Option<LagOne>)| deviation(it.0) > floor;
+    let all: Vec<(&Vec<f64>, &Option<LagOne>)> = series.iter().zip(own).collect();
+    let varying: Vec<_> = all.iter().filter(varies).copied().collect();
+    let asked = if 2 * varying.len() > all.len() { varying } else { all };
+    let n: usize = asked.iter().map(|it| it.0.len()).sum();
+    let by_chance = DISTINGUISHABLE * OF_A_MEDIAN / (n.max(1) as f64).sqrt();
+    let mut found: Vec<f64> = asked.iter().map(|it| it.1.map_or(0.0, |it| it.corrected)).collect();
+    median_of(&mut found).filter(|it| *it > by_chance).unwrap_or(0.0)
+}
+
+fn deviation(series: &[f64]) -> f64 {
+    let n = series.len().max(1) as f64;
+    let mean = series.iter().sum::<f64>() / n;
+    (series.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / n).sqrt()
 }
 
 /// The same without the benefit of the doubt: each own correlation counts as it was found, and the median is over the
@@ -52,6 +68,23 @@ mod tests {
         let found = correlations(&series, 0.0);
         assert!(found[1] > 0.7, "{found:?}");
         assert_eq!([found[0], found[2], found[3]], [0.0; 3]);
+    }
+
+    /// Those in which nothing happens do not say that what happens in others is over at once.
+    #[test]
+    fn components_that_do_not_vary_are_asked_only_if_most_do_not() {
+        let low_in = |rounds: &dyn Fn(usize) -> bool| -> Vec<f64> {
+            (0..20).map(|it| if rounds(it) { -0.5 } else { 0.0 }).collect()
+        };
+        let of_a_quiet_one = |now_and_then: usize| {
+            let mut series = vec![low_in(&|_| false); 3 - now_and_then];
+            series.extend(vec![low_in(&|it| (5..12).contains(&it)); 3]);
+            series.extend(vec![low_in(&|it| it % 7 == 3); now_and_then]);
+            series.push(low_in(&|_| false));
+            correlations(&series, 0.04)[6]
+        };
+        assert_eq!(of_a_quiet_one(0), 0.0, "three of seven vary");
+        assert!(of_a_quiet_one(2) > 0.6, "three of the five that vary repeat themselves");
     }
 
     /// Noise in which nothing repeats itself is taken for something that does in one of twenty cases.

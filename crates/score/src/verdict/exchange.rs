@@ -4,9 +4,14 @@
 //! stretch of time each of them is as likely as any other to have the most of it. No shape of the noise is assumed:
 //! one-sided, bimodal or sliced, all have it. Time is cut into blocks that hardly depend on each other, and in
 //! each block the scores are dealt out anew. The sum that a component gets in this way has a distribution
-//! that can be written down: that of one draw for each block.
+//! that can be written down: that of one draw for each block. What neighbouring blocks still repeat of each other widens it.
 
 use std::collections::BTreeMap;
+
+use plimsoll_stats::dependence::{block_length, correlation_of_blocks};
+use plimsoll_stats::distribution::{normal_cdf, normal_quantile};
+
+use super::INDEPENDENT;
 
 /// A block has this many levels of scores.
 const LEVELS: usize = 30;
@@ -25,20 +30,35 @@ pub(super) struct Scores {
     pub places: usize,
 }
 
+/// Measures of a block, where neighbours are correlated by so much.
+pub(super) fn block(correlation: f64) -> usize {
+    block_length(correlation, INDEPENDENT)
+}
+
 impl Scores {
-    /// For components with lengths of blocks in their own measures: the probabilities that chance alone gives them as
-    /// much; 1 for one that has a score in too few blocks.
-    pub fn p_values(&self, tested: &[(usize, usize)]) -> Vec<f64> {
+    /// For components and the correlations of their neighbouring measures: the probabilities that chance alone gives
+    /// them as much; 1 for one that has a score in too few blocks.
+    pub fn p_values(&self, tested: &[(usize, f64)]) -> Vec<f64> {
         let mut blocks: BTreeMap<usize, Blocks> = BTreeMap::new();
-        let p_value = |(component, block): &(usize, usize)| {
+        let p_value = |(component, correlation): &(usize, f64)| {
             let own = self.of[*component].len().max(1);
-            let least = self.places.div_ceil(BLOCKS_MAX);
-            let length = (block * self.places).div_ceil(own).max(least).max(1);
-            let blocks = blocks.entry(length).or_insert_with(|| Blocks::new(self, length));
-            blocks.p_value(*component)
+            let length = block(*correlation);
+            let count = (own / length).clamp(1, BLOCKS_MAX);
+            let blocks = blocks.entry(count).or_insert_with(|| Blocks::new(self, count));
+            let repeated = correlation_of_blocks(*correlation, length);
+            widened(blocks.p_value(*component), repeated, count)
         };
         tested.iter().map(p_value).collect()
     }
+}
+
+/// The tail of a sum of `blocks` draws of which neighbours are correlated by `repeated`: the sum varies more by
+/// 1 + 2 (k - 1) / k times the correlation, in the normal approximation.
+fn widened(p_value: f64, repeated: f64, blocks: usize) -> f64 {
+    let neighbours = (blocks - 1) as f64 / blocks as f64;
+    let deviations = normal_quantile(p_value.clamp(f64::MIN_POSITIVE, 1.0));
+    let wider = (1.0 + 2.0 * neighbours * repeated).sqrt();
+    if repeated > 0.0 { normal_cdf(deviations / wider).max(p_value) } else { p_value }
 }
 
 /// Scores in blocks of time, as levels.
@@ -50,12 +70,14 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(scores: &Scores, length: usize) -> Self {
-        let mut means: Vec<Vec<(usize, f64)>> = vec![Vec::new(); scores.places.div_ceil(length)];
+    /// So many blocks of the same length.
+    fn new(scores: &Scores, count: usize) -> Self {
+        let block = |it: &(u32, f64)| it.0 as usize * count / scores.places;
+        let mut means: Vec<Vec<(usize, f64)>> = vec![Vec::new(); count];
         for (component, list) in scores.of.iter().enumerate() {
-            for part in list.chunk_by(|a, b| a.0 as usize / length == b.0 as usize / length) {
+            for part in list.chunk_by(|a, b| block(a) == block(b)) {
                 let mean = part.iter().map(|it| it.1).sum::<f64>() / part.len() as f64;
-                means[part[0].0 as usize / length].push((component, mean));
+                means[block(&part[0])].push((component, mean));
             }
         }
         // One alone has nobody to exchange with.
@@ -123,8 +145,8 @@ mod tests {
                 (0..10).map(|it| (it, f64::from(u8::from(component == 0 && it < m)))).collect()
             };
             let scores = Scores { of: (0..4).map(of).collect(), places: 10 };
-            assert!((scores.p_values(&[(0, 1)])[0] - 0.25f64.powi(m as i32)).abs() < 1e-12);
-            assert_eq!(scores.p_values(&[(1, 1)]), [1.0]);
+            assert!((scores.p_values(&[(0, 0.0)])[0] - 0.25f64.powi(m as i32)).abs() < 1e-12);
+            assert_eq!(scores.p_values(&[(1, 0.0)]), [1.0]);
         }
     }
 
@@ -134,26 +156,58 @@ mod tests {
             (0..8).map(|it| (it, if component == 0 { 1.0 } else { 0.1 })).collect()
         };
         let scores = Scores { of: (0..4).map(of).collect(), places: 8 };
-        let found = scores.p_values(&[(0, 1), (2, 1)]);
+        let found = scores.p_values(&[(0, 0.0), (2, 0.0)]);
         assert!(found[0] < 1e-4 && (found[1] - 1.0).abs() < 1e-12, "{found:?}");
+    }
+
+    fn first_of_four(places: u32) -> Scores {
+        let of = |component: usize| {
+            (0..places).map(|it| (it, f64::from(u8::from(component == 0)))).collect()
+        };
+        Scores { of: (0..4).map(of).collect(), places: places as usize }
     }
 
     #[test]
     fn blocks_are_as_long_as_measures_repeat_each_other() {
-        let of = |component: usize| {
-            (0..12).map(|it| (it, f64::from(u8::from(component == 0)))).collect()
+        // Blocks of eight where neighbours are correlated by a half: 25 measures make three of them.
+        let found = |places| first_of_four(places).p_values(&[(0, 0.5)])[0];
+        assert!(found(25) > 0.25f64.powi(3) && found(25) < 0.25f64.powi(2), "{}", found(25));
+        assert_eq!(found(23), 1.0, "two blocks are too few, and what is left over makes no third");
+        let independent = first_of_four(12).p_values(&[(0, 0.0)])[0];
+        assert!((independent - 0.25f64.powi(12)).abs() < 1e-12);
+    }
+
+    /// Sums of draws of which each repeats a part of the last one go as far as is said.
+    #[test]
+    fn what_blocks_repeat_of_each_other_widens_the_tail() {
+        let mut random = plimsoll_stats::Random::new(5);
+        // Normal numbers of which neighbours are correlated by 0.2.
+        let now: f64 = 0.5 + 0.21f64.sqrt();
+        let (now, last) = (now.sqrt(), (1.0 - now).sqrt());
+        let mut sum = || {
+            let mut before = random.normal();
+            let mut next = || {
+                let own = random.normal();
+                let it = now * own + last * before;
+                before = own;
+                it
+            };
+            (0..4).map(|_| next()).sum::<f64>()
         };
-        let scores = Scores { of: (0..4).map(of).collect(), places: 12 };
-        let found = scores.p_values(&[(0, 4), (0, 6)]);
-        assert!((found[0] - 0.25f64.powi(3)).abs() < 1e-12);
-        assert_eq!(found[1], 1.0, "two blocks are too few");
+        let alone = 0.01;
+        let far = -normal_quantile(alone) * 2.0;
+        let share = (0..20_000).filter(|_| sum() > far).count() as f64 / 20_000.0;
+        let said = widened(alone, 0.2, 4);
+        assert!((share - said).abs() < 0.003 && said > 1.5 * alone, "{share} {said}");
+        assert_eq!(widened(alone, 0.0, 4), alone);
+        assert_eq!(widened(0.9, 0.2, 4), 0.9, "in doubt for the accused");
     }
 
     #[test]
     fn nobody_to_exchange_with() {
         let scores = Scores { of: vec![vec![(0, 1.0), (1, 1.0), (2, 1.0)]], places: 3 };
-        assert_eq!(scores.p_values(&[(0, 1)]), [1.0]);
+        assert_eq!(scores.p_values(&[(0, 0.0)]), [1.0]);
         let empty = Scores { of: vec![vec![], vec![]], places: 0 };
-        assert_eq!(empty.p_values(&[(0, 1)]), [1.0]);
+        assert_eq!(empty.p_values(&[(0, 0.0)]), [1.0]);
     }
 }

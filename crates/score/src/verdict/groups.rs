@@ -1,8 +1,8 @@
 //! What can be said of all components together: that they are of two speeds, or that slowness moves.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use super::component::Component;
+use super::component::{Component, Measure, against_others};
 use super::{Kind, LEAST_MEASURES, Test, Verdict, low_throughout, median_of};
 
 /// If this share of the components, or less, are faster than the others, they are the exception. If more are, a
@@ -63,7 +63,8 @@ pub struct Moving {
 }
 
 /// Finds components that are faster than the others throughout. If they are no exception, all that are not named
-/// for something else, or for being slow throughout, are undecided.
+/// for something else, or for being slow throughout, are undecided; but for those that are slow even beside the slower
+/// ones, whichever group is right. If the slower ones that are left are fewer than the fast, they are the exception.
 pub(super) fn two_groups(
     components: &[Component],
     verdicts: &mut [Verdict],
@@ -76,7 +77,14 @@ pub(super) fn two_groups(
     let is_fast = low_throughout(&mirrored, test);
     let (fast, slow): (Vec<usize>, Vec<usize>) = all.iter().partition(|it| is_fast[**it]);
     // Of two, the faster one is fast because the other is slow: that is said of the other.
-    if fast.is_empty() || slow.is_empty() || all.len() <= 2 {
+    if fast.is_empty() || all.len() <= 2 {
+        return None;
+    }
+    let slow_anyway = slow_beside_the_slow(components, &slow, test);
+    let slow: Vec<usize> = slow.into_iter().filter(|it| !slow_anyway.contains(it)).collect();
+    let is_of_a_group =
+        |it: &usize| matches!(verdicts[*it].kind, Some(Kind::Normal | Kind::Persistent));
+    if slow.len() < fast.len() || !slow.iter().any(is_of_a_group) {
         return None;
     }
     let mut medians: Vec<f64> = fast.iter().filter_map(|it| verdicts[*it].median).collect();
@@ -88,7 +96,7 @@ pub(super) fn two_groups(
         by_peaks: None,
     };
     if groups.are_undecided() {
-        for number in all {
+        for number in fast.into_iter().chain(slow) {
             let kind = &mut verdicts[number].kind;
             if matches!(kind, Some(Kind::Normal | Kind::Persistent)) {
                 *kind = Some(Kind::Undecided);
@@ -96,6 +104,29 @@ pub(super) fn two_groups(
         }
     }
     Some(groups)
+}
+
+/// Those of the slower components that are low throughout when they are compared with each other only.
+///
+/// Ratios serve for that as well as bandwidths: where two components are slower than most, the median of their others is
+/// the same.
+fn slow_beside_the_slow(components: &[Component], slow: &[usize], test: &Test) -> Vec<usize> {
+    let mut sets: BTreeMap<u32, Vec<(usize, Measure)>> = BTreeMap::new();
+    for (place, number) in slow.iter().enumerate() {
+        for measure in &components[*number].measures {
+            sets.entry(measure.set).or_default().push((place, *measure));
+        }
+    }
+    let mut among_them = vec![Component::default(); slow.len()];
+    for set in sets.values() {
+        let logs: Vec<f64> = set.iter().map(|(_, measure)| measure.log_ratio).collect();
+        for ((place, measure), log_ratio) in set.iter().zip(against_others(&logs)) {
+            among_them[*place].push(Measure { log_ratio, ..*measure }, logs.len() - 1);
+        }
+    }
+    among_them.iter_mut().for_each(Component::finish);
+    let is_low = low_throughout(&among_them, test);
+    slow.iter().zip(is_low).filter(|(_, is_low)| *is_low).map(|(number, _)| *number).collect()
 }
 
 /// Whether slowness visits components that are all normal.

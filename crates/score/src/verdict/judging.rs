@@ -16,7 +16,7 @@ use crate::distribution::{CONFIDENCE, median_of};
 const OF_SIGNS: f64 = 0.5;
 const OF_STRETCHES: f64 = 0.5;
 const OF_EXCHANGE: f64 = 0.5;
-const OF_SPREAD: f64 = 0.1;
+const OF_SPREAD: f64 = 0.25;
 
 /// Low in this share of the measures, and in each third of the time, is low throughout.
 const THROUGHOUT: f64 = 0.75;

@@ -1,12 +1,11 @@
 //! Is the median of a component low, and is it low more than others are?
 
-use plimsoll_stats::dependence::block_length;
 use plimsoll_stats::distribution::binomial_at_least;
 
 use super::component::Component;
 use super::dependence::likely_correlations;
-use super::exchange::{LEAST_BLOCKS, Scores};
-use super::{FLOOR, INDEPENDENT, Places, Verdict, median_of};
+use super::exchange::{LEAST_BLOCKS, Scores, block};
+use super::{FLOOR, Places, Verdict, median_of};
 
 /// What every low measure counts for, beside its depth.
 const BEING_LOW: f64 = 0.1;
@@ -17,8 +16,8 @@ const DEEPEST: f64 = 1.0;
 /// A component that loses less by being low, beyond what the typical one does, is not worth naming.
 const WORTH_NAMING: f64 = 0.03;
 
-/// High for every low measure, a component scatters both ways.
-const BOTH_WAYS: f64 = 0.7;
+/// A component that scatters both ways is low so much more often than high in this share of cases, or less.
+const ONE_SIDED: f64 = 0.25;
 
 /// If the median were at the limit, each measure would be low like the toss of a coin.
 pub(super) fn p_value(verdict: &Verdict) -> f64 {
@@ -48,18 +47,18 @@ pub(super) fn low_more_than_others(
         components.iter().map(|it| scores(it, places, limit)).collect();
     let low: Vec<usize> =
         scores.iter().map(|it| it.iter().filter(|it| it.1 > 0.0).count()).collect();
-    let blocks = blocks(components, &scores, &low, limit);
+    let correlations = correlations(components, &scores, &low, limit);
     let losses: Vec<f64> = components.iter().map(|it| loss(it, limit)).collect();
     let usual_loss = median_of(&mut losses.clone()).unwrap_or(0.0);
-    let tested: Vec<(usize, usize)> = (0..components.len())
+    let tested: Vec<(usize, f64)> = (0..components.len())
         .filter(|it| low[*it] >= LEAST_BLOCKS && is_one_sided(components[*it], limit))
         .filter(|it| losses[*it] >= usual_loss + WORTH_NAMING)
-        .map(|it| (it, blocks[it]))
+        .map(|it| (it, correlations[it]))
         .collect();
     let found = Scores { of: scores, places: places.count }.p_values(&tested);
     let outcome = |number: usize| {
         let place = tested.iter().position(|it| it.0 == number);
-        let block = blocks[number];
+        let block = block(correlations[number]);
         MoreThanOthers {
             p_value: place.map_or(1.0, |place| found[place]),
             block,
@@ -81,17 +80,18 @@ fn loss(component: &Component, limit: f64) -> f64 {
 /// than others, not slower.
 fn is_one_sided(component: &Component, limit: f64) -> bool {
     let high = component.measures.iter().filter(|it| it.log_ratio > -limit).count();
-    (high as f64) < BOTH_WAYS * component.low(limit) as f64
+    let low = component.low(limit);
+    binomial_at_least(low as u64, (low + high) as u64, 0.5) <= ONE_SIDED
 }
 
-/// How long the blocks of each component must be. What counts is the correlation of its scores, and that of the
-/// measures behind them: a score is 0 most of the time, and hides it.
-fn blocks(
+/// How much neighbours repeat each other, for each component. What counts is the correlation of its scores, and that of
+/// the measures behind them: a score is 0 most of the time, and hides it.
+fn correlations(
     components: &[&Component],
     scores: &[Vec<(u32, f64)>],
     low: &[usize],
     limit: f64,
-) -> Vec<usize> {
+) -> Vec<f64> {
     let counts: Vec<bool> = low.iter().map(|it| *it >= 2).collect();
     let floor = limit.abs() * FLOOR;
     let reach = 2.0 * limit.abs();
@@ -106,7 +106,7 @@ fn blocks(
     let pairs = likely_correlations(&of_scores, floor, &counts)
         .into_iter()
         .zip(likely_correlations(&of_logs, floor, &counts));
-    pairs.map(|(scores, logs)| block_length(scores.max(logs), INDEPENDENT)).collect()
+    pairs.map(|(scores, logs)| scores.max(logs)).collect()
 }
 
 /// How low each measure is under the limit. A component that is a little slower than others throughout is no straggler: what

@@ -2,14 +2,18 @@
 //!
 //! By differences of neighbours in time, so that neither its level nor a slow change of it counts.
 
-use plimsoll_stats::dependence::{LagOne, block_length};
+use plimsoll_stats::dependence::LagOne;
 
 use super::component::Component;
 use super::exchange::Scores;
-use super::{INDEPENDENT, Places, median_of};
+use super::{Places, median_of};
 
 /// Scatter so many times that of the typical other, at least.
 const MORE: f64 = 2.5;
+
+/// Components that scatter by so many times the usual are still like the others: the test is whether one scatters by
+/// more than that.
+const TOLERATED: f64 = 1.3;
 
 /// Less scatter than this does not matter to anybody.
 const LEAST: f64 = 0.05;
@@ -35,24 +39,27 @@ pub(super) fn spreads(components: &[&Component], places: &Places) -> Vec<(Spread
         .map(|it| median_of(&mut it.iter().map(|it| it.1).collect::<Vec<f64>>()).unwrap_or(0.0))
         .collect();
     let usual = median_of(&mut own.clone()).unwrap_or(0.0);
-    let score = |it: &(u32, f64)| (it.0, (it.1 / usual.max(1e-6)).min(MOST));
-    let of: Vec<Vec<(u32, f64)>> =
-        differences.iter().map(|it| it.iter().map(score).collect()).collect();
+    let scores = |of: &Vec<(u32, f64)>, unit: f64| {
+        of.iter().map(|it| (it.0, (it.1 / unit.max(1e-6)).min(MOST))).collect::<Vec<_>>()
+    };
+    let of: Vec<Vec<(u32, f64)>> = differences.iter().map(|it| scores(it, usual)).collect();
     let mut correlations: Vec<f64> = of
         .iter()
         .map(|it| LagOne::of(&it.iter().map(|it| it.1).collect::<Vec<f64>>()))
         .map(|it| it.map_or(0.0, |it| it.corrected))
         .collect();
     let correlation = median_of(&mut correlations).unwrap_or(0.0);
-    let stands_out = |own: f64| own >= MORE * usual && own >= LEAST;
-    let tested: Vec<(usize, usize)> = (0..own.len())
-        .filter(|it| stands_out(own[*it]) && own.len() > 2)
-        .map(|it| (it, block_length(correlation, INDEPENDENT)))
-        .collect();
-    let found = Scores { of, places: places.count }.p_values(&tested);
-    let p_value = |number: usize| {
-        let place = tested.iter().position(|it| it.0 == number);
-        place.map_or(1.0, |place| found[place])
+    let mut scored = Scores { of, places: places.count };
+    let mut p_value = |number: usize| {
+        let stands_out = own[number] >= MORE * usual && own[number] >= LEAST;
+        if !stands_out || own.len() < 3 {
+            return 1.0;
+        }
+        let less = scores(&differences[number], TOLERATED * usual);
+        let as_it_is = std::mem::replace(&mut scored.of[number], less);
+        let p_value = scored.p_values(&[(number, correlation)])[0];
+        scored.of[number] = as_it_is;
+        p_value
     };
     own.iter().enumerate().map(|(at, own)| (Spread { own: *own, usual }, p_value(at))).collect()
 }

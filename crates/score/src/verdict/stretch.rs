@@ -79,15 +79,9 @@ pub(super) struct Candidate {
 /// For each component the most likely stretch with its p value; p is 1 where it does not stand out.
 pub(super) fn stretches(components: &[&Component], limit: f64) -> Vec<Option<(Candidate, f64)>> {
     let found: Vec<Option<Candidate>> = components.iter().map(|it| candidate(it, limit)).collect();
-    let residuals: Vec<Vec<f64>> = components
-        .iter()
-        .zip(&found)
-        .map(|(component, found)| match found {
-            Some(it) => it.residuals.clone(),
-            None => without_a_rise(component, limit),
-        })
-        .collect();
-    let p_value = |number: usize, it: &Candidate| {
+    // The noise of others is what it is with their own stretches: noise has stretches, if it lasts.
+    let mut series: Vec<Vec<f64>> = components.iter().map(|it| without_a_rise(it, limit)).collect();
+    let mut p_value = |number: usize, it: &Candidate| {
         // Others that fall by a quarter as much may be like it; what noise does to them is less.
         let as_low = limit.min(-it.drop / 4.0);
         let stands_out = it.drop >= SEPARATION * it.scatter
@@ -96,7 +90,9 @@ pub(super) fn stretches(components: &[&Component], limit: f64) -> Vec<Option<(Ca
         if !stands_out {
             return 1.0;
         }
-        let correlation = correlations(&residuals, it.drop * FLOOR)[number];
+        let with_its_own = std::mem::replace(&mut series[number], it.residuals.clone());
+        let correlation = correlations(&series, it.drop * FLOOR)[number];
+        series[number] = with_its_own;
         it.p_value(components[number].measures.len(), autoregressive_time(correlation).round())
     };
     let p_values: Vec<f64> = found
