@@ -110,11 +110,16 @@ fn correlations(
 }
 
 /// How low each measure is under the limit. A component that is a little slower than others throughout is no straggler: what
-/// its median is off by is taken out first, up to the limit, unless most of its measures are low.
+/// its median is off by is taken out first, up to the limit, unless most of its measures are low. Measures that are
+/// deep under the limit do not count for that: with them, the median of one that is at half speed every other time
+/// would lie anywhere.
 fn scores(component: &Component, places: &Places, limit: f64) -> Vec<(u32, f64)> {
-    let median = median_of(&mut component.logs()).unwrap_or(0.0);
+    let mut near: Vec<f64> = component.logs().into_iter().filter(|it| *it >= 2.0 * limit).collect();
     let mostly_low = 2 * component.low(limit) > component.measures.len();
-    let level = if mostly_low { 0.0 } else { median.clamp(limit, 0.0) };
+    let level = match median_of(&mut near) {
+        Some(median) if !mostly_low => median.clamp(limit, 0.0),
+        _ => 0.0,
+    };
     let score = |log: f64| match limit - (log - level) {
         depth if depth > 0.0 => BEING_LOW + depth.min(DEEPEST),
         _ => 0.0,
@@ -137,6 +142,31 @@ mod tests {
         let measure =
             |at: u32| Measure { start: u64::from(at), set: at, setting: 0, log_ratio: log(at) };
         Component { measures: (0..32).map(measure).collect(), ..Component::default() }
+    }
+
+    /// Otherwise those that happen to be low in half of their measures would count for less, and the others for more.
+    #[test]
+    fn equally_low_measures_count_alike_however_many_there_are() {
+        let of = |low: u32, others: f64| {
+            let log_ratio = |at: u32| if at < low { 0.5f64.ln() } else { others };
+            let measure = |at: u32| Measure {
+                start: u64::from(at),
+                set: at,
+                setting: 0,
+                log_ratio: log_ratio(at),
+            };
+            let component =
+                Component { measures: (0..10).map(measure).collect(), ..Component::default() };
+            let places = Places::new(std::slice::from_ref(&component));
+            scores(&component, &places, 0.85f64.ln())[0].1
+        };
+        let depth = BEING_LOW + (0.85f64 / 0.5).ln();
+        for low in [1, 3, 5, 6, 9] {
+            assert!((of(low, 0.0) - depth).abs() < 1e-12, "{low}");
+        }
+        // What is a tenth slower at other times is low by less.
+        assert!((of(5, 0.9f64.ln()) - depth - 0.9f64.ln()).abs() < 1e-12);
+        assert!((of(6, 0.9f64.ln()) - depth).abs() < 1e-12, "low most of the time");
     }
 
     #[test]
