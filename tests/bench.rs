@@ -1,5 +1,6 @@
 //! `plimsoll bench` on plain directories: what was measured is kept, and no file stays.
 
+mod busy;
 mod calls;
 mod ends;
 mod jobs;

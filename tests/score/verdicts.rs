@@ -1,10 +1,11 @@
 //! What `score` says of targets that are slow in one way or another, and of those that are not.
 
+use plimsoll_measures::{Journal, Pair};
 use plimsoll_stats::Random;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Results, noise, results, score, verdict};
+use super::{MIB, Results, SECOND, instance, noise, results, score, verdict};
 use crate::command::plimsoll;
 
 /// All sentences on components, and the advice.
@@ -198,4 +199,34 @@ fn noise_that_all_have_names_nobody() {
             }
         }
     }
+}
+
+/// Instances follow each other at once, and what a target did not use while it rested makes its next burst shorter.
+#[test]
+fn one_that_rests_least_is_told_to_be_slow_perhaps_because_of_that() {
+    let folder = TempDir::new().unwrap();
+    let place = folder.path().join("results");
+    let mut journal = Journal::create(&place, "many-pairs", "", &Value::Null).unwrap();
+    let mut start = 1_769_850_000 * SECOND;
+    for round in 0..20 {
+        let milliseconds =
+            |target: u64| if target == 2 { 400 } else { 300 } + (round * 7 + target * 3) % 5;
+        let pair = |target: u64| Pair {
+            client: format!("c{}", (target + round) % 4),
+            target: format!("t{target}"),
+            server: None,
+            processes: 1,
+            bytes: 8 * MIB,
+            start,
+            end: start + milliseconds(target) * 1_000_000,
+        };
+        let pairs: Vec<Pair> = (0..4).map(pair).collect();
+        start = pairs.iter().map(|it| it.end).max().unwrap() + 1_000_000;
+        journal.append(&instance(round as u32, round, 8, pairs)).unwrap();
+    }
+    journal.finish(true, Value::Null).unwrap();
+    let said = plimsoll(&format!("score {}", place.display())).stdout;
+    assert!(said.contains("t2 is a persistent straggler"), "{said}");
+    let note = "t2 may be slow because it ended last and rested least: 1 ms before a burst, other targets 102 ms";
+    assert!(said.contains(note) && said.contains("hint: plimsoll bench --pause 402ms"), "{said}");
 }

@@ -13,6 +13,7 @@ pub mod describe;
 pub mod estimate;
 pub mod growth;
 pub mod launcher;
+pub mod load;
 pub mod local_team;
 pub mod measuring;
 mod message;

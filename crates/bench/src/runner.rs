@@ -4,9 +4,11 @@ use std::iter::Peekable;
 use std::time::{Duration, Instant as Moment};
 
 use plimsoll_domain::burst::Setting;
+use plimsoll_machine::Machine;
 use plimsoll_measures::{Instance, Journal, MeasuresError, Outcome};
 use thiserror::Error;
 
+use crate::load::Load;
 use crate::measuring::{CacheUse, Site};
 use crate::plan::{Budget, Plan};
 use crate::schedule::{InstancePlan, Schedule, Step};
@@ -69,6 +71,8 @@ pub struct Spent {
     pub time: Duration,
     /// What the page cache had a part in, earlier sessions left out.
     pub cache: CacheUse,
+    /// How busy this machine was.
+    pub load: Load,
 }
 
 impl Spent {
@@ -90,6 +94,7 @@ pub struct Runner<'a> {
     stopping: Option<Stopping<(Setting, String)>>,
     spent: Spent,
     began: Moment,
+    machine: Machine,
     /// Whether any run ended early because of the budget.
     is_budget_spent: bool,
     /// Told after each instance.
@@ -105,8 +110,8 @@ impl<'a> Runner<'a> {
     ) -> Self {
         let repeat = &site.plan.repeat;
         let stopping = repeat.precision.map(|it| Stopping::new(it, repeat.confidence));
-        let (spent, began) = (Spent::default(), Moment::now());
-        Self { site, journal, stopping, spent, began, is_budget_spent: false, progress }
+        let (spent, began, machine) = (Spent::default(), Moment::now(), Machine::host());
+        Self { site, journal, stopping, spent, began, machine, is_budget_spent: false, progress }
     }
 
     fn plan(&self) -> &'a Plan {
@@ -200,7 +205,10 @@ impl<'a> Runner<'a> {
         team: &mut dyn Team,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Option<Ending>, RunError> {
-        let (instance, cache) = match self.site.measure(planned, team, interrupted) {
+        let before = self.machine.processor_time().ok();
+        let measured = self.site.measure(planned, team, interrupted);
+        self.spent.load.count(before, self.machine.processor_time().ok());
+        let (instance, cache) = match measured {
             Ok(measured) => measured,
             Err(TeamError::Interrupted) => return Ok(Some(Ending::Interrupted)),
             Err(error) => return Ok(Some(Ending::Failed(error.to_string()))),

@@ -347,5 +347,7 @@ fn measure(
         progress.done.store(done as u64, Ordering::Relaxed);
     };
     let runner = Runner::new(site, journal, &mut tell);
-    Ok(runner.run(team.as_mut(), measured, &|| interruption.is_asked())?)
+    let (ending, mut spent) = runner.run(team.as_mut(), measured, &|| interruption.is_asked())?;
+    spent.load.add(outcome::load_of(&earlier.summary));
+    Ok((ending, spent))
 }

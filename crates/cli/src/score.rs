@@ -1,6 +1,7 @@
 //! `plimsoll score`: what a benchmark measured, as scores and verdicts.
 
 mod measures_csv;
+mod rests;
 mod runs_table;
 mod write_back;
 
@@ -126,6 +127,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let notes = scores::notes(columns, &peaks, site.as_ref().map(SiteFile::site));
     gathered.warnings.extend(notes);
     let scored = score(columns, &peaks, &options(arguments));
+    gathered.warnings.extend(rests::note(columns, &scored.target_verdicts));
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
     let places = site.as_ref().map(|it| Places::of(columns, it.site(), !arguments.no_wrap));

@@ -35,6 +35,7 @@ mod mpi;
 mod mpi_version;
 mod network_mounts;
 mod preload;
+mod processors;
 mod programs;
 mod space;
 
@@ -59,4 +60,5 @@ pub use mpi_version::{MpiImplementation, MpiVersion, parse_mpi_version};
 pub use preload::{
     PRELOAD_LIBRARY, PRELOAD_VARIABLE, PreloadMissing, preload_library, preload_library_near,
 };
+pub use processors::ProcessorTime;
 pub use space::Space;

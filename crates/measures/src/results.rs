@@ -27,6 +27,8 @@ pub struct Results {
     pub plan_text: String,
     /// Whether everything that was asked for was executed.
     pub complete: bool,
+    /// What the program that measured said of it last; null when it did not come to that.
+    pub summary: Value,
     /// What is missing or doubtful, one sentence each.
     pub warnings: Vec<String>,
     source: Source,
@@ -72,6 +74,7 @@ impl Results {
             environment: Value::Null,
             plan_text: String::new(),
             complete: false,
+            summary: Value::Null,
             warnings: Vec::new(),
             source: Source::Parquet,
         };
@@ -113,6 +116,10 @@ impl Results {
         let told = self.warnings.len();
         let summary = Summary::read_or_warn(&self.directory, &mut self.warnings)?;
         let is_summary_damaged = self.warnings.len() > told;
+        if let Some(summary) = &summary {
+            self.summary = summary.summary.clone();
+            self.warnings.extend(summary.notes());
+        }
         if !path.is_file() {
             let summary = summary.as_ref();
             self.complete = summary.is_some_and(|summary| summary.complete);

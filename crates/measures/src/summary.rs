@@ -25,6 +25,9 @@ pub(crate) struct Summary {
     /// Lines of the journal that could not be read when the Parquet files were made.
     #[serde(default)]
     pub damaged_lines: u64,
+    /// What the program that measured said of it.
+    #[serde(default)]
+    pub summary: Value,
     #[serde(default)]
     files: std::collections::BTreeMap<String, Checksum>,
 }
@@ -87,6 +90,12 @@ impl Summary {
             Some(_) => serde_json::from_value(value).map(Some).map_err(invalid),
             None => Err(MeasuresError::format(path, "no version")),
         }
+    }
+
+    /// Doubts of the program that measured, one sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        let notes = self.summary["notes"].as_array().into_iter().flatten();
+        notes.filter_map(|it| it.as_str().map(str::to_owned))
     }
 
     /// Reads it as far as it can be: the journal tells more than a damaged summary, which is

@@ -32,6 +32,7 @@ pub mod names;
 pub mod outlier;
 pub mod peak;
 pub mod relative;
+pub mod rest;
 pub mod score;
 pub mod sequence;
 pub mod survival;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use plimsoll_bench::estimate::Estimate;
+use plimsoll_bench::load::Load;
 use plimsoll_bench::measuring::CacheUse;
 use plimsoll_bench::plan::{Parameter, Plan};
 use plimsoll_bench::runner::{Ending, Spent};
@@ -13,7 +14,7 @@ use plimsoll_domain::burst::{Setting, Sharing};
 use plimsoll_measures::{Journal, Outcome, Results};
 use plimsoll_report::{Record, numbers};
 use plimsoll_stats::{FiveNumberSummary, Sample, series_median_interval};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::output::{self, Output};
 
@@ -31,6 +32,7 @@ numbers! {
     BURSTS = "bursts", "bursts", Count, "Bursts of single processes that this session did.", "exact";
     CACHED = "cached_bursts", "of them cached", Count, "Bursts that measured memory at least in part: pages of the file were in the page cache when none should have been (cachestat), or the target is a file system in memory.", "pages cached and dropped within the burst are not noticed";
     NOT_TOLD = "unknown_bursts", "unknown", Count, "Bursts for which the kernel does not report whether pages were cached. Writes that go through the cache are not among them: they end with fsync.", "exact";
+    BUSY = "busy_instances", "on a busy machine", Count, "Instances during which more than 90 % of the time of this machine's processors was taken (/proc/stat): bursts waited for a processor.", "of an MPI job, only the machine of its first process is watched";
     MEASURES = "measures", "n", Count, "Complete instances with one setting.", "exact";
     MEDIAN = "median_bandwidth", "median", BytesPerSec, "Median of the aggregate bandwidth of these instances: all bytes over the time from the release to the last fsync.", "the interval beside it";
     LOW = "median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where measures are correlated; missing below twenty measures, which are too few to know their correlation.", "covers in 90 to 100 % of simulated series, 94 % or more with correlations up to 0.8: docs/benchmarking.md";
@@ -153,8 +155,15 @@ pub fn conclude(
         .number(&BURSTS, spent.cache.bursts)
         .number(&CACHED, known(spent.cache.cached, spent.cache))
         .number(&NOT_TOLD, spent.cache.unknown)
+        .number(&BUSY, (spent.load.instances > 0).then_some(spent.load.busy))
         .rows("settings", "aggregate bandwidth by setting", by_setting.rows());
-    let summary = json!({ "ending": sentence, "result": record.to_json() });
+    let note = spent.load.note();
+    let summary = json!({
+        "ending": sentence,
+        "load": { "instances": spent.load.instances, "busy": spent.load.busy },
+        "notes": note.as_slice(),
+        "result": record.to_json(),
+    });
     journal.finish(ending.is_complete(), summary)?;
     output.print("bench", &format!("{}: {}", plan.name, sentence), &record)?;
     let shown = directory.display();
@@ -164,6 +173,7 @@ pub fn conclude(
             spent.cache.cached, spent.cache.bursts
         ));
     }
+    note.iter().for_each(|note| output::message(&format!("note: {note}")));
     output::message(&match ending {
         Ending::Failed(why) => format!(
             "error: {why}; everything measured before is in {shown}; \
@@ -175,6 +185,13 @@ pub fn conclude(
         }
     });
     Ok(())
+}
+
+/// How busy the machine was in earlier sessions, as [`conclude`] kept it.
+pub fn load_of(summary: &Value) -> Load {
+    let count = |key: &str| summary["load"][key].as_u64().unwrap_or(0);
+    let instances = count("instances");
+    Load { instances, busy: count("busy").min(instances) }
 }
 
 /// Returns nothing when the kernel reported on no burst.
