@@ -190,7 +190,7 @@ fn noise_that_all_have_names_nobody() {
         ("slices", |_, _, random| 150.0 / (1.5 * (0.2 * random.normal()).exp()).ceil()),
     ];
     for (name, rate) in noises {
-        for rounds in [15, 60] {
+        for rounds in [15, 50] {
             let place = results(folder.path(), &format!("{name}-{rounds}"), rounds, 6, rate);
             let scores = score(&place, "--fail-on transient");
             for row in scores["targets"].as_array().unwrap() {

@@ -30,9 +30,9 @@ pub use plimsoll_figures::scores::NUMBERS;
 /// Verdicts compare each component with the others of the same instance, or with their next measures
 /// of equal settings: slow throughout, since some moment, at times, in some settings, or noisier. Where
 /// all targets and clients are alike, whatever noise they have in common, the chance that any of them is
-/// named is less than 1 in 20 in the simulations of docs/straggler-verdicts.md, which also shows how
-/// often stragglers are found. Several results, of any experiments, times and machines, are scored
-/// together: targets and clients of equal names count as the same.
+/// named is less than 1 in 20 in the simulations of docs/straggler-verdicts.md, with two exceptions that
+/// it names; it also shows how often stragglers are found. Several results, of any experiments, times and
+/// machines, are scored together: targets and clients of equal names count as the same.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll score results\n  \
