@@ -86,7 +86,7 @@ fn assert_told(outcome: &Outcome, target: &Path) {
         outcome.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
     let [error] = errors[..] else { panic!("{}", outcome.stderr) };
     assert!(error.contains(target.to_str().unwrap()), "{error}");
-    let is_told = ["exchanged it", "it is a symlink", "No such file", "not empty"];
+    let is_told = ["replaced it", "it is a symlink", "No such file", "not empty"];
     assert!(is_told.iter().any(|words| error.contains(words)), "{error}");
     assert_ne!(outcome.status, Some(0), "{}", outcome.stderr);
 }

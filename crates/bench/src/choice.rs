@@ -21,7 +21,7 @@ pub(crate) struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// What each process does, and who writes before what is read.
+    /// Returns what each process does, and who writes before what is read.
     pub fn processes(&self) -> (Vec<ProcessPlan>, Vec<ProcessPlan>) {
         let mut random = Random::for_stream(self.seed, 1);
         let targets = self.targets(&mut random);
@@ -35,7 +35,7 @@ impl Drawing<'_> {
         (measured, prepare)
     }
 
-    /// A sequence of targets with a random start (Xie 3), or where the last instance's ended.
+    /// Returns the targets of an instance, from a random start (Xie 3) or from where the last instance's ended.
     fn targets(&self, random: &mut Random) -> Vec<u32> {
         let all: Vec<u32> = pool(self.plan, self.shape.server.as_deref()).collect();
         let length = self.shape.laid_over as usize;
@@ -74,7 +74,7 @@ impl Drawing<'_> {
         plans
     }
 
-    /// The targets of one file, the first stripe's first.
+    /// Returns the targets of one file, the first stripe's first.
     fn under_file(&self, slot: u64, targets: &[u32]) -> Vec<u32> {
         let length = targets.len().max(1) as u64;
         let stripes = u64::from(self.shape.setting.stripe_count);
@@ -88,17 +88,15 @@ impl Drawing<'_> {
         places.filter_map(|place| targets.get(place).copied()).collect()
     }
 
-    /// The file's name, and where the process's region in it begins.
+    /// Returns the file's name, and where the process's region in it begins.
     fn file(&self, client: u32, process: u32, rank: u64, slot: u64) -> (String, Bytes) {
         let instance = self.instance;
         if self.shape.setting.sharing == Sharing::Independent {
             return (format!("{instance}.{client}.{process}"), Bytes::new(0));
         }
         let files = u64::from(self.shape.shared_files());
-        let sharers_before = match self.shape.target_of_client {
-            true => u64::from(process),
-            false => rank / files,
-        };
+        let sharers_before =
+            if self.shape.target_of_client { u64::from(process) } else { rank / files };
         let region = match self.shape.striping {
             // Each directory has a file with its own part of each region.
             Striping::Directories => self.shape.bytes_in_one_stripe(),
@@ -108,7 +106,7 @@ impl Drawing<'_> {
         (format!("{instance}.shared.{}", slot % files), offset)
     }
 
-    /// The same files and regions, each written by another process than its reader; by another
+    /// Returns the same files and regions, each written by another process than its reader; by another
     /// client where there is one, as a client may cache what it wrote.
     fn writers(&self, readers: &[ProcessPlan], clients: &[u32]) -> Vec<ProcessPlan> {
         let used = self.shape.setting.clients as usize;

@@ -1,11 +1,11 @@
-//! A plan in words, for people who look before they leap.
+//! A plan in words, for people who check it before they run it.
 
 use plimsoll_domain::burst::{Operation, Sharing};
 
 use crate::plan::Plan;
 use crate::schedule::{InstancePlan, Schedule, Step};
 
-/// The instances of the first round, without running anything.
+/// Returns the instances of the first round, without running anything.
 pub fn first_round(plan: &Plan) -> impl Iterator<Item = InstancePlan> + use<> {
     let steps = Schedule::new(plan).take_while(|step| !matches!(step, Step::EndOfRound { .. }));
     steps.filter_map(|step| match step {

@@ -55,7 +55,7 @@ impl Estimate {
     }
 }
 
-/// What a checked plan will cost. `rates` is what each of the plan's targets can do, as far as that is
+/// Returns what a checked plan will cost. `rates` is what each of the plan's targets can do, as far as that is
 /// known.
 pub fn estimate(plan: &Plan, rates: &[Option<BytesPerSec>]) -> Estimate {
     let each = Repetition::of(plan, rates);
@@ -105,12 +105,12 @@ impl Repetition {
         each
     }
 
-    /// Seconds of so many repetitions with their pauses. Without a rate only pauses take time.
+    /// Returns the seconds of this many repetitions with their pauses. Without a rate only pauses take time.
     fn seconds(&self, plan: &Plan, count: f64) -> f64 {
         self.busy.map_or(0.0, |busy| busy * count) + pauses(plan, count)
     }
 
-    /// How many of so many repetitions the budget lets through, in parts of one.
+    /// Returns how many of these repetitions fit the budget; it may be a fraction.
     fn within_budget(&self, plan: &Plan, count: u64) -> f64 {
         let part = |most: f64, each: f64| if each > 0.0 { most / each } else { f64::INFINITY };
         let another = self.seconds(plan, 2.0) - self.seconds(plan, 1.0);
@@ -119,7 +119,7 @@ impl Repetition {
         time.into_iter().chain(bytes).fold(count as f64, f64::min)
     }
 
-    /// What so many repetitions within the budget make of so much in each.
+    /// Returns the total of this many repetitions within the budget, given the amount of each.
     fn times(&self, plan: &Plan, count: u64, each: u64) -> u64 {
         let within = self.within_budget(plan, count);
         match within < count as f64 {
@@ -130,7 +130,7 @@ impl Repetition {
         }
     }
 
-    /// Seconds of so many repetitions within the budget.
+    /// Returns the seconds of this many repetitions within the budget.
     fn time(&self, plan: &Plan, count: u64) -> f64 {
         let whole = self.seconds(plan, self.within_budget(plan, count));
         plan.budget.time.map_or(whole, |most| whole.min(most.as_seconds()))
@@ -140,7 +140,7 @@ impl Repetition {
 /// Instances that are looked at to find out how long one takes.
 const LOOKED_AT: u64 = 2000;
 
-/// Seconds that the instances of a repetition take, by the targets that the schedule gives them.
+/// Returns the seconds that the instances of a repetition take, by the targets that the schedule gives them.
 fn busy_seconds(plan: &Plan, settings: u64, rate: &impl Fn(u32) -> Option<BytesPerSec>) -> f64 {
     let repetitions = (LOOKED_AT / settings.max(1)).max(1);
     let steps = Schedule::new(plan).take_while(|step| !matches!(step, Step::EndOfRun { .. }));
@@ -154,7 +154,7 @@ fn busy_seconds(plan: &Plan, settings: u64, rate: &impl Fn(u32) -> Option<BytesP
     seconds * settings as f64 / count.max(1) as f64
 }
 
-/// Seconds of an instance's slowest target.
+/// Returns the seconds of an instance's slowest target.
 fn seconds_of(instance: &InstancePlan, rate: &impl Fn(u32) -> Option<BytesPerSec>) -> f64 {
     let mut bytes: BTreeMap<u32, f64> = BTreeMap::new();
     for process in instance.processes.iter().chain(&instance.prepare) {
@@ -169,7 +169,7 @@ fn seconds_of(instance: &InstancePlan, rate: &impl Fn(u32) -> Option<BytesPerSec
     bytes.into_iter().map(seconds).fold(0.0, f64::max)
 }
 
-/// How often everything is measured, over all runs.
+/// Returns how often everything is measured, over all runs.
 fn repetitions(plan: &Plan) -> Span<u64> {
     let repeat = &plan.repeat;
     let runs = u64::from(repeat.runs);
@@ -180,7 +180,7 @@ fn repetitions(plan: &Plan) -> Span<u64> {
     Span { least: asked.max(for_precision).min(most), most }
 }
 
-/// Seconds of rest.
+/// Returns the seconds of all pauses.
 fn pauses(plan: &Plan, repetitions: f64) -> f64 {
     let runs = f64::from(plan.repeat.runs);
     let rounds_each = (plan.groups.len() * plan.burst.sizes.len().max(1)) as f64;

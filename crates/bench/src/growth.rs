@@ -55,13 +55,13 @@ const QUICK: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(2);
 
 impl Growth {
-    /// Bytes of the largest instance.
+    /// Returns the bytes of the largest instance.
     pub fn largest(&self) -> Bytes {
         self.steps.last().map_or(Bytes::default(), |(bytes, _)| *bytes)
     }
 }
 
-/// The smallest instance of all clients: a call of each process.
+/// Returns the smallest instance of all clients: a call of each process.
 pub fn smallest(plan: &Plan) -> Bytes {
     let call = match plan.burst.transfer {
         TransferSize::Of(size) => size,
@@ -115,7 +115,7 @@ pub fn grow(
     Ok(Growth { target: name, steps, ended })
 }
 
-/// The median rate of instances of this size, and how long one takes.
+/// Returns the median rate of instances of this size, and how long one takes.
 fn rate(
     site: &Site,
     target: u32,
@@ -145,7 +145,7 @@ fn rate(
     Ok((median.unwrap_or(0.0), each))
 }
 
-/// All clients on this target alone, with this much together.
+/// Returns a plan for all clients on this target alone, with this many bytes together.
 fn plan_of_one(plan: &Plan, target: u32, bytes: Bytes) -> Plan {
     let mut clients = plan.clients.clone();
     clients.used = clients.count;

@@ -41,12 +41,12 @@ const fn launcher(
 }
 
 impl Launcher {
-    /// The launcher of this process, if there is one.
+    /// Returns the launcher of this process, if there is one.
     pub fn of_this_process() -> Option<Self> {
         Self::of(|name| env::var(name).ok())
     }
 
-    /// The same, of an environment.
+    /// Returns the launcher that an environment shows, if there is one.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         TELLING.iter().find_map(|(name, launcher)| {
             let size = if *name == "MPI_LOCALNRANKS" { "PMI_SIZE" } else { name };

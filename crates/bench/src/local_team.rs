@@ -38,7 +38,7 @@ impl LocalTeam {
     /// Starts `processes` workers for each client by running `program` with `arguments`.
     ///
     /// # Errors
-    /// When a process or the memory that they share cannot be had.
+    /// If a process cannot be started or the shared memory cannot be made.
     pub fn start(
         clients: &[String],
         processes: u32,
@@ -64,7 +64,7 @@ impl LocalTeam {
         sent.map_err(|error| self.gone(member, &error.to_string()))
     }
 
-    /// The next answer of every one of these members.
+    /// Returns the next answer of every one of these members.
     fn answers(
         &mut self,
         of: &[usize],
@@ -112,7 +112,7 @@ impl LocalTeam {
     }
 }
 
-/// Every worker takes a descriptor here, and another one while it is started.
+/// Fails if too few files may be open: every worker takes a descriptor here, and another one while it is started.
 fn check_limit(wanted: u64) -> Result<(), TeamError> {
     const OTHERS: u64 = 32;
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -194,7 +194,7 @@ pub(crate) fn part(answer: Answer) -> Part {
 pub(crate) const CALLED_OFF: &str = "called off, because another process could not take part";
 
 impl Drop for LocalTeam {
-    /// Ends the workers. One that is inside a burst is killed: its measure is of no use any more.
+    /// Ends the workers. One that is inside a burst is killed: its measure is no longer of use.
     fn drop(&mut self) {
         self.release.call_off(self.generation.wrapping_add(1));
         for worker in &mut self.workers {

@@ -37,12 +37,12 @@ impl Clients {
         clients
     }
 
-    /// The clients' names.
+    /// Returns the clients' names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Processes that every client has.
+    /// Returns the number of processes that every client has.
     pub fn processes_least(&self) -> u32 {
         self.members.iter().map(|members| members.len() as u32).min().unwrap_or(0)
     }
@@ -189,7 +189,7 @@ impl Site<'_> {
         }
     }
 
-    /// The targets that a process really wrote. Lustre chooses all but the first of a striped file
+    /// Returns the targets that a process really wrote. Lustre chooses all but the first of a striped file
     /// itself, and says which.
     fn target_names(&self, process: &ProcessPlan, done: &Done) -> Vec<String> {
         let by_lustre = self.plan.burst.striping == Striping::Lustre && process.targets.len() > 1;
@@ -231,7 +231,7 @@ impl Site<'_> {
     }
 }
 
-/// The first reason that is not another's.
+/// Returns the first reason that is not another's.
 fn outcome(parts: &[Part]) -> Outcome {
     let reasons = || parts.iter().filter_map(|part| part.as_ref().err());
     match reasons().find(|why| *why != CALLED_OFF).or_else(|| reasons().next()) {

@@ -1,4 +1,4 @@
-//! What the coordinator and a worker say to each other.
+//! The messages between the coordinator and a worker.
 
 use plimsoll_engine::{Burst, PageCache};
 use plimsoll_guarded::Claim;
@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 /// From the coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// The first one: where to work, and what to remove when the coordinator is gone without having
-    /// cleaned up.
+    /// The first message: where to work, and what to remove if the coordinator ends without cleaning up.
     Hello {
         /// Directories that the experiment made.
         working: Vec<Claim>,
@@ -44,7 +43,7 @@ pub struct Done {
     pub end: u64,
     /// Bytes that it moved.
     pub bytes: u64,
-    /// Whether the page cache was really kept out.
+    /// Whether the page cache was really excluded.
     pub page_cache: PageCache,
     /// Lustre's indexes of the targets that the first file lies on; empty elsewhere.
     pub lustre_targets: Vec<u32>,

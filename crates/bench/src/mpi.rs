@@ -2,7 +2,7 @@
 //!
 //! Handles are passed as machine words: Open MPI's are addresses of its own symbols, MPICH's and those of
 //! the MPI-5 ABI are numbers. A library that does not belong to the launcher would start every
-//! process as the only one of its own job, so the size is held against what the launcher says.
+//! process as the only one of its own job, so the size is compared with what the launcher says.
 
 use std::env;
 use std::ffi::{c_char, c_int, c_void};
@@ -166,7 +166,7 @@ impl Mpi {
     }
 
     /// Waits until everybody is here, asleep most of the time: MPI's own barriers keep a core busy
-    /// that others measure with.
+    /// that others need for measuring.
     pub fn wait_for_all(&self) {
         const SLEEP_MOST: Duration = Duration::from_micros(200);
         let mut request = 0usize;
@@ -204,7 +204,7 @@ impl Drop for Mpi {
     }
 }
 
-/// The first library that loads and says that it belongs to the launcher.
+/// Returns the first library that loads and says that it belongs to the launcher.
 fn load(launcher: &Launcher) -> Result<(Library, String), TeamError> {
     let named = env::var(LIBRARY_VARIABLE).ok();
     let names: Vec<String> = match named {

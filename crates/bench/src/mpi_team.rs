@@ -68,12 +68,12 @@ impl MpiTeam {
         self.members = members(&self.hosts, grouping);
     }
 
-    /// Ranks of the job.
+    /// Returns the number of ranks of the job.
     pub fn ranks(&self) -> usize {
         self.hosts.len()
     }
 
-    /// Nodes of the job.
+    /// Returns the number of nodes of the job.
     pub fn nodes(&self) -> usize {
         self.hosts.iter().collect::<BTreeSet<_>>().len()
     }
@@ -230,7 +230,7 @@ pub fn remove_made() {
     }
 }
 
-/// The reason why it failed, or nothing.
+/// Returns the reason why it failed, or nothing.
 fn about_files(command: &Command) -> String {
     let mut here = locked();
     let result = match command {

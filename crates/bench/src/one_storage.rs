@@ -1,4 +1,4 @@
-//! Targets that are not targets of their own: directories on one disk or one file system.
+//! Targets that are not independent: directories on one disk or one file system.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ pub struct OneStorage {
 }
 
 impl OneStorage {
-    /// What to say of it, in a line.
+    /// Returns a one-line warning about it.
     pub fn warning(&self) -> String {
         const SHOWN: usize = 6;
         let shown = &self.targets[..self.targets.len().min(SHOWN)];
@@ -32,7 +32,7 @@ impl OneStorage {
     }
 }
 
-/// Every storage that more than one of these targets lies on. Loop devices are storage of their own, whatever
+/// Returns every storage that more than one of these targets lies on. Loop devices are storage of their own, whatever
 /// their files lie on: the targets of a test bed are meant to be told apart.
 pub fn shared<'a>(
     machine: &Machine,
@@ -55,7 +55,7 @@ pub fn shared<'a>(
     shared
 }
 
-/// The disks below a directory, or else its file system. Nothing where neither can be told.
+/// Returns the disks below a directory, or else its file system; nothing if neither is known.
 fn storage_of(machine: &Machine, path: &Path) -> Vec<String> {
     let on_disks = |device: BlockDevice| {
         let disks = machine.disks_below(&device.name).into_iter();

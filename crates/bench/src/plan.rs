@@ -105,7 +105,7 @@ impl ClientsPlan {
         ClientsPlan { count, names: Vec::new(), used: count, processes: 1 }
     }
 
-    /// The name of a client.
+    /// Returns the name of a client.
     pub fn name(&self, client: u32) -> String {
         self.names.get(client as usize).cloned().unwrap_or_else(|| format!("c{client}"))
     }
@@ -240,7 +240,7 @@ impl Default for Repeat {
 }
 
 impl Repeat {
-    /// The most repetitions of each round in a run.
+    /// Returns the most repetitions of each round in a run.
     pub fn rounds_most(&self) -> u32 {
         self.rounds_max.unwrap_or(self.rounds)
     }
@@ -271,7 +271,7 @@ pub struct Pause {
 }
 
 impl Plan {
-    /// Processes that each client must have for the largest instance.
+    /// Returns the number of processes that each client must have for the largest instance.
     pub fn processes_most(&self) -> u32 {
         let varied = [&self.vary, &self.groups];
         let counts = varied.iter().filter(|vary| vary.parameter == Parameter::Processes);

@@ -1,4 +1,4 @@
-//! What must hold of every target before anything is written to it.
+//! What must hold for every target before anything is written to it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use thiserror::Error;
 /// others may be using it.
 const FILL_MOST: f64 = 0.9;
 
-/// In which sizes are told.
+/// The unit in which sizes are shown.
 const MIB: u64 = 1 << 20;
 
 /// Why a target cannot be measured.
@@ -39,7 +39,7 @@ pub enum PreflightError {
         /// What to do.
         hint: &'static str,
     },
-    /// Not enough room.
+    /// Not enough space.
     #[error(
         "target {target}: the largest instance needs {needed} in {path}, of which {available} are free \
          and nine tenths usable; hint: a smaller burst, or fewer processes on a target"
@@ -65,7 +65,7 @@ pub enum PreflightError {
         /// Where it is.
         path: String,
     },
-    /// The kernel does not tell.
+    /// The kernel does not say.
     #[error("target {target}: {error}")]
     Unknown {
         /// The target's name.
@@ -121,7 +121,7 @@ pub fn check_target(
     Ok(())
 }
 
-/// Whether files here can be opened with O_DIRECT. Tried on a file without a name, so that nothing
+/// Returns whether files here can be opened with O_DIRECT. Tried on a file without a name, so that nothing
 /// is left; where there are no such files, only the burst itself will tell.
 pub fn takes_direct_io(path: &Path) -> bool {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;

@@ -1,8 +1,8 @@
 //! The moment at which all processes of an instance begin, on one machine.
 //!
-//! Everybody sleeps on a word of shared memory (a futex), so that waiting costs nothing of the cores
+//! Everybody sleeps on a word of shared memory (a futex), so that waiting takes nothing from the cores
 //! that others measure with. The coordinator releases when all have said that they are ready; so there is
-//! no count to get wrong when one of them cannot take part.
+//! no count that could be wrong when one of them cannot take part.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -21,13 +21,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How an experiment ended. Whatever was measured is in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
-    /// Everything that was planned was measured, and no precision was asked for.
+    /// Everything that was planned was measured, and no precision was requested.
     Complete,
-    /// The medians are known as precisely as was asked.
+    /// The medians are known as precisely as requested.
     Precise,
-    /// Everything that was planned was measured, and some medians are not known as precisely as was asked.
+    /// Everything that was planned was measured, and some medians are not known as precisely as requested.
     Imprecise(Shortfall),
-    /// The budget of bytes or time was spent; with what is missing to the precision, if one was asked for.
+    /// The budget of bytes or time was spent; with what is missing to the precision, if one was requested.
     BudgetSpent(Option<Shortfall>),
     /// The user asked to stop.
     Interrupted,
@@ -36,13 +36,13 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Whether nothing is left to do.
+    /// Returns whether nothing is left to do.
     pub fn is_complete(&self) -> bool {
         !matches!(self, Ending::Interrupted | Ending::Failed(_))
     }
 }
 
-/// Why nothing more can be kept.
+/// Why nothing more can be measured.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The results cannot be written.
@@ -76,7 +76,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// How much of the most that an experiment can take is done, from 0 to 1: of its instances, its time or
+    /// Returns how much of the most that an experiment can take is done, from 0 to 1: of its instances, its time or
     /// its bytes, whichever ends it first.
     pub fn share(&self, instances_most: u64, budget: &Budget) -> f64 {
         let instances = self.instances as f64 / instances_most.max(1) as f64;
@@ -163,7 +163,7 @@ impl<'a> Runner<'a> {
         Ok((self.ending(), self.spent))
     }
 
-    /// How an experiment ended of which nothing is left to do.
+    /// Returns how an experiment ended that has nothing left to do.
     fn ending(&self) -> Ending {
         let missing = self.stopping.as_ref().and_then(|it| it.shortfall(self.settings()));
         match (self.is_budget_spent, missing, &self.stopping) {
@@ -174,7 +174,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether an instance is still to be measured. One of an earlier session is counted instead.
+    /// Returns whether an instance is still to be measured. One of an earlier session is counted instead.
     fn what_to_do<I: Iterator<Item = Result<Instance, MeasuresError>>>(
         &mut self,
         planned: &InstancePlan,
@@ -245,13 +245,13 @@ impl<'a> Runner<'a> {
         asked && self.stopping.as_ref().is_some_and(|it| it.verdict(self.settings()).reached)
     }
 
-    /// Settings of the plan.
+    /// Returns the number of settings of the plan.
     fn settings(&self) -> usize {
         let plan = self.plan();
         plan.vary.len() * plan.groups.len() * plan.burst.sizes.len().max(1)
     }
 
-    /// Whether this instance would go beyond the share of the budget that runs up to its own have.
+    /// Returns whether this instance would go beyond the share of the budget that runs up to its own have.
     fn is_beyond_budget(&self, planned: &InstancePlan) -> bool {
         let budget = self.plan().budget;
         let share = f64::from(planned.run + 1) / f64::from(self.plan().repeat.runs.max(1));

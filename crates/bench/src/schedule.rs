@@ -91,7 +91,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a checked plan. One that [`Plan::check`] refuses may have no steps.
+    /// Returns the schedule of a checked plan. One that [`Plan::check`] refuses may have no steps.
     pub fn new(plan: &Plan) -> Schedule {
         let sizes = plan.burst.sizes.len().max(1);
         let settings = plan.vary.len() as u64 * plan.groups.len() as u64 * sizes as u64;
@@ -105,8 +105,8 @@ impl Schedule {
         }
     }
 
-    /// The same schedule from the instance of this number on, to resume an experiment. What stood
-    /// before that instance (a pause, the end of a round) is not told again.
+    /// Returns the same schedule from the instance of this number on, to resume an experiment. What stood
+    /// before that instance (a pause, the end of a round) is not repeated.
     pub fn from_instance(plan: &Plan, instance: u64) -> Schedule {
         Schedule { next: instance, ..Schedule::new(plan) }
     }
@@ -120,12 +120,12 @@ impl Schedule {
         }
     }
 
-    /// Instances in all, if no run ends early.
+    /// Returns the number of instances in all, if no run ends early.
     pub fn instances(&self) -> u64 {
         self.in_a_run.saturating_mul(u64::from(self.plan.repeat.runs))
     }
 
-    /// The instance of this number, in constant time; `None` beyond the last.
+    /// Returns the instance of this number, in constant time; `None` beyond the last.
     pub fn instance(&self, number: u64) -> Option<InstancePlan> {
         if number >= self.instances() {
             return None;
@@ -238,7 +238,7 @@ fn derived(seed: u64, path: &[u64]) -> Random {
     Random::new(path.iter().fold(seed, step))
 }
 
-/// The item at a position of the order that `path` names; `None` if there are no items.
+/// Returns the item at a position of the order that `path` names; `None` if there are no items.
 fn chosen<'a, T>(items: &'a [T], position: u64, seed: u64, path: &[u64]) -> Option<&'a T> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     derived(seed, path).shuffle(&mut order);

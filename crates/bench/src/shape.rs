@@ -23,7 +23,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The shape for one value of each of the dimensions, or why it cannot be.
+    /// Returns the shape for one value of each of the dimensions, or why it cannot be.
     pub fn of(
         plan: &Plan,
         group: Option<&Value>,
@@ -36,7 +36,7 @@ impl Shape {
         draft.shape(plan)
     }
 
-    /// Every shape of a plan: groups, then burst sizes, then values, in the plan's order.
+    /// Returns every shape of a plan: groups, then burst sizes, then values, in the plan's order.
     pub fn all(plan: &Plan) -> impl Iterator<Item = Result<Shape, PlanError>> + '_ {
         let groups = choices(&plan.groups.values);
         groups.flat_map(move |group| {
@@ -46,17 +46,17 @@ impl Shape {
         })
     }
 
-    /// Processes that take part.
+    /// Returns the number of processes that take part.
     pub fn processes(&self) -> u64 {
         u64::from(self.setting.clients) * u64::from(self.setting.processes)
     }
 
-    /// Bytes of all processes.
+    /// Returns the bytes of all processes.
     pub fn bytes(&self) -> u64 {
         self.processes().saturating_mul(self.setting.burst.get())
     }
 
-    /// Bytes that move in all, those written before a read included.
+    /// Returns the bytes that move in all, those written before a read included.
     pub fn bytes_moved(&self) -> u64 {
         match self.setting.operation {
             Operation::Write => self.bytes(),
@@ -64,7 +64,7 @@ impl Shape {
         }
     }
 
-    /// The most bytes that one target holds during the instance.
+    /// Returns the most bytes that one target holds during the instance.
     pub fn bytes_on_one_target(&self) -> u64 {
         let (processes, stripes) = (self.processes(), u64::from(self.setting.stripe_count.max(1)));
         let here = if self.target_of_client {
@@ -79,16 +79,15 @@ impl Shape {
         here.saturating_mul(self.bytes_in_one_stripe())
     }
 
-    /// What one process has on one of its targets, at most.
+    /// Returns the most that one process has on one of its targets.
     pub fn bytes_in_one_stripe(&self) -> u64 {
         let burst = self.setting.burst.get();
-        match self.setting.striped() {
-            false => burst,
-            true => {
-                let size = self.setting.stripe_size.get().max(1);
-                let turns = burst.div_ceil(size).div_ceil(u64::from(self.setting.stripe_count));
-                turns.saturating_mul(size).min(burst)
-            }
+        if self.setting.striped() {
+            let size = self.setting.stripe_size.get().max(1);
+            let turns = burst.div_ceil(size).div_ceil(u64::from(self.setting.stripe_count));
+            turns.saturating_mul(size).min(burst)
+        } else {
+            burst
         }
     }
 
@@ -98,7 +97,7 @@ impl Shape {
     }
 }
 
-/// Each value, or one time none.
+/// Returns each value; `None` once if there are none.
 fn choices(values: &[Value]) -> impl Iterator<Item = Option<&Value>> {
     let nothing = values.is_empty().then_some(None);
     values.iter().map(Some).chain(nothing)
@@ -109,7 +108,7 @@ fn sizes(plan: &Plan) -> impl Iterator<Item = Option<Bytes>> + '_ {
     plan.burst.sizes.iter().copied().map(Some).chain(nothing)
 }
 
-/// The key that decides about a parameter, for messages.
+/// Returns the key that decides about a parameter, for messages.
 pub(crate) fn key_of(plan: &Plan, parameter: Parameter) -> &'static str {
     if plan.vary.parameter == parameter {
         return "vary.values";
@@ -131,7 +130,7 @@ pub(crate) fn key_of(plan: &Plan, parameter: Parameter) -> &'static str {
     }
 }
 
-/// Targets that an instance may use.
+/// Returns the targets that an instance may use.
 pub(crate) fn pool<'a>(plan: &'a Plan, server: Option<&'a str>) -> impl Iterator<Item = u32> + 'a {
     let numbered = (0u32..).zip(&plan.targets);
     let ours = numbered.filter(move |(_, target)| {

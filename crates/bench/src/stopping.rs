@@ -1,13 +1,12 @@
-//! When enough was measured.
+//! Decides when enough was measured.
 //!
 //! Measures of storage are correlated in time, so the interval of a median is that of a series, which is widened by
-//! the correlation ([`plimsoll_stats::series`]). That also pays for looking after every round: intervals at the
-//! moment of stopping, which are narrow partly by luck, were simulated to cover the median in 95 % of experiments
+//! the correlation ([`plimsoll_stats::series`]). This also compensates for looking after every round: intervals at the
+//! moment of stopping are narrow partly by luck. In simulations they covered the median in 95 % of experiments
 //! or more, with correlations up to 0.8, but in 86 to 95 % where values have two or three modes that last and the median is
 //! near a gap (`cargo bench --bench coverage`; docs/benchmarking.md has the table). Where a target is fast for a while
-//! and slow for a while, an interval may be narrow because only one of both was seen: so it must have stayed narrow for
-//! the last third of the measures, and one that errs five times less often must be
-//! hardly wider.
+//! and slow for a while, an interval may be narrow because only one of the two was seen. The interval must therefore have
+//! stayed narrow for the last third of the measures, and one that errs five times less often must be hardly wider.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ use plimsoll_stats::series::{SeriesInterval, bounds, least, series_median_interv
 
 use crate::warm_up::warm_up_rounds;
 
-/// What was measured so far, by setting; `K` tells settings apart.
+/// What was measured so far, by setting; `K` identifies a setting.
 #[derive(Debug, Clone)]
 pub struct Stopping<K> {
     precision: f64,
@@ -42,7 +41,7 @@ impl Series {
         self.interval.map(|it| (it.high - it.low) / 2.0 / it.estimate)
     }
 
-    /// Whether half of it is at most `precision`, and that of a surer one hardly more.
+    /// Returns whether half its width is at most `precision`, and that of a surer interval hardly more.
     fn is_narrow(&self, precision: f64, confidence: f64) -> bool {
         let (Some(it), Ok(sample)) = (self.interval, Sample::try_from(&self.values[..])) else {
             return false;
@@ -53,23 +52,23 @@ impl Series {
             && (high - low) / 2.0 / it.estimate <= HARDLY_WIDER * precision
     }
 
-    /// How many measures are enough if the interval stays narrow.
+    /// Returns how many measures are enough if the interval stays narrow.
     fn enough(&self) -> Option<usize> {
         self.narrow_since.map(confirmed)
     }
 }
 
-/// An interval that errs so many times less often …
+/// An interval that errs this many times less often …
 const SURER: f64 = 5.0;
 /// … is 1.3 times as wide where values lie close together, and much wider where there is a gap near the median.
 const HARDLY_WIDER: f64 = 1.35;
 
-/// The interval must have been narrow for a third of so many measures.
+/// Returns the number of measures that are needed: the interval must have been narrow for a third of them.
 fn confirmed(narrow_since: usize) -> usize {
     (3 * narrow_since).div_ceil(2)
 }
 
-/// The fewest measures of each setting after which a run can end.
+/// Returns the fewest measures of each setting after which a run can end.
 pub fn earliest(confidence: f64) -> usize {
     confirmed(least(confidence))
 }
@@ -79,7 +78,7 @@ pub fn earliest(confidence: f64) -> usize {
 pub struct Known {
     /// Measures.
     pub n: usize,
-    /// Independent measures that they are worth, at least.
+    /// Least number of independent measures that would say as much.
     pub effective_n: f64,
     /// Median of the measures.
     pub median: f64,
@@ -118,14 +117,14 @@ pub struct Shortfall {
 }
 
 impl<K: Ord + Clone> Stopping<K> {
-    /// Nothing was measured yet. `precision` and `confidence` are as in
+    /// Creates it before anything was measured. `precision` and `confidence` are as in
     /// [`Repeat`](crate::plan::Repeat).
     pub fn new(precision: f64, confidence: f64) -> Self {
         let (series, before_run) = (BTreeMap::new(), BTreeMap::new());
         Stopping { precision, confidence, series, before_run }
     }
 
-    /// A run begins: its first rounds may be warm-up again.
+    /// Begins a run, whose first rounds may be warm-up again.
     pub fn begin_run(&mut self) {
         let lengths = self.series.iter().map(|(key, series)| (key.clone(), series.values.len()));
         self.before_run = lengths.collect();
@@ -144,7 +143,7 @@ impl<K: Ord + Clone> Stopping<K> {
         }
     }
 
-    /// Whether everything is known well enough. `settings` is how many settings the plan has: one
+    /// Returns whether everything is known well enough. `settings` is how many settings the plan has: one
     /// of which nothing was measured is not known.
     pub fn verdict(&self, settings: usize) -> Verdict<K> {
         let known: Vec<(K, Known)> = self
@@ -167,7 +166,7 @@ impl<K: Ord + Clone> Stopping<K> {
         }
     }
 
-    /// What is missing to the precision, of so many settings; `None` if nothing is.
+    /// Returns what is missing to the precision, for this many settings; `None` if nothing is.
     pub fn shortfall(&self, settings: usize) -> Option<Shortfall> {
         let verdict = self.verdict(settings);
         let known = |it: &&(K, Known)| it.1.more == 0;

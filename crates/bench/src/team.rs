@@ -15,16 +15,16 @@ pub struct Member {
     pub client: String,
 }
 
-/// What came of one burst.
+/// The outcome of one burst.
 pub type Part = Result<Done, String>;
 
 /// Processes that do bursts together.
 pub trait Team {
-    /// All processes; a burst names them by their place here.
+    /// Returns all processes; a burst names them by their place here.
     fn members(&self) -> &[Member];
 
-    /// Has each of these members do its burst, all released at one moment. Every member's part is
-    /// told apart: a process that cannot do its own does not lose what the others measured.
+    /// Lets each of these members do its burst, all released at the same moment. Every member's part is
+    /// kept separately: a process that cannot do its own does not lose what the others measured.
     ///
     /// # Errors
     /// When a process is gone, or `interrupted` says to stop: no further burst is possible then.
@@ -34,7 +34,7 @@ pub trait Team {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Vec<Part>, TeamError>;
 
-    /// Has every member open these working directories, and make them where they are not to be seen.
+    /// Lets every member open these working directories, and make them where they are not visible.
     /// Files of bursts are in them.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ pub enum TeamError {
         /// What the limit of open files leaves room for.
         most: u64,
     },
-    /// A process ended before its time.
+    /// A process ended too early.
     #[error("worker {member} of client {client} is gone: {how}")]
     Gone {
         /// Its place in the team.

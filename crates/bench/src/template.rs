@@ -1,4 +1,4 @@
-//! Plans for the questions that are asked most, in sizes that fit the machine.
+//! Plans for the most common questions, in sizes that fit the machine.
 //!
 //! Each is an experiment of Xie (sections 4.1 to 4.6 and 5.4) or Wright (6.1, appendix F.2) with
 //! its shape kept and its sizes scaled: no instance takes more than a tenth of the free space of
@@ -23,9 +23,9 @@ use crate::plan::{Budget, ClientsPlan, Pause, Plan, TargetPlan, TransferSize, Va
 pub enum Template {
     /// What one process gets from one target, by burst size (Xie 4.1).
     Pipeline,
-    /// What a target gives, by number of clients (Xie 4.2, Wright F.2).
+    /// What a target delivers, by number of clients (Xie 4.2, Wright F.2).
     Target,
-    /// What a server gives, by number of clients on all its targets (Xie 4.3).
+    /// What a server delivers, by number of clients on all its targets (Xie 4.3).
     Server,
     /// What a client gets from several targets, by their number (Xie 4.4).
     Fanout {
@@ -56,7 +56,7 @@ impl Template {
         Template::Sweep,
     ];
 
-    /// The name on the command line and in results.
+    /// Returns the name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Template::Pipeline => "pipeline",
@@ -71,17 +71,17 @@ impl Template {
         }
     }
 
-    /// Whether the processes of one client are what it is about.
+    /// Returns whether it measures the processes of a single client.
     pub fn is_of_one_client(self) -> bool {
         matches!(self, Template::Fanout { .. })
     }
 
-    /// Whether its burst sizes are found by growing them on the targets before it begins.
+    /// Returns whether its burst sizes are found by growing them on the targets before it begins.
     pub fn grows(self) -> bool {
         self == Template::Target
     }
 
-    /// The question that it answers, in a line.
+    /// Returns the question that it answers, in a line.
     pub fn question(self) -> &'static str {
         match self {
             Template::Pipeline => "what does one process get from one target, by burst size?",
@@ -123,7 +123,7 @@ impl FromStr for Template {
 pub struct Planned {
     /// What will be done.
     pub plan: Plan,
-    /// What is smaller than the template has it, and why.
+    /// What is smaller than usual for the template, and why.
     pub notes: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ pub struct Facts {
     pub lustre: bool,
 }
 
-/// What a person wants otherwise than the template has it.
+/// The options that change what a template does.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TemplateOptions {
     /// Name of the results.

@@ -10,7 +10,7 @@ const ROUNDS_MIN: usize = 8;
 /// Longer beginnings are a drift, not a warm-up.
 const WARM_UP_MAX: usize = 8;
 
-/// How many of the first rounds differ from those that follow: 0 if none do.
+/// Returns how many of the first rounds differ from those that follow: 0 if none do.
 ///
 /// `series` has the measures of each setting in the order of rounds. Each measure is replaced by
 /// its rank within its setting, so that settings of different speed count alike and no shape is
@@ -31,7 +31,7 @@ pub fn warm_up_rounds(series: &[&[f64]]) -> usize {
     clearest.filter(|(deviation, _)| !is_chance(*deviation)).map_or(0, |(_, length)| length)
 }
 
-/// How far the rank sum of the first rounds is from its expectation, in standard deviations.
+/// Returns how far the rank sum of the first rounds is from its expectation, in standard deviations.
 /// Equal measures make the true standard deviation smaller than this one: fewer alarms.
 fn deviation(ranks: &[Vec<f64>], rounds: usize, length: usize) -> f64 {
     let (n, k, settings) = (rounds as f64, length as f64, ranks.len() as f64);
@@ -41,7 +41,7 @@ fn deviation(ranks: &[Vec<f64>], rounds: usize, length: usize) -> f64 {
     (sum - expected).abs() / variance.sqrt()
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// Returns the ranks from 1; equal values share the mean of theirs.
 fn ranks(series: &[f64]) -> Vec<f64> {
     let mut sorted = series.to_vec();
     sorted.sort_by(f64::total_cmp);

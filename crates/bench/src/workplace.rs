@@ -44,7 +44,7 @@ impl Workplace {
         Ok(here)
     }
 
-    /// Where this process's files are. Fails if one is no longer where it was made: what follows would be
+    /// Returns where this process's files are. Fails if one is no longer where it was made: what follows would be
     /// measured elsewhere than the plan says.
     pub fn directories(&self) -> Result<Vec<&Directory>, TeamError> {
         for it in &self.working {

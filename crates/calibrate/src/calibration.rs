@@ -55,25 +55,26 @@ impl Place {
         Ok(Place { directory: real, space, counters, ost })
     }
 
-    /// Share of the space that is used, from 0 to 1.
+    /// Returns the share of the space that is used, from 0 to 1.
     pub fn fill(&self) -> f64 {
         let (total, available) = (self.space.total.get(), self.space.available.get());
         if total == 0 { 0.0 } else { total.saturating_sub(available) as f64 / total as f64 }
     }
 
-    /// Whether the plan's file fits.
+    /// Fails if the plan's file does not fit.
     ///
     /// # Errors
     /// [`CalibrateError::Space`] if not.
     pub fn check_space(&self, plan: &Plan) -> Result<(), CalibrateError> {
         let available = self.space.available;
-        match plan.span > available {
-            true => Err(CalibrateError::Space {
+        if plan.span > available {
+            Err(CalibrateError::Space {
                 directory: self.directory.clone(),
                 span: plan.span,
                 available,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 }
@@ -155,7 +156,7 @@ pub fn calibrate(
 
 const SEEK_STREAM: u64 = 2;
 
-/// All measures of all repetitions, in the order in which they were made.
+/// Returns all measures of all repetitions, in the order in which they were made.
 fn climb(
     ladder: &mut Ladder,
     plan: &Plan,
@@ -255,7 +256,7 @@ fn one_size(operation: Operation, rungs: &[Rung]) -> CalibrateError {
 }
 
 impl Direction {
-    /// What the site file keeps of it.
+    /// Returns what the site file keeps of it.
     pub fn cost(&self, plan: &Plan, place: &Place, measured: &str) -> Cost {
         let Coefficients { seconds_per_operation, seconds_per_byte } = self.fit.coefficients;
         Cost {
@@ -271,7 +272,7 @@ impl Direction {
         }
     }
 
-    /// Number of measures during which the target moved noticeably more than was asked for,
+    /// Returns the number of measures during which the target moved noticeably more than was asked for,
     /// and the largest share of that.
     pub fn disturbed(&self) -> (usize, f64) {
         /// A file system's journal stays below; so does a page or two beside small measures.

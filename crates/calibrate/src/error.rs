@@ -109,7 +109,7 @@ pub enum CalibrateError {
 }
 
 impl CalibrateError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Directory { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
@@ -151,12 +151,15 @@ impl CalibrateError {
     }
 }
 
-/// The file has no name; its path through /proc would only puzzle.
+/// Removes the path through /proc from an error: the file has no name, and this path would only confuse.
 fn without_descriptor(error: &EngineError) -> String {
     let words = error.to_string();
-    let words = words.split(' ').map(|word| match word.starts_with("/proc/self/fd/") {
-        true => format!("the file{}", word.trim_start_matches(|c: char| c != ':' && c != ',')),
-        false => word.to_owned(),
+    let words = words.split(' ').map(|word| {
+        if word.starts_with("/proc/self/fd/") {
+            format!("the file{}", word.trim_start_matches(|c: char| c != ':' && c != ','))
+        } else {
+            word.to_owned()
+        }
     });
     words.collect::<Vec<_>>().join(" ")
 }

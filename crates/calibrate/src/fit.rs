@@ -16,7 +16,7 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// The share of a second that the model says a row's transactions take: 1 if it is right.
+    /// Returns the share of a second that the model says a row's transactions take: 1 if it is right.
     fn busy(&self, row: &Row) -> f64 {
         self.seconds_per_operation * row.transactions + self.seconds_per_byte * row.bytes
     }
@@ -72,24 +72,24 @@ impl Fit {
         Ok(Fit { coefficients, negative, operation_interval, byte_interval, rows, residuals })
     }
 
-    /// Bandwidth that the model predicts for what was asked for on a rung (equation 6).
+    /// Returns the bandwidth that the model predicts for what was asked for on a rung (equation 6).
     pub fn predicted(&self, rung: usize) -> Option<f64> {
         let row = self.rows.get(rung)?;
         Some(row.requested / self.coefficients.busy(row))
     }
 
-    /// Median magnitude of the residuals.
+    /// Returns the median magnitude of the residuals.
     pub fn median_residual(&self) -> f64 {
         let magnitudes = self.residuals.iter().map(|it| it.abs()).collect();
         Sample::new(magnitudes).map_or(f64::NAN, |sample| sample.median())
     }
 
-    /// Largest magnitude of a residual.
+    /// Returns the largest magnitude of a residual.
     pub fn max_residual(&self) -> f64 {
         self.residuals.iter().fold(0.0, |most: f64, it| most.max(it.abs()))
     }
 
-    /// Root mean square of the residuals.
+    /// Returns the root mean square of the residuals.
     pub fn rms_residual(&self) -> f64 {
         let squares: f64 = self.residuals.iter().map(|it| it * it).sum();
         (squares / self.residuals.len() as f64).sqrt()
@@ -115,7 +115,7 @@ fn solve(rows: &[Row]) -> Result<(Coefficients, Option<Negative>), StatsError> {
     Ok((coefficients(free.per_operation, free.per_byte), None))
 }
 
-/// The cost c that makes c x = 1 as nearly as can be for all rates x.
+/// Returns the cost c that makes c x = 1 as nearly as can be for all rates x.
 pub(crate) fn single_cost(rates: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = rates.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     sum / squares

@@ -25,7 +25,7 @@ pub enum Step {
         /// Bytes to write.
         total: u64,
     },
-    /// Short measures find how many transfers take the time that was asked for.
+    /// Short measures find how many transfers take the requested time.
     Probing {
         /// Rungs probed.
         done: u64,
@@ -94,7 +94,7 @@ impl Ladder<'_> {
         Ok(())
     }
 
-    /// Transfers that a measure of this rung takes, and the seconds they are expected to take.
+    /// Returns the transfers that a measure of this rung takes, and the seconds they are expected to take.
     pub fn probe(&mut self, turn: Turn) -> Result<(u64, f64), CalibrateError> {
         /// A shorter probe may be over before a throttle or a cache takes effect.
         const SHARE: f64 = 0.25;

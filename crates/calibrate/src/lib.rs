@@ -2,9 +2,9 @@
 //!
 //! A ladder of transfer sizes, each transfer after a random seek in a file that was written in
 //! full before (Uselton and Wright, figure 4), gives for each size b the time T of N(b)
-//! transactions. The N that count are those that the device did, not those that were asked for
+//! transactions. The N that count are those that the device did, not those that were requested
 //! (section IV). Least squares on relative errors (equation 4) gives the cost of an operation
-//! and that of a byte, for reads and writes apart, and [`Verdict`] says whether these two
+//! and that of a byte, separately for reads and writes, and [`Verdict`] says whether these two
 //! explain what was measured.
 //!
 //! Deliberately not here: the transfers themselves (the `engine` crate's), printing, and the

@@ -6,7 +6,7 @@ use plimsoll_stats::Random;
 
 use crate::CalibrateError;
 
-/// Direct I/O goes by logical blocks, of which none is smaller (SECTOR_SIZE in the kernel).
+/// The smallest logical block, and so the smallest unit of direct I/O (SECTOR_SIZE in the kernel).
 const BLOCK: u64 = 512;
 
 /// A span must have room for this many of the largest transfers, or seeks mean nothing.
@@ -15,7 +15,7 @@ const PLACES_MIN: u64 = 4;
 /// A measure moves no more than this, unless so few transfers would not fill the queue.
 const MEASURE_BYTES_MAX: u64 = 1 << 30;
 
-/// Everything that a calibration is told.
+/// All settings of a calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Transfer sizes, ascending, at least two.
@@ -26,7 +26,7 @@ pub struct Plan {
     pub depth: u32,
     /// Bytes of the file in which transfers seek; a multiple of every size.
     pub span: Bytes,
-    /// Time that one measure of one rung shall take.
+    /// Time that one measure of one rung should take.
     pub seconds: f64,
     /// Measures of each rung.
     pub repetitions: u32,
@@ -44,13 +44,13 @@ pub struct Turn {
 }
 
 impl Plan {
-    /// A plan that can be done.
+    /// Returns a plan that can be done.
     ///
     /// Sizes are sorted and made distinct, and the span is rounded down to whole transfers of
     /// every size.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If something is impossible, with the reason.
     pub fn checked(mut self) -> Result<Self, CalibrateError> {
         let setting = |what, value: String| Err(CalibrateError::Setting { what, value });
         self.sizes.sort();
@@ -95,12 +95,12 @@ impl Plan {
         self.sizes.last().copied().unwrap_or_default()
     }
 
-    /// Transfers of the largest size that the span must hold.
+    /// Returns the number of transfers of the largest size that the span must hold.
     fn places(&self) -> u64 {
         PLACES_MIN.max(u64::from(self.depth))
     }
 
-    /// The span when none is given: 1 GiB or a tenth of what is free, but room for the seeks of
+    /// Returns the span when none is given: 1 GiB or a tenth of what is free, but room for the seeks of
     /// the largest transfers where half of what is free allows.
     pub fn default_span(&self, available: Bytes) -> Bytes {
         const MOST: u64 = 1 << 30;
@@ -110,38 +110,39 @@ impl Plan {
         Bytes::new((available / 10).max(needed).min(MOST.max(needed)))
     }
 
-    /// Fewest transfers of a measure: the queue fills and drains within them.
+    /// Returns the fewest transfers of a measure: the queue fills and drains within them.
     pub fn transfers_min(&self) -> u64 {
         8.max(2 * u64::from(self.depth))
     }
 
-    /// Most transfers of a measure: a fast target needs no more to be known, and a disk that
+    /// Returns the most transfers of a measure: a fast target needs no more to be known, and a disk that
     /// wears out is not written for nothing.
     pub fn transfers_max(&self, rung: usize) -> u64 {
         (MEASURE_BYTES_MAX / self.sizes[rung].get()).max(self.transfers_min())
     }
 
-    /// Transfers that take the time of a measure at a rate in transfers per second.
+    /// Returns the number of transfers that take the time of a measure at a rate in transfers per second.
     pub fn transfers_for(&self, rung: usize, rate: f64) -> u64 {
         let wanted = (rate * self.seconds).ceil() as u64;
         wanted.clamp(self.transfers_min(), self.transfers_max(rung))
     }
 
-    /// Most bytes that the target is written, probes included.
+    /// Returns the most bytes that the target is written, probes included.
     pub fn written_max(&self) -> Bytes {
         let most = |rung: usize| self.transfers_max(rung).saturating_mul(self.sizes[rung].get());
         let rungs: u64 = (0..self.sizes.len()).map(most).fold(0, u64::saturating_add);
         // A probe doubles its transfers at least, so that all of them together are at most two;
         // a sixth of every measure goes before it and does not count.
         let times = u64::from(self.repetitions).saturating_add(2);
-        let written = match self.operations.contains(&Operation::Write) {
-            true => rungs.saturating_mul(times).saturating_mul(7) / 6,
-            false => 0,
+        let written = if self.operations.contains(&Operation::Write) {
+            rungs.saturating_mul(times).saturating_mul(7) / 6
+        } else {
+            0
         };
         Bytes::new(written.saturating_add(self.span.get()))
     }
 
-    /// All measures of one repetition, in an order of its own: what changes over time then
+    /// Returns all measures of one repetition, in an order of its own: what changes over time then
     /// falls on all rungs alike.
     pub fn turns(&self, repetition: u32) -> Vec<Turn> {
         let rungs = || 0..self.sizes.len();
@@ -159,7 +160,7 @@ impl Plan {
         (self.sizes.len() * self.operations.len()) as u64 * u64::from(self.repetitions)
     }
 
-    /// Seconds that all measures take when the target is as fast as the plan supposes.
+    /// Returns the seconds that all measures take when the target is as fast as the plan supposes.
     pub fn expected_seconds(&self) -> f64 {
         self.measures() as f64 * self.seconds
     }
@@ -208,7 +209,7 @@ mod tests {
     fn what_cannot_be_is_named_with_a_way_out() {
         let bytes = |sizes: &[u64]| sizes.iter().copied().map(Bytes::new).collect::<Vec<_>>();
         for (bad, message) in [
-            (Plan { sizes: bytes(&[4096, 4096]), ..plan() }, "by one transfer size"),
+            (Plan { sizes: bytes(&[4096, 4096]), ..plan() }, "with one transfer size"),
             (Plan { sizes: bytes(&[1000, 4096]), ..plan() }, "whole blocks"),
             (Plan { sizes: bytes(&[0, 4096]), ..plan() }, "whole blocks"),
             (Plan { span: Bytes::new(7 << 20), ..plan() }, "fewer than 8"),

@@ -20,12 +20,12 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Bytes per second that a program sees.
+    /// Returns the bytes per second that a program sees.
     pub fn bandwidth(&self) -> f64 {
         self.bytes as f64 / self.seconds
     }
 
-    /// Bytes that the target moved beyond what was asked for, as a share of that. Others'
+    /// Returns the bytes that the target moved beyond what was asked for, as a share of that. Others'
     /// I/O, or what a file system adds of its own.
     pub fn foreign_share(&self) -> f64 {
         let beyond = self.transaction_bytes.saturating_sub(self.bytes);
@@ -61,7 +61,7 @@ impl Row {
 }
 
 impl Rung {
-    /// The medians over the repetitions with these indices.
+    /// Returns the medians over the repetitions with these indices.
     ///
     /// # Errors
     /// If a rate is not finite: a measure without time or transactions.
@@ -76,7 +76,7 @@ impl Rung {
         Ok(Row { transactions, bytes, requested: median(Measure::bandwidth)? })
     }
 
-    /// The medians over all repetitions.
+    /// Returns the medians over all repetitions.
     ///
     /// # Errors
     /// As [`row`](Self::row).
@@ -84,7 +84,7 @@ impl Rung {
         self.row(&(0..self.measures.len()).collect::<Vec<_>>())
     }
 
-    /// Bandwidths of the repetitions.
+    /// Returns the bandwidths of the repetitions.
     ///
     /// # Errors
     /// If one is not finite.

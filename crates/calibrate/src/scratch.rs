@@ -61,12 +61,12 @@ impl Scratch {
         Ok(Scratch { files: [file], path, _working: Some(working) })
     }
 
-    /// The file for a burst.
+    /// Returns the file for a burst.
     pub fn source(&self) -> Source<'_> {
         Source::Open(&self.files)
     }
 
-    /// What messages call the file.
+    /// Returns the name of the file in messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -90,7 +90,7 @@ fn open(private: &Directory) -> io::Result<File> {
     }
 }
 
-/// What file systems and old kernels say that do not know O_TMPFILE (open(2)).
+/// Returns whether the error means that a file system or an old kernel does not know O_TMPFILE (open(2)).
 fn is_unsupported(errno: Errno) -> bool {
     [Errno::OPNOTSUPP, Errno::ISDIR, Errno::INVAL].contains(&errno)
 }

@@ -42,7 +42,7 @@ pub struct Done {
 }
 
 impl Counters {
-    /// The counters of the target that holds a directory's files; `ost` is the index of the
+    /// Returns the counters of the target that holds a directory's files; `ost` is the index of the
     /// Lustre target that files are put on.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Counters {
         })
     }
 
-    /// Whose count it is.
+    /// Returns who counts.
     pub fn counted_by(&self) -> CountedBy {
         match self {
             Counters::Device(_) => CountedBy::Device,
@@ -74,7 +74,7 @@ impl Counters {
         }
     }
 
-    /// What they say now. Nothing when they cannot be read any more.
+    /// Returns what the counters say now; nothing when they can no longer be read.
     pub fn read(&self, machine: &Machine) -> Snapshot {
         match self {
             Counters::Device(name) => {
@@ -106,7 +106,7 @@ fn lustre(machine: &Machine, mount: &Path, ost: Option<u32>) -> Counters {
 }
 
 impl Snapshot {
-    /// What was done until `after`; `None` when there are no counters or they went back.
+    /// Returns what was done until `after`; `None` when there are no counters or they went back.
     pub fn until(&self, after: &Snapshot, operation: Operation) -> Option<Done> {
         match (self, after) {
             (Snapshot::Device(before), Snapshot::Device(after)) => disk(before, after, operation),

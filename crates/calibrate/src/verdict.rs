@@ -27,7 +27,7 @@ const MEDIAN_OVER_MEAN: f64 = 1.2533;
 /// From the median of magnitudes to the standard deviation of a normal distribution.
 const DEVIATIONS_PER_MAD: f64 = 1.4826;
 
-/// What the residuals say about the model.
+/// The verdict of the residuals on the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// No rung is further from the model than is tolerated.
@@ -61,7 +61,7 @@ pub enum Verdict {
 /// Why a sum of two costs does not explain the measures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cause {
-    /// The larger of two limits does: so behaves a throttle, and a bus behind a controller.
+    /// The larger of two limits does: this is how a throttle behaves, and a bus behind a controller.
     TwoLimits {
         /// Operations per second, which rule small transactions.
         operations: f64,
@@ -89,13 +89,14 @@ impl Verdict {
         let worst = beyond.iter().copied().max_by(|a, b| margin(*a).total_cmp(&margin(*b)));
         let Some(rung) = worst else { return Verdict::Fits };
         let residual = fit.residuals[rung];
-        match margin(rung) > 0.0 {
-            true => Verdict::Misfit { rung, residual, cause: cause(fit) },
-            false => Verdict::Noisy { rung, residual, explained: explained[rung] },
+        if margin(rung) > 0.0 {
+            Verdict::Misfit { rung, residual, cause: cause(fit) }
+        } else {
+            Verdict::Noisy { rung, residual, explained: explained[rung] }
         }
     }
 
-    /// Its name in JSON.
+    /// Returns its name in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Fits => "fits",
@@ -106,7 +107,7 @@ impl Verdict {
     }
 }
 
-/// Sizes of transactions at the target that are not about the same.
+/// Returns the sizes of transactions at the target that are not about the same.
 fn distinct_sizes(rows: &[Row]) -> usize {
     let mut sizes: Vec<f64> = rows.iter().map(Row::transaction_size).collect();
     sizes.sort_by(f64::total_cmp);
@@ -133,12 +134,12 @@ fn small_sample_correction(n: usize) -> f64 {
     FACTORS.get(n).copied().unwrap_or(n as f64 / (n as f64 - 0.8))
 }
 
-/// Standard deviation by the median of magnitudes, which one slow repetition does not move.
+/// Returns the standard deviation by the median of magnitudes, which one slow repetition does not move.
 fn spread(magnitudes: impl Iterator<Item = f64>) -> f64 {
     Sample::new(magnitudes.collect()).map_or(0.0, |it| DEVIATIONS_PER_MAD * it.median())
 }
 
-/// How far a rung's median may be from the model by chance: as far as the spread within all rungs
+/// Returns how far a rung's median may be from the model by chance: as far as the spread within all rungs
 /// lets it (a rung's own, of a few repetitions, is hardly known), and as far as the repetition
 /// that comes nearest to the model. One repetition alone says nothing about chance.
 fn explained(rung: &Rung, residual: f64, pooled: f64) -> f64 {
@@ -151,7 +152,7 @@ fn explained(rung: &Rung, residual: f64, pooled: f64) -> f64 {
     by_spread.max(by_nearest)
 }
 
-/// The larger of two limits explains the measures if it leaves less than half of the misfit.
+/// Returns the cause. The larger of two limits explains the measures if it leaves less than half of the misfit.
 fn cause(fit: &Fit) -> Cause {
     let mut rows = fit.rows.clone();
     rows.sort_by(|a, b| a.transaction_size().total_cmp(&b.transaction_size()));

@@ -1,4 +1,4 @@
-//! `plimsoll bench`: an experiment on chosen targets, measured like a statistician does.
+//! `plimsoll bench`: an experiment on chosen targets, measured as a statistician would.
 
 mod environment;
 mod growth;
@@ -154,7 +154,7 @@ impl Stage {
         Ok(Stage { team, working, interruption })
     }
 
-    /// Every node removes its own; what could not be removed is left to the drop of `working`.
+    /// Removes the directories: every node removes its own, and the drop of `working` removes what is left.
     fn clear(&mut self) -> Result<()> {
         Ok(self.team.leave()?)
     }
@@ -195,7 +195,7 @@ fn working_directories(plan: &Plan) -> Result<WorkingDirectories> {
     make_working_directories(&paths(plan))
 }
 
-/// A private directory on each target.
+/// Makes a private directory on each target.
 pub fn make_working_directories(targets: &[PathBuf]) -> Result<WorkingDirectories> {
     WorkingDirectories::make(targets).map_err(|(target, error)| {
         anyhow::anyhow!("cannot make a directory in {}: {error}", target.display())
@@ -214,7 +214,7 @@ pub fn remove_left_behind(targets: &[PathBuf]) {
     }
 }
 
-/// The hidden command that a worker process runs.
+/// Runs the hidden command of a worker process.
 pub fn serve() -> Result<ExitCode> {
     // The coordinator decides when to end; a Ctrl-C reaches everybody in the terminal.
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
@@ -224,7 +224,7 @@ pub fn serve() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The plan, and whether its burst sizes are to be found by growing them.
+/// Returns the plan, and whether its burst sizes are to be found by growing them.
 fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Joined) -> Result<(Plan, bool)> {
     let name = arguments.plan.as_deref().unwrap_or_default();
     let mut grows = false;

@@ -152,7 +152,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether others may compute with the costs.
+/// Returns whether others may compute with the costs.
 fn is_usable(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Fits | Verdict::Noisy { .. } => true,

@@ -148,7 +148,7 @@ fn default_path(recording: &Path, format: Format) -> Result<PathBuf> {
     Ok(recording.with_file_name(name))
 }
 
-/// True for a name that would count as a file of the recording.
+/// Returns true for a name that would count as a file of the recording.
 fn is_in(path: &Path, recording: &Path) -> bool {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_same = match (fs::canonicalize(folder), fs::canonicalize(recording)) {

@@ -15,7 +15,7 @@ const WRONG_USE: u8 = 2;
 /// busy machine mpirun of MPICH 4.0 did in 4 of 60 jobs, and with this in none.
 const TIME_TO_PASS_IT_ON: Duration = Duration::from_millis(200);
 
-/// A command could not do its work.
+/// Returns the failure of a command that could not do its work.
 pub fn of_command(error: &anyhow::Error) -> ExitCode {
     if is_closed_pipe(error) {
         // The reader has seen enough (`plimsoll … | head`).
@@ -26,7 +26,7 @@ pub fn of_command(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(WRONG_USE)
 }
 
-/// The arguments make no sense, or ask for help or the version.
+/// Returns the failure of arguments that make no sense, or that ask for help or the version.
 pub fn of_arguments(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         // Nothing to be done when even the help text cannot be printed.

@@ -37,17 +37,17 @@ impl Interruption {
         self.signal.store(signal as usize, Ordering::Relaxed);
     }
 
-    /// Whether a signal asked to end.
+    /// Returns whether a signal asked to end.
     pub fn is_asked(&self) -> bool {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
-    /// What a shell tells of a process that the signal ended: 130 after Ctrl-C, 143 after SIGTERM.
+    /// Returns what a shell tells of a process that the signal ended: 130 after Ctrl-C, 143 after SIGTERM.
     pub fn status(&self) -> u8 {
         u8::try_from(128 + self.signal.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
     }
 
-    /// The same, to end with.
+    /// Returns the same status as an exit code.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.status())
     }

@@ -133,12 +133,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     result.unwrap_or_else(|error| failure::of_command(&error))
 }
 
-/// The whole command tree, for man pages and completions.
+/// Returns the whole command tree, for man pages and completions.
 pub fn command() -> clap::Command {
     Arguments::command()
 }
 
-/// Every number that each command prints, for docs/numbers.md.
+/// Returns every number that each command prints, for docs/numbers.md.
 pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
     vec![
         ("model contention", model::contention::NUMBERS),

@@ -60,7 +60,7 @@ impl SiteArgument {
         Ok(self.site.as_ref().map(load).transpose()?.map(|file| file.site().clone()))
     }
 
-    /// The flag, or the number of targets of the site.
+    /// Returns the flag, or the number of targets of the site.
     fn targets(&self, flag: Option<u64>) -> Result<u64> {
         match (flag, self.load()?) {
             (Some(targets), _) => Ok(targets),

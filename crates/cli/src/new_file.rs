@@ -132,7 +132,7 @@ impl NewFile {
         }
     }
 
-    /// Where it will be.
+    /// Returns where it will be.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -162,7 +162,7 @@ fn flags(follow: bool) -> i32 {
     flags.bits().cast_signed()
 }
 
-/// A name beside it that nobody else has.
+/// Returns a name beside it that nobody else has.
 fn draft_of(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     let mut draft = std::ffi::OsString::from(".");

@@ -9,7 +9,7 @@ pub fn timestamp() -> String {
     rfc3339(nanoseconds())
 }
 
-/// A seed that differs from one experiment to the next, also of two that begin at once, and is
+/// Returns a seed that differs from one experiment to the next, also of two that begin at once, and is
 /// short enough to be typed again.
 pub fn seed() -> u64 {
     (nanoseconds() ^ u64::from(std::process::id())) & 0xffff_ffff

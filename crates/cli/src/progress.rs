@@ -103,7 +103,7 @@ impl Work {
     }
 }
 
-/// How far the work is, for a log.
+/// Returns how far the work is, for a log.
 fn line(what: &str, done: u64, total: u64, elapsed: Duration) -> String {
     let share = if total == 0 { 1.0 } else { done as f64 / total as f64 };
     let percent = 100.0 * share.min(1.0);

@@ -242,7 +242,7 @@ fn load(name: &str) -> Result<Scenario> {
     Ok(Scenario::parse(name, &text)?)
 }
 
-/// What the flags change. A flag that sets what the scenario sweeps over ends the sweep.
+/// Applies the flags. A flag that sets what the scenario sweeps over ends the sweep.
 fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     let swept = scenario.sweep.as_ref().map(|sweep| (sweep.parameter, sweep.across));
     let sweeps =

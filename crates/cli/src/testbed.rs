@@ -243,7 +243,7 @@ fn unlimit(testbed: &Testbed, normal: &Normal, output: Output) -> Result<ExitCod
     say_limits("testbed.normal", &outcome, output)
 }
 
-/// A line for people, a record for programs.
+/// Prints a line for people, or a record for programs.
 fn say_limits(command: &str, outcome: &LimitOutcome, output: Output) -> Result<ExitCode> {
     if output.json {
         output.print(command, "limit", &listing::limit_record(outcome))?;

@@ -1,6 +1,6 @@
 //! Reading argument values that are not quantities of `domain`: counts and shares.
 
-/// A whole number, not negative: "131072", "131_072", "131,072" where no list is expected.
+/// Reads a whole number, not negative: "131072", "131_072", "131,072" where no list is expected.
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.trim().chars().filter(|c| *c != '_').collect();
     if digits.starts_with('-') {
@@ -12,7 +12,7 @@ pub fn count(text: &str) -> Result<u64, String> {
     digits.parse().map_err(|_| format!("is too large (at most {})", u64::MAX))
 }
 
-/// A finite number, not negative: "0.2", or "20%" for the same.
+/// Reads a finite number, not negative: "0.2", or "20%" for the same.
 pub fn share(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let (number, scale) = match text.strip_suffix('%') {

@@ -32,7 +32,7 @@ pub enum Pattern {
     Random,
 }
 
-/// Who writes into one file.
+/// Which processes write into one file.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
@@ -45,20 +45,20 @@ pub enum Sharing {
     Shared,
 }
 
-/// How the page cache is kept out of the measure.
+/// How the page cache is excluded from the measurement.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Caching {
-    /// O_DIRECT: the cache is not used. A write still ends by fsync.
+    /// O_DIRECT: the cache is not used. A write still ends with fsync.
     #[default]
     Direct,
-    /// Through the cache: a write ends by fsync, and a file's pages are dropped before it is read.
+    /// Through the cache: a write ends with fsync, and a file's pages are dropped before it is read.
     Synced,
 }
 
-/// Who does the transfers.
+/// How transfers are done.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
@@ -125,12 +125,12 @@ impl Setting {
         }
     }
 
-    /// Whether a file lies on more than one target.
+    /// Returns whether a file lies on more than one target.
     pub fn striped(&self) -> bool {
         self.stripe_count > 1
     }
 
-    /// Whether scores of pairs are defined: each file on one target, of one client (Xie 5).
+    /// Returns whether scores of pairs are defined: each file on one target, of one client (Xie 5).
     pub fn has_pairs(&self) -> bool {
         !self.striped() && self.sharing == Sharing::Independent
     }

@@ -1,33 +1,33 @@
-//! Counters that are read again and again: what two readings tell about the time between them.
+//! Counters that are read repeatedly: what two readings say about the time between them.
 
-/// A counter that only grows, until it is full and goes on from zero, or begins anew.
+/// A counter that only grows, until it overflows and continues from zero, or is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
     bits: u32,
 }
 
-/// What two readings of a counter tell.
+/// What two readings of a counter say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It grew by so much.
+    /// It grew by this much.
     Grew(u64),
-    /// It began anew in between (a restart, a device that was attached again), and has counted so much
-    /// since. What it counted before that is lost.
+    /// It was reset in between (a restart, a device that was attached again), and has counted this much
+    /// since. What it counted before is lost.
     BeganAnew(u64),
     /// It could not be read both times.
     Unknown,
 }
 
 impl Counter {
-    /// Of 64 bits: full after centuries, so that one that went back began anew.
+    /// Of 64 bits: it overflows after centuries, so a counter that went back was reset.
     pub const WIDE: Counter = Counter { bits: 64 };
-    /// Of 32 bits, such as the milliseconds of a block device, which are full after 50 days.
+    /// Of 32 bits, such as the milliseconds of a block device, which overflow after 50 days.
     pub const NARROW: Counter = Counter { bits: 32 };
 
     /// Returns what happened between two readings; nothing was read where one is `None`.
     ///
-    /// A narrow counter that went back was full if it then grew by less than half of what it holds; otherwise it
-    /// began anew. So it must be read at least twice in the time in which it fills.
+    /// A narrow counter that went back has overflowed if it then grew by less than half of its range; otherwise it
+    /// was reset. So it must be read at least twice in the time in which it overflows.
     pub fn change(self, before: Option<u64>, after: Option<u64>) -> Change {
         let (Some(before), Some(after)) = (before, after) else { return Change::Unknown };
         if let Some(more) = after.checked_sub(before) {
@@ -49,7 +49,7 @@ impl Change {
         }
     }
 
-    /// Returns what was counted for certain: since it began anew, if it did.
+    /// Returns what was counted for certain: since the reset, if there was one.
     pub fn at_least(self) -> Option<u64> {
         match self {
             Change::Grew(more) | Change::BeganAnew(more) => Some(more),

@@ -201,7 +201,7 @@ fn parse_decimal(number: &str) -> Option<(u128, u32)> {
     Some((digits.parse().ok()?, u32::try_from(fraction.len()).ok()?))
 }
 
-/// What a person typed, short enough for one line of an error message.
+/// Returns what a person typed, short enough for one line of an error message.
 fn quoted(text: &str) -> String {
     const SHOWN_MAX: usize = 60;
     if text.chars().count() <= SHOWN_MAX {

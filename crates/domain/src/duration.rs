@@ -14,7 +14,7 @@ impl Nanos {
         Self(count)
     }
 
-    /// The number of nanoseconds.
+    /// Returns the number of nanoseconds.
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -20,7 +20,7 @@ impl Limit {
     /// Neither bytes nor operations are limited.
     pub const NONE: Limit = Limit { bytes: None, operations: None };
 
-    /// True when nothing is limited.
+    /// Returns true if nothing is limited.
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
     }

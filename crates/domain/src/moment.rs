@@ -4,12 +4,12 @@
 pub const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// Hour of the day, 0 to 23, of a moment in nanoseconds since 1970, so many seconds east of UTC.
+/// Returns the hour of the day, 0 to 23, of a moment in nanoseconds since 1970, this many seconds east of UTC.
 pub fn hour(nanos: u64, utc_offset: i32) -> usize {
     (local_seconds(nanos, utc_offset).rem_euclid(86_400) / 3600) as usize
 }
 
-/// Day of the week, Monday is 0.
+/// Returns the day of the week, Monday is 0.
 pub fn weekday(nanos: u64, utc_offset: i32) -> usize {
     // 1970-01-01 was a Thursday.
     (local_seconds(nanos, utc_offset).div_euclid(86_400) + 3).rem_euclid(7) as usize
@@ -19,7 +19,7 @@ fn local_seconds(nanos: u64, utc_offset: i32) -> i64 {
     (nanos / 1_000_000_000) as i64 + i64::from(utc_offset)
 }
 
-/// A moment as RFC 3339 in UTC, to the second.
+/// Returns a moment as RFC 3339 in UTC, to the second.
 pub fn rfc3339(nanos: u64) -> String {
     let seconds = (nanos / 1_000_000_000) as i64;
     let (year, month, day) = civil(seconds.div_euclid(86_400));
@@ -28,7 +28,7 @@ pub fn rfc3339(nanos: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
 }
 
-/// A moment as people write it, so many seconds east of UTC: to the second where all that is told lasted less than two
+/// Returns a moment as people write it, this many seconds east of UTC: to the second where the whole period lasted less than two
 /// hours, with the date where it lasted longer than a day.
 pub fn clock(nanos: u64, utc_offset: i32, span: f64) -> String {
     let seconds = local_seconds(nanos, utc_offset);
@@ -88,7 +88,7 @@ pub fn parse(text: &str) -> Option<u64> {
     (seconds >= 0.0).then_some((seconds * 1e9) as u64)
 }
 
-/// Days since 1970-01-01 (`days_from_civil` of the same source).
+/// Returns the days since 1970-01-01 (`days_from_civil` of the same source).
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -97,7 +97,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// A clock and how far east of UTC it is.
+/// Returns a clock and how far east of UTC it is.
 fn split_offset(time: &str) -> Option<(&str, i32)> {
     if let Some(clock) = time.strip_suffix('Z') {
         return Some((clock, 0));
@@ -108,7 +108,7 @@ fn split_offset(time: &str) -> Option<(&str, i32)> {
     }
 }
 
-/// Seconds east of UTC of "+02:00", "-0530", "+2" or "Z".
+/// Returns the seconds east of UTC of "+02:00", "-0530", "+2" or "Z".
 pub fn utc_offset(text: &str) -> Option<i32> {
     if matches!(text, "Z" | "UTC") {
         return Some(0);

@@ -16,7 +16,7 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The digits that a text begins with, or what is before its first digit.
+/// Returns the digits that a text begins with, or what is before its first digit.
 fn part(text: &str) -> (&str, &str) {
     let first = is_number(text);
     let end = text.bytes().position(|byte| byte.is_ascii_digit() != first);

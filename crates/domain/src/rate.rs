@@ -14,7 +14,7 @@ impl BytesPerSec {
         Self(count)
     }
 
-    /// The number of bytes per second.
+    /// Returns the number of bytes per second.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -40,7 +40,7 @@ impl OpsPerSec {
         Self(count)
     }
 
-    /// The number of operations per second.
+    /// Returns the number of operations per second.
     pub const fn get(self) -> u64 {
         self.0
     }

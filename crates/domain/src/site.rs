@@ -4,8 +4,8 @@
 //! from it and measuring commands write back what they found. It is TOML, made to
 //! be edited by hand, so it carries a version but no checksum.
 //!
-//! [`Site`] is what the file says, [`check`](Site::check) what makes sense of it
-//! must hold, [`SiteFile`] the text with a person's comments kept on update.
+//! [`Site`] is what the file says, [`check`](Site::check) tests whether it makes sense,
+//! and [`SiteFile`] is the text, which keeps a person's comments on update.
 
 mod check;
 mod costs;
@@ -28,7 +28,7 @@ use crate::{Bytes, BytesPerSec, Nanos};
 /// The version that this program writes. Older ones stay readable.
 pub const SITE_VERSION: u32 = 1;
 
-/// One site: its file systems, what serves them, and what is known of their speed.
+/// One site: its file systems, what serves them, and what is known about their speed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a site")]
 pub struct Site {
@@ -58,13 +58,13 @@ pub struct Site {
     /// How long slowness lasted when it was measured.
     #[serde(default, rename = "slowness", skip_serializing_if = "Vec::is_empty")]
     pub slowness: Vec<Slowness>,
-    /// Components that were slower than their like when they were scored.
+    /// Components that were slower than their peers when they were scored.
     #[serde(default, rename = "straggler", skip_serializing_if = "Vec::is_empty")]
     pub stragglers: Vec<Straggler>,
 }
 
 impl Site {
-    /// A site of which nothing is known yet.
+    /// Returns a site about which nothing is known yet.
     pub fn empty() -> Self {
         Site {
             version: SITE_VERSION,
@@ -80,7 +80,7 @@ impl Site {
         }
     }
 
-    /// The target of that name.
+    /// Returns the target of that name.
     pub fn target(&self, name: &str) -> Option<&Target> {
         self.targets.iter().find(|target| target.name == name)
     }
@@ -142,7 +142,7 @@ pub struct Server {
     pub name: String,
     /// What it serves.
     pub role: ServerRole,
-    /// Servers that share something (a rack, a controller, a switch) name it alike.
+    /// A name common to servers that share something (a rack, a controller, a switch).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
 }
@@ -159,7 +159,7 @@ pub struct Target {
     /// The server that serves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The directory in which files go to this target.
+    /// The directory whose files lie on this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// The index of the OST in its Lustre file system.
@@ -171,7 +171,7 @@ pub struct Target {
     /// How much it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// The best rates it gives.
+    /// The best rates that it reaches.
     #[serde(default, skip_serializing_if = "Peak::is_empty")]
     pub peak: Peak,
     /// What one transaction costs it.
@@ -180,7 +180,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// A target of which only the name is known.
+    /// Returns a target with nothing known but its name.
     pub fn named(name: impl Into<String>) -> Self {
         Target {
             name: name.into(),
@@ -196,7 +196,7 @@ impl Target {
     }
 }
 
-/// Transaction costs of a target, reads and writes apart.
+/// Transaction costs of a target, separately for reads and writes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table of read and write costs")]
 pub struct Costs {
@@ -221,7 +221,7 @@ impl Costs {
 pub struct Cost {
     /// The fixed part of a transaction.
     pub seconds_per_operation: f64,
-    /// The part in proportion to its size.
+    /// The part proportional to its size.
     pub seconds_per_byte: f64,
     /// Root mean square of the fit's relative residuals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,12 +254,12 @@ pub enum CountedBy {
     Device,
     /// The Lustre server, in its brw_stats.
     Lustre,
-    /// Nobody: the program's requests were taken for transactions.
+    /// Nobody: the program's requests were counted as transactions.
     Requested,
 }
 
 impl CountedBy {
-    /// Its name, as in the file.
+    /// Returns its name, as in the file.
     pub fn name(self) -> &'static str {
         match self {
             CountedBy::Device => "device",
@@ -283,7 +283,7 @@ pub struct Client {
     pub router: Option<String>,
 }
 
-/// How nodes are connected: what is needed to tell how far apart two of them are.
+/// How nodes are connected: what is needed to know how far apart two of them are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table of the topology")]
 pub struct Topology {
@@ -315,7 +315,7 @@ pub struct Slowness {
     pub measured: Option<String>,
 }
 
-/// A component that was slower than its like when it was scored (docs/straggler-verdicts.md).
+/// A component that was slower than its peers when it was scored (docs/straggler-verdicts.md).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a straggler")]
 pub struct Straggler {
@@ -345,7 +345,7 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
-    /// The word in the file.
+    /// Returns the word in the file.
     pub fn name(self) -> &'static str {
         match self {
             ComponentKind::Target => "target",
@@ -369,7 +369,7 @@ pub enum Persistence {
 }
 
 impl Persistence {
-    /// The word in the file.
+    /// Returns the word in the file.
     pub fn name(self) -> &'static str {
         match self {
             Persistence::Transient => "transient",

@@ -16,7 +16,7 @@ impl Bytes {
         Self(count)
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }

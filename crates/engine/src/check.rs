@@ -80,9 +80,10 @@ fn check_span(burst: &Burst) -> Result<(), EngineError> {
 }
 
 fn multiple(what: &'static str, value: Bytes, transfer: Bytes) -> Result<(), EngineError> {
-    match value.get().is_multiple_of(transfer.get()) {
-        true => Ok(()),
-        false => Err(EngineError::NotAMultiple { what, value, of: "a transfer", unit: transfer }),
+    if value.get().is_multiple_of(transfer.get()) {
+        Ok(())
+    } else {
+        Err(EngineError::NotAMultiple { what, value, of: "a transfer", unit: transfer })
     }
 }
 
@@ -117,13 +118,14 @@ fn check_stripe(burst: &Burst) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The kernel's offsets are signed.
+/// Fails if a burst ends beyond the kernel's offsets, which are signed.
 fn check_ends(burst: &Burst) -> Result<(), EngineError> {
     let (offset, bytes) = (burst.offset, burst.span.unwrap_or(burst.bytes));
     let end = offset.get().checked_add(bytes.get());
-    match end.is_some_and(|end| i64::try_from(end).is_ok()) {
-        true => Ok(()),
-        false => Err(EngineError::Beyond { offset, bytes }),
+    if end.is_some_and(|end| i64::try_from(end).is_ok()) {
+        Ok(())
+    } else {
+        Err(EngineError::Beyond { offset, bytes })
     }
 }
 

@@ -1,14 +1,14 @@
-//! What is written: data that no storage can compress, and that any process can tell again from
+//! What is written: data that no storage can compress, and that any process can compute again from
 //! the seed, the file's index and the offset.
 //!
 //! The bytes of a file repeat a *tape* of random bytes, which the seed gives, once per
 //! [`PERIOD`]: so a transfer is written straight from the tape, whatever its offset, and the
 //! loop has nothing to do but I/O. Only a burst that is to be verified also *stamps* each block
-//! of 4 KiB with its seed, file and offset: a block that lies elsewhere, that is an older
-//! burst's, or that lost a bit is then told apart from the right one.
+//! of 4 KiB with its seed, file and offset: a block that lies elsewhere, that belongs to an older
+//! burst, or that lost a bit is then recognized.
 //!
 //! Storage that deduplicates finds the tape's blocks again after a period; only stamped blocks are
-//! all different. Stamping is part of the measured time, so that it is left to bursts that ask for
+//! all different. Stamping is part of the measured time, so it is done only for bursts that request
 //! it.
 
 use crate::memory::Memory;
@@ -33,7 +33,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Data for transfers of at most `transfer` bytes.
+    /// Returns the data for transfers of at most `transfer` bytes.
     pub fn new(seed: u64, transfer: usize) -> Result<Self, String> {
         let mut tape = Memory::new(PERIOD + transfer)?;
         let (first, rest) = tape.bytes_mut().split_at_mut(PERIOD);
@@ -46,7 +46,7 @@ impl Content {
         Ok(Self { seed, tape })
     }
 
-    /// The memory that unstamped transfers are written from.
+    /// Returns the memory that unstamped transfers are written from.
     pub fn tape(&self) -> &Memory {
         &self.tape
     }
@@ -56,7 +56,7 @@ impl Content {
         &mut self.tape
     }
 
-    /// Where on the tape the bytes from `offset` on are.
+    /// Returns where on the tape the bytes from `offset` on are.
     pub fn place_on_tape(offset: u64) -> usize {
         (offset % PERIOD as u64) as usize
     }
@@ -110,7 +110,7 @@ impl Content {
         compare_until(start, memory.len())
     }
 
-    /// What a block with a wrong stamp is.
+    /// Returns what a block with a wrong stamp is.
     fn judge(&self, transfer: &Transfer, memory: &[u8], at: u64) -> Mismatch {
         let Some(start) = at.checked_sub(transfer.offset) else { return Mismatch::OtherData };
         let start = start as usize;
@@ -143,7 +143,7 @@ impl Content {
         stamp
     }
 
-    /// Whose stamp it is, if this seed's.
+    /// Returns whose stamp it is, if this seed's.
     fn read_stamp(&self, stamp: &[u8]) -> Option<(u32, u64)> {
         let word = |at: usize| Some(u64::from_le_bytes(stamp.get(at..at + 8)?.try_into().ok()?));
         let whose = word(0)?;
@@ -157,10 +157,10 @@ impl Content {
     }
 }
 
-/// So that stamps are no words of the tape.
+/// Keeps stamps different from words of the tape.
 const STAMP_SALT: u64 = 0x7374_616d_7073_0001;
 
-/// The blocks whose stamps lie in a stretch of a file, and which part of each does.
+/// Returns the blocks whose stamps lie in a stretch of a file, and which part of each does.
 fn stamps_of(offset: u64, length: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
     let end = offset + length as u64;
     let first = offset - offset % BLOCK;

@@ -28,7 +28,7 @@ pub(crate) fn check_alignment(burst: &Burst, file: &File, path: &Path) -> Result
     Ok(())
 }
 
-/// The block that offsets, lengths and memory have to be multiples of; `None` where the kernel
+/// Returns the block that offsets, lengths and memory have to be multiples of; `None` where the kernel
 /// (before 6.1) or the file system does not tell.
 fn block_of(file: &File) -> Option<u32> {
     let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;

@@ -44,7 +44,7 @@ pub enum EngineError {
     /// The buffers would push the machine into swapping, or be refused.
     #[error("buffers of {wanted} ({depth} of {transfer}) do not fit into memory: {reason}")]
     Buffers { wanted: Bytes, depth: u32, transfer: Bytes, reason: String },
-    /// What is there is a directory, a pipe, a device.
+    /// The path is a directory, a pipe or a device.
     #[error("{} is not a regular file", path.display())]
     NotAFile { path: PathBuf },
     /// The file system does not do O_DIRECT.
@@ -74,16 +74,16 @@ pub enum EngineError {
     /// What was read is not what was written.
     #[error("{} is wrong at byte {offset}: {mismatch}", path.display())]
     Wrong { path: PathBuf, offset: u64, mismatch: Mismatch },
-    /// A layout was asked for where there are none.
+    /// A layout was requested where there are none.
     #[error("cannot set the stripes of {}: it is not on Lustre", path.display())]
     NotLustre { path: PathBuf },
-    /// Lustre took the request and did something else.
+    /// Lustre accepted the request and did something else.
     #[error("{} got {}, not the {wanted} that were asked for", path.display(), FileLayout::shown(got.as_ref()))]
     LayoutNotTaken { path: PathBuf, wanted: Stripe, got: Option<FileLayout> },
 }
 
 impl EngineError {
-    /// What to do about it, in one line; `None` when the message says it all.
+    /// Returns what to do about it, in one line; `None` when the message says it all.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Zero { .. } | Self::NoFiles | Self::SameFile { .. } => return None,

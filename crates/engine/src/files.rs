@@ -91,9 +91,10 @@ fn open_below(burst: &Burst, path: &Path, directories: &[&Directory]) -> Result<
     let file = open_in(burst, path, directory)?;
     let owner = file.metadata().map_err(failed)?.uid();
     let expected = directory.facts().map_err(failed)?.st_uid;
-    match owner == expected {
-        true => Ok(file),
-        false => Err(failed(Refusal::Owner { owner, expected }.into())),
+    if owner == expected {
+        Ok(file)
+    } else {
+        Err(failed(Refusal::Owner { owner, expected }.into()))
     }
 }
 
@@ -152,7 +153,7 @@ fn words(operation: Operation) -> &'static str {
     }
 }
 
-/// The same open file once more. It goes past the cache if the burst does, or not at all.
+/// Returns the same open file once more. It goes past the cache if the burst does, or not at all.
 fn opened(burst: &Burst, path: &Path, file: Option<&File>) -> Result<File, EngineError> {
     let failed = |cause: io::Error| file_error(words(burst.operation), path)(cause);
     let file = file.ok_or_else(|| failed(Errno::BADF.into()))?.try_clone().map_err(failed)?;
@@ -176,9 +177,10 @@ fn check_end(operation: Operation, file: &File, path: &Path, end: u64) -> Result
         },
         Operation::Read => {
             let length = file.metadata().map_err(file_error("find the size of", &path))?.len();
-            match length < end {
-                true => Err(EngineError::EndOfFile { path, wanted: end, end: length }),
-                false => Ok(()),
+            if length < end {
+                Err(EngineError::EndOfFile { path, wanted: end, end: length })
+            } else {
+                Ok(())
             }
         }
     }

@@ -15,13 +15,13 @@ pub struct Finished {
     pub calls: u64,
     /// The layout of each file, in the order of the paths: `None` where there is none.
     pub layouts: Vec<Option<FileLayout>>,
-    /// Whether the page cache was really kept out.
+    /// Whether the page cache was really excluded.
     pub page_cache: PageCache,
     /// Bytes that were found to be right.
     pub verified: Bytes,
 }
 
-/// How the page cache was kept out, and what the kernel says about it.
+/// How the page cache was excluded, and what the kernel says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageCache {
@@ -32,12 +32,12 @@ pub struct PageCache {
     /// for writes that go through the cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<Bytes>,
-    /// Whether a file lies in memory alone (tmpfs, ramfs): nothing can keep the cache out.
+    /// Whether a file lies only in memory (tmpfs, ramfs): nothing can exclude the cache.
     pub in_memory: bool,
 }
 
 impl PageCache {
-    /// Whether the measure is one of memory, in part or in whole. `None` when nobody knows.
+    /// Returns whether the measure is one of memory, in part or in whole. `None` when nobody knows.
     pub fn was_used(&self) -> Option<bool> {
         match (self.in_memory, self.by) {
             (true, _) => Some(true),
@@ -47,13 +47,13 @@ impl PageCache {
     }
 }
 
-/// What was done to keep the page cache out.
+/// What was done to exclude the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheKeptOut {
     /// O_DIRECT.
     Direct,
-    /// A write through the cache that ended by fsync.
+    /// A write through the cache that ended with fsync.
     Fsync,
     /// The pages were dropped before the read.
     Dropped,

@@ -1,4 +1,4 @@
-//! Memory for transfers: page-aligned, as O_DIRECT wants it, and present before it is used.
+//! Memory for transfers: page-aligned, as O_DIRECT requires, and present before it is used.
 
 use std::ptr::{self, NonNull};
 
@@ -17,7 +17,7 @@ impl Memory {
     /// Zeroed memory whose pages are there already, so that no transfer has to wait for them.
     ///
     /// # Errors
-    /// When there is not so much, in one sentence.
+    /// If there is not enough, in one sentence.
     pub fn new(length: usize) -> Result<Self, String> {
         let length = length.max(1).next_multiple_of(rustix::param::page_size());
         let most = rustix::system::sysinfo();
@@ -35,31 +35,31 @@ impl Memory {
         Ok(Self { start, length, given_back: true })
     }
 
-    /// All of it.
+    /// Returns all its bytes.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the mapping lives as long as self, and is readable and initialised (zeros).
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 
-    /// All of it, to be filled.
+    /// Returns all its bytes, to be filled.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, writable, and borrowed from self alone.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 
-    /// Where byte `at` lies, for calls that go on while nothing is borrowed.
+    /// Returns the address of byte `at`, for calls that go on while nothing is borrowed.
     pub fn at(&self, at: usize) -> *mut u8 {
         assert!(at <= self.length, "byte {at} of {}", self.length);
         // SAFETY: within the mapping, or one past its end.
         unsafe { self.start.as_ptr().add(at) }
     }
 
-    /// Keeps the mapping until the process ends, for a call that nobody knows the end of.
+    /// Keeps the mapping until the process ends, for a call whose end is not known.
     pub fn never_give_back(&mut self) {
         self.given_back = false;
     }
 
-    /// Its bytes, a multiple of the page size.
+    /// Returns its length in bytes, a multiple of the page size.
     pub fn length(&self) -> usize {
         self.length
     }

@@ -1,4 +1,4 @@
-//! Getting a file out of the page cache, and asking the kernel whether it left.
+//! Drops a file from the page cache, and asks the kernel whether it is gone.
 
 use std::fs::File;
 use std::num::NonZeroU64;
@@ -16,10 +16,10 @@ use crate::error::file_error;
 /// A page that was just used may wait in some core's list and escapes the first attempt.
 const ATTEMPTS: usize = 3;
 
-/// What became of a file's pages.
+/// What happened to a file's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
-    /// Bytes that are in the page cache still; `None` when the kernel does not tell.
+    /// Bytes that are still in the page cache; `None` when the kernel does not say.
     pub still_cached: Option<Bytes>,
     /// Whether the file system has no other place than memory (tmpfs, ramfs), so that its pages
     /// never leave.
@@ -34,7 +34,7 @@ pub fn drop_pages(path: &Path) -> Result<Dropped, EngineError> {
     drop_region(&file, path, 0..length)
 }
 
-/// The same for a part of an open file.
+/// Drops a part of an open file in the same way.
 pub(crate) fn drop_region(
     file: &File,
     path: &Path,
@@ -62,14 +62,14 @@ pub(crate) fn drop_region(
     Ok(Dropped { still_cached, in_memory })
 }
 
-/// Whether the file system lives in memory alone.
+/// Returns whether the file system lives in memory alone.
 pub(crate) fn is_in_memory(file: impl AsFd) -> bool {
     /// TMPFS_MAGIC and RAMFS_MAGIC (include/uapi/linux/magic.h).
     const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     fstatfs(file).is_ok_and(|facts| IN_MEMORY.contains(&(facts.f_type as u64)))
 }
 
-/// Bytes of a part of a file that are in the page cache; `None` when the kernel does not tell.
+/// Returns the bytes of a part of a file that are in the page cache; `None` when the kernel does not tell.
 pub(crate) fn cached_bytes(file: &File, region: Range<u64>) -> Option<Bytes> {
     if region.is_empty() {
         return Some(Bytes::default());

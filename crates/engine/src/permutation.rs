@@ -19,14 +19,14 @@ pub struct Permutation {
 const ROUNDS: usize = 6;
 
 impl Permutation {
-    /// An order of `count` numbers.
+    /// Returns an order of `count` numbers.
     pub fn new(count: u64, seed: u64) -> Self {
         let bits = (u64::BITS - count.saturating_sub(1).leading_zeros()).max(2);
         let keys = std::array::from_fn(|round| mix(seed ^ mix(round as u64 + 1)));
         Self { count, left_bits: bits / 2, right_bits: bits - bits / 2, keys }
     }
 
-    /// The number at a place of the order, which has to be below the count.
+    /// Returns the number at a place of the order, which has to be below the count.
     pub fn at(&self, place: u64) -> u64 {
         debug_assert!(place < self.count, "place {place} of {}", self.count);
         let mut number = self.permuted(place);
@@ -52,7 +52,7 @@ fn mask(bits: u32) -> u64 {
     (1u64 << bits) - 1
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): every bit of the result depends on
+/// Applies the finalizer of SplitMix64 (Steele, Lea and Flood, 2014): every bit of the result depends on
 /// every bit of the number.
 pub(crate) fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);

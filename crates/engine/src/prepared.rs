@@ -76,7 +76,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// What comes after the measure: a write that is to be verified is read back, not from the
+    /// Does what comes after the measure: a write that is to be verified is read back, not from the
     /// cache, and the files are closed.
     pub fn finish(self) -> Result<Finished, EngineError> {
         let layouts = self.files.iter().map(|it| lustre::file_layout(&it.file)).collect();
@@ -150,7 +150,7 @@ fn make_durable(file: &BurstFile) -> Result<(), EngineError> {
     }
 }
 
-/// The same transfers as reads that are compared; in their own order only when that is what
+/// Repeats the transfers as reads that are compared; in their own order only when that is what
 /// names them.
 fn read_back(written: &Burst, source: Source<'_>) -> Result<u64, EngineError> {
     let pattern = if written.span.is_some() { written.pattern } else { Pattern::Sequential };

@@ -29,7 +29,7 @@ pub(crate) struct Slots {
 }
 
 impl Supply {
-    /// What a burst needs with `in_flight` transfers at once.
+    /// Returns what a burst needs with `in_flight` transfers at once.
     pub fn new(burst: &Burst, in_flight: u32) -> Result<Self, EngineError> {
         let transfer = burst.transfer.get() as usize;
         let refused = |wanted: u64| {
@@ -53,7 +53,7 @@ impl Supply {
         })
     }
 
-    /// Where the bytes of a transfer in this slot are (a write) or go to (a read).
+    /// Returns where the bytes of a transfer in this slot are (a write) or go to (a read).
     pub fn memory_for(&mut self, slot: usize, transfer: &Transfer) -> *mut u8 {
         match self {
             Self::Tape(content) => content.tape().at(Content::place_on_tape(transfer.offset)),
@@ -83,7 +83,7 @@ impl Supply {
         }
     }
 
-    /// The pieces of memory that transfers use, for registration with the kernel. A transfer in
+    /// Returns the pieces of memory that transfers use, for registration with the kernel. A transfer in
     /// slot s uses piece s, or the only one.
     pub fn pieces(&self) -> Vec<(*mut u8, usize)> {
         match self {

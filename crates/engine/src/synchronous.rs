@@ -75,7 +75,7 @@ fn call(
     }
 }
 
-/// A transfer that failed after `done` bytes. O_DIRECT refuses to go on from where a file ends when
+/// Returns the error of a transfer that failed after `done` bytes. O_DIRECT refuses to go on from where a file ends when
 /// that is no whole block: such a read has come to the end.
 pub(crate) fn failed(
     operation: Operation,
@@ -100,7 +100,7 @@ pub(crate) fn failed(
     }
 }
 
-/// A transfer that moved nothing: the end of the file, or a write that the kernel neither does
+/// Returns the error of a transfer that moved nothing: the end of the file, or a write that the kernel neither does
 /// nor refuses.
 pub(crate) fn stopped(
     operation: Operation,

@@ -31,7 +31,7 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    /// Those of a burst that has been checked.
+    /// Returns the transfers of a checked burst.
     pub fn new(burst: &Burst) -> Self {
         let transfer = burst.transfer.get();
         let span = burst.span.unwrap_or(burst.bytes).get();
@@ -49,12 +49,12 @@ impl Transfers {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of transfers.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The one that comes after `index` others.
+    /// Returns the transfer that comes after `index` others.
     pub fn nth(&self, index: u64) -> Transfer {
         let place = self.order.as_ref().map_or(index, |order| order.at(index));
         let position = place * self.transfer;
@@ -63,7 +63,7 @@ impl Transfers {
         Transfer { file: file as u32, offset, length }
     }
 
-    /// Where in the file `file` transfers may lie; empty when the file gets none.
+    /// Returns where in the file `file` transfers may lie; empty when the file gets none.
     pub fn region(&self, file: usize) -> Range<u64> {
         if self.files == 1 {
             return self.offset..self.offset + self.span;

@@ -238,14 +238,15 @@ impl Flow<'_> {
                 }
             };
         }
-        let entry = match self.registered.files {
-            true => entry_for!(types::Fixed(transfer.file)),
-            false => entry_for!(types::Fd(self.files[transfer.file as usize].file.as_raw_fd())),
+        let entry = if self.registered.files {
+            entry_for!(types::Fixed(transfer.file))
+        } else {
+            entry_for!(types::Fd(self.files[transfer.file as usize].file.as_raw_fd()))
         };
         entry.user_data(at as u64)
     }
 
-    /// After an error: what is in flight uses memory that the caller is about to give back.
+    /// Waits after an error: what is in flight uses memory that the caller is about to give back.
     fn drain(&mut self, completions: &mut CompletionQueue<'_>) {
         while self.in_flight > 0 {
             completions.sync();
@@ -259,7 +260,7 @@ impl Flow<'_> {
     }
 }
 
-/// The newest way that the kernel knows: one thread submits, and completions are worked on when it
+/// Sets up a queue in the newest way that the kernel knows: one thread submits, and completions are worked on when it
 /// asks for them (6.1), or at least without interrupting it (5.19), or as ever.
 ///
 /// # Errors

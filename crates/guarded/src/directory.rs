@@ -20,7 +20,7 @@ use crate::working::{NEW_PREFIX, random_hex};
 /// A directory is only held, which needs no right to list it.
 pub(crate) const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// An open directory. It stays the same one whoever renames or replaces it.
+/// An open directory. It stays the same one even if somebody renames or replaces it.
 ///
 /// Names are names of files in it: one that has a slash, or leads elsewhere, is refused
 /// ([`Refusal::NotAName`]).
@@ -40,7 +40,7 @@ impl Directory {
         Ok(Self { descriptor, path: path.to_path_buf() })
     }
 
-    /// The directory of that name in this one.
+    /// Returns the directory of that name in this one.
     ///
     /// # Errors
     /// If it is not there, is no directory, or is a link to one.
@@ -52,7 +52,7 @@ impl Directory {
         }
     }
 
-    /// The directory of that name in this one, if it is of the same file system. What is mounted on it is not
+    /// Returns the directory of that name in this one, if it is of the same file system. What is mounted on it is not
     /// even asked: another user may serve it (FUSE), and never answer.
     ///
     /// # Errors
@@ -66,16 +66,17 @@ impl Directory {
             // Linux before 5.6, and containers that do not know it.
             Err(Errno::NOSYS | Errno::PERM) => {
                 let child = self.child(name)?;
-                match child.facts()?.st_dev == self.facts()?.st_dev {
-                    true => Ok(child),
-                    false => Err(Refusal::Mounted.into()),
+                if child.facts()?.st_dev == self.facts()?.st_dev {
+                    Ok(child)
+                } else {
+                    Err(Refusal::Mounted.into())
                 }
             }
             Err(errno) => Err(self.no_child(name, errno)),
         }
     }
 
-    /// Why a directory could not be opened, in words if possible.
+    /// Returns why a directory could not be opened, in words if possible.
     fn no_child(&self, name: &OsStr, errno: Errno) -> io::Error {
         match (errno, self.kind_of(name)) {
             (Errno::NOTDIR | Errno::LOOP, Ok(FileType::Symlink)) => Refusal::Symlink.into(),
@@ -84,8 +85,8 @@ impl Directory {
         }
     }
 
-    /// Makes a directory, and opens it. Whose it is the caller has to see where others may write
-    /// to this one: it may be exchanged before it is opened.
+    /// Makes a directory, and opens it. Where others may write to this one, the caller must check who owns
+    /// the new one: it may be replaced before it is opened.
     ///
     /// # Errors
     /// If there is anything of that name, or nothing can be made here.
@@ -98,14 +99,14 @@ impl Directory {
     /// Creates a file that was not there before.
     ///
     /// # Errors
-    /// If there is anything of that name, be it a link that leads nowhere.
+    /// If there is anything of that name, even a link that leads nowhere.
     pub fn create(&self, name: impl AsRef<OsStr>, flags: OFlags, mode: u32) -> io::Result<File> {
         let exclusive = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let name = checked(name.as_ref())?;
         Ok(openat(self, name, flags | exclusive, Mode::from_raw_mode(mode))?.into())
     }
 
-    /// Opens a regular file that is there, and waits for nobody. Neither creates nor truncates.
+    /// Opens an existing regular file, and waits for nobody. Neither creates nor truncates.
     ///
     /// # Errors
     /// If it is not there, or is anything but a regular file.
@@ -143,8 +144,8 @@ impl Directory {
         }
     }
 
-    /// Makes sure that something in this directory, or the directory itself, is this user's. A server may make
-    /// this process somebody else (root squash): then it is whoever a new file belongs to.
+    /// Makes sure that something in this directory, or the directory itself, belongs to this user. A server may
+    /// treat this process as another user (root squash): then it is the one to whom a new file belongs.
     pub(crate) fn require_owner(&self, facts: &Stat) -> io::Result<()> {
         let (owner, expected) = (facts.st_uid, rustix::process::geteuid().as_raw());
         if owner == expected || self.owner_of_new_files().is_ok_and(|it| it == owner) {
@@ -162,7 +163,7 @@ impl Directory {
         Ok(owner)
     }
 
-    /// The names of all that is in it, sorted.
+    /// Returns the names of all that is in it, sorted.
     ///
     /// # Errors
     /// If it cannot be listed.
@@ -178,7 +179,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// Gives a file or directory another name, over a file or an empty directory of that name.
+    /// Renames a file or directory; replaces a file or an empty directory of the new name.
     ///
     /// # Errors
     /// If the old one is not there, or the new one cannot be replaced.
@@ -202,7 +203,7 @@ impl Directory {
         Ok(rustix::fs::syncfs(self.reopened()?)?)
     }
 
-    /// Whose it is, its mode, and so on.
+    /// Returns its owner, mode and other metadata.
     ///
     /// # Errors
     /// If its file system does not answer.
@@ -210,7 +211,7 @@ impl Directory {
         Ok(fstat(self)?)
     }
 
-    /// The same of what has that name; of a link itself.
+    /// Returns the metadata of what has that name; of a link, its own.
     ///
     /// # Errors
     /// If it is not there.
@@ -226,10 +227,7 @@ impl Directory {
         let facts = self.facts()?;
         self.require_owner(&facts)?;
         let mode = facts.st_mode & 0o7777;
-        match is_writable_by_others(&facts) {
-            true => Err(Refusal::Writable { mode }.into()),
-            false => Ok(()),
-        }
+        if is_writable_by_others(&facts) { Err(Refusal::Writable { mode }.into()) } else { Ok(()) }
     }
 
     /// Gives a file a further name, unless there is something of that name: of several that do so at once,
@@ -242,7 +240,7 @@ impl Directory {
         Ok(linkat(self, from, self, to, AtFlags::empty())?)
     }
 
-    /// What has that name.
+    /// Returns the kind of what has that name.
     ///
     /// # Errors
     /// If it is not there.
@@ -250,12 +248,12 @@ impl Directory {
         Ok(FileType::from_raw_mode(self.facts_of(name)?.st_mode))
     }
 
-    /// Where it was found: for messages, and for those who cannot be handed a descriptor.
+    /// Returns where it was found: for messages, and for those who cannot be handed a descriptor.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path that leads to this very directory while this value lives (proc(5), /proc/self/fd), for
+    /// Returns a path that leads to this very directory while this value lives (proc(5), /proc/self/fd), for
     /// system calls that take no descriptor.
     pub fn path_by_descriptor(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
@@ -266,7 +264,7 @@ impl Directory {
         Self { descriptor, path }
     }
 
-    /// The same one with the path that leads to it from the root, without links (proc(5), /proc/self/fd).
+    /// Returns the same one with the path that leads to it from the root, without links (proc(5), /proc/self/fd).
     ///
     /// # Errors
     /// If /proc is not there.
@@ -275,7 +273,7 @@ impl Directory {
         Ok(self.renamed(path))
     }
 
-    /// The same one, which was given another name.
+    /// Returns the same one, which was given another name.
     pub(crate) fn renamed(self, path: PathBuf) -> Self {
         Self { path, ..self }
     }
@@ -293,12 +291,13 @@ impl AsFd for Directory {
     }
 }
 
-/// A name that cannot lead out of its directory.
+/// Checks that a name cannot lead out of its directory.
 pub(crate) fn checked(name: &OsStr) -> io::Result<&OsStr> {
     let bytes = name.as_bytes();
-    match bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.contains(&b'/') {
-        true => Err(Refusal::NotAName.into()),
-        false => Ok(name),
+    if bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.contains(&b'/') {
+        Err(Refusal::NotAName.into())
+    } else {
+        Ok(name)
     }
 }
 

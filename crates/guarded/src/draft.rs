@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Files that are either complete or absent.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 
 use crate::Directory;
 
-/// A file that is written under another name and gets its own once it is whole, so that readers find
-/// the old one or the new one. Dropped before that, it is gone.
+/// A file that is written under another name and gets its own once it is complete, so that readers find
+/// the old one or the new one. It is removed if it is dropped before that.
 #[derive(Debug)]
 pub struct Draft<'a> {
     directory: &'a Directory,
@@ -31,7 +31,7 @@ impl<'a> Draft<'a> {
         Ok(Draft { directory, name: name.into(), file, has_its_name: false })
     }
 
-    /// Returns where it is until it is whole.
+    /// Returns where it is until it is complete.
     pub fn path(&self) -> PathBuf {
         self.directory.path().join(temporary_name(&self.name))
     }
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
         self.file.try_clone()
     }
 
-    /// Makes what was written durable. The name still is another one.
+    /// Makes what was written durable, still under the other name.
     ///
     /// # Errors
     /// If the system refuses: the disk is full, for example.

@@ -1,4 +1,4 @@
-//! What the user names to be read: a file as a rule, sometimes a pipe.
+//! What the user names for reading: usually a file, sometimes a pipe.
 
 use std::fs::File;
 use std::io;
@@ -22,8 +22,8 @@ const BETWEEN_LOOKS: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 ///
 /// Streams that this process was started with (`/dev/stdin`, `/dev/fd/N`, so also `<(command)`) are read
 /// whatever they are, and waited for. Other pipes and devices are read only under their own name, and
-/// pipes only if they are this user's and somebody writes to them: whoever may write to a directory can
-/// plant links and pipes there, which would be waited for without end.
+/// pipes only if they belong to this user and somebody writes to them: anyone who may write to a directory can
+/// plant links and pipes there, and waiting for them would never end.
 ///
 /// # Errors
 /// If it is not there, is anything else, or nobody writes to it.
@@ -55,7 +55,7 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     }
 }
 
-/// True for streams that a program is started with, which are links to whatever they are.
+/// Returns true for streams that a program is started with, which are links to whatever they are.
 pub fn is_own_stream(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|it| text.strip_prefix(it));
@@ -66,13 +66,14 @@ pub fn is_own_stream(path: &Path) -> bool {
 /// No link leads to it.
 fn require_own_name(path: &Path, facts: &Stat) -> io::Result<()> {
     let named = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
-    match (named.st_dev, named.st_ino) == (facts.st_dev, facts.st_ino) {
-        true => Ok(()),
-        false => Err(Refusal::LinkToNoFile.into()),
+    if (named.st_dev, named.st_ino) == (facts.st_dev, facts.st_ino) {
+        Ok(())
+    } else {
+        Err(Refusal::LinkToNoFile.into())
     }
 }
 
-/// The very file that was found (proc(5), /proc/self/fd).
+/// Returns the very file that was found (proc(5), /proc/self/fd).
 fn opened_at_once(found: &OwnedFd) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", found.as_raw_fd());
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

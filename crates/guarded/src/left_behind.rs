@@ -12,7 +12,7 @@ use crate::working::{OWNER, PREFIX, empty_owner_last, host, owner_host};
 
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Removes what killed commands of this user and this host left behind on targets, and tells how many
+/// Removes what killed commands of this user and this host left behind on targets, and returns how many
 /// there were.
 pub fn remove_left_behind(targets: &[PathBuf]) -> usize {
     let of_target = |target: &PathBuf| -> io::Result<usize> {

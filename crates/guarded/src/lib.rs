@@ -1,17 +1,17 @@
 //! Files and directories on machines that others use too.
 //!
-//! Whoever may write to a directory can exchange what is in it at any moment, between any two calls:
-//! for a link to a file of ours, for a pipe that nobody writes to, for a directory of their own. So a
-//! path is looked up once, and all that follows goes through the open [`Directory`]: names in it,
-//! never paths, and no link is followed. What is opened is looked at after that, not before.
+//! Anyone who may write to a directory can replace what is in it at any moment, between any two calls,
+//! by a link to a file of ours, by a pipe that nobody writes to, or by a directory of their own. So a
+//! path is looked up once, and everything that follows goes through the open [`Directory`]: names in it,
+//! never paths, and no link is followed. What was opened is checked after opening, not before.
 //!
 //! - [`Directory`]: makes, opens, lists and removes by name.
 //! - [`WorkingDirectory`]: a private one on a target, which other processes find again by a secret.
-//! - [`open_trusted`]: one that no other user can exchange, nor anything above it.
-//! - [`open_input`]: what the user named to be read, unless it would be waited for without end.
+//! - [`open_trusted`]: one that no other user can replace, nor anything above it.
+//! - [`open_input`]: what the user named for reading, unless that would wait forever.
 //! - [`read_small`]: the text of a small file, whatever somebody may have put in its place.
 //! - [`open_to_read`]: a regular file of any size, wherever links lead.
-//! - [`Draft`]: a file that gets its name once it is whole.
+//! - [`Draft`]: a file that gets its name once it is complete.
 //!
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.

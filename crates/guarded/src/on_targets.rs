@@ -41,17 +41,17 @@ impl WorkingDirectories {
         self.of_target.iter().map(|made| self.made[*made].clone()).collect()
     }
 
-    /// Where that of each target is.
+    /// Returns the path of each target's directory.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.of_target.iter().map(|made| self.made[*made].path().to_path_buf()).collect()
     }
 
-    /// Each once.
+    /// Returns each directory once.
     pub fn all(&self) -> &[Arc<WorkingDirectory>] {
         &self.made
     }
 
-    /// What other processes have to know to work in them.
+    /// Returns what other processes have to know to work in them.
     pub fn claims(&self) -> Vec<Claim> {
         self.made.iter().map(|made| made.claim()).collect()
     }

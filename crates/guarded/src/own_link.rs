@@ -11,7 +11,7 @@ use crate::directory::{HELD, checked};
 use crate::{Directory, Refusal};
 
 impl Directory {
-    /// The directory of that name in this one, or where a link of that name leads if it is this user's own.
+    /// Returns the directory of that name in this one, or where a link of that name leads if it is this user's own.
     ///
     /// # Errors
     /// If it is not there, is no directory, or is a link of somebody else.

@@ -59,7 +59,7 @@ pub enum Refusal {
     TooLarge,
     /// It has the name of a working directory, and another secret or none.
     #[error(
-        "it is not the directory that was made here: somebody who may write beside it exchanged it \
+        "it is not the directory that was made here: somebody who may write beside it replaced it \
          (choose a directory of your own)"
     )]
     Exchanged,
@@ -72,7 +72,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What was refused, if that is why a call failed.
+    /// Returns what was refused, if that is why a call failed.
     pub fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
@@ -84,7 +84,7 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// Why a call failed, where it should have been refused.
+/// Returns why a call failed, where it should have been refused.
 #[cfg(test)]
 pub(crate) fn refused<T: std::fmt::Debug>(outcome: io::Result<T>) -> Refusal {
     let error = outcome.unwrap_err();

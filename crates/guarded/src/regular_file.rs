@@ -14,9 +14,8 @@ use crate::Refusal;
 /// # Errors
 /// If it is not a regular file, or if the system refuses.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
-    let require_file = |facts: Metadata| match facts.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::from(Refusal::NotAFile)),
+    let require_file = |facts: Metadata| {
+        if facts.is_file() { Ok(()) } else { Err(io::Error::from(Refusal::NotAFile)) }
     };
     // Some devices do something when they are opened.
     require_file(fs::metadata(path)?)?;

@@ -32,14 +32,11 @@ impl Directory {
     }
 }
 
-/// The text from the file's position on.
+/// Returns the text from the file's position on.
 pub(crate) fn text_of(file: &File) -> io::Result<String> {
     let mut text = String::new();
     file.take(SMALL_BYTES_MAX + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > SMALL_BYTES_MAX {
-        true => Err(Refusal::TooLarge.into()),
-        false => Ok(text),
-    }
+    if text.len() as u64 > SMALL_BYTES_MAX { Err(Refusal::TooLarge.into()) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Directories that no other user can exchange, nor anything above them.
+//! Directories that no other user can replace, nor anything above them.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ const EVERYONE_WRITES: u32 = 0o002;
 /// As many as the kernel follows (MAXSYMLINKS in include/linux/namei.h).
 const LINKS_MAX: usize = 40;
 
-/// A directory that nobody else can exchange, and what of its path is not there yet.
+/// A directory that nobody else can replace, and the part of its path that does not exist yet.
 #[derive(Debug)]
 pub struct Trusted {
     /// The last one that is there. Its path has no links.
@@ -29,13 +29,13 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// The whole path, without links.
+    /// Returns the whole path, without links.
     pub fn path(&self) -> PathBuf {
         self.missing.iter().fold(self.directory.path().to_path_buf(), |path, name| path.join(name))
     }
 }
 
-/// Who could exchange a directory.
+/// Who could replace a directory.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "each variant's message names its fields")]
 pub enum Untrusted {
@@ -57,8 +57,8 @@ pub enum Untrusted {
 }
 
 /// Opens a directory step by step from the root, and makes sure at each step that only this user and
-/// root could exchange what comes next: directories and links are theirs, and nobody else may
-/// write to a directory unless it is sticky, as `/tmp` is. What is missing at the end is told.
+/// root could replace what comes next: directories and links belong to them, and nobody else may
+/// write to a directory unless it is sticky, like `/tmp`. Returns what is missing at the end.
 ///
 /// # Errors
 /// With the first step at which somebody else could.
@@ -175,9 +175,10 @@ fn last(mut chain: Vec<Directory>) -> Result<Directory, Untrusted> {
 }
 
 fn check_link(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
-    match is_mine_or_roots(facts) {
-        true => Ok(()),
-        false => Err(Untrusted::Link { path: path.to_path_buf(), owner: facts.st_uid }),
+    if is_mine_or_roots(facts) {
+        Ok(())
+    } else {
+        Err(Untrusted::Link { path: path.to_path_buf(), owner: facts.st_uid })
     }
 }
 
@@ -198,7 +199,7 @@ fn check_directory(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
     }
 }
 
-/// True when a directory of this user can be written to by somebody else.
+/// Returns true if a directory of this user can be written to by somebody else.
 pub(crate) fn is_writable_by_others(facts: &Stat) -> bool {
     let mode = facts.st_mode;
     mode & EVERYONE_WRITES != 0 || mode & GROUP_WRITES != 0 && !is_private_group(facts.st_gid)

@@ -1,10 +1,10 @@
-//! The private directories that measuring commands write in: one on each target, gone when it ends.
+//! The private directories that measuring commands write in: one on each target, removed when the command ends.
 //!
-//! Each holds a file that its owner keeps locked, with the owner's host and a secret in it. By the lock
-//! the next command of that host on a target tells what a killed one left behind from what another
-//! one is using, and removes the former. Locks are not trusted between hosts: Lustre may keep them on
-//! each node. By the secret other processes, also those of other nodes, find out that a directory
-//! of that name is the one that was made, and not one that was put in its place: numbers of users
+//! Each holds a file that its owner keeps locked, with the owner's host and a secret in it. The lock lets
+//! the next command of that host on a target distinguish what a killed command left behind from what another
+//! one is using, and remove the former. Locks are not trusted between hosts: Lustre may keep them on
+//! each node. The secret lets other processes, also those of other nodes, recognize the directory
+//! that was made, and not one that was put in its place: numbers of users
 //! and inodes differ between nodes, and servers change owners (root squash).
 
 use std::ffi::{OsStr, OsString};
@@ -33,7 +33,7 @@ const OTHERS: u32 = 0o077;
 pub struct Claim {
     /// Where it is.
     pub path: PathBuf,
-    /// What only those know whom its maker told.
+    /// A secret known only to those whom its maker told.
     secret: String,
 }
 
@@ -52,7 +52,7 @@ impl WorkingDirectory {
     /// Makes one in that target, and locks it.
     ///
     /// # Errors
-    /// If nothing can be made there, or somebody exchanges it meanwhile.
+    /// If nothing can be made there, or somebody replaces it meanwhile.
     pub fn make(target: &Path) -> io::Result<Self> {
         let name = format!("{PREFIX}{}-{}", random_hex(4)?, std::process::id());
         Self::make_named(Directory::open(target)?, name.into(), random_hex(16)?)
@@ -67,7 +67,7 @@ impl WorkingDirectory {
         Self::open(Directory::open(target)?, name, claim.secret.clone())
     }
 
-    /// Opens the one that another process made, or makes it where it is not to be seen: on a node that
+    /// Opens the one that another process made, or makes it where it is not visible: on a node that
     /// does not share the target's storage.
     ///
     /// # Errors
@@ -86,12 +86,12 @@ impl WorkingDirectory {
         }
     }
 
-    /// What other processes have to know.
+    /// Returns what other processes have to know.
     pub fn claim(&self) -> Claim {
         Claim { path: self.path().to_path_buf(), secret: self.secret.clone() }
     }
 
-    /// Where it is, as long as nobody moves it.
+    /// Returns where it is, as long as nobody moves it.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -107,9 +107,10 @@ impl WorkingDirectory {
     /// If nothing is there any more, or something else is.
     pub fn check_in_place(&self) -> io::Result<()> {
         let (there, here) = (lstat(self.path())?, self.directory.facts()?);
-        match (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino) {
-            true => Ok(()),
-            false => Err(Refusal::Exchanged.into()),
+        if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino) {
+            Ok(())
+        } else {
+            Err(Refusal::Exchanged.into())
         }
     }
 
@@ -160,7 +161,7 @@ impl WorkingDirectory {
     }
 }
 
-/// A killed removal can then be repeated.
+/// Removes the contents, the owner's file last: a killed removal can then be repeated.
 pub(crate) fn empty_owner_last(directory: &Directory) -> io::Result<()> {
     directory.empty_but(OsStr::new(OWNER))?;
     directory.remove_file_if_there(OWNER)
@@ -211,7 +212,7 @@ fn is_gone(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
 }
 
-/// The name has a complete directory already.
+/// Returns whether the error says that the name has a complete directory already.
 fn is_taken(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }

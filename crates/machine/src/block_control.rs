@@ -91,7 +91,7 @@ impl fmt::Display for NoBlockControl {
 }
 
 impl Machine {
-    /// How the I/O of block devices can be limited here. v1 is preferred where both
+    /// Returns how the I/O of block devices can be limited here. v1 is preferred where both
     /// would do: its limits hold for every process.
     pub fn block_control(&self) -> Result<BlockControl, MachineError> {
         let mounts = self.mounts()?;
@@ -115,9 +115,10 @@ impl Machine {
             return Err(NoBlockControl::V1NotTheRoot { hierarchy });
         }
         let is_present = |file: &&str| self.locate(hierarchy.join(file)).exists();
-        match THROTTLE_FILES.iter().all(is_present) {
-            true => Ok(hierarchy),
-            false => Err(NoBlockControl::V1NoThrottling { hierarchy }),
+        if THROTTLE_FILES.iter().all(is_present) {
+            Ok(hierarchy)
+        } else {
+            Err(NoBlockControl::V1NoThrottling { hierarchy })
         }
     }
 
@@ -130,9 +131,10 @@ impl Machine {
         let present = self.read_line(hierarchy.join("cgroup.controllers")).unwrap_or_default();
         let mut missing = V2_CONTROLLERS.to_vec();
         missing.retain(|wanted| !present.split_whitespace().any(|have| have == *wanted));
-        match missing.is_empty() {
-            true => Ok(hierarchy),
-            false => Err(NoBlockControl::V2NoController { hierarchy, missing }),
+        if missing.is_empty() {
+            Ok(hierarchy)
+        } else {
+            Err(NoBlockControl::V2NoController { hierarchy, missing })
         }
     }
 }

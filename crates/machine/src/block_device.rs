@@ -48,7 +48,7 @@ pub struct LoopBacking {
 }
 
 impl BlockDevice {
-    /// The path of the device, e.g. "/dev/loop0".
+    /// Returns the path of the device, e.g. "/dev/loop0".
     pub fn path(&self) -> PathBuf {
         device_path(&self.name)
     }
@@ -60,7 +60,7 @@ fn device_path(name: &str) -> PathBuf {
 }
 
 impl Machine {
-    /// All block devices, ordered by name.
+    /// Returns all block devices, ordered by name.
     pub fn block_devices(&self) -> Result<Vec<BlockDevice>, MachineError> {
         let entries = fs::read_dir(self.locate(BLOCK_CLASS)).map_err(|cause| {
             let path = PathBuf::from(BLOCK_CLASS);
@@ -96,14 +96,14 @@ impl Machine {
         })
     }
 
-    /// The paths by which mounts name the device: a volume of the device mapper also has one by its name.
+    /// Returns the paths by which mounts name the device: a volume of the device mapper also has one by its name.
     fn device_paths(&self, name: &str) -> Vec<PathBuf> {
         let mapped = self.read_line(Path::new(BLOCK_CLASS).join(name).join("dm/name"));
         let mapped = mapped.map(|name| Path::new("/dev/mapper").join(name));
         [Some(device_path(name)), mapped].into_iter().flatten().collect()
     }
 
-    /// A partition has no queue of its own; its disk is the directory above.
+    /// Returns whether the disk rotates. A partition has no queue of its own; its disk is the directory above.
     fn rotational(&self, name: &str) -> Option<bool> {
         let device = fs::canonicalize(self.locate(Path::new(BLOCK_CLASS).join(name))).ok()?;
         let own = device.join("queue/rotational");
@@ -120,7 +120,7 @@ impl Machine {
     }
 }
 
-/// The path in `loop/backing_file`, and whether the kernel marked it as deleted.
+/// Returns the path in `loop/backing_file`, and whether the kernel marked it as deleted.
 ///
 /// A file whose own name ends in " (deleted)" cannot be told from a removed one:
 /// the kernel does not escape it.

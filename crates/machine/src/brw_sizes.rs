@@ -18,7 +18,7 @@ pub struct BrwSizes {
 }
 
 impl Machine {
-    /// The disk I/O sizes of a Lustre target that this machine serves, e.g.
+    /// Returns the disk I/O sizes of a Lustre target that this machine serves, e.g.
     /// "scratch-OST0003". `None` where the file is not there or may not be read.
     pub fn brw_sizes(&self, target: &str) -> Option<BrwSizes> {
         let files = self.lustre_counters();

@@ -14,7 +14,7 @@ pub struct ClockSource {
     pub available: Vec<String>,
 }
 
-/// What the kernel makes of the processor's time stamp counter.
+/// The kernel's view of the processor's time stamp counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TscTrust {
     /// It tells the time with it.
@@ -28,7 +28,7 @@ pub enum TscTrust {
 }
 
 impl ClockSource {
-    /// What the kernel makes of the processor's time stamp counter.
+    /// Returns what the kernel makes of the processor's time stamp counter.
     pub fn tsc(&self) -> TscTrust {
         if self.current == "tsc" {
             TscTrust::InUse
@@ -41,7 +41,7 @@ impl ClockSource {
 }
 
 impl Machine {
-    /// The kernel's clock source.
+    /// Returns the kernel's clock source.
     pub fn clock_source(&self) -> Result<ClockSource, MachineError> {
         let current = self.read("the clock source", CURRENT)?.trim().to_owned();
         let available = self.read("the clock sources", AVAILABLE)?;

@@ -33,12 +33,12 @@ pub struct DiskCounters {
 }
 
 impl DiskCounters {
-    /// Bytes read; stays at the largest value when it would not fit.
+    /// Returns the bytes read; stays at the largest value when it would not fit.
     pub fn bytes_read(&self) -> Bytes {
         Bytes::new(self.sectors_read.saturating_mul(COUNTED_SECTOR))
     }
 
-    /// Bytes written; stays at the largest value when it would not fit.
+    /// Returns the bytes written; stays at the largest value when it would not fit.
     pub fn bytes_written(&self) -> Bytes {
         Bytes::new(self.sectors_written.saturating_mul(COUNTED_SECTOR))
     }
@@ -82,7 +82,7 @@ pub struct DiskChange {
 }
 
 impl Machine {
-    /// The counters of all block devices, by number and name.
+    /// Returns the counters of all block devices, by number and name.
     pub fn disk_counters(&self) -> Result<Vec<(DeviceNumber, String, DiskCounters)>, MachineError> {
         Ok(parse_diskstats(&self.read("the block device counters", DISKSTATS)?))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{BlockDevice, DeviceNumber, DiskCounters, Machine, MachineError, parse_block_stat};
 
 impl Machine {
-    /// The block device below a directory: a disk, a partition, a loop device or a volume.
+    /// Returns the block device below a directory: a disk, a partition, a loop device or a volume.
     /// `None` for memory, network and stacked file systems.
     pub fn device_below(&self, directory: &Path) -> Result<Option<BlockDevice>, MachineError> {
         let failed = |cause| MachineError::Space { path: directory.to_path_buf(), cause };
@@ -28,7 +28,7 @@ impl Machine {
         Ok(number.and_then(|source| take(number_of(source.rdev()))))
     }
 
-    /// What the block device of that name has done since it appeared. `None` when it is gone.
+    /// Returns what the block device of that name has done since it appeared. `None` when it is gone.
     pub fn block_stat(&self, name: &str) -> Option<DiskCounters> {
         let path = Path::new("/sys/class/block").join(name).join("stat");
         parse_block_stat(&self.read_line(path)?)

@@ -12,7 +12,7 @@ const BLOCK_CLASS: &str = "/sys/class/block";
 const DEPTH_MAX: u32 = 16;
 
 impl Machine {
-    /// The disks that the block device of that name lies on, by their kernel names: of a partition its
+    /// Returns the disks that the block device of that name lies on, by their kernel names: of a partition its
     /// disk, of a volume (LVM, RAID, dm-crypt) those of all its members, and of anything else itself.
     pub fn disks_below(&self, name: &str) -> BTreeSet<String> {
         let mut disks = BTreeSet::new();

@@ -39,7 +39,7 @@ pub enum MachineError {
 }
 
 impl MachineError {
-    /// What to do about it, in one line.
+    /// Returns what to do about it, in one line.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Read { cause, .. } | Self::Space { cause, .. } => match cause.kind() {

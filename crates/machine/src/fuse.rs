@@ -14,14 +14,14 @@ pub struct Fuse {
 }
 
 impl Fuse {
-    /// True when an ordinary user can mount; root needs the device only.
+    /// Returns true if an ordinary user can mount; root needs the device only.
     pub fn for_everyone(&self) -> bool {
         self.device && self.fusermount3.is_some()
     }
 }
 
 impl Machine {
-    /// What of FUSE is there.
+    /// Returns which parts of FUSE are there.
     pub fn fuse(&self) -> Fuse {
         Fuse {
             device: self.locate("/dev/fuse").exists(),

@@ -1,4 +1,4 @@
-//! The kernel's release, the host's name, and who asks.
+//! The kernel's release, the host's name, and the current user.
 
 use std::path::PathBuf;
 
@@ -10,17 +10,17 @@ const STATUS: &str = "/proc/self/status";
 const LOOP_CONTROL: &str = "/dev/loop-control";
 
 impl Machine {
-    /// The kernel's release, e.g. "6.12.0-rc1".
+    /// Returns the kernel's release, e.g. "6.12.0-rc1".
     pub fn kernel_release(&self) -> Result<String, MachineError> {
         Ok(self.read("the kernel release", RELEASE)?.trim().to_owned())
     }
 
-    /// The host's name.
+    /// Returns the host's name.
     pub fn hostname(&self) -> Result<String, MachineError> {
         Ok(self.read("the host name", HOSTNAME)?.trim().to_owned())
     }
 
-    /// The user that the kernel checks permissions for; 0 is root.
+    /// Returns the user that the kernel checks permissions for; 0 is root.
     pub fn effective_uid(&self) -> Result<u32, MachineError> {
         let status = self.read("the effective user", STATUS)?;
         parse_effective_uid(&status).ok_or_else(|| MachineError::Understand {
@@ -30,13 +30,13 @@ impl Machine {
         })
     }
 
-    /// True when loop devices can be asked for.
+    /// Returns true if loop devices can be asked for.
     pub fn has_loop_control(&self) -> bool {
         self.locate(LOOP_CONTROL).exists()
     }
 }
 
-/// The effective user in the text of `/proc/self/status`: the second number of
+/// Returns the effective user in the text of `/proc/self/status`: the second number of
 /// "Uid:" (real, effective, saved, file system; Documentation/filesystems/proc.rst).
 pub fn parse_effective_uid(status: &str) -> Option<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;

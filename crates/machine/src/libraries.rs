@@ -56,7 +56,7 @@ fn has_wanted_name(path: &Path, wanted: impl Fn(&str) -> bool) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(wanted)
 }
 
-/// The paths of all libraries in the dynamic linker's cache; empty when the bytes are
+/// Returns the paths of all libraries in the dynamic linker's cache; empty when the bytes are
 /// not such a cache. The new format may follow an old one in the same file.
 pub fn parse_ld_cache(bytes: &[u8]) -> Vec<PathBuf> {
     let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else {
@@ -73,7 +73,7 @@ fn number(bytes: &[u8], offset: usize) -> Option<usize> {
     usize::try_from(u32::from_ne_bytes(*four)).ok()
 }
 
-/// The path that begins at `offset` and ends at a NUL.
+/// Returns the path that begins at `offset` and ends at a NUL.
 fn text(cache: &[u8], offset: usize) -> Option<PathBuf> {
     let rest = cache.get(offset..)?;
     let length = rest.iter().position(|&byte| byte == 0)?;
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A cache with the paths, as ldconfig would write it.
+    /// Returns a cache with the paths, as ldconfig would write it.
     fn cache(paths: &[&str]) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend((paths.len() as u32).to_ne_bytes());

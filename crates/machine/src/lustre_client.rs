@@ -40,7 +40,7 @@ pub struct LustreTarget {
 }
 
 impl Machine {
-    /// All mounted Lustre file systems; empty where there is none.
+    /// Returns all mounted Lustre file systems; empty where there is none.
     pub fn lustre_file_systems(&self) -> Result<Vec<LustreFileSystem>, MachineError> {
         let mut found: BTreeMap<String, LustreFileSystem> = BTreeMap::new();
         for mount in self.lustre_mounts()? {

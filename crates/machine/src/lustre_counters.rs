@@ -25,7 +25,7 @@ pub struct LustreCounterFile {
 }
 
 impl Machine {
-    /// All Lustre counter files that can be seen; empty where there is no Lustre.
+    /// Returns all Lustre counter files that can be seen; empty where there is no Lustre.
     pub fn lustre_counters(&self) -> Vec<LustreCounterFile> {
         let mut files = Vec::new();
         for place in PLACES {

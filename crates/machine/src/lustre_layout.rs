@@ -27,7 +27,7 @@ pub enum LustreLayout {
     Composite,
 }
 
-/// The layout of a file; `None` where there is none to be had: not Lustre, no such file, not
+/// Returns the layout of a file; `None` if there is none: not Lustre, no such file, not
 /// ours to read.
 pub fn lustre_layout(path: &Path) -> Option<LustreLayout> {
     let mut attribute = vec![0u8; ATTRIBUTE_BYTES_MAX];

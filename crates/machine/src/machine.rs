@@ -1,4 +1,4 @@
-//! The machine that is asked: a root directory and a program search path.
+//! A machine: a root directory and a program search path.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -21,30 +21,30 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The running machine, with the PATH of this process.
+    /// Returns the running machine, with the PATH of this process.
     pub fn host() -> Self {
         let search_path =
             std::env::var_os("PATH").unwrap_or_else(|| OsString::from(FALLBACK_SEARCH_PATH));
         Self { root: PathBuf::from("/"), search_path }
     }
 
-    /// A captured tree below `root`, whose programs are searched along `search_path`
+    /// Returns a captured tree below `root`, whose programs are searched along `search_path`
     /// (directories of that machine, separated by colons).
     pub fn at(root: impl Into<PathBuf>, search_path: impl Into<OsString>) -> Self {
         Self { root: root.into(), search_path: search_path.into() }
     }
 
-    /// The root directory below which everything is read.
+    /// Returns the root directory below which everything is read.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The directories that programs are searched in, as PATH spells them.
+    /// Returns the directories that programs are searched in, as PATH spells them.
     pub fn search_path(&self) -> &OsStr {
         &self.search_path
     }
 
-    /// Where a path of this machine is found by the running process.
+    /// Returns where a path of this machine is found by the running process.
     ///
     /// `..` is dropped, so no path of a captured tree leads out of it.
     pub fn locate(&self, path: impl AsRef<Path>) -> PathBuf {
@@ -59,14 +59,14 @@ impl Machine {
         self.root.join(inside)
     }
 
-    /// The text of a file of this machine. Bytes that are not UTF-8 are replaced.
+    /// Returns the text of a file of this machine. Bytes that are not UTF-8 are replaced.
     pub(crate) fn read(&self, what: &'static str, path: &str) -> Result<String, MachineError> {
         fs::read(self.locate(path))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .map_err(|cause| MachineError::Read { what, path: PathBuf::from(path), cause })
     }
 
-    /// The one line of a file of this machine; `None` when it cannot be read.
+    /// Returns the one line of a file of this machine; `None` when it cannot be read.
     pub(crate) fn read_line(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.locate(path)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned())

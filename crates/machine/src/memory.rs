@@ -18,7 +18,7 @@ pub struct Memory {
 }
 
 impl Machine {
-    /// The machine's memory.
+    /// Returns the machine's memory.
     pub fn memory(&self) -> Result<Memory, MachineError> {
         let text = self.read("the memory size", MEMINFO)?;
         parse_meminfo(&text).ok_or_else(|| MachineError::Understand {

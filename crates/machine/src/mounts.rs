@@ -29,14 +29,14 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// True when the file system itself has the option, e.g. "blkio".
+    /// Returns true if the file system itself has the option, e.g. "blkio".
     pub fn has_super_option(&self, option: &str) -> bool {
         self.super_options.split(',').any(|have| have == option)
     }
 }
 
 impl Machine {
-    /// All mounts that this process sees, in the order they were made.
+    /// Returns all mounts that this process sees, in the order they were made.
     pub fn mounts(&self) -> Result<Vec<Mount>, MachineError> {
         let path = self.locate(MOUNTINFO);
         let text = std::fs::read(&path).map_err(|cause| MachineError::Read {
@@ -47,14 +47,14 @@ impl Machine {
         Ok(parse_mountinfo(&text))
     }
 
-    /// The Lustre file systems among the mounts.
+    /// Returns the Lustre file systems among the mounts.
     pub fn lustre_mounts(&self) -> Result<Vec<Mount>, MachineError> {
         let mut mounts = self.mounts()?;
         mounts.retain(|mount| mount.fs_type == "lustre");
         Ok(mounts)
     }
 
-    /// The mount that holds a path. The path must be absolute and free of symlinks.
+    /// Returns the mount that holds a path. The path must be absolute and free of symlinks.
     pub fn mount_of(&self, path: &Path) -> Result<Option<Mount>, MachineError> {
         let mounts = self.mounts()?;
         // Of several mounts on one directory the last one is visible.

@@ -31,14 +31,14 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// True when nothing of MPI was found.
+    /// Returns true if nothing of MPI was found.
     pub fn is_absent(&self) -> bool {
         self.launcher.is_none() && self.libraries.is_empty()
     }
 }
 
 impl Machine {
-    /// The MPI in PATH and in the linker's directories. Runs `mpirun --version` or the
+    /// Returns the MPI in PATH and in the linker's directories. Runs `mpirun --version` or the
     /// like, and waits a few seconds for it at most.
     pub fn find_mpi(&self) -> Mpi {
         self.find_mpi_with(|program| ask_version(&self.locate(program)))
@@ -63,7 +63,7 @@ impl Machine {
         }
     }
 
-    /// What stands beside a Hydra launcher and tells whose it is.
+    /// Returns what stands beside a Hydra launcher and tells whose it is.
     fn more_of_hydra(
         &self,
         launcher: &Path,
@@ -92,7 +92,7 @@ fn is_mpi_library(name: &str) -> bool {
     STEMS.contains(&family)
 }
 
-/// What a program prints when asked for its version; `None` when it does not start
+/// Returns what a program prints when asked for its version; `None` when it does not start
 /// or does not end in time.
 fn ask_version(program: &Path) -> Option<String> {
     let mut child = Command::new(program)

@@ -18,7 +18,7 @@ pub enum MpiImplementation {
 }
 
 impl MpiImplementation {
-    /// Its name as people write it.
+    /// Returns its name as people write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenMpi => "Open MPI",
@@ -66,7 +66,7 @@ pub fn parse_mpi_version(text: &str) -> Option<MpiVersion> {
     Some(MpiVersion { implementation, version })
 }
 
-/// The first word of a line that looks like a version: "5.0.6", "4.1.2rc1", "2021.10".
+/// Returns the first word of a line that looks like a version: "5.0.6", "4.1.2rc1", "2021.10".
 fn version_in(line: &str) -> Option<String> {
     line.split(|c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')' | ':'))
         .map(|word| word.strip_prefix('v').unwrap_or(word))

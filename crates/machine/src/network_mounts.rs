@@ -45,25 +45,25 @@ fn is_network(fs_type: &str) -> bool {
 }
 
 impl Space {
-    /// Whether its data lie on other machines.
+    /// Returns whether its data lie on other machines.
     pub fn is_remote(&self) -> bool {
         REMOTE.contains(&self.fs_type.as_str()) || is_network(&self.fs_type)
     }
 }
 
 impl Mount {
-    /// Whether it is a network file system that may be offered as a target.
+    /// Returns whether it is a network file system that may be offered as a target.
     pub fn is_network(&self) -> bool {
         is_network(&self.fs_type)
     }
 
-    /// Whether it can be written.
+    /// Returns whether it can be written.
     pub fn is_writable(&self) -> bool {
         let read_only = |options: &str| options.split(',').any(|option| option == "ro");
         !read_only(&self.options) && !read_only(&self.super_options)
     }
 
-    /// The machine that serves it, where the source names exactly one: of NFS and SMB.
+    /// Returns the machine that serves it, where the source names exactly one: of NFS and SMB.
     pub fn server(&self) -> Option<String> {
         let source = self.source.to_str()?;
         let host = match self.fs_type.as_str() {

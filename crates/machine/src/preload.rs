@@ -20,7 +20,7 @@ pub struct PreloadMissing {
 }
 
 impl PreloadMissing {
-    /// What to do about it, in one line.
+    /// Returns what to do about it, in one line.
     pub fn hint(&self) -> String {
         format!(
             "install {PRELOAD_LIBRARY} beside the program or set {PRELOAD_VARIABLE} to its path"
@@ -33,7 +33,7 @@ fn list(paths: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-/// The library for the running program: named by PLIMSOLL_LIBRARY, or else beside
+/// Returns the library for the running program: named by PLIMSOLL_LIBRARY, or else beside
 /// the executable, or else in `../lib/plimsoll` next to the executable's directory.
 pub fn preload_library() -> Result<PathBuf, PreloadMissing> {
     let executable = std::env::current_exe().unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::Machine;
 const ADMINISTRATOR_DIRECTORIES: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 impl Machine {
-    /// The program of that name in PATH, as the shell would find it.
+    /// Returns the program of that name in PATH, as the shell would find it.
     ///
     /// Only absolute directories of PATH are searched: what "." holds depends on
     /// where the caller stands.
@@ -20,7 +20,7 @@ impl Machine {
         self.search(name.as_ref(), &directories)
     }
 
-    /// The program of that name in PATH or, after it, in the directories for
+    /// Returns the program of that name in PATH or, after it, in the directories for
     /// administrators (`/usr/sbin` and the like), where mkfs and losetup live.
     pub fn find_system_program(&self, name: impl AsRef<OsStr>) -> Option<PathBuf> {
         self.find_program(&name)

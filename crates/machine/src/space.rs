@@ -21,14 +21,14 @@ pub struct Space {
 }
 
 impl Space {
-    /// True when the data live in memory, not on a disk.
+    /// Returns true if the data live in memory, not on a disk.
     pub fn is_memory(&self) -> bool {
         matches!(self.fs_type.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
     }
 }
 
 impl Machine {
-    /// The file system of a directory that exists, and its free space.
+    /// Returns the file system of a directory that exists, and its free space.
     pub fn space(&self, directory: &Path) -> Result<Space, MachineError> {
         let failed = |cause| MachineError::Space { path: directory.to_path_buf(), cause };
         let real = fs::canonicalize(self.locate(directory)).map_err(failed)?;

@@ -7,10 +7,10 @@ use plimsoll_guarded::Refusal;
 use plimsoll_machine::PreloadMissing;
 use thiserror::Error;
 
-/// Why a program cannot be recorded, or a recording not be brought home: one line, with a hint where something can be
+/// Why a program cannot be recorded, or a recording cannot be collected: one line, with a hint where something can be
 /// done.
 ///
-/// What the system said is in the line, and so is no `source`: who prints the chain of sources would say it twice.
+/// The line contains what the system said, so there is no `source`: printing the chain of sources would say it twice.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The system refused.
@@ -74,7 +74,7 @@ pub enum RecordError {
         /// The preload library.
         library: PathBuf,
     },
-    /// The library has no room for them.
+    /// The library cannot hold so many.
     #[error("globs of {bytes} bytes; hint: use * to have fewer of them")]
     Globs {
         /// How long they are together.

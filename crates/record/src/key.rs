@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use plimsoll_trace::variables;
 
-/// The launcher's run, or else the batch system's job, with the step within it where that is counted.
+/// Returns the launcher's run, or else the batch system's job, with the step within it where that is counted.
 pub fn job() -> Option<String> {
     job_of(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
@@ -25,7 +25,7 @@ pub fn rank() -> Option<u32> {
     variables::RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// A name for the run: the job, or else the time and the process. Ranks of a launcher that
+/// Returns a name for the run: the job, or else the time and the process. Ranks of a launcher that
 /// names no job (MPICH's) share their launcher on this node, which is their parent.
 pub fn of_this_run() -> String {
     if let Some(job) = job() {
@@ -38,7 +38,7 @@ pub fn of_this_run() -> String {
     format!("{now}-{}", std::process::id())
 }
 
-/// Names of jobs and programs go into file names.
+/// Cleans a name: names of jobs and programs go into file names.
 pub fn clean(name: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     name.chars().map(keep).take(100).collect()

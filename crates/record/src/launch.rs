@@ -21,10 +21,10 @@ pub struct Launch<'a> {
     pub program: &'a OsStr,
     /// Its arguments.
     pub arguments: &'a [OsString],
-    /// Directory of the recording; else the one of a `record` around this one, or one named after the program and
+    /// Directory of the recording; otherwise that of an enclosing `record`, or one named after the program and
     /// the job.
     pub directory: Option<&'a Path>,
-    /// Where files grow while the program runs; else a suitable place.
+    /// Where files grow while the program runs; otherwise a suitable place.
     pub spool: Option<&'a Path>,
     /// Names of the layers that are recorded.
     pub layers: &'a [String],
@@ -32,7 +32,7 @@ pub struct Launch<'a> {
     pub include: &'a [String],
     /// Globs of the files that are not recorded.
     pub exclude: &'a [String],
-    /// Others may read the recording; also if a `record` around this one says so.
+    /// Whether others may read the recording, which an enclosing `record` may also say.
     pub is_shared: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct Prepared {
     pub command: Command,
     directory: Directory,
     spool: PathBuf,
-    /// The file that says that the program cannot be seen into.
+    /// The file that says that the program cannot be recorded.
     told: Option<String>,
 }
 
@@ -139,7 +139,7 @@ impl Prepared {
         self.spool == self.directory.path()
     }
 
-    /// Takes back what says that the program cannot be seen into: it did not start.
+    /// Removes the note that the program cannot be recorded: it did not start.
     pub fn did_not_start(&self) {
         if let Some(name) = &self.told {
             // A file that stays says no more than that it should have started.
@@ -147,7 +147,7 @@ impl Prepared {
         }
     }
 
-    /// Brings the files of the program home, which has ended.
+    /// Collects the files of the program, which has ended.
     ///
     /// # Errors
     /// If a file cannot be copied; it stays in the spool.

@@ -1,5 +1,5 @@
-//! A recording from outside: where it is kept, what begins it, what a program needs to be recorded, and bringing
-//! home what a crash left behind.
+//! A recording from outside: where it is kept, what begins it, what a program needs to be recorded, and how to
+//! collect what a crash left behind.
 //!
 //! The calls themselves are recorded by the preload library, which knows all this from the variables of
 //! `trace::variables`.

@@ -58,17 +58,17 @@ fn host() -> String {
     Machine::host().hostname().unwrap_or_default()
 }
 
-/// What `record` knew about the program, in recordings of before the recording said it itself.
+/// Returns what `record` knew about the program, in recordings of before the recording said it itself.
 pub fn notes(directory: &Path) -> Vec<String> {
     values(directory, "note ")
 }
 
-/// The command that was recorded, if `record` ran it.
+/// Returns the command that was recorded, if `record` ran it.
 pub fn command(directory: &Path) -> Option<String> {
     values(directory, "command ").into_iter().next()
 }
 
-/// What is behind a word at the beginning of lines.
+/// Returns what is behind a word at the beginning of lines.
 fn values(directory: &Path, word: &str) -> Vec<String> {
     let text = read_small(&directory.join(MARKER)).unwrap_or_default();
     let mut lines = text.lines();

@@ -124,7 +124,7 @@ fn spool_name(directory: &Path) -> String {
 
 const PREFIX: &str = "plimsoll-spool-";
 
-/// True for a directory that was made as a spool.
+/// Returns true for a directory that was made as a spool.
 pub fn is_made_here(spool: &Path) -> bool {
     spool.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
 }

@@ -34,7 +34,7 @@ impl UnseenProgram {
         Some(UnseenProgram { path, reason })
     }
 
-    /// True when the library must not be in the program's environment.
+    /// Returns true if the library must not be in the program's environment.
     pub fn must_not_be_preloaded(&self) -> bool {
         self.reason.must_not_be_preloaded()
     }
@@ -53,9 +53,10 @@ impl UnseenProgram {
             let text = self.path.as_os_str().as_bytes();
             writer.define(DefinitionKind::Program, 0, self.reason as u64, text)?;
             writer.finish_as(State::Executed)?;
-            match is_shared {
-                true => fs::set_permissions(&path, Permissions::from_mode(0o644)),
-                false => Ok(()),
+            if is_shared {
+                fs::set_permissions(&path, Permissions::from_mode(0o644))
+            } else {
+                Ok(())
             }
         };
         write().map_err(RecordError::io("write", &directory.path().join(&name)))?;
@@ -82,7 +83,7 @@ fn reason(path: &Path, scripts_left: usize) -> Option<Unseen> {
     }
 }
 
-/// Why the dynamic linker will not trust us.
+/// Returns why the dynamic linker will not trust us.
 fn rights(path: &Path, metadata: &fs::Metadata) -> Option<Unseen> {
     let user = rustix::process::getuid().as_raw();
     let mut room = [0u8; 64];

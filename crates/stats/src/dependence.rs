@@ -1,4 +1,4 @@
-//! How much neighbours in a series repeat each other.
+//! How strongly neighbours in a series are correlated.
 
 use crate::moments::{max_abs, mean, safe_scale};
 
@@ -51,14 +51,14 @@ impl LagOne {
         Some(Self::from_raw(series.len(), product_at(&deviations, 1) / spread))
     }
 
-    /// An estimate that was made elsewhere, of at least [`LEAST`] values.
+    /// Returns an estimate that was made elsewhere, of at least [`LEAST`] values.
     pub fn from_raw(n: usize, raw: f64) -> Self {
         let size = n.max(LEAST) as f64;
         let corrected = ((raw + 1.0 / size) / (1.0 - 3.0 / size)).clamp(0.0, STRONGEST);
         LagOne { n, raw, corrected }
     }
 
-    /// Whether independent values would hardly show so much.
+    /// Returns whether independent values would hardly show so much.
     pub fn is_distinguishable(&self) -> bool {
         self.raw > DISTINGUISHABLE / (self.n as f64).sqrt()
     }
@@ -69,13 +69,13 @@ impl LagOne {
     }
 }
 
-/// The integrated autocorrelation time of an autoregressive series: (1 + ρ) / (1 - ρ).
+/// Returns the integrated autocorrelation time of an autoregressive series: (1 + ρ) / (1 - ρ).
 pub fn autoregressive_time(correlation: f64) -> f64 {
     let correlation = correlation.clamp(0.0, 0.999);
     (1.0 + correlation) / (1.0 - correlation)
 }
 
-/// The least length of blocks whose means, in an autoregressive series, are correlated with those
+/// Returns the least length of blocks whose means, in an autoregressive series, are correlated with those
 /// of their neighbours by at most `most`.
 pub fn block_length(correlation: f64, most: f64) -> usize {
     let is_enough = |length: &usize| correlation_of_blocks(correlation, *length) <= most;
@@ -90,7 +90,7 @@ pub fn correlation_of_blocks(correlation: f64, length: usize) -> f64 {
     rho * (1.0 - far) * (1.0 - far) / variance
 }
 
-/// Sum of the products of deviations `lag` apart.
+/// Returns the sum of the products of deviations `lag` apart.
 pub(crate) fn product_at(deviations: &[f64], lag: usize) -> f64 {
     let later = deviations.get(lag..).unwrap_or_default();
     deviations.iter().zip(later).map(|(a, b)| a * b).sum()

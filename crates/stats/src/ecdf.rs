@@ -18,12 +18,12 @@ pub struct Step {
 }
 
 impl<'a> Ecdf<'a> {
-    /// The function of a sample.
+    /// Returns the function of a sample.
     pub fn new(sample: &'a Sample) -> Self {
         Self { sample }
     }
 
-    /// Number of values behind the function.
+    /// Returns the number of values behind the function.
     pub fn n(&self) -> usize {
         self.sample.n()
     }
@@ -37,7 +37,7 @@ impl<'a> Ecdf<'a> {
         Some(at_most as f64 / self.n() as f64)
     }
 
-    /// The steps, one for each distinct value in ascending order.
+    /// Returns the steps, one for each distinct value in ascending order.
     pub fn steps(&self) -> impl Iterator<Item = Step> + 'a {
         let values = self.sample.values();
         let n = values.len();

@@ -1,4 +1,4 @@
-//! How many independent observations a correlated series is worth.
+//! How many independent observations would say as much as a correlated series.
 
 use crate::StatsError;
 use crate::dependence::product_at;

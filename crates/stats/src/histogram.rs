@@ -84,7 +84,7 @@ impl Histogram {
         }
     }
 
-    /// The counter a value belongs to.
+    /// Returns the counter a value belongs to.
     fn place(&mut self, value: f64) -> &mut u64 {
         let bins = self.counts.len();
         let edges_at_most = self.edges.partition_point(|&edge| edge <= value);
@@ -99,22 +99,22 @@ impl Histogram {
         }
     }
 
-    /// The edges, one more than there are bins.
+    /// Returns the edges, one more than there are bins.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// The count of each bin.
+    /// Returns the count of each bin.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// Values below the first edge.
+    /// Returns the number of values below the first edge.
     pub fn underflow(&self) -> u64 {
         self.underflow
     }
 
-    /// Values beyond the last edge.
+    /// Returns the number of values beyond the last edge.
     pub fn overflow(&self) -> u64 {
         self.overflow
     }

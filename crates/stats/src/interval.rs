@@ -34,7 +34,7 @@ pub struct QuantileInterval {
     pub coverage: f64,
 }
 
-/// Interval of the median; see [`quantile_interval`].
+/// Returns the interval of the median; see [`quantile_interval`].
 ///
 /// # Errors
 /// As [`quantile_interval`]. At 95 %, six values are the least.
@@ -42,7 +42,7 @@ pub fn median_interval(sample: &Sample, confidence: f64) -> Result<QuantileInter
     quantile_interval(sample, 0.5, confidence)
 }
 
-/// The narrowest pair of ranks that leaves at most half of `1 - confidence` on
+/// Returns the narrowest pair of ranks that leaves at most half of `1 - confidence` on
 /// either side.
 ///
 /// The sample median always lies inside. For other quantiles the estimate does at
@@ -88,13 +88,13 @@ pub fn quantile_interval(
     })
 }
 
-/// The least n for which a sample can bound the quantile at all.
+/// Returns the least n for which a sample can bound the quantile at all.
 fn least_n(probability: f64, tail: f64) -> usize {
     let larger = probability.max(1.0 - probability);
     (libm::log(tail) / libm::log(larger)).ceil() as usize
 }
 
-/// The largest rank l >= 1 with P(B < l) <= tail, by bisection.
+/// Returns the largest rank l >= 1 with P(B < l) <= tail, by bisection.
 fn low_rank(n: u64, probability: f64, tail: f64) -> Option<u64> {
     let fits = |rank: u64| binomial_at_most(rank - 1, n, probability) <= tail;
     if !fits(1) {

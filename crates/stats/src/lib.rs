@@ -11,7 +11,7 @@
 //! | What did I measure? | [`sample`], [`summary`], [`ecdf`], [`histogram`] |
 //! | How sure am I of a median or a percentile? | [`interval`], [`bootstrap`] |
 //! | How sure am I of the median of a series in time? | [`series`] |
-//! | How much do neighbours in a series repeat each other? | [`dependence`], [`effective`] |
+//! | How strongly are neighbours in a series correlated? | [`dependence`], [`effective`] |
 //! | Which values stand apart? | [`outlier`], [`summary`] |
 //! | Do two sets of measurements differ, and by how much? | [`compare`](mod@compare), [`rank`], [`shift`] |
 //! | Do two series move together? | [`correlation`], [`rank_correlation`](mod@rank_correlation) |

@@ -1,6 +1,6 @@
 //! Sums that neither cancel, overflow nor underflow, for the other modules.
 
-/// Sum with running compensation of the rounding error (Neumaier, ZAMM 54, 1974).
+/// Returns the sum with running compensation of the rounding error (Neumaier, ZAMM 54, 1974).
 pub(crate) fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let mut total = 0.0_f64;
     let mut lost = 0.0_f64;
@@ -16,14 +16,14 @@ pub(crate) fn sum(values: impl Iterator<Item = f64>) -> f64 {
     total + lost
 }
 
-/// Arithmetic mean of finite values; NaN if there are none.
+/// Returns the arithmetic mean of finite values; NaN if there are none.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let total = sum(values.iter().copied());
     if total.is_finite() { total / n } else { sum(values.iter().map(|v| v / n)) }
 }
 
-/// A power of two that brings values of this size where squares are safe.
+/// Returns a power of two that brings values of this size where squares are safe.
 ///
 /// Multiplying by a power of two is exact, so scaling costs no precision.
 pub(crate) fn safe_scale(max_abs: f64) -> f64 {
@@ -37,12 +37,12 @@ pub(crate) fn safe_scale(max_abs: f64) -> f64 {
     }
 }
 
-/// Largest magnitude among the values, 0 if there are none.
+/// Returns the largest magnitude among the values, 0 if there are none.
 pub(crate) fn max_abs(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, v| v.abs().max(most))
 }
 
-/// Difference of finite values, held at the largest double where it overflows.
+/// Returns the difference of finite values, held at the largest double where it overflows.
 ///
 /// Monotone in both arguments, which selection by order relies on.
 pub(crate) fn saturating_difference(a: f64, b: f64) -> f64 {

@@ -11,7 +11,7 @@ pub const NORMAL_CONSISTENCY: f64 = 0.6745;
 /// potential outlier.
 pub const OUTLIER_SCORE: f64 = 3.5;
 
-/// Median absolute deviation: the median of |x - median|, without a factor.
+/// Returns the median absolute deviation: the median of |x - median|, without a factor.
 pub fn mad(sample: &Sample) -> f64 {
     let median = sample.median();
     let mut deviations: Vec<f64> =
@@ -40,18 +40,18 @@ pub struct ModifiedZ {
 }
 
 impl ModifiedZ {
-    /// The scale of a sample; `None` if its MAD is zero.
+    /// Returns the scale of a sample; `None` if its MAD is zero.
     pub fn new(sample: &Sample) -> Option<Self> {
         let mad = mad(sample);
         (mad > 0.0).then(|| Self { n: sample.n(), median: sample.median(), mad })
     }
 
-    /// The score of a value; NaN and infinities score themselves.
+    /// Returns the score of a value; NaN and infinities score themselves.
     pub fn score(&self, value: f64) -> f64 {
         NORMAL_CONSISTENCY * ((value - self.median) / self.mad)
     }
 
-    /// Whether the score's magnitude exceeds [`OUTLIER_SCORE`].
+    /// Returns whether the score's magnitude exceeds [`OUTLIER_SCORE`].
     pub fn is_outlier(&self, value: f64) -> bool {
         self.score(value).abs() > OUTLIER_SCORE
     }

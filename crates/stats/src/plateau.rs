@@ -131,10 +131,7 @@ fn flat_down(mut levels: Vec<Level>) -> Result<Plateau, NoPlateau> {
             Some(differs) => return Err(differs),
         }
     }
-    match to >= from * SPAN {
-        true => Ok(Plateau { from, to }),
-        false => Err(NoPlateau::Narrow),
-    }
+    if to >= from * SPAN { Ok(Plateau { from, to }) } else { Err(NoPlateau::Narrow) }
 }
 
 #[cfg(test)]

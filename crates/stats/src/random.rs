@@ -16,7 +16,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The sequence of a seed.
+    /// Returns the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         Self::for_stream(seed, 0)
     }
@@ -36,7 +36,7 @@ impl Random {
         self.generator.next_u64()
     }
 
-    /// An integer of `0..bound`, each equally likely; 0 if the bound is 0.
+    /// Returns an integer of `0..bound`, each equally likely; 0 if the bound is 0.
     ///
     /// Lemire, "Fast Random Integer Generation in an Interval", ACM TOMACS 29 (2019).
     pub fn below(&mut self, bound: u64) -> u64 {
@@ -53,12 +53,12 @@ impl Random {
         (product >> 64) as u64
     }
 
-    /// An index of a slice of this length; 0 if the length is 0.
+    /// Returns an index of a slice of this length; 0 if the length is 0.
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    /// A multiple of 2^-53 of `[0, 1)`, each equally likely.
+    /// Returns a multiple of 2^-53 of `[0, 1)`, each equally likely.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
@@ -82,7 +82,7 @@ impl Random {
         &mut items[..count]
     }
 
-    /// A standard normal number (Marsaglia's polar method, the second discarded).
+    /// Returns a standard normal number (Marsaglia's polar method, the second discarded).
     pub fn normal(&mut self) -> f64 {
         loop {
             let (u, v) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -93,7 +93,7 @@ impl Random {
         }
     }
 
-    /// A gamma-distributed number of unit scale, for a shape of at least 1
+    /// Returns a gamma-distributed number of unit scale, for a shape of at least 1
     /// (a smaller one counts as 1).
     ///
     /// Marsaglia & Tsang, "A Simple Method for Generating Gamma Variables", ACM

@@ -3,7 +3,7 @@
 use crate::distribution::student_two_sided;
 use crate::{Sample, StatsError};
 
-/// How likely a value of b exceeds one of a: P(a < b) + P(a = b) / 2.
+/// Returns how likely a value of b exceeds one of a: P(a < b) + P(a = b) / 2.
 ///
 /// 0.5 if neither tends to be larger. The "relative effect" of Brunner & Munzel, the
 /// common-language effect size, and U / (n_a n_b) of Mann & Whitney.
@@ -44,7 +44,7 @@ pub enum EffectClass {
 }
 
 impl EffectClass {
-    /// The class of a delta of either sign.
+    /// Returns the class of a delta of either sign.
     pub fn of(delta: f64) -> Self {
         match delta.abs() {
             d if d < 0.147 => Self::Negligible,
@@ -54,7 +54,7 @@ impl EffectClass {
         }
     }
 
-    /// The class as a lowercase word.
+    /// Returns the class as a lowercase word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Negligible => "negligible",

@@ -79,7 +79,7 @@ impl RankCorrelation {
 /// Below it there is no interval but that from -1 to 1, nearly.
 const LEAST_WORTH: f64 = 3.1;
 
-/// Ranks of both sides less their means, and what makes 1 of their product if they are in one order.
+/// Returns the ranks of both sides less their means, and what makes 1 of their product if they are in one order.
 fn ranked(pairs: &[(f64, f64)]) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     if !pairs.iter().all(|it| it.0.is_finite() && it.1.is_finite()) {
         return None;
@@ -90,7 +90,7 @@ fn ranked(pairs: &[(f64, f64)]) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     (norm > 0.0).then_some((x, y, norm))
 }
 
-/// The share that is at least as far from 0, the one that was seen included.
+/// Returns the share that is at least as far from 0, the one that was seen included.
 fn share_as_far(rho: f64, by_chance: impl Iterator<Item = f64>) -> f64 {
     let (mut as_far, mut all) = (1u32, 1u32);
     for it in by_chance {
@@ -114,7 +114,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Ranks less their mean.
+/// Returns the ranks less their mean.
 fn centred_ranks(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let values: Vec<f64> = values.collect();
     let mut order: Vec<usize> = (0..values.len()).collect();

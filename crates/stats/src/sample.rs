@@ -31,32 +31,32 @@ impl Sample {
         Ok(Self { sorted: values })
     }
 
-    /// The values in ascending order.
+    /// Returns the values in ascending order.
     pub fn values(&self) -> &[f64] {
         &self.sorted
     }
 
-    /// Number of values, at least 1.
+    /// Returns the number of values, at least 1.
     pub fn n(&self) -> usize {
         self.sorted.len()
     }
 
-    /// Smallest value.
+    /// Returns the smallest value.
     pub fn min(&self) -> f64 {
         self.sorted[0]
     }
 
-    /// Largest value.
+    /// Returns the largest value.
     pub fn max(&self) -> f64 {
         self.sorted[self.n() - 1]
     }
 
-    /// The middle value, or the midpoint of the two middle values.
+    /// Returns the middle value, or the midpoint of the two middle values.
     pub fn median(&self) -> f64 {
         interpolate(&self.sorted, 0.5)
     }
 
-    /// Quantile of type 7; see [`quantile_sorted`].
+    /// Returns the quantile of type 7; see [`quantile_sorted`].
     ///
     /// # Errors
     /// [`StatsError::OutOfRange`] unless `0 <= p <= 1`.
@@ -68,7 +68,7 @@ impl Sample {
         })
     }
 
-    /// Lower and upper quartile, of type 7.
+    /// Returns the lower and upper quartile, of type 7.
     pub fn quartiles(&self) -> (f64, f64) {
         (interpolate(&self.sorted, 0.25), interpolate(&self.sorted, 0.75))
     }
@@ -79,12 +79,12 @@ impl Sample {
         moments::saturating_difference(q3, q1)
     }
 
-    /// Arithmetic mean, by compensated summation.
+    /// Returns the arithmetic mean, by compensated summation.
     pub fn mean(&self) -> f64 {
         moments::mean(&self.sorted).clamp(self.min(), self.max())
     }
 
-    /// Standard deviation with divisor n - 1, in two passes.
+    /// Returns the standard deviation with divisor n - 1, in two passes.
     ///
     /// `None` for a single value, whose spread is unknown rather than zero, and
     /// where the result exceeds the range of a double.
@@ -102,7 +102,7 @@ impl Sample {
         sd.is_finite().then_some(sd)
     }
 
-    /// Coefficient of variation, sd / mean.
+    /// Returns the coefficient of variation, sd / mean.
     ///
     /// `None` where [`sd`](Self::sd) is, and where the mean is not positive: the
     /// ratio has a meaning only for quantities with a true zero.
@@ -129,7 +129,7 @@ impl TryFrom<&[f64]> for Sample {
     }
 }
 
-/// Quantile of ascending values by linear interpolation at (n - 1) p.
+/// Returns the quantile of ascending values by linear interpolation at (n - 1) p.
 ///
 /// Type 7 of Hyndman & Fan, "Sample quantiles in statistical packages", The
 /// American Statistician 50 (1996); the default of R and numpy. `None` for an
@@ -141,7 +141,7 @@ pub fn quantile_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     Some(interpolate(sorted, p))
 }
 
-/// The same for a slice known to be non-empty and a p known to be in range.
+/// Returns the quantile of a slice known to be non-empty, for a p known to be in range.
 pub(crate) fn interpolate(sorted: &[f64], p: f64) -> f64 {
     let last = sorted.len() - 1;
     let position = last as f64 * p;
@@ -150,7 +150,7 @@ pub(crate) fn interpolate(sorted: &[f64], p: f64) -> f64 {
     between(sorted[below], sorted[above], position - below as f64)
 }
 
-/// The point a fraction of the way from `low` to `high`; never outside them.
+/// Returns the point a fraction of the way from `low` to `high`; never outside them.
 fn between(low: f64, high: f64, fraction: f64) -> f64 {
     let span = high - low;
     let point = if span.is_finite() {

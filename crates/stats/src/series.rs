@@ -21,7 +21,7 @@ const MARGIN: f64 = 1.5;
 /// Products that are formed at most; longer series are summed over fewer lags.
 const WORK_MAX: usize = 100_000_000;
 
-/// The interval of a median, with what its values are worth.
+/// The interval of a median, with the number of independent values that would say as much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeriesInterval {
     /// Number of values.
@@ -38,7 +38,7 @@ pub struct SeriesInterval {
     pub effective_n: f64,
 }
 
-/// The least number of values for a confidence.
+/// Returns the least number of values for a confidence.
 pub fn least(confidence: f64) -> usize {
     // The chance that all values lie on one side falls with their number like a power.
     let tails = |confidence: f64| libm::log(2.0 / (1.0 - confidence));
@@ -46,7 +46,7 @@ pub fn least(confidence: f64) -> usize {
     (n.ceil() as usize).max(6)
 }
 
-/// Interval of the median of values that were measured one after the other.
+/// Returns the interval of the median of values that were measured one after the other.
 ///
 /// The number of values below the median varies τ times as much as that of independent ones, where τ
 /// is the autocorrelation time (see [`worth`]). The ranks of the interval are those of a binomial
@@ -76,7 +76,7 @@ pub fn series_median_interval(
     Ok(SeriesInterval { n, estimate: sample.median(), low, high, confidence, effective_n })
 }
 
-/// The ends of the interval of the median of values that are worth `effective_n` independent ones. They never lie
+/// Returns the ends of the interval of the median of values that are worth `effective_n` independent ones. They never lie
 /// beyond the smallest and the largest value, so that those of few values cover less than the confidence.
 pub fn bounds(sample: &Sample, effective_n: f64, confidence: f64) -> (f64, f64) {
     let n = sample.n();
@@ -129,7 +129,7 @@ fn summed_time(deviations: &[f64]) -> f64 {
     time.max(1.0)
 }
 
-/// Ranks less their mean; equal values share theirs.
+/// Returns the ranks less their mean; equal values share theirs.
 pub fn centred_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));

@@ -36,12 +36,12 @@ impl Differences<'_> {
         })
     }
 
-    /// Number of differences up to the bound.
+    /// Returns the number of differences up to the bound.
     fn at_most(&self, bound: f64) -> u128 {
         self.counts(bound).map(|(_, count)| count as u128).sum()
     }
 
-    /// The smallest difference with at least `rank` differences up to it.
+    /// Returns the smallest difference with at least `rank` differences up to it.
     fn smallest_reaching(&self, rank: u128) -> f64 {
         let (first_a, last_a) = (self.a[0], self.a[self.a.len() - 1]);
         let (first_b, last_b) = (self.b[0], self.b[self.b.len() - 1]);
@@ -59,7 +59,7 @@ impl Differences<'_> {
         from_ordered(low) + 0.0
     }
 
-    /// The difference of the given rank, known to be `found` or the next above it.
+    /// Returns the difference of the given rank, known to be `found` or the next above it.
     fn next_reaching(&self, found: f64, rank: u128) -> f64 {
         if self.at_most(found) >= rank {
             return found;

@@ -64,7 +64,7 @@ impl FiveNumberSummary {
         }
     }
 
-    /// Whether a value lies beyond a fence.
+    /// Returns whether a value lies beyond a fence.
     pub fn is_outlier(&self, value: f64) -> bool {
         value < self.lower_fence || value > self.upper_fence
     }

@@ -23,8 +23,8 @@ thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Text of a panic is printed by a hook of the process, before anybody can catch it. This one prints
-/// nothing for a thread inside [`guarded`], and leaves all others to the hook before it.
+/// Installs a hook that prints nothing for a thread inside [`guarded`], and leaves all others to the hook
+/// before it: the text of a panic is printed by a hook of the process, before anybody can catch the panic.
 fn silence_guarded_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Why a table cannot be written or read: one line, with a hint where something can be done.
 ///
-/// What the system said is in the line, and so is no `source`: who prints the chain of sources would
+/// The line contains what the system said, so there is no `source`: printing the chain of sources would
 /// say it twice.
 #[derive(Debug, Error)]
 pub enum TableError {
@@ -42,7 +42,7 @@ pub enum TableError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A column that is not there.
+    /// A missing column.
     #[error("{path} has no column {column:?}; hint: {documentation} lists all columns")]
     NoColumn {
         /// The file.
@@ -64,7 +64,7 @@ pub enum TableError {
         /// What they should be.
         expected: &'static str,
     },
-    /// A value that cannot be.
+    /// An impossible value.
     #[error("row {row} of {path}, column {column:?}: {reason}")]
     Value {
         /// The file.
@@ -87,7 +87,7 @@ impl TableError {
         TableError::Format { path: path.to_owned(), reason: reason.to_string() }
     }
 
-    /// What the Parquet library said when it read a file.
+    /// Returns the error for what the Parquet library said when it read a file.
     pub(crate) fn read(path: &Path, error: ParquetError) -> Self {
         match error {
             // What the system said is inside, and the caller wants to know its kind.
@@ -104,7 +104,7 @@ impl TableError {
     }
 }
 
-/// What the Parquet library said when it wrote: the system's own error where there was one.
+/// Returns the error for what the Parquet library said when it wrote: the system's own error where there was one.
 pub(crate) fn write_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {

@@ -6,8 +6,8 @@
 //! - by rows ([`RowFile`], a file that is whole and durable before it gets its name),
 //!
 //! and read by [`TableReader`], which takes named columns of a file that anybody may have written:
-//! pandas, DuckDB, a later version of this program, somebody who means harm. Memory does not grow with
-//! the file, and damage is an error of one line ([`TableError`]).
+//! pandas, DuckDB, a later version of this program, or an attacker. Memory use does not grow with
+//! the file, and damage is reported as a one-line error ([`TableError`]).
 //!
 //! Deliberately not here: what the rows mean.
 

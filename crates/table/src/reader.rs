@@ -71,8 +71,8 @@ impl TableReader {
         })
     }
 
-    /// Leaves out row groups of which the file says that no value of the column lies between these two: a
-    /// week of a year costs a week. Rows outside may still come, as groups come as a whole.
+    /// Skips row groups that, according to the file, have no value of the column between these two: reading
+    /// a week of a year costs a week. Rows outside may still be read, because groups are read as a whole.
     pub fn only_between(mut self, column: usize, least: u64, most: u64) -> Self {
         self.between = Some((column, least, most));
         self
@@ -277,10 +277,7 @@ fn what_it_should_be(kind: Kind, found: &ColumnDescriptor) -> Option<&'static st
         Kind::Moment => (is_whole, "a timestamp"),
         _ => (is_whole, "whole numbers"),
     };
-    match is_right {
-        false => Some(expected),
-        true => (found.max_rep_level() > 0).then_some("single values"),
-    }
+    if is_right { (found.max_rep_level() > 0).then_some("single values") } else { Some(expected) }
 }
 
 /// How the reading of some rows ended.

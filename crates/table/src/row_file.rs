@@ -161,7 +161,7 @@ impl Gathered {
     }
 }
 
-/// The text in the memory that equal ones share.
+/// Returns the text in the memory that equal ones share.
 fn shared(texts: &mut HashMap<String, Text>, text: &str) -> Text {
     match texts.get(text) {
         Some(known) => known.clone(),

@@ -64,7 +64,7 @@ fn avoid_copy_on_write(file: &File) {
     }
 }
 
-/// Bytes that a compressing file system cannot turn into a hole: the xorshift64
+/// Returns the bytes that a compressing file system cannot turn into a hole: the xorshift64
 /// sequence (Marsaglia, "Xorshift RNGs", 2003).
 fn incompressible() -> Vec<u8> {
     let mut state: u64 = 0x2545_f491_4f6c_dd1d;
@@ -104,7 +104,7 @@ pub(crate) fn rewrite_unwritten(
     Ok(Bytes::new(rewritten))
 }
 
-/// The next stretch without written data at or after `position`.
+/// Returns the next stretch without written data at or after `position`.
 fn next_hole(file: &File, position: u64) -> io::Result<Option<(u64, u64)>> {
     let size = file.metadata()?.len();
     if position >= size {

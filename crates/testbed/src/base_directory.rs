@@ -1,8 +1,8 @@
 //! The base directory: made where it is missing, and removed again with all that was
 //! made above it.
 //!
-//! A bed is made only where nobody else can exchange it, nor anything above it: what is
-//! mounted in it would be mounted where somebody else likes.
+//! A bed is made only where nobody else can replace it, nor anything above it: otherwise somebody
+//! else could choose where its file systems are mounted.
 //!
 //! What was made is written into the directory itself, as several beds may share it and
 //! any of them may be the last. The record is a symlink that points nowhere, as Emacs's
@@ -93,7 +93,7 @@ fn remove_upwards(from: &Path, count: usize) -> usize {
     from.ancestors().take(count).map_while(remove).count()
 }
 
-/// How many directories were made, if this one is the one that the record is for.
+/// Returns how many directories were made, if this one is the one that the record is for.
 fn recorded(base: &Directory) -> Option<usize> {
     let is_mine = base.facts_of(RECORD).ok()?.st_uid == rustix::process::geteuid().as_raw();
     let record = readlinkat(base, RECORD, Vec::new()).ok()?.into_bytes();

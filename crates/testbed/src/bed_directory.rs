@@ -93,9 +93,10 @@ fn check_facts(path: &Path, owner: u32, mode: u32) -> Result<(), TestbedError> {
     if owner != me {
         return Err(TestbedError::NotYours { directory: path.to_path_buf(), owner, me });
     }
-    match mode & WRITABLE_BY_OTHERS != 0 {
-        true => Err(refused(path, Refusal::Writable { mode: mode & 0o7777 })),
-        false => Ok(()),
+    if mode & WRITABLE_BY_OTHERS != 0 {
+        Err(refused(path, Refusal::Writable { mode: mode & 0o7777 }))
+    } else {
+        Ok(())
     }
 }
 
@@ -133,7 +134,7 @@ pub(crate) fn remove_all(bed: &Directory, name: &str) -> Result<(), TestbedError
     bed.remove_tree(name).map_err(file_error("remove", bed.path().join(name)))
 }
 
-/// The paths of all entries.
+/// Returns the paths of all entries.
 pub(crate) fn entries(bed: &Directory) -> Result<Vec<PathBuf>, TestbedError> {
     let names = bed.names().map_err(file_error("list", bed.path()))?;
     Ok(names.into_iter().map(|name| bed.path().join(name)).collect())

@@ -27,7 +27,7 @@ impl Limits {
     /// Nothing is limited.
     pub const NONE: Limits = Limits { read: Limit::NONE, write: Limit::NONE };
 
-    /// True when nothing is limited.
+    /// Returns true if nothing is limited.
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
     }

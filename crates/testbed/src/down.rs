@@ -19,11 +19,11 @@ use crate::{
     loop_device,
 };
 
-/// How [`Testbed::down`] shall go about it.
+/// Options of [`Testbed::down`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DownOptions {
-    /// Take file systems that are in use, and foreign ones that are mounted in the bed,
-    /// out of sight, and let the kernel release them when their last user is gone.
+    /// Unmount file systems that are in use, and foreign ones that are mounted in the bed, lazily:
+    /// the kernel releases them when their last user is gone.
     pub force: bool,
 }
 
@@ -203,7 +203,7 @@ impl Testbed {
         }
     }
 
-    /// Gives where the bed's own file systems were, and where foreign ones.
+    /// Returns where the bed's own file systems were, and where foreign ones.
     fn unmount_all(
         &self,
         found: &Found,
@@ -225,7 +225,7 @@ impl Testbed {
         Ok((own, foreign))
     }
 
-    /// Gives the devices that are detached, and those that will be.
+    /// Returns the devices that are detached, and those that will be.
     fn detach_all(
         &self,
         found: &Found,
@@ -255,7 +255,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// Gives what is not the bed's own and therefore stays. The marker goes last, so
+    /// Returns what is not the bed's own and therefore stays. The marker goes last, so
     /// that a killed clean-up can be repeated.
     fn remove_files(
         &self,
@@ -292,10 +292,7 @@ impl Testbed {
             .filter(|path| fs::symlink_metadata(path).is_ok())
             .filter(|path| !removed.kept.iter().any(|kept| kept.starts_with(path)));
         let remains: Vec<PathBuf> = devices.chain(mounts).chain(files).collect();
-        match remains.is_empty() {
-            true => Ok(()),
-            false => Err(TestbedError::LeftOver { remains }),
-        }
+        if remains.is_empty() { Ok(()) } else { Err(TestbedError::LeftOver { remains }) }
     }
 }
 

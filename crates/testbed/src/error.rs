@@ -21,7 +21,7 @@ pub enum TestbedError {
     /// The base directory cannot be used.
     #[error("cannot use {} as base directory: {reason}", shown::path(base))]
     Base { base: PathBuf, reason: String },
-    /// Somebody else could exchange the base directory.
+    /// Somebody else could replace the base directory.
     #[error("cannot use {} as base directory: {reason}", shown::path(base))]
     Untrusted { base: PathBuf, reason: Untrusted },
     /// The directory is another user's.
@@ -45,7 +45,7 @@ pub enum TestbedError {
         base.display(), shown::size(*available), shown::size(*needed), shown::size(*reserve)
     )]
     Space { base: PathBuf, available: Bytes, needed: Bytes, reserve: Bytes },
-    /// Loop devices were asked for and cannot be had.
+    /// Loop devices were requested and are not available.
     #[error("cannot make loop devices: {}", lacking.why)]
     NoLoop { lacking: Box<crate::Lacking> },
     /// There is a bed already, or the remains of one.
@@ -84,7 +84,7 @@ pub enum TestbedError {
     /// Something of the bed is still there after all was removed.
     #[error("still there after clean-up: {}", crate::place::listed(remains))]
     LeftOver { remains: Vec<PathBuf> },
-    /// A limit of zero would stop all I/O for ever.
+    /// A limit of zero would stop all I/O forever.
     #[error("cannot limit {target} to nothing")]
     ZeroLimit { target: TargetName },
     /// The kernel keeps operations per second in 32 bits and would cut the number.
@@ -96,7 +96,7 @@ pub enum TestbedError {
     /// The target cannot be limited.
     #[error("cannot limit {target}: {reason}")]
     NoLimit { target: TargetName, reason: String },
-    /// The kernel has another limit than was set.
+    /// The kernel has a different limit from the one that was set.
     #[error("limit of device {device} in {}: set {wanted}, read back {found}", file.display())]
     LimitNotTaken { device: DeviceNumber, file: PathBuf, wanted: String, found: String },
     /// The bed has limits that cannot be made to hold.
@@ -126,7 +126,7 @@ pub enum TestbedError {
 }
 
 impl TestbedError {
-    /// What to do about it, in one line; `None` when the message says it all.
+    /// Returns what to do about it, in one line; `None` when the message says it all.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::BedName { .. } => "choose a name like \"default\" or \"bench-2\"",

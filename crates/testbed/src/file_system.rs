@@ -22,7 +22,7 @@ const MKFS_XFS: [&str; 3] = ["-q", "-f", "-K"];
 /// Neither ext4 nor XFS discards unless told so; say it, whatever the defaults become.
 const MOUNT_OPTIONS: &std::ffi::CStr = c"nodiscard";
 
-/// The program that makes the file system.
+/// Returns the program that makes the file system.
 pub(crate) fn mkfs_program(file_system: FileSystem) -> &'static str {
     match file_system {
         FileSystem::Ext4 => "mkfs.ext4",
@@ -46,8 +46,8 @@ pub(crate) fn make(
     run_tool(machine, Some(lock), mkfs_program(file_system), &arguments, device).map(drop)
 }
 
-/// Reads shall not write, so access times are not kept. Whoever may write to a target can put there what
-/// gives rights elsewhere.
+/// Mount options. Reads must not write, so access times are not kept. Anyone who may write to a target could
+/// put files there that give rights elsewhere.
 const MOUNT_FLAGS: MountFlags =
     MountFlags::NOATIME.union(MountFlags::NOSUID).union(MountFlags::NODEV);
 

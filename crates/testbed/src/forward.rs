@@ -1,4 +1,4 @@
-//! Passing signals on to a command.
+//! Forwards signals to a command.
 
 use std::process::Child;
 use std::ptr;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use libc::{c_int, c_void, siginfo_t};
 
-/// What asks a process to end; whoever sends it to this process means the command.
+/// The signals that ask a process to end; sent to this process, they are meant for the command.
 const FORWARDED: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
 
 /// The process that gets the signals; zero when there is none yet.

@@ -16,7 +16,7 @@ pub struct Holder {
     pub uses: PathBuf,
 }
 
-/// The processes that have something below `point`: their working directory, root
+/// Returns the processes that have something below `point`: their working directory, root
 /// directory, program, an open or a mapped file.
 ///
 /// Goes by names alone: asking a file system would hang where that one hangs. Sees
@@ -60,7 +60,7 @@ fn used_below(process: &Path, point: &Path) -> Option<PathBuf> {
         .find(|path| path.starts_with(point))
 }
 
-/// The sixth field of each line of `maps` (Documentation/filesystems/proc.rst).
+/// Returns the sixth field of each line of `maps` (Documentation/filesystems/proc.rst).
 fn mapped_files(process: &Path) -> Vec<PathBuf> {
     let maps = fs::read(process.join("maps")).unwrap_or_default();
     let text = String::from_utf8_lossy(&maps);

@@ -48,7 +48,7 @@ impl LimitedGroup {
         Ok(group)
     }
 
-    /// The file through which a process enters: it writes "0".
+    /// Returns the file through which a process enters: it writes "0".
     pub(crate) fn entrance(&self) -> Result<File, TestbedError> {
         let path = self.path.join("cgroup.procs");
         OpenOptions::new().append(true).create(true).open(&path).map_err(file_error("open", &path))
@@ -102,13 +102,13 @@ pub(crate) fn change_running(
     Ok(())
 }
 
-/// True if a process of this cgroup is under the limits of the bed.
+/// Returns true if a process of this cgroup is under the limits of the bed.
 pub(crate) fn is_of_bed(group: &Path, bed: &str) -> bool {
     let mut names = group.iter().filter_map(|name| name.to_str());
     names.any(|name| maker_of(name, bed).is_some())
 }
 
-/// The cgroups of this bed, and the process that made each.
+/// Returns the cgroups of this bed, and the process that made each.
 fn groups_of(hierarchy: &Path, bed: &str) -> Vec<(PathBuf, u32)> {
     let Ok(entries) = fs::read_dir(hierarchy) else { return Vec::new() };
     let groups = entries.flatten().filter_map(|entry| {
@@ -118,7 +118,7 @@ fn groups_of(hierarchy: &Path, bed: &str) -> Vec<(PathBuf, u32)> {
     groups.collect()
 }
 
-/// The process that made a cgroup of that name for this bed.
+/// Returns the process that made a cgroup of that name for this bed.
 fn maker_of(name: &str, bed: &str) -> Option<u32> {
     let (owner, pid) = name.strip_prefix(PREFIX)?.rsplit_once('-')?;
     (owner == bed).then_some(())?;

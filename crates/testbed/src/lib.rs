@@ -4,8 +4,8 @@
 //! A [`Testbed`] is a directory. Each of its targets `t0`, `t1`, … is a file
 //! `t0.img`, a loop device on it, and a file system mounted on `t0/`. The file is
 //! written in full before use, so that a target never allocates space in the file
-//! system below and targets do not meet in that file system's journal. Where loop
-//! devices cannot be had, targets are plain directories, and [`Bed::lacking`] says
+//! system below and targets do not share that file system's journal. Where loop
+//! devices are not available, targets are plain directories, and [`Bed::lacking`] says
 //! what is missing and what would provide it.
 //!
 //! The kernel is asked what exists; the state file only adds what the kernel cannot

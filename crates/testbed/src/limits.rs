@@ -1,4 +1,4 @@
-//! Slowing targets down and letting them run freely again.
+//! Limits targets, and removes their limits again.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{
     Direction, Kind, Limits, TargetName, Testbed, TestbedError, bed_directory, io_max, throttle,
 };
 
-/// For whom a limit holds.
+/// The processes for which a limit holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// For every process, at once (cgroup v1).
@@ -23,7 +23,7 @@ pub enum Effect {
     UnderRun,
 }
 
-/// What became of a change of limits.
+/// The outcome of a change of limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitOutcome {
     /// The target.
@@ -207,7 +207,7 @@ fn check(target: TargetName, limit: Limit) -> Result<(), TestbedError> {
     }
 }
 
-/// The limits of a device: the kernel's where it has them for all processes, and the
+/// Returns the limits of a device: the kernel's where it has them for all processes, and the
 /// recorded ones elsewhere.
 pub(crate) fn current(
     machine: &Machine,
@@ -227,9 +227,10 @@ pub(crate) fn current(
 pub(crate) fn clear_stale(machine: &Machine, device: DeviceNumber) -> Result<(), TestbedError> {
     let BlockControl::V1 { hierarchy } = machine.block_control()? else { return Ok(()) };
     let hierarchy = machine.locate(hierarchy);
-    match throttle::get(&hierarchy, device)?.is_none() {
-        true => Ok(()),
-        false => throttle::set(&hierarchy, device, &Limits::NONE),
+    if throttle::get(&hierarchy, device)?.is_none() {
+        Ok(())
+    } else {
+        throttle::set(&hierarchy, device, &Limits::NONE)
     }
 }
 

@@ -85,14 +85,14 @@ pub enum TargetState {
 }
 
 impl TargetState {
-    /// True when data can be stored on it.
+    /// Returns true if data can be stored on it.
     pub fn is_usable(self) -> bool {
         matches!(self, Self::Mounted | Self::Plain)
     }
 }
 
 impl Testbed {
-    /// What the bed consists of now. Waits for no other command, so a bed that is
+    /// Returns what the bed consists of now. Waits for no other command, so a bed that is
     /// being made can be watched.
     pub fn list(&self) -> Result<Listing, TestbedError> {
         let bed = bed_directory::look(&self.place)?;
@@ -143,7 +143,7 @@ impl Testbed {
         Ok(TargetInfo { name, path, kind, device, size, free, limits, state, problem })
     }
 
-    /// The state, and what is the matter where that does not say it all.
+    /// Returns the state, and what is the matter where that does not say it all.
     fn state_of(&self, found: &Found, target: TargetName) -> (TargetState, Option<String>) {
         let point = self.place.point(target);
         let is_directory = match fs::symlink_metadata(&point) {

@@ -14,10 +14,10 @@ use crate::error::file_error;
 use crate::place::Place;
 use crate::{TestbedError, base_directory};
 
-/// Whoever can open the file can lock it, and keep this user waiting for ever.
+/// The mode of the lock file: anyone who can open it can lock it, and keep this user waiting forever.
 const MODE: u32 = 0o600;
 
-/// Whoever waits longer than this wants to know for whom.
+/// The wait after which a user is told whom the command waits for.
 const QUIET: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(10);
 
@@ -126,7 +126,7 @@ impl Lock {
         Ok(Some(lock))
     }
 
-    /// The bed's base directory.
+    /// Returns the bed's base directory.
     pub(crate) fn base(&self) -> &Directory {
         &self.base
     }
@@ -138,7 +138,7 @@ impl Lock {
         self.write().map_err(file_error("write", self.place.lock_file()))
     }
 
-    /// What [`Lock::note_unmarked`] remembers.
+    /// Returns what [`Lock::note_unmarked`] remembers.
     pub(crate) fn is_unmarked(&self) -> bool {
         self.unmarked.get()
     }
@@ -174,7 +174,7 @@ impl Lock {
         Ok(())
     }
 
-    /// The lock as standard input for a program: empty, and locked while it runs.
+    /// Returns the lock as standard input for a program: empty, and locked while it runs.
     pub(crate) fn as_stdin(&self) -> Stdio {
         self.file.try_clone().map_or_else(|_| Stdio::null(), Stdio::from)
     }
@@ -189,7 +189,7 @@ impl Drop for Lock {
     }
 }
 
-/// The lock file, and whether it was not there before. One of another user could be locked for ever, and
+/// Returns the lock file, and whether it was not there before. One of another user could be locked for ever, and
 /// one with several names is a file elsewhere, which would be overwritten.
 fn open(base: &Directory, place: &Place) -> io::Result<(File, bool)> {
     let name = place.lock_name();
@@ -216,7 +216,7 @@ fn wait(file: &File, told: Option<fn(Waiting)>) -> io::Result<()> {
     file.lock()
 }
 
-/// What a holder of the lock wrote; empty when nobody did.
+/// Returns what a holder of the lock wrote; empty when nobody did.
 fn contents(file: &File) -> String {
     let mut bytes = [0; 64];
     let length = file.read_at(&mut bytes, 0).unwrap_or(0);
@@ -252,10 +252,7 @@ mod tests {
                         let lock = acquire(place);
                         assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
                         holders.fetch_sub(1, Ordering::SeqCst);
-                        match round % 2 == 0 {
-                            true => lock.remove().unwrap(),
-                            false => lock.keep(),
-                        }
+                        if round % 2 == 0 { lock.remove().unwrap() } else { lock.keep() }
                     }
                 });
             }

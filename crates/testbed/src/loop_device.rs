@@ -96,7 +96,7 @@ pub(crate) fn wait_until_released(
     Ok(())
 }
 
-/// True while the device has the file that it had when it was looked at first.
+/// Returns true while the device has the file that it had when it was looked at first.
 pub(crate) fn is_attached(machine: &Machine, device: &BlockDevice) -> Result<bool, TestbedError> {
     let file = |device: &BlockDevice| device.backing.as_ref().map(|backing| backing.file.clone());
     let now = machine.block_devices()?.into_iter().find(|now| now.number == device.number);
@@ -110,9 +110,10 @@ fn still_in_use(machine: &Machine, device: &BlockDevice) -> TestbedError {
         .and_then(|devices| devices.into_iter().find(|now| now.number == device.number))
         .map(|now| now.mounted_at)
         .unwrap_or_default();
-    let reason = match mounted_at.is_empty() {
-        true => "something still has it open".to_owned(),
-        false => format!("it is mounted on {}", crate::place::listed(&mounted_at)),
+    let reason = if mounted_at.is_empty() {
+        "something still has it open".to_owned()
+    } else {
+        format!("it is mounted on {}", crate::place::listed(&mounted_at))
     };
     TestbedError::Detach { device: device.path(), reason }
 }

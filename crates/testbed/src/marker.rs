@@ -1,7 +1,7 @@
 //! The marker: the file that makes a directory a bed, and says which one.
 //!
 //! It is written before anything else of a bed and removed after everything else. It
-//! names the directory that it is for, so that a copy of a bed is not taken for one.
+//! names the directory that it is for, so that a copy of a bed is not mistaken for one.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -46,7 +46,7 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    /// The marker of a directory that is a bed.
+    /// Returns the marker of a directory that is a bed.
     pub(crate) fn own(&self) -> Option<Marker> {
         match self {
             Self::Own(marker) => Some(*marker),
@@ -110,7 +110,7 @@ impl Marker {
     }
 }
 
-/// A path as text from which no other path gives the same.
+/// Returns a path as text that no other path has.
 pub(crate) fn path_text(path: &Path) -> String {
     path.as_os_str().as_bytes().escape_ascii().to_string()
 }

@@ -35,7 +35,7 @@ impl fmt::Display for Kind {
 /// What targets are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KindChoice {
-    /// Loop devices where they can be had, and plain directories elsewhere.
+    /// Loop devices where they are available, and plain directories elsewhere.
     #[default]
     Auto,
     /// Loop devices or an error.
@@ -56,7 +56,7 @@ pub enum FileSystem {
 }
 
 impl FileSystem {
-    /// Its name as mount(8) spells it.
+    /// Returns its name as mount(8) spells it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -64,7 +64,7 @@ impl FileSystem {
         }
     }
 
-    /// The smallest target that it fits into with room for data.
+    /// Returns the smallest target that it fits into with room for data.
     pub const fn smallest(self) -> Bytes {
         match self {
             // Has a journal whatever the block size: mkfs.ext4 gives none below 2048 blocks, which
@@ -82,7 +82,7 @@ impl fmt::Display for FileSystem {
     }
 }
 
-/// What [`crate::Testbed::up`] shall make.
+/// What [`crate::Testbed::up`] should make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpOptions {
     /// How many targets, 1 to [`MAX_TARGETS`].
@@ -102,7 +102,7 @@ impl UpOptions {
         Self { targets, size, kind: KindChoice::default(), file_system: None }
     }
 
-    /// The number of targets, checked.
+    /// Returns the number of targets, checked.
     pub(crate) fn checked_targets(&self) -> Result<u32, TestbedError> {
         let count = u32::try_from(self.targets).ok();
         count
@@ -110,7 +110,7 @@ impl UpOptions {
             .ok_or(TestbedError::Count { count: self.targets })
     }
 
-    /// The size checked and rounded up to whole pages.
+    /// Returns the size checked and rounded up to whole pages.
     pub(crate) fn checked_size(&self, kind: Kind) -> Result<Bytes, TestbedError> {
         let file_system = self.file_system.unwrap_or_default();
         let smallest = file_system.smallest();

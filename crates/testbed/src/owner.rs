@@ -16,7 +16,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Whose directory this is, if this process is root's and the directory is not.
+    /// Returns whose directory this is, if this process is root's and the directory is not.
     pub(crate) fn other_than_root(directory: &Path) -> Option<Self> {
         let metadata = fs::symlink_metadata(directory).ok().filter(fs::Metadata::is_dir)?;
         let user = Uid::from_raw(metadata.uid());

@@ -32,7 +32,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The bed of that name in that base directory. Paths are made free of symlinks,
+    /// Returns the bed of that name in that base directory. Paths are made free of symlinks,
     /// as the kernel names backing files and mount points.
     pub(crate) fn new(base: &Path, name: &str) -> Result<Self, TestbedError> {
         if !is_good_name(name) {
@@ -50,7 +50,7 @@ impl Place {
         Ok(Self { given: base.to_path_buf(), base: resolved, name: name.to_owned() })
     }
 
-    /// The base directory as the user named it, links included.
+    /// Returns the base directory as the user named it, links included.
     pub(crate) fn given_base(&self) -> &Path {
         &self.given
     }
@@ -63,12 +63,12 @@ impl Place {
         &self.name
     }
 
-    /// The bed's own directory.
+    /// Returns the bed's own directory.
     pub(crate) fn directory(&self) -> PathBuf {
         self.base.join(&self.name)
     }
 
-    /// What lies beside the bed's directory, as it must outlive it.
+    /// Returns the name of the lock file, which lies beside the bed's directory, as it must outlive it.
     pub(crate) fn lock_name(&self) -> String {
         format!(".{}.lock", self.name)
     }
@@ -81,17 +81,17 @@ impl Place {
         self.directory().join(STATE_FILE)
     }
 
-    /// The backing file of a target.
+    /// Returns the backing file of a target.
     pub(crate) fn image(&self, target: TargetName) -> PathBuf {
         self.directory().join(target.image_name())
     }
 
-    /// The directory of a target, on which its file system is mounted.
+    /// Returns the directory of a target, on which its file system is mounted.
     pub(crate) fn point(&self, target: TargetName) -> PathBuf {
         self.directory().join(target.to_string())
     }
 
-    /// The target whose backing file this is.
+    /// Returns the target whose backing file this is.
     pub(crate) fn target_of_image(&self, file: &Path) -> Option<TargetName> {
         (file.parent() == Some(&self.directory())).then_some(())?;
         TargetName::of_image(file.file_name()?)
@@ -112,7 +112,7 @@ fn is_good_name(name: &str) -> bool {
         && !name.starts_with(['.', '-'])
 }
 
-/// The path without symlinks, although its last parts may not exist (any more).
+/// Returns the path without symlinks, although its last parts may not exist (any more).
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     if absolute.components().any(|part| part == Component::ParentDir) {

@@ -64,7 +64,7 @@ impl Testbed {
         Ok(UnderLimits { _group: group })
     }
 
-    /// True if the bed's limits hold for this process, or there are none.
+    /// Returns true if the bed's limits hold for this process, or there are none.
     pub fn limits_hold_here(&self) -> Result<bool, TestbedError> {
         Ok(match self.machine.block_control()? {
             BlockControl::V1 { .. } => true,
@@ -76,7 +76,7 @@ impl Testbed {
         })
     }
 
-    /// The cgroup that commands have to be in, where limits hold in cgroups only. One that has no
+    /// Returns the cgroup that commands have to be in, where limits hold in cgroups only. One that has no
     /// limits yet is made if that is possible, because it may get some.
     fn group_for(&self, listing: &Listing) -> Result<Option<LimitedGroup>, TestbedError> {
         let limits = limited_devices(listing);
@@ -161,7 +161,7 @@ fn limited_devices(listing: &Listing) -> Vec<(DeviceNumber, Limits)> {
     limited.filter_map(|target| Some((target.device.as_ref()?.number, target.limits))).collect()
 }
 
-/// The cgroup of this process: the line "0::/path" of `/proc/self/cgroup`
+/// Returns the cgroup of this process: the line "0::/path" of `/proc/self/cgroup`
 /// (cgroups(7)); the root of the hierarchy when there is none.
 fn home_group(machine: &Machine, hierarchy: &Path) -> PathBuf {
     let text = std::fs::read_to_string(machine.locate("/proc/self/cgroup")).unwrap_or_default();

@@ -50,27 +50,27 @@ impl Found {
         })
     }
 
-    /// The kind of the targets, if this is a bed.
+    /// Returns the kind of the targets, if this is a bed.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.mark.own().map(|marker| marker.kind)
     }
 
-    /// True when the directory is a bed of this program.
+    /// Returns true if the directory is a bed of this program.
     pub(crate) fn is_bed(&self) -> bool {
         self.mark.own().is_some()
     }
 
-    /// All targets that the bed has or was to have, in order.
+    /// Returns all targets that the bed has or was to have, in order.
     pub(crate) fn targets(&self) -> impl Iterator<Item = TargetName> + use<> {
         TargetName::first(self.mark.own().map_or(0, |marker| marker.targets))
     }
 
-    /// The loop device of a target.
+    /// Returns the loop device of a target.
     pub(crate) fn device_of(&self, target: TargetName) -> Option<&BlockDevice> {
         self.devices.iter().find(|(owner, _)| *owner == target).map(|(_, device)| device)
     }
 
-    /// True for a target's file system on that target's directory.
+    /// Returns true for a target's file system on that target's directory.
     pub(crate) fn is_own(&self, place: &Place, mount: &Mount) -> bool {
         // A bind mount of a part of the file system has another root.
         let is_whole = mount.root == std::path::Path::new("/");

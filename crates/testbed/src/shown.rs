@@ -10,7 +10,7 @@ const LONGEST_NAME: usize = 60;
 /// Paths are longer, and their ends tell more than their beginnings.
 const LONGEST_PATH: usize = 160;
 
-/// A name that somebody gave, in quotes, without control characters and cut if need be.
+/// Returns a name that somebody gave, in quotes, without control characters and cut if need be.
 pub(crate) fn name(text: &str) -> String {
     match text.char_indices().nth(LONGEST_NAME) {
         None => format!("{text:?}"),
@@ -18,7 +18,7 @@ pub(crate) fn name(text: &str) -> String {
     }
 }
 
-/// A path that somebody gave, without control characters and cut if need be.
+/// Returns a path that somebody gave, without control characters and cut if need be.
 pub(crate) fn path(path: &Path) -> String {
     let text: String = path.to_string_lossy().chars().flat_map(escaped).collect();
     match text.char_indices().nth(LONGEST_PATH) {
@@ -28,13 +28,10 @@ pub(crate) fn path(path: &Path) -> String {
 }
 
 fn escaped(character: char) -> Vec<char> {
-    match character.is_control() {
-        true => character.escape_default().collect(),
-        false => vec![character],
-    }
+    if character.is_control() { character.escape_default().collect() } else { vec![character] }
 }
 
-/// A size to be read and not to be computed with: "70.2 GiB".
+/// Returns a size to be read, not to be computed with: "70.2 GiB".
 pub(crate) fn size(bytes: Bytes) -> String {
     const STEP: f64 = 1024.0;
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -45,10 +42,7 @@ pub(crate) fn size(bytes: Bytes) -> String {
         value /= STEP;
         unit = larger;
     }
-    match value.fract() == 0.0 {
-        true => format!("{value} {unit}"),
-        false => format!("{value:.1} {unit}"),
-    }
+    if value.fract() == 0.0 { format!("{value} {unit}") } else { format!("{value:.1} {unit}") }
 }
 
 #[cfg(test)]

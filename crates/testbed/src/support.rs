@@ -21,7 +21,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Its name in words.
+    /// Returns its name in words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Limits => "limits",
@@ -50,7 +50,7 @@ impl Lacking {
         Self { features: features.to_vec(), why, remedy }
     }
 
-    /// The names of what is missing: "limits, block counters and isolation".
+    /// Returns the names of what is missing: "limits, block counters and isolation".
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.features.iter().map(|feature| feature.name()).collect();
         match names.split_last() {
@@ -61,8 +61,8 @@ impl Lacking {
     }
 }
 
-/// Decides what targets will be, and what they will lack for it. Whoever asks for a
-/// file system asks for loop devices.
+/// Decides what targets will be, and what they will lack as a result. A request for a
+/// file system is a request for loop devices.
 pub(crate) fn choose(
     machine: &Machine,
     choice: KindChoice,
@@ -88,7 +88,7 @@ pub(crate) fn choose(
     }
 }
 
-/// What stands against loop devices, and what would help.
+/// Returns what stands against loop devices, and what would help.
 fn loop_obstacle(
     machine: &Machine,
     file_system: FileSystem,
@@ -129,7 +129,7 @@ fn no_limits(machine: &Machine) -> Result<Option<Lacking>, TestbedError> {
     Ok(Some(Lacking::new(&[Feature::Limits], &no_control(machine)?, remedy)))
 }
 
-/// Why block devices cannot be limited here; empty when they can.
+/// Returns why block devices cannot be limited here; empty when they can.
 pub(crate) fn no_control(machine: &Machine) -> Result<String, TestbedError> {
     match machine.block_control()? {
         BlockControl::Neither { reasons } => {

@@ -11,34 +11,34 @@ use crate::{MAX_TARGETS, TestbedError};
 pub struct TargetName(u32);
 
 impl TargetName {
-    /// The target with that index, counted from 0; `None` beyond what a bed can have.
+    /// Returns the target with that index, counted from 0; `None` beyond what a bed can have.
     pub const fn new(index: u32) -> Option<Self> {
         if index < MAX_TARGETS { Some(Self(index)) } else { None }
     }
 
-    /// Its index, counted from 0.
+    /// Returns its index, counted from 0.
     pub const fn index(self) -> u32 {
         self.0
     }
 
-    /// The first `count` targets.
+    /// Returns the first `count` targets.
     pub(crate) fn first(count: u32) -> impl Iterator<Item = Self> {
         (0..count).map_while(Self::new)
     }
 
-    /// The target whose directory has this file name.
+    /// Returns the target whose directory has this file name.
     pub(crate) fn of_directory(name: &OsStr) -> Option<Self> {
         let target = Self::new(name.to_str()?.strip_prefix('t')?.parse().ok()?)?;
         // "t00" and "t+1" parse as numbers but are nobody's name.
         (name == OsStr::new(&target.to_string())).then_some(target)
     }
 
-    /// The file name of its backing file.
+    /// Returns the file name of its backing file.
     pub(crate) fn image_name(self) -> String {
         format!("{self}.img")
     }
 
-    /// The target whose backing file has this file name.
+    /// Returns the target whose backing file has this file name.
     pub(crate) fn of_image(name: &OsStr) -> Option<Self> {
         Self::of_directory(OsStr::new(name.to_str()?.strip_suffix(".img")?))
     }
@@ -56,9 +56,10 @@ impl FromStr for TargetName {
     /// Reads a name ("t1") or an index ("1").
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_index = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let target = match is_index {
-            true => text.parse().ok().and_then(Self::new),
-            false => Self::of_directory(OsStr::new(text)),
+        let target = if is_index {
+            text.parse().ok().and_then(Self::new)
+        } else {
+            Self::of_directory(OsStr::new(text))
         };
         target.ok_or_else(|| TestbedError::NotATarget { text: text.to_owned() })
     }

@@ -22,20 +22,20 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    /// The bed of that name in the default base directory.
+    /// Returns the bed of that name in the default base directory.
     pub fn new(name: &str) -> Result<Self, TestbedError> {
         let place = Place::new(&Self::default_base(), name)?;
         Ok(Self { machine: Machine::host(), place, base_is_default: true, told_to_wait: None })
     }
 
-    /// The bed of that name in that base directory.
+    /// Returns the bed of that name in that base directory.
     pub fn in_base(base: &Path, name: &str) -> Result<Self, TestbedError> {
         let place = Place::new(base, name)?;
         let base_is_default = base == Self::default_base();
         Ok(Self { machine: Machine::host(), place, base_is_default, told_to_wait: None })
     }
 
-    /// The bed that the directory of a target belongs to, if it is one.
+    /// Returns the bed that the directory of a target belongs to, if it is one.
     pub fn of_target(path: &Path) -> Option<Self> {
         let directory = path.parent()?;
         let bed = Self::in_base(directory.parent()?, directory.file_name()?.to_str()?).ok()?;
@@ -43,18 +43,18 @@ impl Testbed {
         listing.targets.iter().any(|target| target.path == path).then_some(bed)
     }
 
-    /// The same bed on another machine, such as a captured tree.
+    /// Returns the same bed on another machine, such as a captured tree.
     pub fn on(self, machine: Machine) -> Self {
         Self { machine, ..self }
     }
 
-    /// The same bed; `tell` is called when a command on it has to wait for another one
+    /// Returns the same bed; `tell` is called when a command on it has to wait for another one
     /// for longer than a second.
     pub fn when_waiting(self, tell: fn(Waiting)) -> Self {
         Self { told_to_wait: Some(tell), ..self }
     }
 
-    /// The base directory when none is given: one per user, on a disk as a rule
+    /// Returns the base directory when none is given: one per user, on a disk as a rule
     /// (`/tmp` often is memory; `/var/tmp` outlives a reboot by the Filesystem
     /// Hierarchy Standard 3.0, section 5.15).
     pub fn default_base() -> PathBuf {
@@ -62,7 +62,7 @@ impl Testbed {
         PathBuf::from(format!("/var/tmp/plimsoll-testbed-{uid}"))
     }
 
-    /// The bed's directory.
+    /// Returns the bed's directory.
     pub fn directory(&self) -> PathBuf {
         self.place.directory()
     }

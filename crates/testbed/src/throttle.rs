@@ -25,7 +25,7 @@ pub(crate) fn set(
     })
 }
 
-/// The limits that the kernel has for a device.
+/// Returns the limits that the kernel has for a device.
 pub(crate) fn get(hierarchy: &Path, device: DeviceNumber) -> Result<Limits, TestbedError> {
     let mut values = [None; THROTTLE_FILES.len()];
     for (value, file) in values.iter_mut().zip(THROTTLE_FILES) {
@@ -79,7 +79,7 @@ fn read_rule(path: &Path, device: DeviceNumber) -> Result<Option<u64>, TestbedEr
     Ok(rule_in(&text, device))
 }
 
-/// The value for a device; the last one counts, and zero is none.
+/// Returns the value for a device; the last one counts, and zero is none.
 fn rule_in(text: &str, device: DeviceNumber) -> Option<u64> {
     let rule = |line: &str| {
         let (number, value) = line.split_once(' ')?;

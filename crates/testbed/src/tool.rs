@@ -34,20 +34,18 @@ pub(crate) fn run_tool<A: AsRef<OsStr>>(
         .stdin(lock.map_or_else(Stdio::null, Lock::as_stdin))
         .output()
         .map_err(|cause| failed(cause.to_string()))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(failed(complaint(&output.stderr, output.status))),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(failed(complaint(&output.stderr, output.status)))
     }
 }
 
-/// What a failed program said, in one line; its exit status when it said nothing.
+/// Returns what a failed program said, in one line; its exit status when it said nothing.
 fn complaint(stderr: &[u8], status: std::process::ExitStatus) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    match lines.is_empty() {
-        true => status.to_string(),
-        false => lines.join("; "),
-    }
+    if lines.is_empty() { status.to_string() } else { lines.join("; ") }
 }
 
 #[cfg(test)]

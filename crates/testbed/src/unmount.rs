@@ -1,4 +1,4 @@
-//! Unmounting, patiently at first, and never what a link leads to.
+//! Unmounts, patiently at first, and never what a link leads to.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(crate) fn unmount_lazily(bed: &Directory, point: &Path) -> Result<(), Testbe
     unmount_below(bed, point, UnmountFlags::DETACH).map_err(file_error("lazily unmount", point))
 }
 
-/// Goes to the point step by step: whoever may write to a target can exchange directories above
+/// Goes to the point step by step: anyone who may write to a target can replace directories above
 /// what is mounted there.
 fn unmount_below(bed: &Directory, point: &Path, flags: UnmountFlags) -> Result<(), Errno> {
     let steps = point.strip_prefix(bed.path()).map_err(|_| Errno::INVAL)?;

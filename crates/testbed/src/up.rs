@@ -115,7 +115,7 @@ impl Testbed {
         state.save(&bed, &self.place)
     }
 
-    /// Gives what the target lacks.
+    /// Makes a target, and returns what it lacks.
     fn make_loop_target(
         &self,
         plan: &Plan,

@@ -17,7 +17,7 @@ pub struct Absorption {
 }
 
 impl Absorption {
-    /// Seconds of compute, bytes per burst, bytes of cache, bytes per second of drain.
+    /// Creates it from seconds of compute, bytes per burst, bytes of cache and bytes per second of drain.
     pub fn new(compute: f64, burst: f64, cache: f64, drain: f64) -> Result<Self, TheoryError> {
         Ok(Absorption {
             compute: not_negative("--compute", compute)?,
@@ -27,23 +27,23 @@ impl Absorption {
         })
     }
 
-    /// Seconds that the program waits in each iteration, once steady:
+    /// Returns the seconds that the program waits in each iteration, once steady:
     /// max(0, W - min(M, S C)) / S.
     pub fn stall(&self) -> f64 {
         (self.burst - self.cache.min(self.drain * self.compute)).max(0.0) / self.drain
     }
 
-    /// The same without a cache: W / S.
+    /// Returns the stall without a cache: W / S.
     pub fn stall_synchronous(&self) -> f64 {
         self.burst / self.drain
     }
 
-    /// Share of time spent computing, C / (C + stall). `None` for no compute and no stall.
+    /// Returns the share of time spent computing, C / (C + stall). `None` for no compute and no stall.
     pub fn efficiency(&self) -> Option<f64> {
         share(self.compute, self.stall())
     }
 
-    /// The same without a cache: s / (s + 1) with s = S C / W.
+    /// Returns the efficiency without a cache: s / (s + 1) with s = S C / W.
     pub fn efficiency_synchronous(&self) -> Option<f64> {
         share(self.compute, self.stall_synchronous())
     }
@@ -76,13 +76,14 @@ fn share(compute: f64, stall: f64) -> Option<f64> {
 }
 
 fn check_efficiency(efficiency: f64) -> Result<(), TheoryError> {
-    match efficiency > 0.0 && efficiency <= 1.0 {
-        true => Ok(()),
-        false => Err(TheoryError::Real {
+    if efficiency > 0.0 && efficiency <= 1.0 {
+        Ok(())
+    } else {
+        Err(TheoryError::Real {
             what: "--efficiency",
             value: efficiency,
             must_be: "greater than 0 and at most 1 (or 100%)",
-        }),
+        })
     }
 }
 

@@ -45,7 +45,7 @@ impl Requests {
         &self.groups
     }
 
-    /// Number of jobs, n.
+    /// Returns the number of jobs, n.
     pub fn jobs(&self) -> u64 {
         self.groups.iter().map(|(_, jobs)| jobs).sum()
     }
@@ -56,7 +56,7 @@ impl Requests {
         self.groups.iter().map(|(size, jobs)| size * jobs).sum()
     }
 
-    /// The largest request; 0 without jobs.
+    /// Returns the largest request; 0 without jobs.
     pub fn largest(&self) -> u64 {
         self.groups.last().map_or(0, |(size, _)| *size)
     }
@@ -88,7 +88,7 @@ impl Contention {
         self.targets
     }
 
-    /// What the jobs request.
+    /// Returns what the jobs request.
     pub fn requests(&self) -> &Requests {
         &self.requests
     }

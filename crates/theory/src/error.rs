@@ -40,24 +40,27 @@ pub(crate) fn count(
     least: u64,
     most: u64,
 ) -> Result<u64, TheoryError> {
-    match (least..=most).contains(&value) {
-        true => Ok(value),
-        false => Err(TheoryError::Count { what, value, least, most }),
+    if (least..=most).contains(&value) {
+        Ok(value)
+    } else {
+        Err(TheoryError::Count { what, value, least, most })
     }
 }
 
 /// `value` if it is finite and greater than zero.
 pub(crate) fn positive(what: &'static str, value: f64) -> Result<f64, TheoryError> {
-    match value.is_finite() && value > 0.0 {
-        true => Ok(value),
-        false => Err(TheoryError::Real { what, value, must_be: "finite and greater than zero" }),
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err(TheoryError::Real { what, value, must_be: "finite and greater than zero" })
     }
 }
 
 /// `value` if it is finite and not negative.
 pub(crate) fn not_negative(what: &'static str, value: f64) -> Result<f64, TheoryError> {
-    match value.is_finite() && value >= 0.0 {
-        true => Ok(value),
-        false => Err(TheoryError::Real { what, value, must_be: "finite and not negative" }),
+    if value.is_finite() && value >= 0.0 {
+        Ok(value)
+    } else {
+        Err(TheoryError::Real { what, value, must_be: "finite and not negative" })
     }
 }

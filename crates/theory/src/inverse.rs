@@ -5,7 +5,7 @@ use crate::error::count;
 use crate::{Contention, JOBS_MAX, Requests, TheoryError};
 
 impl Contention {
-    /// The fewest targets on which these requests have a load of at most `load`.
+    /// Returns the fewest targets on which these requests have a load of at most `load`.
     ///
     /// The load falls as targets are added, so the answer is found by halving.
     pub fn targets_for_load(requests: &Requests, load: f64) -> Result<u64, TheoryError> {
@@ -22,7 +22,7 @@ impl Contention {
         })
     }
 
-    /// The most targets that each of `jobs` equal jobs may request on `targets` targets for
+    /// Returns the most targets that each of `jobs` equal jobs may request on `targets` targets for
     /// a load of at most `load`.
     pub fn requests_for_load(targets: u64, jobs: u64, load: f64) -> Result<u64, TheoryError> {
         check_load(load)?;
@@ -45,17 +45,18 @@ impl Contention {
 const ROUNDING: f64 = 1e-12;
 
 fn check_load(load: f64) -> Result<(), TheoryError> {
-    match load.is_finite() && load >= 1.0 {
-        true => Ok(()),
-        false => Err(TheoryError::Real {
+    if load.is_finite() && load >= 1.0 {
+        Ok(())
+    } else {
+        Err(TheoryError::Real {
             what: "--max-load",
             value: load,
             must_be: "at least 1 (one job on every target in use)",
-        }),
+        })
     }
 }
 
-/// The first value from `low` to `high` where the condition holds, given that it holds
+/// Returns the first value from `low` to `high` where the condition holds, given that it holds
 /// for all later ones too.
 fn first_true(mut low: u64, high: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     if low > high || !holds(high) {

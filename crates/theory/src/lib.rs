@@ -1,8 +1,8 @@
 //! Closed-form answers about parallel storage, each with its paper and equation.
 //!
-//! - [`Contention`]: jobs that choose targets at random get in each other's way
-//!   (Wright, equations 6.1 to 6.6), the whole distribution of it, and a seeded
-//!   simulation ([`simulate_placement`]) to hold it against.
+//! - [`Contention`]: jobs that choose targets at random contend for them
+//!   (Wright, equations 6.1 to 6.6), with the whole distribution, and a seeded
+//!   simulation ([`simulate_placement`]) to compare it with.
 //! - [`Noise`] and [`MeasuredRates`]: how much data to re-route away from slow targets
 //!   (Huang, equation 1, and its general form).
 //! - [`Absorption`]: when a client cache hides output bursts (Xie, section 2.1).

@@ -53,12 +53,12 @@ impl Noise {
         }
     }
 
-    /// Every process writes to its own target: the noisy ones finish last.
+    /// Returns the time when every process writes to its own target: the noisy ones finish last.
     pub fn static_time(&self) -> f64 {
         self.ratio + 1.0
     }
 
-    /// The least time that any placement can reach: all data over all bandwidth left.
+    /// Returns the least time that any placement can reach: all data over all bandwidth left.
     pub fn fluid_bound(&self) -> f64 {
         let (all, noisy) = (self.targets as f64, self.noisy as f64);
         all / (all - noisy + noisy / (self.ratio + 1.0))
@@ -80,13 +80,13 @@ impl Noise {
         Ok(1.0 + if self.can_move() { allowance } else { 0.0 })
     }
 
-    /// Data moved away from each noisy target over the data it had; at most all of it.
+    /// Returns the data moved away from each noisy target over the data it had; at most all of it.
     pub fn moved_out(&self, allowance: f64) -> Result<f64, TheoryError> {
         let moved = self.uncapped_moved_out(not_negative("--tf", allowance)?).min(1.0);
         Ok(if self.can_move() { moved } else { 0.0 })
     }
 
-    /// Data moved to each quiet target over the data it had: what the noisy ones give.
+    /// Returns the data moved to each quiet target over the data it had: what the noisy ones give.
     pub fn moved_in(&self, allowance: f64) -> Result<f64, TheoryError> {
         let moved_out = self.moved_out(allowance)?;
         Ok(self
@@ -95,7 +95,7 @@ impl Noise {
             .map_or(0.0, |quiet| moved_out / quiet))
     }
 
-    /// False when there is no noise, or no quiet target to move to.
+    /// Returns false if there is no noise, or no quiet target to move to.
     pub fn can_move(&self) -> bool {
         self.ratio > 0.0 && self.noisy < self.targets
     }

@@ -32,7 +32,7 @@ pub struct WorstTarget {
 }
 
 impl Contention {
-    /// The distribution of the number of jobs on a target.
+    /// Returns the distribution of the number of jobs on a target.
     pub fn occupancy(&self) -> Occupancy {
         let mut sum = Window { first: 0, terms: vec![1.0] };
         for &(size, jobs) in self.requests().groups() {
@@ -62,7 +62,7 @@ impl Occupancy {
         expected
     }
 
-    /// The expected number of jobs on the most crowded target, with bounds.
+    /// Returns the expected number of jobs on the most crowded target, with bounds.
     ///
     /// The expectation is the sum over m >= 0 of P(max > m).
     pub fn worst(&self) -> WorstTarget {

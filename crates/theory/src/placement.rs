@@ -1,4 +1,4 @@
-//! Random placement played out: the same question as [`Contention`], answered by a
+//! Simulated random placement: the same question as [`Contention`], answered by a
 //! seeded simulation, with the spread that a formula for the mean does not show.
 
 use std::collections::BTreeMap;
@@ -21,12 +21,12 @@ const TRIALS_MAX: u64 = 10_000_000;
 /// Most jobs of a simulation: outcomes are kept for every number of jobs on a target.
 const SIMULATED_JOBS_MAX: u64 = 1_000_000;
 
-/// How often to play it out.
+/// How often to simulate it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlacementRuns {
     /// Number of trials.
     pub trials: u64,
-    /// Each trial is the mean of so many placements, as a paper's table of five runs is.
+    /// The number of placements of which each trial is the mean, like a paper's table of five runs.
     pub mean_of: u64,
     /// Equal seeds give equal results, for any number of threads.
     pub seed: u64,
@@ -46,7 +46,7 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// What the trials gave.
+/// The results of the trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlacementBand {
     /// Targets used by at least one job.
@@ -60,7 +60,7 @@ pub struct PlacementBand {
     pub shared_by: Vec<(u64, Spread)>,
 }
 
-/// Plays the placement out. `done` counts finished trials, for a progress bar.
+/// Simulates the placement. `done` counts finished trials, for a progress bar.
 pub fn simulate_placement(
     contention: &Contention,
     runs: PlacementRuns,
@@ -89,12 +89,13 @@ fn check(contention: &Contention, runs: PlacementRuns) -> Result<(), TheoryError
     count("--jobs with --trials", contention.requests().jobs(), 0, SIMULATED_JOBS_MAX)?;
     let per_placement = u128::from(contention.requests().total() + contention.targets());
     let draws = per_placement * u128::from(runs.trials) * u128::from(runs.mean_of);
-    match draws <= u128::from(DRAWS_MAX) {
-        true => Ok(()),
-        false => Err(TheoryError::Together(format!(
+    if draws <= u128::from(DRAWS_MAX) {
+        Ok(())
+    } else {
+        Err(TheoryError::Together(format!(
             "{} trials of {} placements need {draws} draws, more than {DRAWS_MAX}; hint: fewer --trials",
             runs.trials, runs.mean_of
-        ))),
+        )))
     }
 }
 
@@ -243,9 +244,10 @@ fn spread(counts: &BTreeMap<u64, u64>, value: impl Fn(u64) -> f64) -> Spread {
     let squares = weighted(&|x| (x - mean) * (x - mean));
     let at = |share: f64| {
         let mut left = (share * (n - 1) as f64).round() as u64;
-        let found = counts.iter().find(|(_, count)| match left < **count {
-            true => true,
-            false => {
+        let found = counts.iter().find(|(_, count)| {
+            if left < **count {
+                true
+            } else {
                 left -= **count;
                 false
             }

@@ -4,7 +4,7 @@
 use crate::TheoryError;
 use crate::error::{not_negative, positive};
 
-/// Targets with the data that belongs to each and the rate that each gives now.
+/// Targets with the data that belongs to each and the current rate of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredRates {
     targets: Vec<Share>,
@@ -52,7 +52,7 @@ impl MeasuredRates {
         Ok(MeasuredRates { targets: targets?, changes: Vec::new() })
     }
 
-    /// The same with rates that change on the way. What is said about [`fluid_bound`],
+    /// Returns the same with rates that change on the way. What is said about [`fluid_bound`],
     /// [`shares`] and [`throttling_factor`] takes them into account, nothing else does.
     ///
     /// [`fluid_bound`]: Self::fluid_bound
@@ -84,7 +84,7 @@ impl MeasuredRates {
         now + left / rates.iter().sum::<f64>()
     }
 
-    /// What a target can write by a time, in bytes.
+    /// Returns what a target can write by a time, in bytes.
     fn written_by(&self, time: f64, target: usize) -> f64 {
         let (mut now, mut rate, mut written) = (0.0, self.targets[target].rate, 0.0);
         let own = self.changes.iter().filter(|change| change.target == target);
@@ -95,12 +95,12 @@ impl MeasuredRates {
         written + rate * (time - now)
     }
 
-    /// Each target writes its own data; the slowest finishes last.
+    /// Returns the time when each target writes its own data; the slowest finishes last.
     pub fn static_time(&self) -> f64 {
         self.targets.iter().map(|target| target.bytes / target.rate).fold(0.0, f64::max)
     }
 
-    /// Every target's part when all finish together.
+    /// Returns every target's part when all finish together.
     pub fn shares(&self) -> Vec<TargetShare> {
         let bound = self.fluid_bound();
         let share = |(place, target): (usize, &Share)| TargetShare {
@@ -110,12 +110,12 @@ impl MeasuredRates {
         self.targets.iter().enumerate().map(share).collect()
     }
 
-    /// The largest throttling factor of any target: the allowance that reaches the bound.
+    /// Returns the largest throttling factor of any target: the allowance that reaches the bound.
     pub fn throttling_factor(&self) -> f64 {
         self.shares().iter().map(|share| share.throttling_factor).fold(0.0, f64::max)
     }
 
-    /// The least write time when no target takes in more than `allowance` times its own
+    /// Returns the least write time when no target takes in more than `allowance` times its own
     /// data: targets write side by side until full, the others go on.
     ///
     /// By T, target i has written min(B_i T, (1 + allowance) D_i). That sum grows with T;

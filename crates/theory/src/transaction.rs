@@ -48,9 +48,10 @@ impl Operations {
 
     /// Operations whose sizes are not known.
     pub fn new(operations: u64, bytes: u64) -> Result<Self, TheoryError> {
-        match operations == 0 && bytes > 0 {
-            true => Err(TheoryError::Together(format!("{bytes} bytes moved by no operation"))),
-            false => Ok(Operations { count: operations, bytes, optimal: None }),
+        if operations == 0 && bytes > 0 {
+            Err(TheoryError::Together(format!("{bytes} bytes moved by no operation")))
+        } else {
+            Ok(Operations { count: operations, bytes, optimal: None })
         }
     }
 
@@ -90,7 +91,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of a utilization.
+    /// Returns the class of a utilization.
     pub fn of(fsu: f64) -> Self {
         match fsu {
             fsu if fsu < 2.0 => Class::Idle,
@@ -99,7 +100,7 @@ impl Class {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Class::Idle => "idle",
@@ -123,7 +124,7 @@ impl Pattern {
         self.reads.1.seconds(self.reads.0) + self.writes.1.seconds(self.writes.0)
     }
 
-    /// Bytes moved.
+    /// Returns the bytes moved.
     pub fn bytes(&self) -> f64 {
         self.reads.0.bytes as f64 + self.writes.0.bytes as f64
     }
@@ -142,7 +143,7 @@ impl Pattern {
         Ok(100.0 * self.seconds() / (interval * targets as f64))
     }
 
-    /// Share of transactions of at least the optimal size. `None` when sizes are not known
+    /// Returns the share of transactions of at least the optimal size. `None` when sizes are not known
     /// or there are no transactions.
     pub fn optimal_share(&self) -> Option<f64> {
         let all = self.reads.0.count as f64 + self.writes.0.count as f64;

@@ -32,7 +32,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Bytes that were moved; 0 after a failure and for operations that move no data.
+    /// Returns the bytes that were moved; 0 after a failure and for operations that move no data.
     pub fn bytes(&self) -> u64 {
         match self.outcome {
             Outcome::Value(value) if self.op.class().is_data() => value,
@@ -40,7 +40,7 @@ impl Event {
         }
     }
 
-    /// True for the second event of a call that moves data from file to file. It has the times of
+    /// Returns true for the second event of a call that moves data from file to file. It has the times of
     /// the first, so that only one of the two may be added to a sum of times.
     #[inline]
     pub fn is_second_of_call(&self) -> bool {
@@ -75,7 +75,7 @@ pub struct ThreadDecoder {
 }
 
 impl ThreadDecoder {
-    /// A thread that has done nothing yet.
+    /// Returns a thread that has done nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -102,7 +102,7 @@ impl ThreadDecoder {
         }
     }
 
-    /// The next event; `None` for the beginning of a call that contains others, and at the end.
+    /// Returns the next event; `None` for the beginning of a call that contains others, and at the end.
     #[inline]
     fn event(
         &mut self,
@@ -119,16 +119,18 @@ impl ThreadDecoder {
         let extras = if flags & EXTRAS_GIVEN != 0 { bytes.byte()? } else { 0 };
         let gap = bytes.take(TIME_BYTES[usize::from(flags & 3)])?;
         let duration = bytes.take(TIME_BYTES[usize::from(flags >> 2 & 3)])?;
-        let file = match flags & FILE_GIVEN != 0 {
-            true => bytes.take(usize::from(sizes >> 6) + 1)? as u32,
-            false => prediction.file,
+        let file = if flags & FILE_GIVEN != 0 {
+            bytes.take(usize::from(sizes >> 6) + 1)? as u32
+        } else {
+            prediction.file
         };
         let (mut offset, mut length) = (UNKNOWN_OFFSET, 0);
         let is_data = op.class().is_data();
         if is_data {
-            length = match flags & LENGTH_GIVEN != 0 {
-                true => bytes.take(usize::from(sizes >> 3 & 7) + 1)?,
-                false => prediction.length,
+            length = if flags & LENGTH_GIVEN != 0 {
+                bytes.take(usize::from(sizes >> 3 & 7) + 1)?
+            } else {
+                prediction.length
             };
             offset = prediction.next_offset();
             if flags & OFFSET_GIVEN != 0 {
@@ -142,9 +144,10 @@ impl ThreadDecoder {
             true => Outcome::Value(bytes.take(8)?),
         };
         let argument = if extras & ARGUMENT_GIVEN != 0 { bytes.take(8)? } else { 0 };
-        let start = match extras & GAP_IS_NEGATIVE != 0 {
-            true => prediction.clock.wrapping_sub(gap),
-            false => prediction.clock.wrapping_add(gap),
+        let start = if extras & GAP_IS_NEGATIVE != 0 {
+            prediction.clock.wrapping_sub(gap)
+        } else {
+            prediction.clock.wrapping_add(gap)
         };
         let end = start.wrapping_add(duration);
         prediction.clock = end;
@@ -183,7 +186,7 @@ impl Bytes<'_> {
         Ok(byte)
     }
 
-    /// A little-endian number of `size` bytes, 1 to 8.
+    /// Returns a little-endian number of `size` bytes, 1 to 8.
     #[inline]
     fn take(&mut self, size: usize) -> Result<u64, CutOff> {
         let word = match self.payload.get(self.at..self.at + 8) {

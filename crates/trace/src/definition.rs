@@ -35,7 +35,7 @@ pub enum DefinitionKind {
 }
 
 impl DefinitionKind {
-    /// The kind of a number in a file.
+    /// Returns the kind of a number in a file.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::File),

@@ -87,7 +87,7 @@ impl Prediction {
         Prediction { clock: base_ticks, offset: 0, stride: 0, length: 0, file: NO_FILE }
     }
 
-    /// The offset that the next data event is expected to have.
+    /// Returns the offset that the next data event is expected to have.
     #[inline]
     pub fn next_offset(&self) -> u64 {
         self.offset.wrapping_add(self.stride)
@@ -283,7 +283,7 @@ fn time_code(value: u64) -> u8 {
     u8::from(value >> 16 != 0) + u8::from(value >> 24 != 0) + u8::from(value >> 32 != 0)
 }
 
-/// Bytes that hold the value, at least one.
+/// Returns the bytes that hold the value, at least one.
 #[inline]
 fn byte_size(value: u64) -> usize {
     (71 - (value | 1).leading_zeros() as usize) / 8

@@ -37,7 +37,7 @@ pub fn look(
     Executable::Program(program(header, read, name))
 }
 
-/// The first word of a script's first line.
+/// Returns the first word of a script's first line.
 fn script(line: &[u8], interpreter: &mut [u8; INTERPRETER_BYTES_MAX]) -> Executable {
     let end = line.iter().position(|byte| *byte == b'\n').unwrap_or(line.len());
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -122,7 +122,7 @@ fn is_linker(name: &[u8]) -> bool {
     [&b"ld-linux"[..], b"ld.so", b"ld64.so", b"ld-2."].iter().any(|it| name.starts_with(it))
 }
 
-/// The Go linker leaves the build's number in a note of type 4 by "Go" (elf(5) has the layout).
+/// Returns whether the file has a note of the Go linker, which leaves the build's number in a note of type 4 by "Go" (elf(5) has the layout).
 fn has_go_note(notes: &[u8]) -> bool {
     let mut type_and_name = *b"\0\0\0\0Go\0\0";
     type_and_name[..4].copy_from_slice(&4u32.to_ne_bytes());
@@ -159,14 +159,14 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// True when the file has a bit that may change the user or the group.
+    /// Returns true if the file has a bit that may change the user or the group.
     pub fn may_change(mode: u32) -> bool {
         const SET_USER: u32 = 0o4000;
         const SET_GROUP: u32 = 0o2010; // without the group's right to execute it means locking
         mode & SET_USER != 0 || mode & SET_GROUP == SET_GROUP
     }
 
-    /// Why the dynamic linker will not preload anything (ld.so(8), secure-execution mode).
+    /// Returns why the dynamic linker will not preload anything (ld.so(8), secure-execution mode).
     pub fn unseen(&self) -> Option<Unseen> {
         let (user, group) = self.process;
         let changes_user = self.mode & 0o4000 != 0 && self.owner.0 != user;
@@ -199,7 +199,7 @@ mod tests {
     /// A segment's kind and its bytes.
     type Segment = (u32, &'static [u8]);
 
-    /// A program with these segments.
+    /// Returns a program with these segments.
     fn elf(machine: u16, segments: &[Segment]) -> Vec<u8> {
         let mut file = vec![0u8; 64 + 56 * segments.len()];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");

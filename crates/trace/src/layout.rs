@@ -179,7 +179,7 @@ pub struct FileHeader {
 }
 
 impl FileHeader {
-    /// Bytes after this page that should be there.
+    /// Returns the bytes after this page that should be there.
     pub fn expected_bytes(&self) -> u64 {
         match self.identity.version {
             1 => u64::from(self.blocks) * BLOCK_BYTES as u64,
@@ -256,7 +256,7 @@ pub struct ChunkHeader {
 const _: () = assert!(size_of::<ChunkHeader>() == CHUNK_HEADER_BYTES);
 
 impl ChunkHeader {
-    /// A chunk without events.
+    /// Returns a chunk without events.
     pub fn new(kind: ChunkKind, thread: u32, sequence: u32, base_ticks: u64, span: u32) -> Self {
         ChunkHeader {
             magic: CHUNK_MAGIC,
@@ -272,7 +272,7 @@ impl ChunkHeader {
         }
     }
 
-    /// The checksum of a complete chunk: payload first, then this header with `crc` zero.
+    /// Returns the checksum of a complete chunk: payload first, then this header with `crc` zero.
     pub fn checksum(&self, payload: &[u8]) -> u32 {
         let mut header = *self;
         header.crc = 0;
@@ -293,7 +293,7 @@ pub fn put_text<const N: usize>(field: &mut Text<N>, text: &[u8]) {
     field[..length].copy_from_slice(&text[..length]);
 }
 
-/// The text of a fixed field, without the zeros at its end.
+/// Returns the text of a fixed field, without the zeros at its end.
 pub fn get_text(field: &[u8]) -> &[u8] {
     let length = field.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     &field[..length]

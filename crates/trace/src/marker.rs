@@ -21,7 +21,7 @@ pub const ID: &str = "id ";
 /// How many bytes of it hold the id.
 pub const ID_WITHIN_BYTES: usize = 128;
 
-/// True when the text is that of the recording with this id.
+/// Returns true if the text is that of the recording with this id.
 pub fn has_id(text: &[u8], id: &[u8]) -> bool {
     let mut lines = text.split(|byte| *byte == b'\n');
     let is_marker = lines.next() == Some(FIRST_LINE.as_bytes());

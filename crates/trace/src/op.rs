@@ -15,7 +15,7 @@ impl Layer {
     /// Every layer, from the top of the stack to the bottom.
     pub const ALL: [Layer; 3] = [Layer::Mpi, Layer::Stdio, Layer::Posix];
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Layer::Mpi => "mpi",
@@ -65,7 +65,7 @@ impl Class {
         Class::Other,
     ];
 
-    /// True for classes whose events have offset and length.
+    /// Returns true for classes whose events have offset and length.
     #[inline]
     pub const fn is_data(self) -> bool {
         matches!(self, Class::Read | Class::Write)
@@ -84,7 +84,7 @@ macro_rules! operations {
             /// Every operation.
             pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
 
-            /// The operation of a number in a file.
+            /// Returns the operation of a number in a file.
             #[inline]
             pub const fn from_number(number: u8) -> Option<Op> {
                 match number {
@@ -93,18 +93,18 @@ macro_rules! operations {
                 }
             }
 
-            /// Its canonical name: pwrite64 is pwrite.
+            /// Returns its canonical name: pwrite64 is pwrite.
             pub const fn name(self) -> &'static str {
                 match self { $(Op::$variant => $name,)* }
             }
 
-            /// The layer that it belongs to.
+            /// Returns the layer that it belongs to.
             #[inline]
             pub const fn layer(self) -> Layer {
                 match self { $(Op::$variant => Layer::$layer,)* }
             }
 
-            /// What it does.
+            /// Returns what it does.
             #[inline]
             pub const fn class(self) -> Class {
                 match self { $(Op::$variant => Class::$class,)* }
@@ -114,7 +114,7 @@ macro_rules! operations {
 }
 
 impl Op {
-    /// True for transfers that go on while the program does something else: their time is not
+    /// Returns true for transfers that go on while the program does something else: their time is not
     /// time that the program spends.
     #[inline]
     pub const fn is_asynchronous(self) -> bool {

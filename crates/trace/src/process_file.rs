@@ -102,28 +102,29 @@ impl ProcessFile {
         Ok(ProcessFile { path: path.to_path_buf(), file, header, length })
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its first page.
+    /// Returns its first page.
     pub fn header(&self) -> &FileHeader {
         &self.header
     }
 
-    /// Whether the process that writes it still runs.
+    /// Returns whether the process that writes it still runs.
     pub fn writing_process(&self) -> WritingProcess {
         WritingProcess::find(&self.header, Path::new("/proc"))
     }
 
-    /// How its ticks become nanoseconds.
+    /// Returns how its ticks become nanoseconds.
     pub fn timeline(&self) -> Timeline {
         let start = self.header.identity.start;
         let nanos = Timeline::of_nanos(start);
-        match self.header.identity.clock == Clock::Tsc as u32 {
-            true => Timeline::new(start, self.header.latest).unwrap_or(nanos),
-            false => nanos,
+        if self.header.identity.clock == Clock::Tsc as u32 {
+            Timeline::new(start, self.header.latest).unwrap_or(nanos)
+        } else {
+            nanos
         }
     }
 
@@ -213,7 +214,7 @@ fn scan_block(
     }
 }
 
-/// The payload of the chunk at `at`, if its header is possible. Its span may reach beyond a short
+/// Returns the payload of the chunk at `at`, if its header is possible. Its span may reach beyond a short
 /// block: a chunk that is being cut has its new end in the file's header first.
 fn checked_payload<'a>(block: &'a [u8], at: usize, header: &ChunkHeader) -> Option<&'a [u8]> {
     let span = header.span as usize;

@@ -105,9 +105,10 @@ impl Chunk {
     }
 
     fn next(&self, base_ticks: u64) -> Self {
-        let kind = match self.header.kind == ChunkKind::Definitions as u16 {
-            true => ChunkKind::Definitions,
-            false => ChunkKind::Events,
+        let kind = if self.header.kind == ChunkKind::Definitions as u16 {
+            ChunkKind::Definitions
+        } else {
+            ChunkKind::Events
         };
         Chunk::new(kind, self.header.thread, self.header.sequence + 1, base_ticks)
     }

@@ -69,7 +69,7 @@ pub fn mask(arguments: &mut [u8]) {
     }
 }
 
-/// Bytes of the argument that begins there.
+/// Returns the bytes of the argument that begins there.
 fn length_at(arguments: &[u8], at: usize) -> usize {
     let rest = arguments.get(at..).unwrap_or(&[]);
     rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len())
@@ -91,14 +91,11 @@ impl Before {
         if USER_OPTIONS.contains(&argument) {
             return Before::UserOption;
         }
-        match is_option && is_telling(argument) {
-            true => Before::SecretOption,
-            false => Before::Other,
-        }
+        if is_option && is_telling(argument) { Before::SecretOption } else { Before::Other }
     }
 }
 
-/// Where in an argument the next secret is, from there on.
+/// Returns where in an argument the next secret is, from there on.
 fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)> {
     let whole = argument.len();
     if from >= whole {
@@ -120,18 +117,18 @@ fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)
     found.into_iter().flatten().min_by_key(|(start, end)| (*start, whole - end))
 }
 
-/// True for `--option=value`.
+/// Returns true for `--option=value`.
 fn is_set(argument: &[u8], option: &[u8]) -> bool {
     option.starts_with(b"--")
         && argument.strip_prefix(option).is_some_and(|it| it.starts_with(b"="))
 }
 
-/// What ends a word of an argument.
+/// Returns whether a byte ends a word of an argument.
 fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"&;,?\"'(){}".contains(&byte)
 }
 
-/// The value behind a telling name: `NAME=VALUE`, `--name=VALUE`, `Name: VALUE`, `{"name": "VALUE"}`, `Bearer VALUE`.
+/// Returns the value behind a telling name: `NAME=VALUE`, `--name=VALUE`, `Name: VALUE`, `{"name": "VALUE"}`, `Bearer VALUE`.
 fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     let whole = argument.len();
     let mut word = 0;
@@ -175,7 +172,7 @@ fn password_of_address(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     (user.get(colon + 1..) != Some(MASK)).then_some((start + colon + 1, start + end))
 }
 
-/// A word that begins as a token does.
+/// Returns a word that begins as a token does.
 fn token(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     let mut start = from;
     let is_edge = |byte: &u8| is_end(*byte) || b"=:/@".contains(byte);
@@ -194,7 +191,7 @@ fn is_token(word: &[u8]) -> bool {
         && word.iter().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(it))
 }
 
-/// True when a name says that its value must not be known.
+/// Returns true if a name says that its value must not be known.
 fn is_telling(name: &[u8]) -> bool {
     (0..name.len()).any(|start| {
         let rest = name.get(start..).unwrap_or(&[]);
@@ -204,7 +201,7 @@ fn is_telling(name: &[u8]) -> bool {
     })
 }
 
-/// True when the text begins with these letters, whatever their case and what joins them, and with no
+/// Returns true if the text begins with these letters, whatever their case and what joins them, and with no
 /// further one: a tokenizer is no token.
 fn is_at(text: &[u8], wanted: &[u8]) -> bool {
     let mut rest = text.iter();

@@ -35,7 +35,7 @@ impl Timeline {
         ticks as f64 * self.nanos_per_tick
     }
 
-    /// What to add to CLOCK_MONOTONIC to get CLOCK_REALTIME, when recording began.
+    /// Returns what to add to CLOCK_MONOTONIC to get CLOCK_REALTIME, when recording began.
     pub fn realtime_offset_ns(&self) -> i64 {
         (self.start.realtime_ns as i64).saturating_sub(self.start.monotonic_ns as i64)
     }

@@ -12,7 +12,7 @@ macro_rules! reasons {
             /// Every reason.
             pub const ALL: &'static [Unseen] = &[$(Unseen::$variant,)*];
 
-            /// The reason of a number in a file.
+            /// Returns the reason of a number in a file.
             pub const fn from_number(number: u64) -> Option<Unseen> {
                 match number {
                     $($number => Some(Unseen::$variant),)*
@@ -20,18 +20,18 @@ macro_rules! reasons {
                 }
             }
 
-            /// The reason in a few words, which follow the program's name.
+            /// Returns the reason in a few words, which follow the program's name.
             pub const fn text(self) -> &'static str {
                 match self { $(Unseen::$variant => $text,)* }
             }
 
-            /// True when the program could not even start with the library in its environment, or
+            /// Returns true if the program could not even start with the library in its environment, or
             /// would say something about it.
             pub const fn must_not_be_preloaded(self) -> bool {
                 matches!(self, Unseen::OutOfReach | Unseen::OtherMachine | Unseen::OtherLibc)
             }
 
-            /// How much is not seen.
+            /// Returns how much is not seen.
             pub const fn extent(self) -> Extent {
                 match self { $(Unseen::$variant => Extent::$extent,)* }
             }

@@ -46,7 +46,7 @@ pub const RANKS: [&str; 6] = [
 /// Where login programs leave the user's name (POSIX, then what most systems have).
 pub const USERS: [&str; 2] = ["LOGNAME", "USER"];
 
-/// Whether a variable that is a switch is on.
+/// Returns whether a variable that is a switch is on.
 pub fn is_on(value: Option<&[u8]>) -> bool {
     value.is_some_and(|value| !matches!(value, b"" | b"0"))
 }

@@ -63,7 +63,7 @@ pub(crate) fn own_start_ns() -> Option<u64> {
     Some(Found::parse(&fs::read("/proc/self/stat").ok()?)?.began_ns())
 }
 
-/// The bytes of a boot's id, which the kernel tells in hexadecimal digits.
+/// Returns the bytes of a boot's id, which the kernel tells in hexadecimal digits.
 pub(crate) fn boot_id(text: &[u8]) -> [u8; 16] {
     let mut id = [0u8; 16];
     let digits = text.iter().filter_map(|byte| (*byte as char).to_digit(16));
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// The header of this very process.
+    /// Returns the header of this very process.
     fn own_header() -> FileHeader {
         let mut header = FileHeader::new_zeroed();
         header.identity.pid = std::process::id();

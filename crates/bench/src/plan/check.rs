@@ -1,4 +1,4 @@
-//! What a plan must hold to be run.
+//! What a plan must satisfy to be run.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{PLAN_VERSION, Parameter, Plan, PlanError, Striping, TargetPlan, Valu
 use crate::shape::Shape;
 
 impl Plan {
-    /// Whether everything in the plan can be run on the targets and clients that it names.
+    /// Fails if something in the plan cannot be run on the targets and clients that it names.
     ///
     /// # Errors
     /// The first thing that cannot.
@@ -65,7 +65,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Every number of targets that a file lies on in some instance.
+    /// Returns every number of targets that a file lies on in some instance.
     fn stripe_counts(&self) -> impl Iterator<Item = u32> {
         let varied = [&self.vary, &self.groups].into_iter();
         let varied = varied.filter(|vary| vary.parameter == Parameter::StripeCount);
@@ -240,7 +240,7 @@ fn check_distinct<T: std::hash::Hash + Eq + std::fmt::Display>(
     }
 }
 
-/// Names reach terminals and file names, so no control characters and no novels.
+/// Checks a name: names reach terminals and file names, so they are short and have no control characters.
 fn check_name(key: &str, name: &str) -> Result<(), PlanError> {
     let problem = if name.is_empty() {
         "an empty name"
@@ -256,9 +256,10 @@ fn check_name(key: &str, name: &str) -> Result<(), PlanError> {
 
 /// Results are kept in a directory of this name, which must not be elsewhere.
 fn check_file_name(key: &str, name: &str) -> Result<(), PlanError> {
-    match name == "." || name == ".." || name.contains('/') {
-        true => Err(PlanError::value(key, format!("{name:?} cannot be the name of a directory"))),
-        false => Ok(()),
+    if name == "." || name == ".." || name.contains('/') {
+        Err(PlanError::value(key, format!("{name:?} cannot be the name of a directory")))
+    } else {
+        Ok(())
     }
 }
 

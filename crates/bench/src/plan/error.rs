@@ -65,7 +65,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// A value of `key` that cannot be.
+    /// Returns the error of an impossible value of `key`.
     pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> Self {
         PlanError::Value { line: None, key: key.into(), problem: problem.into() }
     }

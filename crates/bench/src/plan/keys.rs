@@ -65,7 +65,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The table itself, or the tables of an array, in either way of writing them.
+/// Returns the table itself, or the tables of an array, in either way of writing them.
 pub(super) fn tables(item: &Item) -> Vec<&dyn TableLike> {
     if let Some(table) = item.as_table_like() {
         return vec![table];
@@ -98,7 +98,7 @@ fn check_table(
     Ok(())
 }
 
-/// The known word with the fewest changes, if few enough to be a slip.
+/// Returns the known word with the fewest changes, if few enough to be a slip.
 pub(super) fn nearest(word: &str, known: &[&'static str]) -> Option<&'static str> {
     const CHARS_MAX: usize = 40;
     if word.chars().count() > CHARS_MAX {

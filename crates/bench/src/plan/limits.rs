@@ -1,4 +1,4 @@
-//! Bounds beyond which a number in a plan is a slip of the pen.
+//! Bounds beyond which a number in a plan is a typing error.
 
 /// Clients, processes of one instance, and its processes times their targets: what is held in
 /// memory for an instance.

@@ -73,7 +73,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan with every default spelled out. What [`check`](Plan::check) accepts reads back as
+    /// Returns the plan with every default spelled out. What [`check`](Plan::check) accepts reads back as
     /// the same plan.
     pub fn to_toml(&self) -> String {
         match toml_edit::ser::to_string_pretty(self) {
@@ -90,9 +90,10 @@ fn check_version(root: &Table) -> Result<(), PlanError> {
         Some(found) => Err(PlanError::Version { found, known: PLAN_VERSION }),
         None => Err(PlanError::Syntax {
             line: 1,
-            message: match root.contains_key("version") {
-                true => "the version is not a whole number".into(),
-                false => format!("no `version = {PLAN_VERSION}` at the top; is it a plan?"),
+            message: if root.contains_key("version") {
+                "the version is not a whole number".into()
+            } else {
+                format!("no `version = {PLAN_VERSION}` at the top; is it a plan?")
             },
         }),
     }
@@ -119,7 +120,7 @@ fn at_its_line(error: PlanError, root: &Table, line: &dyn Fn(Option<usize>) -> u
     PlanError::Value { line: found.map(|offset| line(Some(offset))), key, problem }
 }
 
-/// The key with its table whose value is at this place of the text.
+/// Returns the key with its table whose value is at this place of the text.
 fn key_at(table: &dyn TableLike, offset: usize) -> Option<String> {
     table.iter().find_map(|(name, item)| {
         let inner = keys::tables(item).into_iter().find_map(|inner| key_at(inner, offset));

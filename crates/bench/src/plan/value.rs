@@ -80,29 +80,29 @@ pub struct Vary {
 }
 
 impl Vary {
-    /// A parameter over counts.
+    /// Returns a parameter over counts.
     pub fn counts(parameter: Parameter, counts: impl IntoIterator<Item = u32>) -> Self {
         Vary { parameter, values: counts.into_iter().map(Value::Count).collect() }
     }
 
-    /// A parameter over sizes.
+    /// Returns a parameter over sizes.
     pub fn sizes(parameter: Parameter, sizes: impl IntoIterator<Item = Bytes>) -> Self {
         Vary { parameter, values: sizes.into_iter().map(Value::Size).collect() }
     }
 
-    /// Number of instances of a round, or groups of a repetition: 1 if nothing differs.
+    /// Returns the number of instances of a round, or groups of a repetition: 1 if nothing differs.
     pub fn len(&self) -> usize {
         self.values.len().max(1)
     }
 
-    /// Whether nothing differs.
+    /// Returns whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 }
 
 impl Parameter {
-    /// The word as a plan writes it.
+    /// Returns the word as a plan writes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Parameter::None => "none",
@@ -120,7 +120,7 @@ impl Parameter {
         }
     }
 
-    /// Whether `value` is one that this parameter can take.
+    /// Returns whether `value` is one that this parameter can take.
     pub(crate) fn takes(self, value: &Value) -> bool {
         matches!(
             (self.kind(), value),
@@ -295,7 +295,7 @@ pub enum TransferSize {
 pub const ONE_CALL_MOST: Bytes = Bytes::new(limits::TRANSFER_MAX);
 
 impl TransferSize {
-    /// Bytes of each call of a burst of this size; the last one may be shorter.
+    /// Returns the bytes of each call of a burst of this size; the last one may be shorter.
     pub fn of_burst(self, burst: Bytes) -> Bytes {
         match self {
             TransferSize::Of(size) => size,

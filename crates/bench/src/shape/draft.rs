@@ -142,15 +142,18 @@ impl Draft {
         }
         match self.targets {
             TargetsUsed::All => Ok(there_are),
-            TargetsUsed::Count(count) if count == 0 || count > there_are => match self.paired {
-                true => refuse(Parameter::Pairs, count, "pairs"),
-                false => refuse(Parameter::Targets, count, "targets"),
-            },
+            TargetsUsed::Count(count) if count == 0 || count > there_are => {
+                if self.paired {
+                    refuse(Parameter::Pairs, count, "pairs")
+                } else {
+                    refuse(Parameter::Targets, count, "targets")
+                }
+            }
             TargetsUsed::Count(count) => Ok(count.max(self.stripe_count)),
         }
     }
 
-    /// What each process moves.
+    /// Returns what each process moves.
     fn burst(&self, plan: &Plan, processes: u64) -> Result<Bytes, PlanError> {
         let key = key_of(plan, Parameter::Burst);
         let size = self.size;

@@ -11,7 +11,7 @@ use crate::plan::{
     Striping, TargetOrder, TargetsUsed, Value, Vary,
 };
 
-/// The plan of a template for this machine, checked, and what had to be made smaller to fit.
+/// Returns the plan of a template for this machine, checked, and what had to be made smaller to fit.
 ///
 /// # Errors
 /// If the machine lacks what the template is about, or the options cannot be run.

@@ -11,7 +11,7 @@ const USUAL_PART: u64 = 10;
 const LARGEST_PART: u64 = 2;
 
 impl Draft<'_> {
-    /// The clients that were named, or as many as the template would like and memory allows.
+    /// Returns the clients that were named, or as many as the template would like and memory allows.
     pub fn clients(&self, wanted: u32) -> ClientsPlan {
         if let Some(clients) = &self.options.clients {
             return clients.clone();
@@ -24,12 +24,12 @@ impl Draft<'_> {
         ClientsPlan::of(wanted.min(fit as u32))
     }
 
-    /// What sizes are multiples of.
+    /// Returns the size that all sizes are multiples of.
     pub fn transfer(&self) -> Bytes {
         self.options.transfer.unwrap_or_default().of_burst(Bytes::new(TRANSFER))
     }
 
-    /// The most that a process can have in memory at once, where it writes a burst in one call.
+    /// Returns the most that a process can have in memory at once, where it writes a burst in one call.
     fn call_most(&self) -> u64 {
         let clients = self.options.clients.as_ref().map_or(CLIENTS_OF_TARGET, |it| it.count);
         match (self.options.transfer, self.facts.memory.get()) {
@@ -55,7 +55,7 @@ impl Draft<'_> {
         clients
     }
 
-    /// Processes of a client, of which a job has only so many.
+    /// Returns the number of processes of a client; a job has only so many.
     pub fn processes_for(&mut self, wanted: u32) -> u32 {
         match self.options.processes_most {
             Some(most) if most < wanted => {
@@ -89,7 +89,7 @@ impl Draft<'_> {
         self.fitted(largest, 3, 1, least)
     }
 
-    /// What all of an instance's processes move together, and a quarter of it: that tells whether the
+    /// Returns what all of an instance's processes move together, and a quarter of it: that tells whether the
     /// rate has stopped changing.
     pub fn whole_and_quarter(
         &mut self,
@@ -166,7 +166,7 @@ impl Draft<'_> {
         format!("{template}: {fit} instead of {wanted}, {why}: the fullest has {free} free")
     }
 
-    /// What the fullest target has free, in whole MiB.
+    /// Returns what the fullest target has free, in whole MiB.
     fn free(&self) -> Bytes {
         Bytes::new(self.facts.free_bytes_least.get() / MIB * MIB)
     }

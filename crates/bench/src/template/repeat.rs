@@ -1,35 +1,35 @@
-//! How often a template repeats its rounds, from what a person says of it.
+//! How often a template repeats its rounds, given the options.
 
 use super::TemplateOptions;
 use crate::plan::Repeat;
 
-/// What a template does when nothing is said.
+/// What a template does without options.
 pub(super) struct Usual {
     /// Least repetitions of each round.
     pub rounds: u32,
-    /// Most repetitions for so many at least.
+    /// The maximum number of repetitions, given the minimum.
     pub most: fn(u32) -> u32,
-    /// When to stop before.
+    /// The precision at which to stop earlier.
     pub precision: Option<f64>,
 }
 
-/// The least that bound a median at 95 % where measures may repeat each other
+/// The fewest measures that bound a median at 95 % where they may be correlated
 /// ([`plimsoll_stats::series::LEAST_AT_95`]).
 const ROUNDS: u32 = plimsoll_stats::series::LEAST_AT_95 as u32;
-/// What turns out noisy is measured so much longer.
+/// The factor by which noisy settings are measured longer.
 const MOST_OVER_LEAST: u32 = 3;
 const PRECISION: f64 = 0.1;
 
 impl Usual {
-    /// What all templates do that measure bandwidths.
+    /// The defaults of all templates that measure bandwidths.
     pub const BANDWIDTH: Usual = Usual {
         rounds: ROUNDS,
         most: |least| least.saturating_mul(MOST_OVER_LEAST),
         precision: Some(PRECISION),
     };
 
-    /// `rounds` alone is exactly so many. With `rounds_max` or `precision` it is the least, and the precision
-    /// ends the rounds before the most.
+    /// Applies the options. `rounds` alone is the exact number. With `rounds_max` or `precision` it is the
+    /// minimum, and reaching the precision ends the rounds before the maximum.
     pub fn with(&self, options: &TemplateOptions) -> Repeat {
         let cap = options.rounds_max.unwrap_or(u32::MAX);
         let rounds = options.rounds.unwrap_or(self.rounds.min(cap));

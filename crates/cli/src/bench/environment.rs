@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::team::Joined;
 
-/// The environment of an experiment. What cannot be found out is null.
+/// Returns the environment of an experiment. What cannot be found out is null.
 pub fn describe(plan: &Plan, machine: &Machine, job: &Joined) -> Value {
     let targets: Vec<Value> =
         plan.targets.iter().map(|target| described(target, machine)).collect();
@@ -75,7 +75,7 @@ fn described(target: &plimsoll_bench::plan::TargetPlan, machine: &Machine) -> Va
     })
 }
 
-/// How the page cache is kept out of the measure, in a sentence.
+/// Returns how the page cache is kept out of the measure, in a sentence.
 fn page_cache(plan: &Plan) -> &'static str {
     match (plan.burst.caching, plan.burst.operation) {
         (Caching::Direct, Operation::Write) => "not used (O_DIRECT); a write ends by fsync",

@@ -63,7 +63,7 @@ fn chosen(targets: usize) -> Vec<u32> {
     (0..count).map(|step| (step * targets / count.max(1)) as u32).collect()
 }
 
-/// A tenth of the fullest target, as others may need it, and half of a small one; a share of the time.
+/// Returns a tenth of the fullest target, as others may need it, and half of a small one; a share of the time.
 fn room(plan: &Plan, machine: &Machine, targets: usize) -> Room {
     let free = plan.targets.iter().filter_map(|target| machine.space(&target.path).ok());
     let free = free.map(|space| space.available.get()).min().unwrap_or(0);
@@ -97,7 +97,7 @@ fn sentence(growth: &Growth) -> String {
     )
 }
 
-/// What was found, for the environment of the results.
+/// Returns what was found, for the environment of the results.
 pub fn described(grown: &[Growth]) -> Value {
     let of_target = |growth: &Growth| {
         let step = |(bytes, rate): &(Bytes, f64)| json!({ "bytes": bytes.get(), "rate": rate });

@@ -42,7 +42,7 @@ numbers! {
     OUTLIERS = "outliers", "outliers", Count, "Instances beyond 1.5 interquartile ranges of the box (Tukey). Marked, never dropped.", "exact";
 }
 
-/// What a plan will cost.
+/// Returns what a plan will cost.
 pub fn of_estimate(plan: &Plan, cost: &Estimate, first_round: Vec<String>) -> Record {
     let targets = plan.targets.iter().map(|it| format!("{} {}", it.name, it.path.display()));
     Record::new()
@@ -121,7 +121,7 @@ impl BySetting {
     }
 }
 
-/// How many do it, and what else may differ between settings.
+/// Returns how many do it, and what else may differ between settings.
 fn who(setting: &Setting, server: Option<&str>) -> String {
     let mut text = format!("{} x {} -> {}", setting.clients, setting.processes, setting.targets);
     if let Some(server) = server {
@@ -213,7 +213,7 @@ fn sentence(ending: &Ending, plan: &Plan) -> String {
     }
 }
 
-/// How far the precision was missed, and what would be enough.
+/// Returns how far the precision was missed, and what would be enough.
 fn imprecise(missing: &Shortfall, plan: &Plan) -> String {
     let percent = |share: f64| format!("{} %", (share * 10_000.0).round() / 100.0);
     let asked = percent(plan.repeat.precision.unwrap_or(0.0));

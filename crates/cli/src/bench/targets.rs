@@ -22,7 +22,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// The targets that are named, or all of the site or the test bed.
+    /// Returns the targets that are named, or all of the site or the test bed.
     pub fn find(&self) -> Result<Vec<TargetPlan>> {
         let known = match (self.named.bed.find()?, &self.site) {
             (Some((_, targets)), _) => Some(Known { place: "test bed", targets: of_bed(targets) }),
@@ -43,18 +43,18 @@ impl Targets {
         Ok(found)
     }
 
-    /// Which of these options were given; a site file is welcome beside a plan for its peaks.
+    /// Returns which of these options were given; a site file is welcome beside a plan for its peaks.
     pub fn given_beside_site(&self) -> Option<&'static str> {
         let flags = [("targets", self.named.are_named()), ("testbed", self.named.bed.is_given())];
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 
-    /// Whether a site file was named.
+    /// Returns whether a site file was named.
     pub fn has_site(&self) -> bool {
         self.site.is_some()
     }
 
-    /// What each of a plan's targets can do, as far as that is known: the peak of the site file where it
+    /// Returns what each of a plan's targets can do, as far as that is known: the peak of the site file where it
     /// can be relied on, and the limit of a test bed.
     pub fn rates(&self, plan: &Plan) -> Result<Vec<Option<BytesPerSec>>> {
         let site = self.site.as_deref().map(load).transpose()?;

@@ -26,7 +26,7 @@ pub enum Joined {
     Alone,
     /// The ranks of its job.
     Job {
-        /// They.
+        /// The ranks.
         team: Box<MpiTeam>,
         /// Who started them.
         launcher: &'static str,
@@ -79,7 +79,7 @@ fn end_after_a_signal() -> Result<Interruption> {
 }
 
 impl Joined {
-    /// The clients that there are; `None` where as many as wanted are started.
+    /// Returns the clients that there are; `None` where as many as wanted are started.
     pub fn clients(&self) -> Option<ClientsPlan> {
         let Joined::Job { team, .. } = self else { return None };
         let clients = Clients::of(team.members());
@@ -103,7 +103,7 @@ impl Joined {
         });
     }
 
-    /// Who started the processes.
+    /// Returns who started the processes.
     pub fn launcher(&self) -> &'static str {
         match self {
             Joined::Alone => "plimsoll",
@@ -111,7 +111,7 @@ impl Joined {
         }
     }
 
-    /// Whether the user asked to stop.
+    /// Returns whether the user asked to stop.
     pub fn interruption(&self) -> Result<Interruption> {
         match self {
             Joined::Job { interruption, .. } => Ok(interruption.clone()),
@@ -145,7 +145,7 @@ impl Joined {
         Ok(())
     }
 
-    /// The limits of the plan's test bed, if there is one, for those who work.
+    /// Returns the limits of the plan's test bed, if there is one, for those who work.
     pub fn under_limits(&self, plan: &Plan) -> Result<Option<UnderLimits>> {
         let targets = plan.targets.iter().map(|target| &target.path);
         match self {

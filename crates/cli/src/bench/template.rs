@@ -155,7 +155,7 @@ impl Changes {
         flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
     }
 
-    /// How the ranks of one node are to be clients of a template.
+    /// Returns how the ranks of one node are to be clients of a template.
     fn grouping(&self, template: Template) -> Grouping {
         match self.processes {
             Some(processes) => Grouping::Processes(processes),
@@ -220,7 +220,7 @@ impl Changes {
     }
 }
 
-/// A value as people write it: a number, a size, a way of sharing or a server's name.
+/// Reads a value as people write it: a number, a size, a way of sharing or a server's name.
 fn value(text: &str) -> Result<Value> {
     Ok(match text {
         "independent" => Value::Sharing(Sharing::Independent),
@@ -233,7 +233,7 @@ fn value(text: &str) -> Result<Value> {
     })
 }
 
-/// The plan of a template for these targets on this machine.
+/// Returns the plan of a template for these targets on this machine.
 pub fn plan(
     template: Template,
     targets: Vec<TargetPlan>,

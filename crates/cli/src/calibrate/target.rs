@@ -55,13 +55,13 @@ impl Chosen {
         Ok(Chosen { name: Some(target.name), directory, ost, site: Some(site) })
     }
 
-    /// What people call it.
+    /// Returns what people call it.
     pub fn title(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.directory.display().to_string())
     }
 }
 
-/// The path of a test bed's target that is called by its name.
+/// Returns the path of a test bed's target that is called by its name.
 fn in_bed(text: &str, targets: Vec<TargetInfo>) -> Result<Option<PathBuf>> {
     let targets = targets.into_iter().map(|it| (it.name.to_string(), it.path)).collect();
     match (Known { place: "test bed", targets }).choose(text)? {
@@ -70,7 +70,7 @@ fn in_bed(text: &str, targets: Vec<TargetInfo>) -> Result<Option<PathBuf>> {
     }
 }
 
-/// The target of that name; a new one gets its place in the site file.
+/// Returns the target of that name; a new one gets its place in the site file.
 fn named(site: &mut SiteFile, name: &str, directory: &Path) -> Result<Target> {
     if let Some(target) = site.site().target(name) {
         return Ok(target.clone());
@@ -85,7 +85,7 @@ fn named(site: &mut SiteFile, name: &str, directory: &Path) -> Result<Target> {
     Ok(target)
 }
 
-/// The target of that name or of that directory.
+/// Returns the target of that name or of that directory.
 fn known(site: &Site, text: &str) -> Result<Target> {
     if let Some(target) = site.target(text) {
         return Ok(target.clone());

@@ -15,7 +15,7 @@ pub fn kind(operation: Operation) -> &'static str {
     }
 }
 
-/// Why the verdict is what it is, in sentences.
+/// Returns why the verdict is what it is, in sentences.
 pub fn verdict(direction: &Direction) -> Vec<String> {
     let size = |rung: usize| Unit::Bytes.show(direction.rungs[rung].size as f64);
     match direction.verdict {
@@ -55,7 +55,7 @@ fn percent(share: f64) -> String {
     Unit::Percent.show(100.0 * share.abs())
 }
 
-/// A residual as a comparison of bandwidths, which is how people see it.
+/// Returns a residual as a comparison of bandwidths, which is how people see it.
 fn off(residual: f64) -> String {
     // time = predicted / (1 - residual)
     let bandwidth = 1.0 - residual;
@@ -87,7 +87,7 @@ fn reason(cause: Cause) -> Vec<String> {
     }
 }
 
-/// What a reader must know to trust the numbers, or not to.
+/// Returns what a reader must know to trust the numbers, or not to.
 pub fn notes(calibration: &Calibration, place: &Place) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = &calibration.not_counted {

@@ -100,7 +100,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
     output.print("model.absorb", &title, &record)
 }
 
-/// All targets at their peaks together, within what the network can carry. `None` when a
+/// Returns all targets at their peaks together, within what the network can carry. `None` when a
 /// target's peak is not known, or was measured by bursts that may fit a cache: a part of the rate would be wrong, not careful.
 fn site_drain(site: Option<&Site>) -> Option<f64> {
     let site = site.filter(|site| !site.targets.is_empty())?;

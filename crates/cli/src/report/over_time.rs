@@ -7,7 +7,7 @@ use plimsoll_report::{Record, Unit};
 use super::page::seconds_axis;
 use super::sections;
 
-/// The part of a page that has time on its axes.
+/// Returns the part of a page that has time on its axes.
 pub fn over_time(analysis: &Analysis) -> Section {
     let mut in_flight = Lines::new(
         "Calls in flight",
@@ -55,7 +55,7 @@ fn row_name(analysis: &Analysis, row: &TimelineRow) -> String {
     if row.processes > 1 { format!("{first} and {} more", row.processes - 1) } else { first }
 }
 
-/// Which processes are in the rows of the maps.
+/// Returns which processes are in the rows of the maps.
 fn fold_note(analysis: &Analysis) -> String {
     let (rows, all) = (drawn_rows(analysis), analysis.timeline.rows.len());
     let processes = analysis.active_processes();
@@ -73,7 +73,7 @@ fn fold_note(analysis: &Analysis) -> String {
     }
 }
 
-/// Bytes of each process over time.
+/// Returns the bytes of each process over time.
 fn bytes_by_process(analysis: &Analysis, direction: Direction) -> Option<HeatMap> {
     let rows = drawn_rows(analysis);
     let cells = rows.iter().flat_map(|row| row.bytes.iter());
@@ -98,7 +98,7 @@ fn bytes_by_process(analysis: &Analysis, direction: Direction) -> Option<HeatMap
     })
 }
 
-/// What each process does over time.
+/// Returns what each process does over time.
 fn timeline(analysis: &Analysis) -> HeatMap {
     let (timeline, rows) = (&analysis.timeline, drawn_rows(analysis));
     let names = rows.iter().map(|row| row_name(analysis, row));

@@ -13,7 +13,7 @@ use plimsoll_trace::Op;
 use super::numbers::*;
 use plimsoll_record::marker;
 
-/// Who ran what, when and where.
+/// Returns who ran what, when and where.
 pub fn about(directory: &Path, recording: &Recording, analysis: &Analysis) -> Record {
     let began = u64::try_from(analysis.start_realtime_ns).ok().filter(|ns| *ns > 0);
     let processes = recording.processes();
@@ -35,7 +35,7 @@ pub fn about(directory: &Path, recording: &Recording, analysis: &Analysis) -> Re
         .number(&CLOCK_ERROR, analysis.clock_error_seconds)
 }
 
-/// What was run: as `record` was told, or as the process says that started the others.
+/// Returns what was run: as `record` was told, or as the process says that started the others.
 fn command(directory: &Path, processes: &[Process]) -> Option<String> {
     let is_root =
         |process: &&Process| !processes.iter().any(|other| other.pid == process.parent_pid);
@@ -55,7 +55,7 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     }
 }
 
-/// What part of their run time processes spent on I/O, and on which kind.
+/// Returns what part of their run time processes spent on I/O, and on which kind.
 pub fn io(analysis: &Analysis) -> Record {
     let io = &analysis.io_share;
     let slowest = io.slowest.map(|index| &analysis.processes[index]);
@@ -76,7 +76,7 @@ pub fn io(analysis: &Analysis) -> Record {
         .rows("by_kind", "", rows.collect())
 }
 
-/// How fast it read and how fast it wrote.
+/// Returns how fast it read and how fast it wrote.
 pub fn bandwidth(record: Record, analysis: &Analysis) -> Record {
     let row = |headline: &Headline| {
         Record::new()
@@ -94,7 +94,7 @@ pub fn bandwidth(record: Record, analysis: &Analysis) -> Record {
     notes.fold(record, |it, note| it.note(note))
 }
 
-/// What is read and written through mapped memory is in no call.
+/// Returns a note on mapped files: what is read and written through mapped memory is in no call.
 fn mapped(analysis: &Analysis) -> Option<String> {
     let is_mapped = |file: &&FileAnalysis| {
         let maps = file.ops.sum(|op| op == Op::Mmap);
@@ -110,7 +110,7 @@ fn mapped(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// Bytes that the headline leaves out because another layer moved them, where they are many.
+/// Returns the bytes that the headline leaves out because another layer moved them, where they are many.
 fn other_layers(headline: &Headline) -> Option<String> {
     const NOTABLE: f64 = 0.01;
     let others = headline.all_bytes.saturating_sub(headline.bytes);

@@ -19,7 +19,7 @@ const DRAWN_FILES: usize = 4;
 /// Files whose counters of every operation are on the page.
 const COUNTED_FILES: usize = 100;
 
-/// The whole report. The recording is read once more for single calls.
+/// Returns the whole report. The recording is read once more for single calls.
 pub fn page(
     title: &str,
     about: Record,
@@ -51,7 +51,7 @@ pub fn page(
         .to_html()
 }
 
-/// What the report is about, in a line.
+/// Returns what the report is about, in a line.
 fn subtitle(recording: &Recording, analysis: &Analysis) -> String {
     let ranks = recording.processes().iter().filter(|it| it.rank.is_some()).count();
     let (count, noun) = match ranks {
@@ -69,7 +69,7 @@ fn subtitle(recording: &Recording, analysis: &Analysis) -> String {
     format!("{count} {noun}{plural}, {}{share}", Unit::Seconds.show(analysis.span_seconds))
 }
 
-/// What part of the run time I/O takes, and of what kind.
+/// Returns what part of the run time I/O takes, and of what kind.
 fn cost(analysis: &Analysis, found: &[Finding]) -> Section {
     Section::new("I/O in the run time")
         .text(conclusion(analysis, found))
@@ -100,7 +100,7 @@ fn findings_section(found: &[Finding]) -> Section {
     section.findings(&cards)
 }
 
-/// How fast it reads and how fast it writes, definitions one click away.
+/// Returns how fast it reads and how fast it writes, definitions one click away.
 fn speed(analysis: &Analysis) -> Section {
     let moved = analysis.headlines.iter().filter_map(|it| Some((it, it.layer?)));
     let tiles = moved.flat_map(|(it, layer)| {
@@ -125,7 +125,7 @@ pub fn seconds_axis() -> Axis {
     Axis::new("time since the beginning", Unit::Seconds)
 }
 
-/// Where the time of MPI-IO calls goes, in total and in single calls (Wright, figures 4.8 to
+/// Returns where the time of MPI-IO calls goes, in total and in single calls (Wright, figures 4.8 to
 /// 4.10).
 fn mpi(recording: &Recording, analysis: &Analysis) -> Section {
     let parts = sections::parts(&analysis.mpi_time).map(|(name, _)| name.to_string());
@@ -149,7 +149,7 @@ fn mpi(recording: &Recording, analysis: &Analysis) -> Section {
     }
 }
 
-/// The slowest MPI call and its companions on other ranks, each with the POSIX calls inside.
+/// Returns the slowest MPI call and its companions on other ranks, each with the POSIX calls inside.
 fn decomposition(recording: &Recording, slowest: &MpiCall) -> Gantt {
     let calls = call_on_each_rank(recording, slowest, Options::default().threads);
     let rows = calls.iter().map(|call| match call.rank {

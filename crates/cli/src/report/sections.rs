@@ -29,7 +29,7 @@ pub fn totals(ops: &OpTable) -> Vec<Record> {
         .collect()
 }
 
-/// Where the time of MPI-IO calls goes (Wright, figure 4.8).
+/// Returns where the time of MPI-IO calls goes (Wright, figure 4.8).
 pub fn mpi_time(record: Record, analysis: &Analysis) -> Record {
     let time = &analysis.mpi_time;
     if time.calls == 0 {
@@ -74,7 +74,7 @@ pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
     }
 }
 
-/// How a file lies on Lustre's targets, if it still exists and is there.
+/// Returns how a file lies on Lustre's targets, if it still exists and is there.
 fn layout(path: &str) -> Option<String> {
     Some(match lustre_layout(Path::new(path))? {
         LustreLayout::Composite => "composite".to_string(),
@@ -99,7 +99,7 @@ fn file(file: &FileAnalysis) -> Record {
         .rows("operations", "", totals(&file.ops))
 }
 
-/// Whether several processes use it; not known of files without a name.
+/// Returns whether several processes use it; not known of files without a name.
 fn use_of(file: &FileAnalysis) -> Option<String> {
     let word = if file.is_shared() { "shared" } else { "private" };
     (file.id > FileId::FOLDED).then(|| word.to_string())
@@ -192,7 +192,7 @@ pub fn sizes(record: Record, analysis: &Analysis) -> Record {
     record.rows("request_sizes", "request sizes", rows.collect())
 }
 
-/// The most common sizes of requests, exactly.
+/// Returns the most common sizes of requests, exactly.
 pub fn common_sizes(record: Record, request_sizes: &[RequestSizes]) -> Record {
     let rows = request_sizes.iter().flat_map(|sizes| {
         let all = sizes.histogram.total().calls.max(1) as f64;
@@ -249,7 +249,7 @@ pub fn phases(analysis: &Analysis, rows: usize) -> Vec<Record> {
     phases.map(row).collect()
 }
 
-/// A line for each kind of POSIX calls: how many are in flight from the beginning to the end.
+/// Returns a line for each kind of POSIX calls: how many are in flight from the beginning to the end.
 fn calls_in_flight(analysis: &Analysis) -> Option<String> {
     const COLUMNS: usize = 64;
     let mut lines = String::new();

@@ -37,7 +37,7 @@ pub fn rows(missing: &Missing) -> Vec<Record> {
     missing.programs.iter().map(row).collect()
 }
 
-/// Why a recording is empty.
+/// Returns why a recording is empty.
 fn nothing(missing: &Missing) -> &'static str {
     match missing.programs.is_empty() {
         true => "no I/O call was made: the recording is complete, and empty",

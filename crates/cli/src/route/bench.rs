@@ -203,7 +203,7 @@ fn check_targets(plan: &RacePlan) -> Result<()> {
     Ok(())
 }
 
-/// The checks are those of `bench`, whose hints name its own options.
+/// Rewrites hints for `route bench`: the checks are those of `bench`, whose hints name its own options.
 fn in_words_of_route(error: PreflightError) -> anyhow::Error {
     match error {
         PreflightError::NoDirectIo { target, path } => anyhow!(

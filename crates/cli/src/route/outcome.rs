@@ -21,7 +21,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 * 1e-9
 }
 
-/// The part of the result that is known before the first race.
+/// Returns the part of the result that is known before the first race.
 pub fn of_plan(plan: &RacePlan) -> Record {
     let row = |at: usize| {
         let target = &plan.targets.list[at];
@@ -59,7 +59,7 @@ pub fn of_plan(plan: &RacePlan) -> Record {
         .rows("targets", "targets", (0..plan.targets.list.len()).map(row).collect())
 }
 
-/// The size of parts, if all policies that split blocks have the same.
+/// Returns the size of parts, if all policies that split blocks have the same.
 fn part_bytes(policies: &[Policy]) -> Option<u64> {
     let mut sizes = policies.iter().filter_map(|policy| policy.split);
     let first = sizes.next()?;
@@ -147,7 +147,7 @@ fn of_policy(plan: &RacePlan, runs: &[FinishedRace], policy: usize) -> Record {
         .number(&number::LOST, all.iter().map(|run| run.outcome.lost_bytes()).sum::<u64>())
 }
 
-/// A row for each policy and target.
+/// Returns a row for each policy and target.
 fn placement(plan: &RacePlan, runs: &[FinishedRace]) -> Vec<Record> {
     let mut rows = Vec::new();
     for (policy, raced) in plan.policies.iter().enumerate() {

@@ -59,7 +59,7 @@ fn named(directory: NamedDirectory) -> RaceTarget {
     RaceTarget::directory(directory.name, directory.path)
 }
 
-/// Where a target really is, whatever links lead there.
+/// Returns where a target really is, whatever links lead there.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }

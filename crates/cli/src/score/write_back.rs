@@ -131,7 +131,7 @@ fn stragglers(view: &View, measured: Option<&str>) -> Vec<Straggler> {
     found
 }
 
-/// What the file says of a verdict; `None` for one that says of nothing that it is slow.
+/// Returns what the file says of a verdict; `None` for one that says of nothing that it is slow.
 fn persistence(kind: Kind) -> Option<Persistence> {
     match kind {
         Kind::Persistent => Some(Persistence::Persistent),

@@ -4,12 +4,12 @@ use plimsoll_report::{Record, Value};
 use plimsoll_route::PolicyKind;
 use plimsoll_simulate::{Point, PolicyOutcomes};
 
-/// True if a run of any policy lost something.
+/// Returns true if a run of any policy lost something.
 pub fn is_in(points: &[Point]) -> bool {
     points.iter().flat_map(|point| &point.policies).any(|policy| policy.runs_with_loss() > 0)
 }
 
-/// The most that a seed lost. Not the median, which would hide what few seeds lose.
+/// Returns the most that a seed lost. Not the median, which would hide what few seeds lose.
 pub fn most_bytes(policy: &PolicyOutcomes) -> Value {
     let lost = policy.outcomes.iter().map(|outcome| outcome.lost_bytes);
     lost.max().map_or(Value::Missing, Value::Integer)

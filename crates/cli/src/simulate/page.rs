@@ -8,7 +8,7 @@ use plimsoll_stats::{FiveNumberSummary, Sample, median_interval};
 
 use super::{single, sweep};
 
-/// The page as one file.
+/// Returns the page as one file.
 pub fn page(name: &str, scenario: &Scenario, points: &[Point]) -> String {
     let subtitle = scenario.source.clone().unwrap_or_default();
     let page = Page::new(format!("Simulation {name}"), subtitle);
@@ -40,7 +40,7 @@ fn of_point(name: &str, point: &Point) -> Vec<Section> {
     vec![charts.chart(ends), Section::new("Numbers").record(&record)]
 }
 
-/// A cumulative distribution of at most a few hundred points: (time, percent done). Processes that are
+/// Returns a cumulative distribution of at most a few hundred points: (time, percent done). Processes that are
 /// never done are not in the list, but count.
 fn steps(sorted: &[f64], processes: u32) -> Vec<(f64, f64)> {
     const POINTS: usize = 400;

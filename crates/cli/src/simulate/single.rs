@@ -14,7 +14,7 @@ use super::numbers::{
     TF_OPTIMUM, WASTED,
 };
 
-/// The title and everything about one point: the first policy in full, then all of them.
+/// Returns the title and everything about one point: the first policy in full, then all of them.
 pub fn record(name: &str, point: &Point, each_target: bool) -> (String, Record) {
     let scenario = &point.scenario;
     let title = format!("simulation {name}: {}", scenario.title);
@@ -48,7 +48,7 @@ pub fn record(name: &str, point: &Point, each_target: bool) -> (String, Record) 
     (title, record)
 }
 
-/// What programs ask for first, of the policy of most interest.
+/// Returns what programs ask for first, of the policy of most interest.
 fn first_policy(record: Record, point: &Point) -> Record {
     let first = &point.policies[0];
     let makespans = first.over_seeds(|outcome| outcome.makespan);
@@ -140,7 +140,7 @@ fn target_rows(outcome: &Outcome) -> Vec<Record> {
     outcome.each_target.iter().enumerate().map(row).collect()
 }
 
-/// The median over the seeds.
+/// Returns the median over the seeds.
 pub fn over<V: Into<Option<f64>>>(
     policy: &PolicyOutcomes,
     of: impl Fn(&Outcome) -> V,
@@ -152,7 +152,7 @@ pub fn median(sample: Option<Sample>) -> Option<f64> {
     sample.as_ref().map(Sample::median)
 }
 
-/// The median of a count: whole for one seed and for an odd number of them.
+/// Returns the median of a count: whole for one seed and for an odd number of them.
 pub fn count(policy: &PolicyOutcomes, of: impl Fn(&Outcome) -> u64) -> Value {
     match over(policy, |outcome| of(outcome) as f64) {
         Some(value) if value.fract() == 0.0 => Value::Integer(value as u64),

@@ -40,7 +40,7 @@ pub fn of_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
     Ok(())
 }
 
-/// The targets of each server, in the order in which servers come first. A target without a server has
+/// Returns the targets of each server, in the order in which servers come first. A target without a server has
 /// one of its own: that is the least that is known of it.
 fn by_server(site: &Site) -> Vec<Vec<&Target>> {
     let mut servers: Vec<Vec<&Target>> = Vec::new();

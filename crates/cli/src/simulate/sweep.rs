@@ -16,7 +16,7 @@ use super::numbers::{
 };
 use super::single::{count, median, over, process_cv, process_p95};
 
-/// The title, a row for each value and policy, and a drawing.
+/// Returns the title, a row for each value and policy, and a drawing.
 pub fn record(
     name: &str,
     scenario: &Scenario,
@@ -58,7 +58,7 @@ struct Group {
     columns: Columns,
 }
 
-/// Which tables a sweep needs depends on what it changes.
+/// Returns the tables that a sweep needs, which depend on what it changes.
 fn groups(scenario: &Scenario, sweep: &Sweep) -> Vec<Group> {
     let mut groups = vec![Group { key: "points", title: "times", columns: times }];
     let changes = |parameter| sweep.parameter == parameter || sweep.across == Some(parameter);
@@ -149,13 +149,13 @@ fn plot(sweep: &Sweep, points: &[Point], policy: usize) -> String {
     line_plot(&line, sweep.parameter.label(), &format!("makespan of {name}, s"))
 }
 
-/// How many times sooner a policy is done than static placement.
+/// Returns how many times sooner a policy is done than static placement.
 fn gain(point: &Point, policy: usize) -> f64 {
     let relative = point.policies[policy].relative_to(&point.static_makespans);
     median(relative).map_or(f64::NAN, f64::recip)
 }
 
-/// The parameter as an axis.
+/// Returns the parameter as an axis.
 pub fn value_axis(parameter: Parameter) -> Axis {
     let (title, unit, scale) = match parameter {
         Parameter::Tf => ("throttling factor", Unit::Ratio, Scale::Linear),
@@ -169,7 +169,7 @@ pub fn value_axis(parameter: Parameter) -> Axis {
     Axis::new(title, unit).scale(scale)
 }
 
-/// A map of the gain for each policy that routes; none for a sweep of one parameter.
+/// Returns a map of the gain for each policy that routes; none for a sweep of one parameter.
 pub fn gain_maps(sweep: &Sweep, points: &[Point]) -> Vec<RatioMap> {
     let Some(across) = sweep.across else { return Vec::new() };
     let routes = |policy: &usize| points[0].policies[*policy].policy.kind != PolicyKind::Static;

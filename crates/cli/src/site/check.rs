@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// What the file names and this machine does not have.
+/// Returns what the file names and this machine does not have.
 fn differences(site: &Site) -> Vec<(String, String)> {
     let mut problems = Vec::new();
     let mut check = |what: String, path: &Path, is_right: fn(&fs::Metadata) -> bool, kind: &str| {

@@ -108,7 +108,7 @@ fn add_network(site: &mut Site, machine: &Machine, mount: &Mount, notes: &mut Ve
     });
 }
 
-/// The last part of a path, with a number behind it if that is the name of something else.
+/// Returns the last part of a path, with a number behind it if that is the name of something else.
 fn free_name(site: &Site, path: &Path) -> String {
     let last = path.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
     let is_taken = |name: &str| {
@@ -119,7 +119,7 @@ fn free_name(site: &Site, path: &Path) -> String {
     names.find(|name| !is_taken(name)).unwrap_or_default()
 }
 
-/// What a file system of the running machine holds. A server that does not answer would keep us for
+/// Returns what a file system of the running machine holds. A server that does not answer would keep us for
 /// ever, so it is not waited for.
 fn capacity(machine: &Machine, path: &Path) -> Option<Bytes> {
     const PATIENCE: Duration = Duration::from_secs(3);
@@ -181,7 +181,7 @@ fn add_device(
     Ok(())
 }
 
-/// Whether a mount belongs to the system: its root, what starts it, its programs and their state, and the
+/// Returns whether a mount belongs to the system: its root, what starts it, its programs and their state, and the
 /// single files that containers have mounted into /etc.
 fn is_systems_own(path: &Path) -> bool {
     const ITSELF: [&str; 4] = ["/", "/usr", "/var", "/tmp"];

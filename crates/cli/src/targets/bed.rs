@@ -18,7 +18,7 @@ pub struct BedArguments {
 }
 
 impl BedArguments {
-    /// Whether one is named.
+    /// Returns whether one is named.
     pub fn is_given(&self) -> bool {
         self.testbed.is_some()
     }

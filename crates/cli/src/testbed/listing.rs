@@ -97,7 +97,7 @@ fn limit_numbers(record: Record, limits: &Limits) -> Record {
         .number(&WRITE_OPERATIONS, operations(limits.write))
 }
 
-/// What became of a limit, for programs.
+/// Returns what became of a limit, for programs.
 pub fn limit_record(outcome: &LimitOutcome) -> Record {
     let holds_for = match outcome.effect {
         Effect::EveryProcess => "every process",
@@ -110,7 +110,7 @@ pub fn limit_record(outcome: &LimitOutcome) -> Record {
     limit_numbers(record, &outcome.limits)
 }
 
-/// What `down` did, for programs.
+/// Returns what `down` did, for programs.
 pub fn removed_record(removed: &Removed, testbed: &Testbed) -> Record {
     let path = |path: &PathBuf| Record::new().text("path", "path", path.display().to_string());
     let rows = |paths: &[PathBuf]| paths.iter().map(path).collect::<Vec<_>>();
@@ -138,7 +138,7 @@ pub fn limits_text(limits: &Limits) -> Option<String> {
     }
 }
 
-/// What `down` did, for the person at the terminal.
+/// Returns what `down` did, for the person at the terminal.
 pub fn removed_text(removed: &Removed, testbed: &Testbed) -> String {
     let directory = testbed.directory();
     if !removed.was_there {

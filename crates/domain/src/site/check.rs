@@ -1,4 +1,4 @@
-//! What a site must hold beyond being well-formed: names are unique and printable,
+//! Checks of a site beyond being well-formed: names are unique and printable,
 //! references lead somewhere, quantities are possible.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use super::{Cost, Site, Target};
 const NAME_CHARS_MAX: usize = 100;
 
 impl Site {
-    /// The first contradiction found, in words.
+    /// Returns the first contradiction found, in words.
     pub fn check(&self) -> Result<(), String> {
         check_names("file_system", self.file_systems.iter().map(|it| it.name.as_str()))?;
         check_names("server", self.servers.iter().map(|it| it.name.as_str()))?;
@@ -73,7 +73,7 @@ impl Site {
         Ok(())
     }
 
-    /// Coordinates of a torus lie on it.
+    /// Coordinates must lie on the torus.
     fn check_torus(&self) -> Result<(), String> {
         let torus = &self.topology.torus;
         if torus.contains(&0) {
@@ -98,9 +98,10 @@ impl Site {
     fn check_limits(&self) -> Result<(), String> {
         let limits = &self.limits;
         let rates = [limits.client, limits.router, limits.server, limits.network];
-        match rates.iter().flatten().any(|rate| rate.get() == 0) {
-            true => Err("limits: a rate of zero; hint: leave out what is not known".into()),
-            false => Ok(()),
+        if rates.iter().flatten().any(|rate| rate.get() == 0) {
+            Err("limits: a rate of zero; hint: leave out what is not known".into())
+        } else {
+            Ok(())
         }
     }
 }
@@ -119,7 +120,7 @@ fn check_names<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result<(
     Ok(())
 }
 
-/// Names reach terminals and file names, so no control characters and no novels.
+/// Names reach terminals and file names, so they are short and have no control characters.
 fn printable(text: &str) -> Result<(), String> {
     if text.chars().any(char::is_control) {
         return Err(format!("{text:?} contains control characters"));
@@ -148,9 +149,10 @@ fn absolute(who: &str, key: &str, path: &Path) -> Result<(), String> {
     if path.to_string_lossy().chars().any(char::is_control) {
         return Err(format!("{who}: {key} contains control characters"));
     }
-    match path.is_absolute() {
-        true => Ok(()),
-        false => Err(format!("{who}: {key} {path:?} is not an absolute path")),
+    if path.is_absolute() {
+        Ok(())
+    } else {
+        Err(format!("{who}: {key} {path:?} is not an absolute path"))
     }
 }
 

@@ -60,7 +60,7 @@ impl SiteFile {
         Ok(SiteFile { path: path.to_path_buf(), document, site })
     }
 
-    /// A new file with the contents of `site`; nothing is written yet.
+    /// Returns a new file with the contents of `site`; nothing is written yet.
     pub fn create(path: &Path, site: &Site) -> Result<Self, SiteError> {
         let text = toml_edit::ser::to_string_pretty(site).map_err(|error| {
             SiteError::Contradiction { path: path.to_path_buf(), problem: error.to_string() }
@@ -68,17 +68,17 @@ impl SiteFile {
         Self::parse(path, &format!("{HEADER}{text}"))
     }
 
-    /// What the file says.
+    /// Returns what the file says.
     pub fn site(&self) -> &Site {
         &self.site
     }
 
-    /// Where it is saved.
+    /// Returns where it is saved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The text as it would be saved.
+    /// Returns the text as it would be saved.
     pub fn text(&self) -> String {
         self.document.to_string()
     }
@@ -153,15 +153,16 @@ fn check_version(path: &Path, document: &DocumentMut) -> Result<(), SiteError> {
         None => Err(SiteError::Syntax {
             path: path.to_path_buf(),
             line: 1,
-            message: match document.contains_key("version") {
-                true => "the version is not a whole number".into(),
-                false => format!("no `version = {SITE_VERSION}` at the top; is it a site file?"),
+            message: if document.contains_key("version") {
+                "the version is not a whole number".into()
+            } else {
+                format!("no `version = {SITE_VERSION}` at the top; is it a site file?")
             },
         }),
     }
 }
 
-/// Those of `found` whose name is not among the `known`.
+/// Returns those of `found` whose name is not among the `known`.
 fn new<'a, T>(found: &'a [T], known: &[T], name: fn(&T) -> &String) -> Vec<&'a T> {
     let names: HashSet<&String> = known.iter().map(name).collect();
     found.iter().filter(|it| !names.contains(name(it))).collect()

@@ -28,12 +28,12 @@ pub struct Peak {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "what a peak rests on")]
 pub struct MeasuredPeak {
-    /// What was measured. If the peak is another one, a person has changed it since.
+    /// The measured rate. If the peak differs from it, a person has changed the peak since.
     pub rate: BytesPerSec,
     /// Instances at saturation that it is the percentile of.
     pub instances: u64,
-    /// What the largest of them moved: at a quarter of it the rate was the same, so that no cache took it in.
-    /// Peaks that were measured before this was looked at do not have it.
+    /// Bytes that the largest of them moved: at a quarter of this the rate was the same, so no cache absorbed it.
+    /// Peaks that were measured before this was checked do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
     /// When the last of them was measured (RFC 3339).
@@ -42,7 +42,7 @@ pub struct MeasuredPeak {
 }
 
 impl Peak {
-    /// A peak that a person gave, which no measure replaces.
+    /// Returns a peak that a person gave, which no measure replaces.
     pub fn given(&self, operation: Operation) -> Option<BytesPerSec> {
         let (rate, measured) = match operation {
             Operation::Read => (self.read, &self.read_measured),
@@ -51,7 +51,7 @@ impl Peak {
         rate.filter(|rate| measured.as_ref().is_none_or(|it| it.rate != *rate))
     }
 
-    /// A peak that can be relied on: a person's, or one by bursts that outlast caches.
+    /// Returns a peak that can be relied on: a person's, or one by bursts that outlast caches.
     pub fn trusted(&self, operation: Operation) -> Option<BytesPerSec> {
         let (rate, measured) = match operation {
             Operation::Read => (self.read, &self.read_measured),

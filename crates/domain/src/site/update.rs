@@ -7,7 +7,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike};
 use super::{SiteError, SiteFile};
 
 impl SiteFile {
-    /// Changes the text; the result must be a site again before it replaces the one that was.
+    /// Changes the text; the result must be a valid site before it replaces the old one.
     pub(super) fn change(
         &mut self,
         change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
@@ -20,7 +20,7 @@ impl SiteFile {
     }
 }
 
-/// The `[[target]]` table of that name.
+/// Returns the `[[target]]` table of that name.
 pub(super) fn target<'a>(
     document: &'a mut DocumentMut,
     name: &str,
@@ -32,12 +32,12 @@ pub(super) fn target<'a>(
         .ok_or_else(|| format!("no [[target]] table has the name {name:?}"))
 }
 
-/// Whether a table says so.
+/// Returns whether a table has this value.
 pub(super) fn has(table: &Table, key: &str, value: &str) -> bool {
     table.get(key).and_then(Item::as_str) == Some(value)
 }
 
-/// The table of a target below a key, which may be written inline; made when it is not there.
+/// Returns the table of a target below a key, which may be written inline; made when it is not there.
 pub(super) fn part<'a>(
     table: &'a mut dyn TableLike,
     key: &str,
@@ -53,7 +53,7 @@ pub(super) fn part<'a>(
     item.as_table_like_mut().ok_or_else(|| format!("target {target:?}: {key} is not a table"))
 }
 
-/// A value as the table that stands for it.
+/// Returns a value as the table that represents it.
 pub(super) fn entries<T: Serialize>(entry: &T) -> Result<Table, String> {
     let document = toml_edit::ser::to_document(entry).map_err(|error| error.to_string())?;
     Ok(Table::from_iter(document.as_table().clone()))

@@ -51,7 +51,7 @@ fn ratio(numerator: f64, denominator: f64) -> f64 {
     if denominator > 0.0 { numerator / denominator } else { f64::NAN }
 }
 
-/// The median of a resample, without drawing the resample.
+/// Returns the median of a resample, without drawing the resample.
 ///
 /// The k-th smallest of n uniform numbers has the distribution Beta(k, n - k + 1), and
 /// the next one above it is the smallest of n - k uniform numbers over what remains.

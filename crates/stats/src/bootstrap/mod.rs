@@ -110,7 +110,7 @@ pub fn bca(
     interval(values.len(), estimate, replicates, settings, ends)
 }
 
-/// The statistic of the values themselves, and on each resample.
+/// Returns the statistic of the values themselves, and on each resample.
 fn resample(
     values: &[f64],
     statistic: &mut impl FnMut(&mut [f64]) -> f64,
@@ -128,7 +128,7 @@ fn resample(
     Ok((estimate, replicates.collect()))
 }
 
-/// The statistic with each value left out in turn.
+/// Returns the statistic with each value left out in turn.
 fn jackknife(values: &[f64], statistic: &mut impl FnMut(&mut [f64]) -> f64) -> Vec<f64> {
     let mut rest = vec![0.0; values.len() - 1];
     (0..values.len())
@@ -141,7 +141,7 @@ fn jackknife(values: &[f64], statistic: &mut impl FnMut(&mut [f64]) -> f64) -> V
         .collect()
 }
 
-/// The normal quantile of the share of replicates below the estimate, half of those
+/// Returns the normal quantile of the share of replicates below the estimate, half of those
 /// equal to it counted in.
 fn bias(replicates: &[f64], estimate: f64) -> Result<f64, StatsError> {
     let below = replicates.iter().filter(|&&r| r < estimate).count() as f64;
@@ -150,7 +150,7 @@ fn bias(replicates: &[f64], estimate: f64) -> Result<f64, StatsError> {
     if bias.is_finite() { Ok(bias) } else { Err(StatsError::BiasUndefined) }
 }
 
-/// A sixth of the skewness of the jackknife values; 0 if they are all equal.
+/// Returns a sixth of the skewness of the jackknife values; 0 if they are all equal.
 fn acceleration(jackknife: &[f64]) -> Result<f64, StatsError> {
     let centre = mean(jackknife);
     let moment = |power| sum(jackknife.iter().map(|v| (centre - v).powi(power)));

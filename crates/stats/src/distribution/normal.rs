@@ -7,7 +7,7 @@ pub fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
-/// The x with P(Z <= x) = p; infinite at 0 and 1, NaN outside.
+/// Returns the x with P(Z <= x) = p; infinite at 0 and 1, NaN outside.
 ///
 /// Wichura, "Algorithm AS 241: the percentage points of the normal distribution",
 /// Applied Statistics 37 (1988), routine PPND16, good to about 1 part in 10^16.

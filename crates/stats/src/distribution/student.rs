@@ -21,7 +21,7 @@ pub fn student_two_sided(t: f64, df: f64) -> f64 {
 /// continued fraction of the beta function begins to cancel.
 const ASYMPTOTIC_FROM: f64 = 1e4;
 
-/// The magnitude of the normal deviate with the same tail.
+/// Returns the magnitude of the normal deviate with the same tail.
 ///
 /// G. W. Hill, "Algorithm 395: Student's t-distribution", CACM 13 (1970).
 fn equivalent_normal(t: f64, df: f64) -> f64 {
