@@ -192,6 +192,16 @@ fn is_error(event: &Event) -> bool {
 }
 
 #[test]
+fn summaries_of_parts_give_the_report_of_the_whole() {
+    for mpi in libraries("mpicc") {
+        let app = compiled("mpi_io.c", "mpicc", mpi, &[]);
+        let run = Run::new();
+        let (_, rec) = run.recorded(mpi, Way::Around, 3, &[&app, &run.at("out"), "2"]);
+        crate::report::summaries::assert_parts_give_the_whole(&rec);
+    }
+}
+
+#[test]
 fn every_mpi_io_call_is_there_with_bytes_offsets_and_errors() {
     for mpi in libraries("mpicc") {
         let app = compiled("mpi_io.c", "mpicc", mpi, &[]);

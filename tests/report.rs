@@ -11,6 +11,7 @@ use crate::recording::{program, run_recorded};
 mod first_screen;
 mod planted;
 mod runtime;
+pub mod summaries;
 
 pub fn json(arguments: &[&str]) -> Value {
     let output = binary().args(arguments).arg("--json").output().unwrap();

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use plimsoll_explain::{
-    Analysis, Change, Comparison, Finding, Options, Recording, analyze, compare,
-};
+use plimsoll_explain::{Analysis, Change, Comparison, Finding, compare};
 use plimsoll_report::{Record, numbers};
 
 use crate::output::Output;
+use crate::report::source;
 
 /// Show what changed between two recordings, and whether the program got faster
 ///
@@ -22,10 +21,10 @@ use crate::output::Output;
     plimsoll compare before after\n  \
     plimsoll compare before after --json")]
 pub struct Arguments {
-    /// The recording before the change
+    /// The recording before the change, or its summary
     before: PathBuf,
 
-    /// The recording after it
+    /// The recording after it, or its summary
     after: PathBuf,
 
     /// Count files of the runtime (MPI's shared memory, libraries, byte code, locale) as well
@@ -79,8 +78,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 }
 
 fn read(path: &Path, include_runtime: bool) -> Result<Analysis> {
-    let options = Options { include_runtime, ..Options::default() };
-    Ok(analyze(&Recording::open(path)?, &options)?)
+    Ok(source::gather(&[path.to_path_buf()], include_runtime, None)?.finish()?)
 }
 
 fn record(changes: &Comparison, rows: usize) -> Record {

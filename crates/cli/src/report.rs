@@ -7,19 +7,23 @@ mod overview;
 mod page;
 pub mod results;
 mod sections;
+pub mod source;
 mod unseen;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use plimsoll_explain::{Analysis, Finding, Options, Recording, analyze, conclusion, findings};
+use plimsoll_explain::{Analysis, Finding, Gathered, conclusion, findings};
 use plimsoll_measures::Results;
 use plimsoll_report::Record;
 
 use crate::new_file::Replacing;
 use crate::output::Output;
-use plimsoll_record::marker;
+use source::Part;
+
+use numbers::{EVENTS, GATHERED_PROCESSES};
 
 pub use numbers::NUMBERS;
 
@@ -43,11 +47,14 @@ pub use numbers::NUMBERS;
     plimsoll report run1 --html run1.html\n  \
     plimsoll report run1 --json\n  \
     plimsoll report run1 --fail-on medium\n  \
+    plimsoll report run1 --save-summary run1.summary   (small; later: plimsoll report run1.summary)\n  \
+    srun sh -c 'plimsoll report run1 --part $SLURM_PROCID/$SLURM_NTASKS --save-summary $SLURM_PROCID.summary'\n  \
+    plimsoll report *.summary\n  \
     plimsoll report results --html results.html   (a directory that plimsoll bench wrote)")]
 pub struct Arguments {
-    /// The recording, or the results of a benchmark
-    #[arg(value_name = "PATH")]
-    recording: PathBuf,
+    /// The recording, summaries of all its parts, or the results of a benchmark
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
 
     /// Also draw the report into this file: one HTML page that works offline
     #[arg(long, value_name = "FILE")]
@@ -63,6 +70,14 @@ pub struct Arguments {
     /// For recordings: count files of the runtime (MPI's shared memory, libraries, byte code, locale) as the program's own
     #[arg(long)]
     include_runtime: bool,
+
+    /// For recordings: also keep in this file what the report is made of; report and compare read it in place of the recording
+    #[arg(long, value_name = "FILE")]
+    save_summary: Option<PathBuf>,
+
+    /// For recordings: read only part I of N of the processes, 0/4 to 3/4 for four parts, and save its summary; a report of the summaries of all parts is that of the whole
+    #[arg(long, value_name = "I/N", requires = "save_summary", conflicts_with_all = ["html", "fail_on"])]
+    part: Option<Part>,
 
     /// For recordings: exit with status 1 if there is a finding of at least this severity
     #[arg(long, value_enum)]
@@ -90,33 +105,33 @@ enum SeverityArgument {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let sources = std::slice::from_ref(&arguments.recording);
-    let create = |path| arguments.replacing.create_from(path, sources);
+    let create = |path| arguments.replacing.create_from(path, &arguments.paths);
     let html = arguments.html.as_deref().map(create).transpose()?;
-    if Results::is_results(&arguments.recording) {
-        if arguments.fail_on.is_some() {
-            bail!("--fail-on is for recordings; {} holds results", arguments.recording.display());
-        }
+    if let Some(directory) = arguments.paths.iter().find(|path| Results::is_results(path)) {
+        arguments.require_only_results(directory)?;
         let rows = usize::try_from(arguments.top)?;
-        results::run(&arguments.recording, html, rows, output)?;
+        results::run(directory, html, rows, output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let notes = marker::notes(&arguments.recording);
-    let recording = Recording::open(&arguments.recording).map_err(|error| match notes.first() {
-        Some(note) => anyhow::anyhow!("nothing was recorded: {note}"),
-        None => error.into(),
-    })?;
-    let include_runtime = arguments.include_runtime;
-    let analysis = analyze(&recording, &Options { include_runtime, ..Options::default() })?;
+    let summary = arguments.save_summary.as_deref().map(create).transpose()?;
+    let gathered = source::gather(&arguments.paths, arguments.include_runtime, arguments.part)?;
+    if let Some(file) = summary {
+        file.write(&gathered.to_bytes())?;
+    }
+    let recording = Arc::clone(gathered.recording());
+    let title = format!("recording {}", recording.directory().display());
+    if arguments.part.is_some() {
+        output.print("summary", &title, &part(&gathered))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let analysis = gathered.finish()?;
     let found = findings(&analysis);
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
-    let notes = notes.iter().map(String::as_str).chain(recording.notes());
-    let about = overview::about(&arguments.recording, &recording, &analysis);
+    let about = overview::about(&recording, &analysis);
     let about = unseen::add(about, &recording, analysis.events);
     let record = record(about.clone(), &analysis, &found, rows);
-    let record = notes.fold(record, |it, note| it.note(note));
-    let title = format!("recording {}", arguments.recording.display());
+    let record = recording.notes().fold(record, |it, note| it.note(note));
     if let Some(file) = html {
         let page = page::page(&title, about, &recording, &analysis, &found, PAGE_ROWS);
         file.write(page.as_bytes())?;
@@ -125,6 +140,31 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let fails =
         arguments.fail_on.is_some_and(|least| found.iter().any(|it| rank(it) >= least as u8));
     Ok(ExitCode::from(u8::from(fails)))
+}
+
+impl Arguments {
+    /// Fails if something is wanted of results that only recordings have.
+    fn require_only_results(&self, results: &Path) -> Result<()> {
+        let options = [
+            ("--fail-on", self.fail_on.is_some()),
+            ("--save-summary", self.save_summary.is_some()),
+            ("--include-runtime", self.include_runtime),
+        ];
+        if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
+            bail!("{option} is for recordings; {} holds results", results.display());
+        }
+        if self.paths.len() > 1 {
+            bail!("{} holds results, which are reported alone", results.display());
+        }
+        Ok(())
+    }
+}
+
+/// What a part of a recording adds to the report of the whole.
+fn part(gathered: &Gathered) -> Record {
+    Record::new()
+        .number(&GATHERED_PROCESSES, gathered.process_count() as u64)
+        .number(&EVENTS, gathered.events())
 }
 
 fn rank(finding: &Finding) -> u8 {

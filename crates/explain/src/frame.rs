@@ -39,7 +39,7 @@ impl Frame {
         let Clocks { clocks, lives, span_ns, start_realtime_ns, error_seconds } = clocks;
         let facts = Facts {
             made_by: env!("CARGO_PKG_VERSION").to_string(),
-            recording,
+            recording: Arc::new(recording),
             options: options.clone(),
             span_ns,
             start_realtime_ns,
@@ -51,7 +51,7 @@ impl Frame {
     }
 
     /// Returns the recording that it is the frame of.
-    pub fn recording(&self) -> &Recording {
+    pub fn recording(&self) -> &Arc<Recording> {
         &self.agreed.recording
     }
 
@@ -97,7 +97,7 @@ const DETAILED_MAX: usize = 1024;
 pub(crate) struct Facts {
     /// Version of the program, whose rules decide which files are the runtime's.
     made_by: String,
-    pub recording: Recording,
+    pub recording: Arc<Recording>,
     pub options: Options,
     pub span_ns: u64,
     pub start_realtime_ns: i64,
@@ -199,7 +199,7 @@ fn rules(recording: &Recording, options: &Options) -> Vec<Option<&'static Rule>>
     (0..files.len() as u32).map(|id| rule_of(files.path(FileId(id)))).collect()
 }
 
-/// The files that get details: all, or those with most time, which takes a pass of its own.
+/// Returns the files that get details: all, or those with most time, which takes a pass of its own.
 fn select(
     recording: &Recording,
     clocks: &Clocks,

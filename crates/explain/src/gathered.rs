@@ -83,8 +83,18 @@ impl Gathered {
     }
 
     /// Returns the recording that it is a part of.
-    pub fn recording(&self) -> &Recording {
+    pub fn recording(&self) -> &Arc<Recording> {
         &self.agreed.recording
+    }
+
+    /// Returns how many processes were gathered.
+    pub fn process_count(&self) -> usize {
+        self.sums.processes.len()
+    }
+
+    /// Returns how many events were read.
+    pub fn events(&self) -> u64 {
+        self.sums.events
     }
 
     /// True when files of the runtime count as the program's own.
@@ -97,7 +107,7 @@ impl Gathered {
     /// # Errors
     /// If a process of the recording has not been gathered.
     pub fn finish(self) -> Result<Analysis, ExplainError> {
-        let (gathered, processes) = (self.sums.processes.len(), self.agreed.processes());
+        let (gathered, processes) = (self.process_count(), self.agreed.processes());
         if gathered < processes {
             let own: BTreeSet<usize> = self.processes().collect();
             let first = (0..processes).find(|process| !own.contains(process)).unwrap_or(0);

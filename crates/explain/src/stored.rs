@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use plimsoll_trace::{Op, Unseen};
 
@@ -51,7 +52,7 @@ impl<'a> Reader<'a> {
         self.bytes(count).map(Reader)
     }
 
-    /// The length of a list, each of whose values takes a byte at least.
+    /// Returns the length of a list, each of whose values takes a byte at least.
     fn count(&mut self) -> Result<usize, Malformed> {
         let count = usize::get(self)?;
         if count <= self.0.len() { Ok(count) } else { Err(Malformed) }
@@ -77,18 +78,21 @@ macro_rules! stored {
 }
 pub(crate) use stored;
 
-/// Writes a list that is mostly zeros: the values that are not, each with the zeros before it.
+/// Writes a list that is mostly zeros, or mostly the same: the runs of values that are not zero,
+/// each with the zeros before it, how often its value follows itself, and the value.
 pub(crate) fn put_sparse<T: Stored + Default + PartialEq>(values: &[T], out: &mut Vec<u8>) {
     let zero = T::default();
-    values.iter().filter(|value| **value != zero).count().put(out);
+    let runs = || values.chunk_by(PartialEq::eq);
+    runs().filter(|run| run[0] != zero).count().put(out);
     let mut zeros = 0usize;
-    for value in values {
-        if *value == zero {
-            zeros += 1;
+    for run in runs() {
+        if run[0] == zero {
+            zeros = run.len();
             continue;
         }
         zeros.put(out);
-        value.put(out);
+        (run.len() - 1).put(out);
+        run[0].put(out);
         zeros = 0;
     }
 }
@@ -99,10 +103,13 @@ pub(crate) fn get_sparse<T: Stored + Default + Clone>(
     length: usize,
 ) -> Result<Vec<T>, Malformed> {
     let mut values = vec![T::default(); length];
-    let mut rest = values.iter_mut();
+    let mut rest = values.as_mut_slice();
     for _ in 0..from.count()? {
-        let zeros = usize::get(from)?;
-        *rest.nth(zeros).ok_or(Malformed)? = T::get(from)?;
+        let (zeros, repeats) = <(usize, usize)>::get(from)?;
+        let run;
+        rest = rest.split_at_mut_checked(zeros).ok_or(Malformed)?.1;
+        (run, rest) = rest.split_at_mut_checked(repeats.saturating_add(1)).ok_or(Malformed)?;
+        run.fill(T::get(from)?);
     }
     Ok(values)
 }
@@ -250,6 +257,16 @@ impl<T: Stored> Stored for Box<T> {
     }
 }
 
+impl<T: Stored> Stored for Arc<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (**self).put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        T::get(from).map(Arc::new)
+    }
+}
+
 impl<T: Stored, const N: usize> Stored for [T; N] {
     fn put(&self, out: &mut Vec<u8>) {
         self.iter().for_each(|value| value.put(out));
@@ -366,6 +383,9 @@ mod tests {
         let mut zeros = Vec::new();
         put_sparse(&[0u64; 100_000], &mut zeros);
         assert_eq!(zeros, [0]);
+        let mut same = Vec::new();
+        put_sparse(&[7u64; 100_000], &mut same);
+        assert_eq!(same.len(), 6, "a call that fills many bins takes few bytes");
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn ranks_that_come_late_are_told_from_a_slow_exchange() {
     }
     let found = bed.findings();
     let waiting = find(&found, "waiting-in-mpi-io").unwrap();
-    assert!(waiting.evidence[1].ends_with("mostly they wait for ranks that come late"));
+    assert!(waiting.evidence[1].ends_with("mostly they wait for late ranks"));
     assert!(waiting.advice[0].contains("even out the work"), "{:?}", waiting.advice);
 }
 

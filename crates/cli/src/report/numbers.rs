@@ -9,6 +9,7 @@ numbers! {
     KNOWN_PROCESSES = "known_processes", "processes known", Count, "Processes that are known to have run, recorded or not. A process that becomes another program counts once.", "recording";
     UNSEEN_PROCESSES = "unseen_processes", "processes not recorded", Count, "Processes that could not be recorded for at least a part of their lifetime.", "programs that recorded processes started";
     FOLDED_FILES = "folded_files", "files added up", Count, "Files beyond those that are shown separately: their calls are added up as one file. Counted up to 1,048,576.", "recording";
+    GATHERED_PROCESSES = "gathered_processes", "processes read", Count, "Processes whose calls are in a summary of a part.", "recording";
     EVENTS = "events", "calls recorded", Count, "Calls that were recorded.", "recording";
     LOST = "lost_events", "calls lost", Count, "Calls that the recorder could not record and counted.", "recording";
     CLOCK_ERROR = "clock_error_seconds", "clock error", Seconds, "Largest possible difference between the clocks of different nodes after alignment: 0 on one node, missing when it cannot be known.", "spread of barrier exits";

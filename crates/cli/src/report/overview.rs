@@ -1,7 +1,6 @@
 //! The first screen: whose run it was, what I/O cost it, how fast it was, and what to change.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use plimsoll_domain::moment::rfc3339;
 use plimsoll_explain::{
@@ -11,10 +10,9 @@ use plimsoll_report::Record;
 use plimsoll_trace::Op;
 
 use super::numbers::*;
-use plimsoll_record::marker;
 
 /// Returns who ran what, when and where.
-pub fn about(directory: &Path, recording: &Recording, analysis: &Analysis) -> Record {
+pub fn about(recording: &Recording, analysis: &Analysis) -> Record {
     let began = u64::try_from(analysis.start_realtime_ns).ok().filter(|ns| *ns > 0);
     let processes = recording.processes();
     let ranks = processes.iter().filter(|process| process.rank.is_some()).count();
@@ -22,7 +20,7 @@ pub fn about(directory: &Path, recording: &Recording, analysis: &Analysis) -> Re
     let users = processes.iter().filter_map(|process| process.setting.user.as_deref());
     let hosts = processes.iter().map(|process| process.host.as_str());
     Record::new()
-        .optional_text("command", "command", command(directory, processes))
+        .optional_text("command", "command", command(recording))
         .optional_text("began", "began", began.map(rfc3339))
         .optional_text("job", "job", few(jobs))
         .optional_text("user", "user", few(users))
@@ -35,12 +33,15 @@ pub fn about(directory: &Path, recording: &Recording, analysis: &Analysis) -> Re
         .number(&CLOCK_ERROR, analysis.clock_error_seconds)
 }
 
-/// Returns what was run: as `record` was told, or as the process says that started the others.
-fn command(directory: &Path, processes: &[Process]) -> Option<String> {
+/// Returns what was run: the command that `record` was given, or that of the process that started the
+/// others.
+fn command(recording: &Recording) -> Option<String> {
+    let processes = recording.processes();
     let is_root =
         |process: &&Process| !processes.iter().any(|other| other.pid == process.parent_pid);
     let first = || processes.iter().filter(is_root).find(|process| !process.arguments.is_empty());
-    marker::command(directory).or_else(|| Some(first()?.arguments.join(" ")))
+    let given = recording.command().map(str::to_string);
+    given.or_else(|| Some(first()?.arguments.join(" ")))
 }
 
 /// Different names, a few of them: "n1, n2, n3 and 61 more".

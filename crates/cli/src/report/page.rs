@@ -19,7 +19,8 @@ const DRAWN_FILES: usize = 4;
 /// Files whose counters of every operation are on the page.
 const COUNTED_FILES: usize = 100;
 
-/// Returns the whole report. The recording is read once more for single calls.
+/// Returns the whole report. The recording is read once more for the slowest call on each rank; a
+/// summary has that call on its own rank only.
 pub fn page(
     title: &str,
     about: Record,
@@ -151,7 +152,11 @@ fn mpi(recording: &Recording, analysis: &Analysis) -> Section {
 
 /// Returns the slowest MPI call and its companions on other ranks, each with the POSIX calls inside.
 fn decomposition(recording: &Recording, slowest: &MpiCall) -> Gantt {
-    let calls = call_on_each_rank(recording, slowest, Options::default().threads);
+    let mut calls = call_on_each_rank(recording, slowest, Options::default().threads);
+    if calls.is_empty() {
+        // A summary has this call only.
+        calls.push(slowest.clone());
+    }
     let rows = calls.iter().map(|call| match call.rank {
         Some(rank) => format!("rank {rank}"),
         None => format!("process {}", call.process),

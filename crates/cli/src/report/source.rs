@@ -1,0 +1,112 @@
+//! What a report is made of: a recording, or summaries of its parts.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail, ensure};
+use plimsoll_explain::{Frame, Gathered, Options, Recording};
+use plimsoll_guarded::{Refusal, open_to_read};
+use plimsoll_record::marker;
+
+/// One of several parts of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// From 0 on.
+    number: usize,
+    parts: usize,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(number, parts)| {
+            Some(Part { number: number.parse().ok()?, parts: parts.parse().ok()? })
+        });
+        numbers
+            .filter(|it| it.number < it.parts)
+            .ok_or_else(|| "expected I/N with I from 0 to N - 1, for example 0/4".to_string())
+    }
+}
+
+/// Reads a recording, or one part of it, or merges summaries of parts.
+pub fn gather(paths: &[PathBuf], include_runtime: bool, part: Option<Part>) -> Result<Gathered> {
+    if let [directory] = paths
+        && !directory.is_file()
+    {
+        let frame = frame(directory, include_runtime)?;
+        return Ok(match part {
+            Some(part) => frame.gather(frame.part(part.number, part.parts)),
+            None => frame.gather_all(),
+        });
+    }
+    ensure!(part.is_none(), "--part is for a recording, not for summaries");
+    let mut merged: Option<Gathered> = None;
+    for path in paths {
+        if path.is_dir() {
+            bail!(
+                "{} is a directory; hint: several paths are merged if all of them are summaries",
+                path.display()
+            );
+        }
+        let gathered = summary(path, include_runtime)?;
+        match &mut merged {
+            Some(merged) => {
+                merged
+                    .merge(gathered)
+                    .with_context(|| format!("cannot merge {}", path.display()))?;
+            }
+            None => merged = Some(gathered),
+        }
+    }
+    merged.context("no recording is given")
+}
+
+fn frame(directory: &Path, include_runtime: bool) -> Result<Frame> {
+    let notes = marker::notes(directory);
+    let recording = Recording::open(directory).map_err(|error| match notes.first() {
+        Some(note) => anyhow::anyhow!("nothing was recorded: {note}"),
+        None => error.into(),
+    })?;
+    let recording = recording.with_command(marker::command(directory), notes);
+    Ok(Frame::new(recording, &Options { include_runtime, ..Options::default() }))
+}
+
+/// Larger than any summary that was seen, by far.
+const SUMMARY_BYTES_MAX: u64 = 1 << 30;
+
+fn summary(path: &Path, include_runtime: bool) -> Result<Gathered> {
+    let failed = || format!("cannot read {}", path.display());
+    let bytes = read(path).with_context(failed)?;
+    let gathered = Gathered::from_bytes(&bytes).with_context(failed)?;
+    ensure!(
+        gathered.includes_runtime() || !include_runtime,
+        "{} was saved without --include-runtime; hint: save it anew with that option",
+        path.display()
+    );
+    Ok(gathered)
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_to_read(path)?.take(SUMMARY_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > SUMMARY_BYTES_MAX {
+        return Err(Refusal::TooLarge.into());
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_count_from_zero() {
+        assert_eq!("3/4".parse(), Ok(Part { number: 3, parts: 4 }));
+        assert_eq!("0/1".parse(), Ok(Part { number: 0, parts: 1 }));
+        for wrong in ["4/4", "0/0", "1", "/", "-1/4", "a/b", "1/2/3", ""] {
+            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+        }
+    }
+}
