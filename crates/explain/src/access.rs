@@ -36,7 +36,7 @@ pub struct AccessCounts {
     /// Random requests.
     pub random: Volume,
     /// Small POSIX requests of the program itself that move data and follow another one in order,
-    /// so that one larger request could do for both.
+    /// so that one larger request could replace both.
     pub small_mergeable: Volume,
     /// POSIX requests whose beginning or end is not on a page boundary.
     pub unaligned_page: Volume,
@@ -71,12 +71,12 @@ impl AccessCounts {
         })
     }
 
-    /// Share of POSIX requests that do not begin and end on page boundaries.
+    /// Returns the share of POSIX requests that do not begin and end on page boundaries.
     pub fn unaligned_page_share(&self) -> Option<f64> {
         share(self.unaligned_page.calls, self.posix.calls)
     }
 
-    /// Share of POSIX requests that do not begin and end on stripe boundaries.
+    /// Returns the share of POSIX requests that do not begin and end on stripe boundaries.
     pub fn unaligned_stripe_share(&self) -> Option<f64> {
         share(self.unaligned_stripe.calls, self.posix.calls)
     }
@@ -124,10 +124,7 @@ impl AccessCounts {
 /// Stripes are powers of two nearly always, which saves a division in the inner loop.
 #[inline]
 fn is_multiple(value: u64, unit: u64) -> bool {
-    match unit.is_power_of_two() {
-        true => value & (unit - 1) == 0,
-        false => value.is_multiple_of(unit),
-    }
+    if unit.is_power_of_two() { value & (unit - 1) == 0 } else { value.is_multiple_of(unit) }
 }
 
 fn share(part: u64, whole: u64) -> Option<f64> {
@@ -181,7 +178,7 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// The end of the previous request.
+    /// Returns the end of the previous request.
     #[inline]
     pub fn previous_end(&self) -> Option<u64> {
         self.previous.map(|request| request.end())

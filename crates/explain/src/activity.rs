@@ -42,7 +42,7 @@ impl Activity {
         Activity::Other,
     ];
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Activity::Read => "read",
@@ -88,11 +88,12 @@ impl TimelineSums {
         TimelineSums { grid, processes, rows, bytes }
     }
 
-    /// The row of a process: its own, or one that it shares with its neighbours.
+    /// Returns the row of a process: its own, or one that it shares with its neighbours.
     fn row(&self, process: usize) -> usize {
-        match self.processes <= TIMELINE_ROWS {
-            true => process,
-            false => process * TIMELINE_ROWS / self.processes,
+        if self.processes <= TIMELINE_ROWS {
+            process
+        } else {
+            process * TIMELINE_ROWS / self.processes
         }
     }
 

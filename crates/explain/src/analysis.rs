@@ -1,4 +1,4 @@
-//! What an analysis gives.
+//! The result of an analysis.
 
 use plimsoll_trace::{Layer, Op};
 
@@ -58,8 +58,8 @@ pub struct Analysis {
     pub bandwidths: Vec<Bandwidth>,
     /// Files by time in calls of the programs themselves, most first.
     pub files: Vec<FileAnalysis>,
-    /// Times that processes named a file that found no room among the files told apart; their
-    /// calls are those of the file "(other files)".
+    /// Files beyond the limit of files that are listed separately; their calls are those of the
+    /// file "(other files)".
     pub folded_files: u64,
     /// Files that have details.
     pub detailed_files: usize,
@@ -112,20 +112,20 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// The bandwidth of a layer, by whomever its calls are made.
+    /// Returns the bandwidth of a layer, whoever makes its calls.
     pub fn bandwidth(&self, layer: Layer, direction: Direction) -> Option<&Bandwidth> {
         find_bandwidth(&self.bandwidths, layer, direction)
     }
 
-    /// How fast programs read, or write.
+    /// Returns how fast programs read, or write.
     pub fn headline(&self, direction: Direction) -> &Headline {
         &self.headlines[direction as usize]
     }
 
-    /// Files of the program, also those that are not told apart.
+    /// Returns how many files the program used, including those that are not listed separately.
     pub fn files_used(&self) -> u64 {
-        let told_apart = self.files.iter().filter(|file| file.id > FileId::FOLDED).count();
-        self.folded_files.saturating_add(told_apart as u64)
+        let listed = self.files.iter().filter(|file| file.id > FileId::FOLDED).count();
+        self.folded_files.saturating_add(listed as u64)
     }
 
     /// Processes that made any call. One that replaced itself by another program goes on as
@@ -193,7 +193,7 @@ impl FileAnalysis {
         }
     }
 
-    /// The bandwidth of a layer, by whomever its calls are made.
+    /// Returns the bandwidth of a layer, whoever makes its calls.
     pub fn bandwidth(&self, layer: Layer, direction: Direction) -> Option<&Bandwidth> {
         find_bandwidth(&self.bandwidths, layer, direction)
     }

@@ -15,7 +15,7 @@ use crate::coverages::{Coverages, Covers, layer_index};
 use crate::file_totals::{Extent, OwnData};
 use crate::totals::{Direction, OpTable, seconds};
 
-/// Data calls of one layer and direction, by whomever they are made.
+/// Data calls of one layer and direction, whoever makes them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bandwidth {
     /// The layer.
@@ -84,7 +84,7 @@ impl Headline {
         self.busy.and_then(|busy| rate(self.bytes, busy.seconds))
     }
 
-    /// The same without the calls that make writes durable.
+    /// Returns the same without the calls that make writes durable.
     pub fn data_only(&self) -> Option<f64> {
         self.data_busy.and_then(|busy| rate(self.bytes, busy.seconds))
     }
@@ -95,7 +95,7 @@ impl Headline {
     }
 }
 
-/// The bandwidths of layers and directions that have data calls.
+/// Returns the bandwidths of layers and directions that have data calls.
 pub(crate) fn bandwidths(ops: &OpTable, coverages: Option<&Coverages>) -> Vec<Bandwidth> {
     let pairs = Layer::ALL.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
     pairs
@@ -112,7 +112,7 @@ pub(crate) fn bandwidths(ops: &OpTable, coverages: Option<&Coverages>) -> Vec<Ba
         .collect()
 }
 
-/// The headlines of reading and of writing, `files` together.
+/// Returns the headlines of reading and of writing, `files` together.
 pub(crate) fn headlines<'a>(
     files: impl Iterator<Item = &'a OwnData> + Clone,
     bandwidths: &[Bandwidth],

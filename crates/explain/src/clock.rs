@@ -3,8 +3,8 @@
 //! Processes of one boot share CLOCK_MONOTONIC. Other nodes are aligned by the barriers that all
 //! ranks left together: at each barrier, a node's clock differs from that of rank 0 by the
 //! difference of rank 0's exit and the median exit of the node's ranks; between two barriers the
-//! difference is interpolated, which takes out drift. Without barriers the nodes' calendars have
-//! to do, with an unknown error.
+//! difference is interpolated, which takes out drift. Without barriers the nodes'
+//! calendar clocks are used, with an unknown error.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The moment, held within the recording's span, and whether it had to be.
+    /// Returns the moment, moved to the edge of the recording's span if it lies outside, and whether it
+    /// did.
     #[inline]
     pub fn at(&self, ticks: u64) -> (u64, bool) {
         let since = ticks.wrapping_sub(self.start_ticks) as i64;
@@ -142,7 +143,7 @@ fn nodes(processes: &[Process]) -> BTreeMap<([u8; 16], &str), Vec<usize>> {
     let mut nodes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, process) in processes.iter().enumerate() {
         let boot_id = process.clock.boot_id;
-        // Where the boot is not known, the name of the node has to do.
+        // Where the boot is not known, the name of the node is used.
         let host = if boot_id == [0; 16] { process.host.as_str() } else { "" };
         nodes.entry((boot_id, host)).or_default().push(index);
     }
@@ -223,7 +224,7 @@ fn barrier_spread_seconds(
     ranges.max().map(|range| range as f64 / 2.0 * 1e-9)
 }
 
-/// The first and the last moment of all processes.
+/// Returns the first and the last moment of all processes.
 fn bounds(processes: &[Process], shifts: &[Shift]) -> (i64, i64) {
     let (mut origin, mut end) = (i64::MAX, i64::MIN);
     for (process, shift) in processes.iter().zip(shifts) {

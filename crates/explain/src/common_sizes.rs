@@ -17,8 +17,8 @@ const SIZES_MAX: usize = 4096;
 /// Sizes that a process hands over: of all its files together, and of each.
 pub(crate) const SIZES_OF_PROCESS: usize = 64;
 pub(crate) const SIZES_OF_FILE: usize = 4;
-/// Sizes that are told.
-const SIZES_TOLD: usize = 8;
+/// Sizes that are reported.
+const SIZES_REPORTED: usize = 8;
 
 /// Requests by exact size.
 #[derive(Debug, Clone, Default)]
@@ -101,11 +101,11 @@ impl SizeCounts {
         self.missed_at_most = self.missed_at_most.saturating_add(other.missed_at_most);
     }
 
-    /// The most common, most requests first.
+    /// Returns the most common, most requests first.
     pub fn finish(mut self) -> CommonSizes {
         self.settle();
         let mut sizes = ordered(&self.calls);
-        sizes.truncate(SIZES_TOLD);
+        sizes.truncate(SIZES_REPORTED);
         CommonSizes { sizes, missed_at_most: self.missed_at_most }
     }
 }

@@ -79,7 +79,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -107,7 +107,7 @@ pub struct Comparison {
     pub io_seconds: Change,
     /// Whether the wall time became shorter.
     pub verdict: Verdict,
-    /// The verdict in a sentence, with what it is worth.
+    /// The verdict in a sentence, with its limits.
     pub statement: String,
     /// Operations of either, by the larger time, most first.
     pub ops: Vec<OpChange>,

@@ -106,7 +106,7 @@ impl Coverage {
         self.bins.get(bin).copied().unwrap_or_default()
     }
 
-    /// The wall time during which at least one thread was inside a call.
+    /// Returns the wall time during which at least one thread was inside a call.
     pub fn busy(&self) -> BusyTime {
         let mut busy = BusyTime::default();
         for (bin, covered) in self.bins.iter().enumerate().filter(|(_, c)| c.threads > 0) {
@@ -119,7 +119,7 @@ impl Coverage {
         busy
     }
 
-    /// The same in one bin, estimated in nanoseconds.
+    /// Returns the same in one bin, estimated in nanoseconds.
     pub fn union_ns(&self, bin: usize) -> f64 {
         let (covered, width) = (self.bin(bin), self.grid.inside_ns(bin));
         let (low, high) = (covered.max.min(width), covered.sum.min(width));

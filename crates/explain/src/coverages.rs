@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::stored::{Malformed, Reader};
 use crate::totals::Direction;
 
-/// Kinds of calls that are told apart over time.
+/// Kinds of calls that are counted separately over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallKind {
     /// Moves data from files.
@@ -26,7 +26,7 @@ impl CallKind {
     pub const ALL: [CallKind; 4] =
         [CallKind::Read, CallKind::Write, CallKind::Sync, CallKind::Metadata];
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             CallKind::Read => "read",
@@ -36,7 +36,7 @@ impl CallKind {
         }
     }
 
-    /// The kind of a class; `None` for seeks, locks and what else there is.
+    /// Returns the kind of a class; `None` for seeks, locks and what else there is.
     #[inline]
     pub const fn of(class: Class) -> Option<CallKind> {
         match class {
@@ -98,7 +98,7 @@ impl Covers {
         Covers(DURABLE + layer_index(layer))
     }
 
-    /// The time of reading or of writing: for writes until they are durable.
+    /// Returns the time of reading or of writing: for writes until they are durable.
     pub const fn whole(layer: Layer, direction: Direction) -> Covers {
         match direction {
             Direction::Read => Covers::own(layer, direction),

@@ -9,9 +9,9 @@ use crate::process::Process;
 use crate::reader::{Visitor, in_parallel, visit_events};
 use crate::recording::Recording;
 
-/// The calls of all processes that belong to a collective call: those with its operation, file
-/// and number. Of an independent call, its counterparts. By rank; reads each process only as far
-/// as its call. Processes without such a call are left out.
+/// Returns the calls of all processes that belong to a collective call: those with its operation,
+/// file and number. Of an independent call, its counterparts. By rank; reads each process only as
+/// far as its call. Processes without such a call are left out.
 pub fn call_on_each_rank(recording: &Recording, call: &MpiCall, threads: usize) -> Vec<MpiCall> {
     let processes = recording.processes();
     let clocks = align(processes).clocks;
@@ -106,7 +106,7 @@ impl Visitor for Search<'_> {
 }
 
 impl Process {
-    /// The recording's number of a file number of this process.
+    /// Returns the recording's number of a file number of this process.
     #[inline]
     pub fn file(&self, number: u32) -> FileId {
         let found = self.files.binary_search_by_key(&number, |(number, _)| *number);

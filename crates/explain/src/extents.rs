@@ -44,7 +44,7 @@ pub struct RepeatedBytes {
 stored! { RepeatedBytes { repeated, bytes, is_estimate } }
 
 impl RepeatedBytes {
-    /// Part of the bytes that had been touched before; `None` without bytes.
+    /// Returns the part of the bytes that had been touched before; `None` without bytes.
     pub fn share(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.repeated as f64 / self.bytes as f64)
     }
@@ -146,7 +146,7 @@ impl Extents {
         RepeatedBytes { repeated, bytes, is_estimate: true }
     }
 
-    /// Bytes that are in both, scaled up.
+    /// Returns the bytes that are in both, scaled up.
     pub fn common(&self, other: &Extents) -> u64 {
         let halvings = self.halvings.max(other.halvings);
         let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());

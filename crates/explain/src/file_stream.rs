@@ -88,7 +88,7 @@ impl FileStream {
         }
     }
 
-    /// True for a file that is the runtime's, after all.
+    /// True for a file that is the runtime's in the end.
     pub fn is_runtime(&self) -> bool {
         self.runtime.is_some()
     }

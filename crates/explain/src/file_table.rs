@@ -68,7 +68,7 @@ impl FileTable {
         let at_least = if folded < FOLDED_MAX as u64 { "" } else { "at least " };
         (folded > 0).then(|| {
             format!(
-                "{at_least}{} of {} files are added up as {:?}: only {} are told apart; totals \
+                "{at_least}{} of {} files are added up as {:?}: only {} are listed separately; totals \
                  are complete",
                 grouped(folded),
                 grouped(folded + listed),

@@ -234,8 +234,8 @@ fn losses(process: &Process) -> Option<String> {
         )),
         (_, 0) => None,
         (_, _) => Some(format!(
-            "{} of {label} {} missing: {} in signal handlers, {} for want of space, {} for want of \
-             a file",
+            "{} of {label} {} missing: {} in signal handlers, {} because there was no space, {} because \
+             there was no file",
             count(lost, "event"),
             if lost == 1 { "is" } else { "are" },
             process.lost_by(Loss::Reentered),

@@ -18,7 +18,7 @@ impl Grid {
         Grid { shift, span_ns }
     }
 
-    /// The bin of a moment within the span.
+    /// Returns the bin of a moment within the span.
     #[inline]
     pub fn bin(&self, ns: u64) -> usize {
         (ns >> self.shift) as usize

@@ -6,13 +6,13 @@ use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
 /// Classes of a [`SizeHistogram`] or a jump histogram: zero, then one for each bit.
 pub const CLASSES: usize = 65;
 
-/// The class of a value: 0 for 0, otherwise k with `2^(k-1) <= value < 2^k`.
+/// Returns the class of a value: 0 for 0, otherwise k with `2^(k-1) <= value < 2^k`.
 #[inline]
 pub const fn class_of(value: u64) -> usize {
     (u64::BITS - value.leading_zeros()) as usize
 }
 
-/// The smallest value of a class.
+/// Returns the smallest value of a class.
 pub const fn class_start(class: usize) -> u64 {
     match class {
         0 => 0,
@@ -37,7 +37,7 @@ impl Volume {
         (self.nanos > 0).then(|| self.bytes as f64 / (self.nanos as f64 * 1e-9))
     }
 
-    /// Sum of durations in seconds.
+    /// Returns the sum of durations in seconds.
     pub fn seconds(&self) -> f64 {
         self.nanos as f64 * 1e-9
     }
@@ -100,23 +100,23 @@ impl SizeHistogram {
         self.classes.iter_mut().zip(&other.classes).for_each(|(own, other)| own.merge(other));
     }
 
-    /// The calls of each class, [`CLASSES`] of them.
+    /// Returns the calls of each class, [`CLASSES`] of them.
     pub fn classes(&self) -> &[Volume] {
         &self.classes
     }
 
-    /// The smallest request of a class and its calls, for classes that have any.
+    /// Returns the smallest request of a class and its calls, for classes that have any.
     pub fn non_empty(&self) -> impl Iterator<Item = (u64, &Volume)> {
         let classes = self.classes.iter().enumerate();
         classes.filter(|(_, v)| v.calls > 0).map(|(class, v)| (class_start(class), v))
     }
 
-    /// Calls of all classes.
+    /// Returns the calls of all classes.
     pub fn total(&self) -> Volume {
         self.sum(|_| true)
     }
 
-    /// Calls of the classes whose smallest request passes.
+    /// Returns the calls of the classes whose smallest request passes.
     pub fn sum(&self, mut passes: impl FnMut(u64) -> bool) -> Volume {
         let mut sum = Volume::default();
         self.non_empty().filter(|(start, _)| passes(*start)).for_each(|(_, v)| sum.merge(v));
@@ -153,9 +153,10 @@ impl Stored for JumpHistogram {
 impl JumpHistogram {
     #[inline]
     pub(crate) fn add(&mut self, previous_end: u64, offset: u64) {
-        let (side, distance) = match offset >= previous_end {
-            true => (&mut self.forward, offset - previous_end),
-            false => (&mut self.backward, previous_end - offset),
+        let (side, distance) = if offset >= previous_end {
+            (&mut self.forward, offset - previous_end)
+        } else {
+            (&mut self.backward, previous_end - offset)
         };
         if let Some(count) = side.get_mut(class_of(distance)) {
             *count += 1;

@@ -42,7 +42,7 @@ impl IoShare {
         (self.wall_seconds > 0.0).then(|| self.busy_seconds / self.wall_seconds)
     }
 
-    /// Share of calls that do one thing.
+    /// Returns the share of calls that do one thing.
     pub fn share_of(&self, activity: Activity) -> Option<f64> {
         let seconds = self.by_activity[activity as usize];
         (self.wall_seconds > 0.0).then(|| seconds / self.wall_seconds)
@@ -55,9 +55,10 @@ pub(crate) fn io_share(processes: &mut [ProcessAnalysis]) -> IoShare {
     let has_ranks = processes.iter().any(|process| process.rank.is_some());
     for process in processes.iter_mut() {
         let busy = process.busy_seconds;
-        let has_part = match has_ranks {
-            true => process.rank.is_some() || busy >= PART_BESIDE_RANKS_MIN * most && busy > 0.0,
-            false => busy > 0.0 && busy >= PART_MIN * most.min(process.wall_seconds),
+        let has_part = if has_ranks {
+            process.rank.is_some() || busy >= PART_BESIDE_RANKS_MIN * most && busy > 0.0
+        } else {
+            busy > 0.0 && busy >= PART_MIN * most.min(process.wall_seconds)
         };
         process.takes_part = has_part;
     }

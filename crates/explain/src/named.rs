@@ -14,9 +14,12 @@ impl Named {
         let arguments = process.arguments.iter().skip(1).filter(|argument| !argument.is_empty());
         let values = arguments.clone().filter_map(|argument| Some(argument.split_once('=')?.1));
         let paths = arguments.map(String::as_str).chain(values).filter(|it| !it.is_empty());
-        let absolute = |path: &str| match path.starts_with('/') {
-            true => normal(path),
-            false => normal(&format!("{}/{path}", process.directory)),
+        let absolute = |path: &str| {
+            if path.starts_with('/') {
+                normal(path)
+            } else {
+                normal(&format!("{}/{path}", process.directory))
+            }
         };
         Named { paths: paths.map(absolute).collect() }
     }
@@ -34,7 +37,7 @@ pub(crate) fn is_below(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The path without `.`, `..` and empty parts, by its letters alone.
+/// Returns the path without `.`, `..` and empty parts, by its letters alone.
 pub(crate) fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

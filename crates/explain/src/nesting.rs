@@ -29,12 +29,12 @@ pub struct MpiTime {
 }
 
 impl MpiTime {
-    /// The rest: exchanging data, and waiting for other ranks.
+    /// Returns the rest: exchanging data, and waiting for other ranks.
     pub fn waiting_nanos(&self) -> u64 {
         self.nanos.saturating_sub(self.inside_nanos())
     }
 
-    /// Sum of durations in seconds.
+    /// Returns the sum of durations in seconds.
     pub fn seconds(&self) -> f64 {
         seconds(self.nanos)
     }
@@ -81,8 +81,8 @@ pub const fn is_collective(op: Op) -> bool {
     )
 }
 
-/// The direction of the calls that end a split collective call: the data moves in them, though
-/// its bytes count where the call began.
+/// Returns the direction of the calls that end a split collective call: the data moves in them,
+/// though its bytes count where the call began.
 #[inline]
 pub(crate) const fn completes(op: Op) -> Option<Direction> {
     match op {
@@ -222,7 +222,7 @@ impl Nesting {
         inside
     }
 
-    /// The calls inside the last outer call, and how many more there were.
+    /// Returns the calls inside the last outer call, and how many more there were.
     pub fn calls(&self) -> (&[NestedCall], u64) {
         (&self.calls, self.omitted)
     }
@@ -321,7 +321,7 @@ impl SlowCalls {
         if calls.len() <= size { Ok(SlowCalls { size, calls }) } else { Err(Malformed) }
     }
 
-    /// The calls that are kept.
+    /// Returns the calls that are kept.
     pub fn iter(&self) -> impl Iterator<Item = &MpiCall> {
         self.calls.iter().map(|(_, call)| call)
     }

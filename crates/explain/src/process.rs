@@ -29,7 +29,7 @@ pub enum ProcessState {
 }
 
 impl ProcessState {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             ProcessState::Finished => "finished",
@@ -125,7 +125,7 @@ impl Process {
         self.lost[loss as usize]
     }
 
-    /// Its chunks of events, those of each thread in order.
+    /// Returns its chunks of events, those of each thread in order.
     pub fn chunks(&self) -> &[Chunk] {
         &self.chunks
     }
@@ -231,8 +231,8 @@ pub(crate) fn describe(
     }
 }
 
-/// The end of the last call. A thread's calls end in the order of its chunks, so the last chunk
-/// of each thread is enough.
+/// Returns the end of the last call. A thread's calls end in the order of its chunks, so the last
+/// chunk of each thread is enough.
 fn last_ticks(file: &ProcessFile, chunks: &[Chunk]) -> Option<u64> {
     let mut last = None;
     let mut buffer = Vec::new();

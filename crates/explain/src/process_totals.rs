@@ -29,17 +29,17 @@ impl OwnCalls {
         }
     }
 
-    /// Calls of a class.
+    /// Returns the calls of a class.
     pub fn calls(&self, class: Class) -> u64 {
         self.calls[class as usize]
     }
 
-    /// Time in calls of a class, in seconds.
+    /// Returns the time in calls of a class, in seconds.
     pub fn seconds(&self, class: Class) -> f64 {
         seconds(self.nanos[class as usize])
     }
 
-    /// Time in calls of all classes, in seconds: the I/O time.
+    /// Returns the time in calls of all classes, in seconds: the I/O time.
     pub fn total_seconds(&self) -> f64 {
         seconds(self.total_nanos())
     }
@@ -59,7 +59,7 @@ impl OwnCalls {
         pairs.for_each(|(own, other)| *own = own.saturating_sub(*other));
     }
 
-    /// Calls of all classes.
+    /// Returns the calls of all classes.
     pub fn total_calls(&self) -> u64 {
         self.calls.iter().fold(0, |sum, calls| sum.saturating_add(*calls))
     }

@@ -19,7 +19,7 @@ pub(crate) trait Visitor {
     }
 }
 
-/// Hands all events of a process to a visitor. Gives the bytes that could not be decoded.
+/// Hands all events of a process to a visitor. Returns how many bytes could not be decoded.
 pub(crate) fn visit_events(
     process: &Process,
     buffer: &mut Vec<u8>,
@@ -42,7 +42,7 @@ pub(crate) fn visit_events(
 }
 
 /// Runs `work` once for every index below `count`, on at most `threads` threads, each with a
-/// state of its own. Gives the states.
+/// state of its own. Returns the states.
 pub(crate) fn in_parallel<S: Send>(
     threads: usize,
     count: usize,

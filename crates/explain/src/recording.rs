@@ -13,7 +13,7 @@ use crate::process::{Process, ProcessState, describe, text};
 use crate::stored::stored;
 use crate::unseen::{Missing, Told};
 
-/// Files that a recording tells apart; more are added up as one.
+/// Files that a recording lists separately. The rest are added up as one file.
 pub const FILES_MAX: usize = 1 << 16;
 
 /// Hints, notes and libraries that are kept; a recording needs few.
@@ -49,7 +49,7 @@ impl Recording {
         Recording::open_with_limit(directory, FILES_MAX)
     }
 
-    /// [`Recording::open`] with another limit for the files that are told apart.
+    /// [`Recording::open`] with another limit for the number of files that are listed separately.
     ///
     /// # Errors
     /// As [`Recording::open`].
@@ -112,12 +112,12 @@ impl Recording {
         &self.directory
     }
 
-    /// Its processes, by rank and then by pid.
+    /// Returns its processes, by rank and then by pid.
     pub fn processes(&self) -> &[Process] {
         &self.processes
     }
 
-    /// Its files.
+    /// Returns its files.
     pub fn files(&self) -> &FileTable {
         &self.files
     }
@@ -201,18 +201,18 @@ impl Recording {
     }
 }
 
-/// What a reader has to know of a recording that is not over.
+/// What a reader has to know about a recording that has not ended.
 fn still_running(processes: &[Process]) -> Option<String> {
     let count = |state| processes.iter().filter(|process| process.state == state).count();
     match (count(ProcessState::Running), processes.len()) {
         (0, _) => None,
         (running, all) => Some(format!(
-            "{running} of {all} processes still ran when this was read: what they do since is missing"
+            "{running} of {all} processes still ran when this was read: what they have done since then is missing"
         )),
     }
 }
 
-/// The `*.rec` files of a directory, by name.
+/// Returns the `*.rec` files of a directory, by name.
 fn list(directory: &Path) -> Result<Vec<PathBuf>, ExplainError> {
     let error = |cause| ExplainError::Directory { directory: directory.to_path_buf(), cause };
     let mut paths = Vec::new();

@@ -33,7 +33,7 @@ impl RuntimeKind {
     pub const ALL: [RuntimeKind; 4] =
         [RuntimeKind::Mpi, RuntimeKind::Language, RuntimeKind::Libraries, RuntimeKind::System];
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             RuntimeKind::Mpi => "MPI and launcher",
@@ -236,7 +236,7 @@ static RULES: &[Rule] = &[
     rule(At::Below("/sbin"), Until::Moved, RuntimeKind::Libraries),
 ];
 
-/// The line of the table that fits a path; `None` for files that are the program's.
+/// Returns the line of the table that fits a path; `None` for files that are the program's.
 pub(crate) fn rule_of(path: &str) -> Option<&'static Rule> {
     if !path.starts_with('/') {
         return None;
@@ -245,7 +245,7 @@ pub(crate) fn rule_of(path: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.at.is(&path))
 }
 
-/// Programs that start ranks, hand their output on and wait: of Open MPI, MPICH and its kin, Slurm,
+/// Programs that start ranks, hand their output on and wait: of Open MPI, MPICH and its relatives, Slurm,
 /// ALPS, PALS and LSF. Also with an ending, as in `mpiexec.hydra`.
 const LAUNCHERS: [&str; 18] = [
     "mpirun",

@@ -85,7 +85,7 @@ impl<T: Copy + Ord> HashSample<T> {
         self.seen
     }
 
-    /// The sample, in the order of the values.
+    /// Returns the sample, in the order of the values.
     pub fn into_values(mut self) -> Vec<T> {
         self.shrink();
         let mut values: Vec<T> = self.values.into_iter().map(|(_, value)| value).collect();

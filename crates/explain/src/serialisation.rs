@@ -40,7 +40,7 @@ pub struct Serialisation {
 }
 
 impl Serialisation {
-    /// Part of the contended time in which at most one process writes.
+    /// Returns the part of the contended time in which at most one process writes.
     pub fn serial_share(&self) -> Option<f64> {
         (self.contended_seconds > 0.0).then(|| self.serial_seconds / self.contended_seconds)
     }

@@ -46,7 +46,7 @@ impl Default for Processors {
 }
 
 impl Processors {
-    /// How many there are; 0 when it is not known.
+    /// Returns how many there are; 0 when it is not known.
     pub fn count(&self) -> u32 {
         self.bits.iter().map(|byte| byte.count_ones()).sum()
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use plimsoll_trace::{Op, Unseen};
+use plimsoll_trace::Op;
 
 /// The bytes do not hold what they should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,16 +221,6 @@ impl Stored for Op {
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         Op::from_number(u8::get(from)?).ok_or(Malformed)
-    }
-}
-
-impl Stored for Unseen {
-    fn put(&self, out: &mut Vec<u8>) {
-        (*self as u64).put(out);
-    }
-
-    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Unseen::from_number(u64::get(from)?).ok_or(Malformed)
     }
 }
 

@@ -65,7 +65,7 @@ impl<'a> Streams<'a> {
         stream
     }
 
-    /// The stream of a file; a file may have several numbers.
+    /// Returns the stream of a file; a file may have several numbers.
     fn stream_of(&mut self, id: FileId) -> u32 {
         if let Some(stream) = self.ids.get(&id.0) {
             return *stream;

@@ -68,7 +68,7 @@ impl Sums {
         }
     }
 
-    /// The details of a file, made when first needed.
+    /// Returns the details of a file, made when first needed.
     #[inline]
     pub fn detail(&mut self, index: u32, agreed: &Agreed) -> &mut FileDetail {
         let index = index as usize;

@@ -22,7 +22,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// How long it lasts.
+    /// Returns how long it lasts.
     pub fn seconds(&self) -> f64 {
         self.end_seconds - self.start_seconds
     }

@@ -19,7 +19,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Sum of durations in seconds.
+    /// Returns the sum of durations in seconds.
     pub fn seconds(&self) -> f64 {
         seconds(self.nanos)
     }
@@ -60,7 +60,7 @@ impl Direction {
     /// Both, in the order of their numbers.
     pub const ALL: [Direction; 2] = [Direction::Read, Direction::Write];
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Direction::Read => "read",
@@ -68,7 +68,7 @@ impl Direction {
         }
     }
 
-    /// The kind of calls that move data so.
+    /// Returns the kind of the calls that move data in this direction.
     #[inline]
     pub const fn kind(self) -> CallKind {
         match self {
@@ -77,7 +77,7 @@ impl Direction {
         }
     }
 
-    /// The direction of a class; `None` for classes that move no data.
+    /// Returns the direction of a class; `None` for classes that move no data.
     #[inline]
     pub const fn of(class: Class) -> Option<Direction> {
         match class {
@@ -132,7 +132,7 @@ impl Stored for OpTable {
 }
 
 impl OpTable {
-    /// Adds one call and gives the totals of its operation.
+    /// Adds one call and returns the totals of its operation.
     #[inline]
     pub(crate) fn add(&mut self, op: Op, bytes: u64, nanos: u64, is_error: bool) -> &Totals {
         let index = match self.entries.iter().position(|entry| entry.op == op) {
@@ -167,25 +167,25 @@ impl OpTable {
         self.entries.iter()
     }
 
-    /// The sum over all operations that pass.
+    /// Returns the sum over all operations that pass.
     pub fn sum(&self, mut passes: impl FnMut(Op) -> bool) -> Totals {
         let mut sum = Totals::default();
         self.entries.iter().filter(|e| passes(e.op)).for_each(|e| sum.merge(&e.totals));
         sum
     }
 
-    /// The sum over all operations.
+    /// Returns the sum over all operations.
     pub fn all(&self) -> Totals {
         self.sum(|_| true)
     }
 
-    /// Bytes that all data calls of a direction moved, whatever the layer: those inside MPI-IO
-    /// calls count twice.
+    /// Returns the bytes that all data calls of a direction moved, whatever the layer: those inside
+    /// MPI-IO calls count twice.
     pub fn bytes(&self, direction: Direction) -> u64 {
         self.sum(|op| Direction::of(op.class()) == Some(direction)).bytes
     }
 
-    /// The sum over data calls of a layer; both directions with `None`.
+    /// Returns the sum over data calls of a layer; both directions with `None`.
     pub fn data(&self, layer: Layer, direction: Option<Direction>) -> Totals {
         self.sum(|op| {
             op.layer() == layer
@@ -194,7 +194,7 @@ impl OpTable {
         })
     }
 
-    /// The sum over calls of a class in a layer.
+    /// Returns the sum over calls of a class in a layer.
     pub fn class(&self, layer: Layer, class: Class) -> Totals {
         self.sum(|op| op.layer() == layer && op.class() == class)
     }

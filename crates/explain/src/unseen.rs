@@ -7,7 +7,7 @@ use plimsoll_trace::definition::Definition;
 use plimsoll_trace::{Extent, ProcessFile, Unseen, WritingProcess};
 
 use crate::process::{Process, ProcessState};
-use crate::stored::stored;
+use crate::stored::{Malformed, Reader, Stored, stored};
 use crate::system_error;
 
 /// A program that was started, as the process says that started it.
@@ -60,7 +60,7 @@ impl Told {
         }
     }
 
-    /// The program that the process became last.
+    /// Returns the program that the process became last.
     fn became(&self) -> Option<&Started> {
         self.started.iter().find(|started| started.pid.is_none())
     }
@@ -80,11 +80,12 @@ pub struct UnseenProgram {
 }
 
 impl UnseenProgram {
-    /// The reason in a few words.
+    /// Returns the reason in a few words.
     pub fn why(&self) -> String {
-        match self.detail.is_empty() {
-            true => self.reason.text().to_string(),
-            false => format!("{} {}", self.reason.text(), self.detail),
+        if self.detail.is_empty() {
+            self.reason.text().to_string()
+        } else {
+            format!("{} {}", self.reason.text(), self.detail)
         }
     }
 
@@ -107,6 +108,16 @@ pub struct Missing {
     pub unseen_processes: u64,
     /// What is missing, by program and reason; what most processes ran comes first.
     pub programs: Vec<UnseenProgram>,
+}
+
+impl Stored for Unseen {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self as u64).put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Unseen::from_number(u64::get(from)?).ok_or(Malformed)
+    }
 }
 
 stored! {
@@ -156,7 +167,7 @@ impl Missing {
         missing
     }
 
-    /// The same in sentences, for whoever reads nothing else.
+    /// Returns the same as sentences, for readers who read nothing else.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let is_part = |program: &&UnseenProgram| program.reason.extent() == Extent::Part;
@@ -192,7 +203,7 @@ fn listed(programs: &[&UnseenProgram], text: impl Fn(&UnseenProgram) -> String) 
 struct Sums(BTreeMap<(String, Unseen, String), u64>);
 
 impl Sums {
-    /// The programs that one process became; true when one of them is missing as a whole.
+    /// Adds the programs that one process became. Returns true when one of them is missing entirely.
     fn add_life(&mut self, life: &[&Process]) -> bool {
         let mut is_unseen = false;
         for (index, process) in life.iter().enumerate() {
@@ -210,7 +221,7 @@ impl Sums {
         is_unseen
     }
 
-    /// A program that was started; true when it is missing as a whole.
+    /// Adds a program that was started. Returns true when it is missing entirely.
     fn add(&mut self, started: &Started) -> bool {
         let Some(reason) = started.reason else { return false };
         self.add_many(&started.program, reason, started.detail.clone(), 1);
@@ -243,8 +254,8 @@ fn is_over(process: &Process) -> bool {
 /// Start times of one process that were found out at different times are not farther apart.
 const SAME_START_NS: u64 = 1_000_000_000;
 
-/// The files of each process: those of the programs that it became, one after the other. Numbers
-/// of processes are used again, hence the start time.
+/// Returns the files of each process: those of the programs that it became, one after the other.
+/// Numbers of processes are used again, hence the start time.
 fn lives(processes: &[Process]) -> Vec<Vec<&Process>> {
     let mut sorted: Vec<&Process> = processes.iter().collect();
     let began = |process: &Process| process.setting.began_ns;

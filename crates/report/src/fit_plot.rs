@@ -51,7 +51,7 @@ fn share(value: f64, (least, most): (f64, f64)) -> f64 {
     if most > least { ((value - least) / (most - least)).clamp(0.0, 1.0) } else { 0.5 }
 }
 
-/// The curve, straight between its points.
+/// Returns the curve, straight between its points.
 fn drawn(curve: &[(f64, f64)], x: (f64, f64), y: (f64, f64)) -> Vec<Vec<char>> {
     let mut dots = Dots::new();
     for pair in curve.windows(2) {

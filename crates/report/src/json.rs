@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::Record;
 
-/// The JSON document of a command: `{"schema":"plimsoll.<command>/1","result":{…}}`.
-/// Dots separate the words of a subcommand.
+/// Returns the JSON document of a command: `{"schema":"plimsoll.<command>/1","result":{…}}`. Dots
+/// separate the words of a subcommand.
 pub fn envelope(command: &str, version: u32, result: &Record) -> Json {
     json!({ "schema": format!("plimsoll.{command}/{version}"), "result": result.to_json() })
 }

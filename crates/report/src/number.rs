@@ -68,7 +68,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit of the value in JSON, for documentation.
+    /// Returns the unit of the value in JSON, for documentation.
     pub fn base(self) -> &'static str {
         match self {
             Unit::Count => "count",
@@ -143,7 +143,7 @@ fn whole_bytes(value: f64) -> String {
     format!("{} {prefix}B", grouped(value / size))
 }
 
-/// A percentage. What is not nothing and not everything does not read as if it were.
+/// A percentage. A share that is neither 0 nor 1 is never shown as 0 % or 100 %.
 fn share(value: f64) -> String {
     match value {
         0.0 => "0 %".to_string(),

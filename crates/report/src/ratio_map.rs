@@ -10,7 +10,7 @@ pub struct RatioMap {
     pub(crate) title: String,
     pub(crate) rows: Side,
     pub(crate) columns: Side,
-    /// Row by row; what is not a number, or not positive, is not known.
+    /// Row by row. A value that is not a number, or not positive, counts as not known.
     pub(crate) cells: Vec<f64>,
     pub(crate) outlined: Option<(usize, String)>,
     pub(crate) marks: Vec<(f64, String)>,
@@ -41,7 +41,7 @@ impl RatioMap {
         }
     }
 
-    /// The ratios, row by row; missing ones are not known, surplus ones are not shown.
+    /// Sets the ratios, row by row. Missing ones are not known; surplus ones are not shown.
     pub fn cells(mut self, cells: Vec<f64>) -> Self {
         self.cells = cells;
         self
@@ -60,7 +60,7 @@ impl RatioMap {
         self
     }
 
-    /// The ratio in a cell, where there is one.
+    /// Returns the ratio in a cell, where there is one.
     pub(crate) fn ratio(&self, row: usize, column: usize) -> Option<f64> {
         let ratio = *self.cells.get(row * self.columns.values.len() + column)?;
         (ratio > 0.0 && ratio < 1e300).then_some(ratio)
@@ -127,7 +127,7 @@ pub(crate) fn shown(ratio: f64) -> String {
 /// How many shades there are on either side of one.
 pub(crate) const LEVELS: usize = 5;
 
-/// Shades of loss are told by their value; a terminal has one set of blocks.
+/// Losses have the same shades as gains, and are distinguished by their values: a terminal has one set of blocks.
 const SHADES: [&str; LEVELS] = [" ", "\u{2591}", "\u{2592}", "\u{2593}", "\u{2588}"];
 
 /// Round limits between shades, the same for gains and, turned round, for losses.
@@ -165,7 +165,7 @@ impl Steps {
         SHADES[self.level(ratio)]
     }
 
-    /// The limits of a level, in words; those of losses are the gains' turned round.
+    /// Returns the limits of a level in words. Those of losses are the inverse of those of gains.
     fn words(&self, is_gain: bool, level: usize) -> String {
         let Some(from) = level.checked_sub(1).map(|below| self.limits[below]) else {
             let to = self.limits.first().copied().unwrap_or(1.05);

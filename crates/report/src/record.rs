@@ -145,7 +145,7 @@ impl Record {
         self
     }
 
-    /// What it comes to, in running text.
+    /// Adds the conclusion, in running text.
     pub fn sentence(mut self, key: &'static str, text: impl Into<String>) -> Self {
         self.entries.push(Entry::Sentence { key, text: text.into() });
         self
@@ -296,7 +296,7 @@ fn spectrum_bars(number: &Number, points: &[(u64, f64)]) -> Vec<Bar> {
     points.chunks(points.len().div_ceil(BARS_MAX).max(1)).map(bar).collect()
 }
 
-/// The rows with their names in front.
+/// Returns the rows with their names in front.
 pub(crate) fn with_names(label: &'static str, rows: &[(&'static str, Record)]) -> Vec<Record> {
     let named = |(name, row): &(&'static str, Record)| {
         let mut named = Record::new().text("name", label, *name);

@@ -32,7 +32,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The table, indented by two, headings first, no line longer than it must be.
+    /// Returns the table, indented by two, headings first, no line longer than it must be.
     pub fn to_text(&self) -> String {
         let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.width(index)).collect();
         let headings: Vec<String> =

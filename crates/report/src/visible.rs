@@ -1,11 +1,12 @@
 //! Text that cannot steer a terminal: names come from files and programs that we do not control.
 
-/// The text with characters that steer a terminal, or turn the direction of writing, spelled out.
+/// Returns the text with characters that steer a terminal, or turn the direction of writing,
+/// spelled out.
 pub fn visible(text: &str) -> String {
     spelled(text, |_| false, |character| character.escape_unicode().to_string())
 }
 
-/// The same for text of several lines, which stay so.
+/// Returns the same for text of several lines, which stay so.
 pub fn visible_lines(text: &str) -> String {
     spelled(
         text,
@@ -14,8 +15,8 @@ pub fn visible_lines(text: &str) -> String {
     )
 }
 
-/// The same for JSON, whose meaning stays: outside of strings it has no such characters but for blanks and
-/// line ends.
+/// Returns the same for JSON, whose meaning stays: outside of strings it has no such characters but
+/// for blanks and line ends.
 pub fn visible_json(text: &str) -> String {
     let code = |character: char| format!("\\u{:04x}", u32::from(character));
     spelled(text, |it| matches!(it, '\n' | '\t' | '\r'), code)
@@ -24,9 +25,10 @@ pub fn visible_json(text: &str) -> String {
 fn spelled(text: &str, is_kept: impl Fn(char) -> bool, spell: impl Fn(char) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        match steers(character) && !is_kept(character) {
-            true => shown.push_str(&spell(character)),
-            false => shown.push(character),
+        if steers(character) && !is_kept(character) {
+            shown.push_str(&spell(character))
+        } else {
+            shown.push(character)
         }
     }
     shown

@@ -30,7 +30,7 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
-/// "42 %". What is not nothing and not everything does not read as if it were.
+/// "42 %". A share that is neither 0 nor 1 is never shown as 0 % or 100 %.
 pub fn percent(share: f64) -> String {
     match share {
         s if s > 0.0 && s < 1e-4 => "less than 0.01 %".to_string(),
@@ -47,9 +47,10 @@ pub fn short(value: f64) -> String {
         v if v >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     };
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
     }
 }
 

@@ -18,8 +18,8 @@ const UNEXPLAINED_SHARE_MIN: f64 = 0.5;
 /// late.
 const ALL_INSIDE_SHARE_MIN: f64 = 0.5;
 
-/// Files and directions that are told; the cost is that of all.
-const CASES_TOLD: usize = 4;
+/// Files and directions that are listed. The cost is that of all of them.
+const CASES_LISTED: usize = 4;
 
 /// Collective calls of one file and direction in which all ranks together move less than a
 /// block that is worth collecting.
@@ -75,7 +75,7 @@ pub(super) fn small_collective_requests(analysis: &Analysis) -> Option<Candidate
             time(case.calls.seconds() / case.calls.calls as f64)
         )
     });
-    let mut evidence: Vec<String> = evidence.take(CASES_TOLD).collect();
+    let mut evidence: Vec<String> = evidence.take(CASES_LISTED).collect();
     evidence.extend(oversubscription(analysis));
     (!cases.is_empty()).then(|| Candidate {
         cost_seconds: cases.iter().map(|case| case.cost_seconds).sum(),
@@ -116,9 +116,10 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
                 _ => format!("all {ranks} ranks"),
             },
             percent(all_inside),
-            match are_all_there {
-                true => "they do not wait for ranks that come late, but for the exchange itself",
-                false => "mostly they wait for ranks that come late",
+            if are_all_there {
+                "they wait for the exchange itself, not for late ranks"
+            } else {
+                "mostly they wait for late ranks"
             }
         ),
     ];
@@ -131,15 +132,16 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
                 .to_string(),
         );
     }
-    advice.push(match are_all_there {
-        true => "let fewer ranks take part in the exchange: hints cb_nodes=<number of nodes> and \
+    advice.push(if are_all_there {
+        "let fewer ranks take part in the exchange: hints cb_nodes=<number of nodes> and \
              romio_cb_write=enable, or independent calls where each rank's part is contiguous and \
              large; and make fewer, larger calls"
-            .to_string(),
-        false => "even out the work between the calls, or let ranks go on meanwhile: \
+            .to_string()
+    } else {
+        "even out the work between the calls, or let ranks continue in the meantime: \
              MPI_File_iwrite_all, MPI_File_iread_all, or the split calls that end in _begin and \
              _end"
-            .to_string(),
+            .to_string()
     });
     evidence.extend(oversubscription);
     Some(Candidate { cost_seconds: waiting.unexplained_seconds, evidence, advice })
@@ -151,7 +153,7 @@ fn where_they_wait(analysis: &Analysis) -> Option<String> {
     let (op, time) = analysis.mpi_time_by_op.iter().max_by_key(waits)?;
     let share = time.waiting_nanos() as f64 / analysis.mpi_time.waiting_nanos().max(1) as f64;
     Some(format!(
-        "they wait longest in {}: {} of all that they wait, in {}",
+        "they wait longest in {}: {} of all waiting time, in {}",
         op.name(),
         percent(share),
         count(time.calls, "call")

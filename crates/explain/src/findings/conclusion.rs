@@ -1,4 +1,4 @@
-//! What a report comes to, in a sentence or two.
+//! What a report concludes, in a sentence or two.
 
 use super::{Finding, mpi::worst_file};
 use crate::activity::Activity;
@@ -18,7 +18,7 @@ pub fn conclusion(analysis: &Analysis, findings: &[Finding]) -> String {
     recorded(analysis, findings) + &not_recorded(&analysis.missing)
 }
 
-/// What the calls come to that were recorded.
+/// The conclusion from the calls that were recorded.
 fn recorded(analysis: &Analysis, findings: &[Finding]) -> String {
     let io = &analysis.io_share;
     let Some(share) = io.share().filter(|_| io.busy_seconds > 0.0) else {
@@ -39,10 +39,13 @@ fn recorded(analysis: &Analysis, findings: &[Finding]) -> String {
             };
             told + &unexplained(analysis, findings)
         }
-        None if share <= SMALL_SHARE => match analysis.missing.programs.is_empty() {
-            true => "Nothing costs this program much.".to_string(),
-            false => "Nothing of it costs much.".to_string(),
-        },
+        None if share <= SMALL_SHARE => {
+            if analysis.missing.programs.is_empty() {
+                "Nothing costs this program much.".to_string()
+            } else {
+                "Nothing of it costs much.".to_string()
+            }
+        }
         None => format!(
             "No known fault explains it: this is what the calls themselves take{}.",
             most_of_it(analysis)
@@ -63,12 +66,10 @@ fn unexplained(analysis: &Analysis, findings: &[Finding]) -> String {
     let io_seconds = io.busy_seconds / io.processes.max(1) as f64;
     let explained: f64 = findings.iter().map(|finding| finding.cost_seconds).sum();
     let is_much = io.share().is_some_and(|share| share > SMALL_SHARE);
-    match is_much && explained < io_seconds / 2.0 {
-        true => format!(
-            "; most of the I/O time is what the calls themselves take{}.",
-            most_of_it(analysis)
-        ),
-        false => ".".to_string(),
+    if is_much && explained < io_seconds / 2.0 {
+        format!("; most of the I/O time is what the calls themselves take{}.", most_of_it(analysis))
+    } else {
+        ".".to_string()
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn metadata_storm(analysis: &Analysis) -> Option<Candidate> {
         }
         Op::Mkdir | Op::Rmdir | Op::Unlink | Op::Rename | Op::Link | Op::Symlink => {
             "make and remove fewer names: put many small data sets into one file (HDF5, ADIOS, a \
-             tar file, SQLite), write over files instead of making them anew, and keep what is \
+             tar file, SQLite), write over files instead of creating them again, and keep what is \
              temporary in memory or on a node-local file system"
         }
         _ => {

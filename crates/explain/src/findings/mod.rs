@@ -24,7 +24,7 @@ pub use conclusion::{SMALL_SHARE, conclusion};
 /// fit into a run, and less than a run varies between repetitions anyway.
 pub const COST_SHARE_OF_RUN: f64 = 0.05;
 /// … or at least this part of the mean I/O time of a process: a program that mostly computes
-/// has I/O that is worth mending, too.
+/// may also have I/O that is worth improving.
 pub const COST_SHARE_OF_IO: f64 = 0.10;
 /// … and at least this many seconds: shorter times are noise of starting and scheduling.
 pub const COST_SECONDS_MIN: f64 = 0.05;
@@ -46,7 +46,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Severity::Low => "low",
@@ -170,7 +170,7 @@ fn matters(analysis: &Analysis, cost_seconds: f64) -> bool {
             || cost_seconds >= COST_SHARE_OF_IO * io_seconds)
 }
 
-/// What a kind of finding comes to, before it is known whether it matters.
+/// A possible finding: it is not yet known whether its cost matters.
 struct Candidate {
     cost_seconds: f64,
     evidence: Vec<String>,
@@ -178,7 +178,7 @@ struct Candidate {
 }
 
 impl FindingKind {
-    /// The finding of this kind, if there is one that matters.
+    /// Returns the finding of this kind, if there is one that matters.
     fn find(&self, analysis: &Analysis) -> Option<Finding> {
         let Candidate { cost_seconds, evidence, advice } = (self.look_for)(analysis)?;
         let share_of_run = cost_seconds / analysis.span_seconds.max(f64::MIN_POSITIVE);
@@ -193,16 +193,16 @@ impl FindingKind {
     }
 }
 
-/// How many processes share a time, at least 1: what a sum over processes is divided by to get
-/// the time of one. As many as there are when all have equal parts, and fewer the more uneven
-/// the parts are, so that processes with next to none of it, such as a launcher's helpers, do
-/// not make it look small: the square of the sum over the sum of squares.
+/// Returns how many processes share a time, at least 1: what a sum over processes is divided by to
+/// get the time of one. As many as there are when all have equal parts, and fewer the more uneven
+/// the parts are, so that processes with next to none of it, such as a launcher's helpers, do not
+/// make it look small: the square of the sum over the sum of squares.
 fn sharers(times: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = times.fold((0.0, 0.0), |(sum, squares), t| (sum + t, squares + t * t));
     if squares > 0.0 { (sum * sum / squares).max(1.0) } else { 1.0 }
 }
 
-/// How many processes share the time of calls that pass.
+/// Returns how many processes share the time of calls that pass.
 fn sharers_of(analysis: &Analysis, passes: impl Fn(Op) -> bool + Copy) -> f64 {
     sharers(analysis.processes.iter().map(|process| process.ops.sum(passes).seconds()))
 }

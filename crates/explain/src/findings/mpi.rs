@@ -15,7 +15,7 @@ const INDEPENDENT_WRITES_MIN: u64 = 100;
 /// collective buffering writes is a stripe or more.
 pub(super) const COLLECTED_BYTES: u64 = 1 << 20;
 /// Bandwidth of one process with large requests where the recording has none to measure: slow
-/// for a page cache or a parallel file system, so that costs are rather too low.
+/// for a page cache or a parallel file system, so that costs tend to be too low.
 const LARGE_REQUEST_RATE: f64 = (1u64 << 30) as f64;
 /// Large requests that make a rate.
 const LARGE_REQUESTS_MIN: u64 = 8;
@@ -49,14 +49,11 @@ pub(super) fn data_sieving(analysis: &Analysis) -> Option<Candidate> {
         ),
     ];
     evidence.extend(worst_file(analysis, |file| file.sieving.overhead_nanos));
-    let collect = match collective > 0 {
-        true => {
-            "let aggregators collect the data: MPI_Info_set(info, \"romio_cb_write\", \"enable\")"
-        }
-        false => {
-            "write collectively (MPI_File_write_all or MPI_File_write_at_all; in HDF5 \
+    let collect = if collective > 0 {
+        "let aggregators collect the data: MPI_Info_set(info, \"romio_cb_write\", \"enable\")"
+    } else {
+        "write collectively (MPI_File_write_all or MPI_File_write_at_all; in HDF5 \
              H5Pset_dxpl_mpio with H5FD_MPIO_COLLECTIVE) with the hint romio_cb_write=enable"
-        }
     };
     let disable = "turn data sieving off: MPI_Info_set(info, \"romio_ds_write\", \"disable\") before \
                    MPI_File_open, or the line \"romio_ds_write disable\" in the file that \
@@ -114,7 +111,7 @@ pub(super) fn no_collective_buffering(analysis: &Analysis) -> Option<Candidate> 
     })
 }
 
-/// Bytes per second of requests of 1 MiB and more on a layer, by the sum of durations.
+/// Returns the bytes per second of requests of 1 MiB and more on a layer, by the sum of durations.
 pub(super) fn large_request_rate(analysis: &Analysis, layer: Layer, direction: Direction) -> f64 {
     let sizes = analysis
         .request_sizes
@@ -136,13 +133,16 @@ pub(super) fn worst_file(
     let worst =
         analysis.files.iter().max_by_key(|file| (weight(file), std::cmp::Reverse(file.id)))?;
     let share = weight(worst) as f64 / all as f64;
-    (all > 0 && worst.id != FileId::UNKNOWN).then(|| match share >= 0.5 {
-        true => format!("mostly on {} ({})", worst.path, percent(share)),
-        false => format!(
-            "spread over {}, {} of it on {}",
-            count(analysis.files.iter().filter(|file| weight(file) > 0).count() as u64, "file"),
-            percent(share),
-            worst.path
-        ),
+    (all > 0 && worst.id != FileId::UNKNOWN).then(|| {
+        if share >= 0.5 {
+            format!("mostly on {} ({})", worst.path, percent(share))
+        } else {
+            format!(
+                "spread over {}, {} of it on {}",
+                count(analysis.files.iter().filter(|file| weight(file) > 0).count() as u64, "file"),
+                percent(share),
+                worst.path
+            )
+        }
     })
 }

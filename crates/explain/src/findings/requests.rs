@@ -16,7 +16,7 @@ const REQUESTS_MIN: u64 = 1000;
 const ALIGNMENT_MIN: u64 = 100;
 /// Rates are compared between requests of about one size.
 const SIZE_RATIO_MAX: f64 = 4.0;
-/// Fewer random requests than this share have a pattern in the main.
+/// With a smaller share of random requests, most requests follow a pattern.
 const RANDOM_SHARE_MIN: f64 = 0.5;
 /// Random requests of this size are as good as sequential ones: a disk's seek of 5 to 10 ms is
 /// less than it takes to move a few MiB, and flash needs far less.
@@ -215,7 +215,7 @@ fn repeated(analysis: &Analysis, direction: Direction, advice: &str) -> Option<C
     let others = match costs.len() - 1 {
         0 => None,
         more => Some(format!(
-            "so it is, for at least {} of the bytes, with {}",
+            "the same is true of at least {} of the bytes of {}",
             percent(REPEATED_SHARE_MIN),
             count(more as u64, "other file")
         )),
@@ -232,7 +232,7 @@ fn past(direction: Direction) -> &'static str {
     }
 }
 
-/// The share of bytes touched again, where it is large enough.
+/// Returns the share of bytes touched again, where it is large enough.
 fn repeated_share(file: &FileAnalysis, direction: Direction) -> Option<f64> {
     let share = file.detail.as_ref()?.repeated[direction as usize].share()?;
     (share >= REPEATED_SHARE_MIN).then_some(share)

@@ -21,7 +21,7 @@ const RANKS_MIN: usize = 4;
 /// A rank that writes at least this share writes all.
 const WRITER_SHARE_MIN: f64 = 0.95;
 
-/// The measure of a file whose writes are serial, and not because of data sieving.
+/// Returns the measure of a file whose writes are serial, and not because of data sieving.
 fn serial(file: &FileAnalysis) -> Option<&Serialisation> {
     let found = file.detail.as_ref()?.serialisation.as_ref()?;
     let writes = file.ops.data(Layer::Posix, Some(Direction::Write));
@@ -115,15 +115,12 @@ pub(super) fn straggling_ranks(analysis: &Analysis) -> Option<Candidate> {
     };
     let mean = moved(&analysis.own) as f64 / found.n as f64;
     let load = moved(&process.own) as f64 / mean.max(1.0);
-    let advice = match load > 1.5 {
-        true => {
-            "the slow ranks move more data than the others: divide it evenly, or let collective \
+    let advice = if load > 1.5 {
+        "the slow ranks move more data than the others: divide it evenly, or let collective \
              buffering do so (romio_cb_write=enable)"
-        }
-        false => {
-            "the slow ranks move no more data than the others: look at their node and their \
+    } else {
+        "the slow ranks move no more data than the others: look at their node and their \
              targets (plimsoll score), and keep files off slow targets"
-        }
     };
     Some(Candidate {
         cost_seconds: worst.seconds - found.median_seconds,

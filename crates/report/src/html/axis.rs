@@ -36,13 +36,13 @@ impl Axis {
         Axis { title: title.into(), unit: Unit::Count, scale: Scale::Linear, range, names }
     }
 
-    /// The same axis with another scale.
+    /// Returns the same axis with another scale.
     pub fn scale(mut self, scale: Scale) -> Self {
         self.scale = scale;
         self
     }
 
-    /// The same axis, reaching at least from `low` to `high`.
+    /// Returns the same axis, reaching at least from `low` to `high`.
     pub fn reaching(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
         self
@@ -53,7 +53,7 @@ impl Axis {
         value.abs() < GREATEST && (self.scale == Scale::Linear || value > LEAST)
     }
 
-    /// The axis with its ends, from the values that it holds; none without such values.
+    /// Returns the axis with its ends, from the values that it holds; none without such values.
     pub(crate) fn fit(&self, values: impl Iterator<Item = f64>) -> Option<Fitted> {
         let asked = self.range.into_iter().flat_map(|(low, high)| [low, high]);
         let mut all = values.filter(|value| self.holds(*value)).peekable();
@@ -176,7 +176,7 @@ impl Fitted {
     }
 }
 
-/// The value as it reads, and exactly: for tooltips.
+/// Returns the value as it reads, and exactly: for tooltips.
 pub(crate) fn exact(value: f64, unit: Unit) -> String {
     let symbol = match unit {
         Unit::Count | Unit::Ratio | Unit::Share => "",

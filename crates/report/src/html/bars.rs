@@ -21,7 +21,7 @@ pub struct Bars {
     upright: bool,
 }
 
-/// The label of the request sizes from 2^exponent to the next power of two.
+/// Returns the label of the request sizes from 2^exponent to the next power of two.
 pub fn size_bucket(exponent: u32) -> String {
     Unit::Bytes.show(f64::from(exponent).exp2())
 }

@@ -48,10 +48,7 @@ pub(crate) fn script_json(json: &serde_json::Value) -> String {
 pub(crate) fn spelled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in visible(text).chars() {
-        match hides(character) {
-            true => out.extend(character.escape_unicode()),
-            false => out.push(character),
-        }
+        if hides(character) { out.extend(character.escape_unicode()) } else { out.push(character) }
     }
     out
 }

@@ -105,7 +105,7 @@ pub(crate) fn skipped_note(skipped: usize) -> Vec<String> {
     }
 }
 
-/// The chart with all that belongs to it.
+/// Returns the chart with all that belongs to it.
 pub(crate) fn figure(chart: &Chart) -> String {
     let (title, drawing) = match chart {
         Chart::Bars(chart) => (&chart.title, chart.draw()),
@@ -155,12 +155,13 @@ fn legend(drawing: &Drawing) -> String {
     }
     let item = |(index, (name, mark)): (usize, &(String, Mark))| {
         let (colour, swatch, name) = (colour(index), swatch(*mark), escape(name));
-        match drawing.filter {
-            true => format!(
+        if drawing.filter {
+            format!(
                 "<li><button type=\"button\" class=\"{colour}\" data-series=\"{index}\" \
                  aria-pressed=\"true\">{swatch}{name}</button></li>"
-            ),
-            false => format!("<li class=\"{colour}\">{swatch}{name}</li>"),
+            )
+        } else {
+            format!("<li class=\"{colour}\">{swatch}{name}</li>")
         }
     };
     let items: String = drawing.legend.iter().enumerate().map(item).collect();

@@ -87,21 +87,18 @@ impl Frame {
         out + &self.title_below(&x.axis.title)
     }
 
-    /// The title of what runs along the bottom.
+    /// Returns the title of what runs along the bottom.
     pub fn title_below(&self, title: &str) -> String {
         let middle = self.left + self.width / 2.0;
         text(middle, self.bottom() + 37.0, Anchor::Middle, "axis", title)
     }
 
-    /// The name of a row, whole in its tooltip where it is too long.
+    /// Returns the name of a row, whole in its tooltip where it is too long.
     pub fn row_name(&self, name: &str, middle: f64) -> String {
         let name = spelled(name);
         let short = shorten(&name, self.left - 12.0);
         let label = text(self.left - 8.0, middle + 4.0, Anchor::End, "name", &short);
-        match short == name {
-            true => label,
-            false => format!("<g data-tip=\"{}\">{label}</g>", escape(&name)),
-        }
+        if short == name { label } else { format!("<g data-tip=\"{}\">{label}</g>", escape(&name)) }
     }
 
     /// A line along the left or the bottom of the area.
@@ -127,7 +124,7 @@ impl Frame {
         text(x, y, Anchor::Middle, "axis no-script", sentence)
     }
 
-    /// The whole chart; `words` say what it shows to those who cannot see it.
+    /// Returns the whole chart; `words` say what it shows to those who cannot see it.
     pub fn chart(&self, words: &str, zoom: bool, inside: &str) -> String {
         let height = self.bottom() + TICKS + if self.titled { TITLE } else { 0.0 };
         let class = if zoom { " class=\"zooms\" tabindex=\"0\"" } else { "" };

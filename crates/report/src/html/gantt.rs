@@ -58,7 +58,7 @@ impl Gantt {
         self.spans.push(span);
     }
 
-    /// Whether it is in a row and of a kind that there are, and runs forward.
+    /// Whether its row and its kind exist, and it does not end before it starts.
     fn holds(&self, span: &Span) -> bool {
         span.row < self.rows.len()
             && span.kind < self.kinds.len()
@@ -153,7 +153,7 @@ impl Gantt {
     }
 }
 
-/// The longest spans, in their own order, where there are too many to draw.
+/// Returns the longest spans, in their own order, where there are too many to draw.
 fn longest<'a>(spans: &[&'a Span]) -> Vec<&'a Span> {
     if spans.len() <= SPANS_MAX {
         return spans.to_vec();

@@ -150,7 +150,7 @@ impl HeatMap {
         Frame::with_names(self.rows.iter().map(String::as_str), height).below(24.0)
     }
 
-    /// The name of a drawn row: its first and last where several are merged.
+    /// Returns the name of a drawn row: its first and last where several are merged.
     fn row_name(&self, grid: &Grid, row: usize) -> String {
         let first = row * grid.rows_merged;
         let last = (first + grid.rows_merged).min(self.rows.len()).saturating_sub(1);

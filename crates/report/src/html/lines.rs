@@ -41,7 +41,7 @@ impl Lines {
         Lines { title, x, y, series, steps: false, area: false, thin: false, seams: 0 }
     }
 
-    /// The share of values that are at most x, for each x.
+    /// A chart of the share of values that are at most x, for each x.
     pub fn cdf(title: impl Into<String>, x: Axis) -> Self {
         let y = Axis::new("share of values", Unit::Percent).reaching(0.0, 100.0);
         Lines::new(title, x, y).steps()
@@ -81,7 +81,7 @@ impl Lines {
         self
     }
 
-    /// The area under each line is tinted.
+    /// Tints the area under each line.
     pub fn area(mut self) -> Self {
         self.area = true;
         self
@@ -170,12 +170,11 @@ impl Lines {
         }
         let class = if self.thin { "s thin".to_string() } else { format!("s d{dash}") };
         let line = format!("<path class=\"{class}\" d=\"{path}\"/>");
-        match self.area {
-            true => {
-                let (zero, start) = (px(zero), px_fine(first.0));
-                format!("<path class=\"a\" d=\"{path}V{zero}H{start}z\"/>{line}")
-            }
-            false => line,
+        if self.area {
+            let (zero, start) = (px(zero), px_fine(first.0));
+            format!("<path class=\"a\" d=\"{path}V{zero}H{start}z\"/>{line}")
+        } else {
+            line
         }
     }
 }

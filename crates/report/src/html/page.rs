@@ -69,7 +69,7 @@ impl Page {
         self
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn to_html(&self) -> String {
         let theme = match self.theme {
             Theme::System => "",

@@ -178,7 +178,7 @@ impl Side {
     }
 }
 
-/// The class of a cell in style.css: gains and losses, from faint to full.
+/// Returns the class of a cell in style.css: gains and losses, from faint to full.
 pub(crate) fn cell_class(is_gain: bool, level: usize) -> String {
     format!("{}{level}", if is_gain { "gain" } else { "loss" })
 }

@@ -135,7 +135,7 @@ fn shape(index: usize) -> &'static str {
     SHAPES[index % SHAPES.len()]
 }
 
-/// How many of `POINTS_MAX` a series with this many of all points may draw.
+/// Returns how many of `POINTS_MAX` a series with this many of all points may draw.
 fn share_of(points: usize, total: usize) -> usize {
     if total <= POINTS_MAX { points } else { (points * POINTS_MAX / total).max(8) }
 }

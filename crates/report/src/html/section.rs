@@ -1,4 +1,4 @@
-//! A part of a page with a heading, and what stands in it.
+//! A part of a page with a heading, and its content.
 
 use crate::{Number, Record};
 
@@ -128,7 +128,7 @@ impl Section {
         numbers
     }
 
-    /// The section under a heading of this level.
+    /// Returns the section under a heading of this level.
     pub(crate) fn to_html(&self, level: usize) -> String {
         let level = level.min(6);
         let heading = match self.title.as_str() {

@@ -149,7 +149,7 @@ impl StackedBars {
     }
 }
 
-/// The name of the part inside it, with its share where there is room for both.
+/// Returns the name of the part inside it, with its share where there is room for both.
 fn inner_label(part: &str, share: f64, x: f64, y: f64, width: f64, index: usize) -> String {
     let both = format!("{part} {share:.0} %");
     let fitting = [both.as_str(), part].into_iter().find(|text| text_width(text) + 10.0 < width);

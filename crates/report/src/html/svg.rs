@@ -28,7 +28,7 @@ pub(crate) fn text_width(text: &str) -> f64 {
     text.width() as f64 * CHARACTER
 }
 
-/// The text, its middle replaced by an ellipsis where it is wider than `most`: the end of a
+/// Returns the text, its middle replaced by an ellipsis where it is wider than `most`: the end of a
 /// path says more than its middle.
 pub(crate) fn shorten(text: &str, most: f64) -> String {
     if text_width(text) <= most {
@@ -78,7 +78,7 @@ pub(crate) fn rect(x: f64, y: f64, width: f64, height: f64, class: &str, tip: &s
     )
 }
 
-/// The class that gives a mark the colour of its series or kind. Colours repeat after
+/// Returns the class that gives a mark the colour of its series or kind. Colours repeat after
 /// eight; names, shapes and dashes tell apart what colour does not.
 pub(crate) fn colour(index: usize) -> String {
     format!("k{}", index % COLOURS)

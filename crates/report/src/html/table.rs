@@ -84,9 +84,10 @@ pub(crate) fn readings(value: Value, unit: Unit) -> (String, String, String) {
         Value::Integer(whole) => {
             let shown = unit.show(whole as f64);
             // Beyond 2^53 the nearest f64 is another whole number.
-            let tip = match whole < 1 << 53 {
-                true => exact(whole as f64, unit),
-                false => format!("{shown} (exactly {whole} {})", unit.base()),
+            let tip = if whole < 1 << 53 {
+                exact(whole as f64, unit)
+            } else {
+                format!("{shown} (exactly {whole} {})", unit.base())
             };
             (whole.to_string(), shown, tip)
         }
@@ -132,12 +133,12 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The defined numbers in the headings.
+    /// Returns the defined numbers in the headings.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = &'static Number> {
         self.columns.iter().filter_map(|column| column.number)
     }
 
-    /// The table, or a sentence where it has no rows.
+    /// Returns the table, or a sentence where it has no rows.
     pub(crate) fn to_html(&self) -> String {
         if self.rows.is_empty() || self.columns.is_empty() {
             let caption = if self.caption.is_empty() { "" } else { ": " };

@@ -49,7 +49,7 @@ const CLOCK: [f64; 14] = [
     43200.0, 86400.0,
 ];
 
-/// The round step that gives at most `most` intervals: powers of two for bytes, clock steps
+/// Returns the round step that gives at most `most` intervals: powers of two for bytes, clock steps
 /// for minutes and hours, otherwise 1, 2 or 5 times a power of ten.
 pub(crate) fn step(span: f64, unit: Unit, most: usize) -> f64 {
     let raw = span / most.max(1) as f64;
@@ -71,7 +71,7 @@ fn one_two_five(raw: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// The value with the decimals that its step needs, in the prefix of the axis' greatest.
+/// Returns the value with the decimals that its step needs, in the prefix of the axis' greatest.
 fn label(value: f64, step: f64, greatest: f64, unit: Unit) -> String {
     if value == 0.0 {
         return "0".to_string();
@@ -110,7 +110,7 @@ fn clock(value: f64) -> String {
     }
 }
 
-/// The size and suffix in which values up to `greatest` read well.
+/// Returns the size and suffix in which values up to `greatest` read well.
 fn prefix(greatest: f64, unit: Unit) -> (f64, String) {
     let binary = || (1..=5).rev().find(|power| greatest >= 1024f64.powi(*power)).unwrap_or(0);
     let power = binary();

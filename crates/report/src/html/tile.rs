@@ -14,7 +14,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The number and its value.
+    /// Returns the number and its value.
     pub fn new(number: &'static Number, value: impl Into<Value>) -> Self {
         Tile { number, value: value.into(), note: String::new() }
     }
@@ -42,7 +42,7 @@ impl Tile {
     }
 }
 
-/// The figure large, its unit smaller.
+/// Returns the figure in large type and its unit in smaller type.
 fn value_and_unit(shown: &str) -> String {
     match shown.split_once(' ') {
         Some((figure, unit)) => format!("{} <small>{}</small>", escape(figure), escape(unit)),
