@@ -1,14 +1,17 @@
 //! A file that a command makes for its user: it never replaces another file unless the user wants that, never
 //! follows a link, and is either complete or absent.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use plimsoll_guarded::is_own_stream;
-use rustix::fs::{CWD, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, renameat_with};
+use plimsoll_guarded::{Directory, is_own_stream};
+use rustix::fs::{
+    FileType, Mode, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, openat, renameat_with,
+};
 use rustix::io::Errno;
 
 /// Options of commands that write a file named by their user.
@@ -19,75 +22,71 @@ pub struct Replacing {
     force: bool,
 }
 
-/// Who may read a new file, as its mode.
-#[derive(Clone, Copy)]
-pub enum Readers {
-    Owner = 0o600,
-    /// Those whom the user's umask allows.
-    ByMask = 0o666,
-}
+/// Those whom the user's umask allows.
+const BY_MASK: u32 = 0o666;
 
 /// A file that is being written. It is removed if it is dropped before it is finished.
 pub struct NewFile {
     path: PathBuf,
     file: File,
-    /// The temporary name until the file is complete, or the name of a file that may have to be removed.
-    draft: Option<PathBuf>,
+    /// The name that it gets when it is complete; `None` for a pipe or a device.
+    draft: Option<Draft>,
+}
+
+/// A file with a temporary name.
+struct Draft {
+    directory: Directory,
+    temporary: OsString,
+    name: OsString,
     replaces: bool,
 }
 
 impl Replacing {
     /// Opens the file, so that a file that cannot be written is reported before any work is done.
     pub fn create(&self, path: &Path) -> Result<NewFile> {
-        NewFile::create(path, self.force, Readers::ByMask)
+        NewFile::create(path, self.force, BY_MASK)
     }
 
-    /// Opens a file that is made from these directories: if others may not look into one of them, they may
-    /// not read the file.
+    /// Opens a file that is made from these directories: who may not list one of them may not read the file.
     pub fn create_from(&self, path: &Path, sources: &[PathBuf]) -> Result<NewFile> {
-        let is_private =
-            |source: &PathBuf| fs::metadata(source).is_ok_and(|it| it.mode() & 0o077 == 0);
-        let readers = if sources.iter().any(is_private) { Readers::Owner } else { Readers::ByMask };
-        NewFile::create(path, self.force, readers)
+        let modes = sources.iter().filter_map(|source| Some(fs::metadata(source).ok()?.mode()));
+        NewFile::create(path, self.force, mode_from(modes))
     }
+}
+
+/// The mode of a file that is made from what has these modes. Its owner may always read it.
+fn mode_from(sources: impl Iterator<Item = u32>) -> u32 {
+    0o600
+        | sources.fold(BY_MASK, |mode, source| {
+            let readers = source & 0o044;
+            // Who may read may also be allowed to write, by the umask.
+            mode & (0o600 | readers | readers >> 1)
+        })
 }
 
 impl NewFile {
     /// Opens a file that does not exist yet or, with `replace`, one that replaces an existing file.
-    pub fn create(path: &Path, replace: bool, readers: Readers) -> Result<Self> {
+    pub fn create(path: &Path, replace: bool, mode: u32) -> Result<Self> {
         let failed = || format!("cannot create {}", path.display());
-        let is_own_stream = is_own_stream(path);
-        let there = match is_own_stream {
-            true => None,
-            false => fs::symlink_metadata(path).ok().map(|it| it.file_type()),
-        };
-        let is_channel = there.is_some_and(|it| it.is_fifo() || it.is_char_device());
-        if is_own_stream || is_channel {
-            let mut options = File::options();
-            // A pipe that nobody reads would be waited for.
-            options
-                .write(true)
-                .custom_flags(flags(is_own_stream) | OFlags::NONBLOCK.bits().cast_signed());
-            let file = match options.open(path) {
-                Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
-                    bail!("nobody reads from {}; hint: start its reader first", path.display())
-                }
-                opened => opened.with_context(failed)?,
-            };
-            let opened = file.metadata().with_context(failed)?.file_type();
-            // Nothing is lost by writing to these; a file may have taken their place meanwhile.
-            if is_channel && !opened.is_fifo() && !opened.is_char_device() {
-                bail!("{} was replaced meanwhile; hint: give another name", path.display());
-            }
-            let waiting = fcntl_getfl(&file).map(|it| it - OFlags::NONBLOCK);
-            waiting.and_then(|it| fcntl_setfl(&file, it)).with_context(failed)?;
-            return Ok(NewFile { path: path.into(), file, draft: None, replaces: false });
+        if is_own_stream(path) {
+            let file = File::options().write(true).open(path).with_context(failed)?;
+            return Ok(NewFile { path: path.into(), file, draft: None });
         }
-        match there {
-            Some(it) if it.is_dir() => {
+        let Some(name) = path.file_name() else {
+            bail!("{} is a directory; hint: give the name of a file", path.display())
+        };
+        let above = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = Directory::open_by_own_links(above.unwrap_or(Path::new(".")));
+        let directory = directory.with_context(failed)?;
+        match directory.kind_of(name).ok() {
+            Some(FileType::Fifo | FileType::CharacterDevice) => {
+                let file = open_channel(&directory, name, path)?;
+                return Ok(NewFile { path: path.into(), file, draft: None });
+            }
+            Some(FileType::Directory) => {
                 bail!("{} is a directory; hint: give the name of a file", path.display())
             }
-            Some(it) if !it.is_file() && !it.is_symlink() => {
+            Some(it) if it != FileType::RegularFile && it != FileType::Symlink => {
                 bail!("{} is not a file; hint: give another name", path.display())
             }
             Some(_) if !replace => {
@@ -98,11 +97,12 @@ impl NewFile {
             }
             _ => {}
         }
-        let draft = draft_of(path).with_context(failed)?;
-        let mut options = File::options();
-        options.write(true).create_new(true).custom_flags(flags(false)).mode(readers as u32);
-        let file = options.open(&draft).with_context(failed)?;
-        Ok(NewFile { path: path.into(), file, draft: Some(draft), replaces: replace })
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}.part", std::process::id()));
+        let file = directory.create(&temporary, OFlags::WRONLY, mode).with_context(failed)?;
+        let draft = Draft { directory, temporary, name: name.to_owned(), replaces: replace };
+        Ok(NewFile { path: path.into(), file, draft: Some(draft) })
     }
 
     /// Writes all of it.
@@ -115,27 +115,57 @@ impl NewFile {
     /// It is whole: gives it its name.
     pub fn finish(mut self) -> Result<()> {
         if let Some(draft) = &self.draft {
-            self.rename(draft).with_context(|| format!("cannot write {}", self.path.display()))?;
+            draft.rename().with_context(|| format!("cannot write {}", self.path.display()))?;
             self.draft = None;
         }
         Ok(())
-    }
-
-    fn rename(&self, draft: &Path) -> io::Result<()> {
-        let flags = if self.replaces { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-        match renameat_with(CWD, draft, CWD, &self.path, flags) {
-            // Some file systems only know how to replace. A further name is not given over another file.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                fs::hard_link(draft, &self.path).and_then(|()| fs::remove_file(draft))
-            }
-            renamed => Ok(renamed?),
-        }
     }
 
     /// Returns where it will be.
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+impl Draft {
+    fn rename(&self) -> io::Result<()> {
+        let Draft { directory, temporary, name, replaces } = self;
+        let flags = if *replaces { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+        match renameat_with(directory, temporary, directory, name, flags) {
+            // Some file systems only know how to replace. A further name is not given over another file.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                directory.link(temporary, name).and_then(|()| directory.remove_file(temporary))
+            }
+            renamed => Ok(renamed?),
+        }
+    }
+}
+
+/// Opens a pipe or a device of this user's or of root's. What is written to one of somebody else is theirs.
+fn open_channel(directory: &Directory, name: &OsStr, path: &Path) -> Result<File> {
+    let failed = || format!("cannot create {}", path.display());
+    // A pipe that nobody reads would be waited for.
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match openat(directory, name, flags, Mode::empty()) {
+        Err(Errno::NXIO) => {
+            bail!("nobody reads from {}; hint: start its reader first", path.display())
+        }
+        opened => File::from(opened.with_context(failed)?),
+    };
+    let opened = file.metadata().with_context(failed)?;
+    if !opened.file_type().is_fifo() && !opened.file_type().is_char_device() {
+        bail!("{} was replaced meanwhile; hint: give another name", path.display());
+    }
+    if ![0, rustix::process::geteuid().as_raw()].contains(&opened.uid()) {
+        bail!(
+            "{} belongs to user {}, who could read what is written to it; hint: give another name",
+            path.display(),
+            opened.uid()
+        );
+    }
+    let waiting = fcntl_getfl(&file).map(|it| it - OFlags::NONBLOCK);
+    waiting.and_then(|it| fcntl_setfl(&file, it)).with_context(failed)?;
+    Ok(file)
 }
 
 impl Write for &NewFile {
@@ -152,57 +182,49 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(draft) = &self.draft {
             // Half a file is worse than none; that it stays is no worse than why.
-            let _ = fs::remove_file(draft);
+            let _ = draft.directory.remove_file(&draft.temporary);
         }
     }
-}
-
-fn flags(follow: bool) -> i32 {
-    let flags = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-    flags.bits().cast_signed()
-}
-
-/// Returns a name beside it that nobody else has.
-fn draft_of(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
-    let mut draft = std::ffi::OsString::from(".");
-    draft.push(name);
-    draft.push(format!(".{}.part", std::process::id()));
-    Ok(path.with_file_name(draft))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{Mode, mkfifoat};
+    use rustix::fs::{CWD, mkfifoat};
+
+    #[test]
+    fn who_may_not_list_a_source_may_not_read_what_is_made_of_it() {
+        let mode = |modes: &[u32]| mode_from(modes.iter().copied());
+        assert_eq!(mode(&[]), 0o666);
+        assert_eq!(mode(&[0o40755]), 0o666);
+        assert_eq!((mode(&[0o40700]), mode(&[0o40711])), (0o600, 0o600));
+        assert_eq!((mode(&[0o40750]), mode(&[0o755, 0o750])), (0o660, 0o660));
+    }
 
     #[test]
     fn what_exists_is_replaced_only_when_that_is_wanted_and_links_are_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, precious) = (folder.path().join("page"), folder.path().join("precious"));
-        NewFile::create(&path, false, Readers::ByMask).unwrap().write(b"one").unwrap();
-        let error = NewFile::create(&path, false, Readers::ByMask).err().unwrap().to_string();
+        NewFile::create(&path, false, BY_MASK).unwrap().write(b"one").unwrap();
+        let error = NewFile::create(&path, false, BY_MASK).err().unwrap().to_string();
         assert!(error.contains("exists; hint: replace it with --force"), "{error}");
-        NewFile::create(&path, true, Readers::ByMask).unwrap().write(b"two").unwrap();
+        NewFile::create(&path, true, BY_MASK).unwrap().write(b"two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         fs::write(&precious, "thesis").unwrap();
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&precious, &path).unwrap();
-        assert!(NewFile::create(&path, false, Readers::ByMask).is_err());
-        NewFile::create(&path, true, Readers::ByMask).unwrap().write(b"three").unwrap();
+        assert!(NewFile::create(&path, false, BY_MASK).is_err());
+        NewFile::create(&path, true, BY_MASK).unwrap().write(b"three").unwrap();
         assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
         assert_eq!(fs::read_to_string(&path).unwrap(), "three");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
-        drop(NewFile::create(&folder.path().join("half"), false, Readers::ByMask).unwrap());
+        drop(NewFile::create(&folder.path().join("half"), false, BY_MASK).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
-        assert!(NewFile::create(folder.path(), true, Readers::ByMask).is_err());
+        assert!(NewFile::create(folder.path(), true, BY_MASK).is_err());
         let pipe = folder.path().join("pipe");
         mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
-        let error = NewFile::create(&pipe, true, Readers::ByMask).err().unwrap().to_string();
+        let error = NewFile::create(&pipe, true, BY_MASK).err().unwrap().to_string();
         assert!(error.contains("nobody reads from"), "{error}");
-        NewFile::create(Path::new("/dev/null"), false, Readers::ByMask)
-            .unwrap()
-            .write(b"four")
-            .unwrap();
+        NewFile::create(Path::new("/dev/null"), false, BY_MASK).unwrap().write(b"four").unwrap();
     }
 }

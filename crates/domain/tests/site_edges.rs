@@ -172,3 +172,24 @@ fn a_transaction_costs_something_that_can_be() {
     }
     assert!(cost("1.0", "1.0", "fill = 1.01").unwrap_err().contains("fill"));
 }
+
+#[test]
+fn only_the_file_that_was_read_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("site.toml"), folder.path().join("other"));
+    std::fs::write(&path, "version = 1\n").unwrap();
+    let loaded = SiteFile::load(&path).unwrap();
+    loaded.save().unwrap();
+    let loaded = SiteFile::load(&path).unwrap();
+    std::fs::write(&other, "thesis").unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    let error = loaded.save().unwrap_err().to_string();
+    assert!(error.contains("not the file that was read"), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "thesis");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no draft stays");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink("real", &link).unwrap();
+    SiteFile::create(&link, loaded.site()).unwrap().save().unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    SiteFile::load(&folder.path().join("real")).unwrap();
+}

@@ -3,14 +3,79 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, fstat, openat, readlinkat};
+use rustix::fs::{FileType, Mode, OFlags, fstat, openat, readlinkat};
+use rustix::io::Errno;
 
 use crate::directory::{HELD, checked};
 use crate::{Directory, Refusal};
 
+/// Links that are followed on the way, as the kernel does (path_resolution(7)).
+const LINKS_MAX: usize = 40;
+
 impl Directory {
+    /// Opens the directory where something is to be put that the user named. Links on the way are followed if they
+    /// are this user's or root's: those of others could lead to any directory of this user's, now or later.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be entered, or if somebody else's link leads there.
+    pub fn open_by_own_links(path: &Path) -> io::Result<Self> {
+        let parts = |path: &Path| -> Vec<OsString> {
+            path.components().rev().map(|part| part.as_os_str().to_os_string()).collect()
+        };
+        let mut at = Self::open(Path::new("."))?;
+        let mut left = parts(path);
+        let mut links = 0;
+        while let Some(part) = left.pop() {
+            if part == "/" || part == ".." || part == "." {
+                let descriptor = openat(&at, &part, HELD, Mode::empty())?;
+                at = Self::opened(descriptor, at.path().join(part));
+                continue;
+            }
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let entry = openat(&at, &part, flags, Mode::empty())?;
+            let facts = fstat(&entry)?;
+            if FileType::from_raw_mode(facts.st_mode) != FileType::Symlink {
+                at = at.child(&part)?;
+                continue;
+            }
+            if facts.st_uid != 0 && at.require_owner(&facts).is_err() {
+                return Err(Refusal::LinkOf { owner: facts.st_uid }.into());
+            }
+            links += 1;
+            if links > LINKS_MAX {
+                return Err(Errno::LOOP.into());
+            }
+            let target = readlinkat(&entry, "", Vec::new())?.into_bytes();
+            left.extend(parts(Path::new(&OsString::from_vec(target))));
+        }
+        Ok(Self::opened(at.into_descriptor(), path.to_path_buf()))
+    }
+
+    /// Returns where a link of that name leads, if it is this user's own; `None` if there is no link of that name.
+    ///
+    /// # Errors
+    /// If it is a link of somebody else.
+    pub fn own_link(&self, name: impl AsRef<OsStr>) -> io::Result<Option<PathBuf>> {
+        let name = checked(name.as_ref())?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // The link itself is held while it is looked at and read, so that it is one and the same.
+        let link = match openat(self, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            opened => opened?,
+        };
+        let facts = fstat(&link)?;
+        if FileType::from_raw_mode(facts.st_mode) != FileType::Symlink {
+            return Ok(None);
+        }
+        if self.require_owner(&facts).is_err() {
+            return Err(Refusal::LinkOf { owner: facts.st_uid }.into());
+        }
+        let target = readlinkat(&link, "", Vec::new())?.into_bytes();
+        Ok(Some(PathBuf::from(OsString::from_vec(target))))
+    }
+
     /// Returns the directory of that name in this one, or where a link of that name leads if it is this user's own.
     ///
     /// # Errors
@@ -21,15 +86,7 @@ impl Directory {
             Err(cause) if Refusal::of(&cause) == Some(Refusal::Symlink) => {}
             found => return found,
         }
-        // The link itself is held while it is looked at and read, so that it is one and the same.
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let link = openat(self, name, flags, Mode::empty())?;
-        let facts = fstat(&link)?;
-        if self.require_owner(&facts).is_err() {
-            return Err(Refusal::LinkOf { owner: facts.st_uid }.into());
-        }
-        let target =
-            PathBuf::from(OsString::from_vec(readlinkat(&link, "", Vec::new())?.into_bytes()));
+        let target = self.own_link(name)?.ok_or(Errno::NOENT)?;
         let descriptor = openat(self, &target, HELD, Mode::empty())?;
         Ok(Self::opened(descriptor, self.path().join(target)))
     }
@@ -41,6 +98,31 @@ mod tests {
     use crate::refusal::refused;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_on_the_way_are_followed_if_they_are_ones_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("real/inner")).unwrap();
+        symlink("real", at("relative")).unwrap();
+        symlink(at("real"), at("absolute")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        let inner = fs::canonicalize(at("real/inner")).unwrap();
+        for name in ["real/inner", "relative/inner", "absolute/./inner", "relative/inner/../inner"]
+        {
+            let opened = Directory::open_by_own_links(&at(name)).unwrap();
+            assert_eq!(opened.path(), at(name));
+            assert_eq!(opened.with_whole_path().unwrap().path(), inner, "{name}");
+        }
+        assert!(Directory::open_by_own_links(Path::new(".")).is_ok());
+        assert!(Directory::open_by_own_links(&at("loop")).is_err());
+        assert!(Directory::open_by_own_links(&at("real/none")).is_err());
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::lchown(at("relative"), Some(65_533), None).unwrap();
+            let refused = refused(Directory::open_by_own_links(&at("relative/inner")));
+            assert_eq!(refused, Refusal::LinkOf { owner: 65_533 });
+        }
+    }
 
     #[test]
     fn links_of_ones_own_lead_on_and_those_of_others_do_not() {

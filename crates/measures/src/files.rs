@@ -32,6 +32,10 @@ const FILE_MODE: u32 = 0o644;
 
 /// Makes a directory to keep results in, unless it is there, and opens it.
 pub(crate) fn make_own_directory(path: &Path) -> Result<Directory, MeasuresError> {
+    match open_own_directory(path) {
+        Err(MeasuresError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
+        there => return there,
+    }
     let made = DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path);
     made.map_err(|error| MeasuresError::io("create", path, error))?;
     open_own_directory(path)
@@ -40,7 +44,8 @@ pub(crate) fn make_own_directory(path: &Path) -> Result<Directory, MeasuresError
 /// Opens a directory to keep results in. It must be one that nobody else can put something into: what
 /// is written would go elsewhere by links of theirs.
 pub(crate) fn open_own_directory(path: &Path) -> Result<Directory, MeasuresError> {
-    let opened = Directory::open(path).map_err(|it| MeasuresError::io("open", path, it))?;
+    let opened = Directory::open_by_own_links(path);
+    let opened = opened.map_err(|it| MeasuresError::io("open", path, it))?;
     match opened.require_own() {
         Ok(()) => Ok(opened),
         Err(cause) => Err(MeasuresError::NotOwn { directory: path.to_owned(), cause }),

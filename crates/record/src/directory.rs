@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Refusal};
 
 use crate::RecordError;
 
@@ -19,13 +19,19 @@ pub fn make(path: &Path, is_shared: bool) -> Result<Directory, RecordError> {
     // "." and ".." have no name, and are there.
     let Some(name) = path.file_name() else { return open(path) };
     let above = above(path);
-    fs::create_dir_all(above).map_err(failed())?;
-    let above = Directory::open(above).map_err(failed())?;
+    if !above.is_dir() {
+        fs::create_dir_all(above).map_err(failed())?;
+    }
+    let above = Directory::open_by_own_links(above).map_err(failed())?;
     let mode = if is_shared { SHARED } else { PRIVATE };
     match above.make(name, mode) {
         // Whatever the user's mask is. Not by the path: others may have exchanged it.
         Ok(made) => {
             made.require_own().map_err(failed())?;
+            // Who may write beside it could have put another directory of this user's in its place.
+            if !made.names().map_err(failed())?.is_empty() {
+                return Err(failed()(Refusal::Exchanged.into()));
+            }
             fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))
                 .map_err(failed())?;
             made.with_whole_path().map_err(failed())
@@ -42,7 +48,9 @@ fn above(path: &Path) -> &Path {
 /// Opens it. Fails if somebody else could put something into it, or made the link that leads to it.
 pub fn open(path: &Path) -> Result<Directory, RecordError> {
     let opened = match path.file_name() {
-        Some(name) => Directory::open(above(path)).and_then(|it| it.child_or_own_link(name)),
+        Some(name) => {
+            Directory::open_by_own_links(above(path)).and_then(|it| it.child_or_own_link(name))
+        }
         None => Directory::open(path),
     };
     let own = opened.and_then(|it| it.require_own().map(|()| it));

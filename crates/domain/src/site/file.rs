@@ -1,12 +1,12 @@
 //! Reading a site file, and updating one without losing what a person wrote in it.
 
 use std::collections::HashSet;
-use std::fs::{self, File, Permissions};
-use std::io::{Read, Write};
+use std::fs::Permissions;
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::open_input;
+use plimsoll_guarded::{Directory, Draft, open_input};
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
@@ -21,6 +21,8 @@ pub struct SiteFile {
     pub(super) path: PathBuf,
     pub(super) document: DocumentMut,
     site: Site,
+    /// Device and number of the file that was read; `None` for a new one.
+    read_from: Option<(u64, u64)>,
 }
 
 impl SiteFile {
@@ -28,6 +30,8 @@ impl SiteFile {
     pub fn load(path: &Path) -> Result<Self, SiteError> {
         let read_error = |cause| SiteError::Read { path: path.to_path_buf(), cause };
         let file = open_input(path).map_err(read_error)?;
+        let facts = file.metadata().map_err(read_error)?;
+        let read_from = Some((facts.dev(), facts.ino()));
         let mut bytes = Vec::new();
         // `take` also bounds devices and pipes, whose length says nothing.
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(read_error)?;
@@ -39,7 +43,7 @@ impl SiteFile {
             line: line_at(error.as_bytes(), error.utf8_error().valid_up_to()),
             message: "not UTF-8 text".into(),
         })?;
-        Self::parse(path, &text)
+        Ok(SiteFile { read_from, ..Self::parse(path, &text)? })
     }
 
     /// Reads and checks a text; `path` is for messages and for [`save`](Self::save).
@@ -57,7 +61,7 @@ impl SiteFile {
             toml_edit::de::from_str(text).map_err(|error| syntax(error.span(), error.message()))?;
         site.check()
             .map_err(|problem| SiteError::Contradiction { path: path.to_path_buf(), problem })?;
-        Ok(SiteFile { path: path.to_path_buf(), document, site })
+        Ok(SiteFile { path: path.to_path_buf(), document, site, read_from: None })
     }
 
     /// Returns a new file with the contents of `site`; nothing is written yet.
@@ -99,44 +103,73 @@ impl SiteFile {
         append(&mut document, "target", &targets, path)?;
         append(&mut document, "client", &clients, path)?;
         // The result must be a site again before it replaces the one that was.
-        *self = Self::parse(&self.path, &document.to_string())?;
+        self.replace_text(&document.to_string())?;
         Ok(added)
     }
 
-    /// Writes the text to a temporary file beside the old one and renames it, so that
-    /// a crash or a full disk leaves the old file whole. A symbolic link stays one, and
-    /// the file keeps its permissions.
-    pub fn save(&self) -> Result<(), SiteError> {
-        // A file that does not exist yet has no other name than the one given.
-        let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let mut temporary = target.clone().into_os_string();
-        temporary.push(format!(".{}.tmp", std::process::id()));
-        let temporary = PathBuf::from(temporary);
-        let written = self.write_through(&temporary, &target);
-        if written.is_err() {
-            // Best effort: the write error is what the user needs to see.
-            let _ = fs::remove_file(&temporary);
-        }
-        written.map_err(|cause| SiteError::Write { path: self.path.clone(), cause })
+    /// Says something else from now on; still the same file.
+    pub(super) fn replace_text(&mut self, text: &str) -> Result<(), SiteError> {
+        *self = SiteFile { read_from: self.read_from, ..Self::parse(&self.path, text)? };
+        Ok(())
     }
 
-    fn write_through(&self, temporary: &Path, target: &Path) -> std::io::Result<()> {
-        let mut file = File::create_new(temporary)?;
-        if let Ok(old) = fs::metadata(target) {
-            // Rights that somebody else gave to a file of theirs would be given to one of ours.
-            if old.uid() != file.metadata()?.uid() {
-                let problem = format!("it belongs to user {}; hint: copy it first", old.uid());
-                return Err(std::io::Error::other(problem));
-            }
-            file.set_permissions(Permissions::from_mode(old.mode() & 0o666))?;
+    /// Writes the text to a temporary file beside the old one and renames it, so that
+    /// a crash or a full disk leaves the old file whole. A symbolic link of this user's stays one, and
+    /// the file keeps its permissions.
+    ///
+    /// # Errors
+    /// If the system refuses, or if the file is not the one that was read: where others may write, they
+    /// could have put a link to any file of this user's in its place.
+    pub fn save(&self) -> Result<(), SiteError> {
+        self.replace().map_err(|cause| SiteError::Write { path: self.path.clone(), cause })
+    }
+
+    fn replace(&self) -> io::Result<()> {
+        let (directory, name) = place_of(&self.path)?;
+        let old = match directory.facts_of(&name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            facts => Some(facts?),
+        };
+        let found = old.as_ref().map(|old| (old.st_dev, old.st_ino));
+        if self.read_from.is_some() && found != self.read_from {
+            return Err(io::Error::other("it is not the file that was read; hint: read it again"));
         }
-        file.write_all(self.text().as_bytes())?;
-        file.sync_all()?;
-        fs::rename(temporary, target)?;
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+        let mode = old.as_ref().map_or(0o644, |old| old.st_mode & 0o666);
+        let mut draft = Draft::create(&directory, &name, mode)?;
+        if let Some(old) = &old {
+            let file = draft.handle()?;
+            // Rights that somebody else gave to a file of theirs would be given to one of ours.
+            if old.st_uid != file.metadata()?.uid() {
+                let problem = format!("it belongs to user {}; hint: copy it first", old.st_uid);
+                return Err(io::Error::other(problem));
+            }
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        draft.write_all(self.text().as_bytes())?;
+        draft.sync()?;
+        draft.publish()?;
+        directory.sync()
     }
 }
+
+/// The directory and the name that a path leads to, by links of this user's only.
+fn place_of(path: &Path) -> io::Result<(Directory, String)> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let name =
+            path.file_name().and_then(|name| name.to_str()).ok_or(ErrorKind::InvalidInput)?;
+        let above = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = Directory::open_by_own_links(above.unwrap_or(Path::new(".")))?;
+        match directory.own_link(name)? {
+            None => return Ok((directory, name.to_string())),
+            Some(target) => path = directory.path().join(target),
+        }
+    }
+    Err(ErrorKind::InvalidInput.into())
+}
+
+/// Links from one to the next that are followed.
+const LINKS_MAX: usize = 10;
 
 const HEADER: &str = "\
 # The storage of this site, as Plimsoll knows it. Commands read it and add what they

@@ -15,7 +15,7 @@ impl SiteFile {
         let mut document = self.document.clone();
         change(&mut document)
             .map_err(|problem| SiteError::Contradiction { path: self.path.clone(), problem })?;
-        *self = Self::parse(&self.path, &document.to_string())?;
+        self.replace_text(&document.to_string())?;
         Ok(())
     }
 }

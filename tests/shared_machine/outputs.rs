@@ -1,0 +1,109 @@
+//! What is written for the user beside another user: nobody else reads it, and it goes nowhere else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::attacker::Attacker;
+use crate::command::{Outcome, binary};
+use crate::recording::{library, record};
+
+/// A recording of ours, a directory of ours that is private, and one of everybody's.
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    /// `None`, and says so, where nobody else can be played.
+    fn new() -> Option<Self> {
+        if !Attacker::can_be_had() {
+            return None;
+        }
+        let desk = Desk { folder: tempfile::tempdir_in("/var/tmp").unwrap() };
+        for (name, mode) in [("", 0o755), ("private", 0o700), ("tmp", 0o1777)] {
+            let path = desk.path(name);
+            fs::create_dir_all(&path).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let outcome: Outcome =
+            record(&desk.path("rec")).args(["--", "true"]).output().unwrap().into();
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        Some(desk)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the program; whatever takes that long hangs.
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(binary().get_program()).args(arguments);
+        command.env("PLIMSOLL_LIBRARY", library());
+        let outcome: Outcome = command.current_dir(self.folder.path()).output().unwrap().into();
+        assert_ne!(outcome.status, Some(124), "it hangs: {arguments:?}");
+        outcome
+    }
+
+    /// Fails in one line that says this.
+    #[track_caller]
+    fn refuses(&self, arguments: &[&str], why: &str) {
+        let outcome = self.run(arguments);
+        assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+        let errors: Vec<&str> =
+            outcome.stderr.lines().filter(|line| !line.starts_with("note: ")).collect();
+        assert_eq!(errors.len(), 1, "{}", outcome.stderr);
+        assert!(errors[0].contains(why), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_pipe_of_somebody_else_gets_nothing() {
+    let Some(desk) = Desk::new() else { return };
+    Attacker::does(&desk.path("tmp"), "mkfifo -m 622 page.html");
+    let reader = Attacker::repeats(&desk.path("tmp"), "cat page.html >> stolen");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    desk.refuses(&["report", "rec", "--html", "tmp/page.html"], "belongs to user 65533");
+    drop(reader);
+    assert_eq!(fs::read(desk.path("tmp/stolen")).unwrap_or_default(), b"");
+}
+
+#[test]
+fn links_of_somebody_else_lead_no_output_elsewhere() {
+    let Some(desk) = Desk::new() else { return };
+    fs::write(desk.path("private/page.html"), "thesis").unwrap();
+    Attacker::does(&desk.path("tmp"), "ln -s ../private results");
+    let why = "symlink of user 65533";
+    desk.refuses(&["report", "rec", "--html", "tmp/results/page.html", "--force"], why);
+    desk.refuses(&["record", "-o", "tmp/results/rec", "--", "true"], why);
+    assert_eq!(fs::read(desk.path("private/page.html")).unwrap(), b"thesis");
+    assert_eq!(fs::read_dir(desk.path("private")).unwrap().count(), 1);
+    // A link of one's own is a way like any other.
+    std::os::unix::fs::symlink("private", desk.path("own")).unwrap();
+    let outcome = desk.run(&["report", "rec", "--html", "own/page.html", "--force"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(fs::read(desk.path("private/page.html")).unwrap().len() > 1000);
+}
+
+/// Root's recording of a program that becomes somebody else: others may pass through, and not look.
+#[test]
+fn what_is_made_of_a_recording_that_others_cannot_list_is_not_theirs_to_read() {
+    let Some(desk) = Desk::new() else { return };
+    fs::set_permissions(desk.path("rec"), fs::Permissions::from_mode(0o711)).unwrap();
+    let outcome = desk.run(&["report", "rec", "--html", "page.html"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&desk.path("page.html")), 0o600);
+}
+
+/// A file of ours takes the place of the site file after it was read, or is where a link leads.
+#[test]
+fn a_site_file_of_somebody_else_leads_to_no_file_of_ours() {
+    let Some(desk) = Desk::new() else { return };
+    let precious = desk.path("private/precious");
+    fs::write(&precious, "version = 1\n").unwrap();
+    Attacker::does(&desk.path("tmp"), "ln -s ../private/precious site.toml");
+    desk.refuses(&["site", "init", "--update", "-o", "tmp/site.toml"], "symlink of user 65533");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "version = 1\n");
+}
