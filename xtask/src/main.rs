@@ -1,6 +1,7 @@
 //! Chores of the project: `cargo xtask generate` writes what is derived from the code,
 //! `cargo xtask tidy` checks the tree itself.
 
+mod circles;
 mod coverage;
 mod generate;
 mod rules;
@@ -34,6 +35,7 @@ fn tidy(root: &Path) -> Result<()> {
     let mut complaints = rules::dependency_direction(root)?;
     complaints.extend(rules::architecture_is_true(root)?);
     complaints.extend(rules::file_sizes(root, &sources)?);
+    complaints.extend(circles::without_reason(&sources));
     complaints.extend(sources.iter().flat_map(rules::unsafe_without_reason));
     complaints.extend(sources.iter().flat_map(rules::leftovers));
     complaints.extend(generate::drift(root)?);

@@ -2,8 +2,8 @@
 
 use plimsoll_trace::{Class, Layer};
 
-use crate::coverages::CallKind;
-use crate::file_totals::add_all;
+use crate::add_all::add_all;
+use crate::call_kind::CallKind;
 use crate::grid::Grid;
 use crate::stored::{Malformed, Reader, get_sparse, put_sparse};
 use crate::totals::Direction;

@@ -5,6 +5,9 @@
 //! difference of rank 0's exit and the median exit of the node's ranks; between two barriers the
 //! difference is interpolated, which takes out drift. Without barriers the nodes'
 //! calendar clocks are used, with an unknown error.
+//!
+//! A process keeps what its file says of its clock, and of what is missing; both are worked out from all processes. So
+//! this file, `process` and `unseen` use each other.
 
 use std::collections::BTreeMap;
 

@@ -1,53 +1,13 @@
 //! Which covered times are kept: of each layer's calls by kind, of the program's own, and of
 //! writing until data is durable.
 
-use plimsoll_trace::{Class, Layer};
+use plimsoll_trace::Layer;
 
+use crate::call_kind::CallKind;
 use crate::coverage::{Coverage, Cursor};
 use crate::grid::Grid;
 use crate::stored::{Malformed, Reader};
 use crate::totals::Direction;
-
-/// Kinds of calls that are counted separately over time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CallKind {
-    /// Moves data from files.
-    Read,
-    /// Moves data to files.
-    Write,
-    /// Makes data durable.
-    Sync,
-    /// Opens, closes, and works on names, attributes and directories.
-    Metadata,
-}
-
-impl CallKind {
-    /// All, in the order of their numbers.
-    pub const ALL: [CallKind; 4] =
-        [CallKind::Read, CallKind::Write, CallKind::Sync, CallKind::Metadata];
-
-    /// Returns its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CallKind::Read => "read",
-            CallKind::Write => "write",
-            CallKind::Sync => "sync",
-            CallKind::Metadata => "metadata",
-        }
-    }
-
-    /// Returns the kind of a class; `None` for seeks, locks and what else there is.
-    #[inline]
-    pub const fn of(class: Class) -> Option<CallKind> {
-        match class {
-            Class::Read => Some(CallKind::Read),
-            Class::Write => Some(CallKind::Write),
-            Class::Sync => Some(CallKind::Sync),
-            Class::Open | Class::Close | Class::Metadata => Some(CallKind::Metadata),
-            Class::Seek | Class::Lock | Class::Unlock | Class::Other => None,
-        }
-    }
-}
 
 /// Index of a layer in tables.
 #[inline]

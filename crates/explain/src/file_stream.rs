@@ -4,12 +4,12 @@ use plimsoll_trace::{Class, Event, Layer, Op};
 
 use crate::access::Trail;
 use crate::activity::is_direct;
+use crate::agreed::Agreed;
 use crate::common_sizes::{SIZES_OF_FILE, SizeCounts};
 use crate::coverages::{Cursors, layer_index};
 use crate::extents::Extents;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileTotals};
-use crate::frame::Agreed;
 use crate::runtime::Rule;
 use crate::sums::Sums;
 use crate::totals::Direction;

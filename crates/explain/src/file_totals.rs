@@ -1,6 +1,7 @@
 //! What is added up for each file.
 
 use crate::access::AccessCounts;
+use crate::add_all::add_all;
 use crate::common_sizes::SizeCounts;
 use crate::coverages::Coverages;
 use crate::extents::RepeatedBytes;
@@ -219,8 +220,4 @@ pub(crate) fn merge_sizes(own: &mut ByLayer<SizeHistogram>, other: &ByLayer<Size
     for (own, other) in own.iter_mut().flatten().zip(other.iter().flatten()) {
         own.merge(other);
     }
-}
-
-pub(crate) fn add_all(own: &mut [u64], other: &[u64]) {
-    own.iter_mut().zip(other).for_each(|(own, other)| *own = own.saturating_add(*other));
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Class, Layer, Op};
 
+use crate::agreed::Agreed;
 use crate::analysis::{
     Analysis, DurationSample, FileAnalysis, FileDetails, MetadataSummary, NodeAnalysis,
     ProcessAnalysis, RequestSizes,
@@ -15,7 +16,6 @@ use crate::common_sizes::SizeCounts;
 use crate::coverages::layer_index;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileDetail, FileTotals};
-use crate::frame::Agreed;
 use crate::histogram::SizeHistogram;
 use crate::io_share::io_share;
 use crate::mpi_waiting::mpi_waiting;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::ExplainError;
+use crate::agreed::Agreed;
 use crate::analysis::Analysis;
 use crate::clock::Clock;
 use crate::finish::finish;
-use crate::frame::Agreed;
 use crate::process_pass::ProcessPass;
 use crate::reader::{in_parallel, visit_events};
 use crate::recording::Recording;

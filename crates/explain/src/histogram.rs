@@ -1,6 +1,6 @@
 //! Numbers by their size in powers of two.
 
-use crate::file_totals::add_all;
+use crate::add_all::add_all;
 use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
 
 /// Classes of a [`SizeHistogram`] or a jump histogram: zero, then one for each bit.

@@ -1,4 +1,6 @@
 //! What part of their lives processes spent inside I/O calls.
+//!
+//! It is a part of the analysis, made from the analyses of processes: the two files use each other.
 
 use std::collections::BTreeMap;
 

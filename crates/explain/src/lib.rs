@@ -12,9 +12,12 @@
 
 mod access;
 mod activity;
+mod add_all;
+mod agreed;
 mod analysis;
 mod analyze;
 mod bandwidth;
+mod call_kind;
 mod clock;
 mod common_sizes;
 mod compare;
@@ -65,13 +68,13 @@ pub use activity::{ACTIVITIES, Activity, Timeline, TimelineRow};
 pub use analysis::*;
 pub use analyze::analyze;
 pub use bandwidth::{Bandwidth, Headline};
+pub use call_kind::CallKind;
 pub use clock::{Clock, Clocks, align};
 pub use common_sizes::{CommonSize, CommonSizes};
 pub use compare::{
     BandwidthChange, Change, Comparison, DurationChange, OpChange, SAME_WITHIN, Verdict, compare,
 };
 pub use coverage::BusyTime;
-pub use coverages::CallKind;
 pub use each_rank::call_on_each_rank;
 pub use error::ExplainError;
 pub use extents::RepeatedBytes;

@@ -6,14 +6,15 @@ use plimsoll_trace::{Class, Event, Layer, Op};
 
 use crate::access::Request;
 use crate::activity::is_direct;
+use crate::agreed::Agreed;
+use crate::call_kind::CallKind;
 use crate::clock::Clock;
 use crate::common_sizes::{SIZES_OF_PROCESS, SizeCounts};
 use crate::coverage::Coverage;
-use crate::coverages::{CallKind, Covers, layer_index};
+use crate::coverages::{Covers, layer_index};
 use crate::file_stream::Layers;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, OffsetSample};
-use crate::frame::Agreed;
 use crate::moment::Moment;
 use crate::nesting::{Inside, MpiCall, MpiTime, NestedCall, completes, is_collective};
 use crate::process::Process;

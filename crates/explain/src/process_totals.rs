@@ -65,7 +65,7 @@ impl OwnCalls {
     }
 
     pub(crate) fn merge(&mut self, other: &OwnCalls) {
-        let add = |own: &mut [u64], other: &[u64]| crate::file_totals::add_all(own, other);
+        let add = |own: &mut [u64], other: &[u64]| crate::add_all::add_all(own, other);
         add(&mut self.calls, &other.calls);
         add(&mut self.nanos, &other.nanos);
         add(&mut self.bytes, &other.bytes);

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
+use crate::agreed::Agreed;
 use crate::analysis::{RuntimeFile, RuntimeSummary};
 use crate::file_table::FileId;
 use crate::file_totals::FileTotals;
-use crate::frame::Agreed;
 use crate::runtime::RuntimeKind;
 use crate::sums::Sums;
 

@@ -8,7 +8,8 @@
 
 use plimsoll_trace::Layer;
 
-use crate::coverages::{CallKind, Covers};
+use crate::call_kind::CallKind;
+use crate::coverages::Covers;
 use crate::file_totals::FileDetail;
 use crate::totals::seconds;
 

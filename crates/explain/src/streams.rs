@@ -2,9 +2,9 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::agreed::Agreed;
 use crate::file_stream::FileStream;
 use crate::file_table::FileId;
-use crate::frame::Agreed;
 use crate::named::Named;
 use crate::number_map::NumberMap;
 use crate::process::Process;

@@ -3,10 +3,10 @@
 use plimsoll_trace::Op;
 
 use crate::activity::{Series, TimelineSums};
+use crate::agreed::Agreed;
 use crate::common_sizes::SizeCounts;
 use crate::coverages::Coverages;
 use crate::file_totals::{ByLayer, FileDetail, FileTotals, merge_sizes};
-use crate::frame::Agreed;
 use crate::histogram::{JumpHistogram, SizeHistogram};
 use crate::nesting::{MpiTime, SlowCalls};
 use crate::process_totals::ProcessTotals;

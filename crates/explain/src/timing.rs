@@ -3,8 +3,9 @@
 use plimsoll_trace::Layer;
 
 use crate::activity::Series;
+use crate::call_kind::CallKind;
 use crate::coverage::Coverage;
-use crate::coverages::{CallKind, Coverages, Covers};
+use crate::coverages::{Coverages, Covers};
 use crate::grid::Grid;
 use crate::totals::{Direction, seconds};
 

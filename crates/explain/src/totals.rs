@@ -2,7 +2,7 @@
 
 use plimsoll_trace::{Class, Layer, Op};
 
-use crate::coverages::CallKind;
+use crate::call_kind::CallKind;
 use crate::stored::{Malformed, Reader, Stored, stored};
 
 /// Calls of one kind, added up. All sums stop at the largest value instead of wrapping.

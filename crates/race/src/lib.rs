@@ -21,6 +21,7 @@
 
 mod change;
 mod contender;
+mod course;
 mod error;
 mod host;
 mod keeper;
@@ -39,6 +40,7 @@ mod writer;
 
 pub use change::Change;
 pub use contender::Contender;
+pub use course::Course;
 pub use error::RaceError;
 pub use keeper::{GivenBack, Keeper, keep};
 pub use ledger::Committed;
@@ -46,7 +48,7 @@ pub use limit_drop::LimitDrop;
 pub use order::Way;
 pub use outcome::{Loss, RaceOutcome, ReadBack};
 pub use plan::{FinishedRace, RacePlan, policies};
-pub use race::{Course, Entry, race};
+pub use race::{Entry, race};
 pub use targets::{RaceTarget, RateSource, Targets};
 pub use team::Program;
 pub use writer::serve;

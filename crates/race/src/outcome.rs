@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_route::coordinated::Layout;
 
+use crate::course::Course;
 use crate::ledger::{Committed, Ledger};
-use crate::race::Course;
 
 /// A writer that died.
 #[derive(Debug, Clone, PartialEq, Eq)]

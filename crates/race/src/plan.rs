@@ -6,7 +6,8 @@ use plimsoll_route::{Policy, Tf};
 use plimsoll_stats::Random;
 use plimsoll_theory::MeasuredRates;
 
-use crate::race::{Course, Entry, race};
+use crate::course::Course;
+use crate::race::{Entry, race};
 use crate::{Contender, LimitDrop, RaceError, RaceOutcome, Targets};
 
 /// Races of several policies on the same targets.

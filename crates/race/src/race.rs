@@ -1,71 +1,23 @@
 //! One race: a policy, its writers, their data, from the first submission to the last fsync.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_guarded::WorkingDirectory;
 use plimsoll_route::AttemptId;
 use plimsoll_wire::clock::monotonic;
 
 use crate::change::{Change, Scheduled};
+use crate::course::{Course, NOISE_FILE_BYTES};
 use crate::host::{Host, Request};
-use crate::order::{Answer, Flood, Order, Preparation, Start, Way};
+use crate::order::{Answer, Flood, Order, Preparation, Start};
 use crate::outcome::{Loss, RaceOutcome};
-use crate::team::{Program, Team, Word};
+use crate::team::{Team, Word};
 use crate::{Contender, RaceError, read_back};
 
 /// How often a wait looks whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What one stream of noise writes at a time, and the file that it goes round in.
+/// What one stream of noise writes at a time.
 const NOISE_WRITE_BYTES: u64 = 1 << 20;
-const NOISE_FILE_BYTES: u64 = 16 << 20;
-
-/// What all policies are raced on.
-#[derive(Debug, Clone)]
-pub struct Course {
-    /// The working directory on each target, for the files of the race.
-    pub working: Vec<Arc<WorkingDirectory>>,
-    /// Processes that write.
-    pub writers: u32,
-    /// Blocks that each of them has.
-    pub blocks: u32,
-    /// Bytes of a block.
-    pub block_bytes: u64,
-    /// How data gets onto targets.
-    pub way: Way,
-    /// Streams of noise on each target; none where it is shorter.
-    pub noise: Vec<u32>,
-    /// What serves as a writer.
-    pub program: Program,
-}
-
-impl Course {
-    /// All data.
-    pub fn total_bytes(&self) -> u64 {
-        u64::from(self.writers) * u64::from(self.blocks) * self.block_bytes
-    }
-
-    /// What the noise keeps on a target.
-    pub fn noise_bytes(&self, target: usize) -> u64 {
-        u64::from(self.noise_streams(target)) * NOISE_FILE_BYTES
-    }
-
-    /// Streams of noise on a target.
-    pub fn noise_streams(&self, target: usize) -> u32 {
-        self.noise.get(target).copied().unwrap_or(0)
-    }
-
-    fn noise_targets(&self) -> Vec<usize> {
-        let streams = self.noise.iter().enumerate();
-        streams.flat_map(|(target, count)| vec![target; *count as usize]).collect()
-    }
-
-    /// What a writer's file on each target is called.
-    pub(crate) fn file(writer: u32) -> String {
-        format!("writer{writer}")
-    }
-}
 
 /// What one race is beside its course.
 pub struct Entry {

@@ -8,9 +8,9 @@ use plimsoll_engine::Memory;
 use rustix::fs::OFlags;
 
 use crate::RaceError;
+use crate::course::Course;
 use crate::ledger::Committed;
 use crate::outcome::ReadBack;
-use crate::race::Course;
 use crate::stamp::{PAGE_BYTES, Stamps, padded};
 
 /// Read at a time.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use plimsoll_stats::Sample;
 use plimsoll_testbed::{Limits, TargetName, Testbed};
 
-use crate::race::{Course, Entry, race};
+use crate::course::Course;
+use crate::race::{Entry, race};
 use crate::{Contender, RaceError};
 
 /// A target of a race.

@@ -28,18 +28,19 @@ mod known_peaks;
 mod partners;
 mod sentence;
 pub mod settings;
+mod side;
 mod signs;
 mod spread;
 mod stretch;
 
 pub use compared::Compared;
 pub use component::{Component, Measure, Value};
-pub use effect::Side;
 pub use groups::{ByPeaks, Groups, Moving};
 pub use known_peaks::by_peaks;
 pub(crate) use sentence::span as sentence_span;
 pub use sentence::{Wording, group_sentence, moving_sentence, sentence};
 pub use settings::{Common, SomeSettings, in_common};
+pub use side::Side;
 pub use spread::Spread;
 pub use stretch::Stretch;
 

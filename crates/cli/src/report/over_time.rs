@@ -4,7 +4,6 @@ use plimsoll_explain::{Activity, Analysis, Direction, TimelineRow};
 use plimsoll_report::html::{Axis, HeatMap, Lines, Section};
 use plimsoll_report::{Record, Unit};
 
-use super::page::seconds_axis;
 use super::sections;
 
 /// Returns the part of a page that has time on its axes.
@@ -120,4 +119,9 @@ fn timeline(analysis: &Analysis) -> HeatMap {
         }
     }
     map
+}
+
+/// Returns the axis of time that charts of a recording share.
+pub fn seconds_axis() -> Axis {
+    Axis::new("time since the beginning", Unit::Seconds)
 }

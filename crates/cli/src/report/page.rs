@@ -10,7 +10,7 @@ use plimsoll_report::html::{
 use plimsoll_report::{Record, Unit, html};
 
 use super::numbers::*;
-use super::over_time::over_time;
+use super::over_time::{over_time, seconds_axis};
 use super::{overview, sections};
 
 /// Files that get a drawing of their requests.
@@ -120,10 +120,6 @@ fn speed(analysis: &Analysis) -> Section {
 fn calls(analysis: &Analysis) -> Section {
     let totals = Record::new().rows("totals", "", sections::totals(&analysis.totals));
     Section::new("Calls").record(&totals)
-}
-
-pub fn seconds_axis() -> Axis {
-    Axis::new("time since the beginning", Unit::Seconds)
 }
 
 /// Returns where the time of MPI-IO calls goes, in total and in single calls (Wright, figures 4.8 to

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::effect::Side;
+use super::side::Side;
 use crate::Columns;
 use crate::columns::InstanceRow;
 

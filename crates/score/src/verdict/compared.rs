@@ -2,8 +2,9 @@
 
 use super::cells::{Cell, Cells};
 use super::component::{Component, Measure, against_others};
-use super::effect::{Effects, Side};
+use super::effect::Effects;
 use super::partners::Partners;
+use super::side::Side;
 use crate::Columns;
 
 /// Clients and targets, each compared with its like.

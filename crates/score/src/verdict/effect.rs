@@ -8,26 +8,8 @@
 
 use super::cells::{Cell, Cells};
 use super::median_of;
+use super::side::Side;
 use crate::Columns;
-
-/// Which component of a pair is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// Clients.
-    Client,
-    /// Targets.
-    Target,
-}
-
-impl Side {
-    /// The other one.
-    pub fn other(self) -> Side {
-        match self {
-            Side::Client => Side::Target,
-            Side::Target => Side::Client,
-        }
-    }
-}
 
 /// Parts of clients and targets, as logarithms; 0 where a part cannot be told from the other.
 pub(super) struct Effects {

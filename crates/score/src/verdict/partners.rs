@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cells::Cells;
-use super::effect::Side;
+use super::side::Side;
 
 /// Components that were always together with one counterpart.
 pub(super) struct Partners {
