@@ -266,7 +266,7 @@ fn measuring_works_where_the_server_changes_owners() {
     let left = volume.mount().join(".plimsoll-work-killed");
     fs::create_dir(&left).unwrap();
     fs::write(left.join("owner"), format!("{host}\nsecret\n")).unwrap();
-    fs::write(left.join("data"), "data").unwrap();
+    fs::write(left.join("0.0.0"), "data").unwrap();
     assert_eq!(fs::metadata(&left).unwrap().uid(), SQUASHED);
     let bench = format!(
         "bench target --burst 1MiB --transfer 64KiB --rounds 1 -o {}",

@@ -359,19 +359,26 @@ fn only_what_this_user_left_behind_is_removed() {
         let directory = shared.target().join(format!(".plimsoll-work-{name}"));
         fs::create_dir(&directory).unwrap();
         fs::write(directory.join("owner"), format!("{host}\nsecret\n")).unwrap();
-        fs::write(directory.join("data"), "precious").unwrap();
+        fs::write(directory.join("0.0.0"), "precious").unwrap();
         for path in [directory.clone(), directory.join("owner")] {
             chown(path, Some(owner), None).unwrap();
         }
         directory
     };
     let (theirs, ours) = (plant("theirs", ATTACKER), plant("ours", 0));
+    // One that was swapped for a directory that this user put something else into.
+    let swapped = plant("swapped", 0);
+    fs::create_dir(swapped.join("sub")).unwrap();
+    for name in ["thesis", "sub/more"] {
+        fs::write(swapped.join(name), "precious").unwrap();
+    }
     symlink(shared.storage.folder.path(), shared.target().join(".plimsoll-work-link")).unwrap();
     let arguments =
         "bench target --burst 1MiB --transfer 64KiB --rounds 1 --rounds-max 1 -o out --targets";
     let outcome = shared.run(&format!("{arguments} {}", shared.target().display()));
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("removed what 1 killed run"), "{}", outcome.stderr);
-    assert!(theirs.join("data").exists() && !ours.exists());
+    assert!(theirs.join("0.0.0").exists() && !ours.exists());
+    assert!(swapped.join("thesis").exists() && swapped.join("sub/more").exists());
     shared.assert_unharmed();
 }

@@ -2,6 +2,7 @@
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Operation, Sharing};
+use plimsoll_guarded::working_file::SHARED;
 use plimsoll_stats::Random;
 
 use crate::plan::{Plan, Striping, TargetOrder};
@@ -103,7 +104,7 @@ impl Drawing<'_> {
             Striping::Lustre => self.shape.setting.burst.get(),
         };
         let offset = Bytes::new(sharers_before.saturating_mul(region));
-        (format!("{instance}.shared.{}", slot % files), offset)
+        (format!("{instance}.{SHARED}.{}", slot % files), offset)
     }
 
     /// Returns the same files and regions, each written by another process than its reader; by another

@@ -6,14 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plimsoll_engine::Source;
+use plimsoll_guarded::working_file::CALIBRATION;
 use plimsoll_guarded::{Directory, WorkingDirectories};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::CalibrateError;
-
-/// The name that a file has for a moment where files cannot be made without one, and in messages.
-const NAME: &str = "calibration";
 
 /// A file without a name on the target. It is opened once: some file systems (GlusterFS) do not let
 /// a file be opened again whose name is gone.
@@ -38,7 +36,7 @@ impl Scratch {
         if lay_out.is_none() {
             match nameless(directory) {
                 Ok(file) => {
-                    let path = directory.join(NAME);
+                    let path = directory.join(CALIBRATION);
                     return Ok(Scratch { files: [file], path, _working: None });
                 }
                 Err(errno) if is_unsupported(errno) => {}
@@ -48,14 +46,14 @@ impl Scratch {
         let working = WorkingDirectories::make(&[directory.to_owned()]);
         let working = working.map_err(|(_, cause)| failed(cause))?;
         let private = working.all()[0].directory();
-        let path = private.path().join(NAME);
+        let path = private.path().join(CALIBRATION);
         if let Some(lay_out) = lay_out {
             lay_out(private, &path)?;
         } else {
-            private.create(NAME, OFlags::WRONLY, 0o600).map_err(failed)?;
+            private.create(CALIBRATION, OFlags::WRONLY, 0o600).map_err(failed)?;
         }
         let file = open(private).map_err(failed)?;
-        private.remove_file(NAME).map_err(failed)?;
+        private.remove_file(CALIBRATION).map_err(failed)?;
         // Here already if possible, in case that the program is killed.
         let _ = working.all()[0].remove();
         Ok(Scratch { files: [file], path, _working: Some(working) })
@@ -82,9 +80,9 @@ fn nameless(directory: &Path) -> Result<File, Errno> {
 }
 
 fn open(private: &Directory) -> io::Result<File> {
-    match private.open_file(NAME, OFlags::RDWR | OFlags::DIRECT) {
+    match private.open_file(CALIBRATION, OFlags::RDWR | OFlags::DIRECT) {
         Err(cause) if cause.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
-            private.open_file(NAME, OFlags::RDWR)
+            private.open_file(CALIBRATION, OFlags::RDWR)
         }
         opened => opened,
     }
@@ -105,7 +103,7 @@ mod tests {
     fn nothing_is_to_be_seen_and_yet_it_can_be_used() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let named: LayOut<'_> = &|private, _| {
-            private.create(NAME, OFlags::WRONLY, 0o600).map(drop).map_err(|cause| {
+            private.create(CALIBRATION, OFlags::WRONLY, 0o600).map(drop).map_err(|cause| {
                 CalibrateError::Create { directory: private.path().to_owned(), cause }
             })
         };
@@ -131,7 +129,7 @@ mod tests {
         let (moved, precious) = (folder.path().join("moved"), folder.path().join("precious"));
         fs::write(&precious, "thesis").unwrap();
         let exchanged: LayOut<'_> = &|private, path| {
-            private.create(NAME, OFlags::WRONLY, 0o600).unwrap();
+            private.create(CALIBRATION, OFlags::WRONLY, 0o600).unwrap();
             fs::rename(private.path(), &moved).unwrap();
             fs::create_dir(private.path()).unwrap();
             std::os::unix::fs::symlink(&precious, path).unwrap();

@@ -69,7 +69,7 @@ mod tests {
         let left_behind = target.path().join(format!("{PREFIX}dead"));
         fs::create_dir(&left_behind).unwrap();
         fs::write(left_behind.join(OWNER), owner_text(&host(), "secret")).unwrap();
-        fs::write(left_behind.join("burst"), "data").unwrap();
+        fs::write(left_behind.join("0.0.0"), "data").unwrap();
         let foreign = target.path().join(format!("{PREFIX}foreign"));
         fs::create_dir(&foreign).unwrap();
         fs::write(foreign.join(OWNER), "another host").unwrap();

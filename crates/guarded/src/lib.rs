@@ -28,6 +28,7 @@ mod removal;
 mod small_file;
 mod trust;
 mod working;
+pub mod working_file;
 
 pub use directory::Directory;
 pub use draft::Draft;

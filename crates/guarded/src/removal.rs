@@ -54,12 +54,7 @@ impl Directory {
     /// # Errors
     /// If something stays.
     pub fn empty(&self) -> io::Result<()> {
-        self.empty_but(OsStr::new(""))
-    }
-
-    /// Removes all that is in it but one.
-    pub(crate) fn empty_but(&self, kept: &OsStr) -> io::Result<()> {
-        for name in self.names()?.into_iter().filter(|name| name != kept) {
+        for name in self.names()? {
             match self.kind_of(&name) {
                 Ok(FileType::Directory) => self.remove_tree(&name)?,
                 Ok(_) => self.remove_file_if_there(&name)?,

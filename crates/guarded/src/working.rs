@@ -16,6 +16,7 @@ use rustix::fs::{FlockOperation, OFlags, flock, fstat, lstat};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 
+use crate::working_file::is_working_file;
 use crate::{Directory, Refusal};
 
 pub(crate) const PREFIX: &str = ".plimsoll-work-";
@@ -161,9 +162,19 @@ impl WorkingDirectory {
     }
 }
 
-/// Removes the contents, the owner's file last: a killed removal can then be repeated.
+/// Removes the files of measurements, and the owner's file last: a killed removal can then be repeated.
+///
+/// # Errors
+/// If something else is there, which stays.
 pub(crate) fn empty_owner_last(directory: &Directory) -> io::Result<()> {
-    directory.empty_but(OsStr::new(OWNER))?;
+    let is_other = |name: &OsString| name != OWNER && !is_working_file(name);
+    let names = directory.names()?;
+    for name in names.iter().filter(|name| is_working_file(name)) {
+        directory.remove_file_if_there(name)?;
+    }
+    if names.iter().any(is_other) {
+        return Err(io::ErrorKind::DirectoryNotEmpty.into());
+    }
     directory.remove_file_if_there(OWNER)
 }
 
@@ -247,8 +258,8 @@ mod tests {
         let claim = made.claim();
         let told = serde_json::to_string(&claim).unwrap();
         let joined = WorkingDirectory::join(&serde_json::from_str(&told).unwrap()).unwrap();
-        joined.directory().create("burst", OFlags::WRONLY, 0o600).unwrap();
-        assert!(made.path().join("burst").exists());
+        joined.directory().create("0.0.0", OFlags::WRONLY, 0o600).unwrap();
+        assert!(made.path().join("0.0.0").exists());
         let refused = |claim: &Claim| Refusal::of(&WorkingDirectory::join(claim).unwrap_err());
         // An attacker who may write beside it: a directory, a link, a directory with a link in it.
         made.check_in_place().unwrap();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use plimsoll_guarded::WorkingDirectory;
+use plimsoll_guarded::working_file::WRITER;
 
 use crate::order::Way;
 use crate::team::Program;
@@ -52,6 +53,6 @@ impl Course {
 
     /// What a writer's file on each target is called.
     pub(crate) fn file(writer: u32) -> String {
-        format!("writer{writer}")
+        format!("{WRITER}{writer}")
     }
 }

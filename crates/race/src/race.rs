@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plimsoll_guarded::working_file::NOISE;
 use plimsoll_route::AttemptId;
 use plimsoll_wire::clock::monotonic;
 
@@ -103,7 +104,7 @@ impl<'a> Running<'a> {
         for (stream, target) in noise.into_iter().enumerate() {
             let flood = Flood {
                 working: course.working[target].claim(),
-                file: format!("noise{stream}"),
+                file: format!("{NOISE}{stream}"),
                 write_bytes: NOISE_WRITE_BYTES,
                 file_bytes: NOISE_FILE_BYTES,
                 way: course.way,
