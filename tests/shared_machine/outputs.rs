@@ -76,7 +76,7 @@ fn links_of_somebody_else_lead_no_output_elsewhere() {
     Attacker::does(&desk.path("tmp"), "ln -s ../private results");
     let why = "symlink of user 65533";
     desk.refuses(&["report", "rec", "--html", "tmp/results/page.html", "--force"], why);
-    desk.refuses(&["record", "-o", "tmp/results/rec", "--", "true"], why);
+    desk.refuses(&["record", "-o", "tmp/results/sub/rec", "--", "true"], why);
     assert_eq!(fs::read(desk.path("private/page.html")).unwrap(), b"thesis");
     assert_eq!(fs::read_dir(desk.path("private")).unwrap().count(), 1);
     // A link of one's own is a way like any other.

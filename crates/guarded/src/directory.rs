@@ -144,10 +144,6 @@ impl Directory {
         }
     }
 
-    pub(crate) fn into_descriptor(self) -> OwnedFd {
-        self.descriptor
-    }
-
     /// Makes sure that something in this directory, or the directory itself, belongs to this user. A server may
     /// treat this process as another user (root squash): then it is the one to whom a new file belongs.
     pub(crate) fn require_owner(&self, facts: &Stat) -> io::Result<()> {

@@ -21,39 +21,58 @@ impl Directory {
     /// # Errors
     /// If it is not there or cannot be entered, or if somebody else's link leads there.
     pub fn open_by_own_links(path: &Path) -> io::Result<Self> {
+        Ok(Self::open(Path::new("."))?.walk(path, None)?.renamed(path.to_path_buf()))
+    }
+
+    /// Does the same, and makes directories that are missing.
+    ///
+    /// # Errors
+    /// As [`Directory::open_by_own_links`], or if one cannot be made.
+    pub fn make_by_own_links(path: &Path, mode: u32) -> io::Result<Self> {
+        Ok(Self::open(Path::new("."))?.walk(path, Some(mode))?.renamed(path.to_path_buf()))
+    }
+
+    /// Returns the directory of that name in this one, or where a link of that name leads if it is this user's or
+    /// root's, as all further links.
+    ///
+    /// # Errors
+    /// If it is not there, is no directory, or is a link of somebody else.
+    pub fn child_or_own_link(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        let name = checked(name.as_ref())?;
+        let here = Self::opened(openat(self, ".", HELD, Mode::empty())?, self.path().to_path_buf());
+        Ok(here.walk(Path::new(name), None)?.renamed(self.path().join(name)))
+    }
+
+    /// Goes from here to where a path leads, and makes what is missing if there is a mode for it.
+    fn walk(self, path: &Path, mode: Option<u32>) -> io::Result<Self> {
         let parts = |path: &Path| -> Vec<OsString> {
             path.components().rev().map(|part| part.as_os_str().to_os_string()).collect()
         };
-        let mut at = Self::open(Path::new("."))?;
-        let mut left = parts(path);
-        let mut links = 0;
+        let (mut at, mut left, mut links) = (self, parts(path), 0);
         while let Some(part) = left.pop() {
             if part == "/" || part == ".." || part == "." {
                 let descriptor = openat(&at, &part, HELD, Mode::empty())?;
                 at = Self::opened(descriptor, at.path().join(part));
-                continue;
+            } else if let Some(target) = at.own_link(&part)? {
+                links += 1;
+                if links > LINKS_MAX {
+                    return Err(Errno::LOOP.into());
+                }
+                left.extend(parts(&target));
+            } else {
+                at = match (at.child(&part), mode) {
+                    (Err(cause), Some(mode)) if cause.kind() == io::ErrorKind::NotFound => {
+                        at.make(&part, mode)
+                    }
+                    (child, _) => child,
+                }?;
             }
-            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let entry = openat(&at, &part, flags, Mode::empty())?;
-            let facts = fstat(&entry)?;
-            if FileType::from_raw_mode(facts.st_mode) != FileType::Symlink {
-                at = at.child(&part)?;
-                continue;
-            }
-            if facts.st_uid != 0 && at.require_owner(&facts).is_err() {
-                return Err(Refusal::LinkOf { owner: facts.st_uid }.into());
-            }
-            links += 1;
-            if links > LINKS_MAX {
-                return Err(Errno::LOOP.into());
-            }
-            let target = readlinkat(&entry, "", Vec::new())?.into_bytes();
-            left.extend(parts(Path::new(&OsString::from_vec(target))));
         }
-        Ok(Self::opened(at.into_descriptor(), path.to_path_buf()))
+        Ok(at)
     }
 
-    /// Returns where a link of that name leads, if it is this user's own; `None` if there is no link of that name.
+    /// Returns where a link of that name leads, if it is this user's or root's; `None` if there is no link of that
+    /// name.
     ///
     /// # Errors
     /// If it is a link of somebody else.
@@ -69,26 +88,11 @@ impl Directory {
         if FileType::from_raw_mode(facts.st_mode) != FileType::Symlink {
             return Ok(None);
         }
-        if self.require_owner(&facts).is_err() {
+        if facts.st_uid != 0 && self.require_owner(&facts).is_err() {
             return Err(Refusal::LinkOf { owner: facts.st_uid }.into());
         }
         let target = readlinkat(&link, "", Vec::new())?.into_bytes();
         Ok(Some(PathBuf::from(OsString::from_vec(target))))
-    }
-
-    /// Returns the directory of that name in this one, or where a link of that name leads if it is this user's own.
-    ///
-    /// # Errors
-    /// If it is not there, is no directory, or is a link of somebody else.
-    pub fn child_or_own_link(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
-        let name = checked(name.as_ref())?;
-        match self.child(name) {
-            Err(cause) if Refusal::of(&cause) == Some(Refusal::Symlink) => {}
-            found => return found,
-        }
-        let target = self.own_link(name)?.ok_or(Errno::NOENT)?;
-        let descriptor = openat(self, &target, HELD, Mode::empty())?;
-        Ok(Self::opened(descriptor, self.path().join(target)))
     }
 }
 
@@ -115,12 +119,20 @@ mod tests {
             assert_eq!(opened.with_whole_path().unwrap().path(), inner, "{name}");
         }
         assert!(Directory::open_by_own_links(Path::new(".")).is_ok());
+        Directory::make_by_own_links(&at("relative/new/deep"), 0o755).unwrap();
+        assert!(at("real/new/deep").is_dir());
         assert!(Directory::open_by_own_links(&at("loop")).is_err());
         assert!(Directory::open_by_own_links(&at("real/none")).is_err());
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::lchown(at("relative"), Some(65_533), None).unwrap();
             let refused = refused(Directory::open_by_own_links(&at("relative/inner")));
             assert_eq!(refused, Refusal::LinkOf { owner: 65_533 });
+            // Neither is anything made there, nor is a link of one's own that leads to theirs followed.
+            assert!(Directory::make_by_own_links(&at("relative/made"), 0o755).is_err());
+            assert!(!at("real/made").exists());
+            symlink("relative", at("onward")).unwrap();
+            let folder = Directory::open(folder.path()).unwrap();
+            assert!(folder.child_or_own_link("onward").is_err());
         }
     }
 

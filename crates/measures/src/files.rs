@@ -1,8 +1,7 @@
 //! Files of a directory of results: their names, how they are replaced and checked.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use plimsoll_guarded::{Directory, Draft, open_to_read};
@@ -32,23 +31,21 @@ const FILE_MODE: u32 = 0o644;
 
 /// Makes a directory to keep results in, unless it is there, and opens it.
 pub(crate) fn make_own_directory(path: &Path) -> Result<Directory, MeasuresError> {
-    match open_own_directory(path) {
-        Err(MeasuresError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
-        there => return there,
-    }
-    let made = DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path);
-    made.map_err(|error| MeasuresError::io("create", path, error))?;
-    open_own_directory(path)
+    let made = Directory::make_by_own_links(path, DIRECTORY_MODE);
+    require_own(made.map_err(|error| MeasuresError::io("create", path, error))?)
 }
 
 /// Opens a directory to keep results in. It must be one that nobody else can put something into: what
 /// is written would go elsewhere by links of theirs.
 pub(crate) fn open_own_directory(path: &Path) -> Result<Directory, MeasuresError> {
     let opened = Directory::open_by_own_links(path);
-    let opened = opened.map_err(|it| MeasuresError::io("open", path, it))?;
-    match opened.require_own() {
-        Ok(()) => Ok(opened),
-        Err(cause) => Err(MeasuresError::NotOwn { directory: path.to_owned(), cause }),
+    require_own(opened.map_err(|it| MeasuresError::io("open", path, it))?)
+}
+
+fn require_own(directory: Directory) -> Result<Directory, MeasuresError> {
+    match directory.require_own() {
+        Ok(()) => Ok(directory),
+        Err(cause) => Err(MeasuresError::NotOwn { directory: directory.path().to_owned(), cause }),
     }
 }
 

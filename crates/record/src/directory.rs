@@ -11,6 +11,8 @@ use crate::RecordError;
 
 const PRIVATE: u32 = 0o700;
 const SHARED: u32 = 0o755;
+/// Of directories on the way, by the umask.
+const ABOVE: u32 = 0o777;
 
 /// Makes the directory, with those above it, or takes the one that is there if nobody else can write to it. It
 /// has its whole path.
@@ -19,10 +21,7 @@ pub fn make(path: &Path, is_shared: bool) -> Result<Directory, RecordError> {
     // "." and ".." have no name, and are there.
     let Some(name) = path.file_name() else { return open(path) };
     let above = above(path);
-    if !above.is_dir() {
-        fs::create_dir_all(above).map_err(failed())?;
-    }
-    let above = Directory::open_by_own_links(above).map_err(failed())?;
+    let above = Directory::make_by_own_links(above, ABOVE).map_err(failed())?;
     let mode = if is_shared { SHARED } else { PRIVATE };
     match above.make(name, mode) {
         // Whatever the user's mask is. Not by the path: others may have exchanged it.
