@@ -206,13 +206,16 @@ impl FileDetail {
     pub fn merge(&mut self, other: FileDetail) {
         self.coverages.merge(other.coverages);
         merge_sizes(&mut self.sizes, &other.sizes);
-        let common = self.common_sizes.iter_mut().flatten();
-        common
-            .zip(other.common_sizes.into_iter().flatten())
-            .for_each(|(own, other)| own.merge(other));
+        merge_common(&mut self.common_sizes, other.common_sizes);
         self.jumps.iter_mut().zip(&other.jumps).for_each(|(own, other)| own.merge(other));
         add_all(&mut self.written, &other.written);
         self.samples.merge(other.samples);
+    }
+}
+
+pub(crate) fn merge_common(own: &mut ByLayer<SizeCounts>, other: ByLayer<SizeCounts>) {
+    for (own, other) in own.iter_mut().flatten().zip(other.into_iter().flatten()) {
+        own.merge(other);
     }
 }
 

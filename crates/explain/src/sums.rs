@@ -6,7 +6,7 @@ use crate::activity::{Series, TimelineSums};
 use crate::agreed::Agreed;
 use crate::common_sizes::SizeCounts;
 use crate::coverages::Coverages;
-use crate::file_totals::{ByLayer, FileDetail, FileTotals, merge_sizes};
+use crate::file_totals::{ByLayer, FileDetail, FileTotals, merge_common, merge_sizes};
 use crate::histogram::{JumpHistogram, SizeHistogram};
 use crate::nesting::{MpiTime, SlowCalls};
 use crate::process_totals::ProcessTotals;
@@ -94,10 +94,7 @@ impl Sums {
         merge_each(&mut self.details, other.details, |own, other| own.merge(*other));
         self.coverages.merge(other.coverages);
         merge_sizes(&mut self.sizes, &other.sizes);
-        let common = self.common_sizes.iter_mut().flatten();
-        common
-            .zip(other.common_sizes.into_iter().flatten())
-            .for_each(|(own, other)| own.merge(other));
+        merge_common(&mut self.common_sizes, other.common_sizes);
         self.jumps.iter_mut().zip(&other.jumps).for_each(|(own, other)| own.merge(other));
         self.series.merge(&other.series);
         self.timeline.merge(&other.timeline);
