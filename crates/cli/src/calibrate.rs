@@ -80,7 +80,7 @@ pub struct Arguments {
     span: Option<Bytes>,
 
     /// Seconds of one measure
-    #[arg(long, value_name = "SECONDS", default_value = "0.75", value_parser = value::share,
+    #[arg(long, value_name = "SECONDS", default_value = "0.75", value_parser = value::seconds,
         allow_negative_numbers = true)]
     seconds: f64,
 

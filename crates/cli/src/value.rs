@@ -1,6 +1,6 @@
 //! Reading argument values that are not quantities of `domain`: counts and shares.
 
-/// Reads a whole number, not negative: "131072", "131_072", "131,072" where no list is expected.
+/// Reads a whole number, not negative: "131072", "131_072".
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.trim().chars().filter(|c| *c != '_').collect();
     if digits.starts_with('-') {
@@ -14,16 +14,23 @@ pub fn count(text: &str) -> Result<u64, String> {
 
 /// Reads a finite number, not negative: "0.2", or "20%" for the same.
 pub fn share(text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number.trim_end(), 100.0),
-        None => (text, 1.0),
-    };
-    match number.parse::<f64>() {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => Ok(finite(percent, "0.2 or 20%")? / 100.0),
+        None => finite(text, "0.2 or 20%"),
+    }
+}
+
+/// Reads a finite number of seconds, not negative.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    finite(text, "0.75")
+}
+
+fn finite(text: &str, example: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
         Ok(value) if !value.is_finite() => Err("is not a finite number".into()),
         Ok(value) if value < 0.0 => Err("is negative".into()),
-        Ok(value) => Ok(value / scale),
-        Err(_) => Err("is not a number; write it like 0.2 or 20%".into()),
+        Ok(value) => Ok(value),
+        Err(_) => Err(format!("is not a number; write it like {example}")),
     }
 }
 
@@ -46,5 +53,7 @@ mod tests {
         for bad in ["", "%", "-0.1", "nan", "inf", "a"] {
             assert!(share(bad).is_err(), "{bad}");
         }
+        assert_eq!(seconds("0.75"), Ok(0.75));
+        assert!(seconds("75%").is_err());
     }
 }

@@ -38,7 +38,7 @@ pub enum RaceError {
     Stuck {
         /// Not committed.
         open_bytes: u64,
-        /// All.
+        /// All bytes that writers submitted.
         submitted_bytes: u64,
     },
     /// A file could not be read back.

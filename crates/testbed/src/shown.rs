@@ -21,9 +21,9 @@ pub(crate) fn name(text: &str) -> String {
 /// Returns a path that somebody gave, without control characters and cut if need be.
 pub(crate) fn path(path: &Path) -> String {
     let text: String = path.to_string_lossy().chars().flat_map(escaped).collect();
-    match text.char_indices().nth(LONGEST_PATH) {
-        None => text,
-        Some(_) => text.chars().take(LONGEST_NAME).chain(['…']).collect(),
+    match text.chars().count().checked_sub(LONGEST_PATH) {
+        None | Some(0) => text,
+        Some(cut) => ['…'].into_iter().chain(text.chars().skip(cut)).collect(),
     }
 }
 
@@ -67,6 +67,8 @@ mod tests {
         assert_eq!(name("bed"), "\"bed\"");
         assert_eq!(name(&"ü".repeat(5000)), format!("\"{}\"…", "ü".repeat(60)));
         assert_eq!(path(Path::new("/a\n\u{1b}[31m")), "/a\\n\\u{1b}[31m");
-        assert_eq!(path(Path::new(&"/x".repeat(5000))).chars().count(), 61);
+        let long = path(Path::new(&format!("{}/bed", "/x".repeat(5000))));
+        assert!(long.starts_with('…') && long.ends_with("/x/bed"), "{long}");
+        assert_eq!(long.chars().count(), LONGEST_PATH + 1);
     }
 }
