@@ -75,7 +75,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path crates/preload/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --release --manifest-path crates/preload/Cargo.toml --target-dir target/preload --features inverted -- -D warnings
+	$(CARGO) clippy --release --manifest-path crates/preload/Cargo.toml --target-dir target/preload --features inverted-backend -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --quiet
 	$(CARGO) xtask tidy
 	@echo 'make check: all passed'

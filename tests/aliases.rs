@@ -7,7 +7,9 @@ use std::process::Command;
 
 use plimsoll_trace::encode::NO_FILE;
 
-use crate::recording::{Process, all_finished, has, library, processes, program, run_recorded};
+use crate::support::recording::{
+    Process, all_finished, has, library, processes, program, run_recorded,
+};
 
 /// Calls and bytes by file and operation; each function has a file with its own name.
 type Sums = BTreeMap<(String, String), (u64, u64)>;

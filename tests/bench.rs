@@ -14,8 +14,8 @@ use std::process::Command;
 use plimsoll_measures::{Instance, Results};
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
-use crate::storage::{SmallDisk, Storage};
+use crate::support::command::{Outcome, binary};
+use crate::support::storage::{SmallDisk, Storage};
 
 /// Benchmarks, and where their results are.
 impl Storage {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary};
 
 /// A test bed with one target, removed also when a test fails.
 struct Bed {

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{calls, has, library, processes, record, run_recorded};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{calls, has, library, processes, record, run_recorded};
 
 /// A root directory with a shell and a few programs, and the libraries that they need.
 struct Root {

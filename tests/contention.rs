@@ -1,6 +1,6 @@
 //! Wright's chapter 6, from the binary, to the printed digits.
 
-use crate::command::json;
+use crate::support::command::json;
 use serde_json::Value;
 
 fn contention(targets: u64, per_job: u64, jobs: u64) -> Value {

@@ -1,7 +1,7 @@
 //! `plimsoll doctor` tells the truth about this machine and about a captured one.
 
-use crate::command::{binary, json};
-use crate::recording::has;
+use crate::support::command::{binary, json};
+use crate::support::recording::has;
 
 #[test]
 fn says_what_is_found_and_what_to_do() {

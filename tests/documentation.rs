@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::command::{json, plimsoll, text};
+use crate::support::command::{json, plimsoll, text};
 
 /// Every command and subcommand, found by asking the program.
 fn commands() -> Vec<String> {

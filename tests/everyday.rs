@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use plimsoll_trace::{Class, Layer, Op};
 use strace::{assert_same_as_strace, has_strace};
 
-use crate::command::Outcome;
-use crate::recording::{
+use crate::support::command::Outcome;
+use crate::support::recording::{
     Process, all_finished, calls, has, processes, program, python, record, run_recorded,
 };
 

@@ -11,7 +11,7 @@ use plimsoll_trace::layout::Anchor;
 use plimsoll_trace::{Op, ProcessWriter, Program};
 use serde_json::Value;
 
-use crate::command::{Outcome as Ended, binary};
+use crate::support::command::{Outcome as Ended, binary};
 
 /// A recording of two ranks: each opens a file and writes to it through MPI, 100 times.
 fn write_recording(directory: &Path) {

@@ -16,9 +16,9 @@ use plimsoll_trace::Op;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{calls, has, processes, record};
-use crate::storage::changing_mounts;
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{calls, has, processes, record};
+use crate::support::storage::changing_mounts;
 
 const BRICKS: usize = 2;
 

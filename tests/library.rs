@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use crate::command::Outcome;
-use crate::recording::{has, library, root};
+use crate::support::command::Outcome;
+use crate::support::recording::{has, library, root};
 
 /// `scripts/check-library LIBRARY ARGUMENTS`
 fn check(arguments: &[&str]) -> Outcome {

@@ -1,10 +1,9 @@
 //! Black-box tests of the `plimsoll` binary, one file for each thing a user does.
 
 mod aliases;
-mod attacker;
+mod backend;
 mod bench;
 mod calibrate;
-mod command;
 mod container;
 mod contention;
 mod doctor;
@@ -12,15 +11,12 @@ mod documentation;
 mod everyday;
 mod export;
 mod gluster;
-mod layer;
 mod library;
-mod measured;
 mod models;
 mod mpi;
 mod no_space;
 mod output_files;
 mod record;
-mod recording;
 mod report;
 mod results;
 mod route;
@@ -28,7 +24,7 @@ mod score;
 mod shared_machine;
 mod simulate;
 mod site;
-mod storage;
+mod support;
 mod terminal;
 mod testbed;
 mod unseen;

@@ -1,6 +1,6 @@
 //! The other models, from the binary, against their papers.
 
-use crate::command::{json, text};
+use crate::support::command::{json, text};
 
 fn number(value: &serde_json::Value) -> f64 {
     value.as_f64().unwrap()

@@ -16,8 +16,8 @@ use std::sync::{Mutex, MutexGuard};
 use plimsoll_trace::encode::Outcome::Error;
 use plimsoll_trace::{Event, Layer, Op};
 
-use crate::command::{Outcome, binary, json};
-use crate::recording::{Process, all_finished, has, library, processes, program, record};
+use crate::support::command::{Outcome, binary, json};
+use crate::support::recording::{Process, all_finished, has, library, processes, program, record};
 
 /// A folder of its own on disk, and the machine: ranks that wait for each other spin, so that
 /// two MPI programs at a time take many times as long as one after the other.

@@ -3,10 +3,9 @@
 
 use plimsoll_trace::Op;
 
-use crate::command::binary;
-use crate::record::trap;
-use crate::recording::{calls, processes, program, run_recorded};
-use crate::storage::{SmallDisk, Storage};
+use crate::support::command::binary;
+use crate::support::recording::{calls, processes, program, run_recorded, trap};
+use crate::support::storage::{SmallDisk, Storage};
 
 #[test]
 fn a_file_size_limit_stops_the_recording_and_not_the_program() {

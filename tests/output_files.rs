@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::{Outcome, binary};
-use crate::recording::run_recorded;
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::run_recorded;
 
 fn run(folder: &Path, arguments: &str) -> Outcome {
     binary().args(arguments.split_whitespace()).current_dir(folder).output().unwrap().into()
@@ -18,7 +18,7 @@ fn every_output_refuses_what_exists_and_replaces_links_by_files() {
     assert_eq!(run_recorded(&folder.path().join("rec"), &["true"]).status, Some(0));
     fs::write(folder.path().join("scenario.toml"), include_str!("../scenarios/quiet.toml"))
         .unwrap();
-    let results = crate::results::GOLDEN;
+    let results = crate::support::measured::GOLDEN;
     let (page, precious) = (folder.path().join("out"), folder.path().join("precious"));
     for command in [
         "report rec --html out".to_string(),
@@ -71,7 +71,8 @@ fn what_is_made_of_a_private_recording_is_private_too() {
     let rec = folder.path().join("rec");
     assert_eq!(run_recorded(&rec, &["true"]).status, Some(0));
     let results = folder.path().join("results");
-    let copied = Command::new("cp").arg("-r").arg(crate::results::GOLDEN).arg(&results).status();
+    let copied =
+        Command::new("cp").arg("-r").arg(crate::support::measured::GOLDEN).arg(&results).status();
     assert!(copied.unwrap().success());
     let commands = [
         "report rec --html out",

@@ -9,42 +9,15 @@ mod spool;
 mod vandal;
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
 use plimsoll_trace::layout::State;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{
-    Process, all_finished, calls, library, processes, program, record, run_recorded,
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{
+    Process, all_finished, calls, library, processes, program, record, run_recorded, trap,
 };
-
-/// Runs a trap under the recorder; the file it writes is named out.
-pub fn trap(name: &str, count: u64) -> (Outcome, Vec<Process>) {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let (rec, out) = (folder.path().join("rec"), folder.path().join("out"));
-    let traps = program("traps.c", "cc", &[]);
-    let command = [traps.to_str().unwrap(), name, out.to_str().unwrap(), &count.to_string()];
-    let outcome = run_recorded(&rec, &command);
-    if name == "daemon" {
-        wait_for(&folder.path().join("out.done"));
-    }
-    (outcome, processes(&rec))
-}
-
-/// A daemon is nobody's child; it says when it is done by a file.
-fn wait_for(path: &Path) {
-    for _ in 0..1000 {
-        if path.exists() {
-            // Its last act after the file is to end.
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("{} never came", path.display());
-}
 
 #[track_caller]
 fn assert_writes(recorded: &[Process], count: u64) {

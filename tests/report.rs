@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{program, run_recorded};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{program, run_recorded};
 
 mod first_screen;
 mod planted;

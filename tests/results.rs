@@ -10,11 +10,8 @@ use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Outcome, Pair};
 use serde_json::Value;
 
-use crate::command::{Outcome as Ended, binary};
-use crate::measured::keep;
-
-pub const GOLDEN: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../measures/tests/golden/results-v1");
+use crate::support::command::{Outcome as Ended, binary};
+use crate::support::measured::{GOLDEN, keep};
 
 /// Instance `number`, in which the pair of client c takes `seconds[c]` for 100 MB.
 fn instance(number: u64, processes: u32, seconds: &[f64]) -> Instance {

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
-use crate::storage::Storage;
+use crate::support::command::{Outcome, binary};
+use crate::support::storage::Storage;
 
 /// Races.
 impl Storage {
@@ -206,7 +206,7 @@ fn wrong_use_is_refused_before_anything_is_written() {
         ("route", "Usage"),
     ];
     for (arguments, word) in elsewhere {
-        let outcome = crate::command::plimsoll(arguments);
+        let outcome = crate::support::command::plimsoll(arguments);
         assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(word), "{arguments}: {}", outcome.stderr);
     }

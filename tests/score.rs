@@ -14,7 +14,7 @@ use plimsoll_stats::Random;
 use serde_json::{Value, json as to_json};
 use tempfile::TempDir;
 
-use crate::command::{binary, plimsoll, samples, text};
+use crate::support::command::{binary, plimsoll, samples, text};
 
 const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;
@@ -240,7 +240,7 @@ fn what_was_found_is_written_into_the_site_file() {
     for part in ["# mine", "[[slowness]]", "[[straggler]]", "verdict = \"persistent\""] {
         assert!(written.contains(part), "{part}: {written}");
     }
-    crate::command::json(&format!("site show {}", site.display()));
+    crate::support::command::json(&format!("site show {}", site.display()));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_year_of_runs_has_the_known_quartiles() {
     let known: Value =
         serde_json::from_slice(&std::fs::read(year.join("reference_stats_type7.json")).unwrap())
             .unwrap();
-    let found = crate::command::json(&format!(
+    let found = crate::support::command::json(&format!(
         "score --as tokio-abc --from-csv {} {} {}",
         file("cori-summaries_2017-02-14-2018-02-15.slim.csv.gz"),
         file("edison-summaries_2017-02-14-2018-02-15.slim.csv.gz"),

@@ -9,9 +9,9 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::attacker::{ATTACKER, Attacker};
-use crate::command::{Outcome, binary};
-use crate::storage::Storage;
+use crate::support::attacker::{ATTACKER, Attacker};
+use crate::support::command::{Outcome, binary};
+use crate::support::storage::Storage;
 
 /// A directory of everybody's, as some scratch file systems are, and a file of ours elsewhere.
 struct Shared {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::command::{json, plimsoll, text};
+use crate::support::command::{json, plimsoll, text};
 
 const KEYS: [&str; 10] = [
     "makespan",

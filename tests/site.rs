@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::command::{Outcome, binary, samples};
-use crate::storage::changing_mounts;
+use crate::support::command::{Outcome, binary, samples};
+use crate::support::storage::changing_mounts;
 
 /// Looks for no test bed but those in the folder: others' come and go.
 fn site(folder: &Path, arguments: &[&str]) -> Outcome {

@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-use crate::command::{Outcome, binary};
-use crate::recording::run_recorded;
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::run_recorded;
 
 /// Clears the screen, sets the title, turns the direction of writing; once by a control character of one byte.
 const HOSTILE: &str = "x\u{1b}[2J\u{1b}]0;mine\u{7}\u{9b}31m\u{202e}\u{7f}y";

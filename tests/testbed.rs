@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary};
 
 /// A base directory of its own on disk; whatever a test leaves in it goes with it.
 pub struct Base {

@@ -13,8 +13,8 @@ use plimsoll_trace::Op;
 use plimsoll_trace::layout::State;
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{
     Process, calls, has, processes, program, python, record, root, run_recorded,
 };
 

@@ -1,6 +1,6 @@
 //! Wrong use gets one clear line and exit status 2, never a panic.
 
-use crate::command::{binary, plimsoll};
+use crate::support::command::{binary, plimsoll};
 
 #[track_caller]
 fn refused(arguments: &str, part: &str) {

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use plimsoll_measures::Results;
 use serde_json::Value;
 
-use crate::command::plimsoll;
-use crate::storage::Storage;
+use crate::support::command::plimsoll;
+use crate::support::storage::Storage;
 
 /// Threads that do nothing but take processors, until they are dropped.
 struct Busy {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::command::{Outcome, binary};
-use crate::storage::Storage;
+use crate::support::command::{Outcome, binary};
+use crate::support::storage::Storage;
 
 /// Lines of strace of all processes, by system call.
 struct Calls(String);

@@ -8,8 +8,8 @@ use plimsoll_measures::{Outcome as Ended, Results};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::order;
-use crate::command::{Outcome, binary};
-use crate::storage::{SmallDisk, Storage};
+use crate::support::command::{Outcome, binary};
+use crate::support::storage::{SmallDisk, Storage};
 
 const SLOWLY: &str = "many-pairs --burst 64KiB --transfer 64KiB --pause 50ms --seed 5";
 

@@ -7,9 +7,9 @@ use plimsoll_measures::{Instance, Outcome as Ended};
 use rustix::process::Signal;
 
 use super::ends::signal;
-use crate::command::Outcome;
-use crate::recording::has;
-use crate::storage::Storage;
+use crate::support::command::Outcome;
+use crate::support::recording::has;
+use crate::support::storage::Storage;
 
 fn job(mpi: &str, ranks: u32) -> Option<Command> {
     let launcher = format!("mpirun.{mpi}");

@@ -6,7 +6,7 @@ use std::process::Command;
 use plimsoll_domain::site::SiteFile;
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary};
 use crate::testbed::{Base, has_limits, has_loop_devices};
 
 const MIB: f64 = (1 << 20) as f64;

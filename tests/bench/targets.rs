@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::command::{Outcome, binary};
-use crate::storage::{SmallDisk, Storage};
+use crate::support::command::{Outcome, binary};
+use crate::support::storage::{SmallDisk, Storage};
 
 const SMALL: &str = "pipeline --burst 64KiB --transfer 64KiB --rounds 9";
 

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{all_finished, calls, has, processes, record};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{all_finished, calls, has, processes, record};
 
 #[test]
 fn cat_is_recorded_to_its_end_whichever_descriptors_it_has() {

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{Process, calls, has, library, processes, python};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{Process, calls, has, library, processes, python};
 
 /// Calls, and bytes that were moved, by operation.
 type Counts = BTreeMap<Op, (u64, u64)>;

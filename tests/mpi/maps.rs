@@ -3,7 +3,7 @@
 use plimsoll_trace::Op;
 
 use super::{Run, Way, compiled, libraries};
-use crate::recording::{calls, processes};
+use crate::support::recording::{calls, processes};
 
 #[test]
 fn every_mapping_is_recorded_once_whatever_is_patched() {

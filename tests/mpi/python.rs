@@ -6,8 +6,8 @@ use std::process::Command;
 use plimsoll_trace::{Class, Event, Layer};
 
 use super::{Run, Way, assert_as_expected, of_ranks};
-use crate::command::Outcome;
-use crate::recording::{Process, all_finished, has, processes, python, run_recorded};
+use crate::support::command::Outcome;
+use crate::support::recording::{Process, all_finished, has, processes, python, run_recorded};
 
 /// True when the system's Python has this module.
 fn has_module(module: &str) -> bool {

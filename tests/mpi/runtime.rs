@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Run, Way};
-use crate::command::json;
-use crate::recording::{has, program};
+use crate::support::command::json;
+use crate::support::recording::{has, program};
 
 #[test]
 fn shared_memory_session_files_and_helpers_are_apart() {

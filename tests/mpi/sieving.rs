@@ -7,8 +7,8 @@ use plimsoll_trace::{Event, Op};
 use serde_json::Value;
 
 use super::{Run, Way, compiled, is_error, libraries, of_ranks};
-use crate::command::{Outcome, binary, json};
-use crate::recording::{Process, has, processes};
+use crate::support::command::{Outcome, binary, json};
+use crate::support::recording::{Process, has, processes};
 
 /// What each MPI write calls itself, in order; the file is written by 2 ranks.
 fn inside_writes(recorded: &[Process]) -> Vec<Vec<Op>> {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{Run, Way, compiled, libraries};
-use crate::recording::processes;
+use crate::support::recording::processes;
 
 /// One rank begins after the recording is gone, the others before. All of them go through the same barriers.
 #[test]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::command::binary;
-use crate::recording::record;
+use crate::support::command::binary;
+use crate::support::recording::record;
 
 /// Ends with the test, however that ends.
 struct Running(Child);

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_trace::Op;
 
-use crate::command::Outcome;
-use crate::recording::{all_finished, calls, processes, record};
+use crate::support::command::Outcome;
+use crate::support::recording::{all_finished, calls, processes, record};
 
 /// A directory that is there, with a path of so many bytes.
 fn of_length(folder: &Path, length: usize) -> PathBuf {

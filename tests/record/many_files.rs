@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{python, record};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{python, record};
 
 /// The limit of 65,536 was silent.
 #[test]

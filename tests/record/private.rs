@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{library, record};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{library, record};
 
 /// The permissions of a directory and of each file in it.
 fn modes(directory: &Path) -> (u32, Vec<u32>) {

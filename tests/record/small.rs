@@ -8,8 +8,8 @@ use plimsoll_trace::Op;
 use plimsoll_trace::layout::State;
 
 use super::assert_writes;
-use crate::command::binary;
-use crate::recording::{all_finished, calls, processes, program, run_recorded};
+use crate::support::command::binary;
+use crate::support::recording::{all_finished, calls, processes, program, run_recorded};
 
 /// Bytes on disk of each file of a recording, and its length.
 fn sizes(recording: &Path) -> Vec<(u64, u64)> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::assert_writes;
-use crate::command::Outcome;
-use crate::recording::{processes, program, record};
+use crate::support::command::Outcome;
+use crate::support::recording::{processes, program, record};
 
 #[test]
 fn a_spool_is_brought_home_also_after_a_kill() {

@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use crate::recording::{program, record};
+use crate::support::recording::{program, record};
 
 /// How it ends: its status or signal, and what it prints.
 fn run(how: &str) -> (Option<i32>, Option<i32>, String) {

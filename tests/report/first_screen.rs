@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::command::binary;
-use crate::recording::{program, record};
+use crate::support::command::binary;
+use crate::support::recording::{program, record};
 
 /// Records a program that writes and syncs, as a user and in a job, and gives its report.
 fn report(arguments: &[&str]) -> Vec<u8> {

@@ -8,7 +8,7 @@ use plimsoll_trace::layout::Anchor;
 use plimsoll_trace::{Op, ProcessWriter, Program};
 
 use super::json;
-use crate::command::binary;
+use crate::support::command::binary;
 
 const MS: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;

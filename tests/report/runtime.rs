@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::json;
-use crate::recording::{has, python, run_recorded};
+use crate::support::recording::{has, python, run_recorded};
 
 fn paths(report: &Value) -> Vec<&str> {
     report["files"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect()

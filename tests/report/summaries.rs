@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::{Outcome, binary};
-use crate::recording::{program, run_recorded};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{program, run_recorded};
 
 #[track_caller]
 fn stdout(arguments: &[&str]) -> String {

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::page;
-use crate::command::text;
-use crate::measured::{Rate, instance, keep};
+use crate::support::command::text;
+use crate::support::measured::{Rate, instance, keep};
 
 const MIB: u64 = 1 << 20;
 const RATE: f64 = (100 * MIB) as f64;

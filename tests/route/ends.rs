@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::command::Outcome;
-use crate::storage::{SmallDisk, Storage};
+use crate::support::command::Outcome;
+use crate::support::storage::{SmallDisk, Storage};
 
 const BLOCK_BYTES: u64 = 4 << 20;
 const BLOCKS: u64 = 24;

@@ -12,7 +12,7 @@ use plimsoll_testbed::{Direction, DownOptions, Limits, Testbed, UpOptions};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-use crate::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary};
 
 /// A bed of its own, gone at the end, also of a failed test.
 struct Bed {

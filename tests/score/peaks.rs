@@ -9,8 +9,8 @@ use plimsoll_stats::Random;
 use tempfile::TempDir;
 
 use super::score;
-use crate::command::plimsoll;
-use crate::measured::{Rate, instance, keep};
+use crate::support::command::plimsoll;
+use crate::support::measured::{Rate, instance, keep};
 
 const MIB: u64 = 1 << 20;
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{noise, results, score};
-use crate::command::{plimsoll, text};
-use crate::measured::{Rate, instance, keep};
+use crate::support::command::{plimsoll, text};
+use crate::support::measured::{Rate, instance, keep};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

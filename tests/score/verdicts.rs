@@ -6,7 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{MIB, Results, SECOND, instance, noise, results, score, verdict};
-use crate::command::plimsoll;
+use crate::support::command::plimsoll;
 
 /// All sentences on components, and the advice.
 fn said(scores: &Value) -> String {

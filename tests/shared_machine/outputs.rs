@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::attacker::Attacker;
-use crate::command::{Outcome, binary};
-use crate::recording::{library, record};
+use crate::support::attacker::Attacker;
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{library, record};
 
 /// A recording of ours, a directory of ours that is private, and one of everybody's.
 struct Desk {

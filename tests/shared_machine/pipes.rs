@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::attacker::Attacker;
-use crate::command::{Outcome, binary};
+use crate::support::attacker::Attacker;
+use crate::support::command::{Outcome, binary};
 
 /// Everything that reads a file which its user names.
 const READERS: [&str; 9] = [

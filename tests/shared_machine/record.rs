@@ -5,9 +5,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::attacker::{ATTACKER, Attacker};
-use crate::command::{Outcome, binary};
-use crate::recording::{library, processes};
+use crate::support::attacker::{ATTACKER, Attacker};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{library, processes};
 
 /// A directory of everybody's, as /var/tmp is, and recordings elsewhere.
 struct Node {

@@ -5,8 +5,8 @@ use std::fs;
 use plimsoll_trace::Op;
 
 use super::{Bed, one, report, unseen};
-use crate::command::Outcome;
-use crate::recording::{calls, has, processes, record};
+use crate::support::command::Outcome;
+use crate::support::recording::{calls, has, processes, record};
 
 /// What fio does by each way of asynchronous I/O is what fio says that it does.
 #[test]

@@ -7,8 +7,8 @@ use std::process::Command;
 use plimsoll_trace::Op;
 
 use super::{Bed, counts, one, report, unseen};
-use crate::command::{Outcome, binary};
-use crate::recording::{calls, has, library, processes, program, record, run_recorded};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{calls, has, library, processes, program, record, run_recorded};
 
 /// The words that make a command another user's; `None` with a word where that is impossible.
 fn as_nobody() -> Option<[&'static str; 6]> {

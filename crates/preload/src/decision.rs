@@ -1,6 +1,6 @@
 //! What is recorded and served in this program: decided once, by whoever comes first, the constructor or a call.
 
-use crate::{clock, config, environment, hot, layer, process};
+use crate::{backend, clock, config, environment, hot, process};
 
 /// Decides. Harmless when it was decided already, or is being decided.
 #[cold]
@@ -16,9 +16,9 @@ pub fn make() {
         // SAFETY: as above.
         unsafe { config::set_loaded(clock::anchor()) };
     }
-    let is_layered = layer::begin();
-    if recorded != 0 || is_layered {
+    let has_backend = backend::begin();
+    if recorded != 0 || has_backend {
         environment::keep();
-        hot::decide(recorded, is_layered);
+        hot::decide(recorded, has_backend);
     }
 }

@@ -13,8 +13,8 @@ pub const UNDECIDED: u32 = 0;
 pub const ANY_LAYER: u32 = 0b111;
 /// It was decided; without a layer's bit: off.
 const DECIDED: u32 = 1 << 8;
-/// A layer of this library may serve calls, see [`crate::layer`]; apart from what is recorded.
-const LAYERED: u32 = 1 << 9;
+/// A backend may serve calls, see [`crate::backend`]; apart from what is recorded.
+const HAS_BACKEND: u32 = 1 << 9;
 
 /// What every call reads. After a system call, each further cache line may be a miss.
 #[repr(C, align(64))]
@@ -55,10 +55,10 @@ pub fn is_on() -> bool {
     mode() & ANY_LAYER != 0
 }
 
-/// Returns whether calls may be served by a layer of this library.
+/// Returns whether calls may be served by a backend.
 #[inline(always)]
-pub fn is_layered() -> bool {
-    mode() & LAYERED != 0
+pub fn has_backend() -> bool {
+    mode() & HAS_BACKEND != 0
 }
 
 /// Returns true to the one caller that is to decide. Until that one has decided, everything is off.
@@ -67,12 +67,12 @@ pub fn begin_to_decide() -> bool {
 }
 
 /// Decides which layers are recorded (their bits), and whether calls may be served.
-pub fn decide(recorded: u32, is_layered: bool) {
-    let layered = if is_layered { LAYERED } else { 0 };
-    HOT.mode.store(DECIDED | layered | recorded & ANY_LAYER, Ordering::Release);
+pub fn decide(recorded: u32, has_backend: bool) {
+    let backend = if has_backend { HAS_BACKEND } else { 0 };
+    HOT.mode.store(DECIDED | backend | recorded & ANY_LAYER, Ordering::Release);
 }
 
 /// Records nothing from now on, in this process and the ones that it forks.
 pub fn turn_off() {
-    HOT.mode.store(DECIDED | mode() & LAYERED, Ordering::Relaxed);
+    HOT.mode.store(DECIDED | mode() & HAS_BACKEND, Ordering::Relaxed);
 }

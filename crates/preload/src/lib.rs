@@ -1,6 +1,6 @@
 //! libplimsoll.so: records the I/O calls of the program that it is loaded into.
 //!
-//! A call goes through `recorder::begin_in`, the layer that owns the descriptor or name (`layer`) or else
+//! A call goes through `recorder::begin_in`, the backend that owns the descriptor or name (`backend`) or else
 //! the real function, and `recorder::ended`. Which calls there are is said in `table`; an event goes into
 //! the calling thread's chunk (`chunk`), which is a shared mapping of the process's file
 //! (`spool`), so that nothing that was completed is lost when the process is killed.
@@ -14,6 +14,7 @@
 // Tests export no stand-in, so that some of them are not used.
 #![cfg_attr(test, allow(dead_code, non_snake_case))]
 
+pub mod backend;
 mod chunk;
 mod clock;
 pub mod config;
@@ -30,7 +31,6 @@ mod hooks;
 mod hot;
 mod identity;
 mod inspect;
-pub mod layer;
 pub mod library_table;
 mod lock;
 mod mappings;

@@ -1,4 +1,4 @@
-//! Memory of the library's own, for what allocates in it (layers): never the program's allocator, which may be
+//! Memory of the library's own, for what allocates in it (backends): never the program's allocator, which may be
 //! anything, may be in use by the very thread that we interrupted, and may count what a program leaks.
 //!
 //! Blocks of powers of two come from slabs, slabs from one range of addresses; what is larger is a mapping. Free

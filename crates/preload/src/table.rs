@@ -12,10 +12,10 @@ use libc::{
 };
 use plimsoll_trace::Op;
 
+use crate::backend::{Mapping, Name, NameRequest, Request, Status};
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, directory, lock, mapping, name, program, stream};
 use crate::inspect::Target;
-use crate::layer::{Mapping, Name, NameRequest, Request, Status};
 use crate::{guard, sys};
 
 /// What `creat` means.

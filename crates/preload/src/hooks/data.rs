@@ -6,10 +6,10 @@ use libc::{iovec, off_t};
 use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL};
 use plimsoll_trace::{Class, Layer, Op};
 
+use crate::backend::{self, Buffers, End, Request, Transfer};
 use crate::descriptors;
 use crate::files::EXCLUDED;
 use crate::hooks::failure;
-use crate::layer::{self, Buffers, End, Request, Transfer};
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 
 /// Data at a given offset: `pread`, `pwrite`.
@@ -24,7 +24,7 @@ pub fn positioned<T>(
     let start = begin_in(Layer::Posix);
     let buffers = Buffers::one(buffer, length);
     let request = || Request::Move(Transfer { op, buffers, offset: Some(offset), flags: 0 });
-    let moved = layer::serve(fd, request, real);
+    let moved = backend::serve(fd, request, real);
     end(start, op, fd, length as u64, Some(offset as u64), moved);
     moved
 }
@@ -40,7 +40,7 @@ pub fn sequential<T>(
     let start = begin_in(Layer::Posix);
     let buffers = Buffers::one(buffer, length);
     let request = || Request::Move(Transfer { op, buffers, offset: None, flags: 0 });
-    let moved = layer::serve(fd, request, real);
+    let moved = backend::serve(fd, request, real);
     end(start, op, fd, length as u64, None, moved);
     moved
 }
@@ -64,7 +64,7 @@ pub unsafe fn vector(
         let offset = (offset != -1).then_some(offset);
         Request::Move(Transfer { op, buffers: list, offset, flags })
     };
-    let moved = layer::serve(fd, request, real);
+    let moved = backend::serve(fd, request, real);
     if start.is_on() {
         let length = match moved < 0 || buffers.is_null() || count <= 0 {
             // The list may be the reason for the failure.
@@ -147,7 +147,7 @@ pub unsafe fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> is
         };
         Request::Copy { op: one.op, from: from.end(), to: to.end(), length }
     };
-    let moved = layer::serve_between(sides.each_ref().map(|side| side.fd), request, real);
+    let moved = backend::serve_between(sides.each_ref().map(|side| side.fd), request, real);
     ended(start, |busy, span| {
         let outcome = if moved < 0 { failure() } else { Outcome::Value(moved as u64) };
         let (bytes, length) = (moved.max(0) as u64, length as u64);

@@ -6,9 +6,9 @@ use libc::mode_t;
 use plimsoll_trace::encode::NO_FILE;
 use plimsoll_trace::{Layer, Op};
 
+use crate::backend::{self, FromAnswer, Name, NameRequest, Request};
 use crate::files::EXCLUDED;
 use crate::hooks::{Code, Returned};
-use crate::layer::{self, FromAnswer, Name, NameRequest, Request};
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
 use crate::{descriptors, hot, own_descriptors, paths, sys};
@@ -22,7 +22,7 @@ pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> 
     result
 }
 
-/// A call on a descriptor that a layer may serve.
+/// A call on a descriptor that a backend may serve.
 #[inline]
 pub fn ask<R: Returned + FromAnswer>(
     op: Op,
@@ -31,7 +31,7 @@ pub fn ask<R: Returned + FromAnswer>(
     request: impl FnOnce() -> Request,
     real: impl FnOnce() -> R,
 ) -> R {
-    on(op, fd, argument, || layer::serve(fd, request, real))
+    on(op, fd, argument, || backend::serve(fd, request, real))
 }
 
 /// What was written is made durable.
@@ -87,7 +87,7 @@ pub unsafe fn open(
 ) -> c_int {
     let start = begin_in(Layer::Posix);
     let name = || Name::new(directory, path);
-    let fd = layer::serve_name(name, || NameRequest::Open { flags, mode }, real);
+    let fd = backend::serve_name(name, || NameRequest::Open { flags, mode }, real);
     // SAFETY: as the caller says.
     unsafe { opened(start, directory, path, flags, fd) }
 }
@@ -116,7 +116,7 @@ unsafe fn opened(
     flags: c_int,
     fd: c_int,
 ) -> c_int {
-    layer::forget(fd);
+    backend::forget(fd);
     ended(start, |busy, span| {
         // SAFETY: what a program gave to a call that has ended so.
         let file = unsafe { paths::number_after(busy, fd.outcome(), directory, path) };
@@ -138,22 +138,22 @@ pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
         // Before the call: after it, another thread may get the same number.
         descriptors::forget(fd);
     }
-    let result = match layer::is_active() {
-        true => close_layered(fd, real),
+    let result = match backend::is_active() {
+        true => close_served(fd, real),
         false => real(),
     };
     ended(start, |busy, span| write(busy, span, op, file, result, 0));
     result
 }
 
-/// A descriptor is closed that may be a layer's, or one of the library's own, of which a program knows nothing.
+/// A descriptor is closed that may be a backend's, or one of the library's own, of which a program knows nothing.
 #[cold]
-fn close_layered(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+fn close_served(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     if own_descriptors::is_own(fd) {
         return c_int::from_answer(Err(libc::EBADF));
     }
-    let result = layer::serve(fd, || Request::Close, real);
-    layer::forget(fd);
+    let result = backend::serve(fd, || Request::Close, real);
+    backend::forget(fd);
     result
 }
 
@@ -166,7 +166,7 @@ pub fn close_range(
     mut real: impl FnMut(u32, u32) -> c_int,
 ) -> c_int {
     let start = begin_in(Layer::Posix);
-    let result = match layer::is_active() {
+    let result = match backend::is_active() {
         true => own_descriptors::around(first, last, real),
         false => real(first, last),
     };
@@ -176,7 +176,7 @@ pub fn close_range(
         descriptors::forget_range(first, last);
     }
     if closed {
-        layer::forget_range(first, last);
+        backend::forget_range(first, last);
     }
     end_on(start, Op::Close, None, result, u64::from(first));
     result
@@ -190,7 +190,7 @@ const CLOSE_RANGE_CLOEXEC: c_int = 4;
 pub fn close_from(first: c_int, real: impl FnOnce()) {
     let first = first.max(0) as u32;
     let start = begin_in(Layer::Posix);
-    match layer::is_active() {
+    match backend::is_active() {
         true => {
             own_descriptors::around(first, u32::MAX, |first, last| {
                 sys::close_range(first, last);
@@ -202,7 +202,7 @@ pub fn close_from(first: c_int, real: impl FnOnce()) {
     if hot::is_on() {
         descriptors::forget_range(first, u32::MAX);
     }
-    layer::forget_range(first, u32::MAX);
+    backend::forget_range(first, u32::MAX);
     end_on(start, Op::Close, None, 0, u64::from(first));
 }
 
@@ -222,13 +222,13 @@ pub fn ask_code(
 #[inline]
 pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Posix);
-    if layer::is_active()
+    if backend::is_active()
         && let Some(to) = to
     {
         own_descriptors::make_way(to);
     }
     let copy = real();
-    layer::forget(copy);
+    backend::forget(copy);
     if copy >= 0 && hot::is_on() {
         descriptors::duplicated(fd, copy);
     }
@@ -240,7 +240,7 @@ pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> 
 #[inline]
 pub fn seek(fd: c_int, offset: i64, whence: c_int, real: impl FnOnce() -> i64) -> i64 {
     let start = begin_in(Layer::Posix);
-    let position = layer::serve(fd, || Request::Seek { offset, whence }, real);
+    let position = backend::serve(fd, || Request::Seek { offset, whence }, real);
     ended(start, |busy, span| {
         let known = descriptors::known(busy, fd);
         if position >= 0 {

@@ -5,8 +5,8 @@ use core::ffi::c_int;
 use libc::{flock, off_t};
 use plimsoll_trace::{Layer, Op};
 
+use crate::backend::{self, Lock, Request};
 use crate::hooks::descriptor;
-use crate::layer::{self, Lock, Request};
 use crate::recorder::begin_in;
 use crate::thread::Busy;
 use crate::{descriptors, hot};
@@ -26,7 +26,7 @@ pub unsafe fn control(
         libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
             let start = begin_in(Layer::Posix);
             let request = || Request::Lock(Lock::Range { command, lock: argument });
-            let result = layer::serve(fd, request, real);
+            let result = backend::serve(fd, request, real);
             if start.is_on() {
                 // SAFETY: the kernel has read the same lock, unless it could not.
                 let (kind, length) = unsafe { read_lock(argument, result) };
@@ -36,7 +36,7 @@ pub unsafe fn control(
             result
         }
         libc::F_GETLK | libc::F_OFD_GETLK => {
-            layer::serve(fd, || Request::Lock(Lock::Range { command, lock: argument }), real)
+            backend::serve(fd, || Request::Lock(Lock::Range { command, lock: argument }), real)
         }
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => descriptor::duplicate(fd, None, real),
         libc::F_SETFL => {
@@ -82,6 +82,6 @@ pub fn section(fd: c_int, command: c_int, length: off_t, real: impl FnOnce() -> 
     match command {
         libc::F_ULOCK => descriptor::ask(Op::Unlock, fd, length as u64, request, real),
         libc::F_LOCK | libc::F_TLOCK => descriptor::ask(Op::Lock, fd, length as u64, request, real),
-        _ => layer::serve(fd, request, real),
+        _ => backend::serve(fd, request, real),
     }
 }

@@ -7,9 +7,9 @@ use core::ffi::{c_int, c_void};
 use plimsoll_trace::encode::{NO_FILE, Outcome};
 use plimsoll_trace::{Layer, Op};
 
+use crate::backend::{self, Mapping, Request};
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
-use crate::layer::{self, Mapping, Request};
 use crate::recorder::{begin_in, ended};
 use crate::{descriptors, process, thread};
 
@@ -30,7 +30,7 @@ pub fn map(fd: c_int, mapping: Mapping, real: impl FnOnce() -> *mut c_void) -> *
         return real();
     }
     let start = begin_in(Layer::Posix);
-    let served = || layer::serve(fd, || Request::Map(mapping), real);
+    let served = || backend::serve(fd, || Request::Map(mapping), real);
     let address = thread::inside_hook(served);
     ended(start, |busy, span| {
         let file = descriptors::file(busy, fd);

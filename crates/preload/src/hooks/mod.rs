@@ -16,7 +16,7 @@ use core::ffi::{c_int, c_void};
 
 use plimsoll_trace::encode::Outcome;
 
-use crate::layer::FromAnswer;
+use crate::backend::FromAnswer;
 use crate::sys;
 
 /// What a function gives back, as an outcome.

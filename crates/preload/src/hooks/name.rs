@@ -4,9 +4,9 @@ use core::ffi::{c_char, c_int};
 
 use plimsoll_trace::Op;
 
+use crate::backend::{self, FromAnswer, Name, NameRequest};
 use crate::hooks::Returned;
 use crate::hooks::descriptor::write;
-use crate::layer::{self, FromAnswer, Name, NameRequest};
 use crate::paths;
 use crate::recorder::{begin_in, ended};
 
@@ -32,7 +32,7 @@ pub unsafe fn on<R: Returned>(
     result
 }
 
-/// A call on the file of this name that a layer may serve.
+/// A call on the file of this name that a backend may serve.
 ///
 /// # Safety
 /// `path` is what a program gave to such a call.
@@ -45,7 +45,7 @@ pub unsafe fn ask<R: Returned + FromAnswer>(
     request: impl FnOnce() -> NameRequest,
     real: impl FnOnce() -> R,
 ) -> R {
-    let served = || layer::serve_name(|| Name::new(directory, path), request, real);
+    let served = || backend::serve_name(|| Name::new(directory, path), request, real);
     // SAFETY: the same name.
     unsafe { on(op, directory, path, argument, served) }
 }

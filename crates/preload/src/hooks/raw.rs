@@ -18,11 +18,11 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{AT_FDCWD, iovec, mode_t, off_t};
 use plimsoll_trace::Op;
 
+use crate::backend::{Mapping, Name, NameRequest, Request, Status};
 use crate::hooks::asynchronous::{self, KernelBlock, KernelEvent};
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, lock, mapping, name, program};
 use crate::inspect::Target;
-use crate::layer::{Mapping, Name, NameRequest, Request, Status};
 use crate::{sys, thread};
 
 /// The C library's function.

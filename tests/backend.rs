@@ -1,4 +1,4 @@
-//! A layer serves calls instead of the kernel: the one for tests stores every byte inverted, and each file under
+//! A backend serves calls instead of the kernel: the one for tests stores every byte inverted, and each file under
 //! another name, so that whatever goes past it shows.
 
 use std::ffi::OsStr;
@@ -9,22 +9,22 @@ use std::sync::OnceLock;
 
 use plimsoll_trace::Op;
 
-use crate::command::Outcome;
-use crate::recording::{build_library, calls, processes, program, python, record};
+use crate::support::command::Outcome;
+use crate::support::recording::{build_library, calls, processes, program, python, record};
 
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| build_library("inverted", "inverted"))
+    LIBRARY.get_or_init(|| build_library("inverted-backend", "inverted-backend"))
 }
 
 /// A directory whose files are stored inverted.
-struct Layered {
+struct InvertedDirectory {
     folder: tempfile::TempDir,
 }
 
-impl Layered {
+impl InvertedDirectory {
     fn new() -> Self {
-        Layered { folder: tempfile::tempdir_in("/var/tmp").unwrap() }
+        InvertedDirectory { folder: tempfile::tempdir_in("/var/tmp").unwrap() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -56,34 +56,34 @@ impl Layered {
 
 #[test]
 fn programs_see_their_files_where_something_else_is_stored() {
-    let layered = Layered::new();
+    let inverted = InvertedDirectory::new();
     let plain = tempfile::NamedTempFile::new().unwrap();
     let text: String = (1..=20_000).map(|line| format!("{line}\n")).collect();
     fs::write(&plain, &text).unwrap();
-    layered.output(&["cp", plain.path().to_str().unwrap(), "a"]);
-    assert!(!layered.path("a").exists());
-    assert_eq!(layered.stored("a"), text.as_bytes());
-    assert_eq!(layered.output(&["cat", "a"]), text);
-    assert_eq!(layered.output(&["tail", "-1", "a"]), "20000\n");
+    inverted.output(&["cp", plain.path().to_str().unwrap(), "a"]);
+    assert!(!inverted.path("a").exists());
+    assert_eq!(inverted.stored("a"), text.as_bytes());
+    assert_eq!(inverted.output(&["cat", "a"]), text);
+    assert_eq!(inverted.output(&["tail", "-1", "a"]), "20000\n");
     assert_eq!(
-        layered.output(&["grep", "-c", "7", "a"]),
+        inverted.output(&["grep", "-c", "7", "a"]),
         format!("{}\n", text.lines().filter(|line| line.contains('7')).count())
     );
-    assert_eq!(layered.output(&["stat", "-c", "%s", "a"]), format!("{}\n", text.len()));
-    layered.output(&["dd", "if=a", "of=b", "bs=4k", "conv=fsync", "status=none"]);
-    layered.output(&["cp", "a", "c"]);
-    layered.output(&["cmp", "a", "c"]);
-    layered.output(&["mv", "c", "d"]);
-    layered.output(&["truncate", "-s", "5", "d"]);
-    assert_eq!(layered.stored("d"), b"1\n2\n3");
+    assert_eq!(inverted.output(&["stat", "-c", "%s", "a"]), format!("{}\n", text.len()));
+    inverted.output(&["dd", "if=a", "of=b", "bs=4k", "conv=fsync", "status=none"]);
+    inverted.output(&["cp", "a", "c"]);
+    inverted.output(&["cmp", "a", "c"]);
+    inverted.output(&["mv", "c", "d"]);
+    inverted.output(&["truncate", "-s", "5", "d"]);
+    assert_eq!(inverted.stored("d"), b"1\n2\n3");
     // By a descriptor that another program opened.
-    assert_eq!(layered.output(&["bash", "-c", "cat < d"]), "1\n2\n3");
-    layered.output(&["rm", "a", "d"]);
-    assert_eq!(layered.stored("b"), text.as_bytes());
-    // From the layer to elsewhere, as between file systems.
-    layered.output(&["mv", "b", plain.path().to_str().unwrap()]);
+    assert_eq!(inverted.output(&["bash", "-c", "cat < d"]), "1\n2\n3");
+    inverted.output(&["rm", "a", "d"]);
+    assert_eq!(inverted.stored("b"), text.as_bytes());
+    // From the backend to elsewhere, as between file systems.
+    inverted.output(&["mv", "b", plain.path().to_str().unwrap()]);
     assert_eq!(fs::read_to_string(plain.path()).unwrap(), text);
-    let mut left: Vec<_> = fs::read_dir(layered.folder.path())
+    let mut left: Vec<_> = fs::read_dir(inverted.folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -103,7 +103,7 @@ def fails(expected, call):
     else:
         raise AssertionError("it should have failed")
 
-os.write(os.open("warm", os.O_CREAT | os.O_WRONLY), b"the layer has its descriptor now")
+os.write(os.open("warm", os.O_CREAT | os.O_WRONLY), b"the backend has its descriptor now")
 os.closerange(3, 100000)
 for number in range(3, 2000):
     try:
@@ -145,11 +145,11 @@ assert os.pread(copy, 3, 0) == b"012"
 "#;
 
 #[test]
-fn every_kind_of_request_reaches_a_layer() {
-    let layered = Layered::new();
-    layered.output(&[python(), "-c", SCRIPT]);
-    assert_eq!(layered.stored("g"), b"012ZYX6789abcdchildparen");
-    let notes = fs::read_to_string(layered.path("NOTES")).unwrap();
+fn every_kind_of_request_reaches_a_backend() {
+    let inverted = InvertedDirectory::new();
+    inverted.output(&[python(), "-c", SCRIPT]);
+    assert_eq!(inverted.stored("g"), b"012ZYX6789abcdchildparen");
+    let notes = fs::read_to_string(inverted.path("NOTES")).unwrap();
     assert_eq!(
         notes.lines().count(),
         11,
@@ -160,7 +160,7 @@ fn every_kind_of_request_reaches_a_layer() {
 /// Programs with many threads, forks, signal handlers that write, cancelled threads, and such that close everything
 /// or are killed.
 #[test]
-fn hostile_programs_write_through_a_layer_as_without_it() {
+fn hostile_programs_write_through_a_backend_as_without_it() {
     let traps = program("traps.c", "cc", &[]);
     for name in [
         "plain",
@@ -175,14 +175,14 @@ fn hostile_programs_write_through_a_layer_as_without_it() {
         "quick",
         "silent",
     ] {
-        let layered = Layered::new();
-        let plain = layered.path("rec");
+        let inverted = InvertedDirectory::new();
+        let plain = inverted.path("rec");
         let arguments = [traps.to_str().unwrap(), name, "out", "300"];
-        let outcome = layered.run(&arguments);
+        let outcome = inverted.run(&arguments);
         assert_eq!(outcome.status, (name != "killed").then_some(0), "{name}: {}", outcome.stderr);
         fs::create_dir(&plain).unwrap();
         Command::new(arguments[0]).args(&arguments[1..]).current_dir(&plain).status().unwrap();
-        let (stored, plain) = (layered.stored("out"), fs::read(plain.join("out")).unwrap());
+        let (stored, plain) = (inverted.stored("out"), fs::read(plain.join("out")).unwrap());
         assert_eq!(stored.len(), plain.len(), "{name}");
         for (at, (stored, plain)) in stored.chunks(16).zip(plain.chunks(16)).enumerate() {
             // A hole has zeros, whoever made it.
@@ -194,15 +194,15 @@ fn hostile_programs_write_through_a_layer_as_without_it() {
 }
 
 #[test]
-fn what_a_layer_serves_is_recorded_as_the_programs_call() {
-    let layered = Layered::new();
+fn what_a_backend_serves_is_recorded_as_the_programs_call() {
+    let inverted = InvertedDirectory::new();
     let traps = program("traps.c", "cc", &[]);
-    let rec = layered.path("rec");
+    let rec = inverted.path("rec");
     let outcome: Outcome = record(&rec)
         .args(["--", traps.to_str().unwrap(), "plain", "out", "500"])
         .env("PLIMSOLL_LIBRARY", library())
-        .env("PLIMSOLL_INVERTED_DIR", layered.folder.path())
-        .current_dir(layered.folder.path())
+        .env("PLIMSOLL_INVERTED_DIR", inverted.folder.path())
+        .current_dir(inverted.folder.path())
         .output()
         .unwrap()
         .into();
@@ -210,5 +210,5 @@ fn what_a_layer_serves_is_recorded_as_the_programs_call() {
     let recorded = processes(&rec);
     assert_eq!(calls(&recorded, Op::Pwrite, "/out"), (500, 500 * 16));
     assert_eq!(calls(&recorded, Op::Fsync, "/out").0, 1);
-    assert_eq!(layered.stored("out").len(), 499 * 64 + 16);
+    assert_eq!(inverted.stored("out").len(), 499 * 64 + 16);
 }

@@ -1,6 +1,6 @@
-//! A layer for tests: files below the directory in PLIMSOLL_INVERTED_DIR are stored with every byte inverted and with
+//! A backend for tests: files below the directory in PLIMSOLL_INVERTED_DIR are stored with every byte inverted and with
 //! another name, NAME.inverted. Whatever reaches such a file past the stand-ins shows, because it is not inverted.
-//! Each transfer is noted in a file that the layer keeps open, NOTES, as so many lines as there were writes.
+//! Each transfer is noted in a file that the backend keeps open, NOTES, as so many lines as there were writes.
 
 use core::ffi::{CStr, c_int};
 
@@ -9,11 +9,11 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::{Answer, Buffers, Layer, Name, NameRequest, Request, Status, Transfer};
+use super::{Answer, Backend, Buffers, Name, NameRequest, Request, Status, Transfer};
 use crate::own_descriptors::OwnDescriptor;
 use crate::{descriptors, sys, text::Text};
 
-/// The layer.
+/// The backend.
 pub struct Inverted;
 
 const SUFFIX: &[u8] = b".inverted";
@@ -26,7 +26,7 @@ fn directory() -> &'static [u8] {
     sys::variable("PLIMSOLL_INVERTED_DIR").unwrap_or(b"")
 }
 
-impl Layer for Inverted {
+impl Backend for Inverted {
     fn begin(&self) -> bool {
         !directory().is_empty()
     }
@@ -94,7 +94,7 @@ fn number(result: Result<usize, Errno>) -> Result<usize, c_int> {
     result.map_err(Errno::raw_os_error)
 }
 
-/// The name that a file of the layer is stored under; `None` for names that are not the layer's. Directories are
+/// The name that a file of the backend is stored under; `None` for names that are not the backend's. Directories are
 /// left alone.
 fn stored(name: &Name) -> Option<Text<4096>> {
     let path = name.path()?.to_bytes();

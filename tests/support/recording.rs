@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use plimsoll_trace::layout::State;
 use plimsoll_trace::{Event, Op, ProcessFile, ThreadDecoder};
 
-use crate::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary};
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -177,4 +177,30 @@ pub fn calls(processes: &[Process], op: Op, path: &str) -> (u64, u64) {
 pub fn all_finished(processes: &[Process]) -> bool {
     let ends = [State::Finished as u32, State::Executed as u32];
     processes.iter().all(|process| ends.contains(&process.state))
+}
+
+/// Runs a trap of tests/programs/traps.c under the recorder; the file it writes is named out.
+pub fn trap(name: &str, count: u64) -> (Outcome, Vec<Process>) {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (rec, out) = (folder.path().join("rec"), folder.path().join("out"));
+    let traps = program("traps.c", "cc", &[]);
+    let command = [traps.to_str().unwrap(), name, out.to_str().unwrap(), &count.to_string()];
+    let outcome = run_recorded(&rec, &command);
+    if name == "daemon" {
+        wait_for(&folder.path().join("out.done"));
+    }
+    (outcome, processes(&rec))
+}
+
+/// A daemon is nobody's child; it says when it is done by a file.
+fn wait_for(path: &Path) {
+    for _ in 0..1000 {
+        if path.exists() {
+            // Its last act after the file is to end.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{} never came", path.display());
 }

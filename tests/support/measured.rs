@@ -12,6 +12,10 @@ const BEGINNING: u64 = 1_767_225_600 * SECOND;
 /// From the start of one instance to that of the next.
 const EVERY: u64 = 20 * SECOND;
 
+/// Results of the first version of their format.
+pub const GOLDEN: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../measures/tests/golden/results-v1");
+
 /// Keeps the instances as results of an experiment that was brought to an end.
 pub fn keep(
     directory: &Path,

@@ -1,15 +1,15 @@
-//! Layers: parts of this library that serve calls instead of the kernel, on descriptors and names that are theirs.
+//! Backends: parts of this library that serve calls instead of the kernel, on descriptors and names that are theirs.
 //!
-//! A stand-in hands over the whole request (`Request`, `NameRequest`), and the kernel is asked where no layer
-//! answers. A descriptor that a layer gives to a program is a real one, of a real file: numbers, duplicates, their
-//! common position, locks and inheritance stay the kernel's, and a layer answers only what it must.
+//! A stand-in hands over the whole request (`Request`, `NameRequest`), and the kernel is asked where no backend
+//! answers. A descriptor that a backend gives to a program is a real one, of a real file: numbers, duplicates, their
+//! common position, locks and inheritance stay the kernel's, and a backend answers only what it must.
 //!
-//! What a layer may use: system calls by rustix, which lead to no stand-in; memory of the library's own
+//! What a backend may use: system calls by rustix, which lead to no stand-in; memory of the library's own
 //! (`own_memory`); descriptors of the library's own (`own_descriptors`). It is called on any thread, and again in a
 //! signal handler that interrupts it there. It is not called for the C library's streams, whose system calls
 //! cannot be seen.
 
-#[cfg(feature = "inverted")]
+#[cfg(feature = "inverted-backend")]
 mod inverted;
 mod request;
 
@@ -21,11 +21,11 @@ pub use self::request::{
 };
 use crate::{hot, sys};
 
-/// What a layer does with a request: the result or the error number; `None` leaves it to the kernel.
+/// What a backend does with a request: the result or the error number; `None` leaves it to the kernel.
 pub type Answer = Option<Result<usize, c_int>>;
 
-/// A layer.
-pub trait Layer: Sync {
+/// A backend.
+pub trait Backend: Sync {
     /// Reads its settings from the environment. Returns whether it has anything to do in this program.
     fn begin(&self) -> bool;
 
@@ -39,31 +39,31 @@ pub trait Layer: Sync {
     fn on_name(&self, name: &Name, request: &NameRequest) -> Answer;
 }
 
-/// The layers, in the order in which they are asked.
-const LAYERS: &[&dyn Layer] = &[
-    #[cfg(feature = "inverted")]
+/// The backends, in the order in which they are asked.
+const BACKENDS: &[&dyn Backend] = &[
+    #[cfg(feature = "inverted-backend")]
     &inverted::Inverted,
 ];
 
-/// Returns whether any layer has something to do.
+/// Returns whether any backend has something to do.
 pub fn begin() -> bool {
-    LAYERS.iter().fold(false, |any, layer| layer.begin() | any)
+    BACKENDS.iter().fold(false, |any, backend| backend.begin() | any)
 }
 
-/// True when descriptors may be a layer's.
+/// True when descriptors may be a backend's.
 #[inline(always)]
 pub fn is_active() -> bool {
-    !LAYERS.is_empty() && hot::is_layered()
+    !BACKENDS.is_empty() && hot::has_backend()
 }
 
-/// False for descriptors that are known to be no layer's.
+/// False for descriptors that are known to be no backend's.
 #[inline(always)]
 fn may_be_owned(fd: c_int) -> bool {
     let owner = || OWNERS.get(fd as usize).map_or(UNKNOWN, |entry| entry.load(Ordering::Relaxed));
     is_active() && owner() != KERNEL
 }
 
-/// A result that a function of the C library gives, made of a layer's.
+/// A result that a function of the C library gives, made of a backend's.
 pub trait FromAnswer {
     /// The result, with `errno` set after a failure.
     fn from_answer(answer: Result<usize, c_int>) -> Self;
@@ -100,7 +100,7 @@ impl FromAnswer for *mut c_void {
     }
 }
 
-/// A call on a descriptor: served by the layer that owns it, or else by the kernel. Where a layer is active, other
+/// A call on a descriptor: served by the backend that owns it, or else by the kernel. Where a backend is active, other
 /// descriptors cost one load more.
 #[inline(always)]
 pub fn serve<R: FromAnswer>(
@@ -116,7 +116,7 @@ pub fn serve<R: FromAnswer>(
     kernel()
 }
 
-/// A call on two descriptors: served by the layer that owns one of them.
+/// A call on two descriptors: served by the backend that owns one of them.
 #[inline(always)]
 pub fn serve_between<R: FromAnswer>(
     fds: [c_int; 2],
@@ -162,7 +162,7 @@ fn ask_all(name: &Name, request: &NameRequest) -> Answer {
         // With AT_EMPTY_PATH, the descriptor itself.
         return ask_owner(name.directory, &Request::Status(*status));
     }
-    LAYERS.iter().find_map(|layer| layer.on_name(name, request))
+    BACKENDS.iter().find_map(|backend| backend.on_name(name, request))
 }
 
 /// Descriptors beyond this are asked about at each call.
@@ -170,21 +170,21 @@ const DESCRIPTORS: usize = 1 << 16;
 
 /// Nobody has asked yet whose it is.
 const UNKNOWN: u8 = 0;
-/// No layer's.
+/// No backend's.
 const KERNEL: u8 = 1;
-/// The first layer's; the others follow.
-const FIRST_LAYER: u8 = 2;
+/// The first backend's; the others follow.
+const FIRST_BACKEND: u8 = 2;
 
 /// Whose each descriptor is. Not wiped in forked children, which inherit descriptors.
 static OWNERS: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(UNKNOWN) }; DESCRIPTORS];
 
-fn owner(fd: c_int) -> Option<&'static dyn Layer> {
+fn owner(fd: c_int) -> Option<&'static dyn Backend> {
     let entry = OWNERS.get(usize::try_from(fd).ok()?);
     let known = entry.map_or(UNKNOWN, |entry| entry.load(Ordering::Relaxed));
     let mark = match known {
         UNKNOWN => {
-            let position = LAYERS.iter().position(|layer| layer.owns(fd));
-            let mark = position.map_or(KERNEL, |position| FIRST_LAYER + position as u8);
+            let position = BACKENDS.iter().position(|backend| backend.owns(fd));
+            let mark = position.map_or(KERNEL, |position| FIRST_BACKEND + position as u8);
             if let Some(entry) = entry {
                 entry.store(mark, Ordering::Relaxed);
             }
@@ -192,7 +192,7 @@ fn owner(fd: c_int) -> Option<&'static dyn Layer> {
         }
         known => known,
     };
-    LAYERS.get(usize::from(mark.checked_sub(FIRST_LAYER)?)).copied()
+    BACKENDS.get(usize::from(mark.checked_sub(FIRST_BACKEND)?)).copied()
 }
 
 /// A descriptor is closed, or its number gets another file.
