@@ -92,6 +92,7 @@ mod tests {
         ] {
             assert_eq!(counter.change(before, after), change, "{before:?} to {after:?}");
         }
+        assert_eq!(Change::Grew(3).grown(), Some(3));
         assert_eq!(Change::BeganAnew(3).grown(), None);
         assert_eq!(Change::BeganAnew(3).at_least(), Some(3));
         assert_eq!(Change::Grew(3).times(512), Change::Grew(1536));

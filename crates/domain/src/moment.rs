@@ -178,14 +178,18 @@ mod tests {
         assert_eq!(clock(nanos, 0, 60.0), "23:30:05 UTC");
         assert_eq!(clock(nanos, -19_800, 8000.0), "18:00 -05:30");
         assert_eq!(clock(nanos, 7200, 1e6), "2026-02-01 01:30 +02:00");
+        assert_eq!(clock(nanos, 0, 2.0 * 3600.0), "23:30 UTC", "not less than two hours");
+        assert_eq!(clock(nanos, 0, 86_400.0), "23:30 UTC", "not longer than a day");
     }
 
     #[test]
     fn offsets_from_utc() {
-        for (text, seconds) in [("+02:00", 7200), ("-0530", -19_800), ("+2", 7200), ("Z", 0)] {
+        for (text, seconds) in
+            [("+02:00", 7200), ("-0530", -19_800), ("+2", 7200), ("+14:59", 53_940), ("Z", 0)]
+        {
             assert_eq!(utc_offset(text), Some(seconds));
         }
-        for bad in ["", "2", "+", "+99:00", "+01:99", "CET"] {
+        for bad in ["", "2", "+", "+99:00", "+15:00", "+01:60", "+01:99", "CET"] {
             assert_eq!(utc_offset(bad), None, "{bad}");
         }
     }

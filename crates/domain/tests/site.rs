@@ -4,8 +4,8 @@ use std::path::Path;
 
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{
-    Cost, Costs, CountedBy, FILE_BYTES_MAX, MeasuredPeak, Peak, Persistence, Site, SiteError,
-    SiteFile, Target,
+    ComponentKind, Cost, Costs, CountedBy, FILE_BYTES_MAX, MeasuredPeak, Peak, Persistence, Site,
+    SiteError, SiteFile, Target,
 };
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use proptest::prelude::*;
@@ -100,8 +100,11 @@ fn scores_are_written_where_they_belong_and_comments_stay() {
     slowness.low_median = Nanos::new(9_000_000_000);
     let mut other = slowness.clone();
     other.quantile = 0.2;
+    other.low_median = Nanos::new(8_000_000_000);
     file.set_slowness(&[slowness, other]).unwrap();
-    assert_eq!(file.site().slowness.len(), 2, "the same quantile is replaced");
+    let medians: Vec<(f64, u64)> =
+        file.site().slowness.iter().map(|it| (it.quantile, it.low_median.get())).collect();
+    assert_eq!(medians, [(0.1, 9_000_000_000), (0.2, 8_000_000_000)], "the same one is replaced");
     assert!(file.text().contains("low_median = \"9s\" # short"), "{}", file.text());
 
     let rate = BytesPerSec::new(20 << 20);
@@ -123,6 +126,14 @@ fn scores_are_written_where_they_belong_and_comments_stay() {
     file.set_stragglers(&[straggler], |it| it.name == "OST0000").unwrap();
     let names: Vec<&str> = file.site().stragglers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["local"], "what is normal now is a straggler no more");
+    let mut client = file.site().stragglers[0].clone();
+    client.component = ComponentKind::Client;
+    file.set_stragglers(&[client], |_| false).unwrap();
+    let kinds: Vec<ComponentKind> = file.site().stragglers.iter().map(|it| it.component).collect();
+    assert_eq!(kinds, [ComponentKind::Target, ComponentKind::Client], "of the same name");
+    file.set_stragglers(&[], |it| it.component == ComponentKind::Client).unwrap();
+    assert_eq!(file.site().stragglers.len(), 1);
+    assert_eq!(file.site().stragglers[0].component, ComponentKind::Target);
     assert!(file.text().contains("# the middle one"));
 }
 
@@ -264,6 +275,11 @@ fn hostile_files_get_an_answer_not_a_crash() {
     assert!(matches!(SiteFile::load(folder.path()), Err(SiteError::Read { .. })));
     assert!(matches!(SiteFile::load(Path::new("/dev/zero")), Err(SiteError::TooLarge { .. })));
     const { assert!(FILE_BYTES_MAX < 64 << 20) };
+    let longest = format!("version = 1\n#{}", " ".repeat(FILE_BYTES_MAX as usize - 13));
+    std::fs::write(&path, &longest).unwrap();
+    SiteFile::load(&path).unwrap();
+    std::fs::write(&path, longest + " ").unwrap();
+    assert!(matches!(SiteFile::load(&path), Err(SiteError::TooLarge { .. })));
 }
 
 proptest! {
