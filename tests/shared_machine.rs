@@ -1,5 +1,6 @@
 //! Directories that another user may write to: nothing of ours is lost, nothing hangs, one line tells.
 
+mod beds;
 mod outputs;
 mod pipes;
 mod record;

@@ -57,6 +57,9 @@ pub enum Refusal {
     /// Small files have a few lines.
     #[error("it is too large to be what it should be")]
     TooLarge,
+    /// It has the name of a lock, and is not empty.
+    #[error("it holds something else than a lock does")]
+    NotALock,
     /// It has the name of a working directory, and another secret or none.
     #[error(
         "it is not the directory that was made here: somebody who may write beside it replaced it \

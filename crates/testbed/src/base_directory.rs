@@ -28,14 +28,7 @@ const RECORD: &str = ".plimsoll-testbed-base";
 /// When it fails, nothing that it made stays. Refuses one that somebody else could exchange.
 pub(crate) fn make(place: &Place) -> Result<Directory, TestbedError> {
     loop {
-        let trusted = open_trusted(place.given_base()).map_err(|reason| {
-            TestbedError::Untrusted { base: place.base().to_path_buf(), reason }
-        })?;
-        if trusted.path() != place.base() {
-            let (base, reason) = (place.base().to_path_buf(), "it leads elsewhere now".to_owned());
-            return Err(TestbedError::Base { base, reason });
-        }
-        match make_missing(trusted) {
+        match make_missing(trusted(place)?) {
             // Somebody was faster: perhaps another command, perhaps another user.
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
             made => return made.map_err(file_error("create the base directory", place.base())),
@@ -43,7 +36,24 @@ pub(crate) fn make(place: &Place) -> Result<Directory, TestbedError> {
     }
 }
 
-/// Opens the base directory; `None` where it is not there.
+/// Opens the base directory as [`make`] does, but makes nothing: `None` where it is not there.
+pub(crate) fn existing(place: &Place) -> Result<Option<Directory>, TestbedError> {
+    let Trusted { directory, missing } = trusted(place)?;
+    Ok(missing.is_empty().then_some(directory))
+}
+
+/// Refuses what somebody else could exchange.
+fn trusted(place: &Place) -> Result<Trusted, TestbedError> {
+    let trusted = open_trusted(place.given_base())
+        .map_err(|reason| TestbedError::Untrusted { base: place.base().to_path_buf(), reason })?;
+    if trusted.path() != place.base() {
+        let (base, reason) = (place.base().to_path_buf(), "it leads elsewhere now".to_owned());
+        return Err(TestbedError::Base { base, reason });
+    }
+    Ok(trusted)
+}
+
+/// Opens the base directory to look at what is there, whoever may write to it; `None` where it is not there.
 pub(crate) fn open(place: &Place) -> Result<Option<Directory>, TestbedError> {
     match Directory::open(place.base()) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -149,7 +149,7 @@ mod tests {
     fn others_directories_are_refused() {
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
-        let lock = Lock::acquire(&place, None).unwrap();
+        let lock = Lock::acquire(&place, Default::default()).unwrap();
         let refused = || make(&place, Kind::Loop, 1, &lock).unwrap_err().to_string();
         symlink("/etc", place.directory()).unwrap();
         assert!(refused().contains("symlink"));
@@ -164,7 +164,7 @@ mod tests {
         use crate::marker::Mark;
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
-        let lock = Lock::acquire(&place, None).unwrap();
+        let lock = Lock::acquire(&place, Default::default()).unwrap();
         let mut marker = Marker { kind: Kind::Directory, targets: 3, made_directory: true };
         make(&place, Kind::Directory, 3, &lock).unwrap();
         assert_eq!(Mark::read(look(&place).unwrap().as_ref(), &place), Mark::Own(marker));

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use plimsoll_guarded::Directory;
 use plimsoll_machine::{BlockControl, BlockDevice, Mount};
@@ -18,6 +19,9 @@ use crate::{
     Kind, Record, TargetName, Testbed, TestbedError, base_directory, bed_directory, io_max, limits,
     loop_device,
 };
+
+/// Another user can hold the lock of a bed of theirs forever, to keep root waiting.
+const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(15);
 
 /// Options of [`Testbed::down`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,7 +80,7 @@ impl Testbed {
         match Owner::other_than_root(&directory) {
             Some(_) if !is_bed()? => self.leave_alone(),
             Some(owner) => owner
-                .work(|| self.down_as_owner(options))
+                .work(|| self.waiting_at_most(PATIENCE_WITH_OTHERS).down_as_owner(options))
                 .map_err(file_error("act as the owner of", directory))?,
             None => self.down_as_owner(options),
         }

@@ -66,6 +66,9 @@ pub enum TestbedError {
     /// Somebody else mounted something inside of the bed.
     #[error("cannot clean up: {} is a mount of {fs_type} that is not the bed's", point.display())]
     ForeignMount { point: PathBuf, fs_type: String },
+    /// Whoever locked another user's bed keeps it locked.
+    #[error("cannot lock {}: it is held by {}", path.display(), named(*pid))]
+    Locked { path: PathBuf, pid: Option<u32> },
     /// A system call on a file failed.
     #[error("cannot {operation} {}: {cause}", path.display())]
     File { operation: &'static str, path: PathBuf, cause: io::Error },
@@ -157,6 +160,10 @@ impl TestbedError {
                     "umount {point}, or unmount it lazily with: plimsoll testbed down --force"
                 ));
             }
+            Self::Locked { pid, .. } => {
+                let command = pid.map_or("fuser -v on it".to_owned(), |pid| format!("ps -p {pid}"));
+                return Some(format!("see what it is with {command}, end it, and repeat"));
+            }
             Self::File { cause, .. } if Refusal::of(cause).is_some() => {
                 "see who made it, and choose another --testbed or --base"
             }
@@ -182,6 +189,10 @@ impl TestbedError {
         };
         Some(text.to_owned())
     }
+}
+
+fn named(pid: Option<u32>) -> String {
+    pid.map_or("a process that the kernel does not name".to_owned(), |pid| format!("process {pid}"))
 }
 
 fn hint_for(cause: &io::Error) -> Option<String> {

@@ -7,10 +7,11 @@ use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Refusal};
 use rustix::fs::{OFlags, fstat};
 
 use crate::error::file_error;
+use crate::lock_holder::holder;
 use crate::place::Place;
 use crate::{TestbedError, base_directory};
 
@@ -39,6 +40,15 @@ pub struct Waiting {
     pub pid: Option<u32>,
 }
 
+/// How a command waits for others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Patience {
+    /// Is called when it takes longer than a second.
+    pub told: Option<fn(Waiting)>,
+    /// How long it waits; without end for commands of the same user, who can end them.
+    pub at_most: Option<Duration>,
+}
+
 /// The lock of a bed, held until dropped.
 ///
 /// The lock belongs to the open file, so a program that gets the file as its standard
@@ -55,24 +65,23 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Waits until no other command works on the bed, and tells `told` if that takes
-    /// long. Makes the base directory if need be.
-    pub(crate) fn acquire(place: &Place, told: Option<fn(Waiting)>) -> Result<Self, TestbedError> {
-        Self::acquire_in(place, told, || base_directory::make(place))
+    /// Waits until no other command works on the bed. Makes the base directory if need be.
+    pub(crate) fn acquire(place: &Place, patience: Patience) -> Result<Self, TestbedError> {
+        Self::acquire_in(place, patience, || base_directory::make(place))
     }
 
-    /// As [`Lock::acquire`], where there is a bed or the rest of one: the base directory is taken as it is.
+    /// As [`Lock::acquire`], where there is a bed or the rest of one: no base directory is made.
     pub(crate) fn acquire_existing(
         place: &Place,
-        told: Option<fn(Waiting)>,
+        patience: Patience,
     ) -> Result<Self, TestbedError> {
         let missing = || TestbedError::NoBed { directory: place.directory() };
-        Self::acquire_in(place, told, || base_directory::open(place)?.ok_or_else(missing))
+        Self::acquire_in(place, patience, || base_directory::existing(place)?.ok_or_else(missing))
     }
 
     fn acquire_in(
         place: &Place,
-        told: Option<fn(Waiting)>,
+        patience: Patience,
         open_base: impl Fn() -> Result<Directory, TestbedError>,
     ) -> Result<Self, TestbedError> {
         let mut first_failure = None;
@@ -88,7 +97,7 @@ impl Lock {
             retry
         };
         loop {
-            let attempt = open_base().and_then(|base| Self::attempt(place, base, told));
+            let attempt = open_base().and_then(|base| Self::attempt(place, base, patience));
             match attempt {
                 Err(error) if retry(&error) => continue,
                 Err(error) => return Err(error),
@@ -102,23 +111,25 @@ impl Lock {
     fn attempt(
         place: &Place,
         base: Directory,
-        told: Option<fn(Waiting)>,
+        patience: Patience,
     ) -> Result<Option<Self>, TestbedError> {
         let failed = |base: &Directory, cause: io::Error| {
             base_directory::remove_if_made(base);
             file_error("lock", place.lock_file())(cause)
         };
-        let opened = open(&base, place).and_then(|(file, is_new)| {
-            wait(&file, told)?;
-            Ok((file, is_new))
-        });
-        let (file, is_new) = opened.map_err(|cause| failed(&base, cause))?;
+        let (file, is_new) = open(&base, place).map_err(|cause| failed(&base, cause))?;
+        if !wait(&file, patience).map_err(|cause| failed(&base, cause))? {
+            return Err(TestbedError::Locked { path: place.lock_file(), pid: holder(&file) });
+        }
         // While this process waited, a `down` may have removed the file, and a
         // third command may hold the lock of its successor.
         if !is_same_file(&file, &base, place) {
             return Ok(None);
         }
         let before = contents(&file);
+        if !is_of_a_lock(&before) {
+            return Err(failed(&base, Refusal::NotALock.into()));
+        }
         let unmarked = Cell::new(before.lines().any(|line| line == UNMARKED));
         let is_temporary = is_new && before.is_empty();
         let lock = Self { file, base, place: place.clone(), is_temporary, unmarked };
@@ -201,24 +212,45 @@ fn open(base: &Directory, place: &Place) -> io::Result<(File, bool)> {
     }
 }
 
-fn wait(file: &File, told: Option<fn(Waiting)>) -> io::Result<()> {
+/// Returns true when the file is locked, false when that took too long.
+fn wait(file: &File, patience: Patience) -> io::Result<bool> {
+    if is_locked_within(file, QUIET)? {
+        return Ok(true);
+    }
+    if let Some(tell) = patience.told {
+        tell(Waiting { pid: holder(file) });
+    }
+    match patience.at_most {
+        Some(at_most) => is_locked_within(file, at_most),
+        None => file.lock().map(|()| true),
+    }
+}
+
+fn is_locked_within(file: &File, time: Duration) -> io::Result<bool> {
     let started = Instant::now();
-    while started.elapsed() < QUIET {
+    while started.elapsed() < time {
         match file.try_lock() {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(true),
             Err(fs::TryLockError::WouldBlock) => std::thread::sleep(POLL),
             Err(fs::TryLockError::Error(cause)) => return Err(cause),
         }
     }
-    if let Some(tell) = told {
-        tell(Waiting { pid: contents(file).lines().next().and_then(|line| line.parse().ok()) });
-    }
-    file.lock()
+    Ok(false)
 }
+
+/// Returns true for what this program writes into lock files. Anything else is a file that somebody gave the
+/// name of one, and would be lost.
+fn is_of_a_lock(contents: &str) -> bool {
+    let is_number = |line: &str| !line.is_empty() && line.bytes().all(|it| it.is_ascii_digit());
+    contents.len() < CONTENTS_MAX && contents.lines().all(|it| is_number(it) || it == UNMARKED)
+}
+
+/// More than a process id and [`UNMARKED`] take.
+const CONTENTS_MAX: usize = 64;
 
 /// Returns what a holder of the lock wrote; empty when nobody did.
 fn contents(file: &File) -> String {
-    let mut bytes = [0; 64];
+    let mut bytes = [0; CONTENTS_MAX];
     let length = file.read_at(&mut bytes, 0).unwrap_or(0);
     String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
@@ -236,7 +268,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     fn acquire(place: &Place) -> Lock {
-        Lock::acquire(place, None).unwrap()
+        Lock::acquire(place, Patience::default()).unwrap()
     }
 
     #[test]
@@ -284,7 +316,8 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let tell = |waiting: Waiting| TOLD.store(waiting.pid.unwrap(), Ordering::SeqCst);
-                drop(Lock::acquire(&place, Some(tell)).unwrap());
+                let patience = Patience { told: Some(tell), at_most: None };
+                drop(Lock::acquire(&place, patience).unwrap());
             });
             while TOLD.load(Ordering::SeqCst) == 0 {
                 std::thread::sleep(POLL);
@@ -316,7 +349,7 @@ mod tests {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         let base = tempfile::tempdir().unwrap();
         let place = Place::new(base.path(), "bed").unwrap();
-        let refused = || Lock::acquire(&place, None).unwrap_err().to_string();
+        let refused = || Lock::acquire(&place, Patience::default()).unwrap_err().to_string();
         std::os::unix::fs::symlink("/nonexistent/victim", place.lock_file()).unwrap();
         assert!(refused().contains(".bed.lock"), "{}", refused());
         fs::remove_file(place.lock_file()).unwrap();
@@ -327,6 +360,24 @@ mod tests {
         fs::write(&precious, "thesis").unwrap();
         fs::hard_link(&precious, place.lock_file()).unwrap();
         assert!(refused().contains("2 names"), "{}", refused());
-        assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
+        fs::remove_file(place.lock_file()).unwrap();
+        // Given the name of the lock, by whoever may write to the directory.
+        fs::rename(&precious, place.lock_file()).unwrap();
+        assert!(refused().contains("something else"), "{}", refused());
+        assert_eq!(fs::read_to_string(place.lock_file()).unwrap(), "thesis");
+    }
+
+    #[test]
+    fn whoever_waits_for_another_user_waits_for_a_while_only() {
+        let base = tempfile::tempdir().unwrap();
+        let place = Place::new(base.path(), "bed").unwrap();
+        let _held = acquire(&place);
+        let patience = Patience { told: None, at_most: Some(POLL) };
+        let error = Lock::acquire_existing(&place, patience).unwrap_err();
+        assert!(
+            matches!(error, TestbedError::Locked { pid: Some(pid), .. } if pid == std::process::id()),
+            "{error}"
+        );
+        assert!(error.hint().is_some_and(|it| it.contains("ps -p")), "{error}");
     }
 }

@@ -1,11 +1,12 @@
 //! A test bed, by its place.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use plimsoll_machine::Machine;
 
 use crate::bed_directory::check_owned;
-use crate::lock::Lock;
+use crate::lock::{Lock, Patience};
 use crate::place::Place;
 use crate::{TestbedError, Waiting};
 
@@ -18,21 +19,26 @@ pub struct Testbed {
     pub(crate) machine: Machine,
     pub(crate) place: Place,
     base_is_default: bool,
-    told_to_wait: Option<fn(Waiting)>,
+    patience: Patience,
 }
 
 impl Testbed {
     /// Returns the bed of that name in the default base directory.
     pub fn new(name: &str) -> Result<Self, TestbedError> {
         let place = Place::new(&Self::default_base(), name)?;
-        Ok(Self { machine: Machine::host(), place, base_is_default: true, told_to_wait: None })
+        Ok(Self {
+            machine: Machine::host(),
+            place,
+            base_is_default: true,
+            patience: Patience::default(),
+        })
     }
 
     /// Returns the bed of that name in that base directory.
     pub fn in_base(base: &Path, name: &str) -> Result<Self, TestbedError> {
         let place = Place::new(base, name)?;
         let base_is_default = base == Self::default_base();
-        Ok(Self { machine: Machine::host(), place, base_is_default, told_to_wait: None })
+        Ok(Self { machine: Machine::host(), place, base_is_default, patience: Patience::default() })
     }
 
     /// Returns the bed that the directory of a target belongs to, if it is one.
@@ -51,7 +57,13 @@ impl Testbed {
     /// Returns the same bed; `tell` is called when a command on it has to wait for another one
     /// for longer than a second.
     pub fn when_waiting(self, tell: fn(Waiting)) -> Self {
-        Self { told_to_wait: Some(tell), ..self }
+        Self { patience: Patience { told: Some(tell), ..self.patience }, ..self }
+    }
+
+    /// Returns the same bed; commands on it wait for others so long at most.
+    pub(crate) fn waiting_at_most(&self, time: Duration) -> Self {
+        let patience = Patience { at_most: Some(time), ..self.patience };
+        Self { patience, ..self.clone() }
     }
 
     /// Returns the base directory when none is given: one per user, on a disk as a rule
@@ -78,11 +90,11 @@ impl Testbed {
 
     /// Waits until no other command works on the bed, which may be made then.
     pub(crate) fn lock(&self) -> Result<Lock, TestbedError> {
-        Lock::acquire(&self.place, self.told_to_wait)
+        Lock::acquire(&self.place, self.patience)
     }
 
     /// Waits until no other command works on the bed that there is.
     pub(crate) fn lock_existing(&self) -> Result<Lock, TestbedError> {
-        Lock::acquire_existing(&self.place, self.told_to_wait)
+        Lock::acquire_existing(&self.place, self.patience)
     }
 }

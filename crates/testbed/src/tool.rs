@@ -68,7 +68,7 @@ mod tests {
     fn the_program_holds_the_lock() {
         let base = tempfile::tempdir().unwrap();
         let place = crate::place::Place::new(base.path(), "bed").unwrap();
-        let lock = Lock::acquire(&place, None).unwrap();
+        let lock = Lock::acquire(&place, Default::default()).unwrap();
         let arguments = ["/proc/self/fd/0"];
         let stdin =
             run_tool(&Machine::host(), Some(&lock), "readlink", &arguments, Path::new("/x"));
