@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::{Base, assert_refused};
-use crate::attacker::{ATTACKER, Attacker};
-use crate::command::binary;
+use crate::support::attacker::{ATTACKER, Attacker};
+use crate::support::command::binary;
 
 /// The attack: a bed of the attacker's own, which stays locked for ever.
 #[test]
