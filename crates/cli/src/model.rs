@@ -8,9 +8,10 @@ pub mod utilization;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Subcommand;
 use plimsoll_domain::site::{Site, SiteFile};
+use plimsoll_theory::{Quantity, TheoryError};
 
 use crate::output::Output;
 
@@ -37,13 +38,59 @@ enum Model {
 }
 
 pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
-    match arguments.model {
-        Model::Contention(arguments) => contention::run(&arguments, output)?,
-        Model::Throttle(arguments) => throttle::run(&arguments, output)?,
-        Model::Absorb(arguments) => absorb::run(&arguments, output)?,
-        Model::Utilization(arguments) => utilization::run(&arguments, output)?,
-    }
+    let answered = match arguments.model {
+        Model::Contention(arguments) => contention::run(&arguments, output),
+        Model::Throttle(arguments) => throttle::run(&arguments, output),
+        Model::Absorb(arguments) => absorb::run(&arguments, output),
+        Model::Utilization(arguments) => utilization::run(&arguments, output),
+    };
+    answered.map_err(in_words_of_options)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Rewrites what a model says of its values: by the names of the options that set them, with hints.
+fn in_words_of_options(error: anyhow::Error) -> anyhow::Error {
+    let hint = match error.downcast_ref::<TheoryError>() {
+        Some(TheoryError::Value { quantity, problem }) => match option(*quantity) {
+            Some(option) => return anyhow!("{option} {problem}"),
+            None => return error,
+        },
+        Some(TheoryError::NoiseWithoutTarget { .. }) => "--noisy 1",
+        Some(TheoryError::NoRates) => "--rates 100MiB/s,20MiB/s",
+        Some(TheoryError::TooManyDraws { .. }) => "fewer --trials",
+        _ => return error,
+    };
+    anyhow!("{error}; hint: {hint}")
+}
+
+/// Returns the option that sets a quantity. `None` for those that are a part of an option's value.
+fn option(quantity: Quantity) -> Option<&'static str> {
+    Some(match quantity {
+        Quantity::Targets => "--targets",
+        Quantity::SimulatedTargets => "--targets with --trials",
+        Quantity::TargetsPerJob => "--per-job",
+        Quantity::Jobs => "--jobs",
+        Quantity::SimulatedJobs => "--jobs with --trials",
+        Quantity::Load => "--max-load",
+        Quantity::Trials => "--trials",
+        Quantity::PlacementsPerTrial => "--mean-of",
+        Quantity::NoisyTargets => "--noisy",
+        Quantity::NoiseStreams => "--noise",
+        Quantity::OwnStreams => "--streams",
+        Quantity::Allowance => "--tf",
+        Quantity::Data => "--data",
+        Quantity::Compute => "--compute",
+        Quantity::Burst => "--burst",
+        Quantity::Cache => "--cache",
+        Quantity::Drain => "--drain",
+        Quantity::Efficiency => "--efficiency",
+        Quantity::Interval => "--interval",
+        Quantity::Rate
+        | Quantity::TransactionSize
+        | Quantity::OperationCost
+        | Quantity::ByteCost
+        | Quantity::TransactionCost => return None,
+    })
 }
 
 /// The source of the values that a model's flags leave out.
@@ -66,6 +113,31 @@ impl SiteArgument {
             (Some(targets), _) => Ok(targets),
             (None, Some(site)) => Ok(site.targets.len() as u64),
             (None, None) => anyhow::bail!("no number of targets; hint: --targets N or --site FILE"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Models {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn every_option_that_a_model_complains_about_exists() {
+        let command = <Models as clap::CommandFactory>::command();
+        let known: Vec<String> = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_arguments)
+            .filter_map(|argument| Some(format!("--{}", argument.get_long()?)))
+            .collect();
+        let options = Quantity::ALL.iter().filter_map(|quantity| option(*quantity));
+        for name in options.flat_map(|option| option.split(" with ")) {
+            assert!(known.iter().any(|it| it == name), "{name}");
         }
     }
 }

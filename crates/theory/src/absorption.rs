@@ -5,7 +5,7 @@
 //! M >= S C of the form used here, and M = 0 gives the synchronous write.
 
 use crate::TheoryError;
-use crate::error::{not_negative, positive};
+use crate::error::{Quantity, not_negative, positive, real};
 
 /// An iterating program and the cache that absorbs its output.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,10 +20,10 @@ impl Absorption {
     /// Creates it from seconds of compute, bytes per burst, bytes of cache and bytes per second of drain.
     pub fn new(compute: f64, burst: f64, cache: f64, drain: f64) -> Result<Self, TheoryError> {
         Ok(Absorption {
-            compute: not_negative("--compute", compute)?,
-            burst: not_negative("--burst", burst)?,
-            cache: not_negative("--cache", cache)?,
-            drain: positive("--drain", drain)?,
+            compute: not_negative(Quantity::Compute, compute)?,
+            burst: not_negative(Quantity::Burst, burst)?,
+            cache: not_negative(Quantity::Cache, cache)?,
+            drain: positive(Quantity::Drain, drain)?,
         })
     }
 
@@ -76,15 +76,9 @@ fn share(compute: f64, stall: f64) -> Option<f64> {
 }
 
 fn check_efficiency(efficiency: f64) -> Result<(), TheoryError> {
-    if efficiency > 0.0 && efficiency <= 1.0 {
-        Ok(())
-    } else {
-        Err(TheoryError::Real {
-            what: "--efficiency",
-            value: efficiency,
-            must_be: "greater than 0 and at most 1 (or 100%)",
-        })
-    }
+    let is_share = efficiency > 0.0 && efficiency <= 1.0;
+    real(Quantity::Efficiency, efficiency, is_share, "greater than 0 and at most 1 (or 100%)")?;
+    Ok(())
 }
 
 #[cfg(test)]

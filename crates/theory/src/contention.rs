@@ -1,7 +1,7 @@
 //! Jobs that each choose targets at random (Wright, chapter 6).
 
 use crate::TheoryError;
-use crate::error::count;
+use crate::error::{Quantity, count};
 
 /// Most jobs that are supported: a hundred for each process of today's largest machines.
 pub const JOBS_MAX: u64 = 100_000_000;
@@ -19,19 +19,19 @@ pub struct Requests {
 impl Requests {
     /// `jobs` jobs that each request `per_job` targets.
     pub fn equal(per_job: u64, jobs: u64) -> Result<Self, TheoryError> {
-        count("--per-job", per_job, 1, TARGETS_MAX)?;
-        count("--jobs", jobs, 0, JOBS_MAX)?;
+        count(Quantity::TargetsPerJob, per_job, 1, TARGETS_MAX)?;
+        count(Quantity::Jobs, jobs, 0, JOBS_MAX)?;
         Ok(Requests { groups: if jobs == 0 { vec![] } else { vec![(per_job, jobs)] } })
     }
 
     /// One job for each entry.
     pub fn each(per_job: &[u64]) -> Result<Self, TheoryError> {
-        count("the number of jobs", per_job.len() as u64, 0, JOBS_MAX)?;
+        count(Quantity::Jobs, per_job.len() as u64, 0, JOBS_MAX)?;
         let mut sorted = per_job.to_vec();
         sorted.sort_unstable();
         let mut groups: Vec<(u64, u64)> = Vec::new();
         for request in sorted {
-            count("--per-job", request, 1, TARGETS_MAX)?;
+            count(Quantity::TargetsPerJob, request, 1, TARGETS_MAX)?;
             match groups.last_mut() {
                 Some((size, jobs)) if *size == request => *jobs += 1,
                 _ => groups.push((request, 1)),
@@ -73,12 +73,9 @@ pub struct Contention {
 impl Contention {
     /// No job may request more targets than there are.
     pub fn new(targets: u64, requests: Requests) -> Result<Self, TheoryError> {
-        count("--targets", targets, 1, TARGETS_MAX)?;
+        count(Quantity::Targets, targets, 1, TARGETS_MAX)?;
         if requests.largest() > targets {
-            return Err(TheoryError::Together(format!(
-                "a job requests {} targets, but there are only {targets}",
-                requests.largest()
-            )));
+            return Err(TheoryError::TooFewTargets { requested: requests.largest(), targets });
         }
         Ok(Contention { targets, requests })
     }

@@ -1,7 +1,7 @@
 //! The inverse of equation 6.4: what keeps the load at or below a given value.
 
 use crate::contention::{TARGETS_MAX, in_use};
-use crate::error::count;
+use crate::error::{Quantity, count, real};
 use crate::{Contention, JOBS_MAX, Requests, TheoryError};
 
 impl Contention {
@@ -26,8 +26,8 @@ impl Contention {
     /// a load of at most `load`.
     pub fn requests_for_load(targets: u64, jobs: u64, load: f64) -> Result<u64, TheoryError> {
         check_load(load)?;
-        count("--targets", targets, 1, TARGETS_MAX)?;
-        count("--jobs", jobs, 1, JOBS_MAX)?;
+        count(Quantity::Targets, targets, 1, TARGETS_MAX)?;
+        count(Quantity::Jobs, jobs, 1, JOBS_MAX)?;
         let too_many = |size: u64| {
             (size * jobs) as f64 > load * in_use(targets, &[(size, jobs)]) * (1.0 + ROUNDING)
         };
@@ -45,15 +45,9 @@ impl Contention {
 const ROUNDING: f64 = 1e-12;
 
 fn check_load(load: f64) -> Result<(), TheoryError> {
-    if load.is_finite() && load >= 1.0 {
-        Ok(())
-    } else {
-        Err(TheoryError::Real {
-            what: "--max-load",
-            value: load,
-            must_be: "at least 1 (one job on every target in use)",
-        })
-    }
+    let is_possible = load.is_finite() && load >= 1.0;
+    real(Quantity::Load, load, is_possible, "at least 1 (one job on every target in use)")?;
+    Ok(())
 }
 
 /// Returns the first value from `low` to `high` where the condition holds, given that it holds

@@ -9,8 +9,10 @@
 //! - [`Pattern`] and [`TransactionCost`]: how busy transactions keep a target
 //!   (Uselton and Wright, equations 1 to 7).
 //!
-//! Formulas only: base units in, base units out, nothing read, measured or printed.
-//! What changes over time belongs to the simulator.
+//! What no model can answer is a [`TheoryError`] in the words of the models.
+//!
+//! Formulas only: base units in, base units out, nothing read, measured or printed, and no option of a
+//! command known by name. What changes over time belongs to the simulator.
 
 mod absorption;
 mod contention;
@@ -24,7 +26,7 @@ mod transaction;
 
 pub use absorption::Absorption;
 pub use contention::{Contention, JOBS_MAX, Requests, TARGETS_MAX};
-pub use error::TheoryError;
+pub use error::{Problem, Quantity, TheoryError};
 pub use noise::Noise;
 pub use occupancy::{Occupancy, WorstTarget};
 pub use placement::{DRAWS_MAX, PlacementBand, PlacementRuns, Spread, simulate_placement};

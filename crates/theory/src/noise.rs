@@ -4,7 +4,7 @@
 //! Times are in units of D/B: the time of an undisturbed target.
 
 use crate::TheoryError;
-use crate::error::{count, not_negative};
+use crate::error::{Quantity, count, not_negative};
 
 /// Noise on some targets of a file system.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,14 +25,12 @@ impl Noise {
         own_streams: u64,
     ) -> Result<Self, TheoryError> {
         const MOST: u64 = 1_000_000_000;
-        count("--targets", targets, 1, MOST)?;
-        count("--noisy", noisy, 0, targets)?;
-        count("--noise", streams, 0, MOST)?;
-        count("--streams", own_streams, 1, MOST)?;
+        count(Quantity::Targets, targets, 1, MOST)?;
+        count(Quantity::NoisyTargets, noisy, 0, targets)?;
+        count(Quantity::NoiseStreams, streams, 0, MOST)?;
+        count(Quantity::OwnStreams, own_streams, 1, MOST)?;
         if noisy == 0 && streams > 0 {
-            return Err(TheoryError::Together(format!(
-                "{streams} noise streams need at least one noisy target; hint: --noisy 1"
-            )));
+            return Err(TheoryError::NoiseWithoutTarget { streams });
         }
         let ratio =
             if noisy == 0 { 0.0 } else { streams as f64 / (noisy as f64 * own_streams as f64) };
@@ -69,20 +67,20 @@ impl Noise {
     /// An allowance beyond [`throttling_factor`](Self::throttling_factor) is counted as
     /// used in full, so the time rises again: it is the price of a throttle set too wide.
     pub fn write_time(&self, allowance: f64) -> Result<f64, TheoryError> {
-        let moved_out = self.uncapped_moved_out(not_negative("--tf", allowance)?);
+        let moved_out = self.uncapped_moved_out(not_negative(Quantity::Allowance, allowance)?);
         let static_time = self.static_time();
         Ok((1.0 + allowance).max(static_time * (1.0 - moved_out)).min(static_time))
     }
 
     /// Reading everything back when the noise is gone: the fullest target finishes last.
     pub fn read_time(&self, allowance: f64) -> Result<f64, TheoryError> {
-        let allowance = not_negative("--tf", allowance)?;
+        let allowance = not_negative(Quantity::Allowance, allowance)?;
         Ok(1.0 + if self.can_move() { allowance } else { 0.0 })
     }
 
     /// Returns the data moved away from each noisy target over the data it had; at most all of it.
     pub fn moved_out(&self, allowance: f64) -> Result<f64, TheoryError> {
-        let moved = self.uncapped_moved_out(not_negative("--tf", allowance)?).min(1.0);
+        let moved = self.uncapped_moved_out(not_negative(Quantity::Allowance, allowance)?).min(1.0);
         Ok(if self.can_move() { moved } else { 0.0 })
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_stats::Random;
 
-use crate::error::count;
+use crate::error::{Quantity, count};
 use crate::{Contention, TheoryError};
 
 /// Most targets drawn in one simulation: about a minute on one core.
@@ -83,19 +83,21 @@ pub fn simulate_placement(
 }
 
 fn check(contention: &Contention, runs: PlacementRuns) -> Result<(), TheoryError> {
-    count("--trials", runs.trials, 1, TRIALS_MAX)?;
-    count("--mean-of", runs.mean_of, 1, 1_000_000)?;
-    count("--targets with --trials", contention.targets(), 1, SIMULATED_TARGETS_MAX)?;
-    count("--jobs with --trials", contention.requests().jobs(), 0, SIMULATED_JOBS_MAX)?;
+    count(Quantity::Trials, runs.trials, 1, TRIALS_MAX)?;
+    count(Quantity::PlacementsPerTrial, runs.mean_of, 1, 1_000_000)?;
+    count(Quantity::SimulatedTargets, contention.targets(), 1, SIMULATED_TARGETS_MAX)?;
+    count(Quantity::SimulatedJobs, contention.requests().jobs(), 0, SIMULATED_JOBS_MAX)?;
     let per_placement = u128::from(contention.requests().total() + contention.targets());
     let draws = per_placement * u128::from(runs.trials) * u128::from(runs.mean_of);
     if draws <= u128::from(DRAWS_MAX) {
         Ok(())
     } else {
-        Err(TheoryError::Together(format!(
-            "{} trials of {} placements need {draws} draws, more than {DRAWS_MAX}; hint: fewer --trials",
-            runs.trials, runs.mean_of
-        )))
+        Err(TheoryError::TooManyDraws {
+            trials: runs.trials,
+            placements: runs.mean_of,
+            draws,
+            draws_max: DRAWS_MAX,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 //! equation 1, for targets that differ in rate and in data, and may change their rate once.
 
 use crate::TheoryError;
-use crate::error::{not_negative, positive};
+use crate::error::{Quantity, not_negative, positive};
 
 /// Targets with the data that belongs to each and the current rate of each.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,13 +41,13 @@ pub struct TargetShare {
 impl MeasuredRates {
     /// Equal data of `bytes` on each target, at `rates` bytes per second.
     pub fn equal_data(bytes: f64, rates: &[f64]) -> Result<Self, TheoryError> {
-        positive("--data", bytes)?;
+        positive(Quantity::Data, bytes)?;
         if rates.is_empty() {
-            return Err(TheoryError::Together("no rates; hint: --rates 100MiB/s,20MiB/s".into()));
+            return Err(TheoryError::NoRates);
         }
         let targets: Result<Vec<Share>, TheoryError> = rates
             .iter()
-            .map(|&rate| positive("a rate", rate).map(|rate| Share { bytes, rate }))
+            .map(|&rate| positive(Quantity::Rate, rate).map(|rate| Share { bytes, rate }))
             .collect();
         Ok(MeasuredRates { targets: targets?, changes: Vec::new() })
     }
@@ -121,7 +121,7 @@ impl MeasuredRates {
     /// By T, target i has written min(B_i T, (1 + allowance) D_i). That sum grows with T;
     /// the answer is where it reaches all data.
     pub fn write_time(&self, allowance: f64) -> Result<f64, TheoryError> {
-        let most = 1.0 + not_negative("--tf", allowance)?;
+        let most = 1.0 + not_negative(Quantity::Allowance, allowance)?;
         let full_at = |target: &Share| most * target.bytes / target.rate;
         let mut by_fullness = self.targets.clone();
         by_fullness.sort_by(|a, b| full_at(a).total_cmp(&full_at(b)));

@@ -1,7 +1,7 @@
 //! How long transactions keep a target busy (Uselton and Wright).
 
 use crate::TheoryError;
-use crate::error::{count, not_negative, positive};
+use crate::error::{Quantity, count, not_negative, positive};
 
 /// I/O of at least this size is optimal; the size that Lustre sends at best (section V).
 pub const OPTIMAL_BYTES: u64 = 1 << 20;
@@ -17,10 +17,10 @@ impl TransactionCost {
     /// Neither part may be negative, and a transaction must cost something.
     pub fn new(seconds_per_operation: f64, seconds_per_byte: f64) -> Result<Self, TheoryError> {
         let cost = TransactionCost {
-            seconds_per_operation: not_negative("the cost of an operation", seconds_per_operation)?,
-            seconds_per_byte: not_negative("the cost of a byte", seconds_per_byte)?,
+            seconds_per_operation: not_negative(Quantity::OperationCost, seconds_per_operation)?,
+            seconds_per_byte: not_negative(Quantity::ByteCost, seconds_per_byte)?,
         };
-        positive("the cost of a transaction", seconds_per_operation + seconds_per_byte)?;
+        positive(Quantity::TransactionCost, seconds_per_operation + seconds_per_byte)?;
         Ok(cost)
     }
 
@@ -49,7 +49,7 @@ impl Operations {
     /// Operations whose sizes are not known.
     pub fn new(operations: u64, bytes: u64) -> Result<Self, TheoryError> {
         if operations == 0 && bytes > 0 {
-            Err(TheoryError::Together(format!("{bytes} bytes moved by no operation")))
+            Err(TheoryError::BytesWithoutOperation { bytes })
         } else {
             Ok(Operations { count: operations, bytes, optimal: None })
         }
@@ -59,11 +59,10 @@ impl Operations {
     pub fn from_sizes(sizes: &[(u64, u64)], optimal_bytes: u64) -> Result<Self, TheoryError> {
         let mut sum = Operations::NONE;
         for &(size, operations) in sizes {
-            count("a transaction size", size, 1, u64::MAX)?;
-            let overflow = || TheoryError::Together("the histogram's sum overflows".to_string());
-            let bytes = size.checked_mul(operations).ok_or_else(overflow)?;
-            sum.count = sum.count.checked_add(operations).ok_or_else(overflow)?;
-            sum.bytes = sum.bytes.checked_add(bytes).ok_or_else(overflow)?;
+            count(Quantity::TransactionSize, size, 1, u64::MAX)?;
+            let bytes = size.checked_mul(operations).ok_or(TheoryError::Overflow)?;
+            sum.count = sum.count.checked_add(operations).ok_or(TheoryError::Overflow)?;
+            sum.bytes = sum.bytes.checked_add(bytes).ok_or(TheoryError::Overflow)?;
             if size >= optimal_bytes {
                 sum.optimal = sum.optimal.map(|optimal| optimal + operations);
             }
@@ -138,8 +137,8 @@ impl Pattern {
     /// File system utilization in percent over `interval` seconds (equation 7), the mean
     /// over `targets` targets. Never clamped: figure 11 reaches 200.
     pub fn fsu(&self, interval: f64, targets: u64) -> Result<f64, TheoryError> {
-        positive("--interval", interval)?;
-        count("--targets", targets, 1, u64::MAX)?;
+        positive(Quantity::Interval, interval)?;
+        count(Quantity::Targets, targets, 1, u64::MAX)?;
         Ok(100.0 * self.seconds() / (interval * targets as f64))
     }
 
