@@ -5,7 +5,6 @@ mod loss;
 mod numbers;
 mod page;
 mod single;
-mod storage;
 mod sweep;
 
 use std::io::Read;
@@ -13,7 +12,8 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use plimsoll_domain::site::SiteFile;
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_guarded::open_input;
 use plimsoll_report::Record;
@@ -287,9 +287,15 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     }
     apply_to_coordinators(arguments, scenario)?;
     match &arguments.site {
-        Some(path) => storage::of_site(path, scenario),
+        Some(path) => take_site(path, scenario),
         None => Ok(()),
     }
+}
+
+fn take_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
+    let file = SiteFile::load(path)?;
+    let taken = scenario.storage.take_site(file.site());
+    taken.map_err(|lacks| anyhow!("site file {} has {lacks}", path.display()))
 }
 
 fn apply_to_coordinators(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {

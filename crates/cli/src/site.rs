@@ -1,7 +1,6 @@
 //! `plimsoll site`: the one description of the storage.
 
 mod check;
-mod discover;
 mod init;
 mod show;
 

@@ -19,7 +19,7 @@ pub use error::SiteError;
 pub use file::{FILE_BYTES_MAX, SiteFile};
 pub use peak::{MeasuredPeak, Peak};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +83,17 @@ impl Site {
     /// Returns the target of that name.
     pub fn target(&self, name: &str) -> Option<&Target> {
         self.targets.iter().find(|target| target.name == name)
+    }
+
+    /// Returns the directory in which files of a target are made: its path, or for a Lustre target, which is chosen
+    /// by its index, the mount of its file system.
+    pub fn directory<'a>(&'a self, target: &'a Target) -> Option<&'a Path> {
+        let mount = || {
+            target.lustre_index?;
+            let name = target.file_system.as_ref()?;
+            self.file_systems.iter().find(|it| it.name == *name).map(|it| it.mount.as_path())
+        };
+        target.path.as_deref().or_else(mount)
     }
 }
 

@@ -37,6 +37,7 @@ mod network_mounts;
 mod preload;
 mod processors;
 mod programs;
+mod site;
 mod space;
 
 pub use block_control::{BlockControl, NoBlockControl, THROTTLE_FILES};
@@ -61,4 +62,5 @@ pub use preload::{
     PRELOAD_LIBRARY, PRELOAD_VARIABLE, PreloadMissing, preload_library, preload_library_near,
 };
 pub use processors::ProcessorTime;
+pub use site::{Difference, Discovered, differences};
 pub use space::Space;

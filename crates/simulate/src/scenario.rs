@@ -5,6 +5,7 @@ mod check;
 mod durations;
 mod error;
 mod library;
+mod site;
 mod sweep;
 
 pub use application::{Application, Home, Submit};
@@ -12,6 +13,7 @@ pub use check::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TA
 pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};
+pub use site::SiteLacks;
 pub use sweep::{Parameter, Sweep, SweepMark};
 
 use std::ops::Range;

@@ -91,6 +91,25 @@ impl TargetState {
     }
 }
 
+impl Listing {
+    /// Returns the targets that data can be stored on.
+    pub fn usable(self) -> impl Iterator<Item = TargetInfo> {
+        self.targets.into_iter().filter(|target| target.state.is_usable())
+    }
+}
+
+impl TargetInfo {
+    /// Returns the target as a site file describes it.
+    pub fn for_site(self) -> plimsoll_domain::site::Target {
+        plimsoll_domain::site::Target {
+            path: Some(self.path),
+            device: self.device.map(|device| device.path),
+            capacity: self.size,
+            ..plimsoll_domain::site::Target::named(self.name.to_string())
+        }
+    }
+}
+
 impl Testbed {
     /// Returns what the bed consists of now. Waits for no other command, so a bed that is
     /// being made can be watched.

@@ -85,15 +85,10 @@ fn of_bed(targets: Vec<TargetInfo>) -> Vec<(String, TargetPlan)> {
 }
 
 fn of_site(site: &Site) -> Vec<(String, TargetPlan)> {
-    let mount = |target: &plimsoll_domain::site::Target| {
-        let file_system = target.file_system.as_ref()?;
-        let known = site.file_systems.iter().find(|known| known.name == *file_system)?;
-        target.lustre_index.map(|_| known.mount.clone())
-    };
     let targets = site.targets.iter().filter_map(|target| {
         Some(TargetPlan {
             name: target.name.clone(),
-            path: target.path.clone().or_else(|| mount(target))?,
+            path: site.directory(target)?.to_path_buf(),
             server: target.server.clone(),
             lustre_index: target.lustre_index,
         })

@@ -2,7 +2,6 @@
 
 use anyhow::{Context, Result};
 use plimsoll_domain::burst::Operation;
-use plimsoll_domain::site::Site;
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
 use plimsoll_report::{Record, line_plot, numbers};
 use plimsoll_theory::Absorption;
@@ -62,7 +61,8 @@ numbers! {
 pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
     let drain = match arguments.drain {
         Some(drain) => drain.get() as f64,
-        None => site_drain(arguments.site.load()?.as_ref())
+        None => (arguments.site.load()?)
+            .and_then(|site| site.peak_together(Operation::Write))
             .context("no drain rate; hint: --drain RATE, or --site FILE with peak write rates")?,
     };
     let model = |compute: f64| {
@@ -98,17 +98,4 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
         arguments.compute, arguments.burst, arguments.cache
     );
     output.print("model.absorb", &title, &record)
-}
-
-/// Returns all targets at their peaks together, within what the network can carry. `None` when a
-/// target's peak is not known, or was measured by bursts that may fit a cache: a part of the rate would be wrong, not careful.
-fn site_drain(site: Option<&Site>) -> Option<f64> {
-    let site = site.filter(|site| !site.targets.is_empty())?;
-    let peaks: Option<Vec<u64>> = site
-        .targets
-        .iter()
-        .map(|target| target.peak.trusted(Operation::Write).map(BytesPerSec::get))
-        .collect();
-    let sum: f64 = peaks?.iter().map(|peak| *peak as f64).sum();
-    Some(site.limits.network.map_or(sum, |network| sum.min(network.get() as f64)))
 }

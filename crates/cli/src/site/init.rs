@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use plimsoll_domain::site::SiteFile;
-use plimsoll_machine::Machine;
+use plimsoll_machine::{Discovered, Machine};
+use plimsoll_testbed::TargetInfo;
 
-use super::discover::{Discovered, discover};
 use super::show;
 use crate::output::{self, Output};
 use crate::targets::DefaultBed;
@@ -76,7 +76,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 
 fn find(arguments: &Arguments) -> Result<Discovered> {
     if let Some(root) = &arguments.root {
-        return discover(&Machine::at(root, ""), None);
+        return Ok(Machine::at(root, "").discover(Vec::new())?);
     }
-    discover(&Machine::host(), Some(&arguments.bed.open()?))
+    let bed = arguments.bed.open()?.list()?;
+    Ok(Machine::host().discover(bed.usable().map(TargetInfo::for_site).collect())?)
 }

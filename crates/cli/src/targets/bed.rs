@@ -76,5 +76,5 @@ fn usable_targets(bed: &Testbed) -> Result<Vec<TargetInfo>> {
         "there is no test bed {name}; \
          hint: plimsoll testbed up --testbed {name}{base} --targets 4 --size 256MiB"
     );
-    Ok(listing.targets.into_iter().filter(|target| target.state.is_usable()).collect())
+    Ok(listing.usable().collect())
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Site;
 use crate::burst::Operation;
 use crate::{Bytes, BytesPerSec};
 
@@ -63,5 +64,19 @@ impl Peak {
 
     pub(super) fn is_empty(&self) -> bool {
         *self == Peak::default()
+    }
+}
+
+impl Site {
+    /// Returns the rate of all targets at their peaks together, within what the network can carry. `None` if a
+    /// target's peak is not known or cannot be relied on, as the sum of the others would be wrong, or if there are
+    /// no targets.
+    pub fn peak_together(&self, operation: Operation) -> Option<f64> {
+        if self.targets.is_empty() {
+            return None;
+        }
+        let peaks = self.targets.iter().map(|target| target.peak.trusted(operation));
+        let sum = peaks.map(|peak| peak.map(|rate| rate.get() as f64)).sum::<Option<f64>>()?;
+        Some(self.limits.network.map_or(sum, |network| sum.min(network.get() as f64)))
     }
 }

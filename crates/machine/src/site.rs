@@ -1,17 +1,19 @@
-//! What of a site can be found on this machine.
+//! What of a site can be found on a machine, and what of it the machine does not have.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use anyhow::Result;
 use plimsoll_domain::Bytes;
 use plimsoll_domain::site::{Client, FileSystem, Server, ServerRole, Site, Target};
-use plimsoll_machine::{BlockDevice, LustreFileSystem, Machine, Mount};
-use plimsoll_testbed::Testbed;
+
+use crate::{BlockDevice, LustreFileSystem, Machine, MachineError, Mount};
 
 /// What was found, and what was left out.
+#[derive(Debug)]
 pub struct Discovered {
     /// The site.
     pub site: Site,
@@ -19,32 +21,74 @@ pub struct Discovered {
     pub notes: Vec<String>,
 }
 
-/// Lustre mounts, other network file systems, test-bed targets and mounted block devices, and this machine
-/// as a client. `testbed` is `None` when a captured tree is looked at.
-pub fn discover(machine: &Machine, testbed: Option<&Testbed>) -> Result<Discovered> {
-    let mut site = Site::empty();
-    let mut notes = Vec::new();
-    for file_system in machine.lustre_file_systems()? {
-        add_lustre(&mut site, &file_system);
+impl Machine {
+    /// Returns Lustre mounts, other network file systems, targets that the caller knows of (`known`), mounted block
+    /// devices, and this machine as a client.
+    ///
+    /// # Errors
+    /// When the mounts of the machine cannot be read.
+    pub fn discover(&self, known: Vec<Target>) -> Result<Discovered, MachineError> {
+        let mut site = Site::empty();
+        let mut notes = Vec::new();
+        for file_system in self.lustre_file_systems()? {
+            add_lustre(&mut site, &file_system);
+        }
+        for mount in self.network_mounts()? {
+            add_network(&mut site, self, &mount, &mut notes);
+        }
+        site.targets.extend(known);
+        // Without /sys there are no block devices to be found, and that is no mistake.
+        let devices = self.block_devices().unwrap_or_default();
+        let is_root =
+            |device: &&BlockDevice| device.mounted_at.iter().any(|at| at == Path::new("/"));
+        let roots =
+            devices.iter().filter(is_root).flat_map(|device| self.disks_below(&device.name));
+        let roots: BTreeSet<String> = roots.collect();
+        for device in devices.iter().filter(|device| device.backing.is_none()) {
+            add_device(&mut site, self, device, &roots, &mut notes)?;
+        }
+        if let Ok(name) = self.hostname() {
+            site.clients.push(Client { name, coordinates: Vec::new(), router: None });
+        }
+        Ok(Discovered { site, notes })
     }
-    for mount in machine.network_mounts()? {
-        add_network(&mut site, machine, &mount, &mut notes);
+}
+
+/// Something that a site file names and the running machine does not have.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What names it: "target ost0".
+    pub what: String,
+    /// What is missing or is something else.
+    pub problem: String,
+}
+
+/// Returns what a site names and the running machine does not have.
+pub fn differences(site: &Site) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut check = |what: String, path: &Path, is_right: fn(&fs::Metadata) -> bool, kind: &str| {
+        let problem = match fs::metadata(path) {
+            Ok(metadata) if is_right(&metadata) => return,
+            Ok(_) => format!("{} is not {kind}", path.display()),
+            Err(error) => format!("{}: {error}", path.display()),
+        };
+        found.push(Difference { what, problem });
+    };
+    for file_system in &site.file_systems {
+        let what = format!("file system {}", file_system.name);
+        check(what, &file_system.mount, fs::Metadata::is_dir, "a directory");
     }
-    if let Some(testbed) = testbed {
-        add_testbed(&mut site, testbed)?;
+    for target in &site.targets {
+        let what = || format!("target {}", target.name);
+        if let Some(path) = &target.path {
+            check(what(), path, fs::Metadata::is_dir, "a directory");
+        }
+        // The device of a target on a server is not on this machine.
+        if let Some(device) = target.device.as_ref().filter(|_| target.server.is_none()) {
+            check(what(), device, |it| it.file_type().is_block_device(), "a block device");
+        }
     }
-    // Without /sys there are no block devices to be found, and that is no mistake.
-    let devices = machine.block_devices().unwrap_or_default();
-    let is_root = |device: &&BlockDevice| device.mounted_at.iter().any(|at| at == Path::new("/"));
-    let roots = devices.iter().filter(is_root).flat_map(|device| machine.disks_below(&device.name));
-    let roots: BTreeSet<String> = roots.collect();
-    for device in devices.iter().filter(|device| device.backing.is_none()) {
-        add_device(&mut site, machine, device, &roots, &mut notes)?;
-    }
-    if let Ok(name) = machine.hostname() {
-        site.clients.push(Client { name, coordinates: Vec::new(), router: None });
-    }
-    Ok(Discovered { site, notes })
+    found
 }
 
 fn add_lustre(site: &mut Site, found: &LustreFileSystem) {
@@ -132,18 +176,6 @@ fn capacity(machine: &Machine, path: &Path) -> Option<Bytes> {
     answered.recv_timeout(PATIENCE).ok().flatten().map(|space| space.total)
 }
 
-fn add_testbed(site: &mut Site, testbed: &Testbed) -> Result<()> {
-    for target in testbed.list()?.targets.into_iter().filter(|it| it.state.is_usable()) {
-        site.targets.push(Target {
-            path: Some(target.path),
-            device: target.device.map(|device| device.path),
-            capacity: target.size,
-            ..Target::named(target.name.to_string())
-        });
-    }
-    Ok(())
-}
-
 /// A disk or partition with a mounted file system is a target; others cannot be written. Not the disk that
 /// the system runs on: to fill it or to keep it busy harms more than the measure.
 fn add_device(
@@ -152,7 +184,7 @@ fn add_device(
     device: &BlockDevice,
     roots: &BTreeSet<String>,
     notes: &mut Vec<String>,
-) -> Result<()> {
+) -> Result<(), MachineError> {
     let Some(path) = device.mounted_at.iter().find(|path| !is_systems_own(path)) else {
         return Ok(());
     };
