@@ -106,4 +106,27 @@ mod tests {
                    fn text() {\n    panic!(\"no name\")\n}\n";
         assert_eq!(mpi_names(mpi), (vec!["Init".to_string()], vec!["File_read".to_string()]));
     }
+    /// A tree with the interception tables of this one, of which one is replaced.
+    fn page_with(table: &str, text: &str) -> Result<String> {
+        let root = tempfile::tempdir()?;
+        for path in [TABLE, LIBRARY_TABLE, NUMBER_TABLE, MPI_TABLE] {
+            fs::create_dir_all(root.path().join(path).parent().unwrap())?;
+            fs::copy(crate::tree::root().join(path), root.path().join(path))?;
+        }
+        fs::write(root.path().join(table), text)?;
+        page(root.path())
+    }
+
+    #[test]
+    fn tables_that_cannot_be_read_as_such_are_refused() {
+        let table = fs::read_to_string(crate::tree::root().join(MPI_TABLE)).unwrap();
+        assert!(page_with(MPI_TABLE, &table).is_ok());
+        for path in [TABLE, NUMBER_TABLE, MPI_TABLE] {
+            let error = page_with(path, "fn nothing() {}").unwrap_err().to_string();
+            assert_eq!(error, "the interception tables look different now", "{path}");
+        }
+        let strange = table.replacen("\"Init\"", "\"a name in words\"", 1);
+        let error = page_with(MPI_TABLE, &strange).unwrap_err().to_string();
+        assert!(error.contains("\"a name in words\") where a name should be"), "{error}");
+    }
 }

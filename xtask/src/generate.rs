@@ -16,10 +16,11 @@ const COVERAGE_PAGE: &str = "docs/coverage.md";
 
 /// Writes every generated file and removes man pages of commands that are gone.
 pub fn write_all(root: &Path) -> Result<()> {
-    for stale in stale_pages(root)? {
+    let generated = generated(root)?;
+    for stale in stale_pages(root, &generated) {
         fs::remove_file(root.join(stale))?;
     }
-    for (path, text) in generated(root)? {
+    for (path, text) in generated {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap_or(root))?;
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -29,21 +30,24 @@ pub fn write_all(root: &Path) -> Result<()> {
 
 /// Complains about generated files that differ from what the code says.
 pub fn drift(root: &Path) -> Result<Vec<String>> {
-    const ADVICE: &str = "run `cargo xtask generate`";
-    let mut complaints: Vec<String> = generated(root)?
-        .into_iter()
-        .filter(|(path, text)| {
-            fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str())
-        })
-        .map(|(path, _)| format!("{}: out of date; {ADVICE}", path.display()))
-        .collect();
-    for page in stale_pages(root)? {
-        complaints.push(format!("{}: no such command any more; {ADVICE}", page.display()));
-    }
-    Ok(complaints)
+    Ok(differences(root, &generated(root)?))
 }
 
-/// Path from the root, and text, of every generated file.
+fn differences(root: &Path, generated: &BTreeMap<PathBuf, String>) -> Vec<String> {
+    const ADVICE: &str = "run `cargo xtask generate`";
+    let is_old =
+        |path: &Path, text: &str| fs::read_to_string(root.join(path)).ok().as_deref() != Some(text);
+    let old = generated
+        .iter()
+        .filter(|(path, text)| is_old(path, text))
+        .map(|(path, _)| format!("{}: out of date; {ADVICE}", path.display()));
+    let stale = stale_pages(root, generated)
+        .into_iter()
+        .map(|page| format!("{}: no such command any more; {ADVICE}", page.display()));
+    old.chain(stale).collect()
+}
+
+/// Returns path from the root, and text, of every generated file.
 fn generated(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let mut files = BTreeMap::from([
         (PathBuf::from(NUMBERS_PAGE), numbers_page()),
@@ -85,11 +89,10 @@ fn with_examples_last(command: &clap::Command, name: &str) -> clap::Command {
         .version(None::<&str>)
 }
 
-fn stale_pages(root: &Path) -> Result<Vec<PathBuf>> {
-    let known = generated(root)?;
-    let Ok(entries) = fs::read_dir(root.join(MAN_FOLDER)) else { return Ok(Vec::new()) };
-    let pages = entries.flatten().map(|entry| Path::new(MAN_FOLDER).join(entry.file_name()));
-    Ok(pages.filter(|page| !known.contains_key(page)).collect())
+fn stale_pages(root: &Path, generated: &BTreeMap<PathBuf, String>) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root.join(MAN_FOLDER)).into_iter().flatten().flatten();
+    let pages = entries.map(|entry| Path::new(MAN_FOLDER).join(entry.file_name()));
+    pages.filter(|page| !generated.contains_key(page)).collect()
 }
 
 fn numbers_page() -> String {
@@ -126,3 +129,31 @@ HPC storage systems?* **Xie**: B. Xie et al., *Characterizing output bottlenecks
 supercomputer: analysis and implications*. **Uselton and Wright**: A. Uselton and N. Wright, *A file system
 utilization metric for I/O characterization*.
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_differ_and_pages_of_commands_that_are_gone_are_told() {
+        let root = tempfile::tempdir().unwrap();
+        let page = Path::new(MAN_FOLDER).join("plimsoll.1");
+        let generated = BTreeMap::from([(page.clone(), "new".to_string())]);
+        let differences = || differences(root.path(), &generated);
+        let old = ["man/plimsoll.1: out of date; run `cargo xtask generate`"];
+        assert_eq!(differences(), old);
+
+        fs::create_dir(root.path().join(MAN_FOLDER)).unwrap();
+        fs::write(root.path().join(&page), "old").unwrap();
+        assert_eq!(differences(), old);
+
+        fs::write(root.path().join(&page), "new").unwrap();
+        assert_eq!(differences(), [""; 0]);
+
+        fs::write(root.path().join("man/plimsoll-gone.1"), "new").unwrap();
+        assert_eq!(
+            differences(),
+            ["man/plimsoll-gone.1: no such command any more; run `cargo xtask generate`"]
+        );
+    }
+}

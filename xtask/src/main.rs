@@ -1,6 +1,7 @@
 //! Chores of the project: `cargo xtask generate` writes what is derived from the code,
 //! `cargo xtask tidy` checks the tree itself.
 
+mod arrows;
 mod circles;
 mod coverage;
 mod generate;
@@ -32,8 +33,10 @@ fn main() -> ExitCode {
 /// All rules at once, so that one run shows everything there is to mend.
 fn tidy(root: &Path) -> Result<()> {
     let sources = tree::rust_sources(root)?;
-    let mut complaints = rules::dependency_direction(root)?;
-    complaints.extend(rules::architecture_is_true(root)?);
+    let manifests = arrows::manifests(root)?;
+    let mut complaints = arrows::direction(&manifests)?;
+    complaints.extend(arrows::unused_dependencies(&manifests, &sources)?);
+    complaints.extend(arrows::architecture(root)?);
     complaints.extend(rules::file_sizes(root, &sources)?);
     complaints.extend(circles::without_reason(&sources));
     complaints.extend(sources.iter().flat_map(rules::unsafe_without_reason));

@@ -1,106 +1,12 @@
-//! Rules about the tree that the compiler does not know.
+//! Rules about source files that the compiler does not know: their size, reasons for unsafe code, what was left over.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use toml_edit::{DocumentMut, Item};
 
 use crate::tree::Source;
-
-/// Who may use whom: arrows point down only. ARCHITECTURE.md shows the same list.
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("domain", &["guarded"]),
-    ("guarded", &[]),
-    ("stats", &[]),
-    ("report", &[]),
-    ("trace", &[]),
-    ("route", &["domain"]),
-    ("wire", &[]),
-    ("preload", &["trace"]),
-    ("explain", &["report", "stats", "trace"]),
-    ("table", &["guarded"]),
-    ("export", &["explain", "table", "trace"]),
-    ("theory", &["stats"]),
-    ("machine", &["domain"]),
-    ("testbed", &["domain", "guarded", "machine"]),
-    ("record", &["guarded", "machine", "trace"]),
-    ("engine", &["domain", "guarded"]),
-    ("measures", &["domain", "guarded", "table"]),
-    ("score", &["domain", "measures", "stats"]),
-    ("figures", &["domain", "measures", "report", "score", "stats"]),
-    ("simulate", &["domain", "route", "stats", "theory"]),
-    ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
-    ("race", &["domain", "engine", "guarded", "route", "stats", "testbed", "theory", "wire"]),
-    ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
-    (
-        "cli",
-        &[
-            "bench",
-            "calibrate",
-            "domain",
-            "engine",
-            "explain",
-            "export",
-            "figures",
-            "guarded",
-            "machine",
-            "measures",
-            "race",
-            "record",
-            "report",
-            "route",
-            "score",
-            "simulate",
-            "stats",
-            "testbed",
-            "theory",
-            "trace",
-        ],
-    ),
-];
-
-/// Complains about a crate that uses one that it may not, or that the list does not know.
-pub fn dependency_direction(root: &Path) -> Result<Vec<String>> {
-    let mut complaints = Vec::new();
-    for entry in fs::read_dir(root.join("crates")).context("cannot list crates/")? {
-        let folder = entry?.path();
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let manifest = folder.join("Cargo.toml");
-        let text = fs::read_to_string(&manifest)
-            .with_context(|| format!("cannot read {}", manifest.display()))?;
-        let Some((_, allowed)) = MAY_USE.iter().find(|(crate_name, _)| *crate_name == name) else {
-            complaints.push(format!("crates/{name}: not in xtask's list of who may use whom"));
-            continue;
-        };
-        for used in used_crates(&text)? {
-            if !allowed.contains(&used.as_str()) {
-                complaints.push(format!("crates/{name}: must not depend on {used}"));
-            }
-        }
-    }
-    Ok(complaints)
-}
-
-/// Complains about a crate whose line in ARCHITECTURE.md tells another list.
-pub fn architecture_is_true(root: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).context("no ARCHITECTURE.md")?;
-    let differs = |name: &str, allowed: &[&str]| {
-        let expected = if allowed.is_empty() { "nothing".to_string() } else { allowed.join(", ") };
-        let mut lines = text.lines().filter(|line| line.starts_with(&format!("  {name}/")));
-        !lines.any(|line| line.rsplit("-> ").next().is_some_and(|list| list.trim() == expected))
-    };
-    let wrong = MAY_USE.iter().filter(|(name, allowed)| differs(name, allowed));
-    Ok(wrong.map(|(name, _)| format!("ARCHITECTURE.md: what {name} may use is not so")).collect())
-}
-
-fn used_crates(manifest: &str) -> Result<Vec<String>> {
-    let document: DocumentMut = manifest.parse()?;
-    let dependencies = document.get("dependencies").and_then(Item::as_table);
-    let names = dependencies.into_iter().flat_map(|table| table.iter().map(|(name, _)| name));
-    Ok(names.filter_map(|name| name.strip_prefix("plimsoll-")).map(str::to_owned).collect())
-}
 
 /// A file longer than this is split by concept, but never through a type: a type stays in one file
 /// with its impl, its fields closed. Such a file gets an entry in the ratchet, with its reason.
@@ -110,7 +16,11 @@ const RATCHET: &str = "xtask/size-ratchet.txt";
 /// Complains about files that are too long, and about ratchet entries that could be lower.
 pub fn file_sizes(root: &Path, sources: &[Source]) -> Result<Vec<String>> {
     let text = fs::read_to_string(root.join(RATCHET)).context("cannot read the size ratchet")?;
-    let mut allowed: BTreeMap<PathBuf, usize> = parse_ratchet(&text)?;
+    sizes_against(&text, sources)
+}
+
+fn sizes_against(ratchet: &str, sources: &[Source]) -> Result<Vec<String>> {
+    let mut allowed: BTreeMap<PathBuf, usize> = parse_ratchet(ratchet)?;
     let mut complaints = Vec::new();
     for source in sources {
         let lines = source.text.lines().count();
@@ -196,14 +106,43 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_can_fail() {
-        let bare = format!("fn f() {{\n    {}\n}}", concat!("unsafe", " { g() }"));
-        assert_eq!(unsafe_without_reason(&source(&bare)).len(), 1);
-        let reasoned = format!("// SAFETY: always\n{bare}");
-        assert!(unsafe_without_reason(&source(&reasoned)).is_empty());
-        assert_eq!(leftovers(&source(concat!("to", "do!()"))).len(), 1);
-        let used = used_crates("[dependencies]\nplimsoll-cli = \"1\"\nserde = \"1\"").unwrap();
-        assert_eq!(used, ["cli"]);
-        assert!(parse_ratchet("450 a.rs\n# why\n").is_ok() && parse_ratchet("x").is_err());
+    fn unsafe_code_needs_a_reason_nearby() {
+        for form in UNSAFE_FORMS {
+            let bare = format!("fn f() {{\n    {form} }}\n}}");
+            assert_eq!(unsafe_without_reason(&source(&bare)).len(), 1, "{form}");
+            let reasoned = format!("// SAFETY: always\n{bare}");
+            assert_eq!(unsafe_without_reason(&source(&reasoned)), [""; 0]);
+            let far = format!("// SAFETY: always\n\n\n\n\n{bare}");
+            assert_eq!(unsafe_without_reason(&source(&far)).len(), 1, "{form}");
+        }
+    }
+
+    #[test]
+    fn unfinished_work_is_found() {
+        for leftover in LEFTOVERS {
+            assert_eq!(
+                leftovers(&source(&format!("fn f() {{}}\n{leftover}"))).len(),
+                1,
+                "{leftover}"
+            );
+        }
+        assert_eq!(leftovers(&source("fn f() {}")), [""; 0]);
+    }
+
+    #[test]
+    fn long_files_need_a_true_entry_in_the_ratchet() {
+        let long = |lines: usize| [source(&"\n".repeat(lines))];
+        let sizes = |ratchet, lines| sizes_against(ratchet, &long(lines)).unwrap();
+        assert_eq!(sizes("", LINES_MAX), [""; 0]);
+        assert_eq!(sizes("", LINES_MAX + 1).len(), 1);
+        let ratchet = "# why\n\n450 a.rs\n";
+        assert_eq!(sizes(ratchet, 450), [""; 0]);
+        assert_eq!(sizes(ratchet, 451), ["a.rs: 451 lines, the ratchet allows 450"]);
+        assert_eq!(
+            sizes(ratchet, 449),
+            ["a.rs: now 449 lines; lower xtask/size-ratchet.txt from 450"]
+        );
+        assert_eq!(sizes("450 b.rs", 1), ["xtask/size-ratchet.txt: b.rs is gone"]);
+        assert!(sizes_against("x", &long(1)).is_err());
     }
 }
