@@ -120,7 +120,7 @@ impl Paths<'_> {
     }
 }
 
-fn is_test(attributes: &[Attribute]) -> bool {
+pub fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|it| {
         it.path().is_ident("cfg")
             && it.parse_args::<syn::Path>().is_ok_and(|it| it.is_ident("test"))

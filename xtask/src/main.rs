@@ -5,6 +5,7 @@ mod arrows;
 mod circles;
 mod coverage;
 mod generate;
+mod names;
 mod rules;
 mod tree;
 
@@ -39,6 +40,7 @@ fn tidy(root: &Path) -> Result<()> {
     complaints.extend(arrows::architecture(root)?);
     complaints.extend(rules::file_sizes(root, &sources)?);
     complaints.extend(circles::without_reason(&sources));
+    complaints.extend(names::used_twice(&sources));
     complaints.extend(sources.iter().flat_map(rules::unsafe_without_reason));
     complaints.extend(sources.iter().flat_map(rules::leftovers));
     complaints.extend(generate::drift(root)?);

@@ -10,7 +10,7 @@ use plimsoll_domain::Bytes;
 use plimsoll_measures::Outcome;
 use plimsoll_stats::{NoPlateau, Sample, plateau};
 
-use crate::measuring::Site;
+use crate::measuring::Setup;
 use crate::plan::{BurstPlan, Placement, Plan, Repeat, SizeOf, TargetsUsed, TransferSize, Vary};
 use crate::schedule::{Schedule, Step};
 use crate::team::{Team, TeamError};
@@ -86,18 +86,18 @@ pub fn sizes(plan: &Plan, grown: &[Growth]) -> Vec<Bytes> {
 /// # Errors
 /// When the team cannot go on, or an instance fails.
 pub fn grow(
-    site: &Site,
+    setup: &Setup,
     target: u32,
     room: &Room,
     team: &mut dyn Team,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Growth, TeamError> {
     let began = Moment::now();
-    let name = site.plan.targets[target as usize].name.clone();
+    let name = setup.plan.targets[target as usize].name.clone();
     let mut steps: Vec<(Bytes, f64)> = Vec::new();
-    let mut bytes = smallest(site.plan);
+    let mut bytes = smallest(setup.plan);
     let ended = loop {
-        let (rate, each) = rate(site, target, bytes, team, interrupted)?;
+        let (rate, each) = rate(setup, target, bytes, team, interrupted)?;
         steps.push((bytes, rate));
         let points: Vec<(f64, f64)> =
             steps.iter().map(|(bytes, rate)| (bytes.get() as f64, *rate)).collect();
@@ -117,20 +117,20 @@ pub fn grow(
 
 /// Returns the median rate of instances of this size, and how long one takes.
 fn rate(
-    site: &Site,
+    setup: &Setup,
     target: u32,
     bytes: Bytes,
     team: &mut dyn Team,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(f64, Duration), TeamError> {
-    let plan = plan_of_one(site.plan, target, bytes);
+    let plan = plan_of_one(setup.plan, target, bytes);
     let place = target as usize;
-    let directories = &site.directories[place..=place];
-    let site = Site { plan: &plan, directories, clients: site.clients };
+    let directories = &setup.directories[place..=place];
+    let setup = Setup { plan: &plan, directories, clients: setup.clients };
     let (began, mut rates) = (Moment::now(), Vec::new());
     for step in Schedule::new(&plan) {
         let Step::Instance(planned) = step else { continue };
-        let (instance, _) = site.measure(&planned, team, interrupted)?;
+        let (instance, _) = setup.measure(&planned, team, interrupted)?;
         match (&instance.outcome, instance.aggregate_bandwidth()) {
             (Outcome::Complete, Some(rate)) => rates.push(rate),
             (Outcome::Failed(why), _) => return Err(TeamError::Growth(why.clone())),

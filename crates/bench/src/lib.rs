@@ -36,4 +36,4 @@ mod workplace;
 
 pub use message::Done;
 pub use mpi::LIBRARY_VARIABLE;
-pub use team::{Member, Part, Team, TeamError};
+pub use team::{Member, NotDone, Part, Team, TeamError};

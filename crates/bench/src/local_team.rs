@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::message::{Answer, Order};
 use crate::release::Release;
-use crate::team::{Member, Part, Team, TeamError};
+use crate::team::{Member, NotDone, Part, Team, TeamError};
 use crate::workplace::Workplace;
 
 /// How often a wait looks whether the user asked to stop.
@@ -185,13 +185,10 @@ impl Team for LocalTeam {
 pub(crate) fn part(answer: Answer) -> Part {
     match answer {
         Answer::Done(done) => Ok(done),
-        Answer::Failed(why) => Err(why),
-        Answer::Ready | Answer::CalledOff => Err(CALLED_OFF.to_string()),
+        Answer::Failed(why) => Err(NotDone::Failed(why)),
+        Answer::Ready | Answer::CalledOff => Err(NotDone::CalledOff),
     }
 }
-
-/// What those say who were ready for a burst that another could not take part in.
-pub(crate) const CALLED_OFF: &str = "called off, because another process could not take part";
 
 impl Drop for LocalTeam {
     /// Ends the workers. One that is inside a burst is killed: its measure is no longer of use.

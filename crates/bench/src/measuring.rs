@@ -7,12 +7,11 @@ use plimsoll_domain::burst::Operation;
 use plimsoll_engine::{Burst, Stripe};
 use plimsoll_measures::{Instance, Outcome, Pair};
 
-use crate::local_team::CALLED_OFF;
 use crate::message::Done;
 use crate::plan::{Plan, Striping};
 use crate::process_plan::ProcessPlan;
 use crate::schedule::InstancePlan;
-use crate::team::{Member, Part, Team, TeamError};
+use crate::team::{Member, NotDone, Part, Team, TeamError};
 
 /// The processes of a team by the client that they belong to, in the order in which clients appear.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +84,8 @@ impl CacheUse {
     }
 }
 
-/// Where an experiment works and who does it.
-pub struct Site<'a> {
+/// What an experiment is done with: its plan, where it works and who does it.
+pub struct Setup<'a> {
     /// What was planned.
     pub plan: &'a Plan,
     /// The working directory of each of the plan's targets.
@@ -95,7 +94,7 @@ pub struct Site<'a> {
     pub clients: &'a Clients,
 }
 
-impl Site<'_> {
+impl Setup<'_> {
     /// Does one instance and removes its files.
     ///
     /// # Errors
@@ -234,8 +233,8 @@ impl Site<'_> {
 /// Returns the first reason that is not another's.
 fn outcome(parts: &[Part]) -> Outcome {
     let reasons = || parts.iter().filter_map(|part| part.as_ref().err());
-    match reasons().find(|why| *why != CALLED_OFF).or_else(|| reasons().next()) {
-        Some(why) => Outcome::Failed(why.clone()),
+    match reasons().find(|why| **why != NotDone::CalledOff).or_else(|| reasons().next()) {
+        Some(why) => Outcome::Failed(why.to_string()),
         None => Outcome::Complete,
     }
 }
@@ -255,7 +254,7 @@ mod tests {
 
     #[test]
     fn an_instance_fails_for_its_own_reason() {
-        let parts = [Err(CALLED_OFF.to_string()), Err("disk full".to_string())];
+        let parts = [Err(NotDone::CalledOff), Err(NotDone::Failed("disk full".to_string()))];
         assert_eq!(outcome(&parts), Outcome::Failed("disk full".into()));
     }
 }

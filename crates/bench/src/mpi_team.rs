@@ -11,10 +11,10 @@ use plimsoll_wire::clock::monotonic;
 use serde::{Deserialize, Serialize};
 
 use crate::launcher::Launcher;
-use crate::local_team::{CALLED_OFF, part};
+use crate::local_team::part;
 use crate::message::Answer;
 use crate::mpi::Mpi;
-use crate::team::{Member, Part, Team, TeamError};
+use crate::team::{Member, NotDone, Part, Team, TeamError};
 use crate::worker::measured;
 use crate::workplace::Workplace;
 
@@ -136,7 +136,7 @@ impl Team for MpiTeam {
             .iter()
             .map(|text| serde_json::from_slice::<Answer>(text).ok().map(part))
             .collect();
-        let missing = || Err("it gave no answer".to_string());
+        let missing = || Err(NotDone::Failed("it gave no answer".to_string()));
         Ok(busy.iter().map(|rank| parts[*rank].take().unwrap_or_else(missing)).collect())
     }
 
@@ -197,7 +197,7 @@ fn take_part(mpi: &Mpi, bursts: &[(usize, Burst)]) -> Vec<Vec<u8>> {
     let released_at = monotonic();
     let answer = prepared.map(|prepared| match prepared {
         Ok(prepared) if takes_place => measured(prepared, released_at),
-        Ok(_) => Answer::Failed(CALLED_OFF.to_string()),
+        Ok(_) => Answer::CalledOff,
         Err(why) => Answer::Failed(why),
     });
     mpi.gather(&serde_json::to_vec(&answer).expect("answers are plain data"))

@@ -9,7 +9,7 @@ use plimsoll_measures::{Instance, Journal, MeasuresError, Outcome};
 use thiserror::Error;
 
 use crate::load::Load;
-use crate::measuring::{CacheUse, Site};
+use crate::measuring::{CacheUse, Setup};
 use crate::plan::{Budget, Plan};
 use crate::schedule::{InstancePlan, Schedule, Step};
 use crate::stopping::{Shortfall, Stopping};
@@ -88,7 +88,7 @@ impl Spent {
 
 /// An experiment under way.
 pub struct Runner<'a> {
-    site: Site<'a>,
+    setup: Setup<'a>,
     journal: &'a mut Journal,
     /// Asked after each repetition, when a precision is to be reached.
     stopping: Option<Stopping<(Setting, String)>>,
@@ -104,18 +104,18 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// Prepares to run.
     pub fn new(
-        site: Site<'a>,
+        setup: Setup<'a>,
         journal: &'a mut Journal,
         progress: &'a mut dyn FnMut(&Spent),
     ) -> Self {
-        let repeat = &site.plan.repeat;
+        let repeat = &setup.plan.repeat;
         let stopping = repeat.precision.map(|it| Stopping::new(it, repeat.confidence));
         let (spent, began, machine) = (Spent::default(), Moment::now(), Machine::host());
-        Self { site, journal, stopping, spent, began, machine, is_budget_spent: false, progress }
+        Self { setup, journal, stopping, spent, began, machine, is_budget_spent: false, progress }
     }
 
     fn plan(&self) -> &'a Plan {
-        self.site.plan
+        self.setup.plan
     }
 
     /// Runs to the end. `measured` are the instances of an earlier session, in their order: they are
@@ -206,7 +206,7 @@ impl<'a> Runner<'a> {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Option<Ending>, RunError> {
         let before = self.machine.processor_time().ok();
-        let measured = self.site.measure(planned, team, interrupted);
+        let measured = self.setup.measure(planned, team, interrupted);
         self.spent.load.count(before, self.machine.processor_time().ok());
         let (instance, cache) = match measured {
             Ok(measured) => measured,

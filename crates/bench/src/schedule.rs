@@ -158,14 +158,14 @@ impl Schedule {
         })
     }
 
-    fn place(&self, number: u64) -> Place {
+    fn place(&self, number: u64) -> Position {
         let (values, groups) = (self.plan.vary.len() as u64, self.plan.groups.len() as u64);
         let (rounds, in_round) = (number / values, number % values);
         let (all_groups, round) = (rounds / self.sizes as u64, rounds % self.sizes as u64);
         let groups_in_a_run = (self.in_a_run / values / self.sizes as u64).max(1);
         let (run, group) = (all_groups / groups_in_a_run, all_groups % groups_in_a_run);
         let (repetition, group_in_repetition) = (group / groups, group % groups);
-        Place { run, repetition, group, group_in_repetition, round, in_round }
+        Position { run, repetition, group, group_in_repetition, round, in_round }
     }
 
     /// Queues what follows an instance, up to the next.
@@ -218,7 +218,7 @@ impl Iterator for Schedule {
 }
 
 /// Where an instance stands in the hierarchy.
-struct Place {
+struct Position {
     run: u64,
     repetition: u64,
     group: u64,

@@ -1,12 +1,12 @@
 //! What an instance is, before its clients and targets are drawn.
 
-mod draft;
+mod values;
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Operation, Setting, Sharing};
 
 use crate::plan::{Parameter, Plan, PlanError, Striping, Value};
-use draft::Draft;
+use values::ShapeValues;
 
 /// One combination of the values that a plan varies.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +30,10 @@ impl Shape {
         size: Option<Bytes>,
         value: Option<&Value>,
     ) -> Result<Shape, PlanError> {
-        let mut draft = Draft::of(plan, size);
-        draft.set(plan.groups.parameter, group);
-        draft.set(plan.vary.parameter, value);
-        draft.shape(plan)
+        let mut values = ShapeValues::of(plan, size);
+        values.set(plan.groups.parameter, group);
+        values.set(plan.vary.parameter, value);
+        values.shape(plan)
     }
 
     /// Returns every shape of a plan: groups, then burst sizes, then values, in the plan's order.

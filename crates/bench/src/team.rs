@@ -15,8 +15,19 @@ pub struct Member {
     pub client: String,
 }
 
-/// The outcome of one burst.
-pub type Part = Result<Done, String>;
+/// What one process did of a burst, or why it did not.
+pub type Part = Result<Done, NotDone>;
+
+/// Why a process did not do its burst.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotDone {
+    /// It was ready, and another one was not.
+    #[error("called off, because another process could not take part")]
+    CalledOff,
+    /// It could not.
+    #[error("{0}")]
+    Failed(String),
+}
 
 /// Processes that do bursts together.
 pub trait Team {

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 
-use plimsoll_bench::measuring::{Clients, Site};
+use plimsoll_bench::measuring::{Clients, Setup};
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::runner::{Ending, Runner};
-use plimsoll_bench::{Member, Part, Team, TeamError};
+use plimsoll_bench::{Member, NotDone, Part, Team, TeamError};
 use plimsoll_engine::Burst;
 use plimsoll_guarded::Claim;
 use plimsoll_measures::{Journal, Results};
@@ -29,7 +29,7 @@ impl Team for Vanishing<'_> {
         _interrupted: &dyn Fn() -> bool,
     ) -> Result<Vec<Part>, TeamError> {
         self.interrupted.set(self.by_signal);
-        Ok(bursts.iter().map(|_| Err("no such file".to_string())).collect())
+        Ok(bursts.iter().map(|_| Err(NotDone::Failed("no such file".to_string()))).collect())
     }
 
     fn enter(&mut self, _working: &[Claim]) -> Result<(), TeamError> {
@@ -57,9 +57,9 @@ fn ended(by_signal: bool) -> (Ending, usize) {
     let members = vec![Member { client: "c".to_string() }];
     let mut team = Vanishing { members, interrupted: &interrupted, by_signal };
     let clients = Clients::of(team.members());
-    let site = Site { plan: &plan, directories: &[PathBuf::from("/a")], clients: &clients };
+    let setup = Setup { plan: &plan, directories: &[PathBuf::from("/a")], clients: &clients };
     let mut progress = |_: &_| {};
-    let runner = Runner::new(site, &mut journal, &mut progress);
+    let runner = Runner::new(setup, &mut journal, &mut progress);
     let (ending, _) = runner.run(&mut team, std::iter::empty(), &|| interrupted.get()).unwrap();
     let kept = Results::open(folder.path()).unwrap().instances().unwrap().count();
     (ending, kept)

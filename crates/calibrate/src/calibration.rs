@@ -13,7 +13,7 @@ use plimsoll_stats::{Random, StatsError};
 use crate::CalibrateError;
 use crate::fit::{Coefficients, Fit};
 use crate::ladder::{Ladder, Raw, Step, make_on_ost};
-use crate::plan::{Plan, Turn};
+use crate::plan::{CalibrationPlan, Turn};
 use crate::rung::{Measure, Rung};
 use crate::scratch::Scratch;
 use crate::transactions::Counters;
@@ -21,7 +21,7 @@ use crate::verdict::Verdict;
 
 /// A place to calibrate, looked at but not yet written to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct CalibrationTarget {
     /// The directory, without symbolic links.
     pub directory: PathBuf,
     /// Its file system.
@@ -32,7 +32,7 @@ pub struct Place {
     pub ost: Option<u16>,
 }
 
-impl Place {
+impl CalibrationTarget {
     /// Looks at a directory.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Place {
             return Err(CalibrateError::Memory { directory: real, file_system: space.fs_type });
         }
         let counters = Counters::below(machine, &real, ost.map(u32::from))?;
-        Ok(Place { directory: real, space, counters, ost })
+        Ok(CalibrationTarget { directory: real, space, counters, ost })
     }
 
     /// Returns the share of the space that is used, from 0 to 1.
@@ -65,7 +65,7 @@ impl Place {
     ///
     /// # Errors
     /// [`CalibrateError::Space`] if not.
-    pub fn check_space(&self, plan: &Plan) -> Result<(), CalibrateError> {
+    pub fn check_space(&self, plan: &CalibrationPlan) -> Result<(), CalibrateError> {
         let available = self.space.available;
         if plan.span > available {
             Err(CalibrateError::Space {
@@ -81,7 +81,7 @@ impl Place {
 
 /// What one direction costs, and how well that explains the measures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Direction {
+pub struct DirectionFit {
     /// Which way the data goes.
     pub operation: Operation,
     /// The measures, by ascending size.
@@ -98,7 +98,7 @@ pub struct Direction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     /// One for each direction of the plan.
-    pub directions: Vec<Direction>,
+    pub directions: Vec<DirectionFit>,
     /// Why the counters were not used, if they were not.
     pub not_counted: Option<String>,
     /// Bytes written to the target altogether.
@@ -114,8 +114,8 @@ pub struct Calibration {
 /// between two bursts to end.
 pub fn calibrate(
     machine: &Machine,
-    place: &Place,
-    plan: &Plan,
+    place: &CalibrationTarget,
+    plan: &CalibrationPlan,
     tell: &mut dyn FnMut(Step),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Calibration, CalibrateError> {
@@ -159,7 +159,7 @@ const SEEK_STREAM: u64 = 2;
 /// Returns all measures of all repetitions, in the order in which they were made.
 fn climb(
     ladder: &mut Ladder,
-    plan: &Plan,
+    plan: &CalibrationPlan,
     tell: &mut dyn FnMut(Step),
 ) -> Result<Vec<(Turn, Raw)>, CalibrateError> {
     // In ascending order, which index() gives back below.
@@ -215,11 +215,11 @@ fn why_not_counted(counters: &Counters, raws: &[(Turn, Raw)]) -> Option<String> 
 }
 
 fn direction<'a>(
-    plan: &Plan,
+    plan: &CalibrationPlan,
     operation: Operation,
     counted_by: CountedBy,
     raws: impl Iterator<Item = &'a (Turn, Raw)>,
-) -> Result<Direction, CalibrateError> {
+) -> Result<DirectionFit, CalibrateError> {
     let empty = |size: &Bytes| Rung { size: size.get(), measures: Vec::new() };
     let mut rungs: Vec<Rung> = plan.sizes.iter().map(empty).collect();
     for (turn, raw) in raws {
@@ -230,7 +230,7 @@ fn direction<'a>(
         other => other.into(),
     })?;
     let verdict = Verdict::of(&rungs, &fit);
-    Ok(Direction { operation, rungs, counted_by, fit, verdict })
+    Ok(DirectionFit { operation, rungs, counted_by, fit, verdict })
 }
 
 fn measure(raw: &Raw, counted_by: CountedBy) -> Measure {
@@ -255,9 +255,9 @@ fn one_size(operation: Operation, rungs: &[Rung]) -> CalibrateError {
     CalibrateError::OneTransactionSize { kind, size }
 }
 
-impl Direction {
+impl DirectionFit {
     /// Returns what the site file keeps of it.
-    pub fn cost(&self, plan: &Plan, place: &Place, measured: &str) -> Cost {
+    pub fn cost(&self, plan: &CalibrationPlan, place: &CalibrationTarget, measured: &str) -> Cost {
         let Coefficients { seconds_per_operation, seconds_per_byte } = self.fit.coefficients;
         Cost {
             seconds_per_operation,

@@ -11,7 +11,7 @@ use plimsoll_machine::Machine;
 use plimsoll_stats::Random;
 
 use crate::CalibrateError;
-use crate::plan::{Plan, Turn};
+use crate::plan::{CalibrationPlan, Turn};
 use crate::scratch::Scratch;
 use crate::transactions::{Counters, Done};
 
@@ -52,7 +52,7 @@ pub(crate) struct Raw {
 
 pub(crate) struct Ladder<'a> {
     pub machine: &'a Machine,
-    pub plan: &'a Plan,
+    pub plan: &'a CalibrationPlan,
     pub scratch: Scratch,
     pub counters: &'a Counters,
     pub seeds: Random,
@@ -206,7 +206,7 @@ pub(crate) fn make_on_ost(
     private: &Directory,
     path: &Path,
     ost: u16,
-    plan: &Plan,
+    plan: &CalibrationPlan,
 ) -> Result<(), CalibrateError> {
     let size = plan.sizes[0];
     let burst = Burst {

@@ -20,11 +20,11 @@ mod scratch;
 mod transactions;
 mod verdict;
 
-pub use calibration::{Calibration, Direction, Place, calibrate};
+pub use calibration::{Calibration, CalibrationTarget, DirectionFit, calibrate};
 pub use error::CalibrateError;
 pub use fit::{Coefficients, Fit, Interval, Negative};
 pub use ladder::Step;
-pub use plan::{Plan, Turn};
+pub use plan::{CalibrationPlan, Turn};
 pub use rung::{Measure, Row, Rung};
 pub use transactions::{Counters, Done, Snapshot};
 pub use verdict::{Cause, SIZES_TESTED, TOLERATED_MISFIT, Verdict};

@@ -17,7 +17,7 @@ const MEASURE_BYTES_MAX: u64 = 1 << 30;
 
 /// All settings of a calibration.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct CalibrationPlan {
     /// Transfer sizes, ascending, at least two.
     pub sizes: Vec<Bytes>,
     /// Directions, each fitted on its own.
@@ -43,7 +43,7 @@ pub struct Turn {
     pub rung: usize,
 }
 
-impl Plan {
+impl CalibrationPlan {
     /// Returns a plan that can be done.
     ///
     /// Sizes are sorted and made distinct, and the span is rounded down to whole transfers of
@@ -180,8 +180,8 @@ fn least_multiple(a: u64, b: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    pub(crate) fn plan() -> Plan {
-        Plan {
+    pub(crate) fn plan() -> CalibrationPlan {
+        CalibrationPlan {
             sizes: [1 << 20, 4096, 4096, 65_536].map(Bytes::new).to_vec(),
             operations: vec![Operation::Read, Operation::Write],
             depth: 8,
@@ -209,15 +209,15 @@ mod tests {
     fn what_cannot_be_is_named_with_a_way_out() {
         let bytes = |sizes: &[u64]| sizes.iter().copied().map(Bytes::new).collect::<Vec<_>>();
         for (bad, message) in [
-            (Plan { sizes: bytes(&[4096, 4096]), ..plan() }, "with one transfer size"),
-            (Plan { sizes: bytes(&[1000, 4096]), ..plan() }, "whole blocks"),
-            (Plan { sizes: bytes(&[0, 4096]), ..plan() }, "whole blocks"),
-            (Plan { span: Bytes::new(7 << 20), ..plan() }, "fewer than 8"),
-            (Plan { sizes: bytes(&[u64::MAX - 511, 4096]), ..plan() }, "fewer than 8"),
-            (Plan { depth: 0, ..plan() }, "--depth 0"),
-            (Plan { repetitions: 0, ..plan() }, "--repetitions 0"),
-            (Plan { seconds: f64::NAN, ..plan() }, "--seconds"),
-            (Plan { operations: vec![], ..plan() }, "directions"),
+            (CalibrationPlan { sizes: bytes(&[4096, 4096]), ..plan() }, "with one transfer size"),
+            (CalibrationPlan { sizes: bytes(&[1000, 4096]), ..plan() }, "whole blocks"),
+            (CalibrationPlan { sizes: bytes(&[0, 4096]), ..plan() }, "whole blocks"),
+            (CalibrationPlan { span: Bytes::new(7 << 20), ..plan() }, "fewer than 8"),
+            (CalibrationPlan { sizes: bytes(&[u64::MAX - 511, 4096]), ..plan() }, "fewer than 8"),
+            (CalibrationPlan { depth: 0, ..plan() }, "--depth 0"),
+            (CalibrationPlan { repetitions: 0, ..plan() }, "--repetitions 0"),
+            (CalibrationPlan { seconds: f64::NAN, ..plan() }, "--seconds"),
+            (CalibrationPlan { operations: vec![], ..plan() }, "directions"),
         ] {
             let error = bad.checked().unwrap_err();
             assert!(error.to_string().contains(message), "{error}");

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
 use plimsoll_bench::estimate::{Estimate, estimate};
-use plimsoll_bench::measuring::{Clients, Site};
+use plimsoll_bench::measuring::{Clients, Setup};
 use plimsoll_bench::one_storage;
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight::check_target;
@@ -335,7 +335,7 @@ fn measure(
 ) -> Result<(Ending, Spent)> {
     let Stage { team, working, interruption } = stage;
     let clients = Clients::of(team.members());
-    let site = Site { plan, directories: &working.paths(), clients: &clients };
+    let setup = Setup { plan, directories: &working.paths(), clients: &clients };
     /// Fine enough for a bar.
     const PARTS: f64 = 10_000.0;
     let progress = Progress::new("measuring", PARTS as u64);
@@ -346,7 +346,7 @@ fn measure(
         let done = PARTS * spent.share(most, &plan.budget);
         progress.done.store(done as u64, Ordering::Relaxed);
     };
-    let runner = Runner::new(site, journal, &mut tell);
+    let runner = Runner::new(setup, journal, &mut tell);
     let (ending, mut spent) = runner.run(team.as_mut(), measured, &|| interruption.is_asked())?;
     spent.load.add(outcome::load_of(&earlier.summary));
     Ok((ending, spent))

@@ -10,8 +10,9 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, anyhow};
-use clap::ValueEnum;
-use plimsoll_calibrate::{CalibrateError, Calibration, Place, Plan, Step, Verdict, calibrate};
+use plimsoll_calibrate::{
+    CalibrateError, Calibration, CalibrationPlan, CalibrationTarget, Step, Verdict, calibrate,
+};
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Costs, SiteFile};
@@ -69,7 +70,7 @@ pub struct Arguments {
 
     /// Measure one direction only
     #[arg(long, value_enum)]
-    only: Option<DirectionArgument>,
+    only: Option<value::Direction>,
 
     /// Transfers in flight: enough to keep the target busy
     #[arg(long, value_name = "N", default_value = "8")]
@@ -101,16 +102,11 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum DirectionArgument {
-    Read,
-    Write,
-}
-
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let machine = Machine::host();
     let chosen = Chosen::find(&arguments.target, &arguments.bed, arguments.site.as_deref())?;
-    let place = Place::at(&machine, &chosen.directory, chosen.ost).map_err(with_hint)?;
+    let place =
+        CalibrationTarget::at(&machine, &chosen.directory, chosen.ost).map_err(with_hint)?;
     let plan = plan(arguments, &place)?;
     place.check_space(&plan).map_err(with_hint)?;
     if arguments.dry_run {
@@ -168,13 +164,13 @@ fn with_hint(error: CalibrateError) -> anyhow::Error {
     }
 }
 
-fn plan(arguments: &Arguments, place: &Place) -> Result<Plan> {
-    let mut plan = Plan {
+fn plan(arguments: &Arguments, place: &CalibrationTarget) -> Result<CalibrationPlan> {
+    let mut plan = CalibrationPlan {
         sizes: arguments.sizes.clone(),
         operations: match arguments.only {
             None => vec![Operation::Read, Operation::Write],
-            Some(DirectionArgument::Read) => vec![Operation::Read],
-            Some(DirectionArgument::Write) => vec![Operation::Write],
+            Some(value::Direction::Read) => vec![Operation::Read],
+            Some(value::Direction::Write) => vec![Operation::Write],
         },
         depth: arguments.depth,
         span: Bytes::default(),
@@ -188,8 +184,8 @@ fn plan(arguments: &Arguments, place: &Place) -> Result<Plan> {
 
 fn measure(
     machine: &Machine,
-    place: &Place,
-    plan: &Plan,
+    place: &CalibrationTarget,
+    plan: &CalibrationPlan,
     interruption: &Interruption,
 ) -> Result<Calibration, CalibrateError> {
     let mut shown: Option<(&str, Progress)> = None;
@@ -219,7 +215,12 @@ fn not_saved(arguments: &Arguments, fits: bool) -> Option<String> {
     ))
 }
 
-fn costs(calibration: &Calibration, plan: &Plan, place: &Place, measured: &str) -> Costs {
+fn costs(
+    calibration: &Calibration,
+    plan: &CalibrationPlan,
+    place: &CalibrationTarget,
+    measured: &str,
+) -> Costs {
     let of = |operation| {
         let found = calibration.directions.iter().find(|it| it.operation == operation);
         found.map(|it| it.cost(plan, place, measured))

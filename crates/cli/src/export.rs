@@ -39,7 +39,7 @@ pub struct Arguments {
 
     /// What to write
     #[arg(long, value_enum)]
-    to: Format,
+    to: ExportFormat,
 
     /// File to write, or - for stdout (perfetto) [default: RECORDING.parquet or RECORDING.perfetto.json]
     #[arg(short, long, value_name = "FILE")]
@@ -50,7 +50,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Format {
+enum ExportFormat {
     /// A table with one row for each call
     Parquet,
     /// A trace for https://ui.perfetto.dev
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         .number(&CALLS, exported.calls)
         .number(&FILE_BYTES, size);
     let record = match arguments.to {
-        Format::Perfetto if !output.json => record.note("open it at https://ui.perfetto.dev"),
+        ExportFormat::Perfetto if !output.json => record.note("open it at https://ui.perfetto.dev"),
         _ => record,
     };
     let title = format!("recording {}", arguments.recording.display());
@@ -96,9 +96,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn to_stdout(recording: &Recording, format: Format, output: Output) -> Result<ExitCode> {
+fn to_stdout(recording: &Recording, format: ExportFormat, output: Output) -> Result<ExitCode> {
     ensure!(
-        format == Format::Perfetto,
+        format == ExportFormat::Perfetto,
         "a Parquet file cannot go to stdout; hint: give a name with -o FILE"
     );
     ensure!(!output.json, "--json and -o - both want stdout; hint: give a name with -o FILE");
@@ -110,13 +110,13 @@ fn to_stdout(recording: &Recording, format: Format, output: Output) -> Result<Ex
 
 fn export(
     recording: &Recording,
-    format: Format,
+    format: ExportFormat,
     output: impl Write + Send,
 ) -> io::Result<Exported> {
     let progress = Progress::new("exporting", chunks(recording));
     match format {
-        Format::Parquet => write_parquet(recording, output, &progress.done),
-        Format::Perfetto => write_perfetto(recording, output, &progress.done),
+        ExportFormat::Parquet => write_parquet(recording, output, &progress.done),
+        ExportFormat::Perfetto => write_perfetto(recording, output, &progress.done),
     }
 }
 
@@ -127,7 +127,7 @@ fn warn(exported: &Exported) {
 }
 
 /// Beside the recording, with its name.
-fn default_path(recording: &Path, format: Format) -> Result<PathBuf> {
+fn default_path(recording: &Path, format: ExportFormat) -> Result<PathBuf> {
     let recording = match recording.file_name() {
         Some(_) => recording.to_path_buf(),
         // "." and ".." have a name elsewhere.
@@ -142,8 +142,8 @@ fn default_path(recording: &Path, format: Format) -> Result<PathBuf> {
     };
     let mut name = name.to_os_string();
     name.push(match format {
-        Format::Parquet => ".parquet",
-        Format::Perfetto => ".perfetto.json",
+        ExportFormat::Parquet => ".parquet",
+        ExportFormat::Perfetto => ".perfetto.json",
     });
     Ok(recording.with_file_name(name))
 }
@@ -165,11 +165,11 @@ mod tests {
     #[test]
     fn files_are_called_after_the_recording_and_beside_it() {
         let path = |recording: &str, format| default_path(Path::new(recording), format).unwrap();
-        assert_eq!(path("runs/run1/", Format::Parquet), Path::new("runs/run1.parquet"));
-        assert_eq!(path("run1.x", Format::Perfetto), Path::new("run1.x.perfetto.json"));
+        assert_eq!(path("runs/run1/", ExportFormat::Parquet), Path::new("runs/run1.parquet"));
+        assert_eq!(path("run1.x", ExportFormat::Perfetto), Path::new("run1.x.perfetto.json"));
         let here = std::env::current_dir().unwrap();
         let name = format!("{}.parquet", here.file_name().unwrap().to_string_lossy());
-        assert_eq!(path(".", Format::Parquet), here.with_file_name(name));
-        assert!(default_path(Path::new("/"), Format::Parquet).is_err());
+        assert_eq!(path(".", ExportFormat::Parquet), here.with_file_name(name));
+        assert!(default_path(Path::new("/"), ExportFormat::Parquet).is_err());
     }
 }

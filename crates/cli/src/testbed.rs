@@ -119,13 +119,7 @@ struct Slow {
 
     /// Limit one direction only
     #[arg(long, value_enum)]
-    only: Option<DirectionArgument>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum DirectionArgument {
-    Read,
-    Write,
+    only: Option<value::Direction>,
 }
 
 /// Remove all limits of a target
@@ -230,8 +224,8 @@ fn limit(testbed: &Testbed, slow: &Slow, output: Output) -> Result<ExitCode> {
     let target: TargetName = slow.target.parse().map_err(with_hint)?;
     let direction = match slow.only {
         None => Direction::Both,
-        Some(DirectionArgument::Read) => Direction::Read,
-        Some(DirectionArgument::Write) => Direction::Write,
+        Some(value::Direction::Read) => Direction::Read,
+        Some(value::Direction::Write) => Direction::Write,
     };
     let outcome = testbed.slow(target, slow.rate, direction).map_err(with_hint)?;
     say_limits("testbed.slow", &outcome, output)

@@ -1,4 +1,11 @@
-//! Reading argument values that are not quantities of `domain`: counts and shares.
+//! Reading argument values that are not quantities of `domain`: counts, shares and directions.
+
+/// One direction of data.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Direction {
+    Read,
+    Write,
+}
 
 /// Reads a whole number, not negative: "131072", "131_072".
 pub fn count(text: &str) -> Result<u64, String> {

@@ -5,6 +5,7 @@ use plimsoll_trace::{Layer, Op};
 use crate::access::AccessCounts;
 use crate::activity::Timeline;
 use crate::bandwidth::{Bandwidth, Headline};
+use crate::circumstances::Circumstances;
 use crate::common_sizes::CommonSizes;
 use crate::extents::RepeatedBytes;
 use crate::file_table::FileId;
@@ -17,7 +18,6 @@ use crate::process::ProcessState;
 use crate::process_totals::OwnCalls;
 use crate::runtime::RuntimeKind;
 use crate::serialisation::Serialisation;
-use crate::setting::Setting;
 use crate::sieving::Sieving;
 use crate::stragglers::Stragglers;
 use crate::timing::{InFlight, Phase, Rates};
@@ -271,7 +271,7 @@ pub struct ProcessAnalysis {
     /// The program's path.
     pub program: String,
     /// Who ran it, and on what.
-    pub setting: Setting,
+    pub circumstances: Circumstances,
     /// How recording it ended.
     pub state: ProcessState,
     /// From when it began to the last moment at which it is known to have run.

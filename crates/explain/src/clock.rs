@@ -135,7 +135,7 @@ pub fn align(processes: &[Process]) -> Clocks {
 fn life(process: &Process) -> (i64, i64) {
     let source = &process.clock;
     let loaded = source.monotonic_ns(source.start.ticks);
-    let began = process.setting.began_ns.map_or(loaded, |ns| loaded.max(to_i64(ns)));
+    let began = process.circumstances.began_ns.map_or(loaded, |ns| loaded.max(to_i64(ns)));
     let first = source.first_ticks.map_or(i64::MAX, |ticks| source.monotonic_ns(ticks));
     let last = source.last_ticks.map_or(i64::MIN, |ticks| source.monotonic_ns(ticks));
     (began.min(first.max(loaded)), to_i64(source.latest.monotonic_ns).max(last))

@@ -12,6 +12,7 @@ use crate::analysis::{
     ProcessAnalysis, RequestSizes,
 };
 use crate::bandwidth::{bandwidths, headlines};
+use crate::circumstances::Processors;
 use crate::common_sizes::SizeCounts;
 use crate::coverages::layer_index;
 use crate::file_table::FileId;
@@ -25,7 +26,6 @@ use crate::process_totals::{OwnCalls, ProcessTotals};
 use crate::runtime_summary::{runtime_files, runtime_summaries};
 use crate::sample::HashSample;
 use crate::serialisation::serialisation;
-use crate::setting::Processors;
 use crate::sieving::Sieving;
 use crate::stragglers::stragglers;
 use crate::sums::Sums;
@@ -173,7 +173,7 @@ impl Finish<'_> {
                 rank: process.rank,
                 host: process.host.clone(),
                 program: process.program.clone(),
-                setting: process.setting.clone(),
+                circumstances: process.circumstances.clone(),
                 state: process.state,
                 wall_seconds: seconds(ended - began),
                 busy_seconds: seconds(totals.busy_nanos),
@@ -315,7 +315,7 @@ fn nodes(processes: &[ProcessAnalysis]) -> Vec<NodeAnalysis> {
         node.ranks += usize::from(process.rank.is_some());
         if process.rank.is_some() || !has_ranks {
             let all = processors.entry(&process.host).or_default();
-            all.add(&process.setting.processors);
+            all.add(&process.circumstances.processors);
             node.processors = all.count();
         }
         node.ops.merge(&process.ops);

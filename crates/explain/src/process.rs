@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use plimsoll_trace::layout::{LOSSES, Loss, State, get_text};
 use plimsoll_trace::{Chunk, Damage, ProcessFile, ThreadDecoder, WritingProcess};
 
+use crate::circumstances::Circumstances;
 use crate::clock::ClockSource;
 use crate::file_table::FileId;
-use crate::setting::Setting;
 use crate::stored::{Malformed, Reader, Stored};
 use crate::unseen::Told;
 
@@ -98,7 +98,7 @@ pub struct Process {
     /// Where it was started.
     pub directory: String,
     /// Who ran it, and on what.
-    pub setting: Setting,
+    pub circumstances: Circumstances,
     /// How recording it ended.
     pub state: ProcessState,
     /// System error number that stopped the recording, or 0.
@@ -152,7 +152,7 @@ impl Stored for Process {
         self.program.put(out);
         self.arguments.put(out);
         self.directory.put(out);
-        self.setting.put(out);
+        self.circumstances.put(out);
         self.state.put(out);
         self.stop_errno.put(out);
         self.lost.put(out);
@@ -172,7 +172,7 @@ impl Stored for Process {
             program: Stored::get(from)?,
             arguments: Stored::get(from)?,
             directory: Stored::get(from)?,
-            setting: Stored::get(from)?,
+            circumstances: Stored::get(from)?,
             state: Stored::get(from)?,
             stop_errno: Stored::get(from)?,
             lost: Stored::get(from)?,
@@ -219,7 +219,7 @@ pub(crate) fn describe(
         program: text(get_text(&identity.program)),
         arguments: arguments(get_text(&identity.arguments)),
         directory: text(get_text(&identity.directory)),
-        setting: Setting::read(&header.setting),
+        circumstances: Circumstances::read(&header.circumstances),
         state: ProcessState::of(file),
         stop_errno: header.stop_errno,
         lost: header.lost,

@@ -128,7 +128,7 @@ stored! {
 impl Missing {
     /// `empty_files` are those of processes that could not even begin theirs.
     pub(crate) fn find(processes: &[Process], empty_files: u64) -> Self {
-        let mut sums = Sums::default();
+        let mut sums = ProgramCounts::default();
         let lives = lives(processes);
         let recorded: BTreeSet<(&str, u32)> =
             processes.iter().map(|process| (process.host.as_str(), process.pid)).collect();
@@ -200,9 +200,9 @@ fn listed(programs: &[&UnseenProgram], text: impl Fn(&UnseenProgram) -> String) 
 
 /// Processes by program, reason and detail.
 #[derive(Default)]
-struct Sums(BTreeMap<(String, Unseen, String), u64>);
+struct ProgramCounts(BTreeMap<(String, Unseen, String), u64>);
 
-impl Sums {
+impl ProgramCounts {
     /// Adds the programs that one process became. Returns true when one of them is missing entirely.
     fn add_life(&mut self, life: &[&Process]) -> bool {
         let mut is_unseen = false;
@@ -258,7 +258,7 @@ const SAME_START_NS: u64 = 1_000_000_000;
 /// Numbers of processes are used again, hence the start time.
 fn lives(processes: &[Process]) -> Vec<Vec<&Process>> {
     let mut sorted: Vec<&Process> = processes.iter().collect();
-    let began = |process: &Process| process.setting.began_ns;
+    let began = |process: &Process| process.circumstances.began_ns;
     sorted.sort_by_key(|process| (&process.host, process.pid, began(process)));
     // What a process without /proc does not know, as in another root directory, may be anything.
     let is_same = |a: &Process, b: &Process| {

@@ -7,7 +7,7 @@ use crate::calls::Call;
 
 /// Rows that share process and thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct RowsOfThread {
     pub process: usize,
     pub thread: u32,
     pub rows: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Run {
 /// there is a value) and values only where there are any.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub runs: Vec<Run>,
+    pub runs: Vec<RowsOfThread>,
     pub ops: Vec<Op>,
     pub files: Vec<FileId>,
     pub file_levels: Vec<i16>,
@@ -42,7 +42,7 @@ impl Batch {
     pub fn begin(&mut self, process: usize, thread: u32) {
         match self.runs.last_mut() {
             Some(run) if run.rows == 0 => (run.process, run.thread) = (process, thread),
-            _ => self.runs.push(Run { process, thread, rows: 0 }),
+            _ => self.runs.push(RowsOfThread { process, thread, rows: 0 }),
         }
     }
 
@@ -74,7 +74,7 @@ impl Batch {
     pub fn clear(&mut self) {
         let coming = self.runs.last().copied();
         self.runs.clear();
-        self.runs.extend(coming.map(|run| Run { rows: 0, ..run }));
+        self.runs.extend(coming.map(|run| RowsOfThread { rows: 0, ..run }));
         self.ops.clear();
         self.files.clear();
         self.file_levels.clear();

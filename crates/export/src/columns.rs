@@ -7,7 +7,7 @@ use plimsoll_table::{Column, ColumnSink, Kind, Stored, Table, Text};
 use plimsoll_trace::{Layer, Op};
 
 use crate::SCHEMA_VERSION;
-use crate::batch::{Batch, Run};
+use crate::batch::{Batch, RowsOfThread};
 
 /// One column, and how a batch fills it.
 pub(crate) struct Filled {
@@ -94,7 +94,7 @@ pub(crate) const COLUMNS: &[Filled] = &[
         by_run(rows, sink, |run| Some(rows.recording.processes()[run.process].pid as i32))
     }),
     filled(count("rank").nullable(), |rows, sink| {
-        let rank = |run: &Run| rows.recording.processes()[run.process].rank;
+        let rank = |run: &RowsOfThread| rows.recording.processes()[run.process].rank;
         by_run(rows, sink, |run| rank(run).map(|rank| rank as i32))
     }),
     filled(text("host"), |rows, sink| {
@@ -157,7 +157,7 @@ fn nullable_texts<K>(
 fn by_run<T: Stored + Clone>(
     rows: &Rows<'_>,
     sink: &mut ColumnSink<'_>,
-    value: impl Fn(&Run) -> Option<T>,
+    value: impl Fn(&RowsOfThread) -> Option<T>,
 ) -> io::Result<()> {
     for run in &rows.batch.runs {
         let value = value(run);

@@ -38,7 +38,7 @@ pub struct Results {
 enum Source {
     Parquet,
     /// So many bytes of the journal: it may be growing.
-    Journal(u64),
+    ReadableJournal(u64),
 }
 
 impl Results {
@@ -81,8 +81,12 @@ impl Results {
         results.read_beginning()?;
         let journal = results.open_journal()?;
         results.source = match journal {
-            Some(Journal { bytes, parquet: Derived::Outdated }) => Source::Journal(bytes),
-            Some(Journal { bytes, parquet }) => results.parquet_or_journal(bytes, parquet)?,
+            Some(ReadableJournal { bytes, parquet: Derived::Outdated }) => {
+                Source::ReadableJournal(bytes)
+            }
+            Some(ReadableJournal { bytes, parquet }) => {
+                results.parquet_or_journal(bytes, parquet)?
+            }
             None => {
                 results.check_parquet()?;
                 Source::Parquet
@@ -111,7 +115,7 @@ impl Results {
     }
 
     /// What the journal has, and whether the Parquet files have it too; nothing without one.
-    fn open_journal(&mut self) -> Result<Option<Journal>, MeasuresError> {
+    fn open_journal(&mut self) -> Result<Option<ReadableJournal>, MeasuresError> {
         let path = self.directory.join(JOURNAL);
         let told = self.warnings.len();
         let summary = Summary::read_or_warn(&self.directory, &mut self.warnings)?;
@@ -141,7 +145,7 @@ impl Results {
                 scan.good
             ));
             self.warnings.extend(scan.warnings(&path));
-            return Ok(Some(Journal { bytes, parquet: Derived::Outdated }));
+            return Ok(Some(ReadableJournal { bytes, parquet: Derived::Outdated }));
         };
         self.complete = summary.complete;
         let changed = summary.changed(&self.directory)?;
@@ -154,7 +158,7 @@ impl Results {
             let count = scan.next_instance;
             self.warnings.push(format!("the experiment was ended early after {count} instances"));
         }
-        Ok(Some(Journal { bytes, parquet }))
+        Ok(Some(ReadableJournal { bytes, parquet }))
     }
 
     /// The Parquet files, unless they are damaged. What somebody changed is read to its end first:
@@ -173,7 +177,7 @@ impl Results {
             Err(newer @ MeasuresError::Newer { .. }) => Err(newer),
             Err(error) => {
                 self.warnings.push(format!("{error}; the instances come from {JOURNAL}"));
-                Ok(Source::Journal(bytes))
+                Ok(Source::ReadableJournal(bytes))
             }
         }
     }
@@ -200,9 +204,9 @@ impl Results {
     pub fn instances(&self) -> Result<Instances, MeasuresError> {
         let source = match self.source {
             Source::Parquet => Stream::Parquet(Box::new(FromRows::open(&self.directory)?)),
-            Source::Journal(bytes) => {
+            Source::ReadableJournal(bytes) => {
                 let path = self.directory.join(JOURNAL);
-                Stream::Journal(JournalReader::open_part(&path, bytes)?)
+                Stream::ReadableJournal(JournalReader::open_part(&path, bytes)?)
             }
         };
         Ok(Instances { source, is_over: false })
@@ -210,7 +214,7 @@ impl Results {
 }
 
 /// A journal that can be read.
-struct Journal {
+struct ReadableJournal {
     /// Up to the end of its last whole line.
     bytes: u64,
     parquet: Derived,
@@ -239,7 +243,7 @@ pub struct Instances {
 
 enum Stream {
     Parquet(Box<FromRows>),
-    Journal(JournalReader),
+    ReadableJournal(JournalReader),
 }
 
 impl Iterator for Instances {
@@ -251,7 +255,7 @@ impl Iterator for Instances {
         }
         let next = match &mut self.source {
             Stream::Parquet(rows) => rows.next(),
-            Stream::Journal(journal) => journal.next(),
+            Stream::ReadableJournal(journal) => journal.next(),
         };
         self.is_over = !matches!(next, Ok(Some(_)));
         next.transpose()

@@ -17,7 +17,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 pub use self::request::{
-    Buffers, End, Lock, Mapping, Name, NameRequest, Request, Status, Transfer,
+    Buffers, End, LockRequest, MapRequest, Name, NameRequest, Request, Status, TransferRequest,
 };
 use crate::{hot, sys};
 

@@ -111,9 +111,15 @@ impl Writer {
     ///
     /// # Safety
     /// The place is mapped, and nobody else writes to it.
-    pub unsafe fn begin(&mut self, place: &Place, kind: ChunkKind, thread: u32, sequence: u32) {
+    pub unsafe fn begin(
+        &mut self,
+        place: &ChunkSpace,
+        kind: ChunkKind,
+        thread: u32,
+        sequence: u32,
+    ) {
         let base = clock::ticks();
-        let Place { start, span, position } = *place;
+        let ChunkSpace { start, span, position } = *place;
         let chunk = start.cast::<ChunkHeader>();
         let mut header = ChunkHeader::new(kind, thread, sequence, base, span as u32);
         header.magic = 0;
@@ -238,7 +244,7 @@ impl Writer {
 
 /// Bytes of the file for one chunk.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct ChunkSpace {
     /// Its first byte in memory: at a multiple of the header's size in a block.
     pub start: *mut u8,
     /// How many there are.
@@ -259,7 +265,7 @@ pub struct Extent {
 
 /// The place of one thread.
 #[repr(C, align(64))]
-pub struct Slot {
+pub struct ThreadSlot {
     /// What its owner must know to use it; 0 when it must be taken anew.
     key: AtomicU64,
     /// The events' chunk. Only for the owner, and for others once the owner is gone.
@@ -268,7 +274,7 @@ pub struct Slot {
     pub owner: AtomicU32,
 }
 
-impl Slot {
+impl ThreadSlot {
     /// What its owner must know to use it.
     #[inline(always)]
     pub fn key(&self) -> u64 {
@@ -287,7 +293,7 @@ pub fn take_slot(
     process: &'static Process,
     held: &Held<'_>,
     thread: u32,
-) -> Result<Option<*const Slot>, Errno> {
+) -> Result<Option<*const ThreadSlot>, Errno> {
     // SAFETY: the lock is held.
     let spool = unsafe { &mut *process.spool.get() };
     let mut free = None;
@@ -320,7 +326,7 @@ pub fn take_slot(
 }
 
 /// Makes a slot a thread's own.
-pub fn claim(slot: &Slot, thread: u32) -> *const Slot {
+pub fn claim(slot: &ThreadSlot, thread: u32) -> *const ThreadSlot {
     slot.renew_key();
     slot.owner.store(thread, Ordering::Release);
     slot
@@ -334,7 +340,7 @@ fn inherit(writer: &mut Writer, spool: &mut Spool, thread: u32) {
     if rest < REST_BYTES_MIN as u64 {
         return writer.seal(None);
     }
-    let place = Place {
+    let place = ChunkSpace {
         start: writer.chunk.cast::<u8>().wrapping_add(span as usize),
         span: rest as usize,
         position: extent.start + span,

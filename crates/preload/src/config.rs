@@ -36,12 +36,12 @@ pub struct Config {
     pub loaded: Anchor,
 }
 
-struct Global(UnsafeCell<Config>);
+struct ConfigCell(UnsafeCell<Config>);
 
 // SAFETY: written once, by the thread that decides, before the mode says that it was.
-unsafe impl Sync for Global {}
+unsafe impl Sync for ConfigCell {}
 
-static CONFIG: Global = Global(UnsafeCell::new(Config {
+static CONFIG: ConfigCell = ConfigCell(UnsafeCell::new(Config {
     directory: Text::new(),
     spool: Text::new(),
     id: Text::new(),

@@ -26,13 +26,13 @@ struct Kept {
     variables: Text<{ 5 * PATH_BYTES }>,
 }
 
-struct Global(UnsafeCell<Kept>);
+struct KeptCell(UnsafeCell<Kept>);
 
 // SAFETY: written once, while it is being decided what is recorded, and not before that read.
-unsafe impl Sync for Global {}
+unsafe impl Sync for KeptCell {}
 
-static KEPT: Global =
-    Global(UnsafeCell::new(Kept { library: Text::new(), variables: Text::new() }));
+static KEPT: KeptCell =
+    KeptCell(UnsafeCell::new(Kept { library: Text::new(), variables: Text::new() }));
 
 /// Keeps what programs that this one executes must find in their environment.
 pub fn keep() {

@@ -25,7 +25,7 @@ const NAMES_MAX: u32 = (NAMES / 4 * 3) as u32;
 /// The table. Zeros are empty.
 #[repr(C)]
 pub struct Names {
-    names: [Name; NAMES],
+    names: [NameEntry; NAMES],
     /// Names in the table. Guarded by the process's lock, as is what follows.
     used: AtomicU32,
     /// The last number that was given.
@@ -33,7 +33,7 @@ pub struct Names {
 }
 
 #[repr(C)]
-struct Name {
+struct NameEntry {
     /// The hash; 0 when free. Written last.
     hash: AtomicU64,
     /// More of the hash.

@@ -7,7 +7,7 @@ use plimsoll_trace::secrets;
 use rustix::fs::{AtFlags, CWD};
 
 use crate::text::Text;
-use crate::{clock, config, setting, sys};
+use crate::{circumstances, clock, config, sys};
 
 /// Fills in the first page of a new file.
 pub fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: Anchor) {
@@ -42,7 +42,7 @@ pub fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: Anchor) {
     header.identity_crc = identity_checksum(&header.identity);
     header.rank = -1;
     header.latest = now;
-    setting::describe(&mut header.setting, &now);
+    circumstances::describe(&mut header.circumstances, &now);
     let namespace = rustix::fs::statat(CWD, c"/proc/self/ns/pid", AtFlags::empty());
     header.pid_namespace = namespace.map_or(0, |status| status.st_ino);
 }

@@ -16,6 +16,7 @@
 
 pub mod backend;
 mod chunk;
+mod circumstances;
 mod clock;
 pub mod config;
 mod decision;
@@ -42,7 +43,6 @@ mod process;
 pub mod real;
 pub mod recorder;
 mod room;
-mod setting;
 mod spool;
 mod stage;
 mod sys;

@@ -9,13 +9,13 @@ const MAPPINGS: usize = 1024;
 /// The table, searched by address from the place that it hashes to.
 #[repr(C)]
 pub struct Mappings {
-    mappings: [Mapping; MAPPINGS],
+    mappings: [MappingEntry; MAPPINGS],
     /// How many there are, so that programs without any pay nothing.
     used: AtomicUsize,
 }
 
 #[repr(C)]
-struct Mapping {
+struct MappingEntry {
     /// The address; 0 when free.
     start: AtomicUsize,
     length: AtomicUsize,
@@ -64,7 +64,7 @@ impl Mappings {
         }
     }
 
-    fn places(&self, start: usize) -> impl Iterator<Item = &Mapping> {
+    fn places(&self, start: usize) -> impl Iterator<Item = &MappingEntry> {
         let first = (start >> 12).wrapping_mul(0x9e37_79b9) >> 8;
         (0..TRIES).filter_map(move |step| self.mappings.get(first.wrapping_add(step) % MAPPINGS))
     }

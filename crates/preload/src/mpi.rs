@@ -26,18 +26,18 @@ use plimsoll_trace::{Layer, Op};
 use crate::files::EXCLUDED;
 use crate::hot;
 use crate::recorder::{self, Finished, Start};
-use real::Real;
+use real::RealMpi;
 
 pub use table::FUNCTIONS;
 
 /// A function that is intercepted.
-pub struct Function {
+pub struct MpiFunction {
     /// What is recorded.
     op: Op,
     /// Where its arguments are.
     shape: Shape,
     /// The library's own.
-    real: Real,
+    real: RealMpi,
 }
 
 /// Where a function's arguments are.
@@ -46,7 +46,7 @@ enum Shape {
     /// `(file, [offset,] buffer, count, datatype [, status or request])`.
     Data {
         /// Where data goes to or comes from.
-        place: Place,
+        position: Position,
         /// What is after the datatype.
         last: Last,
         /// The count is an MPI_Count.
@@ -60,13 +60,13 @@ impl Shape {
     /// The word that is the count.
     const fn count_at(self) -> usize {
         // An offset comes before.
-        2 + matches!(self, Shape::Data { place: Place::Explicit, .. }) as usize
+        2 + matches!(self, Shape::Data { position: Position::Explicit, .. }) as usize
     }
 }
 
 /// Where data goes to or comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// An argument says it.
     Explicit,
     /// The file pointer of this process.

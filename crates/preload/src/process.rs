@@ -14,7 +14,7 @@ use plimsoll_trace::layout::{FileHeader, HEADER_BYTES, Loss};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use crate::chunk::{SLOTS, Slot, Writer};
+use crate::chunk::{SLOTS, ThreadSlot, Writer};
 use crate::descriptors::Descriptors;
 use crate::files::Names;
 use crate::hot::HOT;
@@ -41,9 +41,9 @@ pub struct Process {
     /// The directory that relative names count from. Guarded by `lock`.
     pub directory: UnsafeCell<WorkingDirectory>,
     /// Where the threads' events go.
-    pub slots: [Slot; SLOTS],
+    pub slots: [ThreadSlot; SLOTS],
     /// Where events go of the threads that found no slot.
-    pub shared: Slot,
+    pub shared: ThreadSlot,
     /// Guards `shared`.
     pub shared_lock: Lock,
     /// Open files.

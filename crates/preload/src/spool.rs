@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 
-use crate::chunk::{Place, Writer};
+use crate::chunk::{ChunkSpace, Writer};
 use crate::folder::Folder;
 use crate::lock::Held;
 use crate::process::Process;
@@ -101,7 +101,7 @@ impl Spool {
 /// Bytes that were mapped for one chunk.
 pub struct Mapped {
     /// The chunk's.
-    pub place: Place,
+    pub place: ChunkSpace,
     /// The mapping, which begins earlier where the chunk is not at the beginning of a page.
     pub map_start: *mut u8,
     /// Bytes of the mapping.
@@ -166,7 +166,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     spool.taken = FIRST_PAGE_BYTES as u64;
     process.set_header(header);
 
-    let place = |from: usize, to: usize| Place {
+    let place = |from: usize, to: usize| ChunkSpace {
         start: start_of_file.wrapping_add(HEADER_BYTES + from),
         span: to - from,
         position: from as u64,
@@ -234,7 +234,7 @@ pub fn take(
     let map_start = map(&file, position - before as u64, map_length, populate)?;
     spool.taken = start + span;
     let place =
-        Place { start: map_start.wrapping_add(before), span: span as usize, position: start };
+        ChunkSpace { start: map_start.wrapping_add(before), span: span as usize, position: start };
     Ok(Mapped { place, map_start, map_length })
 }
 

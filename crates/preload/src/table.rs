@@ -12,7 +12,7 @@ use libc::{
 };
 use plimsoll_trace::Op;
 
-use crate::backend::{Mapping, Name, NameRequest, Request, Status};
+use crate::backend::{MapRequest, Name, NameRequest, Request, Status};
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, directory, lock, mapping, name, program, stream};
 use crate::inspect::Target;
@@ -217,7 +217,7 @@ crate::intercept! {
             => |real| directory::close(stream, || real(stream));
         // Mappings.
         mmap [mmap64] (address: *mut c_void, length: size_t, protection: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void
-            => |real| mapping::map(fd, Mapping { address, length, protection, flags, offset }, || real(address, length, protection, flags, fd, offset));
+            => |real| mapping::map(fd, MapRequest { address, length, protection, flags, offset }, || real(address, length, protection, flags, fd, offset));
         munmap [] (address: *mut c_void, length: size_t) -> c_int
             => |real| mapping::unmap(address, length, || real(address, length));
         msync [] (address: *mut c_void, length: size_t, flags: c_int) -> c_int

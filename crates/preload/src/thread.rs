@@ -7,13 +7,13 @@
 
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
-use crate::chunk::Slot;
+use crate::chunk::ThreadSlot;
 
 /// State of one thread. Zeros are a thread that has recorded nothing.
 #[repr(C)]
 pub struct Thread {
     /// Where its events go. Only valid while the slot has the same key.
-    pub slot: *const Slot,
+    pub slot: *const ThreadSlot,
     /// Key of the slot when this thread took it. Differs after a fork and after a reset.
     pub key: u64,
     /// 1 while the recorder works for this thread; a signal handler that finds 1 keeps out.

@@ -17,13 +17,13 @@ const RESERVED: usize = 1;
 /// The table, searched by address from the place that it hashes to. Zeros are empty.
 #[repr(C)]
 pub struct Transfers {
-    places: [Place; TRANSFERS],
+    places: [TransferEntry; TRANSFERS],
     /// How many there are, so that programs without any pay nothing.
     used: AtomicUsize,
 }
 
 #[repr(C)]
-struct Place {
+struct TransferEntry {
     /// The address; 0 when free. Written last.
     key: AtomicUsize,
     start: AtomicU64,
@@ -108,14 +108,14 @@ impl Transfers {
         keys.filter(|key| *key > RESERVED && self.take(*key).is_some()).count()
     }
 
-    fn find(&self, key: usize) -> Option<&Place> {
+    fn find(&self, key: usize) -> Option<&TransferEntry> {
         if self.used.load(Ordering::Relaxed) == 0 || key <= RESERVED {
             return None;
         }
         self.places(key).find(|place| place.key.load(Ordering::Acquire) == key)
     }
 
-    fn places(&self, key: usize) -> impl Iterator<Item = &Place> {
+    fn places(&self, key: usize) -> impl Iterator<Item = &TransferEntry> {
         let first = (key >> 4).wrapping_mul(0x9e37_79b9) >> 8;
         (0..TRIES).filter_map(move |step| self.places.get(first.wrapping_add(step) % TRANSFERS))
     }

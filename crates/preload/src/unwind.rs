@@ -42,8 +42,8 @@ macro_rules! forward {
             find = sym find,
         );
 
-        static FUNCTIONS: [Function; [$($number),*].len()] = [$(
-            Function {
+        static FUNCTIONS: [UnwinderFunction; [$($number),*].len()] = [$(
+            UnwinderFunction {
                 name: match CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
                     Ok(name) => name,
                     Err(_) => c"",
@@ -68,7 +68,7 @@ forward! {
     10 "_Unwind_SetIP";
 }
 
-struct Function {
+struct UnwinderFunction {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
 }

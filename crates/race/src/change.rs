@@ -20,12 +20,12 @@ pub struct Change {
 /// milliseconds, for which the coordinator must not stop.
 pub(crate) struct Scheduled {
     call_off: Sender<()>,
-    thread: Option<JoinHandle<Done>>,
+    thread: Option<JoinHandle<Applied>>,
     undo: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// `None` for one whose time did not come.
-type Done = Option<Result<u64, String>>;
+type Applied = Option<Result<u64, String>>;
 
 impl Scheduled {
     pub fn new(change: Change) -> Self {
@@ -43,7 +43,7 @@ impl Scheduled {
         self.join().transpose()
     }
 
-    fn join(&mut self) -> Done {
+    fn join(&mut self) -> Applied {
         // One that has ended does not listen.
         let _ = self.call_off.send(());
         let done = self.thread.take()?.join();

@@ -39,7 +39,7 @@ struct Kept {
 
 /// Said when there is nothing left to give back.
 #[derive(Serialize, Deserialize)]
-struct Done;
+struct AllGivenBack;
 
 impl Keeper {
     /// Starts one if any limit will be lowered.
@@ -69,7 +69,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         let Some(process) = &mut self.0 else { return };
-        let _ = process.stdin.take().map(|mut pipe| send(&mut pipe, &Done));
+        let _ = process.stdin.take().map(|mut pipe| send(&mut pipe, &AllGivenBack));
         let _ = process.wait();
     }
 }
@@ -118,7 +118,7 @@ impl Kept {
 pub fn keep() -> io::Result<Vec<GivenBack>> {
     let mut pipe = io::stdin().lock();
     let kept: Option<Vec<Kept>> = receive(&mut pipe)?;
-    if let Ok(Some(Done)) = receive(&mut pipe) {
+    if let Ok(Some(AllGivenBack)) = receive(&mut pipe) {
         return Ok(Vec::new());
     }
     let give_back = |kept: &Kept| GivenBack {

@@ -26,6 +26,6 @@ pub use number::{Number, Unit};
 pub use ratio_map::RatioMap;
 pub use record::Record;
 pub use sparkline::sparkline;
-pub use table::{Align, Table};
+pub use table::{Align, TextTable};
 pub use value::Value;
 pub use visible::{visible, visible_json, visible_lines};

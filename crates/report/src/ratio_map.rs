@@ -2,7 +2,7 @@
 //! terminal here and for a page in `html`.
 
 use crate::html::Axis;
-use crate::{Align, Table};
+use crate::{Align, TextTable};
 
 /// A ratio for each pair of two quantities. Above one is gain, below is loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ impl RatioMap {
         };
         let headings = self.columns.values.iter().enumerate().map(heading);
         let mut table =
-            Table::new([(String::new(), Align::Right)].into_iter().chain(headings).collect());
+            TextTable::new([(String::new(), Align::Right)].into_iter().chain(headings).collect());
         for (row, value) in self.rows.values.iter().enumerate() {
             let name = self.rows.axis.unit.show(*value);
             let cell = |column| match self.ratio(row, column) {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use crate::number::MISSING;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use crate::visible;
 use crate::{Bar, Number, Value, bars};
 
@@ -309,7 +309,7 @@ pub(crate) fn with_names(label: &'static str, rows: &[(&'static str, Record)]) -
 fn rows_text(rows: &[Record]) -> String {
     let Some(first) = rows.first() else { return "  (none)\n".to_string() };
     let mut table =
-        Table::new(first.cells().map(|(label, align, _)| (label.to_string(), align)).collect());
+        TextTable::new(first.cells().map(|(label, align, _)| (label.to_string(), align)).collect());
     for row in rows {
         table.push(row.cells().map(|(_, _, cell)| cell).collect());
     }

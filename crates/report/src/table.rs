@@ -14,15 +14,15 @@ pub enum Align {
 
 /// A table with a heading for each column.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct TextTable {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// A table without rows.
     pub fn new(columns: Vec<(String, Align)>) -> Self {
-        Table { columns, rows: Vec::new() }
+        TextTable { columns, rows: Vec::new() }
     }
 
     /// Adds a row; missing cells are empty, surplus cells are not shown.
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn nothing_in_a_cell_steers_the_terminal() {
-        let mut table = Table::new(vec![("name".into(), Align::Left)]);
+        let mut table = TextTable::new(vec![("name".into(), Align::Left)]);
         table.push(vec!["a\u{1b}[2J\n\u{202e}b".into()]);
         assert_eq!(table.to_text(), "  name\n  a\\u{1b}[2J\\u{a}\\u{202e}b\n");
     }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn columns_align_also_with_wide_characters() {
         let mut table =
-            Table::new(vec![("name".into(), Align::Left), ("rate".into(), Align::Right)]);
+            TextTable::new(vec![("name".into(), Align::Left), ("rate".into(), Align::Right)]);
         table.push(vec!["t0".into(), "551 MiB/s".into()]);
         table.push(vec!["\u{76ee}\u{6807}".into(), "5 B/s".into()]);
         table.push(vec!["short row".into()]);

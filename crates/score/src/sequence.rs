@@ -64,7 +64,7 @@ pub struct SeriesKey {
 
 /// Consecutive measures of a series that are all low, or all normal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stretch {
+pub struct Sequence {
     /// Whose.
     pub series: SeriesKey,
     /// Whether they are low.
@@ -73,14 +73,14 @@ pub struct Stretch {
     pub measures: usize,
     /// The first measure, nanoseconds since 1970.
     pub start: u64,
-    /// The first measure of the other kind; of the last stretch, its own last one.
+    /// The first measure of the other kind; of the last sequence, its own last one.
     pub end: u64,
-    /// Whether the other kind was seen. The last stretch is known to last until its last measure; then
+    /// Whether the other kind was seen. The last sequence is known to last until its last measure; then
     /// nobody watched.
     pub ended: bool,
 }
 
-impl Stretch {
+impl Sequence {
     fn duration(&self) -> Duration {
         Duration { seconds: seconds_between(self.start, self.end), ended: self.ended }
     }
@@ -91,13 +91,13 @@ impl Stretch {
 pub struct TargetSeries {
     basis: Basis,
     /// In order of start.
-    series: BTreeMap<SeriesKey, Vec<Measure>>,
+    series: BTreeMap<SeriesKey, Vec<SeriesMeasure>>,
     /// Every value, ascending.
     values: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Measure {
+struct SeriesMeasure {
     start: u64,
     setting: u32,
     value: f64,
@@ -106,7 +106,7 @@ struct Measure {
 impl TargetSeries {
     /// The series of the instances that `included` lets through.
     pub fn new(columns: &Columns, peaks: &Peaks, included: impl Fn(&InstanceRow) -> bool) -> Self {
-        let mut series: BTreeMap<SeriesKey, Vec<Measure>> = BTreeMap::new();
+        let mut series: BTreeMap<SeriesKey, Vec<SeriesMeasure>> = BTreeMap::new();
         let mut rows = Vec::new();
         let mut basis = Basis::EffectiveBandwidth;
         for instance in columns.instances().iter().filter(|it| included(it)) {
@@ -127,14 +127,14 @@ impl TargetSeries {
                 _ => bandwidth,
             };
             let key = SeriesKey { source: instance.source, run: instance.run, target };
-            let measure = Measure { start: instance.start, setting: instance.setting, value };
+            let measure = SeriesMeasure { start: instance.start, setting: instance.setting, value };
             series.entry(key).or_default().push(measure);
         }
         series.values_mut().for_each(|measures| measures.sort_by_key(|it| it.start));
         Self::of(basis, series)
     }
 
-    fn of(basis: Basis, series: BTreeMap<SeriesKey, Vec<Measure>>) -> Self {
+    fn of(basis: Basis, series: BTreeMap<SeriesKey, Vec<SeriesMeasure>>) -> Self {
         let mut values: Vec<f64> = series.values().flatten().map(|it| it.value).collect();
         values.sort_unstable_by(f64::total_cmp);
         TargetSeries { basis, series, values }
@@ -157,7 +157,7 @@ impl TargetSeries {
 
     /// Seconds between the starts of consecutive measures, of all series.
     pub fn intervals(&self) -> Vec<f64> {
-        let of_series = |measures: &Vec<Measure>| {
+        let of_series = |measures: &Vec<SeriesMeasure>| {
             let pairs = measures.windows(2);
             pairs.map(|it| seconds_between(it[0].start, it[1].start)).collect::<Vec<_>>()
         };
@@ -170,15 +170,15 @@ impl TargetSeries {
         ends.map(|(first, last)| seconds_between(first.start, last.start)).collect()
     }
 
-    /// Low and normal stretches under the t-quantile, series by series, in order of time.
-    pub fn stretches(&self, threshold: f64) -> impl Iterator<Item = Stretch> {
+    /// Low and normal sequences under the t-quantile, series by series, in order of time.
+    pub fn each_sequence(&self, threshold: f64) -> impl Iterator<Item = Sequence> {
         let limit = self.limit(threshold);
-        let is_low = move |it: &Measure| limit.is_some_and(|limit| it.value < limit);
+        let is_low = move |it: &SeriesMeasure| limit.is_some_and(|limit| it.value < limit);
         self.series.iter().flat_map(move |(key, measures)| {
             let mut kinds = measures.chunk_by(move |a, b| is_low(a) == is_low(b)).peekable();
             std::iter::from_fn(move || {
                 let (measures, next) = (kinds.next()?, kinds.peek());
-                Some(Stretch {
+                Some(Sequence {
                     series: *key,
                     is_low: is_low(&measures[0]),
                     measures: measures.len(),
@@ -193,7 +193,7 @@ impl TargetSeries {
     /// Low and normal sequences under the t-quantile.
     pub fn sequences(&self, threshold: f64) -> Sequences {
         let durations = |low: bool| {
-            let of_kind = self.stretches(threshold).filter(|it| it.is_low == low);
+            let of_kind = self.each_sequence(threshold).filter(|it| it.is_low == low);
             Survival::new(of_kind.map(|it| it.duration()).collect())
         };
         let limit = self.limit(threshold).unwrap_or(0.0);
@@ -239,7 +239,7 @@ mod tests {
     /// Series of t0, t1, … with a measure every ten seconds.
     fn series(targets: &[&[f64]]) -> TargetSeries {
         let measures = |values: &&[f64]| {
-            let measure = |(at, value): (u64, &f64)| Measure {
+            let measure = |(at, value): (u64, &f64)| SeriesMeasure {
                 start: at * 10 * SECOND,
                 setting: 0,
                 value: *value,
@@ -258,12 +258,12 @@ mod tests {
     #[test]
     fn a_sequence_lasts_until_the_other_kind_begins_and_the_last_is_censored() {
         let it = series(&[&[9.0, 9.0, 1.0, 9.0, 1.0, 1.0]]);
-        let stretches: Vec<_> = it
-            .stretches(0.6)
+        let sequences: Vec<_> = it
+            .each_sequence(0.6)
             .map(|it| (it.is_low, it.start / SECOND, it.end / SECOND, it.ended, it.measures))
             .collect();
         assert_eq!(
-            stretches,
+            sequences,
             [
                 (false, 0, 20, true, 2),
                 (true, 20, 30, true, 1),
@@ -294,6 +294,6 @@ mod tests {
     fn an_empty_series_has_no_sequence() {
         let found = series(&[&[]]).sequences(0.1);
         assert_eq!((found.measures, found.low, found.normal), (0, None, None));
-        assert!(series(&[]).stretches(0.1).next().is_none());
+        assert!(series(&[]).each_sequence(0.1).next().is_none());
     }
 }

@@ -45,7 +45,7 @@ pub use spread::Spread;
 pub use stretch::Stretch;
 
 use crate::distribution::median_of;
-use judging::{Judging, Places};
+use judging::{Chronology, Judging};
 
 /// The probability that any target is named wrongly, and the same for clients, which are fewer reasons for a
 /// benchmark. Simulations hold the sum of both or less over all noises that were tried

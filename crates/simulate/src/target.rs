@@ -8,7 +8,7 @@ use std::rc::Rc;
 use plimsoll_route::AttemptId;
 
 use self::line::Line;
-use self::sharing::Sharing;
+use self::sharing::SharingJobs;
 use crate::curve::ServiceCurve;
 use crate::noise::Interference;
 use crate::scenario::Discipline;
@@ -54,7 +54,7 @@ pub struct Job {
 
 #[derive(Debug)]
 enum Work {
-    Shared(Sharing),
+    Shared(SharingJobs),
     Queued(Line),
 }
 
@@ -66,7 +66,7 @@ impl Target {
     /// An idle target.
     pub fn new(kind: TargetKind, interference: Interference) -> Self {
         let work = match kind.discipline {
-            Discipline::ProcessorSharing => Work::Shared(Sharing::default()),
+            Discipline::ProcessorSharing => Work::Shared(SharingJobs::default()),
             Discipline::Fifo => Work::Queued(Line::default()),
         };
         Target {

@@ -16,8 +16,8 @@ use crate::place::{BOOKKEEPING, MARKER, NEW_MARKER, STATE_FILE};
 use crate::scan::{Found, devices_of, mounts_below};
 use crate::unmount::{unmount_from, unmount_lazily};
 use crate::{
-    Kind, Record, TargetName, Testbed, TestbedError, base_directory, bed_directory, io_max, limits,
-    loop_device,
+    FileCondition, Kind, TargetName, Testbed, TestbedError, base_directory, bed_directory, io_max,
+    limits, loop_device,
 };
 
 /// Another user can hold the lock of a bed of theirs forever, to keep root waiting.
@@ -36,8 +36,8 @@ pub struct DownOptions {
 pub struct Removed {
     /// False when there was no bed to remove, which is fine.
     pub was_there: bool,
-    /// What the state file said; anything but [`Record::Complete`] is worth a word.
-    pub record: Record,
+    /// What the state file said; anything but [`FileCondition::Complete`] is worth a word.
+    pub state_file: FileCondition,
     /// Which of the bed's own file systems were unmounted.
     pub unmounted: Vec<PathBuf>,
     /// Where foreign file systems were mounted that were taken out of sight; only with
@@ -55,7 +55,7 @@ impl Removed {
     fn nothing_yet(found: &Found) -> Self {
         Self {
             was_there: found.is_bed(),
-            record: found.record.clone(),
+            state_file: found.state_file.clone(),
             unmounted: Vec::new(),
             foreign_unmounted: Vec::new(),
             detached: Vec::new(),

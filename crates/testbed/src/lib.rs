@@ -62,7 +62,7 @@ pub use lock::Waiting;
 pub use options::{FileSystem, Kind, KindChoice, MAX_TARGETS, UpOptions};
 pub use progress::{Progress, Step};
 pub use run::{TARGETS_VARIABLE, TESTBED_VARIABLE, UnderLimits, run_to_end};
-pub use state_file::Record;
+pub use state_file::FileCondition;
 pub use support::{Feature, Lacking};
 pub use target_name::TargetName;
 pub use testbed::{DEFAULT_NAME, Testbed};

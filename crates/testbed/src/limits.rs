@@ -8,7 +8,7 @@ use plimsoll_machine::{BlockControl, BlockDevice, DeviceNumber, Machine};
 
 use crate::place::MARKER;
 use crate::scan::Found;
-use crate::state_file::Record;
+use crate::state_file::FileCondition;
 use crate::support::no_control;
 use crate::{
     Direction, Kind, Limits, TargetName, Testbed, TestbedError, bed_directory, io_max, throttle,
@@ -103,7 +103,7 @@ impl Testbed {
             }
             // Here the state file is the only place that has the limits.
             BlockControl::V2 { .. } if found.state.is_none() => {
-                return Err(self.no_state(&found.record));
+                return Err(self.no_state(&found.state_file));
             }
             BlockControl::V2 { hierarchy } => {
                 self.record(&bed, &mut found, (target, device.number), wanted)?;
@@ -157,11 +157,15 @@ impl Testbed {
         Ok(())
     }
 
-    fn no_state(&self, record: &Record) -> TestbedError {
-        let reason = match record {
-            Record::Unreadable { reason } => reason.clone(),
-            Record::Newer { version } => format!("written by a newer program (version {version})"),
-            Record::Missing | Record::Complete | Record::Unfinished => "missing".to_owned(),
+    fn no_state(&self, condition: &FileCondition) -> TestbedError {
+        let reason = match condition {
+            FileCondition::Unreadable { reason } => reason.clone(),
+            FileCondition::Newer { version } => {
+                format!("written by a newer program (version {version})")
+            }
+            FileCondition::Missing | FileCondition::Complete | FileCondition::Unfinished => {
+                "missing".to_owned()
+            }
         };
         TestbedError::State { path: self.place.state_file(), reason }
     }

@@ -10,7 +10,8 @@ use plimsoll_machine::DeviceNumber;
 use crate::marker::Mark;
 use crate::scan::Found;
 use crate::{
-    FileSystem, Kind, Limits, Record, TargetName, Testbed, TestbedError, bed_directory, limits,
+    FileCondition, FileSystem, Kind, Limits, TargetName, Testbed, TestbedError, bed_directory,
+    limits,
 };
 
 /// A bed as it is now.
@@ -23,7 +24,7 @@ pub struct Listing {
     /// Why it is none although it has a marker: it is a copy, or the marker is damaged.
     pub not_a_bed: Option<String>,
     /// What the state file says about itself.
-    pub record: Record,
+    pub state_file: FileCondition,
     /// What the targets are, if anything tells.
     pub kind: Option<Kind>,
     /// The file system of loop targets, if the state file tells.
@@ -125,7 +126,7 @@ impl Testbed {
                 Mark::Foreign { reason } => Some(reason.clone()),
                 Mark::Own(_) | Mark::None => None,
             },
-            record: found.record.clone(),
+            state_file: found.state_file.clone(),
             kind: found.kind(),
             file_system: found.state.as_ref().map(|state| state.file_system),
             targets: targets?,
@@ -174,7 +175,7 @@ impl Testbed {
             Some(mount) if found.is_own(&self.place, mount) => TargetState::Mounted,
             Some(mount) => return (TargetState::Covered, Some(mount.fs_type.clone())),
             None if found.kind() == Some(Kind::Directory) && is_directory => TargetState::Plain,
-            None if found.record == Record::Complete => TargetState::NotMounted,
+            None if found.state_file == FileCondition::Complete => TargetState::NotMounted,
             None => TargetState::HalfMade,
         };
         (state, None)

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::file_error;
 use crate::place::{MARKER, NEW_MARKER, Place};
-use crate::synced_file::{one_line, replace_synced};
+use crate::synced_file::{one_line, replace_synced, version_of};
 use crate::{Kind, TestbedError};
 
 /// The version that this program writes; raised when an older program would
@@ -72,9 +72,9 @@ fn foreign(reason: &impl std::fmt::Display) -> Mark {
 
 fn understood(text: &str, bed: &Directory, place: &Place) -> Result<Marker, String> {
     let damaged = |error: toml::de::Error| one_line(&error);
-    let header: Header = toml::from_str(text).map_err(damaged)?;
-    if header.version > VERSION {
-        return Err(format!("written by a newer program (version {})", header.version));
+    let version = version_of(text)?;
+    if version > VERSION {
+        return Err(format!("written by a newer program (version {version})"));
     }
     let file: MarkerFile = toml::from_str(text).map_err(damaged)?;
     let directory = place.directory();
@@ -113,11 +113,6 @@ impl Marker {
 /// Returns a path as text that no other path has.
 pub(crate) fn path_text(path: &Path) -> String {
     path.as_os_str().as_bytes().escape_ascii().to_string()
-}
-
-#[derive(Deserialize)]
-struct Header {
-    version: u32,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use plimsoll_machine::{BlockDevice, Machine, Mount};
 use crate::bed_directory::entries;
 use crate::marker::Mark;
 use crate::place::Place;
-use crate::state_file::{Record, State, load};
+use crate::state_file::{FileCondition, State, load};
 use crate::{Kind, MAX_TARGETS, TargetName, TestbedError};
 
 /// What of a bed exists.
@@ -24,7 +24,7 @@ pub(crate) struct Found {
     /// Everything in the bed's directory.
     pub(crate) entries: Vec<PathBuf>,
     pub(crate) state: Option<State>,
-    pub(crate) record: Record,
+    pub(crate) state_file: FileCondition,
 }
 
 impl Found {
@@ -35,9 +35,9 @@ impl Found {
         bed: Option<&Directory>,
     ) -> Result<Self, TestbedError> {
         let mark = Mark::read(bed, place);
-        let (state, record) = match (bed, mark.own()) {
+        let (state, state_file) = match (bed, mark.own()) {
             (Some(bed), Some(marker)) => load(bed, place, marker),
-            _ => (None, Record::Missing),
+            _ => (None, FileCondition::Missing),
         };
         let targets = mark.own().map_or(MAX_TARGETS, |marker| marker.targets);
         Ok(Self {
@@ -46,7 +46,7 @@ impl Found {
             entries: bed.map_or(Ok(Vec::new()), entries)?,
             mark,
             state,
-            record,
+            state_file,
         })
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::marker::{Marker, path_text};
 use crate::place::{NEW_STATE_FILE, Place, STATE_FILE};
-use crate::synced_file::{one_line, replace_synced};
+use crate::synced_file::{one_line, replace_synced, version_of};
 use crate::{FileSystem, Kind, Limits, TargetName, TestbedError};
 
 /// The version that this program writes. Raised when an older program would
@@ -18,9 +18,9 @@ const VERSION: u32 = 1;
 
 const PREFACE: &str = "# Written by plimsoll testbed. Remove the bed with: plimsoll testbed down\n";
 
-/// What the state file says about itself.
+/// In which condition the state file of a bed is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record {
+pub enum FileCondition {
     /// The bed was made to the end.
     Complete,
     /// The bed was begun and not finished.
@@ -47,12 +47,12 @@ pub(crate) struct State {
     pub(crate) size: Bytes,
     pub(crate) complete: bool,
     /// What was set for each target, by its index.
-    pub(crate) targets: Vec<Setting>,
+    pub(crate) targets: Vec<TargetSetting>,
 }
 
 /// What was set for a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Setting {
+pub(crate) struct TargetSetting {
     pub(crate) limits: Limits,
     /// The device that has the limits: they stay in the kernel when somebody detaches it.
     pub(crate) device: Option<DeviceNumber>,
@@ -66,7 +66,7 @@ impl State {
     pub(crate) fn set_limits(&mut self, target: TargetName, limits: Limits, device: DeviceNumber) {
         let device = (!limits.is_none()).then_some(device);
         if let Some(slot) = self.targets.get_mut(target.index() as usize) {
-            *slot = Setting { limits, device };
+            *slot = TargetSetting { limits, device };
         }
     }
 
@@ -92,11 +92,11 @@ impl State {
         toml::to_string(&file).map(|text| format!("{PREFACE}{text}")).map_err(|e| e.to_string())
     }
 
-    fn from_text(text: &str, place: &Place) -> Result<Self, Record> {
-        let unreadable = |reason: String| Record::Unreadable { reason };
-        let header: Header = toml::from_str(text).map_err(|e| unreadable(one_line(&e)))?;
-        if header.version > VERSION {
-            return Err(Record::Newer { version: header.version });
+    fn from_text(text: &str, place: &Place) -> Result<Self, FileCondition> {
+        let unreadable = |reason: String| FileCondition::Unreadable { reason };
+        let version = version_of(text).map_err(unreadable)?;
+        if version > VERSION {
+            return Err(FileCondition::Newer { version });
         }
         let file: StateFile = toml::from_str(text).map_err(|e| unreadable(one_line(&e)))?;
         if file.directory != path_text(&place.directory()) || file.name != place.name() {
@@ -114,27 +114,29 @@ impl State {
 }
 
 /// Reads the state file of the bed with that marker; when it cannot be used, why.
-pub(crate) fn load(bed: &Directory, place: &Place, marker: Marker) -> (Option<State>, Record) {
+pub(crate) fn load(
+    bed: &Directory,
+    place: &Place,
+    marker: Marker,
+) -> (Option<State>, FileCondition) {
     let text = match bed.read_small(STATE_FILE) {
         Ok(text) => text,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return (None, Record::Missing),
-        Err(cause) => return (None, Record::Unreadable { reason: cause.to_string() }),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            return (None, FileCondition::Missing);
+        }
+        Err(cause) => return (None, FileCondition::Unreadable { reason: cause.to_string() }),
     };
     let agrees =
         |state: &State| state.kind == marker.kind && state.targets.len() == marker.targets as usize;
     match State::from_text(&text, place) {
-        Ok(state) if !agrees(&state) => {
-            (None, Record::Unreadable { reason: "it contradicts the bed's marker".to_owned() })
-        }
-        Ok(state) if state.complete => (Some(state), Record::Complete),
-        Ok(state) => (Some(state), Record::Unfinished),
-        Err(record) => (None, record),
+        Ok(state) if !agrees(&state) => (
+            None,
+            FileCondition::Unreadable { reason: "it contradicts the bed's marker".to_owned() },
+        ),
+        Ok(state) if state.complete => (Some(state), FileCondition::Complete),
+        Ok(state) => (Some(state), FileCondition::Unfinished),
+        Err(condition) => (None, condition),
     }
-}
-
-#[derive(Deserialize)]
-struct Header {
-    version: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -163,7 +165,7 @@ struct TargetEntry {
 }
 
 impl TargetEntry {
-    fn new(target: TargetName, setting: &Setting) -> Self {
+    fn new(target: TargetName, setting: &TargetSetting) -> Self {
         let text = |limit: Limit| (!limit.is_none()).then(|| limit.to_string());
         let Limits { read, write } = setting.limits;
         Self {
@@ -174,14 +176,14 @@ impl TargetEntry {
         }
     }
 
-    fn setting(&self) -> Result<Setting, String> {
+    fn setting(&self) -> Result<TargetSetting, String> {
         let limit = |text: &Option<String>| match text {
             Some(text) => text.parse::<Limit>().map_err(|error| error.to_string()),
             None => Ok(Limit::NONE),
         };
         let limits = Limits { read: limit(&self.read_limit)?, write: limit(&self.write_limit)? };
         let device = self.limited_device.as_ref().map(|text| text.parse()).transpose();
-        Ok(Setting { limits, device: device.map_err(|error| format!("{error}"))? })
+        Ok(TargetSetting { limits, device: device.map_err(|error| format!("{error}"))? })
     }
 }
 
@@ -199,8 +201,8 @@ mod tests {
             size: Bytes::new(32 << 20),
             complete: true,
             targets: vec![
-                Setting::default(),
-                Setting { limits, device: Some(DeviceNumber { major: 7, minor: 3 }) },
+                TargetSetting::default(),
+                TargetSetting { limits, device: Some(DeviceNumber { major: 7, minor: 3 }) },
             ],
         }
     }
@@ -217,9 +219,9 @@ mod tests {
         let place = place(base.path());
         fs::create_dir(place.directory()).unwrap();
         let bed = Directory::open(&place.directory()).unwrap();
-        assert_eq!(load(&bed, &place, MARKER), (None, Record::Missing));
+        assert_eq!(load(&bed, &place, MARKER), (None, FileCondition::Missing));
         state().save(&bed, &place).unwrap();
-        assert_eq!(load(&bed, &place, MARKER), (Some(state()), Record::Complete));
+        assert_eq!(load(&bed, &place, MARKER), (Some(state()), FileCondition::Complete));
         assert_eq!(bed.names().unwrap(), [STATE_FILE]);
     }
 
@@ -233,8 +235,8 @@ mod tests {
             [&own, &other].map(|place| Directory::open(&place.directory()).unwrap());
         state().save(&own_bed, &own).unwrap();
         fs::copy(own.state_file(), other.state_file()).unwrap();
-        let (loaded, record) = load(&other_bed, &other, MARKER);
-        let Record::Unreadable { reason } = record else { panic!("{record:?}") };
+        let (loaded, condition) = load(&other_bed, &other, MARKER);
+        let FileCondition::Unreadable { reason } = condition else { panic!("{condition:?}") };
         assert!(loaded.is_none() && reason.contains("/bed"), "{reason}");
         let (loaded, _) = load(&own_bed, &own, Marker { targets: 3, ..MARKER });
         assert_eq!(loaded, None);
@@ -246,11 +248,11 @@ mod tests {
         let text = state().to_text(&place).unwrap();
         for length in 0..text.trim_end().len() {
             let cut = State::from_text(&text[..length], &place);
-            let is_damaged = matches!(cut, Err(Record::Unreadable { .. }));
+            let is_damaged = matches!(cut, Err(FileCondition::Unreadable { .. }));
             assert!(is_damaged || cut.is_ok(), "cut after {length} bytes: {cut:?}");
         }
         let newer = State::from_text("version = 7\nkind = \"tape\"\n", &place);
-        assert_eq!(newer, Err(Record::Newer { version: 7 }));
+        assert_eq!(newer, Err(FileCondition::Newer { version: 7 }));
         let with_more = State::from_text(&text.replace("kind", "colour = 1\nkind"), &place);
         assert_eq!(with_more, Ok(state()), "unknown fields are passed over");
     }

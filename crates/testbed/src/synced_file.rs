@@ -4,6 +4,7 @@ use std::io::Write;
 
 use plimsoll_guarded::Directory;
 use rustix::fs::OFlags;
+use serde::Deserialize;
 
 use crate::TestbedError;
 use crate::error::file_error;
@@ -30,7 +31,17 @@ pub(crate) fn replace_synced(
     bed.sync().map_err(file_error("sync", bed.path()))
 }
 
-/// What is wrong with a file, in one line.
+/// Returns the version that a file says it has. It is read before all else, because a newer file may be different in
+/// everything else.
+pub(crate) fn version_of(text: &str) -> Result<u32, String> {
+    #[derive(Deserialize)]
+    struct Header {
+        version: u32,
+    }
+    toml::from_str(text).map(|Header { version }| version).map_err(|error| one_line(&error))
+}
+
+/// Returns what is wrong with a file, in one line.
 pub(crate) fn one_line(error: &toml::de::Error) -> String {
     error.message().lines().collect::<Vec<_>>().join(" ")
 }

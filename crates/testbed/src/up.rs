@@ -10,7 +10,7 @@ use crate::error::file_error;
 use crate::lock::Lock;
 use crate::place::{BOOKKEEPING, DIRECTORY_MODE, NEW_MARKER};
 use crate::scan::Found;
-use crate::state_file::{Setting, State};
+use crate::state_file::{State, TargetSetting};
 use crate::support::{choose, no_disk};
 use crate::{
     Feature, FileSystem, Kind, Lacking, Listing, Progress, Step, TargetName, Testbed, TestbedError,
@@ -30,7 +30,7 @@ pub struct Bed {
 }
 
 /// What will be made.
-struct Plan {
+struct BedPlan {
     kind: Kind,
     file_system: FileSystem,
     size: Bytes,
@@ -51,7 +51,7 @@ impl Testbed {
         let (kind, lacking) = choose(&self.machine, options.kind, options.file_system)?;
         let size = options.checked_size(kind)?;
         let file_system = options.file_system.unwrap_or_default();
-        let mut plan = Plan { kind, file_system, size, targets, lacking };
+        let mut plan = BedPlan { kind, file_system, size, targets, lacking };
         self.check_directories()?;
         let lock = self.lock()?;
         let there = bed_directory::open(lock.base(), &self.place)?;
@@ -85,7 +85,7 @@ impl Testbed {
 
     fn make(
         &self,
-        plan: &mut Plan,
+        plan: &mut BedPlan,
         undo: &Undo<'_>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(), TestbedError> {
@@ -97,7 +97,7 @@ impl Testbed {
             file_system: plan.file_system,
             size: plan.size,
             complete: false,
-            targets: vec![Setting::default(); plan.targets as usize],
+            targets: vec![TargetSetting::default(); plan.targets as usize],
         };
         state.save(&bed, &self.place)?;
         for target in TargetName::first(plan.targets) {
@@ -118,7 +118,7 @@ impl Testbed {
     /// Makes a target, and returns what it lacks.
     fn make_loop_target(
         &self,
-        plan: &Plan,
+        plan: &BedPlan,
         (lock, bed, point): (&Lock, &Directory, &Directory),
         target: TargetName,
         tell: &mut dyn FnMut(Step),
@@ -144,7 +144,7 @@ impl Testbed {
         Lacking::new(&[Feature::DirectIo], &why, "choose a base directory on ext4 or XFS on a disk")
     }
 
-    fn check_space(&self, plan: &mut Plan) -> Result<(), TestbedError> {
+    fn check_space(&self, plan: &mut BedPlan) -> Result<(), TestbedError> {
         let space = self.machine.space(self.place.base())?;
         plan.lacking.extend(no_disk(&space));
         let one = match plan.kind {

@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 
 use common::{TempBed, directory_targets, has_loop_devices, loop_targets};
 use plimsoll_machine::Machine;
-use plimsoll_testbed::{DownOptions, Record, Removed, TargetState, TestbedError};
+use plimsoll_testbed::{DownOptions, FileCondition, Removed, TargetState, TestbedError};
 
 fn down(bed: &TempBed) -> Removed {
     bed.bed.down(DownOptions::default()).unwrap()
@@ -31,15 +31,18 @@ fn a_state_file_that_is_of_no_use_does_not_matter() {
         return;
     }
     type Damage = fn(&Path);
-    type Expected = fn(&Record) -> bool;
+    type Expected = fn(&FileCondition) -> bool;
     let damages: [(Damage, Expected); 4] = [
         (
             |file| fs::write(file, "version = 1\nna").unwrap(),
-            |r| matches!(r, Record::Unreadable { .. }),
+            |r| matches!(r, FileCondition::Unreadable { .. }),
         ),
-        (|file| fs::write(file, "").unwrap(), |r| matches!(r, Record::Unreadable { .. })),
-        (|file| fs::write(file, "version = 9\n").unwrap(), |r| *r == Record::Newer { version: 9 }),
-        (|file| fs::remove_file(file).unwrap(), |r| *r == Record::Missing),
+        (|file| fs::write(file, "").unwrap(), |r| matches!(r, FileCondition::Unreadable { .. })),
+        (
+            |file| fs::write(file, "version = 9\n").unwrap(),
+            |r| *r == FileCondition::Newer { version: 9 },
+        ),
+        (|file| fs::remove_file(file).unwrap(), |r| *r == FileCondition::Missing),
     ];
     for (damage, is_expected) in damages {
         let bed = TempBed::new();
@@ -48,7 +51,7 @@ fn a_state_file_that_is_of_no_use_does_not_matter() {
         let listing = bed.bed.list().unwrap();
         assert_eq!(listing.targets[0].state, TargetState::Mounted);
         let removed = down(&bed);
-        assert!(is_expected(&removed.record), "{removed:?}");
+        assert!(is_expected(&removed.state_file), "{removed:?}");
         bed.assert_nothing_left();
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use common::{TempBed, directory_targets, has_loop_devices};
 use plimsoll_testbed::{
-    DownOptions, KindChoice, Record, Removed, Testbed, TestbedError, UpOptions,
+    DownOptions, FileCondition, KindChoice, Removed, Testbed, TestbedError, UpOptions,
 };
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -135,7 +135,7 @@ fn a_state_file_of_another_bed_is_not_believed() {
     fs::write(bed.path(STATE_FILE), state_file).unwrap();
     let foreign = add_lookalikes(&bed);
     let listing = bed.bed.list().unwrap();
-    assert!(matches!(listing.record, Record::Unreadable { .. }), "{listing:?}");
+    assert!(matches!(listing.state_file, FileCondition::Unreadable { .. }), "{listing:?}");
     assert_eq!(listing.targets.len(), 1);
     assert_eq!(down(&bed).kept, foreign);
 }

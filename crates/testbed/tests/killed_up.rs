@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use common::{TempBed, has_loop_devices, loop_targets};
-use plimsoll_testbed::{DownOptions, Progress, Record, TargetState, Testbed, TestbedError};
+use plimsoll_testbed::{DownOptions, FileCondition, Progress, TargetState, Testbed, TestbedError};
 
 /// Tells the child where to make a bed.
 const BASE: &str = "PLIMSOLL_TEST_BASE";
@@ -67,7 +67,7 @@ fn killed_between_steps() {
         assert!(!spawn_child(&bed, step).wait_with_output().unwrap().status.success());
         let listing = bed.bed.list().unwrap();
         assert!(listing.exists, "{step}");
-        assert_eq!(listing.record, Record::Unfinished, "{step}");
+        assert_eq!(listing.state_file, FileCondition::Unfinished, "{step}");
         let half_made = listing.targets.iter().any(|t| t.state == TargetState::HalfMade);
         assert!(half_made || step == "t1 Ready", "{step}: {listing:?}");
         let again = bed.bed.up(&loop_targets(1), &mut |_| ()).unwrap_err();

@@ -12,8 +12,8 @@ use std::process::Command;
 use common::{SIZE, TempBed, blkio, has_loop_devices, loop_targets, rules};
 use plimsoll_domain::{Bytes, Limit};
 use plimsoll_testbed::{
-    Direction, DownOptions, Effect, Feature, Kind, Limits, Progress, Record, Step, TargetState,
-    TestbedError,
+    Direction, DownOptions, Effect, Feature, FileCondition, Kind, Limits, Progress, Step,
+    TargetState, TestbedError,
 };
 
 #[test]
@@ -25,7 +25,7 @@ fn up_list_down() {
     let made = bed.up(3);
     let listing = bed.bed.list().unwrap();
     assert_eq!(made.listing.targets, listing.targets);
-    assert_eq!(listing.record, Record::Complete);
+    assert_eq!(listing.state_file, FileCondition::Complete);
     assert_eq!(listing.targets.len(), 3);
     for (index, target) in listing.targets.iter().enumerate() {
         assert_eq!(target.name.to_string(), format!("t{index}"));

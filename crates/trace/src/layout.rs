@@ -157,7 +157,7 @@ pub struct FileHeader {
     /// The latest moment that is known on all clocks; moves on while recording.
     pub latest: Anchor,
     /// Who runs it and on what; zeros in recordings that do not say.
-    pub setting: Setting,
+    pub circumstances: Circumstances,
     /// Bytes after this page that chunks have taken; each of them has its header. In version 1
     /// zero.
     pub taken_bytes: u64,
@@ -174,7 +174,7 @@ pub struct FileHeader {
         - 24
         - 8 * LOSSES
         - size_of::<Anchor>()
-        - size_of::<Setting>()
+        - size_of::<Circumstances>()
         - 24],
 }
 
@@ -191,15 +191,15 @@ impl FileHeader {
 const _: () = assert!(size_of::<FileHeader>() == HEADER_BYTES);
 
 // Where readers look for it.
-const _: () = assert!(core::mem::offset_of!(FileHeader, setting) == 2424);
+const _: () = assert!(core::mem::offset_of!(FileHeader, circumstances) == 2424);
 
-/// Processors that [`Setting::processors`] has room for: as many as the C library's `cpu_set_t`.
+/// Processors that [`Circumstances::processors`] has room for: as many as the C library's `cpu_set_t`.
 pub const PROCESSORS_MAX: usize = 1024;
 
 /// Who runs a process, since when and on what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct Setting {
+pub struct Circumstances {
     /// When the process began, in nanoseconds of CLOCK_MONOTONIC, to the hundredth of a second;
     /// 0 if it is not known. A forked process begins later than the [`Identity::start`] that it
     /// shares with the one that forked it.

@@ -12,8 +12,8 @@ use zerocopy::{FromZeros, IntoBytes};
 use crate::definition::{DefinitionKind, definition_bytes, encode_definition};
 use crate::encode::{Call, EVENT_BYTES_MAX, Prediction, encode};
 use crate::layout::{
-    Anchor, BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Clock, FILE_MAGIC,
-    FORMAT_VERSION, FileHeader, HEADER_BYTES, PROCESSORS_MAX, Setting, State, identity_checksum,
+    Anchor, BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Circumstances, Clock,
+    FILE_MAGIC, FORMAT_VERSION, FileHeader, HEADER_BYTES, PROCESSORS_MAX, State, identity_checksum,
     put_text,
 };
 use crate::secrets;
@@ -66,16 +66,16 @@ impl Program {
         }
     }
 
-    fn setting(&self) -> Setting {
-        let mut setting = Setting::new_zeroed();
+    fn circumstances(&self) -> Circumstances {
+        let mut circumstances = Circumstances::new_zeroed();
         let is_known = self.began_ns > 0 || !self.user.is_empty() || !self.processors.is_empty();
-        setting.is_known = u32::from(is_known);
-        setting.began_ns = self.began_ns;
-        put_text(&mut setting.user, self.user.as_bytes());
+        circumstances.is_known = u32::from(is_known);
+        circumstances.began_ns = self.began_ns;
+        put_text(&mut circumstances.user, self.user.as_bytes());
         for processor in self.processors.iter().filter(|processor| **processor < PROCESSORS_MAX) {
-            setting.processors[processor / 8] |= 1 << (processor % 8);
+            circumstances.processors[processor / 8] |= 1 << (processor % 8);
         }
-        setting
+        circumstances
     }
 }
 
@@ -84,20 +84,20 @@ impl Program {
 pub struct ProcessWriter {
     file: File,
     header: FileHeader,
-    threads: BTreeMap<u32, Chunk>,
-    definitions: Chunk,
+    threads: BTreeMap<u32, OpenChunk>,
+    definitions: OpenChunk,
 }
 
 #[derive(Debug)]
-struct Chunk {
+struct OpenChunk {
     header: ChunkHeader,
     payload: Vec<u8>,
     prediction: Prediction,
 }
 
-impl Chunk {
+impl OpenChunk {
     fn new(kind: ChunkKind, thread: u32, sequence: u32, base_ticks: u64) -> Self {
-        Chunk {
+        OpenChunk {
             header: ChunkHeader::new(kind, thread, sequence, base_ticks, BLOCK_BYTES as u32),
             payload: Vec::new(),
             prediction: Prediction::new(base_ticks),
@@ -110,7 +110,7 @@ impl Chunk {
         } else {
             ChunkKind::Events
         };
-        Chunk::new(kind, self.header.thread, self.header.sequence + 1, base_ticks)
+        OpenChunk::new(kind, self.header.thread, self.header.sequence + 1, base_ticks)
     }
 
     fn span(&self) -> usize {
@@ -141,11 +141,11 @@ impl ProcessWriter {
         header.rank = program.rank.map_or(-1, |rank| rank as i32);
         header.ranks = program.ranks;
         header.latest = start;
-        header.setting = program.setting();
+        header.circumstances = program.circumstances();
         header.identity_crc = identity_checksum(&header.identity);
         let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(&[0u8; HEADER_BYTES])?;
-        let definitions = Chunk::new(ChunkKind::Definitions, 0, 0, 0);
+        let definitions = OpenChunk::new(ChunkKind::Definitions, 0, 0, 0);
         Ok(ProcessWriter { file, header, threads: BTreeMap::new(), definitions })
     }
 
@@ -173,7 +173,7 @@ impl ProcessWriter {
         let chunk = self
             .threads
             .entry(thread)
-            .or_insert_with(|| Chunk::new(ChunkKind::Events, thread, 0, call.start));
+            .or_insert_with(|| OpenChunk::new(ChunkKind::Events, thread, 0, call.start));
         if chunk.payload.len() + EVENT_BYTES_MAX > PAYLOAD_BYTES {
             let next = chunk.next(call.start);
             let full = std::mem::replace(chunk, next);
@@ -203,8 +203,10 @@ impl ProcessWriter {
         for (_, chunk) in std::mem::take(&mut self.threads) {
             self.write(chunk)?;
         }
-        let definitions =
-            std::mem::replace(&mut self.definitions, Chunk::new(ChunkKind::Definitions, 0, 0, 0));
+        let definitions = std::mem::replace(
+            &mut self.definitions,
+            OpenChunk::new(ChunkKind::Definitions, 0, 0, 0),
+        );
         self.write(definitions)?;
         let start = self.header.identity.start;
         let passed = self.header.latest.ticks.saturating_sub(start.ticks);
@@ -215,7 +217,7 @@ impl ProcessWriter {
     }
 
     /// Appends a chunk that is as long as what it holds.
-    fn write(&mut self, chunk: Chunk) -> io::Result<()> {
+    fn write(&mut self, chunk: OpenChunk) -> io::Result<()> {
         let rest = BLOCK_BYTES - (self.header.taken_bytes % BLOCK_BYTES as u64) as usize;
         if chunk.span() > rest {
             let header = ChunkHeader::new(ChunkKind::Rest, 0, 0, 0, rest as u32);

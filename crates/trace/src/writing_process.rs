@@ -94,10 +94,10 @@ impl Found {
 
     /// True unless it began at another time than the process of the file: numbers are used again.
     fn is_same(&self, header: &FileHeader) -> bool {
-        let setting = &header.setting;
-        setting.is_known == 0
-            || setting.began_ns == 0
-            || self.began_ns().abs_diff(setting.began_ns) <= SAME_START_NS
+        let circumstances = &header.circumstances;
+        circumstances.is_known == 0
+            || circumstances.began_ns == 0
+            || self.began_ns().abs_diff(circumstances.began_ns) <= SAME_START_NS
     }
 
     /// When it began, on CLOCK_MONOTONIC.
@@ -137,8 +137,8 @@ mod tests {
     fn this_process_runs_and_others_do_not() {
         let mut header = own_header();
         assert_eq!(find(&header), WritingProcess::Running);
-        header.setting.is_known = 1;
-        header.setting.began_ns = 1;
+        header.circumstances.is_known = 1;
+        header.circumstances.began_ns = 1;
         assert_eq!(find(&header), WritingProcess::Gone, "the number is used again");
         header.identity.pid = 1 << 30;
         assert_eq!(find(&header), WritingProcess::Gone);

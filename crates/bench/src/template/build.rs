@@ -24,13 +24,13 @@ pub fn plan_of(
         let problem = "no targets; hint: name directories, a site or a test bed";
         return Err(PlanError::value("template", format!("{template}: {problem}")));
     }
-    let mut draft = Draft { template, facts, options, notes: Vec::new() };
-    let mut plan = draft.plan()?;
+    let mut builder = Builder { template, facts, options, notes: Vec::new() };
+    let mut plan = builder.plan()?;
     if let Some(values) = &options.values {
         plan.vary.values.clone_from(values);
     }
     plan.check()?;
-    Ok(Planned { plan, notes: draft.notes })
+    Ok(Planned { plan, notes: builder.notes })
 }
 
 /// The largest burst over the smallest that it must be held against.
@@ -49,14 +49,14 @@ const TIME_OF_SEQUENCES: Nanos = Nanos::new(600 * 1_000_000_000);
 /// More instances than fit the time; time is what ends them.
 const ROUNDS_MAX_OF_SEQUENCES: u32 = 1_000_000;
 
-pub(super) struct Draft<'a> {
+pub(super) struct Builder<'a> {
     pub template: Template,
     pub facts: &'a Facts,
     pub options: &'a TemplateOptions,
     pub notes: Vec<String>,
 }
 
-impl Draft<'_> {
+impl Builder<'_> {
     fn plan(&mut self) -> Result<Plan, PlanError> {
         match self.template {
             Template::Pipeline => self.pipeline(),

@@ -2,7 +2,7 @@
 
 use plimsoll_domain::Bytes;
 
-use super::build::{CLIENTS_OF_TARGET, Draft, MIB, TO_TELL_A_PEAK, TRANSFER};
+use super::build::{Builder, CLIENTS_OF_TARGET, MIB, TO_TELL_A_PEAK, TRANSFER};
 use crate::plan::{ClientsPlan, PlanError, TransferSize};
 
 /// What an instance takes of the free space: a tenth, as others may need it; on targets that are too small for
@@ -10,7 +10,7 @@ use crate::plan::{ClientsPlan, PlanError, TransferSize};
 const USUAL_PART: u64 = 10;
 const LARGEST_PART: u64 = 2;
 
-impl Draft<'_> {
+impl Builder<'_> {
     /// Returns the clients that were named, or as many as the template would like and memory allows.
     pub fn clients(&self, wanted: u32) -> ClientsPlan {
         if let Some(clients) = &self.options.clients {

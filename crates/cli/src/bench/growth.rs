@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use plimsoll_bench::growth::{Ended, Growth, Room, grow, sizes};
-use plimsoll_bench::measuring::{Clients, Site};
+use plimsoll_bench::measuring::{Clients, Setup};
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::{Team, TeamError};
 use plimsoll_domain::Bytes;
@@ -40,8 +40,8 @@ pub fn fit(
     output::message("finding bursts that outlast caches, by growing them");
     let mut grown = Vec::new();
     for target in chosen {
-        let site = Site { plan, directories, clients: &clients };
-        match grow(&site, target, &room, team, &|| interruption.is_asked()) {
+        let setup = Setup { plan, directories, clients: &clients };
+        match grow(&setup, target, &room, team, &|| interruption.is_asked()) {
             Err(TeamError::Interrupted) => return Ok(None),
             found => grown.push(found?),
         }

@@ -1,7 +1,9 @@
 //! A calibration as tables and plots.
 
 use anyhow::Result;
-use plimsoll_calibrate::{Calibration, Counters, Direction, Measure, Place, Plan, Rung};
+use plimsoll_calibrate::{
+    Calibration, CalibrationPlan, CalibrationTarget, Counters, DirectionFit, Measure, Rung,
+};
 use plimsoll_domain::burst::Operation;
 use plimsoll_report::{Axes, Record, Unit, fit_plot};
 
@@ -13,8 +15,8 @@ use crate::output::Output;
 /// Everything about one calibration.
 pub struct Shown<'a> {
     pub chosen: &'a Chosen,
-    pub place: &'a Place,
-    pub plan: &'a Plan,
+    pub place: &'a CalibrationTarget,
+    pub plan: &'a CalibrationPlan,
     pub measured: &'a str,
     pub calibration: &'a Calibration,
     pub notes: Vec<String>,
@@ -41,7 +43,12 @@ pub fn result(shown: &Shown, output: Output) -> Result<()> {
 }
 
 /// Prints what would be done.
-pub fn dry_run(chosen: &Chosen, place: &Place, plan: &Plan, output: Output) -> Result<()> {
+pub fn dry_run(
+    chosen: &Chosen,
+    place: &CalibrationTarget,
+    plan: &CalibrationPlan,
+    output: Output,
+) -> Result<()> {
     let sizes = plan.sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let kinds = plan.operations.iter().map(|it| words::kind(*it)).collect::<Vec<_>>().join(",");
     let record = setting(chosen, place, plan)
@@ -58,7 +65,7 @@ pub fn dry_run(chosen: &Chosen, place: &Place, plan: &Plan, output: Output) -> R
     output.print("calibrate", &format!("would calibrate {}", chosen.title()), &record)
 }
 
-fn setting(chosen: &Chosen, place: &Place, plan: &Plan) -> Record {
+fn setting(chosen: &Chosen, place: &CalibrationTarget, plan: &CalibrationPlan) -> Record {
     let device = match &place.counters {
         Counters::Device(name) | Counters::Lustre(name) => Some(name.clone()),
         Counters::None(_) => None,
@@ -75,7 +82,7 @@ fn setting(chosen: &Chosen, place: &Place, plan: &Plan) -> Record {
         .text("seed", "seed", plan.seed.to_string())
 }
 
-fn direction(direction: &Direction) -> Record {
+fn direction(direction: &DirectionFit) -> Record {
     let fit = &direction.fit;
     let costs = fit.coefficients;
     let inverse = |cost: f64| (cost > 0.0).then(|| 1.0 / cost);
@@ -99,7 +106,7 @@ fn direction(direction: &Direction) -> Record {
         .texts("explanation", "", words::verdict(direction))
 }
 
-fn row(direction: &Direction, index: usize, rung: &Rung) -> Record {
+fn row(direction: &DirectionFit, index: usize, rung: &Rung) -> Record {
     let fit = &direction.fit;
     let bandwidths = rung.bandwidths().ok();
     let spread = bandwidths.as_ref().filter(|it| it.n() > 1);
@@ -118,7 +125,7 @@ fn row(direction: &Direction, index: usize, rung: &Rung) -> Record {
 }
 
 /// Figure 7: bandwidth by transfer size, measured and predicted.
-fn plot(direction: &Direction) -> String {
+fn plot(direction: &DirectionFit) -> String {
     let fit = &direction.fit;
     let sizes = || direction.rungs.iter().map(|rung| rung.size as f64);
     let measured: Vec<_> = sizes().zip(fit.rows.iter().map(|row| row.requested)).collect();

@@ -1,8 +1,8 @@
 //! Sentences about a calibration.
 
 use plimsoll_calibrate::{
-    Calibration, Cause, Counters, Direction, Negative, Place, SIZES_TESTED, TOLERATED_MISFIT,
-    Verdict,
+    Calibration, CalibrationTarget, Cause, Counters, DirectionFit, Negative, SIZES_TESTED,
+    TOLERATED_MISFIT, Verdict,
 };
 use plimsoll_domain::burst::Operation;
 use plimsoll_report::Unit;
@@ -16,7 +16,7 @@ pub fn kind(operation: Operation) -> &'static str {
 }
 
 /// Returns why the verdict is what it is, in sentences.
-pub fn verdict(direction: &Direction) -> Vec<String> {
+pub fn verdict(direction: &DirectionFit) -> Vec<String> {
     let size = |rung: usize| Unit::Bytes.show(direction.rungs[rung].size as f64);
     match direction.verdict {
         Verdict::Fits => vec![format!(
@@ -88,7 +88,7 @@ fn reason(cause: Cause) -> Vec<String> {
 }
 
 /// Returns what a reader must know to trust the numbers, or not to.
-pub fn notes(calibration: &Calibration, place: &Place) -> Vec<String> {
+pub fn notes(calibration: &Calibration, place: &CalibrationTarget) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = &calibration.not_counted {
         notes.push(format!(
@@ -108,7 +108,7 @@ pub fn notes(calibration: &Calibration, place: &Place) -> Vec<String> {
     notes
 }
 
-fn negative(direction: &Direction) -> Option<String> {
+fn negative(direction: &DirectionFit) -> Option<String> {
     let (what, value) = match direction.fit.negative? {
         Negative::Operation(value) => ("an operation", Unit::Seconds.show(value)),
         Negative::Byte(value) => ("a byte", Unit::SecondsPerByte.show(value)),
@@ -120,7 +120,7 @@ fn negative(direction: &Direction) -> Option<String> {
     ))
 }
 
-fn disturbed(direction: &Direction, place: &Place) -> Option<String> {
+fn disturbed(direction: &DirectionFit, place: &CalibrationTarget) -> Option<String> {
     let (measures, most) = direction.disturbed();
     let all: usize = direction.rungs.iter().map(|rung| rung.measures.len()).sum();
     let who = match &place.counters {

@@ -17,7 +17,7 @@ pub fn about(recording: &Recording, analysis: &Analysis) -> Record {
     let processes = recording.processes();
     let ranks = processes.iter().filter(|process| process.rank.is_some()).count();
     let jobs = processes.iter().map(|process| process.job.as_str()).filter(|job| !job.is_empty());
-    let users = processes.iter().filter_map(|process| process.setting.user.as_deref());
+    let users = processes.iter().filter_map(|process| process.circumstances.user.as_deref());
     let hosts = processes.iter().map(|process| process.host.as_str());
     Record::new()
         .optional_text("command", "command", command(recording))

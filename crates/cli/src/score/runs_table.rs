@@ -43,11 +43,11 @@ pub struct TableArguments {
         conflicts_with_all = ["value", "by", "time"],
         help_heading = "Tables of runs"
     )]
-    format: Option<Format>,
+    format: Option<TableFormat>,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Format {
+enum TableFormat {
     /// Summaries of TOKIO-ABC: POSIX bandwidth in MiB/s by file system, program, direction,
     /// processes and interface
     TokioAbc,
@@ -59,7 +59,7 @@ impl TableArguments {
     }
 
     fn layout(&self) -> Result<Layout> {
-        if self.format == Some(Format::TokioAbc) {
+        if self.format == Some(TableFormat::TokioAbc) {
             return Ok(Layout::tokio_abc());
         }
         let value = self.value.clone().ok_or_else(|| {

@@ -6,8 +6,7 @@ use anyhow::Result;
 use plimsoll_domain::{Bytes, BytesPerSec, Limit, OpsPerSec};
 use plimsoll_report::{Record, numbers};
 use plimsoll_testbed::{
-    Effect, LimitOutcome, Limits, Listing, Record as StateRecord, Removed, TargetInfo, TargetState,
-    Testbed,
+    Effect, FileCondition, LimitOutcome, Limits, Listing, Removed, TargetInfo, TargetState, Testbed,
 };
 
 use crate::output::Output;
@@ -45,19 +44,19 @@ fn state_text(listing: &Listing) -> String {
     if !listing.exists {
         return "none; make one with: plimsoll testbed up".into();
     }
-    match &listing.record {
-        StateRecord::Complete => "complete".into(),
-        other => format!("{}; remove it with: plimsoll testbed down", record_text(other)),
+    match &listing.state_file {
+        FileCondition::Complete => "complete".into(),
+        other => format!("{}; remove it with: plimsoll testbed down", condition_text(other)),
     }
 }
 
-fn record_text(record: &StateRecord) -> String {
-    match record {
-        StateRecord::Complete => "complete".into(),
-        StateRecord::Unfinished => "unfinished".into(),
-        StateRecord::Missing => "without a state file".into(),
-        StateRecord::Unreadable { reason } => format!("its state file is damaged: {reason}"),
-        StateRecord::Newer { version } => {
+fn condition_text(condition: &FileCondition) -> String {
+    match condition {
+        FileCondition::Complete => "complete".into(),
+        FileCondition::Unfinished => "unfinished".into(),
+        FileCondition::Missing => "without a state file".into(),
+        FileCondition::Unreadable { reason } => format!("its state file is damaged: {reason}"),
+        FileCondition::Newer { version } => {
             format!("its state file is of the newer version {version}")
         }
     }
@@ -115,7 +114,7 @@ pub fn removed_record(removed: &Removed, testbed: &Testbed) -> Record {
     let path = |path: &PathBuf| Record::new().text("path", "path", path.display().to_string());
     let rows = |paths: &[PathBuf]| paths.iter().map(path).collect::<Vec<_>>();
     let outcome = if removed.was_there { "removed" } else { "nothing to remove" };
-    let state = removed.was_there.then(|| record_text(&removed.record));
+    let state = removed.was_there.then(|| condition_text(&removed.state_file));
     Record::new()
         .text("directory", "directory", testbed.directory().display().to_string())
         .text("outcome", "outcome", outcome)
@@ -150,8 +149,8 @@ pub fn removed_text(removed: &Removed, testbed: &Testbed) -> String {
         removed.unmounted.len(),
         removed.detached.len()
     )];
-    if removed.record != StateRecord::Complete {
-        lines.push(format!("it was {}", record_text(&removed.record)));
+    if removed.state_file != FileCondition::Complete {
+        lines.push(format!("it was {}", condition_text(&removed.state_file)));
     }
     for device in &removed.lingering {
         lines.push(format!("{} disappears when its last user is gone", device.display()));

@@ -6,7 +6,7 @@ use plimsoll_domain::natural;
 use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Gantt, Lines, Section, Span};
 use plimsoll_score::columns::InstanceRow;
-use plimsoll_score::sequence::{Basis, SeriesKey, Stretch, TargetSeries};
+use plimsoll_score::sequence::{Basis, Sequence, SeriesKey, TargetSeries};
 use plimsoll_score::survival::Survival;
 
 use super::Measured;
@@ -125,13 +125,13 @@ fn picture(
     series: &TargetSeries,
     threshold: f64,
 ) -> Section {
-    let mut rows: BTreeMap<SeriesKey, Vec<Stretch>> = BTreeMap::new();
+    let mut rows: BTreeMap<SeriesKey, Vec<Sequence>> = BTreeMap::new();
     let mut starts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    for stretch in series.stretches(threshold) {
-        let key = stretch.series;
-        let start = starts.entry((key.source, key.run)).or_insert(stretch.start);
-        *start = stretch.start.min(*start);
-        rows.entry(key).or_default().push(stretch);
+    for sequence in series.each_sequence(threshold) {
+        let key = sequence.series;
+        let start = starts.entry((key.source, key.run)).or_insert(sequence.start);
+        *start = sequence.start.min(*start);
+        rows.entry(key).or_default().push(sequence);
     }
     let all = rows.len();
     let chosen = chosen(measured, rows);
@@ -141,10 +141,10 @@ fn picture(
     let title = format!("Low and normal sequences of targets, t = {threshold}");
     let kinds = vec!["normal".into(), "low".into()];
     let mut gantt = Gantt::new(title, seconds, names.collect(), kinds);
-    for (row, (key, stretches)) in chosen.iter().enumerate() {
+    for (row, (key, sequences)) in chosen.iter().enumerate() {
         let start = starts[&(key.source, key.run)];
         let since = |at: u64| (at - start) as f64 * 1e-9;
-        for it in stretches {
+        for it in sequences {
             let ended = if it.ended { "" } else { ", not seen to end" };
             gantt.push(Span {
                 row,
@@ -166,13 +166,13 @@ fn picture(
 /// Those with the most low measures, in the order of their names.
 fn chosen(
     measured: &Measured,
-    rows: BTreeMap<SeriesKey, Vec<Stretch>>,
-) -> Vec<(SeriesKey, Vec<Stretch>)> {
-    let low = |stretches: &[Stretch]| -> usize {
-        stretches.iter().filter(|it| it.is_low).map(|it| it.measures).sum()
+    rows: BTreeMap<SeriesKey, Vec<Sequence>>,
+) -> Vec<(SeriesKey, Vec<Sequence>)> {
+    let low = |sequences: &[Sequence]| -> usize {
+        sequences.iter().filter(|it| it.is_low).map(|it| it.measures).sum()
     };
-    let mut rows: Vec<(SeriesKey, Vec<Stretch>)> = rows.into_iter().collect();
-    rows.sort_by_key(|(_, stretches)| std::cmp::Reverse(low(stretches)));
+    let mut rows: Vec<(SeriesKey, Vec<Sequence>)> = rows.into_iter().collect();
+    rows.sort_by_key(|(_, sequences)| std::cmp::Reverse(low(sequences)));
     rows.truncate(ROWS_MAX);
     let name = |key: &SeriesKey| measured.columns.targets.name(key.target);
     rows.sort_by(|(a, _), (b, _)| natural(name(a), name(b)).then_with(|| a.cmp(b)));

@@ -9,7 +9,7 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::{Answer, Backend, Buffers, Name, NameRequest, Request, Status, Transfer};
+use super::{Answer, Backend, Buffers, Name, NameRequest, Request, Status, TransferRequest};
 use crate::own_descriptors::OwnDescriptor;
 use crate::{descriptors, sys, text::Text};
 
@@ -151,7 +151,7 @@ fn put_status(path: &CStr, status: &Status) -> Result<usize, Errno> {
     Ok(0)
 }
 
-fn transfer_all(fd: c_int, transfer: &Transfer) -> Result<usize, Errno> {
+fn transfer_all(fd: c_int, transfer: &TransferRequest) -> Result<usize, Errno> {
     let fd = sys::borrow(fd).ok_or(Errno::BADF)?;
     let (mut offset, mut moved) = (transfer.offset.map(|offset| offset as u64), 0);
     let one;

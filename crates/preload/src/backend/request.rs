@@ -10,7 +10,7 @@ use plimsoll_trace::Op;
 #[derive(Clone, Copy)]
 pub enum Request {
     /// Data between memory and the file.
-    Move(Transfer),
+    Move(TransferRequest),
     /// Data from one file to another; the descriptor is one of the two.
     Copy {
         /// Which call: `copy_file_range`, `sendfile` or `splice`.
@@ -51,16 +51,16 @@ pub enum Request {
         op: Op,
     },
     /// Take or give up a lock, or ask about it.
-    Lock(Lock),
+    Lock(LockRequest),
     /// Map the file into memory.
-    Map(Mapping),
+    Map(MapRequest),
     /// Close the descriptor.
     Close,
 }
 
 /// A transfer between memory and a file.
 #[derive(Clone, Copy)]
-pub struct Transfer {
+pub struct TransferRequest {
     /// Which call; its class says in which direction.
     pub op: Op,
     /// Where the data is, or goes.
@@ -130,7 +130,7 @@ pub enum Status {
 
 /// A lock.
 #[derive(Clone, Copy)]
-pub enum Lock {
+pub enum LockRequest {
     /// `fcntl` with one of its commands about locks.
     Range {
         /// The command.
@@ -154,7 +154,7 @@ pub enum Lock {
 
 /// A mapping.
 #[derive(Clone, Copy)]
-pub struct Mapping {
+pub struct MapRequest {
     /// Where the program wants it.
     pub address: *mut c_void,
     /// Bytes.

@@ -6,7 +6,7 @@ use libc::{iovec, off_t};
 use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL};
 use plimsoll_trace::{Class, Layer, Op};
 
-use crate::backend::{self, Buffers, End, Request, Transfer};
+use crate::backend::{self, Buffers, End, Request, TransferRequest};
 use crate::descriptors;
 use crate::files::EXCLUDED;
 use crate::hooks::failure;
@@ -23,7 +23,7 @@ pub fn positioned<T>(
 ) -> isize {
     let start = begin_in(Layer::Posix);
     let buffers = Buffers::one(buffer, length);
-    let request = || Request::Move(Transfer { op, buffers, offset: Some(offset), flags: 0 });
+    let request = || Request::Move(TransferRequest { op, buffers, offset: Some(offset), flags: 0 });
     let moved = backend::serve(fd, request, real);
     end(start, op, fd, length as u64, Some(offset as u64), moved);
     moved
@@ -39,7 +39,7 @@ pub fn sequential<T>(
 ) -> isize {
     let start = begin_in(Layer::Posix);
     let buffers = Buffers::one(buffer, length);
-    let request = || Request::Move(Transfer { op, buffers, offset: None, flags: 0 });
+    let request = || Request::Move(TransferRequest { op, buffers, offset: None, flags: 0 });
     let moved = backend::serve(fd, request, real);
     end(start, op, fd, length as u64, None, moved);
     moved
@@ -62,7 +62,7 @@ pub unsafe fn vector(
     let request = || {
         let list = Buffers::Many { list: buffers, count };
         let offset = (offset != -1).then_some(offset);
-        Request::Move(Transfer { op, buffers: list, offset, flags })
+        Request::Move(TransferRequest { op, buffers: list, offset, flags })
     };
     let moved = backend::serve(fd, request, real);
     if start.is_on() {

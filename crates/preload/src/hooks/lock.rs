@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use libc::{flock, off_t};
 use plimsoll_trace::{Layer, Op};
 
-use crate::backend::{self, Lock, Request};
+use crate::backend::{self, LockRequest, Request};
 use crate::hooks::descriptor;
 use crate::recorder::begin_in;
 use crate::thread::Busy;
@@ -25,7 +25,7 @@ pub unsafe fn control(
     match command {
         libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
             let start = begin_in(Layer::Posix);
-            let request = || Request::Lock(Lock::Range { command, lock: argument });
+            let request = || Request::Lock(LockRequest::Range { command, lock: argument });
             let result = backend::serve(fd, request, real);
             if start.is_on() {
                 // SAFETY: the kernel has read the same lock, unless it could not.
@@ -35,9 +35,11 @@ pub unsafe fn control(
             }
             result
         }
-        libc::F_GETLK | libc::F_OFD_GETLK => {
-            backend::serve(fd, || Request::Lock(Lock::Range { command, lock: argument }), real)
-        }
+        libc::F_GETLK | libc::F_OFD_GETLK => backend::serve(
+            fd,
+            || Request::Lock(LockRequest::Range { command, lock: argument }),
+            real,
+        ),
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => descriptor::duplicate(fd, None, real),
         libc::F_SETFL => {
             let result = real();
@@ -71,14 +73,14 @@ unsafe fn read_lock(address: usize, result: c_int) -> (c_int, off_t) {
 #[inline]
 pub fn whole_file(fd: c_int, operation: c_int, real: impl FnOnce() -> c_int) -> c_int {
     let op = if operation & libc::LOCK_UN != 0 { Op::Funlock } else { Op::Flock };
-    let request = || Request::Lock(Lock::Whole { operation });
+    let request = || Request::Lock(LockRequest::Whole { operation });
     descriptor::ask(op, fd, operation as u32 as u64, request, real)
 }
 
 /// `lockf`.
 #[inline]
 pub fn section(fd: c_int, command: c_int, length: off_t, real: impl FnOnce() -> c_int) -> c_int {
-    let request = || Request::Lock(Lock::Section { command, length });
+    let request = || Request::Lock(LockRequest::Section { command, length });
     match command {
         libc::F_ULOCK => descriptor::ask(Op::Unlock, fd, length as u64, request, real),
         libc::F_LOCK | libc::F_TLOCK => descriptor::ask(Op::Lock, fd, length as u64, request, real),

@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use plimsoll_trace::encode::{NO_FILE, Outcome};
 use plimsoll_trace::{Layer, Op};
 
-use crate::backend::{self, Mapping, Request};
+use crate::backend::{self, MapRequest, Request};
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
 use crate::recorder::{begin_in, ended};
@@ -24,8 +24,8 @@ impl Returned for Address {
 
 /// `mmap`.
 #[inline]
-pub fn map(fd: c_int, mapping: Mapping, real: impl FnOnce() -> *mut c_void) -> *mut c_void {
-    let Mapping { flags, length, .. } = mapping;
+pub fn map(fd: c_int, mapping: MapRequest, real: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    let MapRequest { flags, length, .. } = mapping;
     if flags & libc::MAP_ANONYMOUS != 0 || fd < 0 {
         return real();
     }

@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{AT_FDCWD, iovec, mode_t, off_t};
 use plimsoll_trace::Op;
 
-use crate::backend::{Mapping, Name, NameRequest, Request, Status};
+use crate::backend::{MapRequest, Name, NameRequest, Request, Status};
 use crate::hooks::asynchronous::{self, KernelBlock, KernelEvent};
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, lock, mapping, name, program};
@@ -182,7 +182,7 @@ system_calls! {
     SYS_renameat2 (at path to_at to flags) => |call| name::ask(Op::Rename, at as c_int, path as *const c_char, 0, || NameRequest::Rename { to: Name::new(to_at as c_int, to as *const c_char), flags: flags as c_uint }, call);
     SYS_mkdirat (at path mode) => |call| name::on(Op::Mkdir, at as c_int, path as *const c_char, mode as u64, call);
     SYS_getdents64 (fd) => |call| descriptor::on(Op::Readdir, fd as c_int, 0, call);
-    SYS_mmap (address length protection flags fd offset) => |call| mapping::map(fd as c_int, Mapping { address: address as *mut c_void, length, protection: protection as c_int, flags: flags as c_int, offset: offset as off_t }, || call() as *mut c_void);
+    SYS_mmap (address length protection flags fd offset) => |call| mapping::map(fd as c_int, MapRequest { address: address as *mut c_void, length, protection: protection as c_int, flags: flags as c_int, offset: offset as off_t }, || call() as *mut c_void);
     SYS_munmap (address length) => |call| mapping::unmap(address as *mut c_void, length, || call() as c_int);
     SYS_msync (address length) => |call| mapping::sync(address as *mut c_void, length, || call() as c_int);
     SYS_io_submit (_context count list) => |call| with_errno(asynchronous::submit(count as c_long, list as *const *mut KernelBlock, || negative(call())));

@@ -5,10 +5,10 @@ use core::ffi::c_int;
 use plimsoll_trace::encode::UNKNOWN_OFFSET;
 
 use super::real::Words;
-use super::{Function, Recording, What, files, hints, library, path};
+use super::{MpiFunction, Recording, What, files, hints, library, path};
 
 /// `(comm, name, mode, info, *file)`. The argument is the mode as MPICH and Open MPI number it.
-pub fn open(function: &'static Function, words: Words) -> c_int {
+pub fn open(function: &'static MpiFunction, words: Words) -> c_int {
     let [_, name, mode, info, handle, _] = words;
     let Some(mut recording) = Recording::begin(function.op, || path::file_number(name)) else {
         return function.real.call(&words);
@@ -27,7 +27,7 @@ pub fn open(function: &'static Function, words: Words) -> c_int {
 }
 
 /// `(*file)`.
-pub fn close(function: &'static Function, words: Words) -> c_int {
+pub fn close(function: &'static MpiFunction, words: Words) -> c_int {
     let handle = read_handle(words[0]).unwrap_or(0);
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
         return function.real.call(&words);
@@ -39,7 +39,7 @@ pub fn close(function: &'static Function, words: Words) -> c_int {
 }
 
 /// `(name, info)`.
-pub fn delete(function: &'static Function, words: Words) -> c_int {
+pub fn delete(function: &'static MpiFunction, words: Words) -> c_int {
     let Some(mut recording) = Recording::begin(function.op, || path::file_number(words[0])) else {
         return function.real.call(&words);
     };
@@ -50,7 +50,7 @@ pub fn delete(function: &'static Function, words: Words) -> c_int {
 
 /// `(file, displacement, etype, filetype, representation, info)`. The argument is the
 /// displacement.
-pub fn set_view(function: &'static Function, words: Words) -> c_int {
+pub fn set_view(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, displacement, etype, filetype, _, info] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
         return function.real.call(&words);
@@ -69,7 +69,7 @@ pub fn set_view(function: &'static Function, words: Words) -> c_int {
 }
 
 /// `(file, offset, whence)`. The argument is the new position in bytes, if it is known.
-pub fn seek(function: &'static Function, words: Words) -> c_int {
+pub fn seek(function: &'static MpiFunction, words: Words) -> c_int {
     let handle = words[0];
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
         return function.real.call(&words);
@@ -85,7 +85,7 @@ pub fn seek(function: &'static Function, words: Words) -> c_int {
 
 /// `(file, offset, whence)`. The argument is as for `seek`, but to ask where the common pointer
 /// is would be I/O of its own.
-pub fn seek_shared(function: &'static Function, words: Words) -> c_int {
+pub fn seek_shared(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, offset, whence, ..] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
         return function.real.call(&words);
@@ -98,7 +98,7 @@ pub fn seek_shared(function: &'static Function, words: Words) -> c_int {
 }
 
 /// `(file, size)`. The argument is the size.
-pub fn set_size(function: &'static Function, words: Words) -> c_int {
+pub fn set_size(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, size, ..] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
         return function.real.call(&words);
@@ -109,7 +109,7 @@ pub fn set_size(function: &'static Function, words: Words) -> c_int {
 }
 
 /// `(file, ...)`: nothing else is worth keeping.
-pub fn plain(function: &'static Function, words: Words) -> c_int {
+pub fn plain(function: &'static MpiFunction, words: Words) -> c_int {
     let Some(mut recording) = Recording::begin(function.op, || files::number(words[0])) else {
         return function.real.call(&words);
     };
@@ -119,7 +119,7 @@ pub fn plain(function: &'static Function, words: Words) -> c_int {
 }
 
 /// `(file, info)`.
-pub fn set_info(function: &'static Function, words: Words) -> c_int {
+pub fn set_info(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, info, ..] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
         return function.real.call(&words);

@@ -8,14 +8,14 @@ use plimsoll_trace::encode::{NO_FILE, UNKNOWN_OFFSET};
 use super::files::{self, OpenFile};
 use super::library;
 use super::real::Words;
-use super::{Function, Last, Place, Recording, Shape, What};
+use super::{Last, MpiFunction, Position, Recording, Shape, What};
 
 /// Room for a status of any library; the largest has 32 bytes.
 type AnyStatus = [u64; 8];
 
 /// Reads and writes in all forms; of split ones the first half.
-pub fn transfer(function: &'static Function, mut words: Words) -> c_int {
-    let Shape::Data { place, last, is_large } = function.shape else {
+pub fn transfer(function: &'static MpiFunction, mut words: Words) -> c_int {
+    let Shape::Data { position, last, is_large } = function.shape else {
         return function.real.call(&words);
     };
     let handle = words[0];
@@ -30,10 +30,10 @@ pub fn transfer(function: &'static Function, mut words: Words) -> c_int {
     let count_at = function.shape.count_at();
     let (count, datatype) = (words[count_at], words[count_at + 1]);
     let count = if is_large { count as i64 } else { i64::from(count as i32) };
-    let offset = match (file, place) {
-        (Some(file), Place::Explicit) => file.byte_offset(words[1] as i64),
-        (Some(file), Place::Individual) => file.position(handle),
-        (_, Place::Shared) | (None, _) => UNKNOWN_OFFSET,
+    let offset = match (file, position) {
+        (Some(file), Position::Explicit) => file.byte_offset(words[1] as i64),
+        (Some(file), Position::Individual) => file.position(handle),
+        (_, Position::Shared) | (None, _) => UNKNOWN_OFFSET,
     };
 
     // Less than was asked for is only ever read, at the end of the file, and only a status tells.

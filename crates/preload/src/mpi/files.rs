@@ -42,11 +42,11 @@ impl OpenFile {
 }
 
 /// More files than this at once are recorded without number and offset.
-const SLOTS: usize = 1024;
+const FILES_MAX: usize = 1024;
 /// How far from its place an entry may be.
 const PROBES: usize = 32;
 
-struct Slot {
+struct FileEntry {
     /// The handle; 0 if the slot is free.
     handle: AtomicUsize,
     number: AtomicU32,
@@ -55,15 +55,15 @@ struct Slot {
     step_bytes: AtomicU64,
 }
 
-static FILES: [Slot; SLOTS] = [const {
-    Slot {
+static FILES: [FileEntry; FILES_MAX] = [const {
+    FileEntry {
         handle: AtomicUsize::new(0),
         number: AtomicU32::new(0),
         is_sequential: AtomicU32::new(0),
         displacement: AtomicU64::new(0),
         step_bytes: AtomicU64::new(0),
     }
-}; SLOTS];
+}; FILES_MAX];
 
 /// Marks a slot that is being filled. No file's handle: they are addresses, or small and even.
 const BEING_FILLED: usize = usize::MAX;
@@ -121,7 +121,7 @@ pub fn remove(handle: usize) {
     }
 }
 
-fn slot_of(handle: usize) -> Option<&'static Slot> {
+fn slot_of(handle: usize) -> Option<&'static FileEntry> {
     if handle == 0 || handle == BEING_FILLED {
         return None;
     }
@@ -129,8 +129,8 @@ fn slot_of(handle: usize) -> Option<&'static Slot> {
 }
 
 /// The slots that a handle may be in.
-fn probes(handle: usize) -> impl Iterator<Item = &'static Slot> {
+fn probes(handle: usize) -> impl Iterator<Item = &'static FileEntry> {
     // Fibonacci hashing: handles are addresses with zeros at the end.
     let first = ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize;
-    (first..first + PROBES).filter_map(|place| FILES.get(place % SLOTS))
+    (first..first + PROBES).filter_map(|place| FILES.get(place % FILES_MAX))
 }

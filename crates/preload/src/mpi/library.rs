@@ -7,7 +7,7 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-use super::real::{self, Real, Words};
+use super::real::{self, RealMpi, Words};
 
 /// A family of MPI libraries with the same handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,18 +131,18 @@ pub fn is_seek_set(whence: usize) -> bool {
     whence as u32 == if family() == Family::Abi { 403 } else { 600 }
 }
 
-static COMM_RANK: Real = Real::helper(c"PMPI_Comm_rank", 2);
-static COMM_SIZE: Real = Real::helper(c"PMPI_Comm_size", 2);
-static BARRIER: Real = Real::helper(c"PMPI_Barrier", 1);
-static LIBRARY_VERSION: Real = Real::helper(c"PMPI_Get_library_version", 2);
-static ERROR_CLASS: Real = Real::helper(c"PMPI_Error_class", 2);
-static TYPE_SIZE: [Real; 2] =
-    [Real::helper(c"PMPI_Type_size_x", 2), Real::helper(c"PMPI_Type_size_c", 2)];
-static TYPE_SIZE_INT: Real = Real::helper(c"PMPI_Type_size", 2);
-static TYPE_EXTENT: Real = Real::helper(c"PMPI_Type_get_extent", 3);
-static POSITION: Real = Real::helper(c"PMPI_File_get_position", 2);
-static ELEMENTS: [Real; 2] =
-    [Real::helper(c"PMPI_Get_elements_x", 3), Real::helper(c"PMPI_Get_elements_c", 3)];
+static COMM_RANK: RealMpi = RealMpi::helper(c"PMPI_Comm_rank", 2);
+static COMM_SIZE: RealMpi = RealMpi::helper(c"PMPI_Comm_size", 2);
+static BARRIER: RealMpi = RealMpi::helper(c"PMPI_Barrier", 1);
+static LIBRARY_VERSION: RealMpi = RealMpi::helper(c"PMPI_Get_library_version", 2);
+static ERROR_CLASS: RealMpi = RealMpi::helper(c"PMPI_Error_class", 2);
+static TYPE_SIZE: [RealMpi; 2] =
+    [RealMpi::helper(c"PMPI_Type_size_x", 2), RealMpi::helper(c"PMPI_Type_size_c", 2)];
+static TYPE_SIZE_INT: RealMpi = RealMpi::helper(c"PMPI_Type_size", 2);
+static TYPE_EXTENT: RealMpi = RealMpi::helper(c"PMPI_Type_get_extent", 3);
+static POSITION: RealMpi = RealMpi::helper(c"PMPI_File_get_position", 2);
+static ELEMENTS: [RealMpi; 2] =
+    [RealMpi::helper(c"PMPI_Get_elements_x", 3), RealMpi::helper(c"PMPI_Get_elements_c", 3)];
 
 const fn words<const N: usize>(given: [usize; N]) -> Words {
     let mut words = [0; 6];
@@ -240,12 +240,12 @@ pub fn moved_bytes(status: usize) -> Option<u64> {
     u64::try_from(count).ok()
 }
 
-static INFO_COUNT: Real = Real::helper(c"PMPI_Info_get_nkeys", 2);
-static INFO_KEY: Real = Real::helper(c"PMPI_Info_get_nthkey", 3);
-static INFO_VALUE: Real = Real::helper(c"PMPI_Info_get", 5);
-static INFO_STRING: Real = Real::helper(c"PMPI_Info_get_string", 5);
-static INFO_FREE: Real = Real::helper(c"PMPI_Info_free", 1);
-static FILE_INFO: Real = Real::helper(c"PMPI_File_get_info", 2);
+static INFO_COUNT: RealMpi = RealMpi::helper(c"PMPI_Info_get_nkeys", 2);
+static INFO_KEY: RealMpi = RealMpi::helper(c"PMPI_Info_get_nthkey", 3);
+static INFO_VALUE: RealMpi = RealMpi::helper(c"PMPI_Info_get", 5);
+static INFO_STRING: RealMpi = RealMpi::helper(c"PMPI_Info_get_string", 5);
+static INFO_FREE: RealMpi = RealMpi::helper(c"PMPI_Info_free", 1);
+static FILE_INFO: RealMpi = RealMpi::helper(c"PMPI_File_get_info", 2);
 
 /// MPI_MAX_INFO_KEY of the ABI, the longest of all, and its zero.
 pub const KEY_BYTES: usize = 257;

@@ -15,7 +15,7 @@ const TOO_MANY: c_int = 2;
 pub type Words = [usize; 6];
 
 /// A function of the MPI library.
-pub struct Real {
+pub struct RealMpi {
     /// The name to look for first, and the other one of the same function.
     names: [&'static CStr; 2],
     /// For functions with an MPI_Count: the names of the same function with an int. For others
@@ -34,7 +34,7 @@ pub struct Real {
 /// Marks a helper that the library does not have. Functions never lie there.
 const MISSING: usize = 1;
 
-impl Real {
+impl RealMpi {
     /// The function behind a hook. The hook of an `MPI_` name calls the next `MPI_` name, so that
     /// other tools further down keep working. If the library has no function for large counts,
     /// the one for small counts has to do: programs that refer to names weakly (mpi4py) find our
@@ -46,12 +46,12 @@ impl Real {
         count_at: usize,
     ) -> Self {
         let [address, small_address] = [const { AtomicUsize::new(0) }; 2];
-        Real { names, small_names, count_at, arity, address, small_address }
+        RealMpi { names, small_names, count_at, arity, address, small_address }
     }
 
     /// A function that hooks call for themselves: past other tools.
     pub const fn helper(name: &'static CStr, arity: usize) -> Self {
-        Real::new([name, name], [name, name], arity, 0)
+        RealMpi::new([name, name], [name, name], arity, 0)
     }
 
     /// Calls the function behind a hook.

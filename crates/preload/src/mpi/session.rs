@@ -8,7 +8,7 @@ use plimsoll_trace::variables;
 
 use super::library;
 use super::real::Words;
-use super::{Function, Guard};
+use super::{Guard, MpiFunction};
 use crate::{recorder, sys};
 
 /// Barriers at each end. The shortest way out of several tells the clocks' offset best (RIOT
@@ -28,7 +28,7 @@ static IS_RUNNING: AtomicBool = AtomicBool::new(false);
 static IS_SYNCHRONISED: AtomicBool = AtomicBool::new(false);
 
 /// MPI_Init and MPI_Init_thread.
-pub fn init(function: &'static Function, words: Words) -> c_int {
+pub fn init(function: &'static MpiFunction, words: Words) -> c_int {
     let Some(_guard) = Guard::take() else { return function.real.call(&words) };
     let result = function.real.call(&words);
     if result == 0 && !IS_RUNNING.swap(true, Ordering::AcqRel) {
@@ -38,7 +38,7 @@ pub fn init(function: &'static Function, words: Words) -> c_int {
 }
 
 /// MPI_Finalize. Without the guard: programs do I/O from callbacks of the library in there.
-pub fn finalize(function: &'static Function, words: Words) -> c_int {
+pub fn finalize(function: &'static MpiFunction, words: Words) -> c_int {
     if IS_RUNNING.swap(false, Ordering::AcqRel)
         && IS_SYNCHRONISED.swap(false, Ordering::AcqRel)
         && let Some(comm) = library::comm_world()

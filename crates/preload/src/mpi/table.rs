@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_int};
 
 use plimsoll_trace::Op;
 
-use super::real::{Real, Words};
-use super::{Function, Last, Place, Shape, control, data, session};
+use super::real::{RealMpi, Words};
+use super::{Last, MpiFunction, Position, Shape, control, data, session};
 
 /// A group is `handler, shape, (arguments) { name operation; }`. Those with two
 /// counts also have names ending in `_c`, whose counts are of type MPI_Count instead of int.
@@ -41,8 +41,8 @@ macro_rules! shape {
     (() $is_large:literal) => {
         Shape::Other
     };
-    (($place:ident $last:ident) $is_large:literal) => {
-        Shape::Data { place: Place::$place, last: Last::$last, is_large: $is_large }
+    (($position:ident $last:ident) $is_large:literal) => {
+        Shape::Data { position: Position::$position, last: Last::$last, is_large: $is_large }
     };
 }
 
@@ -60,10 +60,10 @@ macro_rules! hook {
         $prefix:literal $other:literal $name:literal $($large:literal)?
     ) => {
         const _: () = {
-            static FUNCTION: Function = Function {
+            static FUNCTION: MpiFunction = MpiFunction {
                 op: Op::$op,
                 shape: $shape,
-                real: Real::new(
+                real: RealMpi::new(
                     [
                         text(concat!($prefix, $name, $($large,)? "\0")),
                         text(concat!($other, $name, $($large,)? "\0")),

@@ -16,7 +16,7 @@ pub struct Client {
     blocks: VecDeque<Block>,
     first_sequence: u32,
     /// Their parts, the first has number `first_part`.
-    parts: VecDeque<Part>,
+    parts: VecDeque<BlockPart>,
     first_part: u32,
     open_parts: u32,
     /// What the sub-coordinator is known to have, where messages get lost.
@@ -38,7 +38,7 @@ struct Block {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Part {
+struct BlockPart {
     state: State,
     target: TargetId,
     request: u32,
@@ -100,7 +100,8 @@ impl Client {
         let parts = self.settings.parts(length_bytes);
         let first_part = self.first_part + self.parts.len() as u32;
         self.blocks.push_back(Block { length_bytes, first_part });
-        let part = Part { state: State::Waiting, target: TargetId(0), request: 0, generation: 0 };
+        let part =
+            BlockPart { state: State::Waiting, target: TargetId(0), request: 0, generation: 0 };
         self.parts.extend(std::iter::repeat_n(part, parts as usize));
         self.open_parts += parts;
         self.say_submission(sequence, out);
@@ -170,7 +171,7 @@ impl Client {
             }
             State::Waiting => {
                 let generation = part.generation + 1;
-                *part = Part { state: State::Writing, target, request, generation };
+                *part = BlockPart { state: State::Writing, target, request, generation };
                 let slot = self.first_part + place as u32;
                 let attempt = AttemptId { slot, generation };
                 let length_bytes = known_bytes;
@@ -198,7 +199,7 @@ impl Client {
         let Some(place) = self.writing(attempt) else { return };
         let write = self.write_at(place);
         let Some((_, offset_bytes, length_bytes)) = self.place_of(write) else { return };
-        let Part { target, request, .. } = self.parts[place];
+        let BlockPart { target, request, .. } = self.parts[place];
         self.open_parts -= 1;
         self.refused.retain(|refused| refused.write != write);
         self.committed_bytes += length_bytes;
@@ -292,7 +293,7 @@ impl Client {
         let places = (0..self.parts.len()).filter(is_committed).take(AT_A_TIME as usize);
         for place in places {
             let write = self.write_at(place);
-            let Part { target, request, .. } = self.parts[place];
+            let BlockPart { target, request, .. } = self.parts[place];
             let length_bytes = self.place_of(write).map_or(0, |(_, _, length)| length);
             let said = Message::WriteCommitted { write, target, request, length_bytes };
             out.send(self.home(), said);

@@ -28,7 +28,8 @@ impl Effects {
             clients: vec![0.0; columns.clients.len()],
             targets: vec![0.0; columns.targets.len()],
         };
-        let groups = [Side::Target, Side::Client].map(|side| Groups::new(columns, cells, side));
+        let groups =
+            [Side::Target, Side::Client].map(|side| CellsOfSide::new(columns, cells, side));
         if groups.iter().all(|group| group.members.is_empty()) {
             return effects;
         }
@@ -67,7 +68,7 @@ impl Effects {
     }
 
     /// Sets the parts of one side; says whether any of them moved.
-    fn update(&mut self, cells: &Cells, centres: &[f64], groups: &Groups) -> bool {
+    fn update(&mut self, cells: &Cells, centres: &[f64], groups: &CellsOfSide) -> bool {
         let mut moved = false;
         let mut values = Vec::new();
         for (number, members) in &groups.members {
@@ -103,12 +104,12 @@ fn lasting_part(values: &mut [f64]) -> f64 {
 }
 
 /// The cells of each component of one side that can have a part of its own.
-struct Groups {
+struct CellsOfSide {
     side: Side,
     members: Vec<(u32, Vec<u32>)>,
 }
 
-impl Groups {
+impl CellsOfSide {
     fn new(columns: &Columns, cells: &Cells, side: Side) -> Self {
         let components = match side {
             Side::Client => columns.clients.len(),
@@ -123,6 +124,6 @@ impl Groups {
             list.len() >= LEAST_CELLS && list.iter().any(|it| other(it) != other(&list[0]))
         };
         let members = (0..).zip(members).filter(|(_, list)| own_part(list)).collect();
-        Groups { side, members }
+        CellsOfSide { side, members }
     }
 }

@@ -22,12 +22,12 @@ const OF_SPREAD: f64 = 0.25;
 const THROUGHOUT: f64 = 0.75;
 
 /// Comparisons, numbered in order of time.
-pub(super) struct Places {
+pub(super) struct Chronology {
     of: HashMap<u32, u32>,
     pub(super) count: usize,
 }
 
-impl Places {
+impl Chronology {
     pub(super) fn new(components: &[Component]) -> Self {
         let measures = components.iter().flat_map(|it| &it.measures);
         let mut sets: Vec<(u64, u32)> = measures.map(|it| (it.start, it.set)).collect();
@@ -37,7 +37,7 @@ impl Places {
             let next = of.len() as u32;
             of.entry(set).or_insert(next);
         }
-        Places { count: of.len(), of }
+        Chronology { count: of.len(), of }
     }
 
     pub(super) fn of(&self, set: u32) -> u32 {
@@ -50,7 +50,7 @@ pub(super) struct Judging<'a> {
     components: &'a [Component],
     limit: f64,
     error: f64,
-    places: Places,
+    chronology: Chronology,
     pub(super) verdicts: Vec<Verdict>,
 }
 
@@ -63,9 +63,9 @@ impl<'a> Judging<'a> {
         };
         let clipped: Vec<Vec<f64>> = components.iter().map(clipped).collect();
         let correlations = dependence::correlations(&clipped, limit.abs() * FLOOR);
-        let places = Places::new(components);
+        let chronology = Chronology::new(components);
         let error = test.error;
-        let mut judging = Judging { components, limit, error, places, verdicts: Vec::new() };
+        let mut judging = Judging { components, limit, error, chronology, verdicts: Vec::new() };
         let described = |(number, correlation): (usize, &f64)| {
             judging.described(number, autoregressive_time(*correlation))
         };
@@ -154,7 +154,7 @@ impl<'a> Judging<'a> {
 
     pub(super) fn find_low_more_than_others(&mut self) {
         let open = self.open();
-        let found = signs::low_more_than_others(&self.of(&open), &self.places, self.limit);
+        let found = signs::low_more_than_others(&self.of(&open), &self.chronology, self.limit);
         let p_values: Vec<f64> = found.iter().map(|it| it.p_value).collect();
         for ((number, found), p_value) in open.iter().zip(&found).zip(holm(&p_values)) {
             let component = &self.components[*number];
@@ -175,7 +175,7 @@ impl<'a> Judging<'a> {
 
     pub(super) fn find_noisier(&mut self) {
         let open = self.open();
-        let found = spread::spreads(&self.of(&open), &self.places);
+        let found = spread::spreads(&self.of(&open), &self.chronology);
         let p_values: Vec<f64> = found.iter().map(|(_, p_value)| *p_value).collect();
         for ((number, (spread, _)), p_value) in open.iter().zip(found).zip(holm(&p_values)) {
             let verdict = &mut self.verdicts[*number];

@@ -5,7 +5,7 @@ use plimsoll_stats::distribution::binomial_at_least;
 use super::component::Component;
 use super::dependence::likely_correlations;
 use super::exchange::{LEAST_BLOCKS, Scores, block};
-use super::{FLOOR, Places, Verdict, median_of};
+use super::{Chronology, FLOOR, Verdict, median_of};
 
 /// What every low measure counts for, beside its depth.
 const BEING_LOW: f64 = 0.1;
@@ -40,11 +40,11 @@ pub(super) struct MoreThanOthers {
 /// The test by exchange of what is low, for each component.
 pub(super) fn low_more_than_others(
     components: &[&Component],
-    places: &Places,
+    chronology: &Chronology,
     limit: f64,
 ) -> Vec<MoreThanOthers> {
     let scores: Vec<Vec<(u32, f64)>> =
-        components.iter().map(|it| scores(it, places, limit)).collect();
+        components.iter().map(|it| scores(it, chronology, limit)).collect();
     let low: Vec<usize> =
         scores.iter().map(|it| it.iter().filter(|it| it.1 > 0.0).count()).collect();
     let correlations = correlations(components, &scores, &low, limit);
@@ -55,7 +55,7 @@ pub(super) fn low_more_than_others(
         .filter(|it| losses[*it] >= usual_loss + WORTH_NAMING)
         .map(|it| (it, correlations[it]))
         .collect();
-    let found = Scores { of: scores, places: places.count }.p_values(&tested);
+    let found = Scores { of: scores, places: chronology.count }.p_values(&tested);
     let outcome = |number: usize| {
         let place = tested.iter().position(|it| it.0 == number);
         let block = block(correlations[number]);
@@ -113,7 +113,7 @@ fn correlations(
 /// its median is off by is taken out first, up to the limit, unless most of its measures are low. Measures that are
 /// deep under the limit do not count for that: with them, the median of one that is at half speed every other time
 /// would lie anywhere.
-fn scores(component: &Component, places: &Places, limit: f64) -> Vec<(u32, f64)> {
+fn scores(component: &Component, chronology: &Chronology, limit: f64) -> Vec<(u32, f64)> {
     let mut near: Vec<f64> = component.logs().into_iter().filter(|it| *it >= 2.0 * limit).collect();
     let mostly_low = 2 * component.low(limit) > component.measures.len();
     let level = match median_of(&mut near) {
@@ -124,7 +124,7 @@ fn scores(component: &Component, places: &Places, limit: f64) -> Vec<(u32, f64)>
         depth if depth > 0.0 => BEING_LOW + depth.min(DEEPEST),
         _ => 0.0,
     };
-    component.measures.iter().map(|it| (places.of(it.set), score(it.log_ratio))).collect()
+    component.measures.iter().map(|it| (chronology.of(it.set), score(it.log_ratio))).collect()
 }
 
 #[cfg(test)]
@@ -157,8 +157,8 @@ mod tests {
             };
             let component =
                 Component { measures: (0..10).map(measure).collect(), ..Component::default() };
-            let places = Places::new(std::slice::from_ref(&component));
-            scores(&component, &places, 0.85f64.ln())[0].1
+            let chronology = Chronology::new(std::slice::from_ref(&component));
+            scores(&component, &chronology, 0.85f64.ln())[0].1
         };
         let depth = BEING_LOW + (0.85f64 / 0.5).ln();
         for low in [1, 3, 5, 6, 9] {
@@ -173,8 +173,8 @@ mod tests {
     fn one_very_deep_measure_does_not_hide_that_the_others_repeat_each_other() {
         let limit = 0.85f64.ln();
         let block = |component: Component| {
-            let places = Places::new(std::slice::from_ref(&component));
-            low_more_than_others(&[&component], &places, limit)[0].block
+            let chronology = Chronology::new(std::slice::from_ref(&component));
+            low_more_than_others(&[&component], &chronology, limit)[0].block
         };
         assert!(block(wave(-0.4)) > 1);
         assert_eq!(block(wave(-6.0)), block(wave(-0.4)));

@@ -6,7 +6,7 @@ use plimsoll_stats::dependence::LagOne;
 
 use super::component::Component;
 use super::exchange::Scores;
-use super::{Places, median_of};
+use super::{Chronology, median_of};
 
 /// Scatter so many times that of the typical other, at least.
 const MORE: f64 = 2.5;
@@ -31,9 +31,9 @@ pub struct Spread {
 }
 
 /// The scatter of each component and its p value; p is 1 where it does not stand out.
-pub(super) fn spreads(components: &[&Component], places: &Places) -> Vec<(Spread, f64)> {
+pub(super) fn spreads(components: &[&Component], chronology: &Chronology) -> Vec<(Spread, f64)> {
     let differences: Vec<Vec<(u32, f64)>> =
-        components.iter().map(|it| differences(it, places)).collect();
+        components.iter().map(|it| differences(it, chronology)).collect();
     let own: Vec<f64> = differences
         .iter()
         .map(|it| median_of(&mut it.iter().map(|it| it.1).collect::<Vec<f64>>()).unwrap_or(0.0))
@@ -49,7 +49,7 @@ pub(super) fn spreads(components: &[&Component], places: &Places) -> Vec<(Spread
         .map(|it| it.map_or(0.0, |it| it.corrected))
         .collect();
     let correlation = median_of(&mut correlations).unwrap_or(0.0);
-    let mut scored = Scores { of, places: places.count };
+    let mut scored = Scores { of, places: chronology.count };
     let mut p_value = |number: usize| {
         let stands_out = own[number] >= MORE * usual && own[number] >= LEAST;
         if !stands_out || own.len() < 3 {
@@ -65,10 +65,10 @@ pub(super) fn spreads(components: &[&Component], places: &Places) -> Vec<(Spread
 }
 
 /// Sizes of the differences of the first and the second measure, of the third and the fourth, and so on.
-fn differences(component: &Component, places: &Places) -> Vec<(u32, f64)> {
+fn differences(component: &Component, chronology: &Chronology) -> Vec<(u32, f64)> {
     let difference = |pair: &[super::Measure]| {
         let size = (pair[0].log_ratio - pair[1].log_ratio).abs();
-        (places.of(pair[0].set), size)
+        (chronology.of(pair[0].set), size)
     };
     component.measures.chunks_exact(2).map(difference).collect()
 }

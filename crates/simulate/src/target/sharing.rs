@@ -10,20 +10,20 @@ use super::{Job, ROUNDING_BYTES};
 /// counts the bytes that each has received since it began, and a job is done when that clock
 /// reaches its mark.
 #[derive(Debug, Default)]
-pub struct Sharing {
+pub struct SharingJobs {
     /// Bytes that each stream has received since the target was last idle.
     pub clock: f64,
     arrivals: u32,
     /// Jobs of one length end in the order in which they came, and there are few lengths: a line
     /// for each needs no heap of all jobs, whose every level would be a wait for memory.
-    lines: Vec<Line>,
+    lines: Vec<LengthLine>,
     /// The heads of lines that are not empty: the first of all is on top.
     heads: BinaryHeap<Reverse<Head>>,
     streams: usize,
 }
 
 #[derive(Debug)]
-struct Line {
+struct LengthLine {
     length_bytes: u64,
     streams: VecDeque<Stream>,
 }
@@ -48,7 +48,7 @@ struct Head {
     line: u32,
 }
 
-impl Sharing {
+impl SharingJobs {
     pub fn len(&self) -> usize {
         self.streams
     }
@@ -78,7 +78,7 @@ impl Sharing {
         let reused = || self.lines.iter().position(|line| line.streams.is_empty());
         let line = known.or_else(reused).unwrap_or(self.lines.len());
         if line == self.lines.len() {
-            self.lines.push(Line { length_bytes, streams: VecDeque::new() });
+            self.lines.push(LengthLine { length_bytes, streams: VecDeque::new() });
         }
         self.lines[line].length_bytes = length_bytes;
         line
@@ -127,7 +127,7 @@ mod tests {
     /// Jobs of a few lengths, between which the clock goes on and those that are done leave, so
     /// that lines get empty and are used for other lengths.
     fn played(lengths: &[u64], served: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let mut sharing = Sharing::default();
+        let mut sharing = SharingJobs::default();
         let mut under_way: Vec<(f64, u32)> = Vec::new();
         let (mut expected, mut done) = (Vec::new(), Vec::new());
         for (nth, (length_bytes, bytes)) in (0u32..).zip(lengths.iter().zip(served)) {

@@ -1,19 +1,19 @@
 //! Who runs the process, since when and on what: for the first lines of a report, and to know
 //! whether processes have to share processors.
 
-use plimsoll_trace::layout::{Anchor, Setting, put_text};
+use plimsoll_trace::layout::{Anchor, Circumstances, put_text};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::{config, sys};
 
 /// Fills in what can be found out. What cannot stays zero.
-pub fn describe(setting: &mut Setting, now: &Anchor) {
-    setting.is_known = 1;
-    setting.user_id = rustix::process::getuid().as_raw();
-    put_text(&mut setting.user, config::get().user.as_bytes());
-    setting.began_ns = began_ns(now).unwrap_or(0);
+pub fn describe(circumstances: &mut Circumstances, now: &Anchor) {
+    circumstances.is_known = 1;
+    circumstances.user_id = rustix::process::getuid().as_raw();
+    put_text(&mut circumstances.user, config::get().user.as_bytes());
+    circumstances.began_ns = began_ns(now).unwrap_or(0);
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
-    for (index, byte) in setting.processors.iter_mut().enumerate() {
+    for (index, byte) in circumstances.processors.iter_mut().enumerate() {
         for bit in 0..8 {
             *byte |= u8::from(allowed.is_set(index * 8 + bit)) << bit;
         }

@@ -9,7 +9,7 @@ use crate::plan::{
 };
 
 /// The plan's own values, on which those of the dimensions are put.
-pub(super) struct Draft {
+pub(super) struct ShapeValues {
     clients: u32,
     processes: u32,
     targets: TargetsUsed,
@@ -23,9 +23,9 @@ pub(super) struct Draft {
     server: Option<String>,
 }
 
-impl Draft {
-    pub fn of(plan: &Plan, size: Option<Bytes>) -> Draft {
-        Draft {
+impl ShapeValues {
+    pub fn of(plan: &Plan, size: Option<Bytes>) -> ShapeValues {
+        ShapeValues {
             clients: plan.clients.used,
             processes: plan.clients.processes,
             targets: plan.placement.targets,

@@ -6,7 +6,7 @@ use crate::stored::stored;
 
 /// Who ran a process, and on what; nothing is known from recordings that do not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Setting {
+pub struct Circumstances {
     /// The user's name, or "user 1000" where only the number is known.
     pub user: Option<String>,
     /// Processors that the process may run on.
@@ -15,16 +15,16 @@ pub struct Setting {
     pub(crate) began_ns: Option<u64>,
 }
 
-impl Setting {
-    pub(crate) fn read(recorded: &layout::Setting) -> Self {
+impl Circumstances {
+    pub(crate) fn read(recorded: &layout::Circumstances) -> Self {
         if recorded.is_known == 0 {
-            return Setting::default();
+            return Circumstances::default();
         }
         let name = String::from_utf8_lossy(get_text(&recorded.user)).into_owned();
         let user = if name.is_empty() { format!("user {}", recorded.user_id) } else { name };
         let processors = Processors { bits: recorded.processors };
         let began_ns = (recorded.began_ns > 0).then_some(recorded.began_ns);
-        Setting { user: Some(user), processors, began_ns }
+        Circumstances { user: Some(user), processors, began_ns }
     }
 }
 
@@ -35,7 +35,7 @@ pub struct Processors {
 }
 
 stored! {
-    Setting { user, processors, began_ns }
+    Circumstances { user, processors, began_ns }
     Processors { bits }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn what_was_not_recorded_is_not_known() {
-        let mut recorded = layout::Setting {
+        let mut recorded = layout::Circumstances {
             began_ns: 0,
             is_known: 0,
             user_id: 0,
@@ -71,19 +71,25 @@ mod tests {
             processors: [0; PROCESSORS_MAX / 8],
         };
         recorded.processors[0] = 0b101;
-        assert_eq!(Setting::read(&recorded), Setting::default());
+        assert_eq!(Circumstances::read(&recorded), Circumstances::default());
         recorded.is_known = 1;
         recorded.user_id = 1000;
-        let setting = Setting::read(&recorded);
-        assert_eq!((setting.user.as_deref(), setting.began_ns), (Some("user 1000"), None));
+        let circumstances = Circumstances::read(&recorded);
+        assert_eq!(
+            (circumstances.user.as_deref(), circumstances.began_ns),
+            (Some("user 1000"), None)
+        );
         recorded.user[..4].copy_from_slice(b"anna");
         recorded.began_ns = 7;
-        let setting = Setting::read(&recorded);
-        assert_eq!((setting.user.as_deref(), setting.began_ns), (Some("anna"), Some(7)));
+        let circumstances = Circumstances::read(&recorded);
+        assert_eq!(
+            (circumstances.user.as_deref(), circumstances.began_ns),
+            (Some("anna"), Some(7))
+        );
         let mut all = Processors::default();
         assert_eq!(all.count(), 0);
-        all.add(&setting.processors);
-        all.add(&setting.processors);
+        all.add(&circumstances.processors);
+        all.add(&circumstances.processors);
         assert_eq!(all.count(), 2, "each counts once");
     }
 }
