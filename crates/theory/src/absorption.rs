@@ -103,6 +103,10 @@ mod tests {
     fn nothing_to_do_has_no_efficiency() {
         let idle = Absorption::new(0.0, 0.0, 0.0, 1.0).unwrap();
         assert_eq!((idle.stall(), idle.efficiency()), (0.0, None));
+        let hidden = Absorption::new(10.0, 50.0, 60.0, 10.0).unwrap();
+        assert_eq!(hidden.efficiency(), Some(1.0), "a burst that never stalls");
+        let only_writes = Absorption::new(0.0, 50.0, 60.0, 10.0).unwrap();
+        assert_eq!(only_writes.efficiency(), Some(0.0));
         assert!(Absorption::new(1.0, 1.0, 1.0, 0.0).is_err());
         assert!(Absorption::new(f64::NAN, 1.0, 1.0, 1.0).is_err());
     }

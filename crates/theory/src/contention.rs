@@ -130,6 +130,15 @@ mod tests {
     }
 
     #[test]
+    fn jobs_that_request_the_same_are_counted_together() {
+        let mixed = Requests::each(&[3, 1, 3]).unwrap();
+        assert_eq!(mixed.groups(), [(1, 1), (3, 2)]);
+        assert_eq!((mixed.jobs(), mixed.total(), mixed.largest()), (3, 7, 3));
+        assert_eq!(Requests::each(&[2; 5]), Requests::equal(2, 5));
+        assert_eq!(Requests::each(&[]), Requests::equal(2, 0));
+    }
+
+    #[test]
     fn one_job_uses_what_it_requests() {
         let one = equal(480, 160, 1);
         assert!((one.in_use() - 160.0).abs() < 1e-9);

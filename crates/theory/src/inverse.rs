@@ -89,7 +89,12 @@ mod tests {
         let two = Requests::equal(160, 2).unwrap();
         assert!(Contention::targets_for_load(&two, 0.9).is_err());
         assert!(Contention::targets_for_load(&two, f64::NAN).is_err());
+        assert!(Contention::targets_for_load(&two, f64::INFINITY).is_err());
         assert!(Contention::targets_for_load(&two, 1.0).is_err());
+        assert!(
+            Contention::requests_for_load(1, 2, 1.5).is_err(),
+            "two jobs share a single target"
+        );
         assert!(Contention::requests_for_load(2, 100, 1.5).is_err());
     }
 

@@ -139,6 +139,7 @@ mod tests {
         assert_eq!(heavy.moved_out(1e300), Ok(1.0));
         assert_eq!(heavy.moved_in(1e300), Ok(1.0 / 3.0));
         assert!((heavy.moved_in(0.2).unwrap() - 0.2).abs() < 1e-12);
+        assert_eq!(heavy.read_time(0.25), Ok(1.25), "quiet targets hold a quarter more");
     }
 
     #[test]

@@ -169,6 +169,26 @@ mod tests {
     }
 
     #[test]
+    fn small_tails_are_left_out_at_both_ends() {
+        let shared = occupancy(4, &[2, 1]);
+        let all = shared.shared_by(0.0);
+        assert_eq!(shared.shared_by(0.6), all[..2]);
+        assert_eq!(shared.shared_by(1.6), all[1..2]);
+        assert_eq!(shared.shared_by(all[0].1), all[..2], "not less than that");
+        assert_eq!(shared.shared_by(all[2].1), all);
+        assert_eq!(shared.shared_by(5.0), []);
+    }
+
+    #[test]
+    fn worst_of_two_jobs_by_hand() {
+        // They meet on one of two targets half of the time: 1.5 on average. A target has both with
+        // probability 1/4, so one of two independent ones would with 7/16.
+        let worst = occupancy(2, &[1, 1]).worst();
+        assert!((worst.at_most - 1.5).abs() < 1e-12, "{worst:?}");
+        assert!((worst.at_least - 1.4375).abs() < 1e-12, "{worst:?}");
+    }
+
+    #[test]
     fn worst_of_one_job_and_of_full_jobs_is_certain() {
         assert_eq!(occupancy(480, &[160]).worst().at_least, 1.0);
         assert_eq!(occupancy(10, &[10, 10, 10]).worst().at_most, 3.0);

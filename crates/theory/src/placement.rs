@@ -311,6 +311,14 @@ mod tests {
     }
 
     #[test]
+    fn a_spread_by_hand() {
+        let counts = BTreeMap::from([(2, 1), (4, 1)]);
+        let spread = spread(&counts, |key| key as f64);
+        assert_eq!((spread.mean, spread.low, spread.high), (3.0, 2.0, 4.0));
+        assert_eq!(spread.deviation, Some(2f64.sqrt()), "of a sample of two");
+    }
+
+    #[test]
     fn one_trial_has_no_deviation_and_no_jobs_no_use() {
         let one = run(10, &[3], 1, 1);
         assert_eq!((one.in_use.mean, one.in_use.deviation), (3.0, None));
@@ -331,5 +339,40 @@ mod tests {
         let contention = Contention::new(1000, Requests::equal(1000, 1_000_000).unwrap()).unwrap();
         let runs = PlacementRuns { trials: 1000, mean_of: 1, seed: 1 };
         assert!(simulate_placement(&contention, runs, &AtomicU64::new(0)).is_err());
+        // A placement takes ten draws: one for each target that is asked for, one for each to look at.
+        let small = Contention::new(5, Requests::equal(5, 1).unwrap()).unwrap();
+        let bounded = |trials, mean_of| check(&small, PlacementRuns { trials, mean_of, seed: 1 });
+        assert_eq!(bounded(1_000_000, 1000), Ok(()));
+        assert!(bounded(1_000_001, 1000).is_err() && bounded(1_000_000, 1001).is_err());
+    }
+
+    #[test]
+    fn jobs_on_all_targets_leave_nothing_to_chance() {
+        let contention = Contention::new(10, Requests::equal(10, 3).unwrap()).unwrap();
+        for mean_of in [1, 4] {
+            let runs = PlacementRuns { trials: 6, mean_of, seed: 1 };
+            let done = AtomicU64::new(0);
+            let band = simulate_placement(&contention, runs, &done).unwrap();
+            let always =
+                |value| Spread { mean: value, deviation: Some(0.0), low: value, high: value };
+            assert_eq!(band.in_use, always(10.0));
+            assert_eq!((band.load, band.worst), (always(3.0), always(3.0)));
+            let shared: Vec<f64> = band.shared_by.iter().map(|(_, targets)| targets.mean).collect();
+            assert_eq!(shared, [0.0, 0.0, 0.0, 10.0]);
+            assert_eq!(done.into_inner(), 6);
+        }
+    }
+
+    #[test]
+    fn a_mean_of_many_placements_varies_less() {
+        let contention = Contention::new(48, Requests::each(&[16, 16]).unwrap()).unwrap();
+        let in_use = |mean_of| {
+            let runs = PlacementRuns { trials: 1000, mean_of, seed: 2 };
+            simulate_placement(&contention, runs, &AtomicU64::new(0)).unwrap().in_use
+        };
+        let (one, many) = (in_use(1), in_use(25));
+        assert!((many.mean - contention.in_use()).abs() < 0.2, "{many:?}");
+        let ratio = one.deviation.unwrap() / many.deviation.unwrap();
+        assert!((ratio / 5.0 - 1.0).abs() < 0.2, "{one:?} {many:?}");
     }
 }

@@ -163,6 +163,8 @@ mod tests {
     fn one_slow_target_of_four() {
         let rates = MeasuredRates::equal_data(100.0, &[100.0, 100.0, 100.0, 20.0]).unwrap();
         assert_eq!(rates.static_time(), 5.0);
+        let alone: Vec<f64> = rates.shares().iter().map(|share| share.static_time).collect();
+        assert_eq!(alone, [1.0, 1.0, 1.0, 5.0]);
         assert_eq!(rates.fluid_bound(), 1.25);
         assert_eq!(rates.write_time(0.0), Ok(5.0), "nothing may move");
         assert_eq!(rates.write_time(1.0), Ok(1.25));

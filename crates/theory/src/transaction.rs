@@ -177,6 +177,18 @@ mod tests {
     }
 
     #[test]
+    fn large_transactions_of_both_directions_are_a_share_of_all() {
+        let (read, write) = grace();
+        let sizes = |small, large| {
+            Operations::from_sizes(&[(4096, small), (OPTIMAL_BYTES, large)], OPTIMAL_BYTES).unwrap()
+        };
+        let pattern = Pattern::new((sizes(4, 1), read), (sizes(1, 2), write));
+        assert_eq!(pattern.optimal_share(), Some(3.0 / 8.0));
+        let unknown = Operations::new(5, 5 * 4096).unwrap();
+        assert_eq!(Pattern::new((unknown, read), (sizes(1, 2), write)).optimal_share(), None);
+    }
+
+    #[test]
     fn classes_have_the_papers_edges() {
         let classes = [0.0, 1.99, 2.0, 29.9, 30.0, 200.0].map(|fsu| Class::of(fsu).name());
         assert_eq!(classes, ["idle", "idle", "moderate", "moderate", "busy", "busy"]);
