@@ -362,7 +362,8 @@ mod tests {
                 length: 16,
                 moved: if index % 23 == 22 { 7 } else { 16 },
                 start,
-                end: start + 300,
+                // Both times are long then, by the same high bits.
+                end: start + 300 + if index % 27 == 26 { 1 << 17 } else { 0 },
             };
             let call = Call {
                 op: data.op,

@@ -280,6 +280,12 @@ mod tests {
                 "x sk-0123456789abcdef https://a:abcd@h,https://b:abcd@g",
                 "x *** https://a:***@h,https://b:***@g",
             ),
+            // A service's token as the user, with no password.
+            ("curl -u ghp_0123456789abcdef01: https://h/", "curl -u ***: https://h/"),
+            (
+                "app --db-pass=abcd MY_PWD=abcd my-pass=abcd",
+                "app --db-pass=*** MY_PWD=*** my-pass=***",
+            ),
             ("x {\"password\":\"abcd\",\"n\":1}", "x {\"password\":\"***\",\"n\":1}"),
         ] {
             assert_eq!(masked(given), kept);
@@ -292,6 +298,10 @@ mod tests {
         mask(&mut script);
         let text = String::from_utf8_lossy(&script);
         assert!(text.contains("x=1 PASSWORD=*** app --token=*** 'Bearer ***'"), "{text}");
+        let harmless = *b"sh\0-c\0ask \"password\" twice\0";
+        let mut script = harmless;
+        mask(&mut script);
+        assert_eq!(script, harmless, "a word in quotes that nothing is set to");
     }
 
     #[test]

@@ -53,6 +53,8 @@ mod tests {
         assert_eq!(timeline.monotonic_ns(2000), 550);
         assert_eq!(timeline.monotonic_ns(0), -450);
         assert_eq!(timeline.realtime_offset_ns(), 1000);
+        assert_eq!((timeline.nanos(0), timeline.nanos(10)), (0.0, 5.0));
+        assert_eq!(Timeline::of_nanos(start).nanos(10), 10.0);
         assert_eq!(Timeline::new(latest, start), None);
         assert_eq!(Timeline::new(start, start), None);
     }

@@ -145,6 +145,35 @@ mod tests {
     }
 
     #[test]
+    fn a_process_began_before_now() {
+        let (began, now) = (own_start_ns().unwrap(), crate::layout::Anchor::now().monotonic_ns);
+        assert!(began <= now, "{began} {now}");
+        let mut header = own_header();
+        header.setting.is_known = 1;
+        header.setting.began_ns = began;
+        assert_eq!(find(&header), WritingProcess::Running);
+    }
+
+    #[test]
+    fn a_boots_id_is_read_from_its_digits() {
+        let id = boot_id(b"01234567-89ab-cdef-FEDC-ba9876543210\n");
+        assert_eq!(id, 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210u128.to_be_bytes());
+        assert_eq!(boot_id(b""), [0; 16]);
+    }
+
+    #[test]
+    fn a_number_alone_tells_whether_a_process_runs() {
+        assert_eq!(WritingProcess::of_number(std::process::id()), WritingProcess::Running);
+        assert_eq!(WritingProcess::of_number(1 << 30), WritingProcess::Gone);
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        while WritingProcess::of_number(child.id()) == WritingProcess::Running {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!(Path::new("/proc").join(child.id().to_string()).exists());
+        child.wait().unwrap();
+    }
+
+    #[test]
     fn a_process_that_nobody_waited_for_is_gone() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let header = FileHeader {

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use plimsoll_trace::definition::DefinitionKind;
-use plimsoll_trace::encode::{Call, NO_FILE, Outcome, UNKNOWN_OFFSET};
-use plimsoll_trace::layout::{Anchor, BLOCK_BYTES, CHUNK_HEADER_BYTES, CHUNK_MAGIC, HEADER_BYTES};
+use plimsoll_trace::encode::{Call, NO_FILE, Outcome, SECOND_OF_CALL, UNKNOWN_OFFSET};
+use plimsoll_trace::layout::{
+    Anchor, BLOCK_BYTES, CHUNK_HEADER_BYTES, CHUNK_MAGIC, HEADER_BYTES, PROCESSORS_MAX,
+};
 use plimsoll_trace::{
     Damage, Event, Op, ProcessFile, ProcessWriter, Program, ThreadDecoder, TraceError,
+    WritingProcess,
 };
 use proptest::prelude::*;
 
@@ -209,8 +212,94 @@ fn foreign_newer_and_damaged_files_are_told_apart() {
 }
 
 #[test]
+fn bytes_and_time_are_counted_once() {
+    let event = |op, outcome, argument| Event {
+        outcome,
+        argument,
+        ..as_event(&Call { length: 100, ..call(op, 1, 2) })
+    };
+    assert_eq!(event(Op::Pread, Outcome::Value(70), 0).bytes(), 70);
+    assert_eq!(event(Op::Pread, Outcome::Error(5), 0).bytes(), 0);
+    assert_eq!(event(Op::Open, Outcome::Value(3), 0).bytes(), 0, "a descriptor, not data");
+    for op in [Op::CopyFileRangeRead, Op::Sendfile, Op::SpliceWrite] {
+        let first = event(op, Outcome::Value(70), 0);
+        assert!(!first.is_second_of_call() && first.is_spent(), "{op:?}");
+        let second = event(op, Outcome::Value(70), SECOND_OF_CALL);
+        assert!(second.is_second_of_call() && !second.is_spent(), "{op:?}");
+    }
+    let flags = event(Op::Open, Outcome::Value(3), SECOND_OF_CALL);
+    assert!(!flags.is_second_of_call() && flags.is_spent(), "what else an argument may be");
+    for (op, is_spent) in [(Op::AioRead, false), (Op::AioSync, false), (Op::Fsync, true)] {
+        assert_eq!(event(op, Outcome::Value(0), 0).is_spent(), is_spent, "{op:?}");
+    }
+}
+
+#[test]
+fn a_moment_is_that_of_the_clocks() {
+    let now = || std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    let before = now();
+    let (first, second) = (Anchor::now(), Anchor::now());
+    assert!((before..=now()).contains(&first.realtime_ns), "{first:?}");
+    assert_eq!(first.ticks, first.monotonic_ns);
+    assert!(0 < first.monotonic_ns && first.monotonic_ns <= second.monotonic_ns);
+}
+
+#[test]
 fn this_process_knows_itself() {
     let program = plimsoll_trace::Program::current();
     assert_eq!(program.pid, std::process::id());
     assert!(program.began_ns > 0 && !program.host.is_empty() && !program.arguments.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.rec");
+    ProcessWriter::create(&path, &program, START).unwrap().finish().unwrap();
+    let file = ProcessFile::open(&path).unwrap();
+    assert_ne!(file.header().identity.boot_id, [0; 16]);
+    assert_eq!(file.writing_process(), WritingProcess::Running);
+}
+
+#[test]
+fn processors_and_user_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let setting = |name: &str, program: Program| {
+        let path = folder.path().join(name);
+        ProcessWriter::create(&path, &program, START).unwrap().finish().unwrap();
+        ProcessFile::open(&path).unwrap().header().setting
+    };
+    let processors = vec![0, 1, 9, PROCESSORS_MAX - 1, PROCESSORS_MAX];
+    let bound = setting("bound", Program { processors, ..Program::default() });
+    assert_eq!(bound.is_known, 1);
+    assert_eq!((bound.processors[0], bound.processors[1]), (0b11, 0b10));
+    assert_eq!(bound.processors[PROCESSORS_MAX / 8 - 1], 0b1000_0000);
+    assert_eq!(bound.processors.iter().map(|byte| byte.count_ones()).sum::<u32>(), 4);
+    let named = setting("named", Program { user: "ann".into(), ..Program::default() });
+    assert_eq!((named.is_known, &named.user[..4]), (1, &b"ann\0"[..]));
+    let began = setting("began", Program { began_ns: 7, ..Program::default() });
+    assert_eq!((began.is_known, began.began_ns), (1, 7));
+    assert_eq!(setting("nothing", Program::default()).is_known, 0);
+}
+
+/// A block may be full before a thread's chunk is.
+#[test]
+fn chunks_of_many_threads_do_not_cross_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.rec");
+    let calls: Vec<(u32, Call)> = (0..30_000u64)
+        .map(|index| {
+            let (start, length) = (2_000 + index * 100, index * index);
+            ((index % 5) as u32, Call { length, ..call(Op::Pwrite, start, start + 50) })
+        })
+        .collect();
+    write(&path, &calls);
+    let (mut events, files, damage) = read(&path);
+    assert_eq!(damage, Damage::default());
+    assert_eq!(files, ["/data/out"]);
+    events.sort_by_key(|(_, event)| event.start);
+    let expected: Vec<(u32, Event)> =
+        calls.iter().map(|(thread, call)| (*thread, as_event(call))).collect();
+    assert!(events == expected, "{} of {}", events.len(), expected.len());
+    let (chunks, _) = ProcessFile::open(&path).unwrap().scan(|_| ()).unwrap();
+    let sequences: Vec<u32> =
+        chunks.iter().filter(|chunk| chunk.thread == 3).map(|chunk| chunk.sequence).collect();
+    assert!(sequences.len() > 1);
+    assert_eq!(sequences, (0..sequences.len() as u32).collect::<Vec<_>>());
 }
