@@ -149,3 +149,31 @@ pub(crate) fn checksum(mut file: File, path: &Path) -> Result<(u64, u32), Measur
         sum = crc32c::crc32c_append(sum, &buffer[..read]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_large_is_refused_and_not_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(PLAN);
+        assert!(matches!(read_text(&path), Ok(None)), "not there");
+        let file = File::create(&path).unwrap();
+        file.set_len(TEXT_BYTES_MAX).unwrap();
+        let text = read_text(&path).unwrap().unwrap();
+        assert_eq!(text.len() as u64, TEXT_BYTES_MAX);
+        for more in [1, 2, TEXT_BYTES_MAX] {
+            file.set_len(TEXT_BYTES_MAX + more).unwrap();
+            let said = read_text(&path).unwrap_err().to_string();
+            assert!(said.contains("more than 16777216 bytes"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_has_no_checksum() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = checksum(File::open(folder.path()).unwrap(), folder.path()).unwrap_err();
+        assert!(matches!(said, MeasuresError::Io { .. }), "{said}");
+    }
+}

@@ -148,7 +148,7 @@ impl Cursor {
 }
 
 /// An instance to be filled.
-fn blank_instance() -> Instance {
+pub(crate) fn blank_instance() -> Instance {
     Instance {
         run: 0,
         group: 0,
@@ -172,9 +172,7 @@ fn take_pairs(
         if number == instance.instance {
             let mut pair = blank_pair();
             cursor.fill(first, PAIR, &mut pair)?;
-            let texts = pair.client.len() + pair.target.len();
-            let server = pair.server.as_ref().map_or(0, String::len);
-            room = room.checked_sub(PAIR_BYTES + texts + server).ok_or_else(|| {
+            room = room.checked_sub(bytes_of(&pair)).ok_or_else(|| {
                 cursor.cell(cursor.order).bad(format!("instance {number} has too many pairs"))
             })?;
             instance.pairs.push(pair);
@@ -182,6 +180,12 @@ fn take_pairs(
         cursor.pass();
     }
     Ok(())
+}
+
+/// What a pair takes in memory, as long names do.
+fn bytes_of(pair: &Pair) -> usize {
+    let server = pair.server.as_ref().map_or(0, String::len);
+    PAIR_BYTES + pair.client.len() + pair.target.len() + server
 }
 
 /// A pair to be filled.
@@ -238,4 +242,19 @@ pub(crate) fn what_is_left_out(directory: &Path) -> Result<Vec<String>, Measures
         }),
     ];
     Ok(notes.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise long names, or very many pairs, would take more memory than a line of a journal may.
+    #[test]
+    fn every_name_of_a_pair_counts() {
+        let short = bytes_of(&blank_pair());
+        assert!((1..200).contains(&short));
+        let (client, target) = ("c".repeat(1000), "t".repeat(2000));
+        let long = Pair { client, target, server: Some("s".repeat(4000)), ..blank_pair() };
+        assert_eq!(bytes_of(&long) - short, 7000);
+    }
 }

@@ -174,6 +174,64 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_line_that_is_written_is_read() {
+        let named = |bytes: usize| {
+            let mut instance = crate::from_rows::blank_instance();
+            instance.varied = "x".repeat(bytes);
+            encode(&instance)
+        };
+        let room = LINE_BYTES_MAX - named(0).unwrap().len();
+        let longest = named(room).unwrap();
+        assert_eq!(longest.len(), LINE_BYTES_MAX);
+        assert_eq!(kinds(&longest), ("g".into(), LINE_BYTES_MAX as u64));
+        assert!(named(room + 1).unwrap_err().contains("more than the 67108864"));
+    }
+
+    #[test]
+    fn the_longest_header_that_is_written_is_read() {
+        let named = |bytes: usize| Header::new(&"x".repeat(bytes)).line();
+        let room = HEADER_BYTES_MAX - named(0).unwrap().len();
+        let longest = named(room).unwrap();
+        let mut lines = Lines::new(longest.as_bytes());
+        assert_eq!(lines.header().unwrap(), Some(longest.trim_end().as_bytes()));
+        assert!(named(room + 1).is_err() && named(room + 2).is_err());
+        let longer = longest.replace('\n', "x\n");
+        assert_eq!(Lines::new(longer.as_bytes()).header().unwrap(), None);
+    }
+
+    /// Gives a byte at a time, after an interruption each, and fails at the end.
+    struct Trying(&'static [u8], bool);
+
+    impl io::Read for Trying {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let (first, rest) = self.0.split_first().ok_or(io::ErrorKind::TimedOut)?;
+            (buffer[0], self.0) = (*first, rest);
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn an_interruption_is_no_error_and_an_error_is_one() {
+        let mut lines = Lines::new(std::io::BufReader::new(Trying(b"ab\nc", false)));
+        assert_eq!(lines.read_line(4).unwrap(), (3, true));
+        assert_eq!(lines.buffer, b"ab");
+        assert_eq!(lines.read_line(4).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn lines_are_numbered_also_one_that_is_torn() {
+        let mut lines = Lines::new(&b"a\nb\nc"[..]);
+        for (number, whole_bytes) in [(1, 2), (2, 4), (3, 4), (3, 4)] {
+            lines.next().unwrap();
+            assert_eq!((lines.number, lines.whole_bytes), (number, whole_bytes));
+        }
+    }
+
+    #[test]
     fn long_lines_are_passed_over_and_not_kept() {
         let mut lines = Lines::new(std::io::BufReader::with_capacity(7, &b"123456789\nab\n"[..]));
         assert_eq!(lines.read_line(4).unwrap(), (10, true));

@@ -296,14 +296,14 @@ fn finished(directory: &Path, pairs: &[(u64, u64)]) {
 fn pairs_that_are_missing_or_belong_to_nothing_are_counted() {
     let place = tempfile::tempdir().unwrap();
     let (ours, others) = (place.path().join("ours"), place.path().join("others"));
-    finished(&ours, &[(0, 3), (1, 3), (2, 3), (3, 0), (5, 2)]);
+    finished(&ours, &[(0, 3), (1, 3), (2, 3), (3, 0), (5, 2), (6, 1)]);
     finished(&others, &[(0, 3), (1, 1), (4, 2), (5, 2), (7, 1)]);
     fs::copy(others.join("pairs.parquet"), ours.join("pairs.parquet")).unwrap();
     let results = Results::open(&ours).unwrap();
     let told = |words: &str| {
         assert!(results.warnings.iter().any(|it| it.contains(words)), "{:?}", results.warnings);
     };
-    told("lacks 5 pairs that were measured: 1 instances have fewer, 1 have none and are left out");
+    told("lacks 6 pairs that were measured: 1 instances have fewer, 2 have none and are left out");
     told("3 pairs belong to instances that instances.parquet does not have");
     let read: Vec<Instance> = results.instances().unwrap().map(|it| it.unwrap()).collect();
     let found: Vec<(u64, usize)> = read.iter().map(|it| (it.instance, it.pairs.len())).collect();
