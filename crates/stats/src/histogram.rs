@@ -195,6 +195,8 @@ mod tests {
         ] {
             assert!(Histogram::equal_width(low, high, bins).is_err(), "{low} {high} {bins}");
         }
+        let said = Histogram::equal_width(5.0, 2.0, 3).unwrap_err().to_string();
+        assert!(said.contains("-3"), "the width that it would have: {said}");
         assert!(Histogram::log2(3, 2).is_err());
         assert!(Histogram::log2(i32::MIN, i32::MAX).is_err());
     }

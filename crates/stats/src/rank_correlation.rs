@@ -170,6 +170,7 @@ mod tests {
         let it = rank_correlation(&ordered, 0.95, 1).unwrap();
         assert_eq!(it.rho, 1.0);
         assert!(it.low > 0.9 && it.high == 1.0 && it.p_value < 0.001, "{it:?}");
+        assert!(it.low < 0.999, "ten pairs in order are no certainty: {it:?}");
         assert_eq!(rank_correlation(&[(1.0, 2.0); 20], 0.95, 1), None);
         assert_eq!(rank_correlation(&ordered[..7], 0.95, 1), None);
         let mut broken = ordered.clone();

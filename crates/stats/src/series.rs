@@ -209,6 +209,38 @@ mod tests {
         assert_eq!((it.low, it.high), (0.0, 49.0));
     }
 
+    /// The usual tables for the median of 20, 25 and 100 independent values.
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        for (n, low, high) in [(20, 6.0, 15.0), (25, 8.0, 18.0), (100, 40.0, 61.0)] {
+            let sample = Sample::new((1..=n).map(f64::from).collect()).unwrap();
+            assert_eq!(bounds(&sample, f64::from(n), 0.95), (low, high), "{n}");
+        }
+        let sample = Sample::new((1..=100).map(f64::from).collect()).unwrap();
+        assert_eq!(bounds(&sample, 25.0, 0.95), (30.0, 71.0), "worth a quarter, twice as wide");
+    }
+
+    /// Blocks of equal values: each is worth one, but for the ends.
+    #[test]
+    fn what_lasts_is_worth_one_while_it_lasts() {
+        let mut random = Random::new(3);
+        for lasting in [4, 10] {
+            let blocks: Vec<f64> = (0..400 / lasting).map(|_| random.normal()).collect();
+            let series: Vec<f64> = blocks
+                .iter()
+                .flat_map(|it| vec![*it; lasting])
+                .map(|it| it - mean(&blocks))
+                .collect();
+            let time = summed_time(&series);
+            // A sum of estimates that are above zero is rather too long.
+            assert!((0.7..1.7).contains(&(time / lasting as f64)), "{lasting}: {time}");
+        }
+        let alternating: Vec<f64> =
+            (0..50).map(|it| if it % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert_eq!(summed_time(&alternating), 1.0);
+        assert_eq!(summed_time(&[0.0; 30]), 1.0);
+    }
+
     #[test]
     fn equal_values_share_their_rank() {
         assert_eq!(centred_ranks(&[3.0, 1.0, 1.0, 0.0]), [1.5, 0.0, 0.0, -1.5]);
