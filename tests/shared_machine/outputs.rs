@@ -97,6 +97,53 @@ fn what_is_made_of_a_recording_that_others_cannot_list_is_not_theirs_to_read() {
     assert_eq!(mode(&desk.path("page.html")), 0o600);
 }
 
+/// The attack: the victim reads what the attacker shows, which is a recording of the victim's by then.
+#[test]
+fn a_recording_that_is_exchanged_while_it_is_read_does_not_leak_into_a_page() {
+    let Some(desk) = Desk::new() else { return };
+    let outcome: Outcome =
+        record(&desk.path("secret")).args(["--", "echo", "thesis"]).output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let tmp = desk.path("tmp");
+    fs::set_permissions(desk.path("rec"), fs::Permissions::from_mode(0o755)).unwrap();
+    for file in fs::read_dir(desk.path("rec")).unwrap() {
+        fs::set_permissions(file.unwrap().path(), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    // Files that lead to those of the victim.
+    Attacker::does(&tmp, "cp -r ../rec theirs");
+    for file in fs::read_dir(desk.path("secret")).unwrap() {
+        let (from, name) = (file.as_ref().unwrap().path(), file.unwrap().file_name());
+        let link = format!("ln -s {} theirs/{}", from.display(), name.display());
+        if from.extension().is_some_and(|it| it == "rec") {
+            Attacker::does(&tmp, &link);
+        }
+    }
+    let outcome = desk.run(&["report", "tmp/theirs", "--html", "page.html"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("it is a symlink"), "{}", outcome.stdout);
+    assert!(!is_leaked(&desk.path("page.html")));
+    // The whole directory, again and again.
+    let script = "ln -sfn ../rec new && mv -T new shown; ln -sfn ../secret new && mv -T new shown";
+    let attacker = Attacker::repeats(&tmp, script);
+    for turn in 0..200 {
+        let (page, table) = (format!("{turn}.html"), format!("{turn}.json"));
+        let summary = format!("{turn}.summary");
+        desk.run(&["report", "tmp/shown", "--html", &page, "--save-summary", &summary]);
+        desk.run(&["export", "tmp/shown", "--to", "perfetto", "-o", &table]);
+        for made in [page, table, summary] {
+            assert!(!is_leaked(&desk.path(&made)), "{made} of turn {turn}");
+        }
+    }
+    drop(attacker);
+}
+
+/// True for a file that everyone can read and that has what only the victim may read.
+fn is_leaked(path: &Path) -> bool {
+    let Ok(facts) = fs::metadata(path) else { return false };
+    let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+    facts.permissions().mode() & 0o044 != 0 && text.contains("thesis")
+}
+
 /// A file of ours takes the place of the site file after it was read, or is where a link leads.
 #[test]
 fn a_site_file_of_somebody_else_leads_to_no_file_of_ours() {

@@ -21,7 +21,7 @@ const MAY_USE: &[Arrows] = &[
     ("route", &["domain"]),
     ("wire", &[]),
     ("preload", &["trace"]),
-    ("explain", &["report", "stats", "trace"]),
+    ("explain", &["guarded", "report", "stats", "trace"]),
     ("table", &["guarded"]),
     ("export", &["explain", "table", "trace"]),
     ("theory", &["stats"]),

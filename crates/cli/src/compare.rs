@@ -9,6 +9,7 @@ use plimsoll_report::{Record, numbers};
 
 use crate::output::Output;
 use crate::report::source;
+use crate::source::Source;
 
 /// Show what changed between two recordings, and whether the program got faster
 ///
@@ -78,7 +79,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 }
 
 fn read(path: &Path, include_runtime: bool) -> Result<Analysis> {
-    Ok(source::gather(&[path.to_path_buf()], include_runtime, None)?.finish()?)
+    Ok(source::gather(vec![Source::open(path)?], include_runtime, None)?.finish()?)
 }
 
 fn record(changes: &Comparison, rows: usize) -> Record {

@@ -21,6 +21,7 @@ mod route;
 mod score;
 mod simulate;
 mod site;
+mod source;
 mod targets;
 mod testbed;
 mod value;

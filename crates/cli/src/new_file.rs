@@ -2,7 +2,7 @@
 //! follows a link, and is either complete or absent.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use plimsoll_guarded::{Directory, is_own_stream};
 use rustix::fs::{
-    FileType, Mode, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, openat, renameat_with,
+    FileType, Mode, OFlags, RenameFlags, fchmod, fcntl_getfl, fcntl_setfl, fstat, openat,
+    renameat_with,
 };
 use rustix::io::Errno;
 
@@ -47,10 +48,9 @@ impl Replacing {
         NewFile::create(path, self.force, BY_MASK)
     }
 
-    /// Opens a file that is made from these directories: who may not list one of them may not read the file.
-    pub fn create_from(&self, path: &Path, sources: &[PathBuf]) -> Result<NewFile> {
-        let modes = sources.iter().filter_map(|source| Some(fs::metadata(source).ok()?.mode()));
-        NewFile::create(path, self.force, mode_from(modes))
+    /// Opens a file that is made from what has these modes: who may not read one of them may not read the file.
+    pub fn create_from(&self, path: &Path, modes: &[u32]) -> Result<NewFile> {
+        NewFile::create(path, self.force, mode_from(modes.iter().copied()))
     }
 }
 
@@ -103,6 +103,18 @@ impl NewFile {
         let file = directory.create(&temporary, OFlags::WRONLY, mode).with_context(failed)?;
         let draft = Draft { directory, temporary, name: name.to_owned(), replaces: replace };
         Ok(NewFile { path: path.into(), file, draft: Some(draft) })
+    }
+
+    /// Takes the file away from those who may not read what has this mode and goes into it. Before anything is
+    /// written.
+    pub fn narrow(&self, source: u32) -> Result<()> {
+        let failed = || format!("cannot protect {}", self.path.display());
+        if self.draft.is_none() {
+            return Ok(());
+        }
+        let mode = fstat(&self.file).with_context(failed)?.st_mode & 0o777;
+        let narrow = mode & mode_from([source].into_iter());
+        fchmod(&self.file, Mode::from_raw_mode(narrow)).with_context(failed)
     }
 
     /// Writes all of it.
@@ -191,6 +203,7 @@ impl Drop for NewFile {
 mod tests {
     use super::*;
     use rustix::fs::{CWD, mkfifoat};
+    use std::fs;
 
     #[test]
     fn who_may_not_list_a_source_may_not_read_what_is_made_of_it() {
@@ -199,6 +212,13 @@ mod tests {
         assert_eq!(mode(&[0o40755]), 0o666);
         assert_eq!((mode(&[0o40700]), mode(&[0o40711])), (0o600, 0o600));
         assert_eq!((mode(&[0o40750]), mode(&[0o755, 0o750])), (0o660, 0o660));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page");
+        let page = NewFile::create(&path, false, 0o640).unwrap();
+        for (source, expected) in [(0o755, 0o640), (0o604, 0o600), (0o755, 0o600)] {
+            page.narrow(source).unwrap();
+            assert_eq!(page.file.metadata().unwrap().mode() & 0o777, expected);
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use plimsoll_report::Record;
 
 use crate::new_file::Replacing;
 use crate::output::Output;
+use crate::source::{Source, modes_of_results};
 use source::Part;
 
 use numbers::{EVENTS, GATHERED_PROCESSES};
@@ -105,16 +106,24 @@ enum SeverityArgument {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let create = |path| arguments.replacing.create_from(path, &arguments.paths);
-    let html = arguments.html.as_deref().map(create).transpose()?;
+    let create = |path, modes: &[u32]| arguments.replacing.create_from(path, modes);
+    let html = |modes: &[u32]| arguments.html.as_deref().map(|it| create(it, modes)).transpose();
     if let Some(directory) = arguments.paths.iter().find(|path| Results::is_results(path)) {
         arguments.require_only_results(directory)?;
+        let html = html(&modes_of_results(&arguments.paths))?;
         let rows = usize::try_from(arguments.top)?;
         results::run(directory, html, rows, output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let summary = arguments.save_summary.as_deref().map(create).transpose()?;
-    let gathered = source::gather(&arguments.paths, arguments.include_runtime, arguments.part)?;
+    let sources: Vec<Source> =
+        arguments.paths.iter().map(|path| Source::open(path)).collect::<Result<_>>()?;
+    let modes: Vec<u32> = sources.iter().map(Source::mode).collect();
+    let html = html(&modes)?;
+    let summary = arguments.save_summary.as_deref().map(|it| create(it, &modes)).transpose()?;
+    let gathered = source::gather(sources, arguments.include_runtime, arguments.part)?;
+    for file in summary.iter().chain(&html) {
+        file.narrow(gathered.recording().mode())?;
+    }
     if let Some(file) = summary {
         file.write(&gathered.to_bytes())?;
     }

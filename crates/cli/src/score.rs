@@ -20,6 +20,7 @@ use plimsoll_score::{Kind, Options, Peaks, score};
 
 use crate::new_file::Replacing;
 use crate::output::{Output, message};
+use crate::source::modes_of_results;
 
 pub use plimsoll_figures::scores::NUMBERS;
 
@@ -112,8 +113,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if arguments.table.is_given() {
         return runs_table::run(&arguments.table, arguments.utc_offset, output);
     }
+    let modes = modes_of_results(&arguments.results);
     let create = |path: &Option<PathBuf>| {
-        let create = |path| arguments.replacing.create_from(path, &arguments.results);
+        let create = |path| arguments.replacing.create_from(path, &modes);
         path.as_deref().map(create).transpose()
     };
     let (csv, html) = (create(&arguments.csv)?, create(&arguments.html)?);

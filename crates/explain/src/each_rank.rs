@@ -3,7 +3,6 @@
 use plimsoll_trace::Event;
 
 use crate::clock::{Clock, align};
-use crate::file_table::FileId;
 use crate::nesting::{MpiCall, MpiTime, NestedCall, Nesting};
 use crate::process::Process;
 use crate::reader::{Visitor, in_parallel, visit_events};
@@ -102,14 +101,5 @@ impl Visitor for Search<'_> {
             });
         }
         self.nesting.forget_calls();
-    }
-}
-
-impl Process {
-    /// Returns the recording's number of a file number of this process.
-    #[inline]
-    pub fn file(&self, number: u32) -> FileId {
-        let found = self.files.binary_search_by_key(&number, |(number, _)| *number);
-        found.map_or(FileId::UNKNOWN, |at| self.files[at].1)
     }
 }

@@ -85,11 +85,15 @@ const PLACEHOLDERS: [&str; 2] = ["(no known file)", "(other files)"];
 /// Paths beyond the limit that are counted: 8 MiB of hashes.
 const FOLDED_MAX: usize = 1 << 20;
 
+/// Of all paths together, each of which is kept twice: 2000 bytes for each of as many files as recordings list.
+const PATH_BYTES_MAX: usize = 128 << 20;
+
 /// Gives numbers to paths.
 pub(crate) struct FileNumbers {
     paths: Vec<String>,
     numbers: HashMap<String, FileId>,
     files_max: usize,
+    path_bytes: usize,
     /// Hashes of the paths that found no room, to count each once.
     folded: HashSet<u64>,
 }
@@ -98,7 +102,13 @@ impl FileNumbers {
     /// No files yet, and room for so many.
     pub fn new(files_max: usize) -> Self {
         let paths = PLACEHOLDERS.map(str::to_string).to_vec();
-        FileNumbers { paths, numbers: HashMap::new(), files_max, folded: HashSet::new() }
+        FileNumbers {
+            paths,
+            numbers: HashMap::new(),
+            files_max,
+            path_bytes: 0,
+            folded: HashSet::new(),
+        }
     }
 
     /// Returns the number of a path, a new one if there is room.
@@ -107,7 +117,8 @@ impl FileNumbers {
         if let Some(id) = self.numbers.get(path.as_ref()) {
             return *id;
         }
-        if self.numbers.len() >= self.files_max {
+        let is_full = self.numbers.len() >= self.files_max;
+        if is_full || self.path_bytes.saturating_add(path.len()) > PATH_BYTES_MAX {
             if self.folded.len() < FOLDED_MAX {
                 let mut hasher = DefaultHasher::new();
                 path.hash(&mut hasher);
@@ -115,6 +126,7 @@ impl FileNumbers {
             }
             return FileId::FOLDED;
         }
+        self.path_bytes += path.len();
         let id = FileId(self.paths.len() as u32);
         self.paths.push(path.clone().into_owned());
         self.numbers.insert(path.into_owned(), id);

@@ -1,13 +1,15 @@
 //! A process of a recording, as its file describes it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use plimsoll_trace::layout::{LOSSES, Loss, State, get_text};
-use plimsoll_trace::{Chunk, Damage, ProcessFile, ThreadDecoder, WritingProcess};
+use plimsoll_trace::{Chunk, Damage, ProcessFile, ThreadDecoder, TraceError, WritingProcess};
 
 use crate::circumstances::Circumstances;
 use crate::clock::ClockSource;
 use crate::file_table::FileId;
+use crate::source::Source;
 use crate::stored::{Malformed, Reader, Stored};
 use crate::unseen::Told;
 
@@ -110,8 +112,36 @@ pub struct Process {
     pub(crate) told: Told,
     pub(crate) clock: ClockSource,
     pub(crate) chunks: Vec<Chunk>,
-    /// From the process's own file numbers to those of the recording, ascending.
-    pub(crate) files: Vec<(u32, FileId)>,
+    pub(crate) files: ProcessFiles,
+    pub(crate) source: Option<Source>,
+}
+
+/// From a process's own file numbers to those of the recording.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProcessFiles {
+    /// Ascending.
+    numbers: Vec<(u32, FileId)>,
+    /// The least and the largest of the numbers of files that are added up as one.
+    folded: Option<(u32, u32)>,
+}
+
+impl ProcessFiles {
+    /// Takes numbers with what they mean. What a number meant first is what it means.
+    pub fn new(named: BTreeMap<u32, FileId>, folded: Option<(u32, u32)>) -> Self {
+        ProcessFiles { numbers: named.into_iter().collect(), folded }
+    }
+
+    #[inline]
+    fn file(&self, number: u32) -> FileId {
+        let found = self.numbers.binary_search_by_key(&number, |(number, _)| *number);
+        let is_folded =
+            || self.folded.is_some_and(|(least, most)| (least..=most).contains(&number));
+        match found {
+            Ok(at) => self.numbers[at].1,
+            Err(_) if is_folded() => FileId::FOLDED,
+            Err(_) => FileId::UNKNOWN,
+        }
+    }
 }
 
 impl Process {
@@ -123,6 +153,24 @@ impl Process {
     /// Events that are missing for one reason.
     pub fn lost_by(&self, loss: Loss) -> u64 {
         self.lost[loss as usize]
+    }
+
+    /// Returns the recording's number of a file number of this process.
+    #[inline]
+    pub fn file(&self, number: u32) -> FileId {
+        self.files.file(number)
+    }
+
+    /// Opens its file again.
+    ///
+    /// # Errors
+    /// If it is not the same one any more, or was read from a summary.
+    pub fn open(&self) -> Result<ProcessFile, TraceError> {
+        let missing = || {
+            let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
+            TraceError::Read { path: self.path.clone(), cause }
+        };
+        self.source.as_ref().ok_or_else(missing)?.open()
     }
 
     /// Returns its chunks of events, those of each thread in order.
@@ -183,7 +231,8 @@ impl Stored for Process {
             told: Told::default(),
             clock: ClockSource::default(),
             chunks: Vec::new(),
-            files: Vec::new(),
+            files: ProcessFiles::default(),
+            source: None,
         })
     }
 }
@@ -193,7 +242,7 @@ pub(crate) fn describe(
     file: &ProcessFile,
     chunks: Vec<Chunk>,
     damage: Damage,
-    files: Vec<(u32, FileId)>,
+    files: ProcessFiles,
     barriers: Vec<(u32, u64)>,
     told: Told,
 ) -> Process {
@@ -228,6 +277,7 @@ pub(crate) fn describe(
         clock,
         chunks,
         files,
+        source: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use plimsoll_trace::{Event, ProcessFile, ThreadDecoder, TraceError};
+use plimsoll_trace::{Event, ThreadDecoder, TraceError};
 
 use crate::process::Process;
 
@@ -25,7 +25,7 @@ pub(crate) fn visit_events(
     buffer: &mut Vec<u8>,
     visitor: &mut impl Visitor,
 ) -> Result<u64, TraceError> {
-    let file = ProcessFile::open(&process.path)?;
+    let file = process.open()?;
     let (mut decoder, mut thread, mut lost) = (ThreadDecoder::new(), None, 0u64);
     for chunk in &process.chunks {
         if visitor.is_done() {

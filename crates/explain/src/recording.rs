@@ -1,15 +1,19 @@
 //! A directory of recordings, one file per process: who took part, and what numbers mean.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use plimsoll_guarded::Directory;
+use plimsoll_trace::TraceError;
 use plimsoll_trace::definition::{Definition, DefinitionKind};
-use plimsoll_trace::{ProcessFile, TraceError};
 
 use crate::ExplainError;
 use crate::file_table::{FileId, FileNumbers, FileTable};
-use crate::process::{Process, ProcessState, describe, text};
+use crate::process::{Process, ProcessFiles, ProcessState, describe, text};
+use crate::room::Room;
+use crate::source::Source;
 use crate::stored::stored;
 use crate::unseen::{Missing, Told};
 
@@ -18,6 +22,15 @@ pub const FILES_MAX: usize = 1 << 16;
 
 /// Hints, notes and libraries that are kept; a recording needs few.
 const TEXTS_MAX: usize = 4096;
+
+/// Hints of one process that are remembered.
+const HINTS_MAX: usize = 1024;
+
+/// Barriers of one process that are remembered; two are used.
+const BARRIERS_MAX: usize = 64;
+
+/// Files that cannot be read and are named.
+const UNREADABLE_NAMED: usize = 1000;
 
 /// A recording: its processes, by rank and then by pid, and what they share.
 #[derive(Debug, Clone)]
@@ -49,15 +62,34 @@ impl Recording {
         Recording::open_with_limit(directory, FILES_MAX)
     }
 
+    /// [`Recording::open`] for a directory that is open: whatever has its name later is not looked at.
+    ///
+    /// # Errors
+    /// As [`Recording::open`].
+    pub fn read(directory: Directory) -> Result<Self, ExplainError> {
+        Recording::read_with_limit(directory, FILES_MAX)
+    }
+
     /// [`Recording::open`] with another limit for the number of files that are listed separately.
     ///
     /// # Errors
     /// As [`Recording::open`].
     pub fn open_with_limit(directory: &Path, files_max: usize) -> Result<Self, ExplainError> {
-        let paths = list(directory)?;
+        let opened = Directory::open(directory);
+        let error = |cause| ExplainError::Directory { directory: directory.to_path_buf(), cause };
+        Recording::read_with_limit(opened.map_err(error)?, files_max)
+    }
+
+    /// [`Recording::read`] with another limit for the number of files that are listed separately.
+    ///
+    /// # Errors
+    /// As [`Recording::open`].
+    pub fn read_with_limit(directory: Directory, files_max: usize) -> Result<Self, ExplainError> {
+        let (names, directory) = (list(&directory)?, Arc::new(directory));
+        let mut room = Room::default();
         let mut numbers = FileNumbers::new(files_max);
         let mut recording = Recording {
-            directory: directory.to_path_buf(),
+            directory: directory.path().to_path_buf(),
             command: None,
             launcher_notes: Vec::new(),
             processes: Vec::new(),
@@ -68,21 +100,29 @@ impl Recording {
             missing: Missing::default(),
             warnings: Vec::new(),
         };
-        let mut empty_files = 0;
-        for path in &paths {
-            match recording.read(path, &mut numbers) {
-                Ok(process) => recording.processes.push(process),
+        let (mut empty_files, mut unreadable) = (0, 0usize);
+        for name in &names {
+            match recording.read_process(&directory, name, &mut numbers, &mut room) {
+                Ok(process) if room.take_process(&process) => recording.processes.push(process),
+                Ok(_) => {}
                 Err(error) => {
                     empty_files += u64::from(matches!(error, TraceError::Empty { .. }));
-                    recording.warnings.push(error.to_string());
+                    unreadable += 1;
+                    if unreadable <= UNREADABLE_NAMED {
+                        recording.warnings.push(error.to_string());
+                    }
                 }
             }
         }
         if recording.processes.is_empty() {
             let first = recording.warnings.swap_remove(0);
-            let directory = directory.to_path_buf();
-            return Err(ExplainError::Unreadable { directory, files: paths.len(), first });
+            let directory = directory.path().to_path_buf();
+            return Err(ExplainError::Unreadable { directory, files: names.len(), first });
         }
+        if let Some(more) = unreadable.checked_sub(UNREADABLE_NAMED).filter(|more| *more > 0) {
+            recording.warnings.push(format!("{more} more files cannot be read"));
+        }
+        recording.warnings.extend(room.warnings());
         recording.files = numbers.finish();
         recording.missing = Missing::find(&recording.processes, empty_files);
         recording.warnings.extend(recording.missing.warnings());
@@ -153,50 +193,75 @@ impl Recording {
         self.processes.iter().fold(0, |sum, process| sum.saturating_add(process.lost_events()))
     }
 
-    fn read(&mut self, path: &Path, files: &mut FileNumbers) -> Result<Process, TraceError> {
-        let file = ProcessFile::open(path)?;
+    /// Returns who may read all that was read: permissions, of which those to read count.
+    pub fn mode(&self) -> u32 {
+        let modes = self.processes.iter().filter_map(|process| process.source.as_ref());
+        modes.fold(0o777, |all, source| all & source.mode())
+    }
+
+    fn read_process(
+        &mut self,
+        directory: &Arc<Directory>,
+        name: &OsStr,
+        files: &mut FileNumbers,
+        room: &mut Room,
+    ) -> Result<Process, TraceError> {
+        let (source, file) = Source::find(directory, name)?;
         let mut numbers: BTreeMap<u32, FileId> = BTreeMap::new();
+        let mut folded: Option<(u32, u32)> = None;
         let mut barriers = Vec::new();
-        let mut hints = Vec::new();
+        let mut hints = BTreeSet::new();
         let mut told = Told {
             children: file.header().unrecorded_children,
             children_errno: file.header().unrecorded_errno,
             ..Told::default()
         };
-        let (chunks, damage) = file.scan(|definition| match definition.kind {
-            Some(DefinitionKind::File) => {
-                let id = files.intern(definition.text);
-                numbers.entry(definition.number).or_insert(id);
-            }
-            Some(DefinitionKind::Hint) if hints.len() < TEXTS_MAX => {
-                hints.push((definition.number, text(definition.text)));
-            }
-            Some(DefinitionKind::Barrier) => {
-                barriers.push((definition.number, definition.value));
-            }
-            Some(DefinitionKind::Program) => told.program(&definition),
-            Some(DefinitionKind::Gap) => told.gap(&definition),
-            _ => self.remember(&definition),
-        })?;
+        let chunks_max = room.chunks();
+        let (mut chunks, damage) =
+            file.scan_at_most(chunks_max, |definition| match definition.kind {
+                Some(DefinitionKind::File) => {
+                    let (number, id) = (definition.number, files.intern(definition.text));
+                    let is_known = numbers.contains_key(&number);
+                    if !is_known && (id == FileId::FOLDED || !room.take_number()) {
+                        let (least, most) = folded.unwrap_or((number, number));
+                        folded = Some((least.min(number), most.max(number)));
+                    } else if !is_known {
+                        numbers.insert(number, id);
+                    }
+                }
+                Some(DefinitionKind::Hint) if hints.len() < HINTS_MAX => {
+                    hints.insert((definition.number, text(definition.text)));
+                }
+                Some(DefinitionKind::Barrier) if barriers.len() < BARRIERS_MAX => {
+                    barriers.push((definition.number, definition.value));
+                }
+                Some(DefinitionKind::Program) => told.program(&definition, room),
+                Some(DefinitionKind::Gap) => told.gap(&definition, room),
+                _ => self.remember(&definition, room),
+            })?;
+        room.take_chunks(&mut chunks);
         for (number, hint) in hints {
             let file = numbers.get(&number).copied().unwrap_or(FileId::UNKNOWN);
-            let hints = self.hints.entry(file).or_default();
-            if hints.len() < TEXTS_MAX {
-                hints.insert(hint);
+            let known = self.hints.get(&file);
+            let is_new = known.is_none_or(|it| it.len() < TEXTS_MAX && !it.contains(&hint));
+            if is_new && room.take_text(hint.len()) {
+                self.hints.entry(file).or_default().insert(hint);
             }
         }
-        let files = numbers.into_iter().collect();
-        Ok(describe(&file, chunks, damage, files, barriers, told))
+        let files = ProcessFiles::new(numbers, folded);
+        let process = describe(&file, chunks, damage, files, barriers, told);
+        Ok(Process { source: Some(source), ..process })
     }
 
-    fn remember(&mut self, definition: &Definition<'_>) {
+    fn remember(&mut self, definition: &Definition<'_>, room: &mut Room) {
         let texts = match definition.kind {
             Some(DefinitionKind::Note) => &mut self.notes,
             Some(DefinitionKind::MpiLibrary) => &mut self.mpi_libraries,
             _ => return,
         };
-        if texts.len() < TEXTS_MAX {
-            texts.insert(text(definition.text));
+        let text = text(definition.text);
+        if texts.len() < TEXTS_MAX && !texts.contains(&text) && room.take_text(text.len()) {
+            texts.insert(text);
         }
     }
 }
@@ -212,19 +277,14 @@ fn still_running(processes: &[Process]) -> Option<String> {
     }
 }
 
-/// Returns the `*.rec` files of a directory, by name.
-fn list(directory: &Path) -> Result<Vec<PathBuf>, ExplainError> {
-    let error = |cause| ExplainError::Directory { directory: directory.to_path_buf(), cause };
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory).map_err(error)? {
-        let path = entry.map_err(error)?.path();
-        if path.extension().is_some_and(|extension| extension == "rec") {
-            paths.push(path);
-        }
+/// Returns the names of the `*.rec` files of a directory, sorted.
+fn list(directory: &Directory) -> Result<Vec<OsString>, ExplainError> {
+    let path = || directory.path().to_path_buf();
+    let error = |cause| ExplainError::Directory { directory: path(), cause };
+    let mut names = directory.names().map_err(error)?;
+    names.retain(|name| Path::new(name).extension().is_some_and(|it| it == "rec"));
+    if names.is_empty() {
+        return Err(ExplainError::Empty { directory: path() });
     }
-    if paths.is_empty() {
-        return Err(ExplainError::Empty { directory: directory.to_path_buf() });
-    }
-    paths.sort();
-    Ok(paths)
+    Ok(names)
 }

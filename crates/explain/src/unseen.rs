@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_trace::definition::Definition;
-use plimsoll_trace::{Extent, ProcessFile, Unseen, WritingProcess};
+use plimsoll_trace::{Extent, Unseen, WritingProcess};
 
 use crate::process::{Process, ProcessState};
+use crate::room::Room;
 use crate::stored::{Malformed, Reader, Stored, stored};
 use crate::system_error;
 
@@ -38,7 +39,7 @@ const STARTED_MAX: usize = 1 << 16;
 
 impl Told {
     /// Remembers a definition of a program.
-    pub fn program(&mut self, definition: &Definition<'_>) {
+    pub fn program(&mut self, definition: &Definition<'_>, room: &mut Room) {
         let mut parts = definition.text.splitn(2, |byte| *byte == 0);
         let mut part = || String::from_utf8_lossy(parts.next().unwrap_or(&[])).into_owned();
         let (program, detail) = (part(), part());
@@ -48,14 +49,16 @@ impl Told {
             // An attempt before this one failed.
             self.started.retain(|started| started.pid.is_some());
         }
-        if self.started.len() < STARTED_MAX {
+        if self.started.len() < STARTED_MAX && room.take_text(definition.text.len()) {
             self.started.push(Started { pid, program, reason, detail });
         }
     }
 
     /// Remembers a definition of a gap.
-    pub fn gap(&mut self, definition: &Definition<'_>) {
-        if let Some(reason) = Unseen::from_number(definition.value) {
+    pub fn gap(&mut self, definition: &Definition<'_>, room: &mut Room) {
+        if let Some(reason) = Unseen::from_number(definition.value)
+            && room.take_text(definition.text.len())
+        {
             self.gaps.insert((reason, String::from_utf8_lossy(definition.text).into_owned()));
         }
     }
@@ -247,8 +250,7 @@ impl ProgramCounts {
 /// True when the process does not run any more: it keeps its number and its start time when it
 /// becomes another program, which may not have made a call yet.
 fn is_over(process: &Process) -> bool {
-    let file = ProcessFile::open(&process.path);
-    file.is_ok_and(|file| file.writing_process() != WritingProcess::Running)
+    process.open().is_ok_and(|file| file.writing_process() != WritingProcess::Running)
 }
 
 /// Start times of one process that were found out at different times are not farther apart.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_explain::{Clock, Clocks, FileId, Process, Recording};
 use plimsoll_trace::encode::Outcome;
-use plimsoll_trace::{Event, Op, ProcessFile, ThreadDecoder, TraceError};
+use plimsoll_trace::{Event, Op, ThreadDecoder, TraceError};
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Pass<'_> {
         chunks_done: &AtomicU64,
         sink: &mut impl Sink,
     ) -> io::Result<Result<(), TraceError>> {
-        let file = match ProcessFile::open(&self.process.path) {
+        let file = match self.process.open() {
             Ok(file) => file,
             Err(error) => return Ok(Err(error)),
         };

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use plimsoll_guarded::{Directory, random_hex, read_small};
+use plimsoll_guarded::{Directory, random_hex};
 use plimsoll_machine::Machine;
 use plimsoll_trace::marker::{FIRST_LINE, ID, NAME as MARKER};
 use plimsoll_trace::{secrets, variables};
@@ -59,18 +59,18 @@ fn host() -> String {
 }
 
 /// Returns what `record` knew about the program, in recordings of before the recording said it itself.
-pub fn notes(directory: &Path) -> Vec<String> {
+pub fn notes(directory: &Directory) -> Vec<String> {
     values(directory, "note ")
 }
 
 /// Returns the command that was recorded, if `record` ran it.
-pub fn command(directory: &Path) -> Option<String> {
+pub fn command(directory: &Directory) -> Option<String> {
     values(directory, "command ").into_iter().next()
 }
 
 /// Returns what is behind a word at the beginning of lines.
-fn values(directory: &Path, word: &str) -> Vec<String> {
-    let text = read_small(&directory.join(MARKER)).unwrap_or_default();
+fn values(directory: &Directory, word: &str) -> Vec<String> {
+    let text = directory.read_small(MARKER).unwrap_or_default();
     let mut lines = text.lines();
     if lines.next() != Some(FIRST_LINE) {
         return Vec::new();

@@ -55,7 +55,7 @@ pub struct Damage {
 }
 
 impl ProcessFile {
-    /// Opens a file and checks its first page.
+    /// Opens a file, wherever links lead, and checks its first page.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let read_error = |cause| TraceError::Read { path: path.to_path_buf(), cause };
         // Some devices do something when they are opened, and a pipe waits for somebody at its other end.
@@ -65,6 +65,13 @@ impl ProcessFile {
         }
         let quick = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
         let file = File::options().read(true).custom_flags(quick).open(path).map_err(read_error)?;
+        ProcessFile::of(file, path)
+    }
+
+    /// Checks the first page of a file that was opened there.
+    pub fn of(file: File, path: &Path) -> Result<Self, TraceError> {
+        let read_error = |cause| TraceError::Read { path: path.to_path_buf(), cause };
+        let is_foreign = |it: &Metadata| !it.is_file() && !it.is_dir();
         let metadata = file.metadata().map_err(read_error)?;
         if is_foreign(&metadata) {
             return Err(TraceError::Foreign { path: path.to_path_buf() });
@@ -132,6 +139,15 @@ impl ProcessFile {
     /// another thread defined; chunks of events come back, those of each thread in order.
     pub fn scan(
         &self,
+        define: impl FnMut(Definition<'_>),
+    ) -> Result<(Vec<Chunk>, Damage), TraceError> {
+        self.scan_at_most(usize::MAX, define)
+    }
+
+    /// Does the same for so many chunks of events. Those beyond are counted as damage.
+    pub fn scan_at_most(
+        &self,
+        chunks_max: usize,
         mut define: impl FnMut(Definition<'_>),
     ) -> Result<(Vec<Chunk>, Damage), TraceError> {
         let mut chunks = Vec::new();
@@ -148,11 +164,36 @@ impl ProcessFile {
                 .read_exact_at(block, position)
                 .map_err(|cause| TraceError::Read { path: self.path.clone(), cause })?;
             let may_be_unused = self.header.identity.version == 1;
+            let is_blank = block.iter().take(CHUNK_HEADER_BYTES).all(|byte| *byte == 0);
             scan_block(block, may_be_unused, position, &mut chunks, &mut define, &mut damage);
             at += block_bytes;
+            if chunks.len() > chunks_max {
+                let beyond = chunks.split_off(chunks_max);
+                damage.chunks += beyond.len() as u64;
+                damage.bytes += beyond.iter().map(|chunk| u64::from(chunk.length)).sum::<u64>();
+            }
+            if is_blank && let Some(data) = self.data_from(at) {
+                let data = data.min(readable).max(at);
+                let skipped = (data - at) / block_bytes;
+                // A hole reads as zeros, which are no chunk, and is not read: it may be of any size.
+                damage.chunks += if may_be_unused { 0 } else { skipped };
+                damage.bytes += if may_be_unused { 0 } else { skipped * block_bytes };
+                at += skipped * block_bytes;
+            }
         }
         chunks.sort_by_key(|chunk: &Chunk| (chunk.thread, chunk.sequence));
         Ok((chunks, damage))
+    }
+
+    /// Returns where the next data is, counted from the end of the first page: beyond the end if there is none.
+    /// `None` where the file system does not tell.
+    fn data_from(&self, at: u64) -> Option<u64> {
+        let from = HEADER_BYTES as u64 + at;
+        match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(from)) {
+            Ok(data) => Some(data.saturating_sub(HEADER_BYTES as u64)),
+            Err(rustix::io::Errno::NXIO) => Some(u64::MAX),
+            Err(_) => None,
+        }
     }
 
     /// Reads a chunk's events into `buffer`.

@@ -1,13 +1,16 @@
 //! What a report is made of: a recording, or summaries of its parts.
 
+use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_explain::{Frame, Gathered, Options, Recording};
-use plimsoll_guarded::{Refusal, open_to_read};
+use plimsoll_guarded::{Directory, Refusal};
 use plimsoll_record::marker;
+
+use crate::source::Source;
 
 /// One of several parts of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,26 +34,26 @@ impl FromStr for Part {
 }
 
 /// Reads a recording, or one part of it, or merges summaries of parts.
-pub fn gather(paths: &[PathBuf], include_runtime: bool, part: Option<Part>) -> Result<Gathered> {
-    if let [directory] = paths
-        && !directory.is_file()
-    {
-        let frame = frame(directory, include_runtime)?;
-        return Ok(match part {
-            Some(part) => frame.gather(frame.part(part.number, part.parts)),
-            None => frame.gather_all(),
-        });
-    }
-    ensure!(part.is_none(), "--part is for a recording, not for summaries");
+pub fn gather(sources: Vec<Source>, include_runtime: bool, part: Option<Part>) -> Result<Gathered> {
+    let is_alone = sources.len() == 1;
     let mut merged: Option<Gathered> = None;
-    for path in paths {
-        if path.is_dir() {
-            bail!(
+    for source in sources {
+        let (file, path) = match source {
+            Source::Directory(directory) if is_alone => {
+                let frame = frame(directory, include_runtime)?;
+                return Ok(match part {
+                    Some(part) => frame.gather(frame.part(part.number, part.parts)),
+                    None => frame.gather_all(),
+                });
+            }
+            Source::Directory(directory) => bail!(
                 "{} is a directory; hint: several paths are merged if all of them are summaries",
-                path.display()
-            );
-        }
-        let gathered = summary(path, include_runtime)?;
+                directory.path().display()
+            ),
+            Source::File(file, path) => (file, path),
+        };
+        ensure!(part.is_none(), "--part is for a recording, not for summaries");
+        let gathered = summary(file, &path, include_runtime)?;
         match &mut merged {
             Some(merged) => {
                 merged
@@ -63,22 +66,22 @@ pub fn gather(paths: &[PathBuf], include_runtime: bool, part: Option<Part>) -> R
     merged.context("no recording is given")
 }
 
-fn frame(directory: &Path, include_runtime: bool) -> Result<Frame> {
-    let notes = marker::notes(directory);
-    let recording = Recording::open(directory).map_err(|error| match notes.first() {
+fn frame(directory: Directory, include_runtime: bool) -> Result<Frame> {
+    let (notes, command) = (marker::notes(&directory), marker::command(&directory));
+    let recording = Recording::read(directory).map_err(|error| match notes.first() {
         Some(note) => anyhow::anyhow!("nothing was recorded: {note}"),
         None => error.into(),
     })?;
-    let recording = recording.with_command(marker::command(directory), notes);
+    let recording = recording.with_command(command, notes);
     Ok(Frame::new(recording, &Options { include_runtime, ..Options::default() }))
 }
 
 /// Larger than any summary that was seen, by far.
 const SUMMARY_BYTES_MAX: u64 = 1 << 30;
 
-fn summary(path: &Path, include_runtime: bool) -> Result<Gathered> {
+fn summary(file: File, path: &Path, include_runtime: bool) -> Result<Gathered> {
     let failed = || format!("cannot read {}", path.display());
-    let bytes = read(path).with_context(failed)?;
+    let bytes = read(file).with_context(failed)?;
     let gathered = Gathered::from_bytes(&bytes).with_context(failed)?;
     ensure!(
         gathered.includes_runtime() || !include_runtime,
@@ -88,9 +91,9 @@ fn summary(path: &Path, include_runtime: bool) -> Result<Gathered> {
     Ok(gathered)
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_to_read(path)?.take(SUMMARY_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    file.take(SUMMARY_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > SUMMARY_BYTES_MAX {
         return Err(Refusal::TooLarge.into());
     }

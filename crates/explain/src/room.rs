@@ -1,0 +1,123 @@
+//! How much of a recording is held in memory, whatever its files say and however many there are.
+
+use std::mem::size_of;
+
+use plimsoll_report::words::grouped;
+use plimsoll_trace::Chunk;
+
+use crate::process::Process;
+
+/// 512 MiB. Full chunks of as many are 1 TiB.
+const CHUNKS_MAX: usize = 1 << 24;
+
+/// Numbers of files that processes use, 128 MiB.
+const NUMBERS_MAX: usize = 1 << 24;
+
+/// Of hints, notes, libraries and programs that were started.
+const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// Of what describes processes: about a million of them, with arguments as long as a file has room for.
+const PROCESS_BYTES_MAX: usize = 2 << 30;
+
+/// What is left of it.
+#[derive(Debug)]
+pub(crate) struct Room {
+    chunks: usize,
+    numbers: usize,
+    text_bytes: usize,
+    process_bytes: usize,
+    lacked: Lacked,
+}
+
+/// What there was no room for.
+#[derive(Debug, Default)]
+struct Lacked {
+    chunks: bool,
+    numbers: bool,
+    texts: bool,
+    processes: u64,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room {
+            chunks: CHUNKS_MAX,
+            numbers: NUMBERS_MAX,
+            text_bytes: TEXT_BYTES_MAX,
+            process_bytes: PROCESS_BYTES_MAX,
+            lacked: Lacked::default(),
+        }
+    }
+}
+
+impl Room {
+    /// Returns how many chunks there is room for.
+    pub fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// Takes room for these chunks.
+    pub fn take_chunks(&mut self, chunks: &mut Vec<Chunk>) {
+        chunks.shrink_to_fit();
+        self.chunks = self.chunks.saturating_sub(chunks.len());
+        self.lacked.chunks |= self.chunks == 0;
+    }
+
+    /// Takes room for the number of a file, if there is some.
+    pub fn take_number(&mut self) -> bool {
+        let is_there = self.numbers > 0;
+        self.numbers = self.numbers.saturating_sub(1);
+        self.lacked.numbers |= !is_there;
+        is_there
+    }
+
+    /// Takes room for a text, if there is some.
+    pub fn take_text(&mut self, bytes: usize) -> bool {
+        // With what a list needs for it.
+        let cost = bytes.saturating_add(OF_TEXT);
+        let is_there = self.text_bytes >= cost;
+        self.text_bytes -= if is_there { cost } else { 0 };
+        self.lacked.texts |= !is_there;
+        is_there
+    }
+
+    /// Takes room for a process, if there is some.
+    pub fn take_process(&mut self, process: &Process) -> bool {
+        let texts = [&process.host, &process.job, &process.program, &process.directory];
+        let texts = texts.into_iter().chain(&process.arguments);
+        let bytes: usize = texts.map(|text| text.len() + OF_TEXT).sum();
+        let cost = bytes + size_of::<Process>() + process.path.as_os_str().len();
+        let is_there = self.process_bytes >= cost;
+        self.process_bytes -= if is_there { cost } else { 0 };
+        self.lacked.processes += u64::from(!is_there);
+        is_there
+    }
+
+    /// Says what there was no room for.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let Lacked { chunks, numbers, texts, processes } = self.lacked;
+        [
+            chunks.then(|| {
+                let most = grouped(CHUNKS_MAX as u64);
+                format!("only {most} chunks of events are read: the rest counts as damaged")
+            }),
+            numbers.then(|| {
+                let most = grouped(NUMBERS_MAX as u64);
+                format!("processes use files under more than {most} numbers: the rest is added up as one file")
+            }),
+            texts.then(|| {
+                "hints, notes and programs that were started take more than 64 MiB: the rest is left out"
+                    .to_string()
+            }),
+            (processes > 0).then(|| {
+                let left_out = grouped(processes);
+                format!("{left_out} processes are left out: what describes processes takes more than 2 GiB")
+            }),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// What a text takes beside its bytes.
+const OF_TEXT: usize = 64;

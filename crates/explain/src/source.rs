@@ -1,0 +1,55 @@
+//! Where the file of a process is: in a directory that was opened once, so that nobody can exchange it between two
+//! looks.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::sync::Arc;
+
+use plimsoll_guarded::{Directory, Refusal};
+use plimsoll_trace::{ProcessFile, TraceError};
+use rustix::fs::{OFlags, fstat};
+
+/// The file of a process. No link is followed to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    directory: Arc<Directory>,
+    name: OsString,
+    /// Device and inode.
+    identity: (u64, u64),
+    mode: u32,
+}
+
+impl Source {
+    /// Finds a file.
+    pub fn find(
+        directory: &Arc<Directory>,
+        name: &OsStr,
+    ) -> Result<(Self, ProcessFile), TraceError> {
+        let path = directory.path().join(name);
+        let found = directory.open_file(name, OFlags::RDONLY).and_then(|file| {
+            let facts = fstat(&file)?;
+            Ok((file, facts))
+        });
+        let (file, facts) =
+            found.map_err(|cause| TraceError::Read { path: path.clone(), cause })?;
+        let identity = (facts.st_dev, facts.st_ino);
+        let (directory, name) = (Arc::clone(directory), name.to_os_string());
+        let source = Source { directory, name, identity, mode: facts.st_mode };
+        Ok((source, ProcessFile::of(file, &path)?))
+    }
+
+    /// Opens the same file again.
+    pub fn open(&self) -> Result<ProcessFile, TraceError> {
+        let (found, file) = Source::find(&self.directory, &self.name)?;
+        if found.identity == self.identity {
+            return Ok(file);
+        }
+        let cause = io::Error::from(Refusal::Exchanged);
+        Err(TraceError::Read { path: file.path().to_path_buf(), cause })
+    }
+
+    /// Returns its permissions.
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+}
