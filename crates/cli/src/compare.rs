@@ -7,9 +7,9 @@ use anyhow::Result;
 use plimsoll_explain::{Analysis, Change, Comparison, Finding, compare};
 use plimsoll_report::{Record, numbers};
 
+use crate::open_input::OpenInput;
 use crate::output::Output;
 use crate::report::source;
-use crate::source::Source;
 
 /// Show what changed between two recordings, and whether the program got faster
 ///
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 }
 
 fn read(path: &Path, include_runtime: bool) -> Result<Analysis> {
-    Ok(source::gather(vec![Source::open(path)?], include_runtime, None)?.finish()?)
+    Ok(source::gather(vec![OpenInput::open(path)?], include_runtime, None)?.finish()?)
 }
 
 fn record(changes: &Comparison, rows: usize) -> Record {

@@ -20,8 +20,8 @@ use plimsoll_measures::Results;
 use plimsoll_report::Record;
 
 use crate::new_file::Replacing;
+use crate::open_input::{OpenInput, modes_of_results};
 use crate::output::Output;
-use crate::source::{Source, modes_of_results};
 use source::Part;
 
 use numbers::{EVENTS, GATHERED_PROCESSES};
@@ -115,9 +115,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         results::run(directory, html, rows, output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let sources: Vec<Source> =
-        arguments.paths.iter().map(|path| Source::open(path)).collect::<Result<_>>()?;
-    let modes: Vec<u32> = sources.iter().map(Source::mode).collect();
+    let sources: Vec<OpenInput> =
+        arguments.paths.iter().map(|path| OpenInput::open(path)).collect::<Result<_>>()?;
+    let modes: Vec<u32> = sources.iter().map(OpenInput::mode).collect();
     let html = html(&modes)?;
     let summary = arguments.save_summary.as_deref().map(|it| create(it, &modes)).transpose()?;
     let gathered = source::gather(sources, arguments.include_runtime, arguments.part)?;

@@ -19,8 +19,8 @@ use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, score};
 
 use crate::new_file::Replacing;
+use crate::open_input::modes_of_results;
 use crate::output::{Output, message};
-use crate::source::modes_of_results;
 
 pub use plimsoll_figures::scores::NUMBERS;
 

@@ -10,7 +10,7 @@ use plimsoll_explain::{Frame, Gathered, Options, Recording};
 use plimsoll_guarded::{Directory, Refusal};
 use plimsoll_record::marker;
 
-use crate::source::Source;
+use crate::open_input::OpenInput;
 
 /// One of several parts of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,23 +34,27 @@ impl FromStr for Part {
 }
 
 /// Reads a recording, or one part of it, or merges summaries of parts.
-pub fn gather(sources: Vec<Source>, include_runtime: bool, part: Option<Part>) -> Result<Gathered> {
+pub fn gather(
+    sources: Vec<OpenInput>,
+    include_runtime: bool,
+    part: Option<Part>,
+) -> Result<Gathered> {
     let is_alone = sources.len() == 1;
     let mut merged: Option<Gathered> = None;
     for source in sources {
         let (file, path) = match source {
-            Source::Directory(directory) if is_alone => {
+            OpenInput::Directory(directory) if is_alone => {
                 let frame = frame(directory, include_runtime)?;
                 return Ok(match part {
                     Some(part) => frame.gather(frame.part(part.number, part.parts)),
                     None => frame.gather_all(),
                 });
             }
-            Source::Directory(directory) => bail!(
+            OpenInput::Directory(directory) => bail!(
                 "{} is a directory; hint: several paths are merged if all of them are summaries",
                 directory.path().display()
             ),
-            Source::File(file, path) => (file, path),
+            OpenInput::File(file, path) => (file, path),
         };
         ensure!(part.is_none(), "--part is for a recording, not for summaries");
         let gathered = summary(file, &path, include_runtime)?;

@@ -10,19 +10,19 @@ use anyhow::{Context, Result};
 use plimsoll_guarded::{Directory, open_to_read, open_trusted};
 
 /// A directory or a file that the user named.
-pub enum Source {
+pub enum OpenInput {
     Directory(Directory),
     File(File, PathBuf),
 }
 
-impl Source {
+impl OpenInput {
     /// Opens what is there, wherever links lead.
     pub fn open(path: &Path) -> Result<Self> {
         match Directory::open(path) {
             Err(cause) if cause.kind() == ErrorKind::NotADirectory => {
-                open_to_read(path).map(|file| Source::File(file, path.to_path_buf()))
+                open_to_read(path).map(|file| OpenInput::File(file, path.to_path_buf()))
             }
-            opened => opened.map(Source::Directory),
+            opened => opened.map(OpenInput::Directory),
         }
         .with_context(|| format!("cannot read {}", path.display()))
     }
@@ -30,8 +30,8 @@ impl Source {
     /// Returns its permissions; those of nobody else where they cannot be had.
     pub fn mode(&self) -> u32 {
         match self {
-            Source::Directory(directory) => directory.facts().map_or(0, |facts| facts.st_mode),
-            Source::File(file, _) => file.metadata().map_or(0, |facts| facts.mode()),
+            OpenInput::Directory(directory) => directory.facts().map_or(0, |facts| facts.st_mode),
+            OpenInput::File(file, _) => file.metadata().map_or(0, |facts| facts.mode()),
         }
     }
 }
