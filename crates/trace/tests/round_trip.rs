@@ -263,7 +263,7 @@ fn processors_and_user_are_kept() {
     let setting = |name: &str, program: Program| {
         let path = folder.path().join(name);
         ProcessWriter::create(&path, &program, START).unwrap().finish().unwrap();
-        ProcessFile::open(&path).unwrap().header().setting
+        ProcessFile::open(&path).unwrap().header().circumstances
     };
     let processors = vec![0, 1, 9, PROCESSORS_MAX - 1, PROCESSORS_MAX];
     let bound = setting("bound", Program { processors, ..Program::default() });
