@@ -149,8 +149,8 @@ mod tests {
         let (began, now) = (own_start_ns().unwrap(), crate::layout::Anchor::now().monotonic_ns);
         assert!(began <= now, "{began} {now}");
         let mut header = own_header();
-        header.setting.is_known = 1;
-        header.setting.began_ns = began;
+        header.circumstances.is_known = 1;
+        header.circumstances.began_ns = began;
         assert_eq!(find(&header), WritingProcess::Running);
     }
 
