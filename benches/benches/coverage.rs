@@ -26,7 +26,9 @@ fn main() {
     println!(
         "## The same at the end of experiments that stop at a precision, 300 rounds at most\n"
     );
-    println!("In brackets, how many % of the experiments ended before 300 rounds.\n");
+    println!(
+        "In brackets, how many % of them ended before 300 rounds, and after how many in the median.\n"
+    );
     let headings = PRECISIONS.map(|it| format!("{} %", it * 100.0));
     table("values, correlation", &headings, |shape| {
         PRECISIONS.map(|precision| at_a_stop(shape, precision, series.div_ceil(4), seed)).to_vec()
@@ -42,7 +44,7 @@ fn table(first: &str, headings: &[String], cells: impl Fn(Shape) -> Vec<String>)
             println!("| {}, {correlation} | {} |", shape.name(), cells.join(" | "));
         }
     }
-    println!("| *not looked at during the design:* |{}", " |".repeat(headings.len()));
+    println!("| *chosen before the design, not for it:* |{}", " |".repeat(headings.len()));
     for shape in HELD_OUT {
         println!("| {} | {} |", shape.name(), cells(shape).join(" | "));
     }
@@ -64,7 +66,7 @@ fn of_length(shape: Shape, n: usize, series: u64, seed: u64) -> String {
 }
 
 fn at_a_stop(shape: Shape, precision: f64, experiments: u64, seed: u64) -> String {
-    let (mut covered, mut stopped) = (0, 0);
+    let (mut covered, mut stopped, mut rounds) = (0, 0, Vec::new());
     for number in 0..experiments {
         let values = shape.series(ROUNDS_MAX, &mut Random::for_stream(seed, number));
         let mut stopping = Stopping::new(precision, 0.95);
@@ -73,10 +75,13 @@ fn at_a_stop(shape: Shape, precision: f64, experiments: u64, seed: u64) -> Strin
             stopping.verdict(1).reached
         });
         stopped += i32::from(end.is_some());
+        rounds.push(end.map_or(ROUNDS_MAX, |it| it + 1));
         let known = stopping.verdict(1).settings[0].1;
         let covers = |(low, high): (f64, f64)| low <= shape.median() && shape.median() <= high;
         covered += i32::from(known.interval.is_some_and(covers));
     }
     let percent = |count: i32| 100.0 * f64::from(count) / experiments as f64;
-    format!("{:.0} ({:.0})", percent(covered), percent(stopped))
+    rounds.sort_unstable();
+    let rounds = rounds[rounds.len() / 2];
+    format!("{:.0} ({:.0}, {rounds})", percent(covered), percent(stopped))
 }

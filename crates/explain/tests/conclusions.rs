@@ -94,6 +94,30 @@ fn ranks_that_come_late_are_told_from_a_slow_exchange() {
     assert!(waiting.advice[0].contains("even out the work"), "{:?}", waiting.advice);
 }
 
+/// As HDF5 under Open MPI: two ranks open a file together for a second, and write without waiting.
+#[test]
+fn waiting_for_a_file_to_be_opened_is_no_matter_of_aggregators() {
+    let bed = Bed::new();
+    for rank in 0..2u32 {
+        let mut process = bed.rank(rank, 2);
+        process.around(Op::MpiOpen, 1, 0, 0, |process| {
+            process.pause(S);
+        });
+        process.around(Op::MpiWriteAtAll, 1, 0, MIB, |process| {
+            process.data(Op::Pwrite, 1, 0, MIB, 10 * MS);
+        });
+        process.finish_at(3 * S);
+    }
+    let found = bed.findings();
+    let waiting = find(&found, "waiting-in-mpi-io").unwrap();
+    assert!(
+        waiting.evidence[1].ends_with("the calls themselves take that long, and no rank is late")
+    );
+    assert!(waiting.evidence[2].starts_with("they wait longest in MPI_File_open"));
+    let advice = waiting.advice.last().unwrap();
+    assert!(advice.contains("open each file once") && !advice.contains("cb_nodes"), "{advice}");
+}
+
 #[test]
 fn one_rank_waits_for_nobody() {
     let bed = Bed::new();

@@ -100,6 +100,7 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
     }
     let all_inside = waiting.all_inside_seconds / waiting.unexplained_seconds;
     let are_all_there = all_inside >= ALL_INSIDE_SHARE_MIN;
+    let moves_data = waits_to_move_data(analysis);
     let oversubscription = oversubscription(analysis);
     let mut evidence = vec![
         format!(
@@ -116,10 +117,10 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
                 _ => format!("all {ranks} ranks"),
             },
             percent(all_inside),
-            if are_all_there {
-                "they wait for the exchange itself, not for late ranks"
-            } else {
-                "mostly they wait for late ranks"
+            match (are_all_there, moves_data) {
+                (true, true) => "they wait for the exchange itself, not for late ranks",
+                (true, false) => "the calls themselves take that long, and no rank is late",
+                (false, _) => "mostly they wait for late ranks",
             }
         ),
     ];
@@ -132,19 +133,31 @@ pub(super) fn waiting_in_mpi_io(analysis: &Analysis) -> Option<Candidate> {
                 .to_string(),
         );
     }
-    advice.push(if are_all_there {
-        "let fewer ranks take part in the exchange: hints cb_nodes=<number of nodes> and \
-             romio_cb_write=enable, or independent calls where each rank's part is contiguous and \
-             large; and make fewer, larger calls"
-            .to_string()
-    } else {
+    advice.push(if !are_all_there {
         "even out the work between the calls, or let ranks continue in the meantime: \
              MPI_File_iwrite_all, MPI_File_iread_all, or the split calls that end in _begin and \
              _end"
             .to_string()
+    } else if !moves_data {
+        "the time goes into opening, closing and describing files, not into moving data: open each \
+         file once and keep it open, set a view once for many calls, and let one file hold what \
+         several held"
+            .to_string()
+    } else {
+        "let fewer ranks take part in the exchange: hints cb_nodes=<number of nodes> and \
+             romio_cb_write=enable, or independent calls where each rank's part is contiguous and \
+             large; and make fewer, larger calls"
+            .to_string()
     });
     evidence.extend(oversubscription);
     Some(Candidate { cost_seconds: waiting.unexplained_seconds, evidence, advice })
+}
+
+/// Returns whether ranks wait in calls that move data for half of their waiting time or more.
+fn waits_to_move_data(analysis: &Analysis) -> bool {
+    let data = analysis.mpi_time_by_op.iter().filter(|(op, _)| op.class().is_data());
+    let waiting: u64 = data.map(|(_, time)| time.waiting_nanos()).sum();
+    waiting >= analysis.mpi_time.waiting_nanos() / 2
 }
 
 /// Names the operation in which ranks wait most.

@@ -9,6 +9,11 @@
 
 use std::f64::consts::PI;
 
+/// Returns the probability that a beta variable with both shapes equal is at most `x`.
+pub fn symmetric_beta_at_most(x: f64, shape: f64) -> f64 {
+    regularised(shape, shape, x, 1.0 - x)
+}
+
 /// I_x(a, b) for positive a and b, where `x + y = 1`.
 ///
 /// Both x and y are taken because the caller knows the small one to full

@@ -8,6 +8,7 @@ mod binomial;
 mod normal;
 mod student;
 
+pub use beta::symmetric_beta_at_most;
 pub use binomial::{binomial_at_least, binomial_at_most};
 pub use normal::{normal_cdf, normal_quantile};
 pub use student::student_two_sided;
