@@ -34,7 +34,7 @@ const MAY_USE: &[Arrows] = &[
     ("figures", &["domain", "measures", "report", "score", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
-    ("race", &["domain", "engine", "guarded", "route", "stats", "testbed", "theory", "wire"]),
+    ("race", &["domain", "engine", "guarded", "machine", "route", "stats", "testbed", "theory", "wire"]),
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
     (
         "cli",

@@ -4,14 +4,20 @@
 //! look fast. An instance on one target grows until its rate is the same over two doublings and it takes two
 //! seconds, or until there is no room or no time for more.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant as Moment};
 
-use plimsoll_domain::Bytes;
+use plimsoll_domain::{Bytes, Nanos};
+use plimsoll_machine::Machine;
 use plimsoll_measures::Outcome;
 use plimsoll_stats::{NoPlateau, Sample, plateau};
+use serde_json::{Value, json};
+use thiserror::Error;
 
-use crate::measuring::Setup;
-use crate::plan::{BurstPlan, Placement, Plan, Repeat, SizeOf, TargetsUsed, TransferSize, Vary};
+use crate::measuring::{Clients, Setup};
+use crate::plan::{
+    BurstPlan, Placement, Plan, PlanError, Repeat, SizeOf, TargetsUsed, TransferSize, Vary,
+};
 use crate::schedule::{Schedule, Step};
 use crate::team::{Team, TeamError};
 
@@ -46,6 +52,14 @@ pub enum Ended {
     NoTime(NoPlateau),
 }
 
+/// Time for all targets together, if no budget says otherwise.
+const TIME: Duration = Duration::from_secs(60);
+/// Of a budget, so much is for growing.
+const PART_OF_BUDGET: u64 = 10;
+/// An instance may have half of a target where that is not more than this.
+const SMALL: u64 = 1 << 30;
+/// Targets that bursts grow on, evenly over all of them. What differs on others shows in the results.
+const TARGETS_MOST: usize = 8;
 /// How often an instance that takes no time is repeated, for its median.
 const MEASURES: u32 = 15;
 /// An instance that takes longer counts as it is.
@@ -58,6 +72,75 @@ impl Growth {
     /// Returns the bytes of the largest instance.
     pub fn largest(&self) -> Bytes {
         self.steps.last().map_or(Bytes::default(), |(bytes, _)| *bytes)
+    }
+
+    /// Returns what was found, for the environment of the results.
+    pub fn to_json(&self) -> Value {
+        let step = |(bytes, rate): &(Bytes, f64)| json!({ "bytes": bytes.get(), "rate": rate });
+        let steps: Vec<Value> = self.steps.iter().map(step).collect();
+        let outlasts = self.ended == Ended::Flat;
+        json!({ "target": self.target, "steps": steps, "outlasts_caches": outlasts })
+    }
+}
+
+/// Gives the plan burst sizes of an instance that outlast caches on its targets, as far as room and time allow, and
+/// returns how they were found. `None` if the user asked to stop.
+///
+/// # Errors
+/// When the team cannot go on, an instance fails, or the plan makes no sense with these sizes.
+pub fn fit(
+    plan: &mut Plan,
+    directories: &[PathBuf],
+    team: &mut dyn Team,
+    machine: &Machine,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Option<Vec<Growth>>, GrowthError> {
+    let clients = Clients::of(team.members());
+    let chosen = chosen(plan.targets.len());
+    let room = Room::of(plan, machine, chosen.len());
+    let mut grown = Vec::new();
+    for target in chosen {
+        let setup = Setup { plan, directories, clients: &clients };
+        match grow(&setup, target, &room, team, interrupted) {
+            Err(TeamError::Interrupted) => return Ok(None),
+            found => grown.push(found?),
+        }
+        if interrupted() {
+            return Ok(None);
+        }
+    }
+    plan.burst.sizes = sizes(plan, &grown);
+    plan.check()?;
+    Ok(Some(grown))
+}
+
+/// Why burst sizes were not found.
+#[derive(Debug, Error)]
+pub enum GrowthError {
+    /// The processes cannot go on, or an instance failed.
+    #[error(transparent)]
+    Team(#[from] TeamError),
+    /// With the sizes that were found the plan makes no sense.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+/// So many targets, evenly over all.
+fn chosen(targets: usize) -> Vec<u32> {
+    let count = targets.min(TARGETS_MOST);
+    (0..count).map(|step| (step * targets / count.max(1)) as u32).collect()
+}
+
+impl Room {
+    /// Returns a tenth of the fullest target, as others may need it, and half of a small one; a share of the time.
+    fn of(plan: &Plan, machine: &Machine, targets: usize) -> Self {
+        let free = plan.targets.iter().filter_map(|target| machine.space(&target.path).ok());
+        let free = free.map(|space| space.available.get()).min().unwrap_or(0);
+        let bytes = (free / 10).max(SMALL.min(free / 2));
+        let budget = plan.budget.bytes.map_or(u64::MAX, |most| most.get() / PART_OF_BUDGET);
+        let part = |most: Nanos| Duration::from_nanos(most.get() / PART_OF_BUDGET);
+        let time = plan.budget.time.map_or(TIME, |most| TIME.min(part(most)));
+        Room { bytes: Bytes::new(bytes.min(budget)), time: time / targets.max(1) as u32 }
     }
 }
 
@@ -164,5 +247,17 @@ fn plan_of_one(plan: &Plan, target: u32, bytes: Bytes) -> Plan {
         groups: Vary::default(),
         repeat: Repeat { rounds: MEASURES, ..Repeat::default() },
         ..plan.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chosen;
+
+    #[test]
+    fn targets_are_chosen_evenly() {
+        assert_eq!(chosen(3), [0, 1, 2]);
+        assert_eq!(chosen(1008), [0, 126, 252, 378, 504, 630, 756, 882]);
+        assert!(chosen(0).is_empty());
     }
 }

@@ -19,7 +19,6 @@ pub mod measuring;
 mod message;
 mod mpi;
 pub mod mpi_team;
-pub mod one_storage;
 pub mod plan;
 pub mod preflight;
 mod process_plan;

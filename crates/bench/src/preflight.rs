@@ -1,152 +1,36 @@
-//! What must hold for every target before anything is written to it.
+//! What must hold for the targets of a plan before anything is written to them.
 
 use std::path::Path;
 
-use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Caching;
-use plimsoll_machine::Machine;
-use rustix::fs::{Access, Mode, OFlags, access, open};
-use rustix::io::Errno;
-use thiserror::Error;
+use plimsoll_machine::{Machine, Need, PreflightError, check_apart};
 
-/// Share of the free space that an experiment may fill at most: a full file system is slow, and
-/// others may be using it.
-const FILL_MOST: f64 = 0.9;
+use crate::estimate::Estimate;
+use crate::plan::Plan;
 
-/// The unit in which sizes are shown.
-const MIB: u64 = 1 << 20;
-
-/// Why a target cannot be measured.
-#[derive(Debug, Error)]
-pub enum PreflightError {
-    /// Not a directory.
-    #[error("target {target}: {path} is not a directory; hint: mount it, or name another path")]
-    NotADirectory {
-        /// The target's name.
-        target: String,
-        /// Where it should be.
-        path: String,
-    },
-    /// No permission, or mounted read-only.
-    #[error("target {target}: cannot write in {path}: {error}; hint: {hint}")]
-    NotWritable {
-        /// The target's name.
-        target: String,
-        /// Where it is.
-        path: String,
-        /// What the kernel says.
-        error: Errno,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// Not enough space.
-    #[error(
-        "target {target}: the largest instance needs {needed} in {path}, of which {available} are free \
-         and nine tenths usable; hint: a smaller burst, or fewer processes on a target"
-    )]
-    TooFull {
-        /// The target's name.
-        target: String,
-        /// Where it is.
-        path: String,
-        /// What an instance writes there.
-        needed: Bytes,
-        /// What is free.
-        available: Bytes,
-    },
-    /// No O_DIRECT.
-    #[error(
-        "target {target}: the file system of {path} does not take O_DIRECT; hint: caching = \"synced\" \
-         (--caching synced)"
-    )]
-    NoDirectIo {
-        /// The target's name.
-        target: String,
-        /// Where it is.
-        path: String,
-    },
-    /// The kernel does not say.
-    #[error("target {target}: {error}")]
-    Unknown {
-        /// The target's name.
-        target: String,
-        /// What could not be read.
-        error: plimsoll_machine::MachineError,
-    },
-}
-
-/// Checks that a target is a directory that can be written in. Writes nothing.
+/// Checks the targets of a plan. Writes nothing.
 ///
 /// # Errors
 /// With what does not hold.
-pub fn check_place(target: &str, path: &Path) -> Result<(), PreflightError> {
-    let (target, shown) = (target.to_string(), path.display().to_string());
-    if !path.is_dir() {
-        return Err(PreflightError::NotADirectory { target, path: shown });
-    }
-    access(path, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
-        let hint = match error {
-            Errno::ROFS => "it is mounted read-only",
-            _ => "it needs permission to write",
-        };
-        PreflightError::NotWritable { target, path: shown, error, hint }
-    })
-}
-
-/// Checks a target for an experiment. Writes nothing.
-///
-/// # Errors
-/// With what does not hold.
-pub fn check_target(
+pub fn check_targets(
+    plan: &Plan,
+    cost: &Estimate,
     machine: &Machine,
-    target: &str,
-    path: &Path,
-    needed: Bytes,
-    caching: Caching,
 ) -> Result<(), PreflightError> {
-    check_place(target, path)?;
-    let (target, shown) = (target.to_string(), path.display().to_string());
-    let space = match machine.space(path) {
-        Ok(space) => space,
-        Err(error) => return Err(PreflightError::Unknown { target, error }),
+    let need = Need {
+        whose: "the largest instance",
+        bytes: cost.bytes_at_once_per_target,
+        direct_io: plan.burst.caching == Caching::Direct,
     };
-    if needed.get() as f64 > space.available.get() as f64 * FILL_MOST {
-        let needed = Bytes::new(needed.get().next_multiple_of(MIB));
-        let available = Bytes::new(space.available.get() / MIB * MIB);
-        return Err(PreflightError::TooFull { target, path: shown, needed, available });
+    for target in &plan.targets {
+        machine.check_target(&target.name, &target.path, need)?;
     }
-    if caching == Caching::Direct && !takes_direct_io(path) {
-        return Err(PreflightError::NoDirectIo { target, path: shown });
-    }
-    Ok(())
+    check_apart(own_directories(plan))
 }
 
-/// Returns whether files here can be opened with O_DIRECT. Tried on a file without a name, so that nothing
-/// is left; where there are no such files, only the burst itself will tell.
-pub fn takes_direct_io(path: &Path) -> bool {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
-    !matches!(open(path, flags, Mode::RUSR | Mode::WUSR), Err(Errno::INVAL))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_refusal_says_why() {
-        let machine = Machine::host();
-        let directory = tempfile::tempdir().unwrap();
-        let check = |path: &Path, needed| {
-            check_target(&machine, "t0", path, Bytes::new(needed), Caching::Synced)
-        };
-        assert!(check(directory.path(), 1 << 20).is_ok());
-        let missing = check(&directory.path().join("x"), 1).unwrap_err().to_string();
-        assert!(missing.contains("not a directory"), "{missing}");
-        let too_full = check(directory.path(), 1 << 62).unwrap_err().to_string();
-        assert!(too_full.contains("4EiB") || too_full.contains("PiB"), "{too_full}");
-        let no_room = check(Path::new("/proc"), 1).unwrap_err().to_string();
-        assert!(no_room.contains("0B are free"), "{no_room}");
-        let left = std::fs::read_dir(directory.path()).unwrap().count();
-        assert_eq!(left, 0, "a check writes nothing");
-    }
+/// Returns the targets that are directories of their own, by name. Lustre places files on targets that share a
+/// directory.
+pub fn own_directories(plan: &Plan) -> impl Iterator<Item = (&str, &Path)> {
+    let directories = plan.targets.iter().filter(|target| target.lustre_index.is_none());
+    directories.map(|target| (target.name.as_str(), target.path.as_path()))
 }

@@ -13,6 +13,7 @@ use std::str::FromStr;
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
+use plimsoll_machine::{Machine, PreflightError, check_place, takes_direct_io};
 
 pub use build::plan_of;
 
@@ -142,6 +143,25 @@ pub struct Facts {
     pub direct_io: bool,
     /// Whether Lustre can place files on all targets.
     pub lustre: bool,
+}
+
+impl Facts {
+    /// Finds out what templates have to know. Writes nothing.
+    ///
+    /// # Errors
+    /// When a target is not a directory that can be written in.
+    pub fn find(machine: &Machine, targets: Vec<TargetPlan>) -> Result<Self, PreflightError> {
+        targets.iter().try_for_each(|target| check_place(&target.name, &target.path))?;
+        let free = targets.iter().filter_map(|target| machine.space(&target.path).ok());
+        Ok(Facts {
+            cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+            free_bytes_least: free.map(|space| space.available).min().unwrap_or_default(),
+            memory: machine.memory().map(|memory| memory.total).unwrap_or_default(),
+            direct_io: targets.iter().all(|target| takes_direct_io(&target.path)),
+            lustre: targets.iter().all(|target| target.lustre_index.is_some()),
+            targets,
+        })
+    }
 }
 
 /// The options that change what a template does.

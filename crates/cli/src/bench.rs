@@ -10,7 +10,6 @@ mod template;
 pub use outcome::NUMBERS;
 
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,10 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
 use plimsoll_bench::estimate::{Estimate, estimate};
+use plimsoll_bench::growth::{Growth, fit};
 use plimsoll_bench::measuring::{Clients, Setup};
-use plimsoll_bench::one_storage;
 use plimsoll_bench::plan::Plan;
-use plimsoll_bench::preflight::check_target;
+use plimsoll_bench::preflight;
 use plimsoll_bench::runner::{Ending, Runner, Spent};
 use plimsoll_bench::template::Template;
 use plimsoll_bench::{Team, worker};
@@ -33,6 +32,7 @@ use plimsoll_measures::{Journal, Results};
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::targets::with_hint;
 use team::Joined;
 
 /// Measure targets with an experiment: a plan, or a template that adapts to the machine
@@ -121,8 +121,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if grows {
         let directories = stage.working.paths();
         let (team, interruption) = (stage.team.as_mut(), &stage.interruption);
-        match growth::fit(&mut plan, &directories, team, &machine, interruption) {
-            Ok(Some(grown)) => environment["growth"] = growth::described(&grown),
+        output::message("finding bursts that outlast caches, by growing them");
+        match fit(&mut plan, &directories, team, &machine, &|| interruption.is_asked()) {
+            Ok(Some(grown)) => {
+                growth::tell(&grown, &plan.burst.sizes);
+                environment["growth"] = grown.iter().map(Growth::to_json).collect();
+            }
             Ok(None) => {
                 stage.clear()?;
                 output::message("interrupted before anything was measured");
@@ -130,7 +134,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
             }
             Err(error) => {
                 let _ = stage.clear();
-                return Err(error);
+                return Err(error.into());
             }
         }
     }
@@ -264,24 +268,11 @@ fn read_plan(path: &Path) -> Result<Plan> {
 }
 
 fn check_targets(plan: &Plan, cost: &Estimate, machine: &Machine) -> Result<()> {
-    let mut seen: Vec<((u64, u64), &str)> = Vec::new();
-    for target in &plan.targets {
-        let needed = cost.bytes_at_once_per_target;
-        check_target(machine, &target.name, &target.path, needed, plan.burst.caching)?;
-        let place = std::fs::metadata(&target.path)?;
-        let place = (place.dev(), place.ino());
-        let known = seen.iter().find(|(known, _)| *known == place);
-        if let Some((_, other)) = known.filter(|_| target.lustre_index.is_none()) {
-            bail!("targets {other} and {} are one directory; hint: name it once", target.name);
-        }
-        seen.push((place, &target.name));
-    }
-    // Lustre places files on targets that share a directory.
-    let directories = plan.targets.iter().filter(|target| target.lustre_index.is_none());
-    warn_of_one_storage(
-        machine,
-        directories.map(|target| (target.name.as_str(), target.path.as_path())),
-    );
+    preflight::check_targets(plan, cost, machine).map_err(|error| {
+        let less = "a smaller burst, or fewer processes on a target";
+        with_hint(error, "caching = \"synced\" (--caching synced)", less)
+    })?;
+    warn_of_one_storage(machine, preflight::own_directories(plan));
     Ok(())
 }
 
@@ -290,7 +281,7 @@ pub fn warn_of_one_storage<'a>(
     machine: &Machine,
     targets: impl IntoIterator<Item = (&'a str, &'a Path)>,
 ) {
-    for storage in one_storage::shared(machine, targets) {
+    for storage in machine.shared_storage(targets) {
         output::message(&format!("note: {}", storage.warning()));
     }
 }

@@ -8,7 +8,8 @@ mod named_directory;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use plimsoll_machine::PreflightError;
 
 pub use bed::{BedArguments, DefaultBed};
 pub use named_directory::{NamedDirectory, split};
@@ -84,6 +85,16 @@ impl<T: Clone> Known<T> {
             if names.is_empty() { "NAME=DIR".to_string() } else { names.join(", ") }
         )
     }
+}
+
+/// Adds what a command offers to somebody whose target does not take O_DIRECT (`cached`) or is too full (`less`).
+pub fn with_hint(error: PreflightError, cached: &str, less: &str) -> anyhow::Error {
+    let hint = match &error {
+        PreflightError::NoDirectIo { .. } => cached,
+        PreflightError::TooFull { .. } => less,
+        _ => return error.into(),
+    };
+    anyhow!("{error}; hint: {hint}")
 }
 
 fn directory<T>(text: &str) -> Result<Choice<T>> {

@@ -1,5 +1,7 @@
 //! Facts about the host: what is mounted, which block devices there are, whether
-//! the kernel can limit them, which clock it trusts, which MPI is installed.
+//! the kernel can limit them, which clock it trusts, which MPI is installed; and what
+//! follows for targets: which there are ([`Machine::discover`]), whether one can be written to
+//! ([`Machine::check_target`]), whether two are one ([`one_directory`], [`Machine::shared_storage`]).
 //!
 //! A [`Machine`] is a root directory and a program search path. Every fact is read
 //! below that root, so a test (or a bug report) can bring a captured tree of
@@ -8,10 +10,9 @@
 //! fields and lines, and a fact that is missing is better than a program that stops.
 //!
 //! Deliberately not here: anything that changes the machine (the `testbed` crate
-//! does), anything that judges whether a fact is good or bad (the caller does), and
-//! printing. The two functions that do more than read files are
-//! [`Machine::find_mpi`], which runs a launcher with `--version`, and
-//! [`Machine::space`], which asks the kernel for the free space of a directory.
+//! does), advice about a command's options (the caller knows them), and printing. Those that do more than read
+//! files are [`Machine::find_mpi`], which runs a launcher with `--version`, and those that ask the kernel about a
+//! directory: [`Machine::space`], [`Machine::check_target`] and [`differences`].
 
 mod block_control;
 mod block_device;
@@ -34,6 +35,8 @@ mod mounts;
 mod mpi;
 mod mpi_version;
 mod network_mounts;
+mod one_storage;
+mod preflight;
 mod preload;
 mod processors;
 mod programs;
@@ -58,6 +61,8 @@ pub use memory::{Memory, parse_meminfo};
 pub use mounts::{Mount, parse_mountinfo};
 pub use mpi::Mpi;
 pub use mpi_version::{MpiImplementation, MpiVersion, parse_mpi_version};
+pub use one_storage::{OneStorage, one_directory};
+pub use preflight::{Need, PreflightError, check_apart, check_place, takes_direct_io};
 pub use preload::{
     PRELOAD_LIBRARY, PRELOAD_VARIABLE, PreloadMissing, preload_library, preload_library_near,
 };

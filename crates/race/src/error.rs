@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use plimsoll_domain::{Bytes, BytesPerSec};
+use plimsoll_machine::PreflightError;
 use plimsoll_route::PolicyError;
 use plimsoll_testbed::{TargetName, TestbedError};
 use thiserror::Error;
@@ -71,6 +72,56 @@ pub enum RaceError {
     Unmeasured {
         /// Which.
         target: String,
+    },
+    /// None, or too many.
+    #[error("{count} {what}; hint: 1 to {most}")]
+    Count {
+        /// Of what.
+        what: &'static str,
+        /// How many were asked for.
+        count: u64,
+        /// The most that there may be.
+        most: u32,
+    },
+    /// Too small or too large.
+    #[error("{what} of {size}; hint: {least} to {most}")]
+    Size {
+        /// Of what.
+        what: &'static str,
+        /// What was asked for.
+        size: Bytes,
+        /// The least that is possible.
+        least: Bytes,
+        /// The most that is possible.
+        most: Bytes,
+    },
+    /// Nothing to race on.
+    #[error("there are no targets; hint: plimsoll testbed list")]
+    NoTargets,
+    /// More targets than can be watched.
+    #[error("{count} targets are too many; hint: at most {most}")]
+    TooManyTargets {
+        /// How many there are.
+        count: usize,
+        /// The most that there may be.
+        most: usize,
+    },
+    /// Two targets have one name.
+    #[error("target {target} is named twice; hint: NAME=DIR gives names")]
+    NamedTwice {
+        /// The name.
+        target: String,
+    },
+    /// Two targets are one.
+    #[error(transparent)]
+    Preflight(#[from] PreflightError),
+    /// More streams of noise than there may be on all targets.
+    #[error("{streams} streams of noise; hint: at most {most}")]
+    TooMuchNoise {
+        /// How many were asked for.
+        streams: u32,
+        /// The most that there may be.
+        most: u32,
     },
     /// Too much memory.
     #[error(

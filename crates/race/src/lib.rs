@@ -47,7 +47,7 @@ pub use ledger::Committed;
 pub use limit_drop::LimitDrop;
 pub use order::Way;
 pub use outcome::{Loss, RaceOutcome, ReadBack};
-pub use plan::{FinishedRace, RacePlan, policies};
+pub use plan::{Counted, FinishedRace, RacePlan, policies};
 pub use race::{Entry, race};
 pub use targets::{RaceTarget, RateSource, Targets};
 pub use team::Program;

@@ -2,13 +2,14 @@
 //! targets allow at best.
 
 use plimsoll_domain::Bytes;
+use plimsoll_machine::{Machine, Need, PreflightError, check_apart};
 use plimsoll_route::{Policy, Tf};
 use plimsoll_stats::Random;
 use plimsoll_theory::MeasuredRates;
 
 use crate::course::Course;
 use crate::race::{Entry, race};
-use crate::{Contender, LimitDrop, RaceError, RaceOutcome, Targets};
+use crate::{Contender, LimitDrop, RaceError, RaceOutcome, Targets, Way};
 
 /// Races of several policies on the same targets.
 #[derive(Debug)]
@@ -42,6 +43,57 @@ pub struct FinishedRace {
     pub bound: f64,
     /// What came of it.
     pub outcome: RaceOutcome,
+}
+
+/// What a race has so and so many of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Processes that write.
+    Writers,
+    /// Blocks of each writer.
+    Blocks,
+    /// Races of each policy.
+    Rounds,
+    /// Streams of noise on a target; each is a process.
+    Streams,
+}
+
+impl Counted {
+    fn name_and_most(self) -> (&'static str, u32) {
+        match self {
+            Counted::Writers => ("writers", 256),
+            Counted::Blocks => ("blocks", 1_000_000),
+            Counted::Rounds => ("rounds", 100_000),
+            Counted::Streams => ("streams", 64),
+        }
+    }
+
+    /// Returns a count that is possible.
+    ///
+    /// # Errors
+    /// Fails if it is none, or too large.
+    pub fn check(self, count: u64) -> Result<u32, RaceError> {
+        let (what, most) = self.name_and_most();
+        match u32::try_from(count) {
+            Ok(count) if (1..=most).contains(&count) => Ok(count),
+            _ => Err(RaceError::Count { what, count, most }),
+        }
+    }
+}
+
+/// Streams of noise on all targets together.
+const ALL_STREAMS_MAX: u32 = 256;
+
+/// Blocks and parts may be as small and as large as this.
+const SIZES: (Bytes, Bytes) = (Bytes::new(4 << 10), Bytes::new(1 << 30));
+
+fn check_size(what: &'static str, size: Bytes) -> Result<(), RaceError> {
+    let (least, most) = SIZES;
+    if (least..=most).contains(&size) {
+        Ok(())
+    } else {
+        Err(RaceError::Size { what, size, least, most })
+    }
 }
 
 /// Room that a target is asked for beyond what it takes by its rate.
@@ -105,11 +157,41 @@ impl RacePlan {
         Bytes::new(of_writers.max(targets).saturating_mul(self.course.block_bytes))
     }
 
-    /// Refuses blocks that would take more than a quarter of the memory.
+    /// Checks the plan before anything is started or written.
     ///
     /// # Errors
-    /// Fails if they would.
-    pub fn check_memory(&self) -> Result<(), RaceError> {
+    /// Fails if a count or a size is out of bounds, two targets are one, or blocks take too much memory.
+    pub fn check(&self) -> Result<(), RaceError> {
+        let course = &self.course;
+        Counted::Writers.check(course.writers.into())?;
+        Counted::Blocks.check(course.blocks.into())?;
+        Counted::Rounds.check(self.rounds)?;
+        check_size("blocks", Bytes::new(course.block_bytes))?;
+        let mut parts = self.policies.iter().filter_map(|policy| policy.split);
+        parts.try_for_each(|size| check_size("parts", size))?;
+        self.targets.check()?;
+        let streams: u32 = course.noise.iter().sum();
+        if streams > ALL_STREAMS_MAX {
+            return Err(RaceError::TooMuchNoise { streams, most: ALL_STREAMS_MAX });
+        }
+        self.check_memory()
+    }
+
+    /// Checks that the targets have room and take what is written. Writes nothing.
+    ///
+    /// # Errors
+    /// Fails with what does not hold.
+    pub fn check_targets(&self, machine: &Machine) -> Result<(), PreflightError> {
+        let direct_io = self.course.way == Way::Direct;
+        for (at, target) in self.targets.list.iter().enumerate() {
+            let need = Need { whose: "a race", bytes: self.needed(at), direct_io };
+            machine.check_target(&target.name, &target.path, need)?;
+        }
+        check_apart(self.targets.directories())
+    }
+
+    /// Refuses blocks that would take more than a quarter of the memory.
+    fn check_memory(&self) -> Result<(), RaceError> {
         let memory = rustix::system::sysinfo();
         let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
         let (needed, most) = (self.memory(), Bytes::new(quarter >> 20 << 20));
@@ -194,7 +276,7 @@ pub fn policies(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Program, RaceTarget, Way};
+    use crate::{Program, RaceTarget};
 
     /// Two targets of 30 and 10 bytes per second, four writers of one block of 100 bytes.
     fn plan() -> RacePlan {
@@ -264,6 +346,44 @@ mod tests {
         assert_eq!(plan.memory(), Bytes::new(200), "measuring takes a writer for each target");
         plan.course.block_bytes = u64::MAX;
         assert!(matches!(plan.check_memory(), Err(RaceError::Memory { .. })));
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_refused_before_anything_starts() {
+        let folder = tempfile::tempdir().unwrap();
+        let usual = || {
+            let mut plan = plan();
+            plan.course.block_bytes = 4096;
+            for target in &mut plan.targets.list {
+                target.path = folder.path().join(&target.name);
+                std::fs::create_dir_all(&target.path).unwrap();
+            }
+            plan
+        };
+        usual().check().unwrap();
+        let refused = |change: &dyn Fn(&mut RacePlan)| {
+            let mut plan = usual();
+            change(&mut plan);
+            plan.check().unwrap_err().to_string()
+        };
+        assert_eq!(refused(&|it| it.course.writers = 257), "257 writers; hint: 1 to 256");
+        assert_eq!(refused(&|it| it.course.blocks = 0), "0 blocks; hint: 1 to 1000000");
+        assert_eq!(refused(&|it| it.rounds = 0), "0 rounds; hint: 1 to 100000");
+        let small = refused(&|it| it.course.block_bytes = 1);
+        assert_eq!(small, "blocks of 1B; hint: 4KiB to 1GiB");
+        let parts = refused(&|it| {
+            it.policies = policies("coordinator:split=2GiB", None, None).unwrap();
+        });
+        assert_eq!(parts, "parts of 2GiB; hint: 4KiB to 1GiB");
+        assert_eq!(
+            refused(&|it| it.course.noise = vec![200, 57]),
+            "257 streams of noise; hint: at most 256"
+        );
+        let none = refused(&|it| it.targets.list.clear());
+        assert_eq!(none, "there are no targets; hint: plimsoll testbed list");
+        assert!(refused(&|it| it.targets.list[1].name = "fast".into()).contains("named twice"));
+        let one = |it: &mut RacePlan| it.targets.list[1].path = it.targets.list[0].path.clone();
+        assert!(refused(&one).contains("targets fast and slow are one directory"));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The targets of a race, and the rate of each.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
+use plimsoll_machine::check_apart;
 use plimsoll_stats::Sample;
 use plimsoll_testbed::{Limits, TargetName, Testbed};
 
@@ -54,6 +56,33 @@ impl RateSource {
             RateSource::Limit => "limit",
             RateSource::Measured => "measured",
         }
+    }
+}
+
+/// The most targets of a race.
+const TARGETS_MAX: usize = 256;
+
+impl Targets {
+    /// Checks that there are some, not too many, and that each is one by itself.
+    pub(crate) fn check(&self) -> Result<(), RaceError> {
+        let count = self.list.len();
+        if count == 0 {
+            return Err(RaceError::NoTargets);
+        }
+        if count > TARGETS_MAX {
+            return Err(RaceError::TooManyTargets { count, most: TARGETS_MAX });
+        }
+        check_apart(self.directories())?;
+        let mut names = HashSet::new();
+        match self.list.iter().find(|target| !names.insert(&target.name)) {
+            Some(target) => Err(RaceError::NamedTwice { target: target.name.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns names and directories.
+    pub fn directories(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.list.iter().map(|target| (target.name.as_str(), target.path.as_path()))
     }
 }
 

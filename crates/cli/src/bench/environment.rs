@@ -2,9 +2,8 @@
 
 use anyhow::{Result, ensure};
 use plimsoll_bench::plan::Plan;
-use plimsoll_bench::preflight::takes_direct_io;
 use plimsoll_domain::burst::{Caching, Operation};
-use plimsoll_machine::Machine;
+use plimsoll_machine::{Machine, takes_direct_io};
 use serde_json::{Value, json};
 
 use super::team::Joined;

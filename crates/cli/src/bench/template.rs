@@ -4,7 +4,6 @@ use anyhow::Result;
 use clap::ValueEnum;
 use plimsoll_bench::mpi_team::Grouping;
 use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, TargetPlan, TransferSize, Value};
-use plimsoll_bench::preflight::{check_place, takes_direct_io};
 use plimsoll_bench::template::{Facts, Planned, Template, TemplateOptions, plan_of};
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
@@ -241,18 +240,7 @@ pub fn plan(
     machine: &Machine,
     job: &mut Joined,
 ) -> Result<Planned> {
-    for target in &targets {
-        check_place(&target.name, &target.path)?;
-    }
-    let free = targets.iter().filter_map(|target| machine.space(&target.path).ok());
-    let facts = Facts {
-        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-        free_bytes_least: free.map(|space| space.available).min().unwrap_or_default(),
-        memory: machine.memory().map(|memory| memory.total).unwrap_or_default(),
-        direct_io: targets.iter().all(|target| takes_direct_io(&target.path)),
-        lustre: targets.iter().all(|target| target.lustre_index.is_some()),
-        targets,
-    };
+    let facts = Facts::find(machine, targets)?;
     job.group(arguments.grouping(template));
     job.check_enough(arguments.clients.unwrap_or(1), arguments.processes.unwrap_or(1))?;
     Ok(plan_of(template, &facts, &arguments.options(job.clients())?)?)

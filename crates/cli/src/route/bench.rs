@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result, anyhow, ensure};
-use plimsoll_bench::preflight::{PreflightError, check_target};
+use anyhow::{Context, Result};
 use plimsoll_domain::Bytes;
-use plimsoll_domain::burst::Caching;
 use plimsoll_machine::Machine;
-use plimsoll_race::{Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies};
+use plimsoll_race::{
+    Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies,
+};
 use plimsoll_route::Tf;
 use plimsoll_testbed::enter_limits;
 
@@ -19,8 +19,8 @@ use super::targets::Source;
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::testbed::with_hint;
-use crate::{bench, value};
+use crate::targets::with_hint;
+use crate::{bench, testbed, value};
 
 /// The version of the JSON. 2: policies are named as in `simulate` (coordinator:tf=0.1, not paper:0.1).
 const SCHEMA_VERSION: u32 = 2;
@@ -109,11 +109,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         bench::remove_left_behind(&paths);
     }
     check_targets(&plan)?;
-    let targets = plan.targets.list.iter();
-    bench::warn_of_one_storage(
-        &Machine::host(),
-        targets.map(|target| (target.name.as_str(), target.path.as_path())),
-    );
+    bench::warn_of_one_storage(&Machine::host(), plan.targets.directories());
     if arguments.dry_run {
         output.print_version(
             "route.bench",
@@ -125,7 +121,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let interruption = Interruption::watch()?;
     let interrupted = || interruption.is_asked();
-    let _limits = enter_limits(&paths).map_err(with_hint)?;
+    let _limits = enter_limits(&paths).map_err(testbed::with_hint)?;
     let working = bench::make_working_directories(&paths)?;
     plan.course.working = working.of_targets();
     let keeper = Keeper::start(&this_program(super::KEEPER_COMMAND)?, &plan.drops)?;
@@ -144,23 +140,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 
 fn plan(arguments: &Arguments) -> Result<RacePlan> {
     let policies = policies(&arguments.policy, arguments.tf, arguments.part_size)?;
-    let count = |what: &str, value: u64, most: u64| {
-        ensure!((1..=most).contains(&value), "{value} {what}; hint: 1 to {most}");
-        Ok(value as u32)
-    };
-    let writers = count("writers", arguments.writers, 256)?;
-    let blocks = count("blocks", arguments.blocks, 1_000_000)?;
-    count("rounds", arguments.rounds, 100_000)?;
-    let block_bytes = size("blocks", arguments.block_size)?;
-    policies.iter().filter_map(|it| it.split).try_for_each(|it| size("parts", it).map(drop))?;
     let targets = arguments.source.find()?;
     let noise = streams(&arguments.noise, &targets)?;
     let drops = drops(&arguments.drop, &targets)?;
     let course = Course {
         working: Vec::new(),
-        writers,
-        blocks,
-        block_bytes,
+        writers: Counted::Writers.check(arguments.writers)?,
+        blocks: Counted::Blocks.check(arguments.blocks)?,
+        block_bytes: arguments.block_size.get(),
         way: if arguments.buffered { Way::Buffered } else { Way::Direct },
         noise,
         program: this_program(super::WRITER_COMMAND)?,
@@ -175,14 +162,8 @@ fn plan(arguments: &Arguments) -> Result<RacePlan> {
         verify: arguments.verify,
         complain: output::message,
     };
-    plan.check_memory()?;
+    plan.check()?;
     Ok(plan)
-}
-
-fn size(what: &str, size: Bytes) -> Result<u64> {
-    let (least, most) = (Bytes::new(4 << 10), Bytes::new(1 << 30));
-    ensure!((least..=most).contains(&size), "{what} of {size}; hint: {least} to {most}");
-    Ok(size.get())
 }
 
 fn this_program(command: &str) -> Result<Program> {
@@ -191,30 +172,8 @@ fn this_program(command: &str) -> Result<Program> {
 }
 
 fn check_targets(plan: &RacePlan) -> Result<()> {
-    let machine = Machine::host();
-    let caching = match plan.course.way {
-        Way::Direct => Caching::Direct,
-        Way::Buffered => Caching::Synced,
-    };
-    for (at, target) in plan.targets.list.iter().enumerate() {
-        check_target(&machine, &target.name, &target.path, plan.needed(at), caching)
-            .map_err(in_words_of_route)?;
-    }
-    Ok(())
-}
-
-/// Rewrites hints for `route bench`: the checks are those of `bench`, whose hints name its own options.
-fn in_words_of_route(error: PreflightError) -> anyhow::Error {
-    match error {
-        PreflightError::NoDirectIo { target, path } => anyhow!(
-            "target {target}: the file system of {path} does not take O_DIRECT; hint: --buffered"
-        ),
-        PreflightError::TooFull { target, path, needed, available } => anyhow!(
-            "target {target}: a race needs {needed} in {path}, where {available} are free and nine tenths of that usable; \
-             hint: fewer --blocks, or less --noise"
-        ),
-        other => other.into(),
-    }
+    let checked = plan.check_targets(&Machine::host());
+    checked.map_err(|error| with_hint(error, "--buffered", "fewer --blocks, or less --noise"))
 }
 
 fn race_all(
