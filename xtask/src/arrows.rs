@@ -31,11 +31,11 @@ const MAY_USE: &[Arrows] = &[
     ("engine", &["domain", "guarded"]),
     ("measures", &["domain", "guarded", "table"]),
     ("score", &["domain", "measures", "stats"]),
-    ("figures", &["domain", "measures", "report", "score", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
     ("race", &["domain", "engine", "guarded", "machine", "route", "stats", "testbed", "theory", "wire"]),
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
+    ("figures", &["bench", "domain", "measures", "report", "score", "stats"]),
     (
         "cli",
         &[

@@ -4,6 +4,7 @@
 //! for storage as well, which those of a benchmark do all the time; so the time of the processors is looked at.
 
 use plimsoll_machine::ProcessorTime;
+use serde_json::{Value, json};
 
 /// Busy for more than this share of an instance, processors have hardly a moment for one more.
 const BUSY: f64 = 0.9;
@@ -36,6 +37,18 @@ impl Load {
         self.busy = self.busy.saturating_add(other.busy);
     }
 
+    /// Returns it as results keep it.
+    pub fn to_json(&self) -> Value {
+        json!({ "instances": self.instances, "busy": self.busy })
+    }
+
+    /// Reads what results kept. What is not there counts nothing.
+    pub fn from_json(kept: &Value) -> Self {
+        let count = |key: &str| kept[key].as_u64().unwrap_or(0);
+        let instances = count("instances");
+        Load { instances, busy: count("busy").min(instances) }
+    }
+
     /// What to say of it, if there is something to say.
     pub fn note(&self) -> Option<String> {
         let is_worth = self.busy > 0 && self.busy as f64 >= WORTH_A_NOTE * self.instances as f64;
@@ -54,6 +67,14 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_results_keep_is_read_back_and_nothing_else_is_believed() {
+        let load = Load { instances: 7, busy: 3 };
+        assert_eq!(Load::from_json(&load.to_json()), load);
+        assert_eq!(Load::from_json(&json!({ "instances": 2, "busy": 9 })).busy, 2);
+        assert_eq!(Load::from_json(&Value::Null), Load::default());
+    }
 
     #[test]
     fn an_instance_is_busy_beyond_nine_tenths() {

@@ -7,7 +7,7 @@ mod targets;
 mod team;
 mod template;
 
-pub use outcome::NUMBERS;
+pub use plimsoll_figures::experiment::NUMBERS;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,14 @@ use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
 use plimsoll_bench::estimate::{Estimate, estimate};
 use plimsoll_bench::growth::{Growth, fit};
+use plimsoll_bench::load::Load;
 use plimsoll_bench::measuring::{Clients, Setup};
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight;
 use plimsoll_bench::runner::{Ending, Runner, Spent};
 use plimsoll_bench::template::Template;
 use plimsoll_bench::{Team, worker};
+use plimsoll_figures::experiment;
 use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_measures::{Journal, Results};
@@ -139,7 +141,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         }
     }
     let journal = Journal::create(&directory, &plan.name, &plan.to_toml(), &environment)?;
-    experiment(&plan, stage, (journal, &directory), output)
+    run_experiment(&plan, stage, (journal, &directory), output)
 }
 
 /// Who does an experiment, and where.
@@ -192,7 +194,7 @@ fn resume(
     remove_left_behind(&paths(&plan));
     check_targets(&plan, &estimate(&plan, &[]), machine)?;
     let _limits = job.under_limits(&plan)?;
-    experiment(&plan, Stage::set(&plan, job)?, (journal, directory), output)
+    run_experiment(&plan, Stage::set(&plan, job)?, (journal, directory), output)
 }
 
 fn working_directories(plan: &Plan) -> Result<WorkingDirectories> {
@@ -289,13 +291,13 @@ pub fn warn_of_one_storage<'a>(
 fn dry_run(plan: &Plan, cost: &Estimate, output: Output) -> Result<ExitCode> {
     let lines: Vec<String> =
         first_round(plan).take(20).map(|instance| describe(plan, &instance)).collect();
-    let record = outcome::of_estimate(plan, cost, lines);
+    let record = experiment::planned(plan, cost, lines);
     output.print("bench", &format!("{}: nothing was written", plan.name), &record)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs the experiment, or what is left of it, and says what came of it.
-fn experiment(
+fn run_experiment(
     plan: &Plan,
     mut stage: Stage,
     (mut journal, directory): (Journal, &Path),
@@ -339,6 +341,6 @@ fn measure(
     };
     let runner = Runner::new(setup, journal, &mut tell);
     let (ending, mut spent) = runner.run(team.as_mut(), measured, &|| interruption.is_asked())?;
-    spent.load.add(outcome::load_of(&earlier.summary));
+    spent.load.add(Load::from_json(&earlier.summary["load"]));
     Ok((ending, spent))
 }

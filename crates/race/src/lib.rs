@@ -19,6 +19,7 @@
 //! Deliberately not here: the routers (`route`), the bound as a formula (`theory`), several nodes,
 //! recovery of what a dead process left behind.
 
+mod bounds;
 mod change;
 mod contender;
 mod course;
@@ -38,6 +39,7 @@ mod team;
 mod write_queue;
 mod writer;
 
+pub use bounds::Counted;
 pub use change::Change;
 pub use contender::Contender;
 pub use course::Course;
@@ -47,7 +49,7 @@ pub use ledger::Committed;
 pub use limit_drop::LimitDrop;
 pub use order::Way;
 pub use outcome::{Loss, RaceOutcome, ReadBack};
-pub use plan::{Counted, FinishedRace, RacePlan, policies};
+pub use plan::{FinishedRace, RacePlan, policies};
 pub use race::{Entry, race};
 pub use targets::{RaceTarget, RateSource, Targets};
 pub use team::Program;
