@@ -33,7 +33,10 @@ const MAY_USE: &[Arrows] = &[
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
-    ("race", &["domain", "engine", "guarded", "machine", "route", "stats", "testbed", "theory", "wire"]),
+    (
+        "race",
+        &["domain", "engine", "guarded", "machine", "route", "stats", "testbed", "theory", "wire"],
+    ),
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
     ("figures", &["bench", "domain", "measures", "report", "score", "stats"]),
     (

@@ -1,24 +1,21 @@
 //! `plimsoll score`: what a benchmark measured, as scores and verdicts.
 
-mod measures_csv;
-mod rests;
 mod runs_table;
-mod write_back;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use plimsoll_domain::moment;
 use plimsoll_domain::site::SiteFile;
 use plimsoll_figures::results::{self, Measured};
-use plimsoll_figures::scores::{self, View};
+use plimsoll_figures::scores::{self, View, pairs};
 use plimsoll_figures::{gather, names};
 use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, score};
 
-use crate::new_file::Replacing;
+use crate::new_file::{NewFile, Replacing};
 use crate::open_input::modes_of_results;
 use crate::output::{Output, message};
 
@@ -129,7 +126,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let notes = scores::notes(columns, &peaks, site.as_ref().map(SiteFile::site));
     gathered.warnings.extend(notes);
     let scored = score(columns, &peaks, &options(arguments));
-    gathered.warnings.extend(rests::note(columns, &scored.target_verdicts));
+    gathered.warnings.extend(scores::note_on_rests(columns, &scored.target_verdicts));
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
     let places = site.as_ref().map(|it| Places::of(columns, it.site(), !arguments.no_wrap));
@@ -146,12 +143,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         utc_offset: arguments.utc_offset,
     };
     if let Some(file) = csv {
-        measures_csv::write(file, &view)?;
+        write_csv(file, &view)?;
     }
     if let Some(site) = site.as_mut().filter(|_| arguments.write_back) {
-        for line in write_back::write(site, &view)? {
-            message(&line);
-        }
+        let lines = scores::write_back(site, &view)?;
+        site.save()?;
+        lines.iter().for_each(|line| message(&format!("site file: {line}")));
     }
     let title = format!("scores of {}", names(&arguments.results));
     if let Some(file) = html {
@@ -166,6 +163,16 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         None => false,
     };
     Ok(ExitCode::from(u8::from(fails)))
+}
+
+fn write_csv(file: NewFile, view: &View) -> Result<()> {
+    let attempt = || format!("cannot write {}", file.path().display());
+    let mut out = csv::Writer::from_writer(&file);
+    out.write_record(pairs::names()).with_context(attempt)?;
+    pairs::rows(view, |cells| out.write_record(cells)).with_context(attempt)?;
+    out.flush().with_context(attempt)?;
+    drop(out);
+    file.finish()
 }
 
 fn options(arguments: &Arguments) -> Options {

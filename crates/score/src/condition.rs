@@ -10,11 +10,12 @@ mod warm_up;
 pub use change::{CHANGE_ERROR, CHANGE_RATIO, Change, LEAST_INSTANCES, change_point};
 pub use warm_up::{WARM_UP_ERROR, WARM_UP_RATIO, WarmUp, warm_ups};
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use plimsoll_stats::dependence::LagOne;
 
 use crate::Columns;
+use crate::columns::InstanceRow;
 use crate::distribution::median_of;
 
 /// One run of one experiment.
@@ -43,6 +44,44 @@ impl Run {
     /// Whether conditions changed so that the run is set apart.
     pub fn changed(&self) -> bool {
         self.change.is_some_and(|change| change.significant())
+    }
+}
+
+/// The runs in which conditions changed, and whether they count all the same. Whoever leaves out instances asks here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedRuns {
+    /// By numbers of source and run.
+    runs: HashSet<(u32, u32)>,
+    are_left_out: bool,
+}
+
+impl ChangedRuns {
+    /// Sets changed runs apart, unless they are to be included or no other run would remain.
+    pub fn new(runs: &[Run], include_changed: bool) -> Self {
+        let changed: HashSet<(u32, u32)> =
+            runs.iter().filter(|run| run.changed()).map(|run| (run.source, run.run)).collect();
+        let are_left_out = !include_changed && changed.len() < runs.len();
+        ChangedRuns { runs: changed, are_left_out }
+    }
+
+    /// Returns whether conditions changed in the run of an instance.
+    pub fn has(&self, instance: &InstanceRow) -> bool {
+        self.runs.contains(&(instance.source, instance.run))
+    }
+
+    /// Returns whether an instance counts in bandwidths, relative scores, gains, sequences and the calendar.
+    pub fn count(&self, instance: &InstanceRow) -> bool {
+        !self.are_left_out || !self.has(instance)
+    }
+
+    /// Returns how many runs there are in which conditions changed.
+    pub fn found(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Returns how many runs do not count.
+    pub fn left_out(&self) -> usize {
+        if self.are_left_out { self.runs.len() } else { 0 }
     }
 }
 
@@ -83,7 +122,7 @@ fn run(
 /// target, as a logarithm; `None` if it failed or moved nothing.
 pub fn normalised(columns: &Columns) -> Vec<Option<f64>> {
     let usual = Usual::new(columns);
-    let value = |instance: &crate::columns::InstanceRow| {
+    let value = |instance: &InstanceRow| {
         let pairs = columns.pairs(instance).iter().filter(|_| instance.complete);
         let mut values: Vec<f64> = pairs
             .filter(|pair| pair.bytes > 0)

@@ -1,11 +1,11 @@
 //! Everything at once: from columns to scores, conditions and verdicts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::bandwidth::{Point, points};
 use crate::calendar::{Calendar, calendar};
 use crate::columns::{InstanceRow, PairRow};
-use crate::condition::{Run, WarmUp, normalised, runs, warm_ups};
+use crate::condition::{ChangedRuns, Run, WarmUp, normalised, runs, warm_ups};
 use crate::gain::{Gains, gains};
 use crate::relative::{Fastest, Relative, by_component};
 use crate::sequence::{Sequences, THRESHOLDS, TargetSeries};
@@ -74,8 +74,8 @@ pub struct Score {
     pub client_verdicts: Verdicts,
     /// Comparisons whose targets were measured one after the other, not beside each other.
     pub matched: usize,
-    /// Whether runs of changed conditions were left out.
-    pub changed_left_out: usize,
+    /// The runs in which conditions changed, and whether they count.
+    pub changed: ChangedRuns,
 }
 
 /// Scores the measures.
@@ -85,13 +85,10 @@ pub struct Score {
 pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
     let normalised = normalised(columns);
     let runs = runs(columns, &normalised, options.seed);
-    let changed: HashSet<(u32, u32)> =
-        runs.iter().filter(|run| run.changed()).map(|run| (run.source, run.run)).collect();
-    let all_changed = changed.len() == runs.len();
-    let left_out = if options.include_changed || all_changed { HashSet::new() } else { changed };
-    let included = |it: &InstanceRow| !left_out.contains(&(it.source, it.run));
+    let changed = ChangedRuns::new(&runs, options.include_changed);
+    let included = |it: &InstanceRow| changed.count(it);
     let fastest = Fastest::new(columns, included);
-    let with_changed = (!left_out.is_empty()).then(|| {
+    let with_changed = (changed.left_out() > 0).then(|| {
         let fastest = Fastest::new(columns, |_| true);
         by_component(columns, &fastest, |_| true, |pair| Some(pair.target))
     });
@@ -118,8 +115,8 @@ pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
         target_verdicts,
         matched: compared.matched,
         client_verdicts: judged(&compared.clients, CLIENTS_ERROR),
-        changed_left_out: left_out.len(),
         runs,
+        changed,
         fastest,
     }
 }

@@ -4,6 +4,7 @@ mod made;
 
 use made::SECOND;
 use plimsoll_measures::{Instance, Outcome};
+use plimsoll_score::condition::ChangedRuns;
 use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::verdict::Verdicts;
 use plimsoll_score::{Columns, Kind, Options, Peaks, Score, score};
@@ -125,8 +126,16 @@ fn a_run_that_changed_is_set_apart_and_both_are_stated() {
         })
     };
     let all: Vec<Instance> = steady(0, 0, 20).chain(steady(1, 20, 9)).collect();
-    let (_, scores) = scores(&all);
+    let (columns, scores) = scores(&all);
     assert_eq!(scores.runs.iter().map(|it| it.changed()).collect::<Vec<_>>(), [false, true]);
+    assert_eq!((scores.changed.found(), scores.changed.left_out()), (1, 1));
+    let (whole, changed) = (&columns.instances()[0], &columns.instances()[39]);
+    assert!(scores.changed.has(changed) && !scores.changed.has(whole));
+    assert!(scores.changed.count(whole) && !scores.changed.count(changed));
+    let included = ChangedRuns::new(&scores.runs, true);
+    assert!(included.has(changed) && included.count(changed) && included.left_out() == 0);
+    let alone = ChangedRuns::new(&scores.runs[1..], false);
+    assert!(alone.count(changed), "there is no other run");
     assert_eq!(scores.runs[1].change.unwrap().at, 9);
     let with = scores.targets_with_changed.as_ref().unwrap();
     assert_eq!(scores.targets[&0].peb.as_ref().unwrap().n, 20);

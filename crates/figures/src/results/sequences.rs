@@ -1,11 +1,10 @@
 //! How long targets are slow (Xie, figs 23 to 25).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use plimsoll_domain::natural;
 use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Gantt, Lines, Section, Span};
-use plimsoll_score::columns::InstanceRow;
 use plimsoll_score::sequence::{Basis, Sequence, SeriesKey, TargetSeries};
 use plimsoll_score::survival::Survival;
 
@@ -22,7 +21,8 @@ pub fn section(measured: &Measured, view: &View) -> Section {
          all normal, are a sequence. It lasts until the first measure of the other kind; the last one of a \
          run was not seen to end, and counts as lasting longer (Kaplan-Meier).",
     );
-    let series = TargetSeries::new(measured.columns, measured.peaks, included(view));
+    let series =
+        TargetSeries::new(measured.columns, measured.peaks, |it| view.scores.changed.count(it));
     if series.values().is_empty() {
         return section.note(
             "There are no measures of targets: every instance failed, is striped or shares its files.",
@@ -45,14 +45,6 @@ pub fn section(measured: &Measured, view: &View) -> Section {
         Some(middle) => picture(section, measured, &series, middle.threshold),
         None => section,
     }
-}
-
-/// The same instances that the scores count.
-fn included(view: &View) -> impl Fn(&InstanceRow) -> bool + use<> {
-    let runs = view.scores.runs.iter().filter(|run| run.changed());
-    let runs = runs.filter(|_| view.scores.changed_left_out > 0);
-    let changed: HashSet<(u32, u32)> = runs.map(|run| (run.source, run.run)).collect();
-    move |it| !changed.contains(&(it.source, it.run))
 }
 
 fn limits(section: Section, view: &View, series: &TargetSeries) -> Section {

@@ -93,7 +93,7 @@ fn overview(view: &View) -> Record {
             view.columns.experiments.iter().collect::<Vec<_>>().join(", "),
         )
         .number(&RUNS, view.scores.runs.len() as u64)
-        .number(&CHANGED, view.scores.changed_left_out as u64)
+        .number(&CHANGED, view.scores.changed.left_out() as u64)
         .number(&INSTANCES, complete as u64)
         .number(&FAILED, (instances.len() - complete) as u64)
         .number(&PAIRS, view.columns.all_pairs().len() as u64)

@@ -62,7 +62,7 @@ fn warm_up(view: &View, it: &WarmUp) -> Record {
 
 /// Runs that were set apart, and what the scores of targets are with them.
 fn changed(record: Record, view: &View) -> Record {
-    let found = view.scores.runs.iter().filter(|run| run.changed()).count();
+    let found = view.scores.changed.found();
     let Some(with) = &view.scores.targets_with_changed else {
         return match found {
             0 => record,

@@ -1,16 +1,12 @@
 //! Every pair with its scores, as a table for other programs.
 
-use std::collections::HashSet;
-
-use anyhow::{Context, Result};
-use plimsoll_figures::scores::View;
 use plimsoll_score::columns::{InstanceRow, PairRow};
 use plimsoll_score::locality::Trait;
 use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::relative::lebs;
 use plimsoll_score::{Columns, Source};
 
-use crate::new_file::NewFile;
+use super::View;
 
 /// One pair, and what is known of its instance.
 struct Row<'a> {
@@ -65,14 +61,21 @@ fn text(value: Option<f64>) -> String {
     value.map_or(String::new(), |it| it.to_string())
 }
 
-pub fn write(file: NewFile, view: &View) -> Result<()> {
-    let attempt = || format!("cannot write {}", file.path().display());
-    let mut out = csv::Writer::from_writer(&file);
-    out.write_record(COLUMNS.map(|(name, _)| name)).with_context(attempt)?;
+/// Returns the names of the columns.
+pub fn names() -> [&'static str; COLUMNS.len()] {
+    COLUMNS.map(|(name, _)| name)
+}
+
+/// Hands over the cells of every pair, instance by instance.
+///
+/// # Errors
+/// When `take` fails.
+pub fn rows<E>(
+    view: &View,
+    mut take: impl FnMut([String; COLUMNS.len()]) -> Result<(), E>,
+) -> Result<(), E> {
     let columns = view.columns;
     let marks = Marks::new(columns);
-    let changed: HashSet<(u32, u32)> =
-        view.scores.runs.iter().filter(|it| it.changed()).map(|it| (it.source, it.run)).collect();
     for instance in columns.instances() {
         let pairs = columns.pairs(instance);
         let scored = columns.has_scores(instance);
@@ -89,14 +92,12 @@ pub fn write(file: NewFile, view: &View) -> Result<()> {
                 peb: view.scores.fastest.peb(instance, pair).filter(|_| scored),
                 mark: marks.mark(instance, pair).filter(|_| scored),
                 modified_z: marks.modified_z(instance, pair).filter(|_| scored),
-                run_changed: changed.contains(&(instance.source, instance.run)),
+                run_changed: view.scores.changed.has(instance),
                 distance,
                 routers,
             };
-            out.write_record(COLUMNS.map(|(_, cell)| cell(&row))).with_context(attempt)?;
+            take(COLUMNS.map(|(_, cell)| cell(&row)))?;
         }
     }
-    out.flush().with_context(attempt)?;
-    drop(out);
-    file.finish()
+    Ok(())
 }

@@ -4,8 +4,8 @@ use plimsoll_score::Columns;
 use plimsoll_score::rest::unrested;
 use plimsoll_score::verdict::Verdicts;
 
-/// One sentence on the target that may be slow because it rested less than others.
-pub fn note(columns: &Columns, verdicts: &Verdicts) -> Option<String> {
+/// Returns one sentence on the target that may be slow because it rested less than others.
+pub fn note_on_rests(columns: &Columns, verdicts: &Verdicts) -> Option<String> {
     let found = unrested(columns, verdicts);
     // One target ends last; of several that do at times, the one that rests least tells enough.
     let first = found.iter().min_by(|a, b| a.rest.total_cmp(&b.rest))?;

@@ -1,21 +1,25 @@
-//! Writing what was found into the site file.
+//! What was found, for the site file.
 
-use anyhow::Result;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::moment::rfc3339;
 use plimsoll_domain::site::{
-    ComponentKind, MeasuredPeak, Peak, Persistence, SiteFile, Slowness, Straggler,
+    ComponentKind, MeasuredPeak, Peak, Persistence, SiteError, SiteFile, Slowness, Straggler,
 };
 use plimsoll_domain::{Bytes, BytesPerSec, Nanos};
-use plimsoll_figures::scores::View;
 use plimsoll_score::peak::{Evidence, PEAK_INSTANCES, Peak as Found, PeakOrigin};
 use plimsoll_score::sequence::Sequences;
 use plimsoll_score::survival::Survival;
 use plimsoll_score::verdict::Verdict;
 use plimsoll_score::{Columns, Kind, Peaks};
 
-/// Changes and saves the file; gives a line about each kind of entry.
-pub fn write(site: &mut SiteFile, view: &View) -> Result<Vec<String>> {
+use super::{View, why};
+
+/// Enters peaks, durations of slowness and stragglers into a site file, which is not saved yet. Returns a line about
+/// each kind of entry.
+///
+/// # Errors
+/// When the file does not take an entry.
+pub fn write_back(site: &mut SiteFile, view: &View) -> Result<Vec<String>, SiteError> {
     let measured = view.columns.instances().iter().map(|it| it.start).max().map(rfc3339);
     let mut lines = vec![peaks(site, view, measured.as_deref())?];
     let slowness: Vec<Slowness> =
@@ -32,13 +36,12 @@ pub fn write(site: &mut SiteFile, view: &View) -> Result<Vec<String>> {
     };
     site.set_stragglers(&stragglers, is_normal)?;
     lines.push(format!("{} stragglers", stragglers.len()));
-    site.save()?;
-    Ok(lines.into_iter().map(|line| format!("site file: {line}")).collect())
+    Ok(lines)
 }
 
 /// Measured peaks of targets that the file knows. Those that a person gave stay; those that were
 /// measured before are measured again. Says what was not written, and why.
-fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<String> {
+fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<String, SiteError> {
     let found = Peaks::measured(view.columns);
     let (mut written, mut given, mut unknown, mut few) = (0, 0, 0, Vec::new());
     for (target, operation, peak) in found.iter() {
@@ -68,14 +71,14 @@ fn peaks(site: &mut SiteFile, view: &View, measured: Option<&str>) -> Result<Str
             few.join(", ")
         ));
     }
-    if let Some((target, _, why)) = refused.first() {
+    if let Some((target, _, reason)) = refused.first() {
         let name = view.columns.targets.name(*target);
         let more = if refused.len() > 1 {
             format!(" and {} more", refused.len() - 1)
         } else {
             String::new()
         };
-        parts.push(format!("none of {name}{more}: {}", plimsoll_figures::scores::why(why)));
+        parts.push(format!("none of {name}{more}: {}", why(reason)));
     }
     parts.extend((given > 0).then(|| format!("{given} are given and stay")));
     parts.extend((unknown > 0).then(|| format!("{unknown} are of targets that it does not have")));
