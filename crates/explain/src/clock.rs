@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_trace::Timeline;
 use plimsoll_trace::layout::Anchor;
 
 use crate::process::Process;
@@ -20,39 +21,22 @@ pub(crate) const SPAN_MAX_NS: u64 = 1 << 55;
 
 /// What a file says about its clock.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ClockSource {
+pub(crate) struct FileClock {
     pub boot_id: [u8; 16],
     pub start: Anchor,
     pub latest: Anchor,
-    pub nanos_per_tick: f64,
+    /// CLOCK_MONOTONIC of the node.
+    pub node: Timeline,
     pub first_ticks: Option<u64>,
     pub last_ticks: Option<u64>,
     /// Number and ticks of barrier exits.
     pub barriers: Vec<(u32, u64)>,
 }
 
-impl ClockSource {
-    /// CLOCK_MONOTONIC of the node at these ticks.
-    fn monotonic_ns(&self, ticks: u64) -> i64 {
-        let since = ticks.wrapping_sub(self.start.ticks) as i64;
-        to_i64(self.start.monotonic_ns).saturating_add((since as f64 * self.nanos_per_tick) as i64)
-    }
-
-    fn realtime_offset_ns(&self) -> i64 {
-        to_i64(self.start.realtime_ns).saturating_sub(to_i64(self.start.monotonic_ns))
-    }
-}
-
-fn to_i64(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
 /// From a process's ticks to nanoseconds since the beginning of the recording.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    start_ticks: u64,
-    start_ns: i64,
-    nanos_per_tick: f64,
+    recording: Timeline,
     span_ns: u64,
 }
 
@@ -61,8 +45,7 @@ impl Clock {
     /// did.
     #[inline]
     pub fn at(&self, ticks: u64) -> (u64, bool) {
-        let since = ticks.wrapping_sub(self.start_ticks) as i64;
-        let ns = self.start_ns.saturating_add((since as f64 * self.nanos_per_tick) as i64);
+        let ns = self.recording.at(ticks);
         let held = (ns.max(0) as u64).min(self.span_ns);
         (held, held as i64 != ns)
     }
@@ -109,14 +92,9 @@ pub fn align(processes: &[Process]) -> Clocks {
         .iter()
         .zip(&shifts)
         .map(|(process, shift)| {
-            let source = &process.clock;
-            let start = shift.apply(source.monotonic_ns(source.start.ticks));
-            Clock {
-                start_ticks: source.start.ticks,
-                start_ns: start.saturating_sub(origin),
-                nanos_per_tick: source.nanos_per_tick * (1.0 + shift.drift),
-                span_ns,
-            }
+            let node = &process.clock.node;
+            let start = shift.apply(node.start_ns()).saturating_sub(origin);
+            Clock { recording: node.moved(start, shift.drift), span_ns }
         })
         .collect();
     let held = |ns: i64| (ns.saturating_sub(origin).max(0) as u64).min(span_ns);
@@ -125,7 +103,7 @@ pub fn align(processes: &[Process]) -> Clocks {
         (held(shift.apply(began)), held(shift.apply(ended.max(began))))
     });
     let lives = lives.collect();
-    let start_realtime_ns = origin.saturating_add(reference.clock.realtime_offset_ns());
+    let start_realtime_ns = origin.saturating_add(reference.clock.start.realtime_offset_ns());
     Clocks { clocks, lives, span_ns, start_realtime_ns, error_seconds }
 }
 
@@ -134,11 +112,12 @@ pub fn align(processes: &[Process]) -> Clocks {
 /// time counts where it is later; but never later than the first call.
 fn life(process: &Process) -> (i64, i64) {
     let source = &process.clock;
-    let loaded = source.monotonic_ns(source.start.ticks);
-    let began = process.circumstances.began_ns.map_or(loaded, |ns| loaded.max(to_i64(ns)));
-    let first = source.first_ticks.map_or(i64::MAX, |ticks| source.monotonic_ns(ticks));
-    let last = source.last_ticks.map_or(i64::MIN, |ticks| source.monotonic_ns(ticks));
-    (began.min(first.max(loaded)), to_i64(source.latest.monotonic_ns).max(last))
+    let loaded = source.node.start_ns();
+    let started = process.circumstances.began_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+    let began = started.map_or(loaded, |ns| loaded.max(ns));
+    let first = source.first_ticks.map_or(i64::MAX, |ticks| source.node.at(ticks));
+    let last = source.last_ticks.map_or(i64::MIN, |ticks| source.node.at(ticks));
+    (began.min(first.max(loaded)), source.latest.monotonic().max(last))
 }
 
 /// Processes by the clock that they share.
@@ -187,7 +166,7 @@ impl Shift {
     }
 
     fn by_calendar(processes: &[Process], members: &[usize]) -> Shift {
-        let offset = |index: usize| processes[index].clock.realtime_offset_ns();
+        let offset = |index: usize| processes[index].clock.start.realtime_offset_ns();
         let offset_ns = members.first().map_or(0, |m| offset(*m).saturating_sub(offset(0)));
         Shift { offset_ns, drift: 0.0, at: 0 }
     }
@@ -198,7 +177,7 @@ fn exits(processes: &[Process], members: &[usize], number: u32) -> Vec<i64> {
     let exit = |member: &usize| {
         let clock = &processes[*member].clock;
         let (_, ticks) = clock.barriers.iter().find(|(found, _)| *found == number)?;
-        Some(clock.monotonic_ns(*ticks))
+        Some(clock.node.at(*ticks))
     };
     let mut exits: Vec<i64> = members.iter().filter_map(exit).collect();
     exits.sort_unstable();
@@ -232,13 +211,13 @@ fn bounds(processes: &[Process], shifts: &[Shift]) -> (i64, i64) {
     let (mut origin, mut end) = (i64::MAX, i64::MIN);
     for (process, shift) in processes.iter().zip(shifts) {
         let source = &process.clock;
-        let start = source.monotonic_ns(source.start.ticks);
+        let start = source.node.start_ns();
         let is_near = |ns: &i64| ns.saturating_sub(start).unsigned_abs() <= SPAN_MAX_NS;
         let moments = [
             Some(start),
-            Some(to_i64(source.latest.monotonic_ns)),
-            source.first_ticks.map(|ticks| source.monotonic_ns(ticks)),
-            source.last_ticks.map(|ticks| source.monotonic_ns(ticks)),
+            Some(source.latest.monotonic()),
+            source.first_ticks.map(|ticks| source.node.at(ticks)),
+            source.last_ticks.map(|ticks| source.node.at(ticks)),
         ];
         for moment in moments.into_iter().flatten().filter(is_near) {
             let moment = shift.apply(moment);

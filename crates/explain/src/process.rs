@@ -7,7 +7,7 @@ use plimsoll_trace::layout::{LOSSES, Loss, State, get_text};
 use plimsoll_trace::{Chunk, Damage, ProcessFile, ThreadDecoder, TraceError, WritingProcess};
 
 use crate::circumstances::Circumstances;
-use crate::clock::ClockSource;
+use crate::clock::FileClock;
 use crate::file_table::FileId;
 use crate::source::Source;
 use crate::stored::{Malformed, Reader, Stored};
@@ -110,7 +110,7 @@ pub struct Process {
     /// What of its file could not be read.
     pub damage: Damage,
     pub(crate) told: Told,
-    pub(crate) clock: ClockSource,
+    pub(crate) clock: FileClock,
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) files: ProcessFiles,
     pub(crate) source: Option<Source>,
@@ -229,7 +229,7 @@ impl Stored for Process {
                 Damage { chunks, bytes, missing_blocks }
             },
             told: Told::default(),
-            clock: ClockSource::default(),
+            clock: FileClock::default(),
             chunks: Vec::new(),
             files: ProcessFiles::default(),
             source: None,
@@ -248,11 +248,11 @@ pub(crate) fn describe(
 ) -> Process {
     let header = file.header();
     let identity = &header.identity;
-    let clock = ClockSource {
+    let clock = FileClock {
         boot_id: identity.boot_id,
         start: identity.start,
         latest: header.latest,
-        nanos_per_tick: file.timeline().nanos(1),
+        node: file.timeline(),
         first_ticks: chunks.iter().map(|chunk| chunk.base_ticks).min(),
         last_ticks: last_ticks(file, &chunks),
         barriers,

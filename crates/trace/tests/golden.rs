@@ -86,7 +86,7 @@ fn reads_as_ever(version: u32) {
     assert_eq!(identity.version, version);
     assert_eq!((identity.pid, file.header().rank, file.header().ranks), (4711, 3, 8));
     assert_eq!(get_text(&identity.host), b"node7");
-    assert_eq!(file.timeline().monotonic_ns(2_000), 6_000);
+    assert_eq!(file.timeline().at(2_000), 6_000);
     assert_eq!(file.header().circumstances.is_known, 0, "it was not recorded then");
 
     let mut texts = Vec::new();
