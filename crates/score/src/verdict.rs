@@ -14,10 +14,12 @@
 //! | Is it low in some settings only? | [`settings`] | its low measures fall on any setting |
 //! | Are there two groups? Does slowness move? | [`groups`] | |
 //!
-//! [`Compared`] makes components of benchmark results, [`Component::compared`] of values of any other origin.
+//! [`Compared`] makes components of benchmark results, [`Comparing`] of values of any other origin, as many as there
+//! are, in bounded memory.
 
 mod cells;
 mod compared;
+mod comparing;
 mod component;
 mod dependence;
 mod effect;
@@ -34,7 +36,8 @@ mod spread;
 mod stretch;
 
 pub use compared::Compared;
-pub use component::{Component, Measure, Value};
+pub use comparing::{Comparing, Value};
+pub use component::{Component, Measure};
 pub use groups::{ByPeaks, Groups, Moving};
 pub use known_peaks::by_peaks;
 pub(crate) use sentence::span as sentence_span;

@@ -27,45 +27,7 @@ pub struct Component {
     pub inseparable: Option<u32>,
 }
 
-/// A value of a component, of any origin: a bandwidth, or whatever is larger when it is better.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Value {
-    /// Number of the component.
-    pub component: u32,
-    /// When it was taken, nanoseconds since 1970.
-    pub start: u64,
-    /// Values of one set are compared with each other.
-    pub set: u32,
-    /// Number of what else may differ between sets.
-    pub setting: u32,
-    /// More than 0.
-    pub value: f64,
-}
-
 impl Component {
-    /// Compares values, which come sorted by their sets, with the others of their set. Components are
-    /// numbered from 0; a set in which one comes twice compares nothing.
-    pub fn compared(values: &[Value]) -> Vec<Component> {
-        let count = values.iter().map(|it| it.component as usize + 1).max().unwrap_or(0);
-        let mut components = vec![Component::default(); count];
-        for set in values.chunk_by(|a, b| a.set == b.set) {
-            let usable = |it: &&Value| it.value.is_finite() && it.value > 0.0;
-            let mut entries: Vec<&Value> = set.iter().filter(usable).collect();
-            entries.sort_unstable_by_key(|it| it.component);
-            if entries.windows(2).any(|pair| pair[0].component == pair[1].component) {
-                continue;
-            }
-            let logs: Vec<f64> = entries.iter().map(|it| it.value.ln()).collect();
-            for (it, log_ratio) in entries.iter().zip(against_others(&logs)) {
-                let Value { start, set, setting, .. } = **it;
-                let measure = Measure { start, set, setting, log_ratio };
-                components[it.component as usize].push(measure, logs.len() - 1);
-            }
-        }
-        components.iter_mut().for_each(Component::finish);
-        components
-    }
-
     /// Adds a measure that was compared with so many others.
     pub(super) fn push(&mut self, measure: Measure, others: usize) {
         self.others = if self.measures.is_empty() { others } else { self.others.min(others) };
@@ -135,34 +97,5 @@ mod tests {
         assert_eq!(all, [4.0, 4.0, 2.0, 2.0]);
         assert_eq!(median_without(&[1.0, 3.0, 9.0], 1), 5.0);
         assert_eq!(median_without(&[1.0, 3.0], 0), 3.0);
-    }
-
-    #[test]
-    fn values_of_any_origin_are_compared() {
-        let value = |set, component, value| Value {
-            component,
-            start: u64::from(100 - set),
-            set,
-            setting: 7,
-            value,
-        };
-        let found = Component::compared(&[
-            value(1, 0, 50.0),
-            value(1, 2, 100.0),
-            value(2, 0, 100.0),
-            value(3, 0, 10.0),
-            value(3, 0, 10.0),
-            value(3, 2, 10.0),
-            value(4, 0, 0.0),
-            value(4, 2, 10.0),
-            value(5, 0, 30.0),
-            value(5, 2, 30.0),
-        ]);
-        assert_eq!((found.len(), found[1].measures.len()), (3, 0));
-        // In order of time; one alone, one that comes twice and one without a logarithm are left out.
-        let sets: Vec<u32> = found[0].measures.iter().map(|it| it.set).collect();
-        assert_eq!((sets, found[0].others), (vec![5, 1], 1));
-        assert!((found[0].measures[1].log_ratio - 0.5f64.ln()).abs() < 1e-12);
-        assert!(Component::compared(&[]).is_empty());
     }
 }
