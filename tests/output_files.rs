@@ -88,6 +88,11 @@ fn what_is_made_of_a_private_recording_is_private_too() {
     {
         for directory in [&rec, &results] {
             fs::set_permissions(directory, fs::Permissions::from_mode(directory_mode)).unwrap();
+            // Those of the recording's files count as well.
+            for file in fs::read_dir(directory).unwrap() {
+                let mode = fs::Permissions::from_mode(directory_mode & 0o666);
+                fs::set_permissions(file.unwrap().path(), mode).unwrap();
+            }
         }
         for command in commands {
             let script =

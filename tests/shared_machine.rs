@@ -4,6 +4,7 @@ mod beds;
 mod outputs;
 mod pipes;
 mod record;
+mod sparse;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};

@@ -127,7 +127,9 @@ impl NewFile {
     /// It is whole: gives it its name.
     pub fn finish(mut self) -> Result<()> {
         if let Some(draft) = &self.draft {
-            draft.rename().with_context(|| format!("cannot write {}", self.path.display()))?;
+            draft
+                .rename(&self.file)
+                .with_context(|| format!("cannot write {}", self.path.display()))?;
             self.draft = None;
         }
         Ok(())
@@ -140,16 +142,21 @@ impl NewFile {
 }
 
 impl Draft {
-    fn rename(&self) -> io::Result<()> {
+    /// Gives the file its name, and makes sure that the file has it. In a directory that others may write to, they
+    /// can put another in its place at any moment before.
+    fn rename(&self, file: &File) -> io::Result<()> {
         let Draft { directory, temporary, name, replaces } = self;
+        directory.require_same(temporary, file)?;
         let flags = if *replaces { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
         match renameat_with(directory, temporary, directory, name, flags) {
             // Some file systems only know how to replace. A further name is not given over another file.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                directory.link(temporary, name).and_then(|()| directory.remove_file(temporary))
+                directory.link(temporary, name)?;
+                directory.remove_file(temporary)?;
             }
-            renamed => Ok(renamed?),
+            renamed => renamed?,
         }
+        directory.require_same(name, file)
     }
 }
 
@@ -192,7 +199,9 @@ impl Write for &NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some(draft) = &self.draft {
+        if let Some(draft) = &self.draft
+            && draft.directory.require_same(&draft.temporary, &self.file).is_ok()
+        {
             // Half a file is worse than none; that it stays is no worse than why.
             let _ = draft.directory.remove_file(&draft.temporary);
         }
@@ -241,6 +250,15 @@ mod tests {
         drop(NewFile::create(&folder.path().join("half"), false, BY_MASK).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
         assert!(NewFile::create(folder.path(), true, BY_MASK).is_err());
+        // Another file under the draft's name, whoever put it there, is not given the page's.
+        let exchanged = folder.path().join("exchanged");
+        let page = NewFile::create(&exchanged, false, BY_MASK).unwrap();
+        fs::rename(&precious, folder.path().join(&page.draft.as_ref().unwrap().temporary)).unwrap();
+        let error = format!("{:#}", page.write(b"five").unwrap_err());
+        assert!(error.contains("not the file that was written"), "{error}");
+        let kept = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().path());
+        let kept: Vec<_> = kept.filter(|it| fs::read(it).is_ok_and(|it| it == b"thesis")).collect();
+        assert!(!exchanged.exists() && kept.len() == 1, "{kept:?}");
         let pipe = folder.path().join("pipe");
         mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
         let error = NewFile::create(&pipe, true, BY_MASK).err().unwrap().to_string();

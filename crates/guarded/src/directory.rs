@@ -240,6 +240,19 @@ impl Directory {
         Ok(linkat(self, from, self, to, AtFlags::empty())?)
     }
 
+    /// Makes sure that a name is that of this very file: whoever may write to the directory can exchange names.
+    ///
+    /// # Errors
+    /// If it is another file, or none.
+    pub fn require_same(&self, name: impl AsRef<OsStr>, file: &File) -> io::Result<()> {
+        let (named, held) = (self.facts_of(name)?, fstat(file)?);
+        if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino) {
+            Ok(())
+        } else {
+            Err(Refusal::ExchangedFile.into())
+        }
+    }
+
     /// Returns the kind of what has that name.
     ///
     /// # Errors

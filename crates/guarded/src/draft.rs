@@ -58,7 +58,9 @@ impl<'a> Draft<'a> {
     /// # Errors
     /// If the system refuses.
     pub fn publish(mut self) -> io::Result<()> {
+        self.directory.require_same(temporary_name(&self.name), &self.file)?;
         self.directory.rename(temporary_name(&self.name), &self.name)?;
+        self.directory.require_same(&self.name, &self.file)?;
         self.has_its_name = true;
         Ok(())
     }
@@ -76,9 +78,10 @@ impl Write for Draft<'_> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        if !self.has_its_name {
+        let temporary = temporary_name(&self.name);
+        if !self.has_its_name && self.directory.require_same(&temporary, &self.file).is_ok() {
             // Half a file is worse than none; that it stays is no worse than why.
-            let _ = self.directory.remove_file_if_there(temporary_name(&self.name));
+            let _ = self.directory.remove_file_if_there(temporary);
         }
     }
 }

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, tee};
 
 use crate::Refusal;
+use crate::regular_file::require_stored;
 
 /// The program at the other end of a pipe has two seconds to begin: a shell may have started it last.
 const LOOKS: u32 = 200;
@@ -36,7 +37,11 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     let found = rustix::fs::open(path, flags, Mode::empty())?;
     let facts = fstat(&found)?;
     match FileType::from_raw_mode(facts.st_mode) {
-        FileType::RegularFile => opened(&found),
+        FileType::RegularFile => {
+            let file = opened(&found)?;
+            require_stored(&file)?;
+            Ok(file)
+        }
         FileType::Directory => Err(Errno::ISDIR.into()),
         FileType::CharacterDevice => {
             require_own_name(path, &facts)?;

@@ -54,6 +54,14 @@ pub enum Refusal {
         /// How many.
         names: u64,
     },
+    /// It is nearly all hole.
+    #[error("it claims {bytes} bytes and stores {stored}")]
+    Sparse {
+        /// Its size.
+        bytes: u64,
+        /// What its file system keeps of it.
+        stored: u64,
+    },
     /// Small files have a few lines.
     #[error("it is too large to be what it should be")]
     TooLarge,
@@ -66,6 +74,12 @@ pub enum Refusal {
          (choose a directory of your own)"
     )]
     Exchanged,
+    /// It has the name of a file that is being written, and is another one.
+    #[error(
+        "it is not the file that was written: somebody who may write to the directory replaced it \
+         (choose a directory of your own)"
+    )]
+    ExchangedFile,
     /// The tree goes on in another file system.
     #[error("another file system is mounted there")]
     Mounted,

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -22,7 +23,25 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     require_file(file.metadata()?)?;
+    require_stored(&file)?;
     Ok(file)
+}
+
+/// Files up to this size are read in no time, whatever is in them.
+const QUICKLY_READ_BYTES: u64 = 1 << 30;
+
+/// No file system stores a file that is worth reading in a smaller part of its size.
+const COMPRESSION_MAX: u64 = 1000;
+
+/// Makes sure that a large file has something in it: one that is nothing but a hole may claim any size, and
+/// would be read for days.
+pub(crate) fn require_stored(file: &File) -> io::Result<()> {
+    let facts = file.metadata()?;
+    let (bytes, stored) = (facts.len(), facts.blocks().saturating_mul(512));
+    if bytes > QUICKLY_READ_BYTES && stored.saturating_mul(COMPRESSION_MAX) < bytes {
+        return Err(Refusal::Sparse { bytes, stored }.into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -40,6 +59,12 @@ mod tests {
         let mut text = String::new();
         open_to_read(&link).unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "text");
+        // A hole of a terabyte, and one that is read in no time.
+        File::create(&file).unwrap().set_len(1 << 40).unwrap();
+        let error = open_to_read(&link).unwrap_err();
+        assert!(matches!(Refusal::of(&error), Some(Refusal::Sparse { .. })), "{error}");
+        File::create(&file).unwrap().set_len(1 << 20).unwrap();
+        open_to_read(&link).unwrap();
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
         for other in [&pipe, directory.path(), Path::new("/dev/zero")] {
             let error = open_to_read(other).unwrap_err();

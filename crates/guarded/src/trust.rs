@@ -226,10 +226,26 @@ fn maps_all(map: &str) -> bool {
 }
 
 /// Many systems give each user a group of the same number with nobody else in it, and let that group
-/// write by default.
+/// write by default. Whether somebody else is in it is asked; a group that is not listed may have any members.
 fn is_private_group(group: u32) -> bool {
     let me = rustix::process::geteuid().as_raw();
-    me != ROOT && group == me
+    let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+    me != ROOT && group == me && is_of_one(&text("/etc/group"), &text("/etc/passwd"), me)
+}
+
+/// Returns true if the group that has the user's number has no other members (group(5), passwd(5)).
+fn is_of_one(groups: &str, users: &str, user: u32) -> bool {
+    let number = user.to_string();
+    let user_line = |line: &&str| line.split(':').nth(2) == Some(&number);
+    let name = users.lines().find(user_line).and_then(|line| line.split(':').next());
+    let Some(group) = groups.lines().find(|line| line.split(':').nth(2) == Some(&number)) else {
+        return false;
+    };
+    let members = group.split(':').nth(3).unwrap_or_default();
+    let mut members = members.split(',').filter(|member| !member.is_empty());
+    let has_group = |line: &&str| line.split(':').nth(3) == Some(&number);
+    let mut users = users.lines().filter(has_group);
+    members.all(|member| Some(member) == name) && users.all(|line| user_line(&line))
 }
 
 #[cfg(test)]
@@ -247,6 +263,19 @@ mod tests {
         assert!(maps_all("         0          0 4294967295\n"));
         assert!(!maps_all("      1000       1000          1\n"));
         assert!(!maps_all("0 1000 1\n1 100000 65536\n"));
+    }
+
+    #[test]
+    fn a_group_of_ones_own_number_is_private_if_nobody_else_is_in_it() {
+        let users = "root:x:0:0::/root:/bin/sh\nme:x:7:7::/home/me:/bin/sh\nyou:x:8:8::/:/bin/sh\n";
+        assert!(is_of_one("root:x:0:\nme:x:7:\n", users, 7));
+        assert!(is_of_one("me:x:7:me\n", users, 7));
+        assert!(!is_of_one("me:x:7:you\n", users, 7), "a member");
+        assert!(!is_of_one("me:x:7:me,you\n", users, 7), "a member beside");
+        assert!(!is_of_one("you:x:8:\n", users, 7), "not listed: who knows");
+        assert!(!is_of_one("me:x:7:\n", &format!("{users}it:x:9:7::/:\n"), 7), "first group");
+        assert!(is_of_one("me:x:7:\n", "", 7), "a user that is not listed");
+        assert!(!is_of_one("me:x:7:me\n", "", 7));
     }
 
     #[test]

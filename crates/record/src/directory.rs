@@ -1,7 +1,7 @@
 //! The directory of a recording: for its owner alone, unless it is to be shared.
 
 use std::fs::{self, Permissions};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -25,19 +25,20 @@ pub fn make(path: &Path, is_shared: bool) -> Result<Directory, RecordError> {
     let mode = if is_shared { SHARED } else { PRIVATE };
     match above.make(name, mode) {
         // Whatever the user's mask is. Not by the path: others may have exchanged it.
-        Ok(made) => {
-            made.require_own().map_err(failed())?;
-            // Who may write beside it could have put another directory of this user's in its place.
-            if !made.names().map_err(failed())?.is_empty() {
-                return Err(failed()(Refusal::Exchanged.into()));
-            }
-            fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))
-                .map_err(failed())?;
-            made.with_whole_path().map_err(failed())
-        }
+        Ok(made) => open_up(&made, mode).and_then(|()| made.with_whole_path()).map_err(failed()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => open(path),
         Err(error) => Err(failed()(error)),
     }
+}
+
+/// Gives a directory that was made just now its mode. Who may write beside it could have put another directory of
+/// this user's in its place, which would be opened to everyone: that one is not empty.
+fn open_up(made: &Directory, mode: u32) -> io::Result<()> {
+    made.require_own()?;
+    if !made.names()?.is_empty() {
+        return Err(Refusal::Exchanged.into());
+    }
+    fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))
 }
 
 fn above(path: &Path) -> &Path {
@@ -54,4 +55,29 @@ pub fn open(path: &Path) -> Result<Directory, RecordError> {
     };
     let own = opened.and_then(|it| it.require_own().map(|()| it));
     own.and_then(Directory::with_whole_path).map_err(|cause| RecordError::cannot_open(path, cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn a_directory_in_the_place_of_the_new_one_is_not_opened_to_everyone() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("new");
+        make(&new, true).unwrap();
+        assert_eq!(mode(&new), SHARED);
+        // One that this user filled, which somebody else moved here between making and opening.
+        let private = folder.path().join("private");
+        make(&private, false).unwrap();
+        fs::write(private.join("thesis"), "").unwrap();
+        let error = open_up(&Directory::open(&private).unwrap(), SHARED).unwrap_err();
+        assert_eq!(Refusal::of(&error), Some(Refusal::Exchanged));
+        assert_eq!(mode(&private), PRIVATE);
+    }
 }

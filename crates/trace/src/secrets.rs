@@ -128,25 +128,32 @@ fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"&;,?\"'(){}".contains(&byte)
 }
 
-/// Returns the value behind a telling name: `NAME=VALUE`, `--name=VALUE`, `Name: VALUE`, `{"name": "VALUE"}`, `Bearer VALUE`.
+/// Returns the value behind a telling name: `NAME=VALUE`, `--name=VALUE`, `Name: VALUE`, `{"name": "VALUE"}`, `Bearer VALUE`;
+/// in a script also `--name VALUE` and `-u user:VALUE`.
 fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     let whole = argument.len();
     let mut word = 0;
     for (at, byte) in argument.iter().enumerate() {
         let name = argument.get(word..at).unwrap_or(&[]);
+        let is_option = *byte == b' ' && name.starts_with(b"-");
         let is_separator = matches!(byte, b'=' | b':')
             || *byte == b' ' && name.eq_ignore_ascii_case(b"bearer")
-            || *byte == b'"' && argument.get(at + 1) == Some(&b':');
-        if is_separator && is_telling(name) {
+            || *byte == b'"' && is_key(argument, at);
+        let is_user = is_option && USER_OPTIONS.contains(&name);
+        if is_user || (is_separator || is_option) && is_telling(name) {
             let rest = argument.get(at..).unwrap_or(&[]);
-            let blank = |byte: &u8| matches!(byte, b'=' | b':' | b' ' | b'"' | b'\'');
+            let blank = |byte: &u8| matches!(byte, b'=' | b':' | b' ' | b'"' | b'\'' | b'\\');
             let start = at + rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
             let value = argument.get(start..).unwrap_or(&[]);
             // A header, or all that an option is set to, goes on to the end; a part of more does not.
-            let is_all = word == 0 && *byte != b'"';
-            let length = value.iter().position(|byte| is_end(*byte)).unwrap_or(value.len());
-            let end = if is_all { whole } else { start + length };
-            if start >= from && start < end && !value.starts_with(MASK) {
+            let is_all = word == 0 && !matches!(byte, b'"' | b' ');
+            let end = if is_all { whole } else { start + length_of_value(argument, start) };
+            // The user's name stays.
+            let colon = || Some(1 + value.iter().position(|byte| *byte == b':')?);
+            let start = if is_user { colon().map_or(end, |it| start + it) } else { start };
+            let value = argument.get(start..).unwrap_or(&[]);
+            let is_next_option = is_option && value.starts_with(b"-");
+            if start >= from && start < end && !value.starts_with(MASK) && !is_next_option {
                 return Some((start, end));
             }
         }
@@ -155,6 +162,23 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
         }
     }
     None
+}
+
+/// Returns true if a quotation mark ends a key: a colon follows.
+fn is_key(argument: &[u8], quote: usize) -> bool {
+    let rest = argument.get(quote + 1..).unwrap_or(&[]);
+    rest.iter().find(|byte| **byte != b' ') == Some(&b':')
+}
+
+/// Returns how long the value is that begins there: to the quotation mark that it began with, or to the end of the
+/// word.
+fn length_of_value(argument: &[u8], start: usize) -> usize {
+    let value = argument.get(start..).unwrap_or(&[]);
+    let quote = start.checked_sub(1).and_then(|before| argument.get(before));
+    let quote = quote.filter(|byte| matches!(byte, b'"' | b'\''));
+    let in_quotes = quote.and_then(|quote| value.iter().position(|byte| byte == quote));
+    let word = || value.iter().position(|byte| is_end(*byte)).unwrap_or(value.len());
+    in_quotes.unwrap_or_else(word)
 }
 
 /// `scheme://user:PASSWORD@host` and `scheme://TOKEN@host`.
@@ -298,6 +322,28 @@ mod tests {
         mask(&mut script);
         let text = String::from_utf8_lossy(&script);
         assert!(text.contains("x=1 PASSWORD=*** app --token=*** 'Bearer ***'"), "{text}");
+        for (script, kept) in [
+            ("app --token abcd --fast", "app --token *** --fast"),
+            ("app --password 'one two' in", "app --password '***' in"),
+            ("--password abcd run", "--password *** run"),
+            ("curl -u me:abcd https://a:abcd@h/p", "curl -u me:*** https://a:***@h/p"),
+            (
+                "curl -d '{\"password\": \"one two\", \"n\": 1}' h",
+                "curl -d '{\"password\": \"***\", \"n\": 1}' h",
+            ),
+            (
+                "curl -d \"{\\\"token\\\" : \\\"abcd\\\"}\"",
+                "curl -d \"{\\\"token\\\" : \\\"***\"}\"",
+            ),
+            ("app --password --fast; ls --token", "app --password --fast; ls --token"),
+            ("app --max-tokens 4096 -u me && x", "app --max-tokens 4096 -u me && x"),
+            ("echo the password is not told", "echo the password is not told"),
+        ] {
+            let mut bytes = format!("sh\0-c\0{script}\0").into_bytes();
+            mask(&mut bytes);
+            let text = String::from_utf8(bytes).unwrap();
+            assert_eq!(text.split('\0').nth(2).unwrap(), kept);
+        }
         let harmless = *b"sh\0-c\0ask \"password\" twice\0";
         let mut script = harmless;
         mask(&mut script);
