@@ -288,6 +288,56 @@ mod tests {
     }
 
     #[test]
+    fn values_that_are_not_finite_are_left_out_for_that_reason() {
+        let text = "machine,rate,when\na,inf,1\na,NaN,1\na,,1\nb,3,1\n";
+        let (all, left_out) = runs(text, &layout()).unwrap();
+        assert_eq!((all.len(), left_out.total()), (1, 3));
+        let told = "3 rows left out: 1 with nothing, 2 with no finite number in \"rate\"";
+        assert_eq!(left_out.sentence("rate"), told);
+    }
+
+    #[test]
+    fn a_column_may_be_called_file_and_no_other_may_be_missing() {
+        let (all, _) = runs("machine,file,rate,when\na,f,1,1\n", &layout()).unwrap();
+        assert_eq!(all[0].key, ["a", "f"]);
+        assert!(runs("file,rate,when\nf,1,1\n", &layout()).is_err(), "no machine");
+    }
+
+    /// Directions and interfaces are those of the larger part.
+    #[test]
+    fn summaries_of_tokio_abc() {
+        let text = "_file_system,darshan_app,darshan_nprocs,darshan_biggest_read_api,\
+            darshan_biggest_write_api,darshan_biggest_read_api_bytes,darshan_biggest_write_api_bytes,\
+            darshan_agg_perf_by_slowest_posix,_datetime_start\n\
+            scratch,/bin/ior,4,posix,mpiio,10,20,1.5,5\n\
+            scratch,/bin/ior,4,posix,mpiio,20,10,2.5,6\n\
+            scratch,hacc,8,posix,mpiio,7,7,3.5,7\n\
+            scratch,hacc,8,posix,mpiio,,7,4.5,7\n";
+        let (all, _) = runs(text, &Layout::tokio_abc()).unwrap();
+        let keys: Vec<String> = all.iter().map(|run| run.key.join(" ")).collect();
+        assert_eq!(
+            keys,
+            [
+                "runs.csv scratch ior w 4 mpiio",
+                "runs.csv scratch ior r 4 posix",
+                "runs.csv scratch hacc r 8 posix",
+                "runs.csv scratch hacc w 8 mpiio",
+            ]
+        );
+        assert_eq!((all[1].value, all[1].nanos), (2.5, Some(6_000_000_000)));
+    }
+
+    #[test]
+    fn many_columns_are_not_all_named() {
+        let told = |columns: usize| {
+            let names: Vec<String> = (0..columns).map(|nth| format!("c{nth}")).collect();
+            runs(&format!("{}\n", names.join(",")), &layout()).unwrap_err().to_string()
+        };
+        assert!(told(12).ends_with("c10, c11"), "{}", told(12));
+        assert!(told(13).ends_with("c10, c11, \u{2026}"), "{}", told(13));
+    }
+
+    #[test]
     fn columns_must_be_there_and_only_once() {
         let error = |text: &str| runs(text, &layout()).unwrap_err().to_string();
         assert_eq!(
