@@ -104,6 +104,7 @@ mod tests {
         throttle.add_own(16 << 20);
         assert!(throttle.admit(1 << 20) && throttle.admit(1 << 20) && !throttle.admit(1 << 20));
         assert!(throttle.is_kept(1 << 20));
+        assert!(!throttle.is_kept(1 << 10), "two writes are more than 1.6 and a small one");
         throttle.take_back(1 << 20);
         assert!(throttle.admit(1 << 20));
     }

@@ -1,0 +1,209 @@
+//! Routers of every policy, what policies are asked, and what a node counts.
+
+mod model;
+
+use model::Effects;
+use plimsoll_route::coordinated::{ByInquiry, SourceChoice};
+use plimsoll_route::placement::{Advice, Lane, Lanes, Waiting};
+use plimsoll_route::{
+    ActorId, AnyRouter, Factor, Failure, Homes, Input, Machine, Node, NodeSettings, Placement,
+    Policy, Router, RouterSettings, Static, Striped, TargetId, Window, WindowSettings,
+};
+
+const MS: u64 = 1_000_000;
+
+fn step<M: Machine>(machine: &mut M, now_ns: u64, input: Input) -> Effects {
+    let mut effects = Effects::default();
+    machine.step(now_ns, input, &mut effects);
+    effects
+}
+
+fn node<P: Placement>(writers: u32, targets: Vec<TargetId>, policy: P) -> Node<P> {
+    Node::new(NodeSettings { first_writer: 0, writers, targets, factor: Factor::NONE }, policy)
+}
+
+fn targets(count: u16) -> Vec<TargetId> {
+    (0..count).map(TargetId).collect()
+}
+
+const SETTINGS: RouterSettings<'_> = RouterSettings {
+    targets: 4,
+    writers: 8,
+    writers_per_node: 2,
+    factor: Factor::NONE,
+    homes: Homes::Grouped,
+    part_bytes_min: 1,
+    retry_ns: 0,
+};
+
+/// Delivers messages and ends attempts until nothing more happens; gives the bytes that were committed.
+fn written(policy: &str) -> u64 {
+    let policy: Policy = policy.parse().unwrap();
+    let mut router = AnyRouter::new(&policy, &SETTINGS);
+    let mut inputs: std::collections::VecDeque<(ActorId, Input)> =
+        (0..router.actors()).map(|actor| (ActorId(actor), Input::Begin)).collect();
+    for writer in 0..8 {
+        let actor = router.actor_of(writer);
+        inputs.push_back((actor, Input::Submit { writer, length_bytes: 1000 + u64::from(writer) }));
+        inputs.push_back((actor, Input::Close { writer }));
+    }
+    let (mut committed, mut now_ns) = (0, 0);
+    while let Some((actor, input)) = inputs.pop_front() {
+        now_ns += 1000;
+        let mut effects = Effects::default();
+        router.step(actor, now_ns, input, &mut effects);
+        let heard = |(to, message)| (to, Input::Message { from: actor, message });
+        inputs.extend(effects.messages.into_iter().map(heard));
+        let ended = |attempt: plimsoll_route::Attempt| {
+            (actor, Input::AttemptDone { attempt: attempt.attempt, pending_until_ns: now_ns })
+        };
+        inputs.extend(effects.started.into_iter().map(ended));
+        committed += effects.committed.iter().map(|commit| commit.length_bytes).sum::<u64>();
+    }
+    committed
+}
+
+#[test]
+fn every_policy_writes_everything() {
+    let all = (0..8).map(|writer| 1000 + writer).sum::<u64>();
+    for policy in ["static", "striped", "window", "coordinator:tf=0.5", "coordinator:inquiry=off"] {
+        assert_eq!(written(policy), all, "{policy}");
+    }
+}
+
+#[test]
+fn only_roles_of_a_coordinator_die_with_a_writer() {
+    let router = |policy: &str| AnyRouter::new(&policy.parse().unwrap(), &SETTINGS);
+    for policy in ["static", "striped", "window"] {
+        let router = router(policy);
+        assert_eq!(router.actors(), 4, "{policy}");
+        assert!((0..4).all(|actor| router.writer_of(ActorId(actor)).is_none()), "{policy}");
+        assert_eq!((router.coordinator(), router.actor_of(5)), (None, ActorId(2)), "{policy}");
+    }
+    let coordinated = router("coordinator");
+    assert!(coordinated.coordinator().is_some());
+    for writer in 0..8 {
+        assert_eq!(coordinated.writer_of(coordinated.actor_of(writer)), Some(writer));
+    }
+}
+
+#[test]
+fn pinned_writers_write_to_their_own_targets() {
+    let homes = [TargetId(5), TargetId(2), TargetId(9), TargetId(5)];
+    let (targets, policy) = Static::pinned(&homes, 1);
+    assert_eq!(targets, [TargetId(2), TargetId(5), TargetId(9)]);
+    let mut node = node(4, targets, policy);
+    for (writer, home) in homes.into_iter().enumerate() {
+        let submit = Input::Submit { writer: writer as u32, length_bytes: 10 };
+        assert_eq!(step(&mut node, 0, submit).started[0].target, home);
+    }
+}
+
+#[test]
+fn stripes_of_later_writers_begin_further_on_and_around() {
+    let mut node = node(1, targets(4), Striped::new(7, 3));
+    let started = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 9 }).started;
+    let places: Vec<u16> = started.iter().map(|part| part.target.0).collect();
+    assert_eq!(places, [3, 0, 1]);
+}
+
+#[test]
+fn sources_are_asked_in_turn_without_an_inquiry() {
+    let mut choice = ByInquiry::new(false);
+    let chosen: Vec<usize> = (0..6).map(|_| choice.choose(TargetId(0), &[4, 5, 6])).collect();
+    assert_eq!(chosen[..3], chosen[3..]);
+    let mut once = chosen[..3].to_vec();
+    once.sort_unstable();
+    assert_eq!(once, [0, 1, 2]);
+    assert_eq!(ByInquiry::new(true).choose(TargetId(0), &[4, 5, 6]), 0, "the longest queue");
+}
+
+#[test]
+fn a_full_or_failed_lane_admits_nothing() {
+    let lane = |placed_bytes, failure| Lane {
+        target: TargetId(0),
+        in_flight_bytes: 0,
+        attempts: 0,
+        placed_bytes,
+        failure,
+    };
+    let admits = |lane: Lane| {
+        let lanes = Lanes { lanes: &[lane], in_flight_bytes: 0, idle: 1, most_placed_bytes: 10 };
+        (lanes.admits(0), lanes.least_loaded())
+    };
+    assert_eq!(admits(lane(9, None)), (true, Some(0)));
+    assert_eq!(admits(lane(10, None)), (false, None), "as much as it may hold");
+    assert_eq!(admits(lane(0, Some(Failure::Full))), (false, None));
+}
+
+#[test]
+fn a_second_writer_starts_where_there_is_room() {
+    let mut node = node(2, targets(2), Window::new(WindowSettings::default(), 2, 2));
+    let first = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 1000 }).started;
+    let second = step(&mut node, 1, Input::Submit { writer: 1, length_bytes: 1000 }).started;
+    assert_eq!((first.len(), second.len()), (1, 1));
+}
+
+#[test]
+fn a_windows_delay_is_known_once_something_ended() {
+    let mut node = node(1, targets(1), Window::new(WindowSettings::default(), 1, 1));
+    let first = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 1000 }).started[0];
+    assert_eq!(node.policy().delay_ns(0), None);
+    let attempt = first.attempt;
+    step(&mut node, 5 * MS, Input::AttemptDone { attempt, pending_until_ns: 5 * MS });
+    assert_eq!(node.policy().delay_ns(0), Some(5 * MS));
+}
+
+/// Places on the first lane, if nothing is there; remembers how much the node said was waiting.
+#[derive(Default)]
+struct OneAtATime(Vec<u64>);
+
+impl Placement for OneAtATime {
+    fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice> {
+        self.0.push(waiting.node_bytes);
+        let is_free = lanes.in_flight_bytes == 0;
+        is_free.then_some(Advice { lane: 0, length_bytes: waiting.length_bytes })
+    }
+}
+
+#[test]
+fn what_died_with_its_writer_waits_no_more() {
+    let mut node = node(3, targets(1), OneAtATime::default());
+    let first = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 7 }).started[0];
+    for (writer, length_bytes) in [(1, 100), (2, 30)] {
+        assert!(step(&mut node, 1, Input::Submit { writer, length_bytes }).started.is_empty());
+    }
+    step(&mut node, 2, Input::WriterDied { writer: 1 });
+    let attempt = first.attempt;
+    let next = step(&mut node, 3, Input::AttemptDone { attempt, pending_until_ns: 3 }).started;
+    assert_eq!((next.len(), next[0].length_bytes), (1, 30));
+    assert_eq!(node.policy().0.last(), Some(&30), "{:?}", node.policy().0);
+}
+
+#[test]
+fn what_failed_and_then_died_with_its_writer_waits_no_more() {
+    let mut node = node(2, targets(1), OneAtATime::default());
+    let first = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 7 }).started[0];
+    // Stopped: it is to be tried again elsewhere, and there is no elsewhere yet.
+    let (target, failure) = (TargetId(0), Failure::Stopped);
+    step(&mut node, 1, Input::TargetFailed { target, failure });
+    step(&mut node, 2, Input::WriterDied { writer: first.write.writer });
+    step(&mut node, 3, Input::TargetBack { target });
+    step(&mut node, 4, Input::Submit { writer: 1, length_bytes: 30 });
+    assert_eq!(node.policy().0.last(), Some(&30), "{:?}", node.policy().0);
+}
+
+#[test]
+fn an_attempt_that_is_given_up_is_placed_no_more() {
+    let mut node = node(1, targets(3), Window::new(WindowSettings::default(), 3, 1));
+    let mut attempt =
+        step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 1000 }).started[0];
+    let mut tried = vec![attempt.target.index()];
+    for now_ns in 1..3 {
+        let (target, failure) = (attempt.target, Failure::Stopped);
+        attempt = step(&mut node, now_ns, Input::TargetFailed { target, failure }).started[0];
+        tried.push(attempt.target.index());
+    }
+    let placed: Vec<u64> = tried.iter().map(|lane| node.lanes()[*lane].placed_bytes).collect();
+    assert_eq!(placed, [0, 1000, 1000], "the oldest is waited for no more");
+}
