@@ -98,3 +98,34 @@ impl Grouped {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_count_relative_to_their_group() {
+        let mut grouped = Grouped::default();
+        assert!(grouped.is_empty() && grouped.periods(0).is_none());
+        let key = |name: &str| vec![name.to_string()];
+        // 1970-01-01 was a Thursday.
+        let hour = |it: u64| Some(it * 3_600_000_000_000);
+        for (name, value, nanos) in [
+            ("large", 1000.0, hour(1)),
+            ("large", 3000.0, hour(2)),
+            ("small", 2.0, hour(2)),
+            ("zero", 0.0, hour(2)),
+            ("timeless", 7.0, None),
+        ] {
+            grouped.add(&key(name), value, nanos);
+        }
+        assert!(!grouped.is_empty() && grouped.has(&key("small")) && !grouped.has(&key("none")));
+        assert_eq!(grouped.len(), 4);
+        let periods = grouped.periods(0).unwrap();
+        let median = |it: &Option<Distribution>| it.as_ref().map(|it| it.median);
+        assert_eq!(median(&periods.hours[1]), Some(0.5), "of a median of 2000");
+        assert_eq!(median(&periods.hours[2]), Some(1.25), "1.5 and 1; nothing has no share");
+        assert_eq!(periods.hours.iter().flatten().count(), 2);
+        assert_eq!(periods.weekdays[3].as_ref().map(|it| it.n), Some(3));
+    }
+}

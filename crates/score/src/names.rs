@@ -55,8 +55,10 @@ mod tests {
     #[test]
     fn a_name_keeps_its_number() {
         let mut names = Names::default();
+        assert!(names.is_empty());
         assert_eq!((names.number("b"), names.number("a"), names.number("b")), (0, 1, 0));
         assert_eq!((names.name(1), names.name(9)), ("a", ""));
+        assert!(!names.is_empty() && names.len() == 2);
         assert_eq!((names.find("a"), names.find("c")), (Some(1), None));
         assert_eq!(names.iter().collect::<Vec<_>>(), ["b", "a"]);
     }

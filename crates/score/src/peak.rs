@@ -187,3 +187,17 @@ fn single_target(columns: &Columns, instance: &InstanceRow) -> Option<(u32, f64)
     let one = pairs.iter().all(|pair| pair.target == target);
     instance.aggregate_bandwidth().filter(|_| one).map(|rate| (target, rate))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_measured_often_enough_is_kept() {
+        let measured = |instances| Evidence { instances, bytes: 1 };
+        let is_kept = |origin| Peak { rate: 1.0, origin }.is_kept();
+        assert!(is_kept(PeakOrigin::Measured(measured(PEAK_INSTANCES))));
+        assert!(!is_kept(PeakOrigin::Measured(measured(PEAK_INSTANCES - 1))));
+        assert!(!is_kept(PeakOrigin::Site) && !is_kept(PeakOrigin::Stripes));
+    }
+}

@@ -3,9 +3,13 @@
 mod made;
 
 use made::SECOND;
+use plimsoll_domain::BytesPerSec;
+use plimsoll_domain::burst::Operation;
+use plimsoll_domain::site::{Peak, Site, Target};
 use plimsoll_measures::{Instance, Outcome};
 use plimsoll_score::condition::ChangedRuns;
 use plimsoll_score::outlier::{Mark, Marks};
+use plimsoll_score::peak::PeakOrigin;
 use plimsoll_score::verdict::Verdicts;
 use plimsoll_score::{Columns, Kind, Options, Peaks, Score, score};
 
@@ -49,6 +53,26 @@ fn one_pair_has_no_leb_two_have() {
     assert_eq!(two.targets[&0].leb.as_ref().unwrap().median, 1.0);
     assert_eq!(two.targets[&1].leb.as_ref().unwrap().median, 0.25);
     assert_eq!(two.target_verdicts.verdicts[1].kind, None, "one measure proves nothing");
+}
+
+/// The site knows one of its targets, and no measure of this experiment the other.
+#[test]
+fn the_peak_of_a_striped_file_is_the_sum_of_those_of_its_targets() {
+    let pairs = [("c".to_string(), "a+b".to_string(), SECOND)];
+    let columns = made::columns("many-pairs", [made::instance(0, pairs)]);
+    let site = |peaks: &[(&str, u64)]| {
+        let target = |(name, rate): &(&str, u64)| {
+            let write = Some(BytesPerSec::new(*rate));
+            Target { peak: Peak { write, ..Peak::default() }, ..Target::named(*name) }
+        };
+        Site { targets: peaks.iter().map(target).collect(), ..Site::empty() }
+    };
+    let peak = |site: &Site| Peaks::new(&columns, Some(site)).get(0, Operation::Write);
+    let both = peak(&site(&[("a", 300), ("b", 200)])).unwrap();
+    assert_eq!((both.rate, both.origin), (500.0, PeakOrigin::Stripes));
+    assert_eq!(peak(&site(&[("a", 300)])), None, "one of two says nothing of both");
+    let whole = peak(&site(&[("a", 300), ("b", 200), ("a+b", 400)])).unwrap();
+    assert_eq!((whole.rate, whole.origin), (400.0, PeakOrigin::Site));
 }
 
 /// A journal that somebody made up: both a target's and a client's pairs have more bytes than there are.

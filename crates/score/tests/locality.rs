@@ -4,6 +4,7 @@ mod made;
 
 use plimsoll_domain::site::{Client, Site, Topology};
 use plimsoll_score::locality::{ByTrait, Locality, Places, Trait, locality};
+use plimsoll_score::sequence::Basis;
 use plimsoll_score::{Columns, Peaks};
 
 const SETS: u64 = 24;
@@ -63,6 +64,32 @@ fn places_are_those_of_the_site_around_its_torus_or_not() {
     let values: Vec<f64> = routers.sets.iter().map(|it| it.value).collect();
     assert_eq!((&values[..12], &values[12..]), (&[1.0; 12][..], &[2.0; 12][..]));
     assert_eq!(routers.instances(), 24);
+}
+
+#[test]
+fn bandwidths_without_peaks_are_those_over_their_median() {
+    let falls = found(&columns(|set| 1000 + 10 * set), &site(SETS), false);
+    let by_distance = by(&falls, Trait::Distance);
+    let mut medians: Vec<f64> = by_distance.sets.iter().map(|it| it.median).collect();
+    assert!(medians.is_sorted_by(|a, b| a > b), "{medians:?}");
+    medians.sort_by(f64::total_cmp);
+    assert!(((medians[11] + medians[12]) / 2.0 - 1.0).abs() < 1e-9, "{medians:?}");
+    assert_eq!(by_distance.basis, Basis::Bandwidth);
+    assert_eq!([Trait::Distance, Trait::Routers].map(Trait::name), ["distance", "routers"]);
+}
+
+#[test]
+fn an_instance_has_the_distance_of_its_nodes() {
+    let columns = columns(|_| 1000);
+    let places = Places::of(&columns, &site(20), false);
+    let of = |set: usize, trait_| places.of_instance(trait_, &columns, &columns.instances()[set]);
+    assert_eq!((of(0, Trait::Distance), of(7, Trait::Distance)), (Some(0.0), Some(7.0)));
+    assert_eq!((of(6, Trait::Routers), of(7, Trait::Routers)), (Some(1.0), Some(2.0)));
+    assert_eq!(of(22, Trait::Distance), None, "not on the site's list");
+    let alone = [("n3-1".to_string(), "t".to_string(), 1_000_000)];
+    let columns = made::columns("many-pairs", [made::instance(0, alone)]);
+    let places = Places::of(&columns, &site(20), false);
+    assert_eq!(places.of_instance(Trait::Routers, &columns, &columns.instances()[0]), None);
 }
 
 #[test]

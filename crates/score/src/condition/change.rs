@@ -118,6 +118,22 @@ mod tests {
     }
 
     #[test]
+    fn a_change_must_be_both_clear_and_large() {
+        let change = |ratio, p_value| Change { at: 9, ratio, p_value }.significant();
+        assert!(change(0.5, 0.001) && change(2.0, 0.001), "slower or faster");
+        assert!(!change(0.99, 0.001) && !change(0.5, 0.3));
+    }
+
+    #[test]
+    fn a_change_may_be_as_near_to_the_ends_as_three() {
+        for at in [3, 27] {
+            let mut values = vec![1.0; 30];
+            values[at..].fill(2.0);
+            assert_eq!(change_point(&values, 1).map(|it| it.at), Some(at));
+        }
+    }
+
+    #[test]
     fn false_alarms_are_as_rare_as_stated() {
         let mut random = Random::new(2);
         let alarms = (0..400).filter(|_| {

@@ -166,6 +166,18 @@ mod tests {
         assert_eq!(evidence, Evidence { instances: 10, bytes: 256 * MIB });
     }
 
+    /// One call for a whole burst, as some programs do it: settings that differ in nothing but the size.
+    #[test]
+    fn calls_that_grow_with_the_burst_are_one_setting() {
+        let mut it = Saturation::default();
+        for (burst, rate) in [(4, 60.0), (16, 21.0), (64, 20.2)] {
+            let bytes = Bytes::new(burst * MIB);
+            let setting = Setting { transfer: bytes, ..Setting::pairs(1, 1, bytes) };
+            (0..10).for_each(|_| it.add(&setting, burst * MIB, rate * MIB as f64));
+        }
+        assert_eq!(rate(&it), 20.2);
+    }
+
     #[test]
     fn a_rate_that_still_falls_or_rises_is_refused() {
         let refused = |rates: [(u64, f64); 2]| {

@@ -98,4 +98,32 @@ mod tests {
         assert_eq!(median_without(&[1.0, 3.0, 9.0], 1), 5.0);
         assert_eq!(median_without(&[1.0, 3.0], 0), 3.0);
     }
+
+    fn of_logs(logs: &[f64]) -> Component {
+        let measure = |(at, log_ratio): (usize, &f64)| Measure {
+            start: at as u64,
+            set: at as u32,
+            setting: 0,
+            log_ratio: *log_ratio,
+        };
+        let measures = logs.iter().enumerate().map(measure).collect();
+        Component { measures, ..Component::default() }
+    }
+
+    #[test]
+    fn low_throughout_is_low_in_every_third() {
+        let (low, fine) = ([-1.0; 3], [0.0; 3]);
+        let throughout = |thirds: [[f64; 3]; 3]| of_logs(&thirds.concat()).is_low_throughout(-0.5);
+        assert!(throughout([low, low, low]));
+        for thirds in [[fine, low, low], [low, fine, low], [low, low, fine]] {
+            assert!(!throughout(thirds), "{thirds:?}");
+        }
+        assert!(!of_logs(&[]).is_low_throughout(-0.5));
+    }
+
+    #[test]
+    fn a_measure_at_the_limit_is_not_under_it() {
+        let component = of_logs(&[-1.0, -0.5, -0.4, 0.0]);
+        assert_eq!((component.low(-0.5), component.low_share(-0.5)), (1, 0.25));
+    }
 }

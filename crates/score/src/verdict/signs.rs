@@ -144,6 +144,24 @@ mod tests {
         Component { measures: (0..32).map(measure).collect(), ..Component::default() }
     }
 
+    #[test]
+    fn what_is_lost_is_a_share_of_all() {
+        let measure = |(at, ratio): (usize, &f64)| Measure {
+            start: at as u64,
+            set: at as u32,
+            setting: 0,
+            log_ratio: ratio.ln(),
+        };
+        let of = |ratios: &[f64]| Component {
+            measures: ratios.iter().enumerate().map(measure).collect(),
+            ..Component::default()
+        };
+        let limit = 0.8f64.ln();
+        assert!((loss(&of(&[0.5, 1.0, 0.9, 1.2]), limit) - 0.125).abs() < 1e-12);
+        assert!((loss(&of(&[0.5, 0.25]), limit) - 0.625).abs() < 1e-12);
+        assert_eq!(loss(&of(&[]), limit), 0.0);
+    }
+
     /// Otherwise those that happen to be low in half of their measures would count for less, and the others for more.
     #[test]
     fn equally_low_measures_count_alike_however_many_there_are() {

@@ -1,0 +1,173 @@
+//! Stretches by hand.
+
+use super::super::Measure;
+use super::*;
+
+#[test]
+fn arrangements_are_counted() {
+    // Five low ones of ten, all at the end: 1 of 252; all together somewhere: 6 of 252.
+    assert!((share_of_arrangements(10, 5, 0, true) - 1.0 / 252.0).abs() < 1e-12);
+    assert!((share_of_arrangements(10, 5, 0, false) - 6.0 / 252.0).abs() < 1e-12);
+    // One error: four inside and one outside of the last four, or five of the last six.
+    let one = share_of_arrangements(10, 5, 1, true);
+    assert!((one - (1.0 + 6.0 + 6.0) / 252.0).abs() < 1e-12, "{}", one * 252.0);
+    assert_eq!(share_of_arrangements(5, 5, 0, true), 1.0);
+    assert!(share_of_arrangements(1000, 500, 400, false) <= 1.0);
+}
+
+#[test]
+fn arrangements_with_errors_are_counted() {
+    for low in 1..8 {
+        for (errors, at_the_end) in (0..4).flat_map(|it| [(it, true), (it, false)]) {
+            let found = share_of_arrangements(8, low, errors, at_the_end);
+            let counted = one_by_one(8, low, errors, at_the_end).min(1.0);
+            let of = (low, errors, at_the_end);
+            assert!((found - counted).abs() < 1e-9, "{of:?}: {found}, not {counted}");
+        }
+    }
+}
+
+#[test]
+fn outliers_are_drawn_in() {
+    assert!((scatter(&[1.0, -1.0, 1.0, -1.0]) - 1.4826).abs() < 1e-12);
+    // Four of size 1, and one that counts for three times 1.4826.
+    let with_outlier = scatter(&[1.0, -1.0, 1.0, -1.0, 100.0]);
+    let expected = ((4.0 + (3.0f64 * 1.4826).powi(2)) / 5.0).sqrt();
+    assert!((with_outlier - expected).abs() < 1e-12, "{with_outlier}");
+    assert_eq!(scatter(&[]), 0.0);
+}
+
+#[test]
+fn slowness_that_many_others_have_at_other_times_moves() {
+    let of = |low: std::ops::Range<u32>| {
+        let log_ratio = |at: u32| if low.contains(&at) { -1.0 } else { 0.0 };
+        let measure =
+            |at| Measure { start: u64::from(at), set: at, setting: 0, log_ratio: log_ratio(at) };
+        Component { measures: (0..20).map(measure).collect(), ..Component::default() }
+    };
+    let own = of(10..20);
+    let stretch = candidate(&own, -0.5).unwrap().stretch;
+    assert_eq!((stretch.since, stretch.until), (10, None));
+    for (low, is_elsewhere) in [
+        (2..6, true),
+        (12..16, false),
+        // Half of them, and less than half, lie outside.
+        (8..12, true),
+        (8..13, false),
+        (3..4, false),
+        (0..0, false),
+    ] {
+        let found = is_low_elsewhere(&of(low.clone()), &stretch, -0.5);
+        assert_eq!(found, is_elsewhere, "{low:?}");
+    }
+    let (elsewhere, quiet) = (of(2..6), of(0..0));
+    assert!(moves(&[&own, &elsewhere, &elsewhere, &elsewhere], 0, &stretch, -0.5));
+    assert!(!moves(&[&own, &quiet, &quiet, &quiet], 0, &stretch, -0.5));
+}
+
+#[test]
+fn measures_that_repeat_each_other_prove_less() {
+    let logs = |at: u32| if at < 20 { 0.0 } else { -1.0 };
+    let measure =
+        |at: u32| Measure { start: u64::from(at), set: at, setting: 0, log_ratio: logs(at) };
+    let component = Component { measures: (0..40).map(measure).collect(), ..Component::default() };
+    let found = candidate(&component, -0.5).unwrap();
+    let p_values = [1.0, 2.0, 4.0, 10.0].map(|time| found.p_value(40, time));
+    assert!(p_values[0] < 1e-6, "{p_values:?}");
+    assert!(p_values.windows(2).all(|pair| pair[0] < pair[1]), "{p_values:?}");
+    // Four that are left, two of them low, at the end: twice 1 of 6.
+    assert!((p_values[3] - 2.0 / 6.0).abs() < 1e-9, "{p_values:?}");
+}
+
+/// Each arrangement with each part of it.
+fn one_by_one(n: usize, low: usize, errors: usize, at_the_end: bool) -> f64 {
+    let (mut all, mut with) = (0.0, 0.0);
+    for arrangement in (0..1u32 << n).filter(|it| it.count_ones() as usize == low) {
+        all += 1.0;
+        for end in if at_the_end { n..=n } else { 1..=n } {
+            for first in 0..end {
+                let inside = (first..end).filter(|it| arrangement >> it & 1 == 1).count();
+                let wrong = low - inside + (end - first - inside);
+                with += f64::from(u8::from(wrong <= errors));
+            }
+        }
+    }
+    with / all
+}
+
+#[test]
+fn orders_are_counted() {
+    // Spearman's table: 0.587 of 12 and 0.447 of 20 are significant at 5 %.
+    assert!((share_of_orders(0.587, 12.0) - 0.05).abs() < 0.006);
+    assert!((share_of_orders(-0.447, 20.0) - 0.05).abs() < 0.003);
+    assert_eq!(share_of_orders(0.99, 11.0), 1.0);
+    assert_eq!(share_of_orders(-1.0, 20.0), 0.0);
+}
+
+#[test]
+fn the_part_that_is_low() {
+    let logs = |text: &str| {
+        text.bytes().map(|it| if it == b'l' { -1.0 } else { 0.0 }).collect::<Vec<f64>>()
+    };
+    let part = |text| lowest_part(&logs(text), -0.1);
+    assert_eq!(part("nnnlllnn"), Some((3, 6, 3)));
+    assert_eq!(part("nnllnlll"), Some((2, 8, 4)));
+    assert_eq!(part("lllnnnlll"), Some((6, 9, 3)), "of equal ones the last");
+    assert_eq!(part("nnn"), None);
+}
+
+/// Ratios of a loop device whose limit fell from 20 to 6 MiB/s.
+const FALLING: [f64; 20] = [
+    1.10, 1.24, 0.81, 0.78, 0.76, 0.90, 0.86, 0.78, 0.62, 0.64, 0.63, 0.78, 0.63, 0.56, 0.51, 0.39,
+    0.38, 0.28, 0.31, 0.26,
+];
+
+fn found(ratios: &[f64]) -> Option<(Candidate, f64)> {
+    let measure = |(at, ratio): (usize, &f64)| Measure {
+        start: at as u64,
+        set: at as u32,
+        setting: 0,
+        log_ratio: ratio.ln(),
+    };
+    let component = |ratios: &[f64]| Component {
+        measures: ratios.iter().enumerate().map(measure).collect(),
+        ..Component::default()
+    };
+    let (first, even) = (component(ratios), component(&vec![1.0; ratios.len()]));
+    stretches(&[&first, &even, &even], 0.85f64.ln()).remove(0)
+}
+
+#[test]
+fn what_falls_is_found_though_it_is_low_nearly_always() {
+    let (falling, p) = found(&FALLING).expect("falls");
+    assert!(falling.stretch.is_gradual && p < 1e-4, "{p}");
+    assert_eq!((falling.stretch.first, falling.stretch.until), (2, None));
+    // The same measures in another order do not fall, and neither do a few.
+    let shuffled: [f64; 20] = std::array::from_fn(|it| FALLING[it * 7 % 20]);
+    assert!(found(&shuffled).is_none_or(|it| it.1 > 0.01));
+    assert!(found(&FALLING[..11]).is_none_or(|it| it.1 > 0.01));
+}
+
+#[test]
+fn a_decline_falls_from_its_first_measure_to_its_last() {
+    let measure = |set: u32| Measure {
+        start: u64::from(set),
+        set,
+        setting: 0,
+        log_ratio: -0.1 * f64::from(set),
+    };
+    let component = Component { measures: (0..11).map(measure).collect(), ..Component::default() };
+    let found = candidate(&component, -0.45).unwrap();
+    assert!(found.stretch.is_gradual && (found.drop - 1.0).abs() < 1e-9, "{}", found.drop);
+    assert!(found.scatter < 1e-9);
+    assert_eq!((found.stretch.first, found.stretch.end, found.stretch.until), (5, 11, None));
+}
+
+#[test]
+fn a_line_has_its_slope() {
+    let logs: Vec<f64> = (0..500).map(|it| 3.0 - 0.01 * f64::from(it)).collect();
+    let (slope, around) = line(&logs);
+    assert!((slope + 0.01).abs() < 1e-12 && around.iter().all(|it| it.abs() < 1e-9));
+    // The median over all pairs: 1, 1, 2, 2.5, 2.5 and 4.
+    assert_eq!(line(&[0.0, 1.0, 5.0, 6.0]).0, 2.25);
+}
