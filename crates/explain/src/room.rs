@@ -121,3 +121,22 @@ impl Room {
 
 /// What a text takes beside its bytes.
 const OF_TEXT: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_so_much_and_what_finds_none_is_told() {
+        let mut room = Room { numbers: 2, text_bytes: 2 * OF_TEXT + 10, ..Room::default() };
+        assert_eq!(room.warnings().count(), 0);
+        assert_eq!(
+            [room.take_number(), room.take_number(), room.take_number()],
+            [true, true, false]
+        );
+        assert_eq!([room.take_text(10), room.take_text(1), room.take_text(0)], [true, false, true]);
+        let warnings: Vec<String> = room.warnings().collect();
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[0].contains("16,777,216 numbers") && warnings[1].contains("64 MiB"));
+    }
+}

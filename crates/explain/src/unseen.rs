@@ -37,6 +37,9 @@ pub(crate) struct Told {
 /// Programs of one process that are remembered.
 const STARTED_MAX: usize = 1 << 16;
 
+/// Gaps of one process that are remembered; there are few reasons.
+const GAPS_MAX: usize = 16;
+
 impl Told {
     /// Remembers a definition of a program.
     pub fn program(&mut self, definition: &Definition<'_>, room: &mut Room) {
@@ -57,6 +60,7 @@ impl Told {
     /// Remembers a definition of a gap.
     pub fn gap(&mut self, definition: &Definition<'_>, room: &mut Room) {
         if let Some(reason) = Unseen::from_number(definition.value)
+            && self.gaps.len() < GAPS_MAX
             && room.take_text(definition.text.len())
         {
             self.gaps.insert((reason, String::from_utf8_lossy(definition.text).into_owned()));

@@ -303,3 +303,23 @@ fn chunks_of_many_threads_do_not_cross_blocks() {
     assert!(sequences.len() > 1);
     assert_eq!(sequences, (0..sequences.len() as u32).collect::<Vec<_>>());
 }
+
+#[test]
+fn chunks_beyond_the_limit_are_counted_and_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.rec");
+    let mut writer = ProcessWriter::create(&path, &Program::default(), START).unwrap();
+    for thread in 0..9 {
+        let (op, outcome) = (Op::Read, Outcome::Value(1));
+        let call =
+            Call { op, file: 0, offset: 0, length: 1, outcome, argument: 0, start: 1, end: 2 };
+        writer.call(thread, &call).unwrap();
+    }
+    writer.finish().unwrap();
+    let file = ProcessFile::open(&path).unwrap();
+    let (all, damage) = file.scan(|_| ()).unwrap();
+    assert_eq!((all.len(), damage.chunks), (9, 0));
+    let (some, damage) = file.scan_at_most(4, |_| ()).unwrap();
+    assert_eq!((some.len(), damage.chunks), (4, 5));
+    assert!(damage.bytes > 0);
+}
