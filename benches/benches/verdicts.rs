@@ -1,7 +1,8 @@
 //! How often verdicts on stragglers are right, and how often they name what is not slow, by
 //! simulation. docs/straggler-verdicts.md shows the tables.
 //!
-//! `cargo bench --package plimsoll-benches --bench verdicts [-- EXPERIMENTS [SEED [errors|power|kinds|heldout]]]`
+//! `cargo bench --package plimsoll-benches --bench verdicts [-- EXPERIMENTS [SEED [errors|power|kinds|heldout
+//! [NOISE]]]]`, where NOISE picks the row of one noise in the tables of errors
 
 use std::sync::OnceLock;
 
@@ -37,14 +38,18 @@ fn main() {
     let first = *FIRST.get_or_init(|| number(1).unwrap_or(SEED));
     let part = given.get(2).map_or("all", String::as_str);
     let wanted = |name: &str| part == "all" || part == name;
+    let rows = |noises: &[Noise]| -> Vec<Noise> {
+        let is_row = |it: &Noise| given.get(3).is_none_or(|name| *name == it.name());
+        noises.iter().copied().filter(is_row).collect()
+    };
     println!("{experiments} simulated experiments for each cell, from seed {first}\n");
     if wanted("errors") {
-        errors("Nothing is slow", &USED, experiments);
+        errors("Nothing is slow", &rows(&USED), experiments);
     }
     if wanted("heldout") {
         errors(
             "Nothing is slow, noises that were not looked at during the design",
-            &HELD_OUT,
+            &rows(&HELD_OUT),
             experiments,
         );
     }
