@@ -152,6 +152,17 @@ fn a_windows_delay_is_known_once_something_ended() {
     let attempt = first.attempt;
     step(&mut node, 5 * MS, Input::AttemptDone { attempt, pending_until_ns: 5 * MS });
     assert_eq!(node.policy().delay_ns(0), Some(5 * MS));
+    // A later one moves it, and not all the way.
+    let mut before = 5 * MS;
+    for nth in 1..4 {
+        let now_ns = nth * 1000 * MS;
+        let next = step(&mut node, now_ns, Input::Submit { writer: 0, length_bytes: 1000 }).started;
+        let (attempt, end_ns) = (next[0].attempt, now_ns + 21 * MS);
+        step(&mut node, end_ns, Input::AttemptDone { attempt, pending_until_ns: end_ns });
+        let smoothed = node.policy().delay_ns(0).unwrap();
+        assert!(before < smoothed && smoothed < 21 * MS, "{before} {smoothed}");
+        before = smoothed;
+    }
 }
 
 /// Places on the first lane, if nothing is there; remembers how much the node said was waiting.
