@@ -38,7 +38,10 @@ const MAY_USE: &[Arrows] = &[
         &["domain", "engine", "guarded", "machine", "route", "stats", "testbed", "theory", "wire"],
     ),
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
-    ("figures", &["bench", "domain", "measures", "report", "score", "stats"]),
+    (
+        "figures",
+        &["bench", "domain", "measures", "race", "report", "route", "score", "simulate", "stats"],
+    ),
     (
         "cli",
         &[

@@ -2,8 +2,15 @@
 //!
 //! An experiment is what Xie (section 3, figure 6) calls one: runs, each a sequence of groups, each
 //! a round for every burst size, each an instance for every value of the parameter that is varied.
-//! One half of the crate is pure and decides what happens ([`plan`], [`template`], [`schedule`],
-//! [`estimate`](mod@estimate), [`stopping`]); the other half does it.
+//!
+//! | question | module | |
+//! |---|---|---|
+//! | What is measured? | [`plan`], [`template`] | pure |
+//! | In which order, at which cost, until when? | [`schedule`], [`estimate`](mod@estimate), [`stopping`] | pure |
+//! | What is it in words? | [`describe`] | pure |
+//! | Can the targets be used? Which bursts outlast their caches? | [`preflight`], [`growth`] | |
+//! | Who does it? | [`Team`]: [`local_team`], [`mpi_team`] with its [`launcher`]; [`worker`] is one of them | |
+//! | What happens? | [`runner`], [`measuring`], [`load`], [`warm_up`] | |
 //!
 //! Deliberately not here: how one process moves its bytes (`engine`), the form of the results
 //! (`measures`), what follows from them (`score`).

@@ -7,6 +7,9 @@
 //! and that of a byte, separately for reads and writes, and [`Verdict`] says whether these two
 //! explain what was measured.
 //!
+//! [`calibrate`](fn@calibrate) does what a [`CalibrationPlan`] says on a [`CalibrationTarget`] and returns a
+//! [`Calibration`].
+//!
 //! Deliberately not here: the transfers themselves (the `engine` crate's), printing, and the
 //! use of the costs (`theory::transaction`).
 

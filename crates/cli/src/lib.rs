@@ -1,5 +1,11 @@
 //! The command line: the only crate that parses arguments, prints and exits.
 //!
+//! A module for each command, and what they share: `output` (tables, JSON, messages), `new_file` (what is written for the
+//! user), `targets` (how targets are named), `value` (arguments), `progress` and `interruption`.
+//!
+//! Deliberately not here: anything that a test or another program would need without a command line. What to do is
+//! decided in the crate of the command's noun, what results look like in `figures`.
+//!
 //! It is a library as well as a binary, so that man pages, completions and docs/numbers.md are
 //! generated from the definitions that the program itself uses.
 

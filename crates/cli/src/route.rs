@@ -3,8 +3,6 @@
 mod bench;
 mod drops;
 mod noise;
-mod numbers;
-mod outcome;
 mod targets;
 
 use std::process::ExitCode;
@@ -17,7 +15,7 @@ use plimsoll_race::GivenBack;
 
 use crate::output::{self, Output};
 
-pub use numbers::NUMBERS;
+pub use plimsoll_figures::races::NUMBERS;
 
 /// Route writes to the targets that are fast now
 #[derive(clap::Args)]

@@ -1,11 +1,6 @@
 //! `plimsoll simulate`: plays out scenarios.
 
 mod fuzz;
-mod loss;
-mod numbers;
-mod page;
-mod single;
-mod sweep;
 
 use std::io::Read;
 use std::num::NonZero;
@@ -15,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use plimsoll_domain::site::SiteFile;
 use plimsoll_domain::{Bytes, BytesPerSec};
+use plimsoll_figures::simulated;
 use plimsoll_guarded::open_input;
 use plimsoll_report::Record;
 use plimsoll_route::{Policy, PolicyKind, Tf};
@@ -29,7 +25,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::value;
 
-pub use numbers::NUMBERS;
+pub use plimsoll_figures::simulated::NUMBERS;
 
 /// The version of the JSON. 2: the policy that was called paper is called coordinator.
 const SCHEMA_VERSION: u32 = 2;
@@ -197,13 +193,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let points = experiment(&scenario, repetition, &progress.done)?;
     drop(progress);
     if let (Some(file), Some(path)) = (html, &arguments.html) {
-        file.write(page::page(name, &scenario, &points).as_bytes())?;
+        file.write(simulated::page(name, &scenario, &points).as_bytes())?;
         crate::output::message(&format!("wrote {}", path.display()));
     }
-    let (title, record) = match &scenario.sweep {
-        Some(sweep) => sweep::record(name, &scenario, sweep, &points),
-        None => single::record(name, &points[0], arguments.each_target),
-    };
+    let (title, record) = simulated::record(name, &scenario, &points, arguments.each_target);
     output.print_version("simulate", SCHEMA_VERSION, &title, &record)?;
     Ok(ExitCode::SUCCESS)
 }

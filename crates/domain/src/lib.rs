@@ -1,6 +1,10 @@
 //! The nouns of Plimsoll: quantities with their units, and the site file that
 //! describes the storage.
 //!
+//! - [`Bytes`], [`BytesPerSec`], [`OpsPerSec`], [`Nanos`], [`Limit`]: quantities as people write them.
+//! - [`Counter`] and [`Change`]: a counter that was read twice; [`moment`]: dates and hours.
+//! - [`burst`]: what a process moves, and how; [`site`]: the storage, described once.
+//!
 //! Everything here is data: parse, print, check. Quantities are whole numbers of
 //! their base unit and convert to and from the way people write them without
 //! rounding; rounding for display belongs to the `report` crate. Nothing here

@@ -8,7 +8,7 @@
 //! any division: sums are whole numbers, samples are chosen by hashes, and everything else is
 //! computed from those.
 //!
-//! Not here: printing and drawing (`report`, `cli`), the bytes of a recording (`trace`).
+//! Deliberately not here: printing and drawing (`report`, `cli`), the bytes of a recording (`trace`).
 
 mod access;
 mod activity;

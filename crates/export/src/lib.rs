@@ -4,7 +4,7 @@
 //! Both stream: memory does not grow with the number of calls. What of a recording cannot be
 //! read is left out and said in [`Exported::warnings`].
 //!
-//! Not here: files, names and overwriting (`cli`), what calls mean (`explain`).
+//! Deliberately not here: files, names and overwriting (`cli`), what calls mean (`explain`).
 
 mod batch;
 mod calls;

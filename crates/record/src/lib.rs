@@ -4,7 +4,9 @@
 //! The calls themselves are recorded by the preload library, which knows all this from the variables of
 //! `trace::variables`.
 //!
-//! Not here: recording calls (`preload`), the format (`trace`), waiting for the program and ending like it (`cli`).
+//! [`Launch`] prepares a recording, [`collect`](fn@collect) gathers what is left of one.
+//!
+//! Deliberately not here: recording calls (`preload`), the format (`trace`), waiting for the program and ending like it (`cli`).
 
 mod collect;
 mod directory;

@@ -3,8 +3,8 @@
 //! docs/numbers.md. Nothing can be printed that is not defined there. [`html`] has the
 //! building blocks of reports for a browser, [`words`] writes numbers in sentences.
 //!
-//! Only strings are made here. Who prints them, and whether in colour, is the `cli`
-//! crate's business; what they mean is the business of whoever made the record.
+//! Deliberately not here: printing and colour (`cli`), and what the numbers mean (whoever made the record; for results
+//! of this program, `figures`). Only strings are made.
 
 mod chart;
 mod fit_plot;

@@ -9,7 +9,7 @@
 //! nothing and cannot panic, because it runs inside other people's programs. The reading half
 //! (feature `reader`) streams: memory does not grow with the number of events.
 //!
-//! Not here: intercepting calls (`preload`), what events mean (`explain`).
+//! Deliberately not here: intercepting calls (`preload`), what events mean (`explain`).
 
 pub mod definition;
 pub mod encode;

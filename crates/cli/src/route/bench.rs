@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use plimsoll_domain::Bytes;
+use plimsoll_figures::races::{of_plan, of_runs};
 use plimsoll_machine::Machine;
 use plimsoll_race::{
     Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies,
@@ -14,7 +15,6 @@ use plimsoll_testbed::enter_limits;
 
 use super::drops::drops;
 use super::noise::streams;
-use super::outcome::{of_plan, of_runs};
 use super::targets::Source;
 use crate::interruption::Interruption;
 use crate::output::{self, Output};

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use plimsoll_figures::simulated::numbers::{FUZZ_FAILED, FUZZ_RUNS, SEED};
 use plimsoll_report::Record;
 use plimsoll_simulate::{Scenario, fuzz_many, fuzz_scenario};
 
-use super::numbers::{FUZZ_FAILED, FUZZ_RUNS, SEED};
 use crate::output::Output;
 use crate::progress::Progress;
 

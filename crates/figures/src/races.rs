@@ -1,11 +1,15 @@
 //! What came of the races, as tables and JSON.
 
+mod numbers;
+
+pub use numbers::NUMBERS;
+
 use plimsoll_race::{FinishedRace, RaceOutcome, RacePlan, RateSource};
 use plimsoll_report::Record;
 use plimsoll_route::Policy;
 use plimsoll_stats::{Sample, median_interval};
 
-use super::numbers as number;
+use numbers as number;
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -66,7 +70,7 @@ fn part_bytes(policies: &[Policy]) -> Option<u64> {
     sizes.all(|size| size == first).then_some(first.get())
 }
 
-/// Everything, for people or with each race for programs.
+/// Returns everything, for people or with each race for programs.
 pub fn of_runs(plan: &RacePlan, runs: &[FinishedRace], ending: &str, with_races: bool) -> Record {
     let summary = (0..plan.policies.len()).map(|policy| of_policy(plan, runs, policy)).collect();
     let mut record = of_plan(plan)
