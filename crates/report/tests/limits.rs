@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use drawn::{count, draw, names};
 use plimsoll_report::Record;
 use plimsoll_report::html::{
-    Bars, BoxPlots, BoxSummary, Chart, Gantt, HeatMap, Lines, Page, Section, Span,
+    Bars, BoxPlots, BoxSummary, Chart, Gantt, HeatMap, Lines, Page, Section, Span, Theme,
 };
 
 fn page(chart: impl Into<Chart>) -> String {
@@ -69,6 +69,29 @@ fn the_longest_spans_are_drawn_where_there_are_too_many() {
 }
 
 #[test]
+fn rows_of_spans_that_are_too_many_are_counted() {
+    let gantt = |rows: usize| {
+        let mut gantt = Gantt::new("t", count("x"), names(rows), vec!["a".into()]);
+        gantt.push(Span { row: 0, kind: 0, start: 0.0, end: 1.0, detail: String::new() });
+        page(gantt)
+    };
+    says(&gantt(70), "The first 64 rows; 6 more are not drawn.");
+    assert!(!gantt(64).contains("more are not drawn"));
+}
+
+#[test]
+fn a_page_begins_with_the_colours_that_were_asked_for() {
+    let page = |theme| Page::new("p", "").section(Section::new("s")).theme(theme).to_html();
+    for (theme, said) in
+        [(Theme::Light, " data-theme=\"light\""), (Theme::Dark, " data-theme=\"dark\"")]
+    {
+        let page = page(theme);
+        assert!(page.contains(&format!("<html lang=\"en\"{said}>")) && page.contains("<h1>p</h1>"));
+    }
+    assert!(page(Theme::System).contains("<html lang=\"en\">"));
+}
+
+#[test]
 fn cells_that_stand_for_many_say_so() {
     let heat = |rows: usize, columns: usize| {
         let map = HeatMap::new("t", count("x"), (0.0, 1.0), columns, "r", names(rows), count("v"));
@@ -94,6 +117,7 @@ fn one_text_stands_beside_its_label_and_several_below_each_other() {
     let texts = |count| Record::new().texts("hosts", "hosts", names(count));
     let shown =
         |count| Page::new("p", "").section(Section::new("s").record(&texts(count))).to_html();
+    assert!(!shown(0).contains("<ul>"), "none is missing, not an empty list");
     says(&shown(1), "<dt>hosts</dt><dd>n0</dd>");
     says(&shown(2), "<li>n0</li><li>n1</li>");
 }

@@ -248,6 +248,7 @@ fn a_moment_is_that_of_the_clocks() {
 fn this_process_knows_itself() {
     let program = plimsoll_trace::Program::current();
     assert_eq!(program.pid, std::process::id());
+    assert_eq!(program.parent_pid, std::os::unix::process::parent_id());
     assert!(program.began_ns > 0 && !program.host.is_empty() && !program.arguments.is_empty());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.rec");
