@@ -12,8 +12,7 @@ pub use plimsoll_figures::experiment::NUMBERS;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
@@ -30,6 +29,7 @@ use plimsoll_figures::experiment;
 use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_measures::{Journal, Results};
+use plimsoll_process::leave_end_to_coordinator;
 
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
@@ -222,10 +222,7 @@ pub fn remove_left_behind(targets: &[PathBuf]) {
 
 /// Runs the hidden command of a worker process.
 pub fn serve() -> Result<ExitCode> {
-    // The coordinator decides when to end; a Ctrl-C reaches everybody in the terminal.
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
-        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
-    }
+    leave_end_to_coordinator();
     worker::serve().context("cannot serve; hint: plimsoll bench starts its workers itself")?;
     Ok(ExitCode::SUCCESS)
 }

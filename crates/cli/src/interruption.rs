@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What asks to end.
+/// What a coordinator answers by ending in order. Not SIGHUP, although it asks to end as well: it ends the program
+/// at once, unless it is ignored, as under nohup(1), and a handler would undo that.
 pub const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
 /// Which signal asked this process to end, if one did.

@@ -6,11 +6,10 @@ mod noise;
 mod targets;
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use plimsoll_process::leave_end_to_coordinator;
 use plimsoll_race::GivenBack;
 
 use crate::output::{self, Output};
@@ -50,7 +49,7 @@ const KEEPER_COMMAND: &str = "route-keeper";
 
 /// Serves as the process that restores limits.
 pub fn keep() -> Result<ExitCode> {
-    leave_the_end_to_the_coordinator();
+    leave_end_to_coordinator();
     let given_back = plimsoll_race::keep()
         .context("cannot serve; hint: plimsoll route bench starts its keeper itself")?;
     for GivenBack { target, problem } in given_back {
@@ -64,16 +63,8 @@ pub fn keep() -> Result<ExitCode> {
 
 /// Serves as a writer process.
 pub fn serve() -> Result<ExitCode> {
-    leave_the_end_to_the_coordinator();
+    leave_end_to_coordinator();
     plimsoll_race::serve()
         .context("cannot serve; hint: plimsoll route bench starts its writers itself")?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A Ctrl-C reaches everybody in the terminal, and a batch system's signal the whole job.
-fn leave_the_end_to_the_coordinator() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGHUP, SIGTERM] {
-        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
-    }
 }

@@ -11,9 +11,10 @@
 //! all different. Stamping is part of the measured time, so it is done only for bursts that request
 //! it.
 
+use plimsoll_stats::random::mix;
+
 use crate::memory::Memory;
 use crate::mismatch::Mismatch;
-use crate::permutation::mix;
 use crate::transfers::Transfer;
 
 /// Longer than the records and windows of what compresses on the fly (ZFS: 128 KiB and LZ4's

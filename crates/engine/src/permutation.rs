@@ -1,5 +1,7 @@
 //! A random order of any number of things that needs no memory for it.
 
+use plimsoll_stats::random::mix;
+
 /// An order of the numbers below `count`: each of them once, in an order that the seed gives.
 ///
 /// A Feistel network permutes the numbers of `bits` bits, whatever its round function is; a
@@ -50,15 +52,6 @@ impl Permutation {
 
 fn mask(bits: u32) -> u64 {
     (1u64 << bits) - 1
-}
-
-/// Applies the finalizer of SplitMix64 (Steele, Lea and Flood, 2014): every bit of the result depends on
-/// every bit of the number.
-pub(crate) fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ fn sampled_bytes(start: u64, end: u64, halvings: u32) -> u64 {
 
 #[inline]
 fn is_sampled(region: u64, halvings: u32) -> bool {
-    crate::sample::mix(region) & ((1 << halvings) - 1) == 0
+    plimsoll_stats::random::mix(region) & ((1 << halvings) - 1) == 0
 }
 
 #[cfg(test)]

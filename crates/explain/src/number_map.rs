@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::sample::mix;
+use plimsoll_stats::random::mix;
 
 /// A map from numbers of files.
 pub(crate) type NumberMap = HashMap<u32, u32, BuildHasherDefault<NumberHasher>>;

@@ -2,15 +2,6 @@
 
 use crate::stored::{Malformed, Reader, Stored};
 
-/// Spreads the bits of a number over all bits (SplitMix64's finisher).
-#[inline]
-pub(crate) fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
-}
-
 /// At most `size` values, each equally likely to be among them.
 #[derive(Debug, Clone)]
 pub(crate) struct HashSample<T> {
@@ -96,6 +87,8 @@ impl<T: Copy + Ord> HashSample<T> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_stats::random::mix;
+
     use super::*;
 
     fn offered(range: impl Iterator<Item = u64>) -> HashSample<u64> {

@@ -1,10 +1,11 @@
 //! What is known of the thread whose events are coming.
 
+use plimsoll_stats::random::mix;
+
 use crate::activity::TimelineCursor;
 use crate::coverage::{Coverage, Cursor};
 use crate::coverages::Cursors;
 use crate::nesting::Nesting;
-use crate::sample::mix;
 use crate::sums::Sums;
 
 /// Where a thread of a process is.

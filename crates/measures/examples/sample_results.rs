@@ -7,6 +7,7 @@ use std::path::Path;
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Setting;
 use plimsoll_measures::{Instance, Journal, Outcome, Pair};
+use plimsoll_stats::Random;
 use serde_json::json;
 
 /// Of the sample's own making: no real target is so regular.
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let environment = json!({ "program": "sample_results", "host": "nowhere", "kernel": "none" });
     let plan = "# invented\nexperiment = \"sample\"\nseed = 1\n";
     let mut journal = Journal::create(Path::new(&directory), "sample", plan, &environment)?;
-    let (mut chance, mut number, mut time) = (Chance(1), 0, BEGIN_NANOS);
+    let (mut chance, mut number, mut time) = (Random::new(1), 0, BEGIN_NANOS);
     for round in 0..rounds {
         for burst in [16u64 << 20, 256 << 20] {
             for processes in [1, 2, 4, 8] {
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn instance(
-    chance: &mut Chance,
+    chance: &mut Random,
     round: u32,
     number: u64,
     burst: u64,
@@ -49,7 +50,7 @@ fn instance(
     // Everything is slower for a while in the middle.
     let weather = if (20..26).contains(&(round % 40)) { 0.7 } else { 1.0 };
     let bytes = burst * u64::from(processes);
-    let pair = |client: u32, chance: &mut Chance| {
+    let pair = |client: u32, chance: &mut Random| {
         let is_slow = client % 16 == 5;
         let own = if is_slow { 0.6 } else { 1.0 } * (0.9 + 0.2 * chance.unit());
         let straggles = if chance.unit() < 0.04 { 2.0 + 2.0 * chance.unit() } else { 1.0 };
@@ -80,17 +81,5 @@ fn instance(
         varied: processes.to_string(),
         outcome,
         pairs,
-    }
-}
-
-/// Numbers that look random: splitmix64.
-struct Chance(u64);
-
-impl Chance {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let value = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((value ^ (value >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }

@@ -127,13 +127,24 @@ impl RunsFile {
     /// # Errors
     /// If it cannot be read, or lacks a column.
     pub fn open(path: &Path, layout: &Layout) -> Result<Self, RunsError> {
-        let file = open_input(path)?;
-        let is_packed = path.extension().is_some_and(|it| it == "gz");
+        Self::read(open_input(path)?, path, layout)
+    }
+
+    /// Reads the bytes of a table that is called `name`, which ends with .gz if it is packed.
+    ///
+    /// # Errors
+    /// If its first line cannot be read, or lacks a column.
+    pub fn read(
+        bytes: impl Read + 'static,
+        name: &Path,
+        layout: &Layout,
+    ) -> Result<Self, RunsError> {
+        let is_packed = name.extension().is_some_and(|it| it == "gz");
         let bytes: Box<dyn Read> =
-            if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+            if is_packed { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) };
         let mut rows = csv::Reader::from_reader(Bounded::new(bytes));
         let headings = Headings::new(rows.headers()?.clone())?;
-        let keys = layout.keys.iter().map(|key| KeyPlace::find(key, path, &headings));
+        let keys = layout.keys.iter().map(|key| KeyPlace::find(key, name, &headings));
         Ok(RunsFile {
             keys: keys.collect::<Result<_, _>>()?,
             value: headings.place(&layout.value)?,
@@ -256,10 +267,8 @@ mod tests {
     use super::*;
 
     fn runs(text: &str, layout: &Layout) -> Result<(Vec<Run>, LeftOut), RunsError> {
-        let place = tempfile::tempdir()?;
-        let path = place.path().join("runs.csv");
-        std::fs::write(&path, text)?;
-        let mut file = RunsFile::open(&path, layout)?;
+        let bytes = io::Cursor::new(text.to_string());
+        let mut file = RunsFile::read(bytes, Path::new("runs.csv"), layout)?;
         let (mut all, mut left_out) = (Vec::new(), LeftOut::default());
         while let Some(run) = file.next(&mut left_out)? {
             all.push(run);

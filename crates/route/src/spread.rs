@@ -5,13 +5,15 @@
 //! other. Shuffles are irregular on purpose: with an even stride, targets that are slow at
 //! regular places (every fourth, say) would all fall to the same nodes.
 
+use plimsoll_stats::random::mix;
+
 use crate::TargetId;
 
 /// The targets of `node`: `each` of `all`. Where to begin differs from node to node, because
 /// nodes that begin at the same time should not all begin with the same target.
 pub(crate) fn spread(node: u32, all: u16, each: u16) -> Vec<TargetId> {
     let mut targets = chosen(node, all, each);
-    let first = mixed(u64::from(node)) % targets.len().max(1) as u64;
+    let first = mix(u64::from(node)) % targets.len().max(1) as u64;
     targets.rotate_left(first as usize);
     targets
 }
@@ -50,21 +52,13 @@ fn shuffled(place: u64, size: u64, round: u64) -> u64 {
         let (mut left, mut right) = (value >> half_bits, value & mask);
         for step in 0..STEPS {
             let key = (round * STEPS + step) << 32;
-            (left, right) = (right, left ^ (mixed(key | right) & mask));
+            (left, right) = (right, left ^ (mix(key | right) & mask));
         }
         value = left << half_bits | right;
         if value < size {
             return value;
         }
     }
-}
-
-/// The finaliser of SplitMix64: every bit of the input changes about half of the output.
-fn mixed(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
 }
 
 #[cfg(test)]

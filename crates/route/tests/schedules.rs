@@ -5,7 +5,8 @@ mod model;
 use std::ops::Range;
 
 use model::roles::Roles;
-use model::run::{Random, walk};
+use model::run::walk;
+use plimsoll_stats::random::mix;
 use model::{Bounds, Effects, Party};
 use plimsoll_route::coordinated::{Layout, RoleSettings};
 use plimsoll_route::{
@@ -35,7 +36,7 @@ where
     P: Placement + Clone + std::fmt::Debug + std::hash::Hash + Eq + Send + Sync + 'static,
 {
     fn step(&mut self, actor: ActorId, input: Input, out: &mut Effects) {
-        self.now_ns += Random(self.now_ns).next() % 9_000_000;
+        self.now_ns += mix(self.now_ns) % 9_000_000;
         self.nodes.step(actor, self.now_ns, input, out);
     }
 

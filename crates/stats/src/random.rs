@@ -24,10 +24,9 @@ impl Random {
     /// One of many unrelated sequences of the same seed, so that parts of a
     /// computation can draw without disturbing one another.
     pub fn for_stream(seed: u64, stream: u64) -> Self {
-        let mut mixer = SplitMix(seed);
-        let mut stream_mixer = SplitMix(stream ^ mixer.next());
-        let high = u128::from(stream_mixer.next());
-        let low = u128::from(stream_mixer.next());
+        let stream = stream ^ mix(seed);
+        let high = u128::from(mix(stream));
+        let low = u128::from(mix(stream.wrapping_add(GOLDEN_GAMMA)));
         Self { generator: Pcg64Mcg::new(high << 64 | low) }
     }
 
@@ -113,23 +112,46 @@ impl Random {
     }
 }
 
-/// Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators" (2014);
-/// spreads a seed of few bits over the generator's state.
-struct SplitMix(u64);
+/// The step of SplitMix64 from one state to the next: the golden ratio times 2^64.
+const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+/// Returns what SplitMix64 gives for a state: a number whose every bit depends on every bit of the value, and
+/// another one for each value. Spreads numbers that are close, as seeds and indices are; a hash of them.
+///
+/// Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+#[inline]
+pub fn mix(value: u64) -> u64 {
+    finish(value.wrapping_add(GOLDEN_GAMMA))
+}
+
+/// Returns the last step of [`mix`] alone, for which zero stays zero.
+#[inline]
+pub fn finish(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The first numbers that the authors' program, splitmix64.c by Vigna, gives for the seed 1234567.
+    #[test]
+    fn mixing_is_that_of_the_reference() {
+        let states = (0..5).map(|nth: u64| GOLDEN_GAMMA.wrapping_mul(nth).wrapping_add(1_234_567));
+        assert_eq!(
+            states.map(mix).collect::<Vec<_>>(),
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+                4_593_380_528_125_082_431,
+                16_408_922_859_458_223_821,
+            ]
+        );
+        assert_eq!(finish(0), 0);
+    }
 
     #[test]
     fn golden_sequences() {

@@ -2,15 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 
 use plimsoll_machine::{BlockControl, DeviceNumber, Machine};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use plimsoll_process::run_to_end;
 
-use crate::forward::Forwarding;
 use crate::io_max::{LimitedGroup, is_of_bed, remove_stale};
 use crate::support::no_control;
 use crate::{Limits, Listing, Testbed, TestbedError};
@@ -108,29 +106,6 @@ impl Testbed {
         remove_stale(hierarchy, self.place.name(), is_alive);
         LimitedGroup::make(hierarchy, home, self.place.name(), std::process::id(), limits)
     }
-}
-
-/// Starts the command and waits until it ends. Signals that ask this process to end (SIGHUP, SIGINT,
-/// SIGTERM) go to the command meanwhile; a Ctrl-C in the terminal reaches it anyway.
-///
-/// # Errors
-/// If the command cannot be started.
-pub fn run_to_end(command: &mut Command) -> io::Result<ExitStatus> {
-    let forwarding = Forwarding::begin();
-    let mut child = command.spawn()?;
-    if let Some(forwarding) = &forwarding {
-        forwarding.to(&child);
-    }
-    wait_without_reaping(&child)?;
-    // While the ended process is not reaped, no other one can have its number.
-    drop(forwarding);
-    child.wait()
-}
-
-fn wait_without_reaping(child: &Child) -> io::Result<()> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    let ended = || waitid(WaitId::Pid(Pid::from_child(child)), options);
-    Ok(rustix::io::retry_on_intr(ended).map(drop)?)
 }
 
 /// Makes the command move itself into a cgroup after it is forked and before it is

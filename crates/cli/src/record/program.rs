@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use plimsoll_testbed::run_to_end;
+use plimsoll_process::run_to_end;
 
 use crate::output;
 

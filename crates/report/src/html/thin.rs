@@ -1,5 +1,7 @@
 //! Fewer points that look the same: chosen without chance, extremes kept.
 
+use plimsoll_stats::random::finish;
+
 /// A point.
 pub(crate) type Point = (f64, f64);
 
@@ -33,7 +35,9 @@ pub(crate) fn thin_cloud(points: &[Point], most: usize) -> Vec<Point> {
     let run = points.len().div_ceil(most.saturating_sub(4).max(1));
     let starts = (0..points.len()).step_by(run);
     let mut kept: Vec<usize> = starts
-        .map(|start| start + (scramble(start as u64) % run as u64) as usize)
+        // Every n-th point would follow the rhythm of what is drawn, such as a header before each block, and
+        // show only one of them.
+        .map(|start| start + (finish(start as u64) % run as u64) as usize)
         .filter(|index| *index < points.len())
         .chain(edges(points))
         .collect();
@@ -49,14 +53,6 @@ fn edges(points: &[Point]) -> Vec<usize> {
         [indices().min_by(compare), indices().max_by(compare)]
     };
     [by(|point| point.0), by(|point| point.1)].into_iter().flatten().flatten().collect()
-}
-
-/// Splitmix64's last step: every n-th point would follow the rhythm of what is drawn, such
-/// as a header before each block, and show only one of them.
-fn scramble(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use plimsoll_stats::Random;
 use stateright::{Checker, Model};
 
 use super::{Bounds, Checked, Party, State};
@@ -20,7 +21,7 @@ pub fn check<P: Party>(name: &str, party: P, bounds: Bounds) -> usize {
 pub fn walk<P: Party>(party: P, bounds: Bounds, seed: u64) -> State<P> {
     let model = Checked { party, bounds };
     let mut state = model.init_states().remove(0);
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut actions = Vec::new();
     for _ in 0..1_000_000 {
         actions.clear();
@@ -30,27 +31,10 @@ pub fn walk<P: Party>(party: P, bounds: Bounds, seed: u64) -> State<P> {
             assert!(state.commits.values().all(|count| *count == 1), "seed {seed}: {state:?}");
             return state;
         }
-        let action = actions.swap_remove(random.below(actions.len()));
+        let action = actions.swap_remove(random.index(actions.len()));
         model.apply(&mut state, action);
         assert!(state.party.is_throttle_kept(), "seed {seed}: throttle: {state:?}");
         assert!(state.used.retries < 100, "seed {seed}: retries without end: {state:?}");
     }
     panic!("seed {seed}: did not end");
-}
-
-/// SplitMix64: small, good enough to choose, the same everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
 }

@@ -7,8 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use libc::{c_int, c_void, siginfo_t};
 
-/// The signals that ask a process to end; sent to this process, they are meant for the command.
-const FORWARDED: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
+use crate::signals::ASK_TO_END;
 
 /// The process that gets the signals; zero when there is none yet.
 static CHILD: AtomicI32 = AtomicI32::new(0);
@@ -31,7 +30,7 @@ impl Forwarding {
         let only = HANDLERS.try_lock().ok()?;
         CHILD.store(0, Ordering::SeqCst);
         EARLY.store(0, Ordering::SeqCst);
-        let earlier = FORWARDED.into_iter().filter_map(|signal| Some((signal, handle(signal)?)));
+        let earlier = ASK_TO_END.into_iter().filter_map(|signal| Some((signal, handle(signal)?)));
         Some(Self { earlier: earlier.collect(), _only: only })
     }
 
