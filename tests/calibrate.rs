@@ -81,9 +81,10 @@ fn number(result: &Value, direction: &str, key: &str) -> f64 {
 }
 
 fn within(what: &str, value: f64, expected: f64, share: f64) -> Result<(), String> {
-    match (value / expected - 1.0).abs() <= share {
-        true => Ok(()),
-        false => Err(format!("{what} is {value}, expected {expected}")),
+    if (value / expected - 1.0).abs() <= share {
+        Ok(())
+    } else {
+        Err(format!("{what} is {value}, expected {expected}"))
     }
 }
 
@@ -144,9 +145,10 @@ fn two_limits_are_no_sum_of_two_costs_and_that_is_said() {
         let said = outcome.stdout.contains("does not fit")
             && outcome.stdout.contains("larger of two limits");
         let unwritten = fs::read_to_string(&site).unwrap() == "version = 1\n";
-        match outcome.status == Some(1) && said && unwritten {
-            true => Ok(()),
-            false => Err(format!("{}{}", outcome.stdout, outcome.stderr)),
+        if outcome.status == Some(1) && said && unwritten {
+            Ok(())
+        } else {
+            Err(format!("{}{}", outcome.stdout, outcome.stderr))
         }
     });
 }

@@ -58,9 +58,10 @@ impl Results<'_> {
                     }
                 })
                 .collect();
-            let instances: Vec<Vec<Pair>> = match self.in_turn {
-                true => pairs.into_iter().map(|pair| vec![pair]).collect(),
-                false => vec![pairs],
+            let instances: Vec<Vec<Pair>> = if self.in_turn {
+                pairs.into_iter().map(|pair| vec![pair]).collect()
+            } else {
+                vec![pairs]
             };
             for pairs in instances {
                 journal.append(&instance(round, number, burst, pairs)).unwrap();

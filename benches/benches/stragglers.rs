@@ -152,12 +152,11 @@ fn measure(place: &Place, seeds: u64, wanted: impl Fn(&Row) -> bool) -> Result<(
         let (mut right, mut else_said) = (0, Vec::new());
         for seed in 0..seeds {
             let said = place.run(row, seed)?;
-            match (row.is_right)(&said, seed) {
-                true => right += 1,
-                false => {
-                    else_said.push(said.listed());
-                    place.keep(row, seed)?;
-                }
+            if (row.is_right)(&said, seed) {
+                right += 1;
+            } else {
+                else_said.push(said.listed());
+                place.keep(row, seed)?;
             }
         }
         drop(busy);

@@ -50,9 +50,10 @@ fn measure(bed: &Testbed) -> Result<()> {
 
 fn with_limit(bed: &Testbed, limited: bool) -> Result<()> {
     let target = "t2".parse()?;
-    match limited {
-        true => bed.slow(target, format!("{LIMIT_MIB}MiB/s").parse()?, Direction::Both)?,
-        false => bed.normal(target)?,
+    if limited {
+        bed.slow(target, format!("{LIMIT_MIB}MiB/s").parse()?, Direction::Both)?
+    } else {
+        bed.normal(target)?
     };
     Ok(())
 }

@@ -99,10 +99,10 @@ impl Simulation {
                     pair(number, burst, &who, (common + logs[target]).exp() * speed)
                 })
                 .collect();
-            match self.in_turn {
-                true => instances
-                    .extend(pairs.into_iter().map(|pair| instance(round, burst, vec![pair]))),
-                false => instances.push(instance(round, burst, pairs)),
+            if self.in_turn {
+                instances.extend(pairs.into_iter().map(|pair| instance(round, burst, vec![pair])))
+            } else {
+                instances.push(instance(round, burst, pairs))
             }
         }
         (0..).zip(&mut instances).for_each(|(number, it)| it.instance = number);

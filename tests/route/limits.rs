@@ -194,9 +194,10 @@ fn a_signal_during_a_drop_restores_the_limit_and_removes_the_files() {
         (Signal::TERM, true, 143),
     ] {
         let mut running = bed.in_a_drop();
-        let sent = match to_all {
-            true => kill_process_group(running.pid(), signal),
-            false => kill_process(running.pid(), signal),
+        let sent = if to_all {
+            kill_process_group(running.pid(), signal)
+        } else {
+            kill_process(running.pid(), signal)
         };
         sent.unwrap();
         assert_eq!(running.end(), Some(status), "{signal:?}");

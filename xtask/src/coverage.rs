@@ -62,9 +62,10 @@ fn groups(table: &str) -> Vec<Group> {
         {
             let aliases: Vec<String> =
                 aliases.split(' ').filter(|it| !it.is_empty()).map(code).collect();
-            rows.push(match aliases.is_empty() {
-                true => code(name),
-                false => format!("{} [{}]", code(name), aliases.join(", ")),
+            rows.push(if aliases.is_empty() {
+                code(name)
+            } else {
+                format!("{} [{}]", code(name), aliases.join(", "))
             });
         }
     }

@@ -1,4 +1,5 @@
-//! One instance: bursts from a plan, done by a team, as pairs.
+//! Measures one instance: gives a team of processes the bursts that the plan wants, and makes of what each process did
+//! one measure for every pair of client and target.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -277,11 +277,10 @@ fn not_started(error: TestbedError) -> ExitCode {
 
 fn remove(testbed: &Testbed, down: &Down, output: Output) -> Result<ExitCode> {
     let removed = testbed.down(DownOptions { force: down.force }).map_err(with_hint)?;
-    match output.json {
-        true => {
-            output.print("testbed.down", "removed", &listing::removed_record(&removed, testbed))?
-        }
-        false => output::message(&listing::removed_text(&removed, testbed)),
+    if output.json {
+        output.print("testbed.down", "removed", &listing::removed_record(&removed, testbed))?
+    } else {
+        output::message(&listing::removed_text(&removed, testbed))
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -35,9 +35,10 @@ const OBJECT: usize = 24;
 pub(crate) fn delay_layout(directory: impl AsFd, path: &Path) -> Result<OFlags, EngineError> {
     let facts = rustix::fs::fstatfs(directory)
         .map_err(file_error("find the file system of", path.to_path_buf()))?;
-    match facts.f_type as u64 == LL_SUPER_MAGIC {
-        true => Ok(DELAY_CREATE),
-        false => Err(EngineError::NotLustre { path: path.to_path_buf() }),
+    if facts.f_type as u64 == LL_SUPER_MAGIC {
+        Ok(DELAY_CREATE)
+    } else {
+        Err(EngineError::NotLustre { path: path.to_path_buf() })
     }
 }
 
@@ -50,9 +51,10 @@ pub(crate) fn set_layout(file: &File, path: &Path, wanted: Stripe) -> Result<(),
         Err(cause) => return Err(file_error("set the stripes of", path)(cause)),
     }
     let got = file_layout(file);
-    match got.as_ref().is_some_and(|layout| layout.is(wanted)) {
-        true => Ok(()),
-        false => Err(EngineError::LayoutNotTaken { path: path.to_path_buf(), wanted, got }),
+    if got.as_ref().is_some_and(|layout| layout.is(wanted)) {
+        Ok(())
+    } else {
+        Err(EngineError::LayoutNotTaken { path: path.to_path_buf(), wanted, got })
     }
 }
 

@@ -192,10 +192,12 @@ fn check_directory(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
         // Others may add to it, but rename and remove only what is theirs (inode(7)).
         return Ok(());
     }
-    match mode & EVERYONE_WRITES != 0 {
-        true => Err(Untrusted::Everyone { path, mode }),
-        false if is_writable_by_others(facts) => Err(Untrusted::Group { path, group, mode }),
-        false => Ok(()),
+    if mode & EVERYONE_WRITES != 0 {
+        Err(Untrusted::Everyone { path, mode })
+    } else if is_writable_by_others(facts) {
+        Err(Untrusted::Group { path, group, mode })
+    } else {
+        Ok(())
     }
 }
 

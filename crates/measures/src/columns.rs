@@ -131,12 +131,12 @@ pub(crate) const INSTANCE: &[Field<Instance>] = &[
 /// How many pairs an instance had when it was measured.
 pub(crate) const PAIRS_MEASURED: Column = whole("pairs");
 
-/// `pairs.parquet`.
+/// Returns the columns of `pairs.parquet`.
 pub(crate) fn pairs_table() -> Table {
     table("plimsoll.pairs", PAIR.iter().map(|field| field.column))
 }
 
-/// `instances.parquet`.
+/// Returns the columns of `instances.parquet`.
 pub(crate) fn instances_table() -> Table {
     table("plimsoll.instances", INSTANCE.iter().map(|field| field.column))
 }

@@ -93,7 +93,7 @@ pub(crate) fn open_lock(directory: &Directory) -> Result<File, MeasuresError> {
     lock.map_err(|error| MeasuresError::io("open", &directory.path().join(LOCK), error))
 }
 
-/// The experiment is brought to an end. A lock that stays holds nobody up.
+/// Removes the lock of an experiment that is brought to an end. One that stays holds nobody up.
 pub(crate) fn remove_lock(directory: &Directory) {
     let _ = directory.remove_file_if_there(LOCK);
 }
@@ -104,7 +104,7 @@ pub(crate) fn open_in(directory: &Directory, name: &str) -> Result<File, Measure
     file.map_err(|error| MeasuresError::io("open", &directory.path().join(name), error))
 }
 
-/// A text file of a directory that is written to; nothing when it is not there.
+/// Returns a text file of a directory that is written to; nothing when it is not there.
 pub(crate) fn read_text_in(
     directory: &Directory,
     name: &str,
@@ -112,7 +112,7 @@ pub(crate) fn read_text_in(
     text_of(directory.open_file(name, OFlags::RDONLY), &directory.path().join(name))
 }
 
-/// A text file; nothing when it is not there.
+/// Returns a text file; nothing when it is not there.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, MeasuresError> {
     text_of(open_to_read(path), path)
 }
@@ -132,7 +132,7 @@ fn text_of(file: io::Result<File>, path: &Path) -> Result<Option<String>, Measur
     Ok(Some(text))
 }
 
-/// Length and CRC32C of a file.
+/// Returns length and CRC32C of a file.
 pub(crate) fn checksum(mut file: File, path: &Path) -> Result<(u64, u32), MeasuresError> {
     let failed = |error| MeasuresError::io("read", path, error);
     let (mut bytes, mut sum, mut buffer) = (0, 0, vec![0; 1 << 18]);

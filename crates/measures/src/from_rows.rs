@@ -46,7 +46,7 @@ impl FromRows {
         Ok(FromRows { instances: Some(instances), pairs, pair_columns: 1, last: None })
     }
 
-    /// The next instance; nothing at the end.
+    /// Returns the next instance; nothing at the end.
     pub fn next(&mut self) -> Result<Option<Instance>, MeasuresError> {
         let Some(instances) = &mut self.instances else { return self.next_of_pairs() };
         while let Some(number) = instances.number()? {
@@ -103,7 +103,7 @@ impl Cursor {
         Ok(Cursor { table, order, row: 0, rows: 0, passed: None })
     }
 
-    /// The instance's number in the current row; nothing at the end.
+    /// Returns the instance's number in the current row; nothing at the end.
     fn number(&mut self) -> Result<Option<u64>, MeasuresError> {
         if self.row == self.rows {
             (self.row, self.rows) = (0, self.table.advance()?);
@@ -120,7 +120,7 @@ impl Cursor {
         Ok(Some(number))
     }
 
-    /// A cell of the current row.
+    /// Returns a cell of the current row.
     fn cell(&self, column: usize) -> CellAt<'_> {
         self.table.cell(column, self.row)
     }
@@ -147,7 +147,7 @@ impl Cursor {
     }
 }
 
-/// An instance to be filled.
+/// Returns an instance to be filled.
 pub(crate) fn blank_instance() -> Instance {
     Instance {
         run: 0,
@@ -182,13 +182,13 @@ fn take_pairs(
     Ok(())
 }
 
-/// What a pair takes in memory, as long names do.
+/// Returns the bytes that a pair takes in memory, as long names do.
 fn bytes_of(pair: &Pair) -> usize {
     let server = pair.server.as_ref().map_or(0, String::len);
     PAIR_BYTES + pair.client.len() + pair.target.len() + server
 }
 
-/// A pair to be filled.
+/// Returns a pair to be filled.
 fn blank_pair() -> Pair {
     Pair {
         client: String::new(),
@@ -201,7 +201,7 @@ fn blank_pair() -> Pair {
     }
 }
 
-/// What a directory's Parquet files lack of what was measured, one sentence each.
+/// Returns what a directory's Parquet files lack of what was measured, one sentence each.
 pub(crate) fn what_is_left_out(directory: &Path) -> Result<Vec<String>, MeasuresError> {
     if !directory.join(INSTANCES).exists() {
         return Ok(Vec::new());

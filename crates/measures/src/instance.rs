@@ -80,7 +80,7 @@ impl Instance {
         self.pairs.iter().map(Pair::seconds).reduce(f64::max)
     }
 
-    /// All bytes over the time to the last completion, fsync included.
+    /// Returns all bytes divided by the time to the last completion, fsync included.
     pub fn aggregate_bandwidth(&self) -> Option<f64> {
         self.seconds().map(|seconds| self.bytes() as f64 / seconds)
     }

@@ -82,10 +82,7 @@ impl Journal {
                 return Err(MeasuresError::Exists { directory: directory.to_owned(), file });
             }
         }
-        match directory.exists() {
-            true => files::open_own_directory(directory).map(drop),
-            false => Ok(()),
-        }
+        if directory.exists() { files::open_own_directory(directory).map(drop) } else { Ok(()) }
     }
 
     /// Opens an unfinished experiment to continue it. A line that a kill cut off is dropped, and

@@ -39,7 +39,7 @@ impl Header {
     }
 }
 
-/// Eight digits of CRC32C, a space, the instance, a newline.
+/// Returns a line: eight digits of CRC32C, a space, the instance, a newline.
 pub(crate) fn encode(instance: &Instance) -> Result<Vec<u8>, String> {
     encode_within(instance, LINE_BYTES_MAX)
 }
@@ -60,7 +60,7 @@ fn encode_within(instance: &Instance, most: usize) -> Result<Vec<u8>, String> {
     Ok(line)
 }
 
-/// The text behind a checksum that holds, without the newline.
+/// Returns the text behind a checksum that holds, without the newline.
 fn checked(line: &[u8]) -> Option<&[u8]> {
     let (sum, text) = (line.get(..8)?, line.get(9..)?);
     let is_lower_hex = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
@@ -97,13 +97,13 @@ impl<R: BufRead> Lines<R> {
         Lines { input, buffer: Vec::new(), number: 0, whole_bytes: 0 }
     }
 
-    /// The first line, as text; nothing when it is not whole.
+    /// Returns the first line, as text; nothing when it is not whole.
     pub fn header(&mut self) -> io::Result<Option<&[u8]>> {
         let (bytes, is_whole) = self.read_line(HEADER_BYTES_MAX)?;
         Ok((is_whole && bytes <= HEADER_BYTES_MAX as u64).then_some(&self.buffer))
     }
 
-    /// The next line; nothing at the end.
+    /// Returns the next line; nothing at the end.
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let (bytes, is_whole) = self.read_line(LINE_BYTES_MAX)?;
         Ok(match (bytes, is_whole) {

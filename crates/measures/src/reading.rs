@@ -64,7 +64,7 @@ impl JournalReader {
         })
     }
 
-    /// The next instance; nothing at the end. Damaged lines are passed over, which
+    /// Returns the next instance; nothing at the end. Damaged lines are passed over, which
     /// [`JournalReader::scan`] tells.
     pub fn next(&mut self) -> Result<Option<Instance>, MeasuresError> {
         loop {
@@ -140,7 +140,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Damaged lines that no readable one follows.
+    /// Returns damaged lines that no readable one follows.
     pub fn damaged_at_end(&self) -> u64 {
         self.damaged - self.damaged_before_good
     }
@@ -161,7 +161,7 @@ impl Scan {
         })
     }
 
-    /// What is missing, one sentence each.
+    /// Returns what is missing, one sentence each.
     pub fn warnings(&self, path: &Path) -> Vec<String> {
         let path = path.display();
         let torn = self.is_torn.then(|| {

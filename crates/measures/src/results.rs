@@ -42,7 +42,7 @@ enum Source {
 }
 
 impl Results {
-    /// Whether a directory looks like results, judged by the names of its files and the first
+    /// Returns whether a directory looks like results, judged by the names of its files and the first
     /// bytes of a journal.
     pub fn is_results(directory: &Path) -> bool {
         use std::io::Read;
@@ -114,7 +114,7 @@ impl Results {
         self.warnings.push(format!("{directory} has no {file}: {consequence}"));
     }
 
-    /// What the journal has, and whether the Parquet files have it too; nothing without one.
+    /// Returns what the journal has, and whether the Parquet files have it too; nothing without one.
     fn open_journal(&mut self) -> Result<Option<ReadableJournal>, MeasuresError> {
         let path = self.directory.join(JOURNAL);
         let told = self.warnings.len();
@@ -136,9 +136,10 @@ impl Results {
         let bytes = scan.whole_bytes;
         let has_parquet = self.directory.join(PAIRS).is_file();
         let Some(summary) = summary.filter(|it| has_parquet && it.describes(&scan)) else {
-            let why = match is_summary_damaged {
-                true => "whether the experiment was brought to an end is not known",
-                false => "the experiment was not brought to an end (killed, or still running)",
+            let why = if is_summary_damaged {
+                "whether the experiment was brought to an end is not known"
+            } else {
+                "the experiment was not brought to an end (killed, or still running)"
             };
             self.warnings.push(format!(
                 "{why}: {} instances come from {JOURNAL}; hint: continue it with --resume",
@@ -161,7 +162,7 @@ impl Results {
         Ok(Some(ReadableJournal { bytes, parquet }))
     }
 
-    /// The Parquet files, unless they are damaged. What somebody changed is read to its end first:
+    /// Returns the Parquet files, unless they are damaged. What somebody changed is read to its end first:
     /// damage may lie anywhere.
     fn parquet_or_journal(
         &mut self,

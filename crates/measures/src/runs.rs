@@ -254,7 +254,7 @@ impl KeyPlace {
 }
 
 impl Moved {
-    /// 1 if more was written than read, 0 otherwise; what is not a number counts as nothing.
+    /// Returns 1 if more was written than read, 0 otherwise; what is not a number counts as nothing.
     fn larger(self, row: &csv::StringRecord) -> usize {
         let bytes = |place: usize| row.get(place).and_then(|it| it.trim().parse::<f64>().ok());
         let [read, written] = self.0.map(|place| bytes(place).unwrap_or(0.0));

@@ -112,7 +112,7 @@ impl Summary {
         unless_damaged(read, warnings)
     }
 
-    /// The same in a directory that is written to.
+    /// Does the same in a directory that is written to.
     ///
     /// # Errors
     /// As there.
@@ -125,7 +125,7 @@ impl Summary {
         unless_damaged(text.and_then(|text| Self::parse(&path, text)), warnings)
     }
 
-    /// Whether the journal is still as long as when the Parquet files were made from it.
+    /// Returns whether the journal is still as long as when the Parquet files were made from it.
     pub fn describes(&self, journal: &Scan) -> bool {
         self.files.get(JOURNAL).is_some_and(|sum| sum.bytes == journal.whole_bytes)
     }

@@ -29,7 +29,7 @@ pub trait Backend: Sync {
     /// Reads its settings from the environment. Returns whether it has anything to do in this program.
     fn begin(&self) -> bool;
 
-    /// Whether a descriptor is its own of which nothing is known: inherited, received or just opened.
+    /// Returns whether a descriptor is its own of which nothing is known: inherited, received or just opened.
     fn owns(&self, fd: c_int) -> bool;
 
     /// Serves a call on a descriptor of its own.
@@ -50,13 +50,13 @@ pub fn begin() -> bool {
     BACKENDS.iter().fold(false, |any, backend| backend.begin() | any)
 }
 
-/// True when descriptors may be a backend's.
+/// Returns true when descriptors may be a backend's.
 #[inline(always)]
 pub fn is_active() -> bool {
     !BACKENDS.is_empty() && hot::has_backend()
 }
 
-/// False for descriptors that are known to be no backend's.
+/// Returns false for descriptors that are known to be no backend's.
 #[inline(always)]
 fn may_be_owned(fd: c_int) -> bool {
     let owner = || OWNERS.get(fd as usize).map_or(UNKNOWN, |entry| entry.load(Ordering::Relaxed));
@@ -65,7 +65,7 @@ fn may_be_owned(fd: c_int) -> bool {
 
 /// A result that a function of the C library gives, made of a backend's.
 pub trait FromAnswer {
-    /// The result, with `errno` set after a failure.
+    /// Returns the result, with `errno` set after a failure.
     fn from_answer(answer: Result<usize, c_int>) -> Self;
 }
 
@@ -94,13 +94,13 @@ impl FromAnswer for c_int {
 }
 
 impl FromAnswer for *mut c_void {
-    /// Of `mmap`, which fails with all ones.
+    /// Returns the result of `mmap`, which fails with all ones.
     fn from_answer(answer: Result<usize, c_int>) -> Self {
         isize::from_answer(answer) as *mut c_void
     }
 }
 
-/// A call on a descriptor: served by the backend that owns it, or else by the kernel. Where a backend is active, other
+/// Serves a call on a descriptor by the backend that owns it, or else by the kernel. Where a backend is active, other
 /// descriptors cost one load more.
 #[inline(always)]
 pub fn serve<R: FromAnswer>(
@@ -116,7 +116,7 @@ pub fn serve<R: FromAnswer>(
     kernel()
 }
 
-/// A call on two descriptors: served by the backend that owns one of them.
+/// Serves a call on two descriptors by the backend that owns one of them.
 #[inline(always)]
 pub fn serve_between<R: FromAnswer>(
     fds: [c_int; 2],
@@ -132,7 +132,7 @@ pub fn serve_between<R: FromAnswer>(
     kernel()
 }
 
-/// A call on a name, in the same way.
+/// Serves a call on a name in the same way.
 #[inline(always)]
 pub fn serve_name<R: FromAnswer>(
     name: impl FnOnce() -> Name,
@@ -195,7 +195,7 @@ fn owner(fd: c_int) -> Option<&'static dyn Backend> {
     BACKENDS.get(usize::from(mark.checked_sub(FIRST_BACKEND)?)).copied()
 }
 
-/// A descriptor is closed, or its number gets another file.
+/// Forgets whose a descriptor is that is closed, or whose number gets another file.
 #[inline]
 pub fn forget(fd: c_int) {
     if is_active()
@@ -205,7 +205,7 @@ pub fn forget(fd: c_int) {
     }
 }
 
-/// All descriptors from `first` to `last` are closed.
+/// Forgets all descriptors from `first` to `last`, which are closed.
 pub fn forget_range(first: u32, last: u32) {
     if is_active() {
         let numbers = first as usize..(last as usize).saturating_add(1).min(DESCRIPTORS);

@@ -51,7 +51,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// True when an event fits.
+    /// Returns true when an event fits.
     #[inline(always)]
     pub fn has_room(&self, bytes: usize) -> bool {
         (self.cursor as usize).wrapping_add(bytes) <= self.end as usize
@@ -136,7 +136,7 @@ impl Writer {
         self.prediction = Prediction::new(base);
     }
 
-    /// Where the chunk begins and ends, in bytes after the file's first page, and where it would
+    /// Returns where the chunk begins and ends, in bytes after the file's first page, and where it would
     /// end if it were cut to what it holds. `None` without a chunk.
     pub fn extent(&self) -> Option<Extent> {
         if self.chunk.is_null() {
@@ -150,7 +150,7 @@ impl Writer {
         Some(Extent { start: at(0), needed_end: at(needed), end: at(span) })
     }
 
-    /// The chunk is complete: cut to this span if one is given, with its checksum.
+    /// Completes the chunk: cut to this span if one is given, with its checksum.
     pub fn seal(&mut self, cut: Option<usize>) {
         if self.chunk.is_null() {
             return;
@@ -174,7 +174,7 @@ impl Writer {
         self.forget();
     }
 
-    /// The chunk holds nothing and is not in the file any more.
+    /// Forgets the chunk, which holds nothing and is not in the file any more.
     pub fn forget(&mut self) {
         self.chunk = ptr::null_mut();
         self.cursor = ptr::null_mut();
@@ -192,7 +192,7 @@ impl Writer {
         self.map_end = ptr::null_mut();
     }
 
-    /// True when the address is in the chunk or in the mapping that is given back with it.
+    /// Returns true when the address is in the chunk or in the mapping that is given back with it.
     ///
     /// # Safety
     /// The writer is one of the process's region; its thread may be using it.
@@ -275,7 +275,7 @@ pub struct ThreadSlot {
 }
 
 impl ThreadSlot {
-    /// What its owner must know to use it.
+    /// Returns what its owner must know to use it.
     #[inline(always)]
     pub fn key(&self) -> u64 {
         self.key.load(Ordering::Relaxed)
@@ -288,7 +288,7 @@ impl ThreadSlot {
     }
 }
 
-/// A slot for this thread. `None`: all are taken, share one.
+/// Returns a slot for this thread. `None`: all are taken, share one.
 pub fn take_slot(
     process: &'static Process,
     held: &Held<'_>,
@@ -332,7 +332,7 @@ pub fn claim(slot: &ThreadSlot, thread: u32) -> *const ThreadSlot {
     slot
 }
 
-/// The rest of a dead thread's chunk becomes a chunk of this thread.
+/// Makes the rest of a dead thread's chunk a chunk of this thread.
 fn inherit(writer: &mut Writer, spool: &mut Spool, thread: u32) {
     let Some(extent) = writer.extent() else { return };
     let span = (extent.needed_end - extent.start).max(CHUNK_HEADER_BYTES as u64);

@@ -20,7 +20,7 @@ pub fn describe(circumstances: &mut Circumstances, now: &Anchor) {
     }
 }
 
-/// When the kernel made this process, on CLOCK_MONOTONIC.
+/// Returns when the kernel made this process, on CLOCK_MONOTONIC.
 fn began_ns(now: &Anchor) -> Option<u64> {
     let mut room = [0u8; 1024];
     let after_boot_ticks = start_ticks(sys::read_file(c"/proc/self/stat", &mut room))?;
@@ -34,7 +34,7 @@ fn began_ns(now: &Anchor) -> Option<u64> {
     Some(now.monotonic_ns.saturating_sub(age_ns))
 }
 
-/// The start time in a line of /proc/PID/stat, see proc(5): field 22. The name in brackets is
+/// Returns the start time in a line of /proc/PID/stat, see proc(5): field 22. The name in brackets is
 /// the only field that can have blanks and brackets in it.
 fn start_ticks(stat: &[u8]) -> Option<u64> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;

@@ -20,12 +20,12 @@ pub fn init() {
     }
 }
 
-/// A [`Clock`].
+/// Returns which [`Clock`] is used.
 pub fn source() -> u32 {
     HOT.clock.load(Ordering::Relaxed)
 }
 
-/// Now, in ticks.
+/// Returns the time in ticks.
 #[inline(always)]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -37,7 +37,7 @@ pub fn ticks() -> u64 {
     nanos(ClockId::Monotonic)
 }
 
-/// Now, on all three clocks.
+/// Returns the time on all three clocks.
 pub fn anchor() -> Anchor {
     let mut best = Anchor::default();
     let mut shortest = u64::MAX;

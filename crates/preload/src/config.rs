@@ -56,17 +56,17 @@ static CONFIG: ConfigCell = ConfigCell(UnsafeCell::new(Config {
 /// The program restricts the system calls that it may make, for itself and for what it forks.
 static SANDBOXED: AtomicU32 = AtomicU32::new(0);
 
-/// From now on a system call that the program does not expect may end it.
+/// Notes that from now on a system call that the program does not expect may end it.
 pub fn enter_sandbox() {
     SANDBOXED.store(1, Ordering::Relaxed);
 }
 
-/// True when what can be left undone should be.
+/// Returns true when what can be left undone should be.
 pub fn is_sandboxed() -> bool {
     SANDBOXED.load(Ordering::Relaxed) != 0
 }
 
-/// The configuration. Only meaningful when something is recorded.
+/// Returns the configuration. Only meaningful when something is recorded.
 pub fn get() -> &'static Config {
     // SAFETY: not written any more once the mode has a layer.
     unsafe { &*CONFIG.0.get() }

@@ -86,9 +86,10 @@ impl Known {
             description.position.store(after, Ordering::Relaxed);
             return after.wrapping_sub(moved);
         }
-        match self.is_new {
-            true => description.position.load(Ordering::Relaxed).wrapping_sub(moved),
-            false => description.position.fetch_add(moved, Ordering::Relaxed),
+        if self.is_new {
+            description.position.load(Ordering::Relaxed).wrapping_sub(moved)
+        } else {
+            description.position.fetch_add(moved, Ordering::Relaxed)
         }
     }
 
@@ -104,7 +105,7 @@ impl Known {
         description.position.fetch_add(moved, Ordering::Relaxed)
     }
 
-    /// The position is this now.
+    /// Sets the position.
     #[inline]
     pub fn set_position(&self, position: u64) {
         if let Some(description) = self.description {
@@ -113,18 +114,19 @@ impl Known {
         }
     }
 
-    /// Writes go to the end, or do not any more.
+    /// Sets whether writes go to the end.
     pub fn set_appends(&self, appends: bool) {
         if let Some(description) = self.description {
-            match appends {
-                true => description.flags.fetch_or(APPENDS, Ordering::Relaxed),
-                false => description.flags.fetch_and(!APPENDS, Ordering::Relaxed),
+            if appends {
+                description.flags.fetch_or(APPENDS, Ordering::Relaxed)
+            } else {
+                description.flags.fetch_and(!APPENDS, Ordering::Relaxed)
             };
         }
     }
 }
 
-/// What is known of a descriptor; asks the kernel when nothing is.
+/// Returns what is known of a descriptor; asks the kernel when nothing is.
 #[inline(always)]
 pub fn known(busy: &Busy, fd: c_int) -> Known {
     match look(fd) {
@@ -133,7 +135,7 @@ pub fn known(busy: &Busy, fd: c_int) -> Known {
     }
 }
 
-/// The number of a descriptor's file.
+/// Returns the number of a descriptor's file.
 #[inline(always)]
 pub fn file(busy: &Busy, fd: c_int) -> u32 {
     let entry = process::current()
@@ -148,7 +150,7 @@ fn ask_file(busy: &Busy, fd: c_int) -> u32 {
     ask(busy, fd).file
 }
 
-/// What is known of a descriptor without asking the kernel.
+/// Returns what is known of a descriptor without asking the kernel.
 #[inline(always)]
 pub fn look(fd: c_int) -> Option<Known> {
     let tables = &process::current()?.descriptors;
@@ -160,7 +162,7 @@ pub fn look(fd: c_int) -> Option<Known> {
     })
 }
 
-/// A file was opened.
+/// Notes that a file was opened.
 pub fn opened(fd: c_int, file: u32, flags: c_int) {
     let appends = if flags & libc::O_APPEND != 0 { APPENDS } else { 0 };
     set(fd, file, 0, appends);
@@ -202,7 +204,7 @@ pub fn forget(fd: c_int) {
     }
 }
 
-/// All descriptors from `first` to `last` are closed.
+/// Forgets all descriptors from `first` to `last`, which are closed.
 pub fn forget_range(first: u32, last: u32) {
     let last = last.min(DESCRIPTORS as u32 - 1);
     for fd in first..=last {

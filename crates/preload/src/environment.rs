@@ -54,7 +54,7 @@ pub fn keep() {
     }
 }
 
-/// Why a program that is executed now could not be recorded, whichever it is, and what completes
+/// Returns why a program that is executed now could not be recorded, whichever it is, and what completes
 /// the reason; `None` when it can.
 pub fn out_of_reach() -> Option<(Unseen, Text<1024>)> {
     let library = library();
@@ -75,7 +75,7 @@ pub fn out_of_reach() -> Option<(Unseen, Text<1024>)> {
     Some((Unseen::OtherUser, detail))
 }
 
-/// True when the dynamic linker would not find our library. That the recording is out of reach is no reason to
+/// Returns true when the dynamic linker would not find our library. That the recording is out of reach is no reason to
 /// leave the library out: a rank without it would not come to the barriers in which the others wait.
 pub fn is_library_gone() -> bool {
     !library().is_empty() && !sys::is_reachable(library())
@@ -94,7 +94,7 @@ pub struct Patched {
 }
 
 impl Patched {
-    /// The list for `execve`.
+    /// Returns the list for `execve`.
     pub fn list(&self) -> *const *const c_char {
         self.made.as_ref().map_or(self.given, |made| made.memory.cast())
     }
@@ -198,12 +198,12 @@ impl Found<'_> {
     }
 }
 
-/// The libraries that a value of LD_PRELOAD names.
+/// Returns the libraries that a value of LD_PRELOAD names.
 fn entries(preload: &[u8]) -> impl Iterator<Item = &[u8]> {
     preload.split(|byte| matches!(byte, b':' | b' ')).filter(|path| !path.is_empty())
 }
 
-/// The same library, by whatever path.
+/// Returns whether two paths are those of the same library.
 fn is_same(path: &[u8], library: &[u8]) -> bool {
     let name = |path: &'_ [u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     path.get(name(path)..) == library.get(name(library)..)
@@ -263,7 +263,7 @@ impl Drop for List {
     }
 }
 
-/// True when an entry of an environment is that variable.
+/// Returns true when an entry of an environment is that variable.
 fn is_variable(entry: &[u8], name: &str) -> bool {
     entry.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
 }

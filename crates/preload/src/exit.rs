@@ -9,7 +9,7 @@ use crate::process::{self, Process};
 use crate::thread::Busy;
 use crate::{config, hot, spool, stage, sys};
 
-/// The process ends. What it still records afterwards goes into new chunks.
+/// Ends the recording with the process. What is still recorded afterwards goes into new chunks.
 pub fn finish(state: State) {
     if !hot::is_on() {
         return;
@@ -29,7 +29,7 @@ pub fn finish(state: State) {
     stage::out(process, &busy, state);
 }
 
-/// The process did not become another program.
+/// Goes on after the process did not become another program.
 pub fn resume() {
     if let Some(busy) = Busy::begin()
         && let Some(process) = process::current().filter(|process| process.is_recording())

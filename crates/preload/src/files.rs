@@ -41,7 +41,7 @@ struct NameEntry {
     number: AtomicU32,
 }
 
-/// The number of the file at this absolute path, or of whatever has this name.
+/// Returns the number of the file at this absolute path, or of whatever has this name.
 pub fn number(busy: &Busy, path: &[u8]) -> u32 {
     let Some(process) = process::current() else { return NO_FILE };
     let (hash, check) = hash(path);
@@ -91,15 +91,14 @@ impl Names {
             Search::Free(index) => self.names.get(index),
             Search::Nothing => None,
         };
-        let number = match is_wanted {
-            true => {
-                let number = self.last.load(Ordering::Relaxed).wrapping_add(1);
-                self.last.store(number, Ordering::Relaxed);
-                // Defined before any event can use the number, so that a kill leaves no riddle.
-                definitions::write(process, held, DefinitionKind::File, number, 0, path);
-                number
-            }
-            false => EXCLUDED,
+        let number = if is_wanted {
+            let number = self.last.load(Ordering::Relaxed).wrapping_add(1);
+            self.last.store(number, Ordering::Relaxed);
+            // Defined before any event can use the number, so that a kill leaves no riddle.
+            definitions::write(process, held, DefinitionKind::File, number, 0, path);
+            number
+        } else {
+            EXCLUDED
         };
         let used = self.used.load(Ordering::Relaxed);
         if let Some(name) = free.filter(|_| used < NAMES_MAX) {
@@ -112,7 +111,7 @@ impl Names {
     }
 }
 
-/// Two hashes in one pass of eight bytes a step (multiply and fold, as in wyhash).
+/// Returns two hashes, made in one pass of eight bytes a step (multiply and fold, as in wyhash).
 fn hash(path: &[u8]) -> (u64, u32) {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     const OTHER: u64 = 0xd6e8_feb8_6659_fd93;
@@ -159,7 +158,7 @@ fn any_glob(list: &[u8], path: &[u8]) -> bool {
     list.split(|byte| *byte == b':').any(|glob| !glob.is_empty() && matches(glob, path))
 }
 
-/// `*` is any bytes, slashes too; `?` is one byte.
+/// Returns whether a text is what a glob means: `*` is any bytes, slashes too; `?` is one byte.
 fn matches(glob: &[u8], text: &[u8]) -> bool {
     let (mut glob_at, mut text_at) = (0, 0);
     // Where to go on when what follows the last star does not match: one byte further.

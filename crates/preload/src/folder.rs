@@ -41,7 +41,7 @@ impl Folder {
     }
 }
 
-/// True when there is no spool but the recording itself.
+/// Returns true when there is no spool but the recording itself.
 pub fn is_one() -> bool {
     let config = config::get();
     config.directory.as_bytes() == config.spool.as_bytes()

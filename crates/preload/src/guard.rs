@@ -60,7 +60,7 @@ pub fn install() {
     }
 }
 
-/// The program sets or asks for an action. A handler of its own comes behind ours; it is told what it has
+/// Sets or tells an action for the program. A handler of its own comes behind ours; it is told what it has
 /// set before.
 ///
 /// # Safety
@@ -98,7 +98,7 @@ pub unsafe fn action(
     result
 }
 
-/// The same by the older call, which knows a handler only (signal(2)).
+/// Does the same by the older call, which knows a handler only (signal(2)).
 pub fn handler(signal: c_int, handler: usize, real: impl FnOnce() -> usize) -> usize {
     if signal != libc::SIGBUS || !STANDS.load(Ordering::Acquire) {
         return real();
@@ -115,7 +115,7 @@ pub fn handler(signal: c_int, handler: usize, real: impl FnOnce() -> usize) -> u
     if result == 0 { old.sa_sigaction } else { libc::SIG_ERR }
 }
 
-/// The default action, with no flags and an empty mask.
+/// Returns the default action, with no flags and an empty mask.
 fn default_action() -> libc::sigaction {
     // SAFETY: all zeros is one.
     unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() }
@@ -132,7 +132,7 @@ fn in_front_of(wanted: &libc::sigaction) -> libc::sigaction {
     ours
 }
 
-/// `sigaction` for SIGBUS: the real one.
+/// Calls the real `sigaction` for SIGBUS.
 ///
 /// # Safety
 /// As that function.

@@ -23,16 +23,17 @@ pub enum Target {
 }
 
 impl Target {
-    /// What `execveat` is given: without a path, the descriptor itself.
+    /// Returns what `execveat` is given: without a path, the descriptor itself.
     ///
     /// # Safety
     /// `path` is null or a C string.
     pub unsafe fn at(directory: c_int, path: *const c_char, flags: c_int) -> Target {
         // SAFETY: as the caller says.
         let is_empty = path.is_null() || unsafe { *path } == 0;
-        match is_empty && flags & libc::AT_EMPTY_PATH != 0 {
-            true => Target::Descriptor(directory),
-            false => Target::Path(directory, path),
+        if is_empty && flags & libc::AT_EMPTY_PATH != 0 {
+            Target::Descriptor(directory)
+        } else {
+            Target::Path(directory, path)
         }
     }
 }
@@ -117,7 +118,7 @@ unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnedFd, 
     }
 }
 
-/// Not blocking, also where the name is that of a pipe.
+/// Opens a file without waiting, also where the name is that of a pipe.
 fn open_at(directory: BorrowedFd<'_>, path: &CStr) -> Option<Result<OwnedFd, Errno>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     match rustix::fs::openat(directory, path, flags, Mode::empty()) {
@@ -131,7 +132,7 @@ fn open_at(directory: BorrowedFd<'_>, path: &CStr) -> Option<Result<OwnedFd, Err
     }
 }
 
-/// Why a program will not be recorded, by its file. The outer `None`: it cannot be executed.
+/// Returns why a program will not be recorded, by its file. The outer `None`: it cannot be executed.
 fn reason_in(file: BorrowedFd<'_>, name: &[u8], scripts_left: usize) -> Option<Option<Unseen>> {
     let status = rustix::fs::fstat(file).ok()?;
     let is_program = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile
@@ -167,7 +168,7 @@ fn reason_in(file: BorrowedFd<'_>, name: &[u8], scripts_left: usize) -> Option<O
     }
 }
 
-/// Why the dynamic linker will not trust who executes the file.
+/// Returns why the dynamic linker will not trust who executes the file.
 fn rights(file: BorrowedFd<'_>, status: &rustix::fs::Stat) -> Option<Unseen> {
     let user = rustix::process::getuid().as_raw();
     let may_change = Rights::may_change(status.st_mode);

@@ -43,7 +43,7 @@ crate::intercept! {
     }
 }
 
-/// The C library's own `aio_error`, for a transfer that we ask about ourselves.
+/// Calls the C library's own `aio_error`, for a transfer that we ask about ourselves.
 ///
 /// # Safety
 /// As that function.
@@ -58,7 +58,7 @@ pub unsafe fn real_aio_error(block: *const aiocb) -> c_int {
     unsafe { real(block) }
 }
 
-/// The C library's own `aio_return`, which may be called again as long as nothing has changed.
+/// Calls the C library's own `aio_return`, which may be called again as long as nothing has changed.
 ///
 /// # Safety
 /// As that function.

@@ -26,7 +26,7 @@ struct MappingEntry {
 const TRIES: usize = 64;
 
 impl Mappings {
-    /// A file was mapped.
+    /// Adds a file that was mapped.
     pub fn add(&self, start: usize, length: usize, file: u32) {
         for mapping in self.places(start) {
             let is_free = mapping
@@ -44,7 +44,7 @@ impl Mappings {
         }
     }
 
-    /// The file that is mapped at this address.
+    /// Returns the file that is mapped at this address.
     pub fn find(&self, start: usize) -> Option<u32> {
         if self.used.load(Ordering::Relaxed) == 0 {
             return None;
@@ -54,7 +54,7 @@ impl Mappings {
             .map(|mapping| mapping.file.load(Ordering::Relaxed))
     }
 
-    /// The mapping is gone.
+    /// Removes a mapping that is gone.
     pub fn remove(&self, start: usize) {
         let found =
             self.places(start).find(|mapping| mapping.start.load(Ordering::Acquire) == start);

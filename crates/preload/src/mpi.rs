@@ -57,7 +57,7 @@ enum Shape {
 }
 
 impl Shape {
-    /// The word that is the count.
+    /// Returns the word that is the count.
     const fn count_at(self) -> usize {
         // An offset comes before.
         2 + matches!(self, Shape::Data { position: Position::Explicit, .. }) as usize
@@ -95,7 +95,7 @@ std::thread_local! {
 struct Guard;
 
 impl Guard {
-    /// `None` in a call that another one makes: it counts already.
+    /// Takes the guard; `None` in a call that another one makes, which counts already.
     fn take() -> Option<Guard> {
         DEPTH.try_with(|depth| depth.replace(1) == 0).unwrap_or(false).then_some(Guard)
     }
@@ -117,7 +117,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// `None` if nothing is recorded, or if the call is part of one that is. The file is asked
+    /// Begins a call; `None` if nothing is recorded, or if the call is part of one that is. The file is asked
     /// for in other cases only.
     fn begin(op: Op, file: impl FnOnce() -> u32) -> Option<Recording> {
         if hot::mode() & hot::bit(Layer::Mpi) == 0 {
@@ -130,7 +130,7 @@ impl Recording {
         Some(Recording { start, op, file, _guard: guard })
     }
 
-    /// The call has ended. What the hook still has to ask the library does not count.
+    /// Ends the call. What the hook still has to ask the library does not count.
     fn end(&mut self, result: c_int, what: What) {
         let outcome = match result {
             0 => Outcome::Value(what.moved),

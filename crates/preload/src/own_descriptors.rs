@@ -30,7 +30,7 @@ pub struct OwnDescriptor {
 }
 
 impl OwnDescriptor {
-    /// None yet.
+    /// Makes one without a descriptor.
     pub const fn none() -> Self {
         OwnDescriptor { place: AtomicUsize::new(0) }
     }
@@ -53,7 +53,7 @@ impl OwnDescriptor {
         Ok(())
     }
 
-    /// The descriptor; `None` when there is none.
+    /// Returns the descriptor; `None` when there is none.
     pub fn get(&self) -> Option<BorrowedFd<'static>> {
         let place = self.place.load(Ordering::Acquire).checked_sub(1)?;
         let number = OWN.get(place)?.load(Ordering::Acquire);
@@ -77,7 +77,7 @@ fn give_up(place: usize) {
     }
 }
 
-/// A copy with a number that programs do not get to.
+/// Returns a copy with a number that programs do not get to.
 fn high_copy(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST_START + BELOW_LIMIT);
     let start = limit.saturating_sub(BELOW_LIMIT).min(HIGHEST_START);
@@ -85,7 +85,7 @@ fn high_copy(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
         .or_else(|_| rustix::io::fcntl_dupfd_cloexec(fd, 3))
 }
 
-/// True when a number is one of these.
+/// Returns true when a number is one of these.
 pub fn is_own(fd: c_int) -> bool {
     fd >= 0 && OWN.iter().any(|entry| entry.load(Ordering::Relaxed) == fd)
 }
@@ -110,7 +110,7 @@ pub fn around(first: u32, last: u32, mut close: impl FnMut(u32, u32) -> c_int) -
     }
 }
 
-/// A program is about to use this number for itself: what we have there moves on.
+/// Makes way for a program that is about to use this number for itself: what we have there moves on.
 pub fn make_way(number: c_int) {
     for entry in OWN.iter().filter(|entry| entry.load(Ordering::Relaxed) == number && number >= 0) {
         // SAFETY: in the table, so it is open; the number is the program's from now on.

@@ -47,7 +47,7 @@ struct OwnMemory {
 }
 
 impl OwnMemory {
-    /// Nothing is mapped before the first block is asked for.
+    /// Makes an empty memory: nothing is mapped before the first block is asked for.
     const fn new() -> Self {
         OwnMemory {
             range: AtomicPtr::new(ptr::null_mut()),
@@ -181,7 +181,7 @@ impl OwnMemory {
         base.wrapping_add(slab as usize * SLAB_BYTES)
     }
 
-    /// Where a block's link is: at the beginning of its slab.
+    /// Returns where a block's link is: at the beginning of its slab.
     fn link(&self, block: u32) -> &AtomicU32 {
         let place = self.slab(block / BLOCKS).cast::<u32>().wrapping_add((block % BLOCKS) as usize);
         // SAFETY: the beginning of each slab is for the links alone, which are used atomically.
@@ -192,7 +192,7 @@ impl OwnMemory {
         self.slab(block / BLOCKS).wrapping_add(((block % BLOCKS) as usize) << size)
     }
 
-    /// The number and size of the block at an address; `None` for a mapping of its own.
+    /// Returns the number and size of the block at an address; `None` for a mapping of its own.
     fn block_at(&self, address: *mut u8) -> Option<(u32, u32)> {
         let distance = address.addr().checked_sub(self.slab(0).addr())?;
         let slab = distance / SLAB_BYTES;
@@ -201,12 +201,12 @@ impl OwnMemory {
     }
 }
 
-/// The head of a list with another first block.
+/// Returns the head of a list with another first block.
 fn changed(head: u64, first: u32) -> u64 {
     ((head >> 32).wrapping_add(1) << 32) | u64::from(first)
 }
 
-/// The size of the block that this takes, as a power of two; `None` when it takes a mapping of its own.
+/// Returns the size of the block that this takes, as a power of two; `None` when it takes a mapping of its own.
 fn size_of_block(layout: Layout) -> Option<u32> {
     let bytes = layout.size().max(layout.align()).max(1 << SMALLEST);
     (bytes <= 1 << LARGEST).then(|| bytes.next_power_of_two().trailing_zeros())

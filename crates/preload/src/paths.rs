@@ -14,7 +14,7 @@ pub struct WorkingDirectory {
     path: Text<2048>,
 }
 
-/// The number of the file with this name, which may count from a directory's descriptor or,
+/// Returns the number of the file with this name, which may count from a directory's descriptor or,
 /// when that is `AT_FDCWD`, from the working directory.
 ///
 /// # Safety
@@ -43,7 +43,7 @@ pub unsafe fn number_at(busy: &Busy, directory: c_int, path: *const c_char) -> u
     files::number(busy, absolute.as_bytes())
 }
 
-/// The number of the file with this name, after a call that got the name and ended like this.
+/// Returns the number of the file with this name, after a call that got the name and ended like this.
 ///
 /// # Safety
 /// `path` is what a program gave to such a call.
@@ -62,7 +62,7 @@ pub unsafe fn number_after(
     unsafe { number_at(busy, directory, path) }
 }
 
-/// True when nothing is to be taken out. `..` stays: with symbolic links its meaning is not in
+/// Returns true when nothing is to be taken out. `..` stays: with symbolic links its meaning is not in
 /// the name.
 fn is_clean(path: &[u8]) -> bool {
     let mut previous = 0u8;
@@ -90,7 +90,7 @@ fn push_working_directory(busy: &Busy, to: &mut Text<4096>) {
     }
 }
 
-/// The working directory changed.
+/// Forgets the working directory, which changed.
 pub fn forget_working_directory(busy: &Busy) {
     if let Some(process) = process::current() {
         let _held = process.lock.hold(busy);

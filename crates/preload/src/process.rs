@@ -93,7 +93,7 @@ pub fn init() -> bool {
     true
 }
 
-/// The process, whether it has recorded anything or not. `None` when recording is off.
+/// Returns the process, whether it has recorded anything or not. `None` when recording is off.
 #[inline(always)]
 pub fn current() -> Option<&'static Process> {
     let region = HOT.region.load(Ordering::Relaxed).cast::<Process>();
@@ -102,7 +102,7 @@ pub fn current() -> Option<&'static Process> {
     unsafe { region.as_ref() }
 }
 
-/// The process with its file, which is created when there is none yet. `None` when it cannot
+/// Returns the process with its file, which is created when there is none yet. `None` when it cannot
 /// record; the caller counts the loss.
 pub fn recording(busy: &Busy) -> Option<&'static Process> {
     let process = current()?;
@@ -130,7 +130,7 @@ impl Process {
         (self.phase.load(Ordering::Relaxed) == Phase::Recording as u32).then_some(self)
     }
 
-    /// True when it has a file that grows.
+    /// Returns true when it has a file that grows.
     pub fn is_recording(&self) -> bool {
         self.phase.load(Ordering::Acquire) == Phase::Recording as u32
     }
@@ -140,7 +140,7 @@ impl Process {
         self.phase.store(Phase::Stopped as u32, Ordering::Release);
     }
 
-    /// The first page of its file.
+    /// Returns the first page of its file.
     #[inline]
     pub fn header(&self) -> Option<*mut FileHeader> {
         let header = self.header.load(Ordering::Acquire);
@@ -152,7 +152,7 @@ impl Process {
         self.header.store(header, Ordering::Release);
     }
 
-    /// True when the address is in a mapping of its file.
+    /// Returns true when the address is in a mapping of its file.
     pub fn has_mapped(&self, address: usize) -> bool {
         let nearest = NEAREST_HEADER.load(Ordering::Acquire);
         let is_in_first_page = |header: *mut FileHeader| {
@@ -168,7 +168,7 @@ impl Process {
             || writers.any(|writer| unsafe { Writer::has_mapped(writer, address) })
     }
 
-    /// True when a reason was not said before.
+    /// Returns true when a reason was not said before.
     pub fn is_first_gap(&self, reason: Unseen) -> bool {
         let bit = 1 << (reason as u8 % 64);
         self.gaps.fetch_or(bit, Ordering::Relaxed) & bit == 0
@@ -188,7 +188,7 @@ impl Process {
 /// that forked it and has one. A forked child inherits the mapping of this page and of no other.
 static NEAREST_HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
 
-/// This process has a file, whose first page is the nearest for what it forks.
+/// Notes that this process has a file, whose first page is the nearest for what it forks.
 pub fn set_nearest_header(header: *mut FileHeader) {
     let old = NEAREST_HEADER.swap(header, Ordering::AcqRel);
     if !old.is_null() {
@@ -197,7 +197,7 @@ pub fn set_nearest_header(header: *mut FileHeader) {
     }
 }
 
-/// This process cannot create a file: the one that forked it says so in its own. Not when it may
+/// Tells in the file of the process that forked this one that it cannot create a file. Not when it may
 /// be able to later.
 pub fn tell_ancestor(error: Errno) {
     let header = NEAREST_HEADER.load(Ordering::Acquire);

@@ -18,12 +18,12 @@ pub struct Real {
 unsafe impl Sync for Real {}
 
 impl Real {
-    /// Not looked up yet.
+    /// Makes one that is not looked up yet.
     pub const fn new(name: &'static CStr, missing: *const c_void) -> Self {
         Real { name, missing, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Its address.
+    /// Returns its address.
     #[inline(always)]
     pub fn address(&self) -> *mut c_void {
         let address = self.address.load(Ordering::Relaxed);
@@ -54,7 +54,7 @@ pub extern "C" fn missing() -> isize {
     -1
 }
 
-/// The same for functions that give a pointer.
+/// Stands in for a missing function that gives a pointer.
 pub extern "C" fn missing_pointer() -> *mut c_void {
     sys::set_errno(libc::ENOSYS);
     ptr::null_mut()

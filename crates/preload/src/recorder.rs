@@ -18,13 +18,13 @@ use crate::{chunk, clock, decision, definitions, spool, sys};
 pub struct Start(pub u64);
 
 impl Start {
-    /// True when the call is recorded.
+    /// Returns true when the call is recorded.
     #[inline(always)]
     pub fn is_on(self) -> bool {
         self.0 != 0
     }
 
-    /// The time from then to now.
+    /// Returns the time from then to now.
     #[inline(always)]
     pub fn until_now(self) -> Span {
         Span { start: self.0, end: clock::ticks() }
@@ -57,7 +57,7 @@ pub struct Finished {
     pub argument: u64,
 }
 
-/// A call of a layer begins.
+/// Begins a call of a layer.
 #[inline(always)]
 pub fn begin_in(layer: Layer) -> Start {
     begin_if(bit(layer))
@@ -79,18 +79,15 @@ fn begin_if(layers: u32) -> Start {
     Start(clock::ticks())
 }
 
-/// The first call came before our constructor.
+/// Begins a call that came before our constructor.
 #[cold]
 #[inline(never)]
 fn begin_undecided(layers: u32) -> Start {
     decision::make();
-    match hot::mode() & layers != 0 && !thread::is_busy() {
-        true => Start(clock::ticks()),
-        false => Start(0),
-    }
+    if hot::mode() & layers != 0 && !thread::is_busy() { Start(clock::ticks()) } else { Start(0) }
 }
 
-/// A call has ended now: `record` writes it down, where it is wanted.
+/// Ends a call now: `record` writes it down, where it is wanted.
 #[inline(always)]
 pub fn ended(start: Start, record: impl FnOnce(&Busy, Span)) {
     if start.is_on() {
@@ -98,7 +95,7 @@ pub fn ended(start: Start, record: impl FnOnce(&Busy, Span)) {
     }
 }
 
-/// A call has ended: `record` writes it down. Every stand-in comes here, so that none forgets to count a call
+/// Ends a call: `record` writes it down. Every stand-in comes here, so that none forgets to count a call
 /// that cannot be written because the recorder itself was interrupted.
 #[inline(always)]
 pub fn ended_at(span: Span, record: impl FnOnce(&Busy, Span)) {
@@ -108,7 +105,7 @@ pub fn ended_at(span: Span, record: impl FnOnce(&Busy, Span)) {
     }
 }
 
-/// A call that may contain others begins.
+/// Begins a call that may contain others.
 pub fn enter() -> Start {
     let start = begin_in(Layer::Mpi);
     if start.is_on() {
@@ -126,7 +123,7 @@ pub fn enter() -> Start {
     start
 }
 
-/// A call has ended, of which everything is known.
+/// Ends a call of which everything is known.
 #[inline(never)]
 pub fn end(start: Start, call: &Finished) {
     if call.file != EXCLUDED && hot::mode() & bit(call.op.layer()) != 0 {
@@ -135,7 +132,7 @@ pub fn end(start: Start, call: &Finished) {
 }
 
 impl Finished {
-    /// The call with its times.
+    /// Returns the call with its times.
     #[inline(always)]
     pub fn at(&self, span: Span) -> Call {
         Call {
@@ -208,14 +205,12 @@ fn write_unpredicted(
     start: u64,
     end: u64,
 ) {
-    let outcome = match moved < 0 {
-        true => Outcome::Error(sys::errno() as u32),
-        false => Outcome::Value(moved as u64),
-    };
+    let outcome =
+        if moved < 0 { Outcome::Error(sys::errno() as u32) } else { Outcome::Value(moved as u64) };
     write(busy, &Call { op, file, offset, length, outcome, argument: 0, start, end });
 }
 
-/// The thread has no chunk, or it is full, or the file's clock is due.
+/// Writes an event for which the thread has no chunk, or whose chunk is full, or with which the file's clock is due.
 #[cold]
 #[inline(never)]
 fn write_slowly(busy: &Busy, call: &Call) {
@@ -237,13 +232,12 @@ fn write_slowly(busy: &Busy, call: &Call) {
         }
         let held = process.lock.hold(busy);
         let number = spool::thread_id();
-        let taken = match is_ours {
-            true => {
-                let writer = &mut *(*slot).writer.get();
-                let room = EVENT_BYTES_MAX;
-                writer.renew(process, &held, ChunkKind::Events, number, room).map(|()| Some(slot))
-            }
-            false => chunk::take_slot(process, &held, number),
+        let taken = if is_ours {
+            let writer = &mut *(*slot).writer.get();
+            let room = EVENT_BYTES_MAX;
+            writer.renew(process, &held, ChunkKind::Events, number, room).map(|()| Some(slot))
+        } else {
+            chunk::take_slot(process, &held, number)
         };
         match taken {
             Ok(Some(slot)) => {
@@ -268,8 +262,8 @@ fn write_slowly(busy: &Busy, call: &Call) {
     }
 }
 
-/// More threads than slots: one chunk for all others, under a lock. Its writer never looks like
-/// it had room to the fast path, because its clock is always due.
+/// Writes an event where there are more threads than slots: one chunk for all others, under a lock. Its writer never
+/// looks like it had room to the fast path, because its clock is always due.
 fn write_shared(process: &'static Process, busy: &Busy, call: &Call) {
     let _shared = process.shared_lock.hold(busy);
     // SAFETY: under its lock.
@@ -285,7 +279,7 @@ fn write_shared(process: &'static Process, busy: &Busy, call: &Call) {
     unsafe { writer.put(call) };
 }
 
-/// The number of the file at this absolute path.
+/// Returns the number of the file at this absolute path.
 pub fn file_number(path: &[u8]) -> u32 {
     if hot::mode() & hot::ANY_LAYER == 0 {
         return NO_FILE;
@@ -317,7 +311,7 @@ pub fn gap(reason: Unseen, text: &[u8]) {
     }
 }
 
-/// The process is a rank of an MPI program.
+/// Notes that the process is a rank of an MPI program.
 pub fn set_rank(rank: i32, ranks: u32) {
     if hot::mode() & hot::ANY_LAYER == 0 {
         return;
@@ -334,7 +328,7 @@ pub fn set_rank(rank: i32, ranks: u32) {
     }
 }
 
-/// The clock that events are stamped with.
+/// Returns the clock that events are stamped with.
 pub fn ticks() -> u64 {
     clock::ticks()
 }

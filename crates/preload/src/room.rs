@@ -17,7 +17,7 @@ pub fn allocate(file: &OwnedFd, from: u64, length: u64) -> Result<(), Errno> {
     }
 }
 
-/// For file systems that cannot allocate: zeros.
+/// Writes zeros, for file systems that cannot allocate.
 fn fill(file: &OwnedFd, from: u64, length: u64) -> Result<(), Errno> {
     static ZEROS: [u8; 4096] = [0; 4096];
     let mut done = 0;

@@ -70,7 +70,7 @@ impl Spool {
         sequence
     }
 
-    /// From now on the file is this one.
+    /// Remembers which file it is.
     pub fn remember(&mut self, file: &OwnedFd) -> Result<(), Errno> {
         let facts = rustix::fs::fstat(file)?;
         (self.device, self.inode) = (facts.st_dev, facts.st_ino);
@@ -87,7 +87,7 @@ impl Spool {
         self.open_in(&self.folder.open()?, flags)
     }
 
-    /// The same by its directory, which is open already.
+    /// Opens the file again by its directory, which is open already.
     pub fn open_in(&self, directory: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = rustix::fs::openat(directory, self.name.as_c_str(), flags, Mode::empty())?;
@@ -108,7 +108,7 @@ pub struct Mapped {
     pub map_length: usize,
 }
 
-/// The calling thread's number.
+/// Returns the calling thread's number.
 pub fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
@@ -362,7 +362,7 @@ pub fn set_state(process: &Process, state: State) {
     }
 }
 
-/// The file cannot grow: the event is lost and, unless it was for want of a descriptor, so are
+/// Gives up because the file cannot grow: the event is lost and, unless it was for want of a descriptor, so are
 /// all later ones.
 #[cold]
 pub fn give_up(process: &Process, error: Errno) {

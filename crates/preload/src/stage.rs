@@ -105,7 +105,7 @@ fn copy_pieces(
     Ok(())
 }
 
-/// A program could not be executed, and the file was staged already: goes on in the copy. The
+/// Goes on in the copy when a program could not be executed and the file was staged already. The
 /// chunks of this thread and of definitions are sealed, so that their next ones are new blocks
 /// of the copy. What other threads still write into their old blocks is lost; programs that
 /// execute others have one thread, nearly always.

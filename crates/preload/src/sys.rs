@@ -15,13 +15,13 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The program's environment as it is now.
+/// Returns the program's environment as it is now.
 pub fn environment() -> *const *const c_char {
     // SAFETY: a plain read of the C library's variable.
     unsafe { environ }
 }
 
-/// The strings of a list that ends with a null pointer.
+/// Returns the strings of a list that ends with a null pointer.
 ///
 /// # Safety
 /// `list` is null or such a list, and it stays unchanged while it is walked.
@@ -53,7 +53,7 @@ pub fn variable(name: &str) -> Option<&'static [u8]> {
     })
 }
 
-/// The system error number that the last call left.
+/// Returns the system error number that the last call left.
 #[inline]
 pub fn errno() -> c_int {
     // SAFETY: the address is valid for the calling thread.
@@ -67,7 +67,7 @@ pub fn set_errno(number: c_int) {
     unsafe { *libc::__errno_location() = number };
 }
 
-/// A descriptor of the program, for a call of our own. `None` for numbers that cannot be one.
+/// Returns a descriptor of the program, for a call of our own. `None` for numbers that cannot be one.
 #[inline]
 pub fn borrow(fd: c_int) -> Option<BorrowedFd<'static>> {
     // SAFETY: not negative. Whether it is open is the kernel's to say; we never close it.
@@ -98,7 +98,7 @@ pub fn close_range(first: u32, last: u32) {
     }
 }
 
-/// The first bytes of a small file; empty when it cannot be read.
+/// Returns the first bytes of a small file; empty when it cannot be read.
 pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::openat(CWD, path, flags, Mode::empty()) else { return &[] };
@@ -112,7 +112,7 @@ pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     buffer.get(..length).unwrap_or(&[])
 }
 
-/// False when nothing can be opened by this path, in the root directory that the process has now.
+/// Returns false when nothing can be opened by this path, in the root directory that the process has now.
 pub fn is_reachable(path: &[u8]) -> bool {
     let mut text = Text::<4096>::new();
     text.push(path);
@@ -120,7 +120,7 @@ pub fn is_reachable(path: &[u8]) -> bool {
     !matches!(found, Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS))
 }
 
-/// False when this process may not create files in a directory.
+/// Returns false when this process may not create files in a directory.
 pub fn is_writable(directory: &[u8]) -> bool {
     let mut text = Text::<4096>::new();
     text.push(directory);
@@ -129,7 +129,7 @@ pub fn is_writable(directory: &[u8]) -> bool {
     !matches!(allowed, Err(Errno::ACCESS | Errno::ROFS))
 }
 
-/// True when a thread of this process does not exist any more.
+/// Returns true when a thread of this process does not exist any more.
 pub fn is_gone(process: u32, thread: u32) -> bool {
     tgkill(process, thread) == -(libc::ESRCH as isize)
 }

@@ -23,7 +23,7 @@ const CREAT_FLAGS: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 /// How `mkstemp` opens.
 const TEMPORARY_FLAGS: c_int = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
 
-/// A request of the `stat` family.
+/// Returns a request of the `stat` family.
 fn plain(to: *mut c_void, flags: c_int) -> NameRequest {
     NameRequest::Status(Status::Plain { to, flags })
 }

@@ -13,7 +13,7 @@ pub struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
-    /// The empty text. The bytes stay uninitialised: a path's buffer costs nothing.
+    /// Returns the empty text. The bytes stay uninitialised: a path's buffer costs nothing.
     #[inline]
     pub const fn new() -> Self {
         Text { length: 0, bytes: [MaybeUninit::uninit(); N] }
@@ -104,7 +104,7 @@ impl<const N: usize> Text<N> {
         self.terminate();
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         let bytes = self.bytes.get(..self.length).unwrap_or(&[]);
@@ -112,7 +112,7 @@ impl<const N: usize> Text<N> {
         unsafe { &*(core::ptr::from_ref(bytes) as *const [u8]) }
     }
 
-    /// The bytes for a system call, up to the first zero.
+    /// Returns the bytes for a system call, up to the first zero.
     pub fn as_c_str(&self) -> &CStr {
         if self.length == 0 {
             return c"";

@@ -39,7 +39,7 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// The calling thread.
+/// Returns the calling thread.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn current() -> *mut Thread {
@@ -57,7 +57,7 @@ pub fn current() -> *mut Thread {
     thread
 }
 
-/// The calling thread.
+/// Returns the calling thread.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub fn current() -> *mut Thread {
@@ -76,7 +76,7 @@ pub fn current() -> *mut Thread {
     THREAD.with(UnsafeCell::get)
 }
 
-/// True when the recorder was interrupted on this thread by the code that asks.
+/// Returns true when the recorder was interrupted on this thread by the code that asks.
 #[inline(always)]
 pub fn is_busy() -> bool {
     // SAFETY: the thread's own storage lives as long as the thread.
@@ -94,7 +94,7 @@ pub fn inside_hook<R>(call: impl FnOnce() -> R) -> R {
     result
 }
 
-/// True within such a call.
+/// Returns true within such a call.
 #[inline]
 pub fn is_inside_hook() -> bool {
     // SAFETY: as above.
@@ -108,7 +108,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// `None` when the recorder was interrupted on this thread.
+    /// Begins; `None` when the recorder was interrupted on this thread.
     #[inline(always)]
     pub fn begin() -> Option<Busy> {
         let thread = current();
@@ -123,7 +123,7 @@ impl Busy {
         Some(Busy { thread })
     }
 
-    /// The thread's state.
+    /// Returns the thread's state.
     #[inline(always)]
     pub fn thread(&self) -> *mut Thread {
         self.thread

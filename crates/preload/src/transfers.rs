@@ -53,7 +53,7 @@ pub struct Transfer {
 }
 
 impl Transfers {
-    /// A transfer begins. False when there is no room for it.
+    /// Adds a transfer that begins. Returns false when there is no room for it.
     pub fn add(&self, key: usize, transfer: &Transfer) -> bool {
         let is_known = self.find(key);
         let free = is_known.or_else(|| {
@@ -75,7 +75,7 @@ impl Transfers {
         true
     }
 
-    /// A transfer was seen to be complete.
+    /// Notes that a transfer was seen to be complete.
     pub fn complete(&self, key: usize, now: u64) {
         if let Some(place) = self.find(key) {
             let _ = place.end.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
@@ -99,7 +99,7 @@ impl Transfers {
         Some(transfer)
     }
 
-    /// Takes all out, and gives how many there were.
+    /// Takes all out. Returns how many there were.
     pub fn take_all(&self) -> usize {
         if self.used.load(Ordering::Relaxed) == 0 {
             return 0;

@@ -73,7 +73,7 @@ struct UnwinderFunction {
     address: AtomicPtr<c_void>,
 }
 
-/// The address of a function of the unwinder. Ends the program where there is none, which can only
+/// Returns the address of a function of the unwinder. Ends the program where there is none, which can only
 /// be after a panic of ours: nobody else unwinds without an unwinder.
 extern "C" fn find(number: u32) -> *mut c_void {
     let Some(function) = FUNCTIONS.get(number as usize) else { end() };

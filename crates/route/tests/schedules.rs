@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use model::roles::Roles;
 use model::run::walk;
-use plimsoll_stats::random::mix;
 use model::{Bounds, Effects, Party};
 use plimsoll_route::coordinated::{Layout, RoleSettings};
 use plimsoll_route::{
     ActorId, Factor, Failure, Input, Placement, Router, Static, Striped, TargetId, Window,
     WindowSettings,
 };
+use plimsoll_stats::random::mix;
 
 /// Nodes with a clock of their own, which runs by fits and starts.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]

@@ -55,10 +55,7 @@ pub fn points(
     for instance in columns.instances().iter().filter(|it| included(it)) {
         let key = (instance.experiment, instance.setting, instance.varied);
         let group = groups.entry(key).or_default();
-        match instance.complete {
-            true => collect(group, columns, peaks, instance),
-            false => group.failed += 1,
-        }
+        if instance.complete { collect(group, columns, peaks, instance) } else { group.failed += 1 }
     }
     let mut points: Vec<Point> = groups.into_iter().map(|(key, group)| point(key, group)).collect();
     points.sort_by(|a, b| order(columns, a, b));

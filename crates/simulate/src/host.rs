@@ -1,4 +1,5 @@
-//! The world around the machines: carries out what they ask for, and counts.
+//! The simulated world around `route`'s machines: carries out what they ask for on targets, in messages and by timers,
+//! gives them what follows from it as inputs, and counts.
 
 use std::collections::VecDeque;
 

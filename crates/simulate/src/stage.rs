@@ -58,10 +58,7 @@ impl Stages {
     pub fn set_busy(&mut self, target: usize, is_busy: bool) -> Range<usize> {
         let server = self.server_of[target] as usize;
         let before = (self.busy, self.busy_on_server[server]);
-        let change = |count: &mut u32| match is_busy {
-            true => *count += 1,
-            false => *count -= 1,
-        };
+        let change = |count: &mut u32| if is_busy { *count += 1 } else { *count -= 1 };
         change(&mut self.busy);
         change(&mut self.busy_on_server[server]);
         let binds = |limit: f64, busy: u32| limit / f64::from(busy.max(1)) < self.peak;

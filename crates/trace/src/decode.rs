@@ -138,10 +138,12 @@ impl ThreadDecoder {
             }
             prediction.data(offset, length);
         }
-        let outcome = match extras & OUTCOME_GIVEN != 0 {
-            false => Outcome::Value(length),
-            true if extras & OUTCOME_IS_ERROR != 0 => Outcome::Error(bytes.take(8)? as u32),
-            true => Outcome::Value(bytes.take(8)?),
+        let outcome = if extras & OUTCOME_GIVEN == 0 {
+            Outcome::Value(length)
+        } else if extras & OUTCOME_IS_ERROR != 0 {
+            Outcome::Error(bytes.take(8)? as u32)
+        } else {
+            Outcome::Value(bytes.take(8)?)
         };
         let argument = if extras & ARGUMENT_GIVEN != 0 { bytes.take(8)? } else { 0 };
         let start = if extras & GAP_IS_NEGATIVE != 0 {

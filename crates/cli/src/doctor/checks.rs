@@ -59,14 +59,15 @@ fn loop_devices(machine: &Machine) -> Check {
         .into_iter()
         .filter(|program| machine.find_system_program(program).is_none())
         .collect();
-    match absent.is_empty() {
-        true => found(NAME, FOR, "/dev/loop-control, losetup, mkfs.ext4"),
-        false => missing(
+    if absent.is_empty() {
+        found(NAME, FOR, "/dev/loop-control, losetup, mkfs.ext4")
+    } else {
+        missing(
             NAME,
             FOR,
             format!("no {}", absent.join(" and no ")),
             "apt-get install util-linux e2fsprogs (or your distribution's names)",
-        ),
+        )
     }
 }
 

@@ -58,17 +58,19 @@ fn row_name(analysis: &Analysis, row: &TimelineRow) -> String {
 fn fold_note(analysis: &Analysis) -> String {
     let (rows, all) = (drawn_rows(analysis), analysis.timeline.rows.len());
     let processes = analysis.active_processes();
-    match rows.iter().any(|row| row.processes > 1) {
-        true => format!(
+    if rows.iter().any(|row| row.processes > 1) {
+        format!(
             "{processes} processes are drawn in {all} rows: a row adds up the bytes of neighbours, \
              and has the mean of what they do."
-        ),
-        false if rows.len() < all => format!(
+        )
+    } else if rows.len() < all {
+        format!(
             "Drawn are the {} of {processes} processes that take part in I/O; a launcher's helpers \
              and their like are not.",
             rows.len()
-        ),
-        false => "Every process has a row.".to_string(),
+        )
+    } else {
+        "Every process has a row.".to_string()
     }
 }
 

@@ -62,9 +62,8 @@ pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
         analysis.files.iter().take(rows).map(|it| (it, layout(&it.path))).collect();
     // A column that says nothing is left out: few machines have Lustre.
     let has_layouts = shown.iter().any(|(_, layout)| layout.is_some());
-    let row = |(it, layout): (&FileAnalysis, Option<String>)| match has_layouts {
-        true => file(it).optional_text("layout", "layout", layout),
-        false => file(it),
+    let row = |(it, layout): (&FileAnalysis, Option<String>)| {
+        if has_layouts { file(it).optional_text("layout", "layout", layout) } else { file(it) }
     };
     let rows_shown = shown.into_iter().map(row).collect();
     let record = record.rows("files", "files, most time first", rows_shown);

@@ -19,9 +19,10 @@ pub fn add(record: Record, recording: &Recording, events: u64) -> Record {
         0 => record.note(nothing(missing)),
         _ => record,
     };
-    match missing.programs.is_empty() {
-        true => record,
-        false => record.rows("unseen", "not recorded", rows(missing)),
+    if missing.programs.is_empty() {
+        record
+    } else {
+        record.rows("unseen", "not recorded", rows(missing))
     }
 }
 
@@ -39,8 +40,9 @@ pub fn rows(missing: &Missing) -> Vec<Record> {
 
 /// Returns why a recording is empty.
 fn nothing(missing: &Missing) -> &'static str {
-    match missing.programs.is_empty() {
-        true => "no I/O call was made: the recording is complete, and empty",
-        false => "no I/O call was recorded: what ran could not be recorded, see \"not recorded\"",
+    if missing.programs.is_empty() {
+        "no I/O call was made: the recording is complete, and empty"
+    } else {
+        "no I/O call was recorded: what ran could not be recorded, see \"not recorded\""
     }
 }

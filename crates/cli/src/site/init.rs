@@ -50,9 +50,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         );
     }
     if arguments.output == Path::new("-") {
-        match output.json {
-            true => show::print(&found, &arguments.output, output)?,
-            false => output::data(&SiteFile::create(Path::new("site.toml"), &found)?.text())?,
+        if output.json {
+            show::print(&found, &arguments.output, output)?
+        } else {
+            output::data(&SiteFile::create(Path::new("site.toml"), &found)?.text())?
         }
         return Ok(ExitCode::SUCCESS);
     }

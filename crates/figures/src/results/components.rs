@@ -37,13 +37,14 @@ pub fn section(measured: &Measured) -> Section {
     let servers = of(|pair| pair.server);
     let section = component(section, "targets", &targets, &measured.columns.targets);
     let section = component(section, "clients", &clients, &measured.columns.clients);
-    match servers.is_empty() {
-        true => section,
-        false => section.folded(Section::new("Servers").record(&table(
+    if servers.is_empty() {
+        section
+    } else {
+        section.folded(Section::new("Servers").record(&table(
             "servers",
             &by_name(&servers, &measured.columns.servers),
             &measured.columns.servers,
-        ))),
+        )))
     }
 }
 

@@ -148,10 +148,11 @@ fn picture(
         }
     }
     let section = section.chart(gantt);
-    match shown < all {
-        true => section
-            .note(format!("{shown} of {all} series are drawn: those with the most low measures.")),
-        false => section,
+    if shown < all {
+        section
+            .note(format!("{shown} of {all} series are drawn: those with the most low measures."))
+    } else {
+        section
     }
 }
 

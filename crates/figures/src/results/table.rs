@@ -11,10 +11,7 @@ use super::numbers::*;
 /// Everything that fits a screen, with so many rows. Programs get every row and every key (`is_json`); people get
 /// those that tell something.
 pub fn record(measured: &Measured, rows: usize, is_json: bool) -> Record {
-    let (rows, has_peaks) = match is_json {
-        true => (usize::MAX, true),
-        false => (rows, measured.has_peaks()),
-    };
+    let (rows, has_peaks) = if is_json { (usize::MAX, true) } else { (rows, measured.has_peaks()) };
     let mut record = overview(measured).rows(
         "points",
         format!("aggregate bandwidth by {}", measured.labels.varied),

@@ -136,10 +136,7 @@ pub fn table(
     rows.truncate(view.rows);
     let shown = rows.len();
     let record = record.rows(key, title, rows);
-    match shown < all {
-        true => record.note(left_out(shown, all, title)),
-        false => record,
-    }
+    if shown < all { record.note(left_out(shown, all, title)) } else { record }
 }
 
 /// How many are shown, and how to see all.
@@ -200,9 +197,10 @@ fn servers(record: Record, view: &View) -> Record {
         relative(row, Some(scores), view.json)
     };
     let rows: Vec<Record> = view.scores.servers.iter().map(row).collect();
-    match rows.is_empty() && !view.json {
-        true => record,
-        false => table(record, view, ("servers", "servers"), rows),
+    if rows.is_empty() && !view.json {
+        record
+    } else {
+        table(record, view, ("servers", "servers"), rows)
     }
 }
 
@@ -279,9 +277,12 @@ fn sequences_note(record: Record, view: &View) -> Record {
 
 fn calendar(record: Record, view: &View) -> Record {
     let calendar = &view.scores.calendar;
-    let row = |row: Record, it: &Distribution| match view.json {
-        true => row.section("peb", "", distribution(Some(it))),
-        false => row.number(&N, it.n as u64).number(&PEB, it.median).number(&MEAN, it.mean),
+    let row = |row: Record, it: &Distribution| {
+        if view.json {
+            row.section("peb", "", distribution(Some(it)))
+        } else {
+            row.number(&N, it.n as u64).number(&PEB, it.median).number(&MEAN, it.mean)
+        }
     };
     let hours = (0u64..).zip(&calendar.hours).filter_map(|(hour, it)| Some((hour, it.as_ref()?)));
     let hours = hours.map(|(hour, it)| row(Record::new().number(&HOUR, hour), it)).collect();

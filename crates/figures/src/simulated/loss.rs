@@ -29,12 +29,13 @@ pub fn note(record: Record, points: &[Point]) -> Record {
     if !is_shown && points.iter().any(|point| point.static_makespans.is_empty()) {
         losers.push("static, which others are compared with".into());
     }
-    match losers.is_empty() {
-        true => record,
-        false => record.note(format!(
+    if losers.is_empty() {
+        record
+    } else {
+        record.note(format!(
             "lost data: {}. Where a seed did not get everything durable, there is no makespan and \
              nothing that follows from it",
             losers.join(", ")
-        )),
+        ))
     }
 }

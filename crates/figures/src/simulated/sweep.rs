@@ -84,10 +84,7 @@ fn rows(points: &[Point], columns: Columns) -> Vec<Record> {
             }
             let row =
                 columns(row.text("policy", "policy", policy.policy.to_string()), point, policy);
-            match has_loss {
-                true => row.number(&LOST, loss::most_bytes(policy)),
-                false => row,
-            }
+            if has_loss { row.number(&LOST, loss::most_bytes(policy)) } else { row }
         };
         point.policies.iter().map(base).collect::<Vec<_>>()
     };

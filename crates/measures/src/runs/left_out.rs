@@ -9,7 +9,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// The value of a cell, or nothing and the reason counted.
+    /// Returns the value of a cell, or nothing and the reason counted.
     pub(super) fn value(&mut self, cell: &str) -> Option<f64> {
         let reason = match cell.trim().parse::<f64>() {
             Ok(value) if value.is_finite() => return Some(value),

@@ -94,8 +94,8 @@ fn number(result: Result<usize, Errno>) -> Result<usize, c_int> {
     result.map_err(Errno::raw_os_error)
 }
 
-/// The name that a file of the backend is stored under; `None` for names that are not the backend's. Directories are
-/// left alone.
+/// Returns the name that a file of the backend is stored under; `None` for names that are not the backend's.
+/// Directories are left alone.
 fn stored(name: &Name) -> Option<Text<4096>> {
     let path = name.path()?.to_bytes();
     let mut whole = Text::<4096>::new();
@@ -169,9 +169,10 @@ fn transfer_all(fd: c_int, transfer: &TransferRequest) -> Result<usize, Errno> {
         // SAFETY: memory of the program, which says so.
         let bytes =
             unsafe { core::slice::from_raw_parts_mut(piece.iov_base.cast::<u8>(), piece.iov_len) };
-        let count = match transfer.op.class() == Class::Write {
-            true => write(fd, bytes, offset),
-            false => read(fd, bytes, offset),
+        let count = if transfer.op.class() == Class::Write {
+            write(fd, bytes, offset)
+        } else {
+            read(fd, bytes, offset)
         };
         let count = match count {
             Err(error) if moved == 0 => return Err(error),

@@ -91,7 +91,7 @@ pub enum Buffers {
 }
 
 impl Buffers {
-    /// A buffer that is written to or, whatever its type says, only read from.
+    /// Returns a buffer that is written to or, whatever its type says, only read from.
     #[inline(always)]
     pub fn one<T>(address: *const T, length: usize) -> Self {
         Buffers::One { address: address.cast_mut().cast(), length }
@@ -176,13 +176,13 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name that a program gave to a call.
+    /// Returns a name that a program gave to a call.
     #[inline(always)]
     pub fn new(directory: c_int, path: *const c_char) -> Self {
         Name { directory, path }
     }
 
-    /// The name; `None` where the program gave no address.
+    /// Returns the name; `None` where the program gave no address.
     pub fn path(&self) -> Option<&CStr> {
         // SAFETY: the program says so, as it would to the C library, which reads it next.
         (!self.path.is_null()).then(|| unsafe { CStr::from_ptr(self.path) })

@@ -17,7 +17,7 @@ use crate::thread::{Busy, inside_hook};
 use crate::transfers::Transfer;
 use crate::{clock, descriptors, hot, library_table, process, sys};
 
-/// A transfer begins: `aio_read`, `aio_write`, `aio_fsync`.
+/// Records that a transfer begins: `aio_read`, `aio_write`, `aio_fsync`.
 ///
 /// # Safety
 /// The address is what a program gave to such a call.
@@ -36,7 +36,7 @@ pub unsafe fn begin(op: Op, block: *mut aiocb, real: impl FnOnce() -> c_int) -> 
     result
 }
 
-/// Several transfers begin, and are waited for or not: `lio_listio`.
+/// Records that several transfers begin, and are waited for or not: `lio_listio`.
 ///
 /// # Safety
 /// The arguments are what a program gave to `lio_listio`.
@@ -87,10 +87,8 @@ unsafe fn add_block(op: Op, block: *mut aiocb) {
     // SAFETY: as the caller says.
     let (fd, offset, length) =
         unsafe { ((*block).aio_fildes, (*block).aio_offset, (*block).aio_nbytes) };
-    let (offset, length) = match op.class().is_data() {
-        true => (offset as u64, length as u64),
-        false => (UNKNOWN_OFFSET, 0),
-    };
+    let (offset, length) =
+        if op.class().is_data() { (offset as u64, length as u64) } else { (UNKNOWN_OFFSET, 0) };
     add(block as usize, op, fd, offset, length);
 }
 
@@ -110,7 +108,7 @@ fn forget(key: usize) {
     }
 }
 
-/// A program asks whether a transfer is complete: `aio_error`.
+/// Records that a program asks whether a transfer is complete: `aio_error`.
 #[inline]
 pub fn look(block: *const aiocb, real: impl FnOnce() -> c_int) -> c_int {
     let result = real();
@@ -122,7 +120,7 @@ pub fn look(block: *const aiocb, real: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// A program asks how a transfer ended: `aio_return`.
+/// Records that a program asks how a transfer ended: `aio_return`.
 #[inline]
 pub fn end(block: *mut aiocb, real: impl FnOnce() -> ssize_t) -> ssize_t {
     let result = real();
@@ -134,9 +132,10 @@ pub fn end(block: *mut aiocb, real: impl FnOnce() -> ssize_t) -> ssize_t {
 
 /// Records a transfer that has ended with so many bytes, or in failure.
 fn finish(key: usize, result: ssize_t) {
-    let outcome = match result < 0 {
-        true => Outcome::Error(sys::errno() as u32),
-        false => Outcome::Value(result as u64),
+    let outcome = if result < 0 {
+        Outcome::Error(sys::errno() as u32)
+    } else {
+        Outcome::Value(result as u64)
     };
     finish_as(key, outcome);
 }
@@ -153,7 +152,7 @@ fn finish_as(key: usize, outcome: Outcome) {
     }
 }
 
-/// A program waits for transfers: `aio_suspend`.
+/// Records that a program waits for transfers: `aio_suspend`.
 #[inline]
 pub fn wait<R: Returned>(count: u64, real: impl FnOnce() -> R) -> R {
     descriptor::on_none(Op::AioWait, count, real)
@@ -241,7 +240,7 @@ unsafe fn add_kernel_block(block: *mut KernelBlock) {
     add(block as usize, op, *fd as c_int, *offset as u64, length);
 }
 
-/// A program waits for transfers of the kernel: `io_getevents`. It gives how many have ended;
+/// Records that a program waits for transfers of the kernel: `io_getevents`. It gives how many have ended;
 /// negative after a failure.
 ///
 /// # Safety
@@ -256,9 +255,10 @@ pub unsafe fn get_events(events: *const KernelEvent, real: impl FnOnce() -> isiz
             // SAFETY: the kernel has just written as many.
             let events = unsafe { core::slice::from_raw_parts(events, result as usize) };
             for event in events {
-                let outcome = match event.result < 0 {
-                    true => Outcome::Error(-event.result as u32),
-                    false => Outcome::Value(event.result as u64),
+                let outcome = if event.result < 0 {
+                    Outcome::Error(-event.result as u32)
+                } else {
+                    Outcome::Value(event.result as u64)
                 };
                 finish_as(event.block as usize, outcome);
             }
@@ -267,7 +267,7 @@ pub unsafe fn get_events(events: *const KernelEvent, real: impl FnOnce() -> isiz
     result
 }
 
-/// A ring of io_uring was made, or not: what goes through it is not seen.
+/// Records that a ring of io_uring was made, or not: what goes through it is not seen.
 #[inline]
 pub fn make_ring(real: impl FnOnce() -> c_int) -> c_int {
     let result = real();

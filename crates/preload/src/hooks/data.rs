@@ -12,7 +12,7 @@ use crate::files::EXCLUDED;
 use crate::hooks::failure;
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 
-/// Data at a given offset: `pread`, `pwrite`.
+/// Records data at a given offset: `pread`, `pwrite`.
 #[inline(always)]
 pub fn positioned<T>(
     op: Op,
@@ -29,7 +29,7 @@ pub fn positioned<T>(
     moved
 }
 
-/// Data at the descriptor's position: `read`, `write`.
+/// Records data at the descriptor's position: `read`, `write`.
 #[inline(always)]
 pub fn sequential<T>(
     op: Op,
@@ -45,7 +45,7 @@ pub fn sequential<T>(
     moved
 }
 
-/// Data of several buffers, at the descriptor's position or, where `offset` is not -1, there.
+/// Records data of several buffers, at the descriptor's position or, where `offset` is not -1, there.
 ///
 /// # Safety
 /// The arguments are those of a `readv`.
@@ -111,7 +111,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// The offset before the call.
+    /// Returns the offset before the call.
     ///
     /// # Safety
     /// A program gave it to such a call.
@@ -125,7 +125,7 @@ impl Side {
     }
 }
 
-/// From one file to another: `copy_file_range`, `sendfile`, `splice`. One call and two events, one
+/// Records what goes from one file to another: `copy_file_range`, `sendfile`, `splice`. One call and two events, one
 /// for each file: the first is of the side that is named first, unless nobody wants to know about
 /// that file, and the second says that it is the same call. A failure has one event.
 ///

@@ -13,7 +13,7 @@ use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
 use crate::{descriptors, hot, own_descriptors, paths, sys};
 
-/// A call on a descriptor.
+/// Records a call on a descriptor.
 #[inline]
 pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> R) -> R {
     let start = begin_in(op.layer());
@@ -22,7 +22,7 @@ pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> 
     result
 }
 
-/// A call on a descriptor that a backend may serve.
+/// Records a call on a descriptor that a backend may serve.
 #[inline]
 pub fn ask<R: Returned + FromAnswer>(
     op: Op,
@@ -34,7 +34,7 @@ pub fn ask<R: Returned + FromAnswer>(
     on(op, fd, argument, || backend::serve(fd, request, real))
 }
 
-/// What was written is made durable.
+/// Records that what was written is made durable.
 #[inline]
 pub fn sync<R: Returned + FromAnswer>(
     op: Op,
@@ -45,7 +45,7 @@ pub fn sync<R: Returned + FromAnswer>(
     ask(op, fd, argument, || Request::Sync { op }, real)
 }
 
-/// A call on no file in particular.
+/// Records a call on no file in particular.
 #[inline]
 pub fn on_none<R: Returned>(op: Op, argument: u64, real: impl FnOnce() -> R) -> R {
     let start = begin_in(op.layer());
@@ -54,7 +54,7 @@ pub fn on_none<R: Returned>(op: Op, argument: u64, real: impl FnOnce() -> R) -> 
     result
 }
 
-/// A call that moves no data has ended.
+/// Records a call that moves no data and has ended.
 #[inline]
 pub fn end_on<R: Returned>(start: Start, op: Op, fd: Option<c_int>, result: R, argument: u64) {
     ended(start, |busy, span| {
@@ -73,7 +73,7 @@ pub fn write<R: Returned>(busy: &Busy, span: Span, op: Op, file: u32, result: R,
     }
 }
 
-/// A file is opened by name.
+/// Records that a file is opened by name.
 ///
 /// # Safety
 /// The path is what a program gave to `openat`.
@@ -92,7 +92,7 @@ pub unsafe fn open(
     unsafe { opened(start, directory, path, flags, fd) }
 }
 
-/// A file is made with a name of the C library's choice, which is in `template` after the call.
+/// Records that a file is made with a name of the C library's choice, which is in `template` after the call.
 ///
 /// # Safety
 /// The template is what a program gave to `mkstemp`.
@@ -128,7 +128,7 @@ unsafe fn opened(
     fd
 }
 
-/// A descriptor is closed, by itself or, inside of libc, with the stream or directory that has it.
+/// Records that a descriptor is closed, by itself or, inside of libc, with the stream or directory that has it.
 #[inline]
 pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(op.layer());
@@ -138,15 +138,13 @@ pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
         // Before the call: after it, another thread may get the same number.
         descriptors::forget(fd);
     }
-    let result = match backend::is_active() {
-        true => close_served(fd, real),
-        false => real(),
-    };
+    let result = if backend::is_active() { close_served(fd, real) } else { real() };
     ended(start, |busy, span| write(busy, span, op, file, result, 0));
     result
 }
 
-/// A descriptor is closed that may be a backend's, or one of the library's own, of which a program knows nothing.
+/// Closes a descriptor that may be a backend's, or one of the library's own, of which a program knows
+/// nothing.
 #[cold]
 fn close_served(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     if own_descriptors::is_own(fd) {
@@ -157,7 +155,7 @@ fn close_served(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Many descriptors are closed: `real` closes those from the one number to the other.
+/// Records that many descriptors are closed: `real` closes those from the one number to the other.
 #[inline]
 pub fn close_range(
     first: u32,
@@ -166,9 +164,10 @@ pub fn close_range(
     mut real: impl FnMut(u32, u32) -> c_int,
 ) -> c_int {
     let start = begin_in(Layer::Posix);
-    let result = match backend::is_active() {
-        true => own_descriptors::around(first, last, real),
-        false => real(first, last),
+    let result = if backend::is_active() {
+        own_descriptors::around(first, last, real)
+    } else {
+        real(first, last)
     };
     // With CLOEXEC they only will be closed.
     let closed = result >= 0 && flags & CLOSE_RANGE_CLOEXEC == 0;
@@ -185,19 +184,18 @@ pub fn close_range(
 /// include/uapi/linux/close_range.h
 const CLOSE_RANGE_CLOEXEC: c_int = 4;
 
-/// All descriptors from one on are closed.
+/// Records that all descriptors from one on are closed.
 #[inline]
 pub fn close_from(first: c_int, real: impl FnOnce()) {
     let first = first.max(0) as u32;
     let start = begin_in(Layer::Posix);
-    match backend::is_active() {
-        true => {
-            own_descriptors::around(first, u32::MAX, |first, last| {
-                sys::close_range(first, last);
-                0
-            });
-        }
-        false => real(),
+    if backend::is_active() {
+        own_descriptors::around(first, u32::MAX, |first, last| {
+            sys::close_range(first, last);
+            0
+        });
+    } else {
+        real()
     }
     if hot::is_on() {
         descriptors::forget_range(first, u32::MAX);
@@ -206,7 +204,7 @@ pub fn close_from(first: c_int, real: impl FnOnce()) {
     end_on(start, Op::Close, None, 0, u64::from(first));
 }
 
-/// A call on a descriptor that gives zero or an error number.
+/// Records a call on a descriptor that gives zero or an error number.
 #[inline]
 pub fn ask_code(
     op: Op,
@@ -218,7 +216,7 @@ pub fn ask_code(
     ask(op, fd, argument, request, || Code(real())).0
 }
 
-/// A descriptor is duplicated, to the number that is wanted or to any.
+/// Records that a descriptor is duplicated, to the number that is wanted or to any.
 #[inline]
 pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Posix);
@@ -236,7 +234,7 @@ pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> 
     copy
 }
 
-/// The position of a descriptor is set.
+/// Records that the position of a descriptor is set.
 #[inline]
 pub fn seek(fd: c_int, offset: i64, whence: c_int, real: impl FnOnce() -> i64) -> i64 {
     let start = begin_in(Layer::Posix);

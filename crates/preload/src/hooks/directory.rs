@@ -9,7 +9,7 @@ use crate::hooks::{Anything, descriptor, name};
 use crate::thread::Busy;
 use crate::{descriptors, hot, paths, sys};
 
-/// `opendir`.
+/// Stands in for `opendir`.
 ///
 /// # Safety
 /// The path is what a program gave to `opendir`.
@@ -29,13 +29,13 @@ pub unsafe fn open(path: *const c_char, real: impl FnOnce() -> *mut DIR) -> *mut
     directory
 }
 
-/// `fdopendir`.
+/// Stands in for `fdopendir`.
 #[inline]
 pub fn open_descriptor(fd: c_int, real: impl FnOnce() -> *mut DIR) -> *mut DIR {
     descriptor::on(Op::Opendir, fd, 0, real)
 }
 
-/// `readdir`. Null is the end of the directory, and rarely a failure.
+/// Stands in for `readdir`. Null is the end of the directory, and rarely a failure.
 ///
 /// # Safety
 /// An open directory.
@@ -46,7 +46,7 @@ pub unsafe fn read<T>(directory: *mut DIR, real: impl FnOnce() -> *mut T) -> *mu
     descriptor::on(Op::Readdir, fd, 0, || Anything(real())).0
 }
 
-/// `closedir`.
+/// Stands in for `closedir`.
 ///
 /// # Safety
 /// An open directory.

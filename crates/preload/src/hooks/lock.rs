@@ -11,7 +11,7 @@ use crate::recorder::begin_in;
 use crate::thread::Busy;
 use crate::{descriptors, hot};
 
-/// `fcntl`: locks, duplicates, flags. Other commands are not I/O.
+/// Stands in for `fcntl`: locks, duplicates, flags. Other commands are not I/O.
 ///
 /// # Safety
 /// The arguments are what a program gave to `fcntl`.
@@ -69,7 +69,7 @@ unsafe fn read_lock(address: usize, result: c_int) -> (c_int, off_t) {
     (c_int::from(lock.l_type), lock.l_len)
 }
 
-/// `flock`.
+/// Stands in for `flock`.
 #[inline]
 pub fn whole_file(fd: c_int, operation: c_int, real: impl FnOnce() -> c_int) -> c_int {
     let op = if operation & libc::LOCK_UN != 0 { Op::Funlock } else { Op::Flock };
@@ -77,7 +77,7 @@ pub fn whole_file(fd: c_int, operation: c_int, real: impl FnOnce() -> c_int) -> 
     descriptor::ask(op, fd, operation as u32 as u64, request, real)
 }
 
-/// `lockf`.
+/// Stands in for `lockf`.
 #[inline]
 pub fn section(fd: c_int, command: c_int, length: off_t, real: impl FnOnce() -> c_int) -> c_int {
     let request = || Request::Lock(LockRequest::Section { command, length });

@@ -22,7 +22,7 @@ impl Returned for Address {
     }
 }
 
-/// `mmap`.
+/// Stands in for `mmap`.
 #[inline]
 pub fn map(fd: c_int, mapping: MapRequest, real: impl FnOnce() -> *mut c_void) -> *mut c_void {
     let MapRequest { flags, length, .. } = mapping;
@@ -45,7 +45,7 @@ pub fn map(fd: c_int, mapping: MapRequest, real: impl FnOnce() -> *mut c_void) -
     address
 }
 
-/// `munmap`.
+/// Stands in for `munmap`.
 #[inline]
 pub fn unmap(address: *mut c_void, length: usize, real: impl FnOnce() -> c_int) -> c_int {
     let Some(file) = find(address) else { return real() };
@@ -56,7 +56,7 @@ pub fn unmap(address: *mut c_void, length: usize, real: impl FnOnce() -> c_int) 
     end(Op::Munmap, file, length, real)
 }
 
-/// `msync`.
+/// Stands in for `msync`.
 #[inline]
 pub fn sync(address: *mut c_void, length: usize, real: impl FnOnce() -> c_int) -> c_int {
     end(Op::Msync, find(address).unwrap_or(NO_FILE), length, real)

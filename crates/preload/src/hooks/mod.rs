@@ -21,7 +21,7 @@ use crate::sys;
 
 /// What a function gives back, as an outcome.
 pub trait Returned: Copy {
-    /// The outcome of a call that moves no data.
+    /// Returns the outcome of a call that moves no data.
     fn outcome(self) -> Outcome;
 }
 
@@ -86,7 +86,7 @@ impl<T: Copy> Returned for Anything<T> {
     }
 }
 
-/// The last call failed.
+/// Returns the outcome of a call that failed just now.
 #[cold]
 pub fn failure() -> Outcome {
     Outcome::Error(sys::errno() as u32)

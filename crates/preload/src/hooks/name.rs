@@ -10,7 +10,7 @@ use crate::hooks::descriptor::write;
 use crate::paths;
 use crate::recorder::{begin_in, ended};
 
-/// A call on the file of this name.
+/// Records a call on the file of this name.
 ///
 /// # Safety
 /// `path` is what a program gave to such a call.
@@ -32,7 +32,7 @@ pub unsafe fn on<R: Returned>(
     result
 }
 
-/// A call on the file of this name that a backend may serve.
+/// Records a call on the file of this name that a backend may serve.
 ///
 /// # Safety
 /// `path` is what a program gave to such a call.
@@ -50,7 +50,7 @@ pub unsafe fn ask<R: Returned + FromAnswer>(
     unsafe { on(op, directory, path, argument, served) }
 }
 
-/// `unlinkat` does what `unlink` and `rmdir` do.
+/// Returns whether `unlinkat` does what `unlink` or what `rmdir` does.
 #[inline]
 pub fn unlinkat_op(flags: c_int) -> Op {
     if flags & libc::AT_REMOVEDIR != 0 { Op::Rmdir } else { Op::Unlink }

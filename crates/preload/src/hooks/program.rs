@@ -13,13 +13,13 @@ use crate::inspect::{Inspected, Target, inspect};
 use crate::thread::Busy;
 use crate::{config, environment, exit, handover, hot, paths, process, recorder, sys};
 
-/// The process ends without the destructors' help.
+/// Ends the recording of a process that ends without the destructors' help.
 #[inline(never)]
 pub fn ends() {
     exit::finish(State::Finished);
 }
 
-/// The process becomes another program, with this environment; comes back when that fails.
+/// Records that the process becomes another program, with this environment; comes back when that fails.
 ///
 /// # Safety
 /// Target and environment are what a program gave to `execve`.
@@ -49,7 +49,7 @@ pub unsafe fn execute(
     result
 }
 
-/// Another process is started, with this environment; its number goes to `pid`.
+/// Records that another process is started, with this environment; its number goes to `pid`.
 ///
 /// # Safety
 /// The arguments are what a program gave to `posix_spawn`.
@@ -83,7 +83,7 @@ pub unsafe fn spawn(
     result
 }
 
-/// The environment that makes the new program record itself, or that lets it be.
+/// Returns the environment that makes the new program record itself, or that lets it be.
 ///
 /// # Safety
 /// As `execute`.
@@ -111,7 +111,7 @@ fn has_file() -> bool {
     process::current().is_some_and(|process| process.is_recording())
 }
 
-/// The process goes where its files may have other names, or none: another root directory,
+/// Records that the process goes where its files may have other names, or none: another root directory,
 /// another mount namespace. Its recording must exist before that.
 #[inline]
 pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
@@ -123,7 +123,7 @@ pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
     change_directory(real)
 }
 
-/// The process gets another user (real, effective, saved; all ones: as before), who may not be allowed to
+/// Records that the process gets another user (real, effective, saved; all ones: as before), who may not be allowed to
 /// create its recording, nor to open it when it has to grow: it is created before that, and given to that user
 /// where there is no way back. A process that may become root again would go on in a file of somebody else's.
 #[inline]
@@ -140,7 +140,7 @@ pub fn change_user(users: [uid_t; 3], real: impl FnOnce() -> c_int) -> c_int {
     real()
 }
 
-/// The process may restrict the system calls that it may make: `prctl`.
+/// Records that the process may restrict the system calls that it may make: `prctl`.
 #[inline]
 pub fn control(option: c_int, value: usize, real: impl FnOnce() -> c_int) -> c_int {
     if option == libc::PR_SET_SECCOMP {
@@ -156,13 +156,13 @@ pub fn control(option: c_int, value: usize, real: impl FnOnce() -> c_int) -> c_i
     real()
 }
 
-/// What `prctl` calls the mode that `seccomp` sets by this operation.
+/// Returns what `prctl` calls the mode that `seccomp` sets by this operation.
 pub fn mode_of_sandbox(operation: usize) -> usize {
     let is_strict = operation == libc::SECCOMP_SET_MODE_STRICT as usize;
     (if is_strict { libc::SECCOMP_MODE_STRICT } else { libc::SECCOMP_MODE_FILTER }) as usize
 }
 
-/// The process is about to restrict the system calls that it may make. Its recording must exist
+/// Prepares a process that is about to restrict the system calls that it may make. Its recording must exist
 /// before that.
 pub fn before_sandbox() {
     if hot::is_on()
@@ -173,7 +173,7 @@ pub fn before_sandbox() {
     }
 }
 
-/// The working directory changes.
+/// Records that the working directory changes.
 #[inline]
 pub fn change_directory(real: impl FnOnce() -> c_int) -> c_int {
     let result = real();

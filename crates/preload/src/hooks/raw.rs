@@ -95,7 +95,7 @@ pub extern "C" fn resolve() -> *mut c_void {
     address
 }
 
-/// The C library's `syscall`.
+/// Calls the C library's `syscall`.
 unsafe fn real(number: c_long, words: [usize; 6]) -> isize {
     type Real =
         unsafe extern "C-unwind" fn(c_long, usize, usize, usize, usize, usize, usize) -> isize;
@@ -134,12 +134,12 @@ macro_rules! system_calls {
     };
 }
 
-/// The kernel's failure as libaio tells it: a negative number.
+/// Returns the kernel's failure as libaio tells it: a negative number.
 fn negative(result: isize) -> isize {
     if result < 0 { -(sys::errno() as isize) } else { result }
 }
 
-/// The same the other way round.
+/// Returns the failure of libaio as the C library tells it.
 fn with_errno(result: isize) -> isize {
     if result < 0 {
         sys::set_errno(-result as c_int);

@@ -20,19 +20,19 @@ unsafe extern "C" {
     static stdout: *mut FILE;
 }
 
-/// The program's standard input.
+/// Returns the program's standard input.
 pub fn input() -> *mut FILE {
     // SAFETY: a plain read of the C library's variable.
     unsafe { stdin }
 }
 
-/// The program's standard output.
+/// Returns the program's standard output.
 pub fn output() -> *mut FILE {
     // SAFETY: a plain read of the C library's variable.
     unsafe { stdout }
 }
 
-/// Data through a stream. `amounts` says of the result how many bytes were asked for and how
+/// Records data through a stream. `amounts` says of the result how many bytes were asked for and how
 /// many moved, `None` for a failure.
 #[inline(always)]
 pub fn data<R: Copy>(
@@ -74,10 +74,7 @@ pub fn count(done: isize) -> (u64, Option<u64>) {
 /// Amounts of a call that gives a number of bytes, negative after a failure.
 #[inline]
 pub fn count_or_failure(done: c_int) -> (u64, Option<u64>) {
-    match done < 0 {
-        true => (0, None),
-        false => (done as u64, Some(done as u64)),
-    }
+    if done < 0 { (0, None) } else { (done as u64, Some(done as u64)) }
 }
 
 /// Amounts of a call that reads one byte, -1 at the end of the file.
@@ -119,7 +116,7 @@ pub unsafe fn text(text: *const c_char, more: u64) -> impl FnOnce(c_int) -> (u64
     }
 }
 
-/// A stream is opened by name.
+/// Records that a stream is opened by name.
 ///
 /// # Safety
 /// Path and mode are what a program gave to `fopen`.
@@ -142,21 +139,19 @@ pub unsafe fn open(
         }
         file
     };
-    match start.is_on() {
-        true => ended(start, |busy, span| {
+    if start.is_on() {
+        ended(start, |busy, span| {
             let file = begin_file(busy);
             descriptor::write(busy, span, Op::Fopen, file, stream, flags as u32 as u64);
-        }),
+        });
+    } else if hot::is_on() {
         // Calls on its descriptor may be recorded though those on streams are not.
-        false if hot::is_on() => {
-            Busy::begin().map(|busy| begin_file(&busy));
-        }
-        false => {}
+        Busy::begin().map(|busy| begin_file(&busy));
     }
     stream
 }
 
-/// A stream gets another file; its descriptor is closed inside of libc.
+/// Records that a stream gets another file; its descriptor is closed inside of libc.
 ///
 /// # Safety
 /// The arguments are what a program gave to `freopen`.
@@ -174,20 +169,20 @@ pub unsafe fn reopen(
     unsafe { open(path, mode, real) }
 }
 
-/// A stream is made of a descriptor.
+/// Records that a stream is made of a descriptor.
 #[inline]
 pub fn open_descriptor(fd: c_int, real: impl FnOnce() -> *mut FILE) -> *mut FILE {
     descriptor::on(Op::Fopen, fd, 0, real)
 }
 
-/// A stream is closed.
+/// Records that a stream is closed.
 #[inline]
 pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let fd = if hot::is_on() { descriptor_of(stream) } else { -1 };
     descriptor::close(Op::Fclose, fd, real)
 }
 
-/// A stream's position is set.
+/// Records that a stream's position is set.
 #[inline]
 pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
     let start = begin_in(Layer::Stdio);
@@ -208,7 +203,7 @@ pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A stream's buffer is written, or those of all.
+/// Records that a stream's buffer is written, or those of all.
 #[inline]
 pub fn flush(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Stdio);
@@ -220,7 +215,7 @@ pub fn flush(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Formatted input: only libc knows how much was read, so it is asked for the stream's position
+/// Records formatted input: only libc knows how much was read, so it is asked for the stream's position
 /// before and after. A stream that has none (a pipe) is read without being counted.
 #[inline]
 pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
@@ -252,7 +247,7 @@ pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Where a stream is; `None` when it cannot be anywhere, or when nobody wants to know.
+/// Returns where a stream is; `None` when it cannot be anywhere, or when nobody wants to know.
 fn position_of(stream: *mut FILE) -> Option<u64> {
     let fd = descriptor_of(stream);
     if descriptors::look(fd).is_some_and(|known| known.file == EXCLUDED) {
@@ -269,7 +264,7 @@ fn known(busy: &Busy, stream: *mut FILE) -> Known {
     descriptors::known(busy, descriptor_of(stream))
 }
 
-/// The stream's descriptor; -1 for streams in memory.
+/// Returns the stream's descriptor; -1 for streams in memory.
 fn descriptor_of(stream: *mut FILE) -> c_int {
     if stream.is_null() {
         return -1;
@@ -283,7 +278,7 @@ fn descriptor_of(stream: *mut FILE) -> c_int {
     fd
 }
 
-/// The flags of `open` that a mode of `fopen` means.
+/// Returns the flags of `open` that a mode of `fopen` means.
 ///
 /// # Safety
 /// Null or a C string.

@@ -97,7 +97,7 @@ pub struct VaList {
 }
 
 impl VaList {
-    /// The next argument, which must be a pointer.
+    /// Returns the next argument, which must be a pointer.
     ///
     /// # Safety
     /// There is one.
@@ -115,7 +115,7 @@ impl VaList {
         }
     }
 
-    /// The pointers up to null as a list, and what comes after it when `more`.
+    /// Returns the pointers up to null as a list, and what comes after it when `more`.
     ///
     /// # Safety
     /// Arguments as those of `execl` and, with `more`, of `execle`.

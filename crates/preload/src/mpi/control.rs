@@ -7,7 +7,8 @@ use plimsoll_trace::encode::UNKNOWN_OFFSET;
 use super::real::Words;
 use super::{MpiFunction, Recording, What, files, hints, library, path};
 
-/// `(comm, name, mode, info, *file)`. The argument is the mode as MPICH and Open MPI number it.
+/// Records a call with the arguments `(comm, name, mode, info, *file)`. The argument is the mode as MPICH and Open MPI
+/// number it.
 pub fn open(function: &'static MpiFunction, words: Words) -> c_int {
     let [_, name, mode, info, handle, _] = words;
     let Some(mut recording) = Recording::begin(function.op, || path::file_number(name)) else {
@@ -26,7 +27,7 @@ pub fn open(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(*file)`.
+/// Records a call with the arguments `(*file)`.
 pub fn close(function: &'static MpiFunction, words: Words) -> c_int {
     let handle = read_handle(words[0]).unwrap_or(0);
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
@@ -38,7 +39,7 @@ pub fn close(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(name, info)`.
+/// Records a call with the arguments `(name, info)`.
 pub fn delete(function: &'static MpiFunction, words: Words) -> c_int {
     let Some(mut recording) = Recording::begin(function.op, || path::file_number(words[0])) else {
         return function.real.call(&words);
@@ -48,8 +49,8 @@ pub fn delete(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(file, displacement, etype, filetype, representation, info)`. The argument is the
-/// displacement.
+/// Records a call with the arguments `(file, displacement, etype, filetype, representation, info)`. The argument is
+/// the displacement.
 pub fn set_view(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, displacement, etype, filetype, _, info] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
@@ -58,9 +59,10 @@ pub fn set_view(function: &'static MpiFunction, words: Words) -> c_int {
     let result = function.real.call(&words);
     recording.end(result, What::argument(displacement as u64));
     if result == 0 {
-        let step_bytes = match library::is_contiguous(filetype) {
-            true => library::type_bytes(etype).unwrap_or(0),
-            false => 0,
+        let step_bytes = if library::is_contiguous(filetype) {
+            library::type_bytes(etype).unwrap_or(0)
+        } else {
+            0
         };
         files::set_view(handle, displacement as i64, step_bytes);
         hints::given(recording.file, info);
@@ -68,7 +70,8 @@ pub fn set_view(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(file, offset, whence)`. The argument is the new position in bytes, if it is known.
+/// Records a call with the arguments `(file, offset, whence)`. The argument is the new position in bytes, if it is
+/// known.
 pub fn seek(function: &'static MpiFunction, words: Words) -> c_int {
     let handle = words[0];
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
@@ -83,8 +86,8 @@ pub fn seek(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(file, offset, whence)`. The argument is as for `seek`, but to ask where the common pointer
-/// is would be I/O of its own.
+/// Records a call with the arguments `(file, offset, whence)`. The argument is as for `seek`, but to ask where the
+/// common pointer is would be I/O of its own.
 pub fn seek_shared(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, offset, whence, ..] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
@@ -97,7 +100,7 @@ pub fn seek_shared(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(file, size)`. The argument is the size.
+/// Records a call with the arguments `(file, size)`. The argument is the size.
 pub fn set_size(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, size, ..] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
@@ -108,7 +111,7 @@ pub fn set_size(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(file, ...)`: nothing else is worth keeping.
+/// Records a call with the arguments `(file, ...)`: nothing else is worth keeping.
 pub fn plain(function: &'static MpiFunction, words: Words) -> c_int {
     let Some(mut recording) = Recording::begin(function.op, || files::number(words[0])) else {
         return function.real.call(&words);
@@ -118,7 +121,7 @@ pub fn plain(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// `(file, info)`.
+/// Records a call with the arguments `(file, info)`.
 pub fn set_info(function: &'static MpiFunction, words: Words) -> c_int {
     let [handle, info, ..] = words;
     let Some(mut recording) = Recording::begin(function.op, || files::number(handle)) else {
@@ -133,7 +136,7 @@ pub fn set_info(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// The handle that a pointer points to: a pointer or an address-sized number in every library.
+/// Returns the handle that a pointer points to: a pointer or an address-sized number in every library.
 fn read_handle(pointer: usize) -> Option<usize> {
     let pointer = pointer as *const usize;
     if pointer.is_null() {

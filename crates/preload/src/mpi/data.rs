@@ -48,10 +48,8 @@ pub fn transfer(function: &'static MpiFunction, mut words: Words) -> c_int {
     }
     let result = function.real.call(&words);
 
-    let length = match is_type_good(result, file) {
-        true => library::type_bytes(datatype).unwrap_or(0),
-        false => 0,
-    };
+    let length =
+        if is_type_good(result, file) { library::type_bytes(datatype).unwrap_or(0) } else { 0 };
     let length = u64::try_from(count).unwrap_or(0).saturating_mul(length);
     let moved = status.filter(|_| result == 0).and_then(library::moved_bytes);
     let moved = moved.filter(|moved| *moved <= length).unwrap_or(length);
@@ -59,8 +57,8 @@ pub fn transfer(function: &'static MpiFunction, mut words: Words) -> c_int {
     result
 }
 
-/// After a failure the datatype may be the reason, and asking the library about a wrong one ends
-/// the program. Classes from 20 on are about files, in all libraries.
+/// Returns whether the datatype can be asked about. After a failure it may be the reason, and asking the library about
+/// a wrong one ends the program. Classes from 20 on are about files, in all libraries.
 fn is_type_good(result: c_int, file: Option<OpenFile>) -> bool {
     const FIRST_CLASS_ABOUT_FILES: u32 = 20;
     result == 0 || file.is_some() && library::error_class(result) >= FIRST_CLASS_ABOUT_FILES

@@ -23,7 +23,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// The byte in the file that an offset in the view means, if the view has no holes.
+    /// Returns the byte in the file that an offset in the view means, if the view has no holes.
     pub fn byte_offset(&self, offset: i64) -> u64 {
         let bytes =
             u64::try_from(offset).ok().and_then(|offset| offset.checked_mul(self.step_bytes));
@@ -33,7 +33,7 @@ impl OpenFile {
         }
     }
 
-    /// The byte in the file that the individual file pointer is at, if that is known.
+    /// Returns the byte in the file that the individual file pointer is at, if that is known.
     pub fn position(&self, handle: usize) -> u64 {
         let has_position = self.step_bytes > 0 && !self.is_sequential;
         let position = if has_position { library::position(handle) } else { None };
@@ -68,7 +68,7 @@ static FILES: [FileEntry; FILES_MAX] = [const {
 /// Marks a slot that is being filled. No file's handle: they are addresses, or small and even.
 const BEING_FILLED: usize = usize::MAX;
 
-/// A file was opened. Its view is bytes from the beginning (MPI 5.0, 14.3).
+/// Adds a file that was opened. Its view is bytes from the beginning (MPI 5.0, 14.3).
 pub fn insert(handle: usize, number: u32, is_sequential: bool) {
     // A handle that is still here was closed where we did not see it.
     remove(handle);
@@ -86,12 +86,12 @@ pub fn insert(handle: usize, number: u32, is_sequential: bool) {
     }
 }
 
-/// The number of the file of a handle.
+/// Returns the number of the file of a handle.
 pub fn number(handle: usize) -> u32 {
     find(handle).map_or(NO_FILE, |file| file.number)
 }
 
-/// The file of a handle.
+/// Returns the file of a handle.
 pub fn find(handle: usize) -> Option<OpenFile> {
     let slot = slot_of(handle)?;
     Some(OpenFile {
@@ -102,7 +102,7 @@ pub fn find(handle: usize) -> Option<OpenFile> {
     })
 }
 
-/// A file has a new view; `step_bytes` is 0 if it has holes.
+/// Sets the view of a file; `step_bytes` is 0 if it has holes.
 pub fn set_view(handle: usize, displacement: i64, step_bytes: u64) {
     if let Some(slot) = slot_of(handle) {
         // MPI_DISPLACEMENT_CURRENT is negative in every library.
@@ -113,7 +113,7 @@ pub fn set_view(handle: usize, displacement: i64, step_bytes: u64) {
     }
 }
 
-/// A file is being closed. To be called before the library closes it, since another thread may
+/// Removes a file that is being closed. To be called before the library closes it, since another thread may
 /// then get the same handle.
 pub fn remove(handle: usize) {
     if let Some(slot) = slot_of(handle) {
@@ -128,7 +128,7 @@ fn slot_of(handle: usize) -> Option<&'static FileEntry> {
     probes(handle).find(|slot| slot.handle.load(Ordering::Acquire) == handle)
 }
 
-/// The slots that a handle may be in.
+/// Returns the slots that a handle may be in.
 fn probes(handle: usize) -> impl Iterator<Item = &'static FileEntry> {
     // Fibonacci hashing: handles are addresses with zeros at the end.
     let first = ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize;

@@ -65,7 +65,7 @@ const SLOTS: usize = 2 * HINTS_MAX;
 static SEEN: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
 static SEEN_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// True the first time that a hint of a file is seen, until there were too many.
+/// Returns true the first time that a hint of a file is seen, until there were too many.
 fn is_new(file: u32, text: &[u8]) -> bool {
     let hash = fnv1a(file, text).max(1);
     for step in 0..SLOTS {
@@ -92,7 +92,7 @@ fn is_new(file: u32, text: &[u8]) -> bool {
     false
 }
 
-/// FNV-1a, 64 bits.
+/// Returns the hash FNV-1a, of 64 bits.
 fn fnv1a(file: u32, text: &[u8]) -> u64 {
     let number = file.to_le_bytes();
     number.iter().chain(text).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -25,7 +25,7 @@ pub enum Family {
 
 static FAMILY: AtomicU8 = AtomicU8::new(0);
 
-/// The family of the MPI library that this program uses.
+/// Returns the family of the MPI library that this program uses.
 pub fn family() -> Family {
     match FAMILY.load(Ordering::Relaxed) {
         1 => Family::Unknown,
@@ -40,7 +40,7 @@ pub fn family() -> Family {
     }
 }
 
-/// The ABI comes first: an Open MPI behind it brings its own symbols along.
+/// Finds the family. The ABI comes first: an Open MPI behind it brings its own symbols along.
 fn find_family() -> Family {
     match COMM_RANK.known_address() {
         Some(address) if real::lies_in(address, b"libmpi_abi") => Family::Abi,
@@ -85,22 +85,22 @@ static COMM_WORLD: Predefined = Predefined::new(c"ompi_mpi_comm_world", 0x4400_0
 static INFO_NULL: Predefined = Predefined::new(c"ompi_mpi_info_null", 0x1c00_0000, 0x130);
 static BYTE: Predefined = Predefined::new(c"ompi_mpi_byte", 0x4c00_010d, 0x247);
 
-/// MPI_COMM_WORLD.
+/// Returns MPI_COMM_WORLD.
 pub fn comm_world() -> Option<usize> {
     COMM_WORLD.handle()
 }
 
-/// True if hints can be asked of this handle.
+/// Returns true if hints can be asked of this handle.
 pub fn is_info(info: usize) -> bool {
     INFO_NULL.handle().is_some_and(|null| shortened(info) != null && shortened(info) != 0)
 }
 
-/// A handle as wide as it is: the upper half of an int in a register is anything.
+/// Returns a handle as wide as it is: the upper half of an int in a register is anything.
 fn shortened(handle: usize) -> usize {
     if family() == Family::Mpich { handle & 0xffff_ffff } else { handle }
 }
 
-/// MPI_STATUS_IGNORE, if it is known.
+/// Returns MPI_STATUS_IGNORE, if it is known.
 pub fn status_ignore() -> Option<usize> {
     match family() {
         Family::Unknown => None,
@@ -109,7 +109,7 @@ pub fn status_ignore() -> Option<usize> {
     }
 }
 
-/// Access modes as MPICH and Open MPI number them.
+/// Returns access modes as MPICH and Open MPI number them.
 pub fn common_mode(mode: u32) -> u32 {
     /// The bits of the ABI from the lowest up, in the numbering of the others: append, create,
     /// delete on close, exclusive, read, read and write, sequential, unique, write.
@@ -126,7 +126,7 @@ pub fn common_mode(mode: u32) -> u32 {
 /// MPI_MODE_SEQUENTIAL in common numbering.
 pub const MODE_SEQUENTIAL: u32 = 256;
 
-/// True for MPI_SEEK_SET.
+/// Returns true for MPI_SEEK_SET.
 pub fn is_seek_set(whence: usize) -> bool {
     whence as u32 == if family() == Family::Abi { 403 } else { 600 }
 }
@@ -162,7 +162,7 @@ fn succeeded(result: Option<c_int>) -> Option<()> {
     (result? == 0).then_some(())
 }
 
-/// Rank in MPI_COMM_WORLD and its size.
+/// Returns the rank in MPI_COMM_WORLD and its size.
 pub fn rank_and_size(comm: usize) -> Option<(i32, u32)> {
     let (mut rank, mut size): (c_int, c_int) = (-1, 0);
     succeeded(COMM_RANK.try_call(&words([comm, address_of(&mut rank)])))?;
@@ -190,7 +190,7 @@ pub fn version(take: impl FnOnce(&[u8])) {
     }
 }
 
-/// The class of an error code, which is what a reader can look up.
+/// Returns the class of an error code, which is what a reader can look up.
 pub fn error_class(code: c_int) -> u32 {
     let mut class: c_int = code;
     let _ = ERROR_CLASS.try_call(&words([code as usize, address_of(&mut class)]));
@@ -214,7 +214,7 @@ pub fn type_bytes(datatype: usize) -> Option<u64> {
     u64::try_from(size).ok()
 }
 
-/// True if a file seen through this type has no holes: what a view's type may look like
+/// Returns true if a file seen through this type has no holes: what a view's type may look like
 /// (MPI 5.0, 14.1.1: displacements never decrease) leaves no other way for size to be extent.
 pub fn is_contiguous(filetype: usize) -> bool {
     let (mut lower_bound, mut extent): (isize, isize) = (-1, -1);
@@ -224,7 +224,7 @@ pub fn is_contiguous(filetype: usize) -> bool {
         && type_bytes(filetype).is_some_and(|bytes| bytes as isize == extent)
 }
 
-/// The individual file pointer, in items of the view.
+/// Returns the individual file pointer, in items of the view.
 pub fn position(file: usize) -> Option<i64> {
     let mut position: i64 = -1;
     succeeded(POSITION.try_call(&words([file, address_of(&mut position)])))?;
@@ -252,7 +252,7 @@ pub const KEY_BYTES: usize = 257;
 /// MPI_MAX_INFO_VAL of MPICH and of the ABI, the longest of all, and its zero.
 pub const VALUE_BYTES: usize = 1025;
 
-/// How many hints an info object has.
+/// Returns how many hints an info object has.
 pub fn info_count(info: usize) -> usize {
     let mut count: c_int = 0;
     let _ = INFO_COUNT.try_call(&words([info, address_of(&mut count)]));
@@ -295,7 +295,7 @@ pub fn file_info(file: usize, take: impl FnOnce(usize)) {
     }
 }
 
-/// A text of C; nothing if there is none.
+/// Returns a text of C; nothing if there is none.
 pub fn c_text<'a>(pointer: usize) -> &'a [u8] {
     if pointer == 0 {
         return b"";

@@ -29,7 +29,7 @@ const PREFIXES: [&[u8]; 17] = [
     b"quobyte:",
 ];
 
-/// The number of the file that a C text names: the same as for the POSIX calls on it.
+/// Returns the number of the file that a C text names: the same as for the POSIX calls on it.
 pub fn file_number(name: usize) -> u32 {
     let text = c_text(name);
     // To Open MPI's own MPI-IO it is part of the name. Its ROMIO, which it does not use unless

@@ -35,7 +35,7 @@ pub struct RealMpi {
 const MISSING: usize = 1;
 
 impl RealMpi {
-    /// The function behind a hook. The hook of an `MPI_` name calls the next `MPI_` name, so that
+    /// Returns the function behind a hook. The hook of an `MPI_` name calls the next `MPI_` name, so that
     /// other tools further down keep working. If the library has no function for large counts,
     /// the one for small counts has to do: programs that refer to names weakly (mpi4py) find our
     /// hook and take it that the library has the function.
@@ -49,7 +49,7 @@ impl RealMpi {
         RealMpi { names, small_names, count_at, arity, address, small_address }
     }
 
-    /// A function that hooks call for themselves: past other tools.
+    /// Returns a function that hooks call for themselves: past other tools.
     pub const fn helper(name: &'static CStr, arity: usize) -> Self {
         RealMpi::new([name, name], [name, name], arity, 0)
     }
@@ -91,7 +91,7 @@ impl RealMpi {
         Some(unsafe { call_at(address, self.arity, words) })
     }
 
-    /// Where a helper is; what is missing stays missing.
+    /// Returns where a helper is; what is missing stays missing.
     pub fn known_address(&self) -> Option<usize> {
         let mut address = self.address.load(Ordering::Relaxed);
         if address == 0 {
@@ -137,7 +137,7 @@ unsafe fn call_at(address: usize, arity: usize, w: &Words) -> c_int {
     }
 }
 
-/// The address of a variable that the program and the MPI library share; zero if there is none.
+/// Returns the address of a variable that the program and the MPI library share; zero if there is none.
 /// Not the next one after this library: a program that uses it may have it itself (a copy
 /// relocation), and the library uses the program's.
 pub fn find_variable(name: &CStr) -> usize {
@@ -146,14 +146,14 @@ pub fn find_variable(name: &CStr) -> usize {
     if first != 0 { first } else { find_in_plugins(name) }
 }
 
-/// The address of a function in a library behind this one; zero if there is none.
+/// Returns the address of a function in a library behind this one; zero if there is none.
 pub fn find(name: &CStr) -> usize {
     // SAFETY: the name ends with a zero; RTLD_NEXT needs no handle.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
     if next != 0 { next } else { find_in_plugins(name) }
 }
 
-/// True if the function at the address lies in a library whose file name contains the text.
+/// Returns true if the function at the address lies in a library whose file name contains the text.
 pub fn lies_in(address: usize, text: &[u8]) -> bool {
     let mut found = libc::Dl_info {
         dli_fname: core::ptr::null(),

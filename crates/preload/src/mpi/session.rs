@@ -27,7 +27,7 @@ static IS_RUNNING: AtomicBool = AtomicBool::new(false);
 /// True if the ranks have gone through barriers at the beginning, so that they may at the end.
 static IS_SYNCHRONISED: AtomicBool = AtomicBool::new(false);
 
-/// MPI_Init and MPI_Init_thread.
+/// Stands in for MPI_Init and MPI_Init_thread.
 pub fn init(function: &'static MpiFunction, words: Words) -> c_int {
     let Some(_guard) = Guard::take() else { return function.real.call(&words) };
     let result = function.real.call(&words);
@@ -37,7 +37,7 @@ pub fn init(function: &'static MpiFunction, words: Words) -> c_int {
     result
 }
 
-/// MPI_Finalize. Without the guard: programs do I/O from callbacks of the library in there.
+/// Stands in for MPI_Finalize, without the guard: programs do I/O from callbacks of the library in there.
 pub fn finalize(function: &'static MpiFunction, words: Words) -> c_int {
     if IS_RUNNING.swap(false, Ordering::AcqRel)
         && IS_SYNCHRONISED.swap(false, Ordering::AcqRel)
@@ -79,7 +79,7 @@ fn synchronise(comm: usize, place: u32) {
     }
 }
 
-/// True if all ranks of MPI_COMM_WORLD run with this library; if one did not, the others would
+/// Returns true if all ranks of MPI_COMM_WORLD run with this library; if one did not, the others would
 /// wait for it in the barriers for ever. So the answer must be the same on every rank: it may
 /// depend on the environment, but not on a full disk or on what this rank records.
 fn is_everyone_here() -> bool {

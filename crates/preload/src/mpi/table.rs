@@ -162,7 +162,7 @@ functions! {
     }
 }
 
-/// The text of a name that was written with its zero; checked when it is compiled.
+/// Returns the text of a name that was written with its zero; checked when it is compiled.
 const fn text(name: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(name.as_bytes()) {
         Ok(text) => text,

@@ -226,9 +226,10 @@ impl<S: SourceChoice> Coordinator<S> {
     /// There is nothing to give at `from`: ask someone else.
     fn rejected<O: Outputs>(&mut self, from: ActorId, taker: TargetId, out: &mut O) {
         if let Some(source) = self.settings.layout.target_of(from) {
-            match self.settings.remembers_rejects {
-                true => self.set_source(source, false),
-                false => self.groups[taker.index()].refusals.insert(source.0),
+            if self.settings.remembers_rejects {
+                self.set_source(source, false)
+            } else {
+                self.groups[taker.index()].refusals.insert(source.0)
             }
         }
         self.match_taker(taker, out);

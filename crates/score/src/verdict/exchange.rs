@@ -107,9 +107,10 @@ impl Blocks {
         }
         let sum: usize = drawn.iter().sum();
         let tail = |by_chance: &[f64]| by_chance[sum..].iter().sum::<f64>().min(1.0);
-        match with.len() == self.levels.len() {
-            true => tail(&self.over_all),
-            false => tail(&by_chance(with.into_iter())),
+        if with.len() == self.levels.len() {
+            tail(&self.over_all)
+        } else {
+            tail(&by_chance(with.into_iter()))
         }
     }
 }

@@ -64,9 +64,10 @@ pub fn group_sentence<'a>(
     let which = "which is right cannot be told by comparison";
     match (groups.by_peaks, groups.are_undecided()) {
         (Some(peaks), _) => {
-            let what = match peaks.explain() {
-                true => "the two differ as their known peaks do",
-                false => "by their known peaks the slower ones are slow",
+            let what = if peaks.explain() {
+                "the two differ as their known peaks do"
+            } else {
+                "by their known peaks the slower ones are slow"
             };
             format!(
                 "two groups of {}: {facts}; {what}: the faster reach {} of them, the slower {}",

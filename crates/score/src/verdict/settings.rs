@@ -79,9 +79,10 @@ fn parts(settings: &[Setting]) -> Vec<Part> {
                 Operation::Write => "writes".into(),
             },
         ),
-        match paired {
-            true => ordered(|it| u64::from(it.clients), |it| counted(it.clients, "pair")),
-            false => ordered(|it| u64::from(it.clients), |it| counted(it.clients, "client")),
+        if paired {
+            ordered(|it| u64::from(it.clients), |it| counted(it.clients, "pair"))
+        } else {
+            ordered(|it| u64::from(it.clients), |it| counted(it.clients, "client"))
         },
         ordered(|it| u64::from(it.processes), |it| counted(it.processes, "process")),
         ordered(|it| u64::from(it.targets), |it| counted(it.targets, "target")),

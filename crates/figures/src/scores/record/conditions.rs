@@ -12,9 +12,10 @@ pub fn runs(record: Record, view: &View) -> Record {
     let rows: Vec<Record> = view.scores.runs.iter().map(|run| row(view, run)).collect();
     let record = table(record, view, ("runs", "runs"), rows);
     let warm_ups: Vec<Record> = view.scores.warm_ups.iter().map(|it| warm_up(view, it)).collect();
-    let record = match view.json || view.scores.warm_ups.iter().any(WarmUp::significant) {
-        true => record.rows("warm_up", "first rounds against the rest", warm_ups),
-        false => record,
+    let record = if view.json || view.scores.warm_ups.iter().any(WarmUp::significant) {
+        record.rows("warm_up", "first rounds against the rest", warm_ups)
+    } else {
+        record
     };
     changed(record, view)
 }
@@ -40,13 +41,14 @@ fn row(view: &View, run: &Run) -> Record {
         .number(&CHANGE_RATIO, change.map(|it| it.ratio))
         .number(&LAG_ONE, run.dependence.map(|it| it.raw))
         .number(&EFFECTIVE, run.dependence.map(|it| it.n as f64 / it.time()));
-    match view.json {
-        true => row.number(&CHANGE_AT, change.map(|it| it.at as u64)).optional_text(
+    if view.json {
+        row.number(&CHANGE_AT, change.map(|it| it.at as u64)).optional_text(
             "machine",
             "machine",
             source.machine.clone(),
-        ),
-        false => row,
+        )
+    } else {
+        row
     }
 }
 
