@@ -1,11 +1,11 @@
 //! What is written for the user beside another user: nobody else reads it, and it goes nowhere else.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::attacker::Attacker;
+use crate::support::attacker::{ATTACKER, Attacker};
 use crate::support::command::{Outcome, binary};
 use crate::support::recording::{library, record};
 
@@ -96,6 +96,62 @@ fn what_is_made_of_a_recording_that_others_cannot_list_is_not_theirs_to_read() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&desk.path("page.html")), 0o600);
 }
+
+/// The attack: somebody of the victim's first group, or of the group of the directory that is written to, reads what
+/// is made of a recording that was shared with another group.
+#[test]
+fn a_recording_for_one_group_is_shown_to_no_other_group() {
+    let Some(desk) = Desk::new() else { return };
+    let group = |name: &str, group: u32, mode: u32| {
+        chown(desk.path(name), None, Some(group)).unwrap();
+        fs::set_permissions(desk.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let share = |name: &str, with: u32| {
+        group(name, with, 0o750);
+        for file in fs::read_dir(desk.path(name)).unwrap() {
+            let file = file.unwrap().file_name().into_string().unwrap();
+            group(&format!("{name}/{file}"), with, 0o640);
+        }
+    };
+    share("rec", FRIENDS);
+    fs::create_dir(desk.path("by-group")).unwrap();
+    group("by-group", ATTACKER, 0o2755);
+    let commands = [
+        "report rec --html @.html --save-summary @.summary",
+        "export rec --to parquet -o @.parquet",
+        "export rec --to perfetto -o @.json",
+    ];
+    let make = |first_group: u32, place: &str| {
+        for command in commands.map(|it| it.replace('@', place)) {
+            let script = format!("umask 022; {} {command}", binary().get_program().display());
+            let mut shell = Command::new("setpriv");
+            shell.args([&format!("--regid={first_group}"), "--clear-groups", "sh", "-c", &script]);
+            let outcome: Outcome = shell.current_dir(desk.folder.path()).output().unwrap().into();
+            assert_eq!(outcome.status, Some(0), "{command}: {}", outcome.stderr);
+        }
+        ["html", "summary", "parquet", "json"].map(|kind| format!("{place}.{kind}"))
+    };
+    let mode = |name: &str| fs::metadata(desk.path(name)).unwrap().permissions().mode() & 0o777;
+    for made in [make(ATTACKER, "first"), make(FRIENDS, "by-group/set")].concat() {
+        Attacker::does(desk.folder.path(), &format!("test -f {made} && ! cat {made}"));
+        assert_eq!(mode(&made), 0o600, "{made}");
+    }
+    // Those with whom it was shared.
+    for made in make(FRIENDS, "friends") {
+        assert_eq!(mode(&made), 0o640, "{made}");
+    }
+    // One file of it is for another group.
+    share("rec", ATTACKER);
+    let mut file = fs::read_dir(desk.path("rec")).unwrap().map(|it| it.unwrap().path());
+    let file = file.find(|it| it.extension().is_some_and(|it| it == "rec")).unwrap();
+    chown(file, None, Some(FRIENDS)).unwrap();
+    for made in make(ATTACKER, "mixed") {
+        Attacker::does(desk.folder.path(), &format!("test -f {made} && ! cat {made}"));
+    }
+}
+
+/// A group of which the attacker is no member.
+const FRIENDS: u32 = 3000;
 
 /// The attack: the victim reads what the attacker shows, which is a recording of the victim's by then.
 #[test]

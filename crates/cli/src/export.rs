@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use plimsoll_explain::{ExplainError, Recording};
 use plimsoll_export::{Exported, FILES_MAX, chunks, write_parquet, write_perfetto};
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Readers};
 use plimsoll_report::{Record, numbers};
 
 use crate::new_file::Replacing;
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let directory = Directory::open(&arguments.recording).map_err(|cause| {
         ExplainError::Directory { directory: arguments.recording.clone(), cause }
     })?;
-    let mode = directory.facts().map_or(0, |facts| facts.st_mode);
+    let readers = Readers::of(&directory);
     let recording = Recording::read_with_limit(directory, FILES_MAX)?;
     if arguments.output.as_deref() == Some(Path::new("-")) {
         return to_stdout(&recording, arguments.to, output);
@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         "{} is a file of the recording itself; hint: give another name with -o FILE",
         path.display()
     );
-    let file = arguments.replacing.create_from(&path, &[mode, recording.mode()])?;
+    let file = arguments.replacing.create_from(&path, readers.and(recording.readers()))?;
     let exported = export(&recording, arguments.to, &file)
         .with_context(|| format!("cannot write {}", path.display()))?;
     file.finish()?;

@@ -8,10 +8,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use plimsoll_guarded::{Directory, is_own_stream};
+use plimsoll_guarded::{Directory, Readers, is_own_stream};
 use rustix::fs::{
-    FileType, Mode, OFlags, RenameFlags, fchmod, fcntl_getfl, fcntl_setfl, fstat, openat,
-    renameat_with,
+    FileType, Mode, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, openat, renameat_with,
 };
 use rustix::io::Errno;
 
@@ -23,8 +22,8 @@ pub struct Replacing {
     force: bool,
 }
 
-/// Those whom the user's umask allows.
-const BY_MASK: u32 = 0o666;
+/// While it is written: who has opened a file reads on, whatever becomes of its permissions.
+const PRIVATE: u32 = 0o600;
 
 /// A file that is being written. It is removed if it is dropped before it is finished.
 pub struct NewFile {
@@ -32,6 +31,8 @@ pub struct NewFile {
     file: File,
     /// The name that it gets when it is complete; `None` for a pipe or a device.
     draft: Option<Draft>,
+    /// Those who may read it when it is complete.
+    readers: Readers,
 }
 
 /// A file with a temporary name.
@@ -45,32 +46,23 @@ struct Draft {
 impl Replacing {
     /// Opens the file, so that a file that cannot be written is reported before any work is done.
     pub fn create(&self, path: &Path) -> Result<NewFile> {
-        NewFile::create(path, self.force, BY_MASK)
+        NewFile::create(path, self.force, Readers::Everyone)
     }
 
-    /// Opens a file that is made from what has these modes: who may not read one of them may not read the file.
-    pub fn create_from(&self, path: &Path, modes: &[u32]) -> Result<NewFile> {
-        NewFile::create(path, self.force, mode_from(modes.iter().copied()))
+    /// Opens a file that is made from what these may read, and nobody else.
+    pub fn create_from(&self, path: &Path, readers: Readers) -> Result<NewFile> {
+        NewFile::create(path, self.force, readers)
     }
-}
-
-/// The mode of a file that is made from what has these modes. Its owner may always read it.
-fn mode_from(sources: impl Iterator<Item = u32>) -> u32 {
-    0o600
-        | sources.fold(BY_MASK, |mode, source| {
-            let readers = source & 0o044;
-            // Who may read may also be allowed to write, by the umask.
-            mode & (0o600 | readers | readers >> 1)
-        })
 }
 
 impl NewFile {
-    /// Opens a file that does not exist yet or, with `replace`, one that replaces an existing file.
-    pub fn create(path: &Path, replace: bool, mode: u32) -> Result<Self> {
+    /// Opens a file that does not exist yet or, with `replace`, one that replaces an existing file. When it is
+    /// complete, these may read it if the user's umask allows it.
+    pub fn create(path: &Path, replace: bool, readers: Readers) -> Result<Self> {
         let failed = || format!("cannot create {}", path.display());
         if is_own_stream(path) {
             let file = File::options().write(true).open(path).with_context(failed)?;
-            return Ok(NewFile { path: path.into(), file, draft: None });
+            return Ok(NewFile { path: path.into(), file, draft: None, readers });
         }
         let Some(name) = path.file_name() else {
             bail!("{} is a directory; hint: give the name of a file", path.display())
@@ -81,7 +73,7 @@ impl NewFile {
         match directory.kind_of(name).ok() {
             Some(FileType::Fifo | FileType::CharacterDevice) => {
                 let file = open_channel(&directory, name, path)?;
-                return Ok(NewFile { path: path.into(), file, draft: None });
+                return Ok(NewFile { path: path.into(), file, draft: None, readers });
             }
             Some(FileType::Directory) => {
                 bail!("{} is a directory; hint: give the name of a file", path.display())
@@ -100,21 +92,14 @@ impl NewFile {
         let mut temporary = OsString::from(".");
         temporary.push(name);
         temporary.push(format!(".{}.part", std::process::id()));
-        let file = directory.create(&temporary, OFlags::WRONLY, mode).with_context(failed)?;
+        let file = directory.create(&temporary, OFlags::WRONLY, PRIVATE).with_context(failed)?;
         let draft = Draft { directory, temporary, name: name.to_owned(), replaces: replace };
-        Ok(NewFile { path: path.into(), file, draft: Some(draft) })
+        Ok(NewFile { path: path.into(), file, draft: Some(draft), readers })
     }
 
-    /// Takes the file away from those who may not read what has this mode and goes into it. Before anything is
-    /// written.
-    pub fn narrow(&self, source: u32) -> Result<()> {
-        let failed = || format!("cannot protect {}", self.path.display());
-        if self.draft.is_none() {
-            return Ok(());
-        }
-        let mode = fstat(&self.file).with_context(failed)?.st_mode & 0o777;
-        let narrow = mode & mode_from([source].into_iter());
-        fchmod(&self.file, Mode::from_raw_mode(narrow)).with_context(failed)
+    /// Takes the file away from those who may not read what goes into it as well.
+    pub fn narrow(&mut self, readers: Readers) {
+        self.readers = self.readers.and(readers);
     }
 
     /// Writes all of it.
@@ -127,9 +112,8 @@ impl NewFile {
     /// It is whole: gives it its name.
     pub fn finish(mut self) -> Result<()> {
         if let Some(draft) = &self.draft {
-            draft
-                .rename(&self.file)
-                .with_context(|| format!("cannot write {}", self.path.display()))?;
+            let named = self.readers.let_in(&self.file).and_then(|()| draft.rename(&self.file));
+            named.with_context(|| format!("cannot write {}", self.path.display()))?;
             self.draft = None;
         }
         Ok(())
@@ -215,44 +199,47 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn who_may_not_list_a_source_may_not_read_what_is_made_of_it() {
-        let mode = |modes: &[u32]| mode_from(modes.iter().copied());
-        assert_eq!(mode(&[]), 0o666);
-        assert_eq!(mode(&[0o40755]), 0o666);
-        assert_eq!((mode(&[0o40700]), mode(&[0o40711])), (0o600, 0o600));
-        assert_eq!((mode(&[0o40750]), mode(&[0o755, 0o750])), (0o660, 0o660));
+    fn a_file_is_private_until_it_is_complete_and_then_for_those_who_may_read_all_sources() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("page");
-        let page = NewFile::create(&path, false, 0o640).unwrap();
-        for (source, expected) in [(0o755, 0o640), (0o604, 0o600), (0o755, 0o600)] {
-            page.narrow(source).unwrap();
-            assert_eq!(page.file.metadata().unwrap().mode() & 0o777, expected);
+        let mode = |name: &str| {
+            let facts = fs::metadata(folder.path().join(name));
+            facts.unwrap().mode() & 0o777
+        };
+        for (name, second) in [("all", Readers::Everyone), ("one", Readers::OwnerAlone)] {
+            let mut page =
+                NewFile::create(&folder.path().join(name), false, Readers::Everyone).unwrap();
+            page.narrow(second);
+            page.narrow(Readers::Everyone);
+            assert_eq!(page.file.metadata().unwrap().mode() & 0o777, PRIVATE);
+            page.write(b"text").unwrap();
         }
+        fs::write(folder.path().join("by-mask"), "").unwrap();
+        assert_eq!((mode("all"), mode("one")), (mode("by-mask"), 0o600));
     }
 
     #[test]
     fn what_exists_is_replaced_only_when_that_is_wanted_and_links_are_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, precious) = (folder.path().join("page"), folder.path().join("precious"));
-        NewFile::create(&path, false, BY_MASK).unwrap().write(b"one").unwrap();
-        let error = NewFile::create(&path, false, BY_MASK).err().unwrap().to_string();
+        NewFile::create(&path, false, Readers::Everyone).unwrap().write(b"one").unwrap();
+        let error = NewFile::create(&path, false, Readers::Everyone).err().unwrap().to_string();
         assert!(error.contains("exists; hint: replace it with --force"), "{error}");
-        NewFile::create(&path, true, BY_MASK).unwrap().write(b"two").unwrap();
+        NewFile::create(&path, true, Readers::Everyone).unwrap().write(b"two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         fs::write(&precious, "thesis").unwrap();
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&precious, &path).unwrap();
-        assert!(NewFile::create(&path, false, BY_MASK).is_err());
-        NewFile::create(&path, true, BY_MASK).unwrap().write(b"three").unwrap();
+        assert!(NewFile::create(&path, false, Readers::Everyone).is_err());
+        NewFile::create(&path, true, Readers::Everyone).unwrap().write(b"three").unwrap();
         assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
         assert_eq!(fs::read_to_string(&path).unwrap(), "three");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
-        drop(NewFile::create(&folder.path().join("half"), false, BY_MASK).unwrap());
+        drop(NewFile::create(&folder.path().join("half"), false, Readers::Everyone).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
-        assert!(NewFile::create(folder.path(), true, BY_MASK).is_err());
+        assert!(NewFile::create(folder.path(), true, Readers::Everyone).is_err());
         // Another file under the draft's name, whoever put it there, is not given the page's.
         let exchanged = folder.path().join("exchanged");
-        let page = NewFile::create(&exchanged, false, BY_MASK).unwrap();
+        let page = NewFile::create(&exchanged, false, Readers::Everyone).unwrap();
         fs::rename(&precious, folder.path().join(&page.draft.as_ref().unwrap().temporary)).unwrap();
         let error = format!("{:#}", page.write(b"five").unwrap_err());
         assert!(error.contains("not the file that was written"), "{error}");
@@ -261,8 +248,11 @@ mod tests {
         assert!(!exchanged.exists() && kept.len() == 1, "{kept:?}");
         let pipe = folder.path().join("pipe");
         mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
-        let error = NewFile::create(&pipe, true, BY_MASK).err().unwrap().to_string();
+        let error = NewFile::create(&pipe, true, Readers::Everyone).err().unwrap().to_string();
         assert!(error.contains("nobody reads from"), "{error}");
-        NewFile::create(Path::new("/dev/null"), false, BY_MASK).unwrap().write(b"four").unwrap();
+        NewFile::create(Path::new("/dev/null"), false, Readers::Everyone)
+            .unwrap()
+            .write(b"four")
+            .unwrap();
     }
 }

@@ -3,11 +3,10 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use plimsoll_guarded::{Directory, open_to_read, open_trusted};
+use plimsoll_guarded::{Directory, Readers, open_to_read, open_trusted};
 
 /// A directory or a file that the user named.
 pub enum OpenInput {
@@ -27,21 +26,21 @@ impl OpenInput {
         .with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// Returns its permissions; those of nobody else where they cannot be had.
-    pub fn mode(&self) -> u32 {
+    /// Returns who may read it.
+    pub fn readers(&self) -> Readers {
         match self {
-            OpenInput::Directory(directory) => directory.facts().map_or(0, |facts| facts.st_mode),
-            OpenInput::File(file, _) => file.metadata().map_or(0, |facts| facts.mode()),
+            OpenInput::Directory(directory) => Readers::of(directory),
+            OpenInput::File(file, _) => Readers::of(file),
         }
     }
 }
 
-/// Returns the permissions of directories of results, which are read by their paths: those of nobody else where
-/// somebody else could exchange them meanwhile.
-pub fn modes_of_results(paths: &[PathBuf]) -> Vec<u32> {
-    let mode = |path: &PathBuf| {
+/// Returns who may read all of these directories of results, which are read by their paths: nobody else where
+/// somebody else could exchange one meanwhile.
+pub fn readers_of_results(paths: &[PathBuf]) -> Readers {
+    let readers = |path: &PathBuf| {
         let trusted = open_trusted(path).ok().filter(|it| it.missing.is_empty());
-        trusted.and_then(|it| it.directory.facts().ok()).map_or(0, |facts| facts.st_mode)
+        trusted.map_or(Readers::OwnerAlone, |it| Readers::of(it.directory))
     };
-    paths.iter().map(mode).collect()
+    paths.iter().map(readers).fold(Readers::Everyone, Readers::and)
 }

@@ -16,11 +16,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use plimsoll_explain::{Analysis, Finding, Gathered, conclusion, findings};
+use plimsoll_guarded::Readers;
 use plimsoll_measures::Results;
 use plimsoll_report::Record;
 
 use crate::new_file::Replacing;
-use crate::open_input::{OpenInput, modes_of_results};
+use crate::open_input::{OpenInput, readers_of_results};
 use crate::output::Output;
 use source::Part;
 
@@ -106,23 +107,24 @@ enum SeverityArgument {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let create = |path, modes: &[u32]| arguments.replacing.create_from(path, modes);
-    let html = |modes: &[u32]| arguments.html.as_deref().map(|it| create(it, modes)).transpose();
+    let create = |path, readers| arguments.replacing.create_from(path, readers);
+    let html = |readers| arguments.html.as_deref().map(|it| create(it, readers)).transpose();
     if let Some(directory) = arguments.paths.iter().find(|path| Results::is_results(path)) {
         arguments.require_only_results(directory)?;
-        let html = html(&modes_of_results(&arguments.paths))?;
+        let html = html(readers_of_results(&arguments.paths))?;
         let rows = usize::try_from(arguments.top)?;
         results::run(directory, html, rows, output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let sources: Vec<OpenInput> =
         arguments.paths.iter().map(|path| OpenInput::open(path)).collect::<Result<_>>()?;
-    let modes: Vec<u32> = sources.iter().map(OpenInput::mode).collect();
-    let html = html(&modes)?;
-    let summary = arguments.save_summary.as_deref().map(|it| create(it, &modes)).transpose()?;
+    let readers = sources.iter().map(OpenInput::readers).fold(Readers::Everyone, Readers::and);
+    let mut html = html(readers)?;
+    let mut summary =
+        arguments.save_summary.as_deref().map(|it| create(it, readers)).transpose()?;
     let gathered = source::gather(sources, arguments.include_runtime, arguments.part)?;
-    for file in summary.iter().chain(&html) {
-        file.narrow(gathered.recording().mode())?;
+    for file in summary.iter_mut().chain(&mut html) {
+        file.narrow(gathered.recording().readers());
     }
     if let Some(file) = summary {
         file.write(&gathered.to_bytes())?;

@@ -16,7 +16,7 @@ use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, score};
 
 use crate::new_file::{NewFile, Replacing};
-use crate::open_input::modes_of_results;
+use crate::open_input::readers_of_results;
 use crate::output::{Output, message};
 
 pub use plimsoll_figures::scores::NUMBERS;
@@ -110,9 +110,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if arguments.table.is_given() {
         return runs_table::run(&arguments.table, arguments.utc_offset, output);
     }
-    let modes = modes_of_results(&arguments.results);
+    let readers = readers_of_results(&arguments.results);
     let create = |path: &Option<PathBuf>| {
-        let create = |path| arguments.replacing.create_from(path, &modes);
+        let create = |path| arguments.replacing.create_from(path, readers);
         path.as_deref().map(create).transpose()
     };
     let (csv, html) = (create(&arguments.csv)?, create(&arguments.html)?);

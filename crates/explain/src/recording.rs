@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Readers};
 use plimsoll_trace::TraceError;
 use plimsoll_trace::definition::{Definition, DefinitionKind};
 
@@ -193,10 +193,10 @@ impl Recording {
         self.processes.iter().fold(0, |sum, process| sum.saturating_add(process.lost_events()))
     }
 
-    /// Returns who may read all that was read: permissions, of which those to read count.
-    pub fn mode(&self) -> u32 {
-        let modes = self.processes.iter().filter_map(|process| process.source.as_ref());
-        modes.fold(0o777, |all, source| all & source.mode())
+    /// Returns who may read all that was read.
+    pub fn readers(&self) -> Readers {
+        let sources = self.processes.iter().filter_map(|process| process.source.as_ref());
+        sources.fold(Readers::Everyone, |all, source| all.and(source.readers()))
     }
 
     fn read_process(

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
-use plimsoll_guarded::{Directory, Refusal};
+use plimsoll_guarded::{Directory, Readers, Refusal};
 use plimsoll_trace::{ProcessFile, TraceError};
 use rustix::fs::{OFlags, fstat};
 
@@ -16,7 +16,7 @@ pub(crate) struct Source {
     name: OsString,
     /// Device and inode.
     identity: (u64, u64),
-    mode: u32,
+    readers: Readers,
 }
 
 impl Source {
@@ -27,14 +27,14 @@ impl Source {
     ) -> Result<(Self, ProcessFile), TraceError> {
         let path = directory.path().join(name);
         let found = directory.open_file(name, OFlags::RDONLY).and_then(|file| {
-            let facts = fstat(&file)?;
-            Ok((file, facts))
+            let (facts, readers) = (fstat(&file)?, Readers::of(&file));
+            Ok((file, facts, readers))
         });
-        let (file, facts) =
+        let (file, facts, readers) =
             found.map_err(|cause| TraceError::Read { path: path.clone(), cause })?;
         let identity = (facts.st_dev, facts.st_ino);
         let (directory, name) = (Arc::clone(directory), name.to_os_string());
-        let source = Source { directory, name, identity, mode: facts.st_mode };
+        let source = Source { directory, name, identity, readers };
         Ok((source, ProcessFile::of(file, &path)?))
     }
 
@@ -48,8 +48,8 @@ impl Source {
         Err(TraceError::Read { path: file.path().to_path_buf(), cause })
     }
 
-    /// Returns its permissions.
-    pub fn mode(&self) -> u32 {
-        self.mode
+    /// Returns who may read it.
+    pub fn readers(&self) -> Readers {
+        self.readers
     }
 }

@@ -12,6 +12,7 @@
 //! - [`read_small`]: the text of a small file, whatever somebody may have put in its place.
 //! - [`open_to_read`]: a regular file of any size, wherever links lead.
 //! - [`Draft`]: a file that gets its name once it is complete.
+//! - [`Readers`]: who may read something, and so what is made of it.
 //!
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
@@ -22,6 +23,7 @@ mod input;
 mod left_behind;
 mod on_targets;
 mod own_link;
+mod readers;
 mod refusal;
 mod regular_file;
 mod removal;
@@ -35,6 +37,7 @@ pub use draft::Draft;
 pub use input::{is_own_stream, open_input};
 pub use left_behind::remove_left_behind;
 pub use on_targets::WorkingDirectories;
+pub use readers::Readers;
 pub use refusal::Refusal;
 pub use regular_file::open_to_read;
 pub use small_file::{SMALL_BYTES_MAX, read_small};
