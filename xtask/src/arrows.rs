@@ -41,7 +41,10 @@ const MAY_USE: &[Arrows] = &[
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
     (
         "figures",
-        &["bench", "domain", "measures", "race", "report", "route", "score", "simulate", "stats"],
+        &[
+            "bench", "domain", "explain", "machine", "measures", "race", "report", "route",
+            "score", "simulate", "stats", "trace",
+        ],
     ),
     (
         "cli",
@@ -65,7 +68,6 @@ const MAY_USE: &[Arrows] = &[
             "stats",
             "testbed",
             "theory",
-            "trace",
         ],
     ),
 ];

@@ -1,33 +1,25 @@
 //! `plimsoll report`: what a program did with its files, and why it was slow; what a benchmark
 //! measured.
 
-mod numbers;
-mod over_time;
-mod overview;
-mod page;
 pub mod results;
-mod sections;
 pub mod source;
-mod unseen;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use plimsoll_explain::{Analysis, Finding, Gathered, conclusion, findings};
+use plimsoll_explain::Finding;
+use plimsoll_figures::recordings::{Explained, part};
 use plimsoll_guarded::Readers;
 use plimsoll_measures::Results;
-use plimsoll_report::Record;
 
 use crate::new_file::Replacing;
 use crate::open_input::{OpenInput, readers_of_results};
 use crate::output::Output;
 use source::Part;
 
-use numbers::{EVENTS, GATHERED_PROCESSES};
-
-pub use numbers::NUMBERS;
+pub use plimsoll_figures::recordings::NUMBERS;
 
 /// Explain a recording, or show what a benchmark measured
 ///
@@ -90,15 +82,6 @@ pub struct Arguments {
 /// apart, shares of run time.
 const SCHEMA_VERSION: u32 = 2;
 
-/// Rows of each table of a page; a browser sorts and searches them.
-const PAGE_ROWS: usize = 500;
-
-/// What a preloaded library cannot see. Named, so that nobody takes silence for absence.
-const BLIND_SPOTS: &str = "Not visible to a preloaded library: the kernel calls that stdio \
-    makes for its own buffers, transfers by io_uring, accesses through mapped memory, and programs \
-    that are statically linked, change their user or make system calls themselves. Those that are \
-    known of are named.";
-
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum SeverityArgument {
     Low,
@@ -136,20 +119,16 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let analysis = gathered.finish()?;
-    let found = findings(&analysis);
+    let explained = Explained::new(&recording, &analysis);
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
-    let about = overview::about(&recording, &analysis);
-    let about = unseen::add(about, &recording, analysis.events);
-    let record = record(about.clone(), &analysis, &found, rows);
-    let record = recording.notes().fold(record, |it, note| it.note(note));
+    let record = explained.record(rows);
     if let Some(file) = html {
-        let page = page::page(&title, about, &recording, &analysis, &found, PAGE_ROWS);
-        file.write(page.as_bytes())?;
+        file.write(explained.page(&title).as_bytes())?;
     }
     output.print_version("report", SCHEMA_VERSION, &title, &record)?;
-    let fails =
-        arguments.fail_on.is_some_and(|least| found.iter().any(|it| rank(it) >= least as u8));
+    let is_worse = |least| explained.findings().iter().any(|it| rank(it) >= least as u8);
+    let fails = arguments.fail_on.is_some_and(is_worse);
     Ok(ExitCode::from(u8::from(fails)))
 }
 
@@ -171,13 +150,6 @@ impl Arguments {
     }
 }
 
-/// What a part of a recording adds to the report of the whole.
-fn part(gathered: &Gathered) -> Record {
-    Record::new()
-        .number(&GATHERED_PROCESSES, gathered.process_count() as u64)
-        .number(&EVENTS, gathered.events())
-}
-
 fn rank(finding: &Finding) -> u8 {
     use plimsoll_explain::Severity;
     match finding.severity {
@@ -185,25 +157,4 @@ fn rank(finding: &Finding) -> u8 {
         Severity::Medium => SeverityArgument::Medium as u8,
         Severity::High => SeverityArgument::High as u8,
     }
-}
-
-fn record(about: Record, analysis: &Analysis, found: &[Finding], rows: usize) -> Record {
-    let mut record = about.sentence("conclusion", conclusion(analysis, found));
-    record = record.section("io", "I/O in the run time", overview::io(analysis));
-    record = overview::bandwidth(record, analysis);
-    record = overview::findings(record, found);
-    let totals = sections::totals(&analysis.totals);
-    record = record.rows("totals", "calls by layer and operation", totals);
-    record = sections::mpi_time(record, analysis);
-    record = sections::files(record, analysis, rows);
-    record = sections::runtime(record, analysis);
-    record = sections::ranks(record, analysis, rows);
-    record = sections::nodes(record, analysis);
-    record = sections::sizes(record, analysis);
-    record = sections::access(record, analysis);
-    record = sections::time(record, analysis, rows);
-    for warning in &analysis.warnings {
-        record = record.note(warning);
-    }
-    record.note(BLIND_SPOTS)
 }

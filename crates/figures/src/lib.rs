@@ -2,6 +2,7 @@
 //!
 //! | of | module |
 //! |---|---|
+//! | recordings: what a program did, and what changed between two | [`recordings`] |
 //! | an experiment, before it and when it ended | [`experiment`] |
 //! | results that are there: what was measured | [`results`], read by [`gather`] |
 //! | results that are there: scores and stragglers | [`scores`] |
@@ -12,12 +13,13 @@
 //! In each, everything that is shown is worked out first and laid out then, so that a file reads from top to bottom.
 //! The numbers that each prints are its `NUMBERS`.
 //!
-//! Deliberately not here: how scores are computed (the `score` crate), how a table, a chart or a page is drawn
+//! Deliberately not here: how recordings are analysed and scores computed (the `explain` and `score` crates), how a table, a chart or a page is drawn
 //! (`report`), and arguments, files and printing (`cli`).
 
 pub mod experiment;
 mod gathered;
 pub mod races;
+pub mod recordings;
 pub mod results;
 pub mod runs;
 pub mod scores;
