@@ -1,12 +1,13 @@
 //! Removing what is in a directory.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 
-use rustix::fs::{AtFlags, FileType, unlinkat};
+use rustix::fs::{AtFlags, FileType, renameat, unlinkat};
 
 use crate::Directory;
 use crate::directory::checked;
+use crate::working::{NEW_PREFIX, random_hex};
 
 impl Directory {
     /// Removes a file, or a link, or whatever is no directory.
@@ -49,20 +50,73 @@ impl Directory {
         unless_missing(self.remove_directory(name))
     }
 
-    /// Removes all that is in it, as [`Directory::remove_tree`] does.
+    /// Removes all that is in it, as [`Directory::remove_tree`] does. Whoever made the tree chose its depth, so
+    /// what lies too deep is moved up first: neither the stack nor the number of open files grows with it.
     ///
     /// # Errors
     /// If something stays.
     pub fn empty(&self) -> io::Result<()> {
-        for name in self.names()? {
-            match self.kind_of(&name) {
-                Ok(FileType::Directory) => self.remove_tree(&name)?,
-                Ok(_) => self.remove_file_if_there(&name)?,
-                Err(cause) => unless_missing(Err(cause))?,
+        let mut names = self.names()?;
+        let mut levels: Vec<Level> = Vec::new();
+        loop {
+            let is_deepest = levels.len() == LEVELS_MAX;
+            let (here, pending) = match levels.last_mut() {
+                Some(level) => (&level.directory, &mut level.names),
+                None => (self, &mut names),
+            };
+            if let Some(name) = pending.pop() {
+                match here.removed_or_entered(&name)? {
+                    Some(_) if is_deepest => names.extend(here.removed_or_moved(&name, self)?),
+                    Some(directory) => {
+                        let names = directory.names()?;
+                        levels.push(Level { name, directory, names });
+                    }
+                    None => {}
+                }
+            } else if let Some(Level { name, .. }) = levels.pop() {
+                let parent = levels.last().map_or(self, |level| &level.directory);
+                unless_missing(parent.remove_directory(name))?;
+            } else {
+                return Ok(());
             }
         }
-        Ok(())
     }
+
+    /// Removes what is no directory; opens what is one.
+    fn removed_or_entered(&self, name: &OsStr) -> io::Result<Option<Self>> {
+        let outcome = match self.kind_of(name) {
+            Ok(FileType::Directory) => self.child_not_mounted(name).map(Some),
+            Ok(_) => self.remove_file(name).map(|()| None),
+            Err(cause) => Err(cause),
+        };
+        match outcome {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            outcome => outcome,
+        }
+    }
+
+    /// Removes a directory if it is empty; otherwise moves it up, and returns its new name there.
+    fn removed_or_moved(&self, name: &OsStr, up: &Self) -> io::Result<Option<OsString>> {
+        match self.remove_directory(name) {
+            Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                let new_name = format!("{NEW_PREFIX}{}", random_hex(8)?);
+                renameat(self, name, up, &new_name)?;
+                Ok(Some(new_name.into()))
+            }
+            outcome => unless_missing(outcome).map(|()| None),
+        }
+    }
+}
+
+/// So many directories are open at once.
+const LEVELS_MAX: usize = 64;
+
+/// A directory on the way down.
+struct Level {
+    name: OsString,
+    directory: Directory,
+    /// What is still to be removed in it.
+    names: Vec<OsString>,
 }
 
 fn unless_missing(outcome: io::Result<()>) -> io::Result<()> {
@@ -79,6 +133,9 @@ mod tests {
     use crate::refusal::refused;
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+
+    use rustix::fs::OFlags;
 
     #[test]
     fn what_is_mounted_is_neither_entered_nor_emptied() {
@@ -116,5 +173,23 @@ mod tests {
         assert_eq!(refused(parent.remove_tree("link")), Refusal::Symlink);
         assert_eq!(parent.names().unwrap(), ["kept", "link"]);
         assert_eq!(fs::read_to_string(folder.path().join("kept/file")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_tree_may_have_any_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let parent = Directory::open(folder.path()).unwrap();
+        let mut deepest = parent.make("tree", 0o700).unwrap();
+        for level in 0..2000 {
+            if level % 50 == 0 {
+                deepest.make("beside", 0o700).unwrap().make("below", 0o700).unwrap();
+                drop(deepest.create("file", OFlags::WRONLY, 0o600).unwrap());
+            }
+            deepest = deepest.make("a", 0o700).unwrap().renamed(PathBuf::from("deep"));
+        }
+        let small_stack = std::thread::Builder::new().stack_size(256 << 10);
+        let removing = small_stack.spawn(move || parent.remove_tree("tree").map(|()| parent));
+        let parent = removing.unwrap().join().unwrap().unwrap();
+        assert_eq!(parent.names().unwrap(), Vec::<OsString>::new());
     }
 }
