@@ -13,9 +13,9 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::Refusal;
 use crate::trust::is_writable_by_others;
 use crate::working::{NEW_PREFIX, random_hex};
+use crate::{Refusal, acting_user};
 
 /// A directory is only held, which needs no right to list it.
 pub(crate) const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -147,7 +147,7 @@ impl Directory {
     /// Makes sure that something in this directory, or the directory itself, belongs to this user. A server may
     /// treat this process as another user (root squash): then it is the one to whom a new file belongs.
     pub(crate) fn require_owner(&self, facts: &Stat) -> io::Result<()> {
-        let (owner, expected) = (facts.st_uid, rustix::process::geteuid().as_raw());
+        let (owner, expected) = (facts.st_uid, acting_user());
         if owner == expected || self.owner_of_new_files().is_ok_and(|it| it == owner) {
             return Ok(());
         }

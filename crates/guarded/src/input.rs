@@ -12,8 +12,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, tee};
 
-use crate::Refusal;
 use crate::regular_file::require_stored;
+use crate::{Refusal, acting_user};
 
 /// The program at the other end of a pipe has two seconds to begin: a shell may have started it last.
 const LOOKS: u32 = 200;
@@ -49,7 +49,7 @@ pub fn open_input(path: &Path) -> io::Result<File> {
         }
         FileType::Fifo => {
             require_own_name(path, &facts)?;
-            if facts.st_uid != rustix::process::geteuid().as_raw() {
+            if facts.st_uid != acting_user() {
                 return Err(Refusal::PipeOf { owner: facts.st_uid }.into());
             }
             let pipe = opened_at_once(&found)?;

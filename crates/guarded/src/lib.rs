@@ -11,12 +11,14 @@
 //! - [`open_input`]: what the user named for reading, unless that would wait forever.
 //! - [`read_small`]: the text of a small file, whatever somebody may have put in its place.
 //! - [`open_to_read`]: a regular file of any size, wherever links lead.
+//! - [`acting_user`]: the one whose rights count, to whom what is ours must belong; [`act_as`] another one.
 //! - [`Draft`]: a file that gets its name once it is complete.
 //! - [`Readers`]: who may read something, and so what is made of it.
 //!
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
 
+mod acting_user;
 mod directory;
 mod draft;
 mod input;
@@ -32,6 +34,7 @@ mod trust;
 mod working;
 pub mod working_file;
 
+pub use acting_user::{act_as, acting_user};
 pub use directory::Directory;
 pub use draft::Draft;
 pub use input::{is_own_stream, open_input};

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Stat, readlinkat};
 use thiserror::Error;
 
-use crate::{Directory, Refusal};
+use crate::{Directory, Refusal, acting_user};
 
 const ROOT: u32 = 0;
 const STICKY: u32 = 0o1000;
@@ -209,8 +209,7 @@ pub(crate) fn is_writable_by_others(facts: &Stat) -> bool {
 
 fn is_mine_or_roots(facts: &Stat) -> bool {
     let owner = facts.st_uid;
-    [ROOT, rustix::process::geteuid().as_raw()].contains(&owner)
-        || owner == UNMAPPED && is_root_unmapped()
+    [ROOT, acting_user()].contains(&owner) || owner == UNMAPPED && is_root_unmapped()
 }
 
 /// What users are shown as who are none in this container (user_namespaces(7)), the machine's root among them.
@@ -230,7 +229,7 @@ fn maps_all(map: &str) -> bool {
 /// Many systems give each user a group of the same number with nobody else in it, and let that group
 /// write by default. Whether somebody else is in it is asked; a group that is not listed may have any members.
 fn is_private_group(group: u32) -> bool {
-    let me = rustix::process::geteuid().as_raw();
+    let me = acting_user();
     let text = |path| std::fs::read_to_string(path).unwrap_or_default();
     me != ROOT && group == me && is_of_one(&text("/etc/group"), &text("/etc/passwd"), me)
 }

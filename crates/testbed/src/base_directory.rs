@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, Trusted, open_trusted};
+use plimsoll_guarded::{Directory, Trusted, acting_user, open_trusted};
 use rustix::fs::{readlinkat, symlinkat};
 
 use crate::TestbedError;
@@ -105,7 +105,7 @@ fn remove_upwards(from: &Path, count: usize) -> usize {
 
 /// Returns how many directories were made, if this one is the one that the record is for.
 fn recorded(base: &Directory) -> Option<usize> {
-    let is_mine = base.facts_of(RECORD).ok()?.st_uid == rustix::process::geteuid().as_raw();
+    let is_mine = base.facts_of(RECORD).ok()?.st_uid == acting_user();
     let record = readlinkat(base, RECORD, Vec::new()).ok()?.into_bytes();
     let colon = record.iter().position(|byte| *byte == b':')?;
     let made = std::str::from_utf8(&record[..colon]).ok()?.parse().ok()?;

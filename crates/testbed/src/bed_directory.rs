@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, Refusal};
+use plimsoll_guarded::{Directory, Refusal, acting_user};
 use rustix::fs::FileType;
 
 use crate::error::file_error;
@@ -89,7 +89,7 @@ pub(crate) fn check_owned(path: &Path) -> Result<(), TestbedError> {
 }
 
 fn check_facts(path: &Path, owner: u32, mode: u32) -> Result<(), TestbedError> {
-    let me = rustix::process::geteuid().as_raw();
+    let me = acting_user();
     if owner != me {
         return Err(TestbedError::NotYours { directory: path.to_path_buf(), owner, me });
     }

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, acting_user};
 use serde::{Deserialize, Serialize};
 
 use crate::error::file_error;
@@ -100,7 +100,7 @@ impl Marker {
             version: VERSION,
             name: place.name().to_owned(),
             directory: path_text(&place.directory()),
-            owner: rustix::process::geteuid().as_raw(),
+            owner: acting_user(),
             kind: self.kind,
             targets: self.targets,
             made_directory: self.made_directory,

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use plimsoll_guarded::acting_user;
 use plimsoll_machine::Machine;
 
 use crate::TestbedError;
@@ -25,6 +26,11 @@ pub(crate) fn run_tool<A: AsRef<OsStr>>(
         path: path.to_path_buf(),
         reason,
     };
+    let user = acting_user();
+    if user != rustix::process::geteuid().as_raw() {
+        // It would be root's.
+        return Err(failed(format!("it cannot be run with the rights of user {user} only")));
+    }
     let found = machine
         .find_system_program(program)
         .ok_or_else(|| failed("not found in PATH nor in /usr/sbin".to_owned()))?;
