@@ -249,3 +249,76 @@ fn no_other_directory_of_roots_is_opened_for_a_user_that_a_program_becomes() {
     );
     assert_eq!(fs::metadata(&ours).unwrap().mode() & 0o777, 0o700);
 }
+
+/// The attack: what the victim takes for a spool is a link to another recording of the victim's.
+#[test]
+fn no_file_is_taken_out_of_another_recording() {
+    let Some(node) = Node::new() else { return };
+    for name in ["rec", "other"] {
+        let outcome = node.run(&["-o", name, "--", "true"]);
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    }
+    // Kernels may refuse such links in sticky directories by themselves (proc_sys_fs(5)).
+    let theirs = node.folder.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    chown(&theirs, Some(ATTACKER), None).unwrap();
+    Attacker::does(&theirs, "ln -s ../other spool; ln -s .. up");
+    let link = "symlink of user 65533";
+    let count = |name: &str| fs::read_dir(node.folder.path().join(name)).unwrap().count();
+    let before = (count("rec"), count("other"));
+    for (spool, why) in [
+        ("theirs/spool", link),
+        ("theirs/up/other", link),
+        ("other", "other is a recording, not a spool"),
+        ("rec", "rec is a recording, not a spool"),
+    ] {
+        let outcome = node.run(&["--collect", "rec", "--spool", spool]);
+        assert_eq!((count("rec"), count("other")), before, "{spool}");
+        assert_eq!(outcome.status, Some(2), "{spool}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
+    }
+    let outcome = node.run(&["-o", "new", "--spool", "other", "--", "true"]);
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("other is a recording, not a spool"), "{}", outcome.stderr);
+    // Within another `record`, whose files stay in its own.
+    let inner = format!("{} record -o inner -- true", binary().get_program().display());
+    let outcome = node.run(&["-o", "outer", "--", "sh", "-c", &format!("cat /dev/null; {inner}")]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let programs = |name: &str| processes(&node.folder.path().join(name)).len();
+    assert_eq!(programs("inner"), 1);
+    assert!(programs("outer") >= 2, "sh and cat");
+}
+
+/// The attack: another user fills the disk while the program runs.
+#[test]
+fn a_full_disk_does_not_change_the_status_of_the_program() {
+    let Some(node) = Node::new() else { return };
+    fs::create_dir(node.folder.path().join("disk")).unwrap();
+    let fill = format!("setpriv --reuid={ATTACKER} --clear-groups dd if=/dev/zero of=disk/fill");
+    let plimsoll = binary().get_program().to_str().unwrap().to_string();
+    let script = format!(
+        "mount -t tmpfs -o size=256k,mode=1777 none disk || exit 99
+         {plimsoll} record -o disk/rec --spool spool -- sh -c '{fill} 2>&-; exit 7'
+         echo status $?
+         ls disk/rec
+         rm disk/fill
+         {plimsoll} record --collect disk/rec --spool spool >&2
+         ls disk/rec | grep -c rec$"
+    );
+    let mut command = Command::new("timeout");
+    command.args(["60", "unshare", "--mount", "--propagation", "private", "sh", "-c", &script]);
+    command.env("PLIMSOLL_LIBRARY", library()).current_dir(node.folder.path());
+    let outcome: Outcome = command.output().unwrap().into();
+    if outcome.status == Some(99) {
+        eprintln!("SKIPPED: nothing can be mounted here");
+        return;
+    }
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    assert_eq!(lines.first(), Some(&"status 7"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("warning: cannot bring "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("; hint: plimsoll record --collect "), "{}", outcome.stderr);
+    assert!(!lines.iter().any(|name| name.ends_with(".part")), "{}", outcome.stdout);
+    let brought: u32 = lines.last().unwrap().parse().unwrap();
+    assert!(brought >= 2, "{} {}", outcome.stdout, outcome.stderr);
+}

@@ -99,7 +99,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return Ok(program::not_started(program, &error));
     }
     let status = program::run(program, &mut prepared.command)?;
-    prepared.bring_home()?;
+    if let Err(error) = prepared.bring_home() {
+        // The status is the program's: nobody else changes it, not even by filling the disk.
+        let (home, spool) = (prepared.path().display(), prepared.spool().display());
+        let hint = format!("plimsoll record --collect {home} --spool {spool}");
+        output::message(&format!("warning: {error}; hint: {hint}"));
+    }
     program::end_like(status)
 }
 

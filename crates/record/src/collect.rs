@@ -106,8 +106,12 @@ fn bring_home(
     let mut to = home.create(&part, OFlags::WRONLY, mode)?;
     // Not the room that was allocated ahead.
     let used = file.header().expected_bytes().saturating_add(HEADER_BYTES as u64);
-    io::copy(&mut from.take(used), &mut to)?;
-    home.rename(&part, name)?;
+    let copied = io::copy(&mut from.take(used), &mut to).and_then(|_| home.rename(&part, name));
+    if copied.is_err() {
+        // On a full disk, it takes room and is of no use.
+        let _ = home.remove_file(&part);
+    }
+    copied?;
     spool.remove_file(name)?;
     collected.moved += 1;
     Ok(())

@@ -47,6 +47,12 @@ pub enum RecordError {
         /// Why not.
         cause: io::Error,
     },
+    /// Its files are at home: they would be taken out of it.
+    #[error("{} is a recording, not a spool; hint: give --spool another directory", spool.display())]
+    SpoolIsRecording {
+        /// What was named as spool.
+        spool: PathBuf,
+    },
     /// A file could not be copied.
     #[error("cannot bring {} home from {} to {}: {cause}", name.display(), spool.display(), home.display())]
     BringHome {

@@ -139,6 +139,11 @@ impl Prepared {
         self.spool == self.directory.path()
     }
 
+    /// Returns where files grow.
+    pub fn spool(&self) -> &Path {
+        &self.spool
+    }
+
     /// Removes the note that the program cannot be recorded: it did not start.
     pub fn did_not_start(&self) {
         if let Some(name) = &self.told {

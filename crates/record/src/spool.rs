@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::{Directory, open_trusted};
 use plimsoll_machine::Machine;
-use plimsoll_trace::variables;
+use plimsoll_trace::{marker, variables};
 
 use crate::RecordError;
 
@@ -21,11 +21,19 @@ pub fn choose(
     machine: &Machine,
 ) -> Result<PathBuf, RecordError> {
     if let Some(said) = said {
-        return in_place(said, directory).map_err(RecordError::io("use the spool", said));
+        let spool = in_place(said, directory).map_err(RecordError::io("use the spool", said))?;
+        return if spool.path() != directory && is_recording(&spool) {
+            Err(RecordError::SpoolIsRecording { spool: said.to_path_buf() })
+        } else {
+            Ok(spool.path().to_path_buf())
+        };
     }
-    // A `record` around this one has chosen already.
-    if let Some(inherited) = std::env::var_os(variables::SPOOL).filter(|it| !it.is_empty()) {
-        return Ok(PathBuf::from(inherited));
+    // A `record` around this one has chosen already, if it is of the same recording.
+    let variable = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    if let Some(inherited) = variable(variables::SPOOL)
+        && variable(variables::RECORD_DIR).is_none_or(|around| around == directory)
+    {
+        return Ok(inherited);
     }
     // A mapping of a file on another machine is slow, and the load would disturb what is measured.
     if !machine.space(directory).is_ok_and(|space| space.is_remote()) {
@@ -34,55 +42,61 @@ pub fn choose(
     // Where somebody else took the name, the next place does.
     let mut spools = candidates().into_iter().filter(|place| has_room(machine, place));
     let spool = spools.find_map(|place| own_in(&trusted(&place).ok()?, directory).ok());
-    Ok(spool.unwrap_or_else(|| directory.to_path_buf()))
+    Ok(spool.map_or_else(|| directory.to_path_buf(), |it| it.path().to_path_buf()))
 }
 
 /// Returns the spools of this recording on this node that nobody else could write to: the given one, and
-/// those that `record` chooses by itself.
+/// those that `record` chooses by itself. None is another recording, and no link of somebody else leads to one.
 pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>, RecordError> {
     let mut spools = Vec::new();
     let name = spool_name(directory);
     for place in candidates().iter().map(PathBuf::as_path).chain(said) {
         // A link of that name would lead to another recording of this user's.
-        let spool = Directory::open(place).and_then(|place| place.child(&name));
-        spools.extend(spool.ok().filter(|spool| spool.require_own().is_ok()));
+        let spool = Directory::open_by_own_links(place).and_then(|place| place.child(&name));
+        let is_own = |spool: &Directory| spool.require_own().is_ok() && !is_recording(spool);
+        spools.extend(spool.ok().filter(is_own));
     }
-    if let Some(said) = said
-        && let Ok(spool) = Directory::open(said)
-    {
-        match spool.require_own() {
-            Ok(()) => spools.push(spool),
-            // Then it is in a directory of its own there.
-            Err(_) if !spools.is_empty() => {}
-            Err(cause) => {
-                return Err(RecordError::ForeignSpool { spool: said.to_path_buf(), cause });
-            }
+    let Some(said) = said else { return Ok(spools) };
+    let spool = Directory::open_by_own_links(said);
+    match spool.and_then(|spool| spool.require_own().map(|()| spool)) {
+        Ok(spool) if is_recording(&spool) => {
+            return Err(RecordError::SpoolIsRecording { spool: said.to_path_buf() });
         }
+        Ok(spool) => spools.push(spool),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {}
+        // Then it is in a directory of its own there.
+        Err(_) if !spools.is_empty() => {}
+        Err(cause) => return Err(RecordError::ForeignSpool { spool: said.to_path_buf(), cause }),
     }
     Ok(spools)
 }
 
+/// Returns true for a directory whose files are brought home already.
+fn is_recording(directory: &Directory) -> bool {
+    directory.kind_of(marker::NAME).is_ok()
+}
+
 /// Returns this directory if only this user can write to it; in one that others may write to, such as /tmp,
 /// a directory of its own.
-fn in_place(said: &Path, directory: &Path) -> io::Result<PathBuf> {
+fn in_place(said: &Path, directory: &Path) -> io::Result<Directory> {
     std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(said)?;
     let place = trusted(said)?;
     match place.require_own() {
-        Ok(()) => Ok(place.path().to_path_buf()),
+        Ok(()) => Ok(place),
         Err(_) => own_in(&place, directory),
     }
 }
 
 /// Makes a directory for this user alone in one that may be open to everybody. Everybody can know its name, so that it
 /// can be found again after a crash; if somebody else has taken the name, this is noticed.
-fn own_in(place: &Directory, directory: &Path) -> io::Result<PathBuf> {
+fn own_in(place: &Directory, directory: &Path) -> io::Result<Directory> {
     let name = spool_name(directory);
     let spool = match place.make(&name, PRIVATE) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => place.child(&name)?,
         made => made?,
     };
     spool.require_own().map_err(|cause| io::Error::other(format!("{name}: {cause}")))?;
-    Ok(spool.path().to_path_buf())
+    Ok(spool)
 }
 
 /// Opens a place where nobody else can replace what this user puts there, such as a sticky directory: processes
