@@ -127,3 +127,27 @@ fn what_cannot_be_merged_is_refused() {
     let pipe = refusal(&["report", &first, &at("pipe")]);
     assert!(pipe.contains("pipe"), "{pipe}");
 }
+
+/// Anyone who may write to the directory of a recording may add notes.
+#[test]
+fn people_see_a_hundred_notes_and_programs_all() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let recording = recorded(folder.path());
+    let marker = Path::new(&recording).join(plimsoll_trace::marker::NAME);
+    let text = fs::read_to_string(&marker).unwrap();
+    let notes: String = (0..5000).map(|number| format!("note _{number}_\n")).collect();
+    fs::write(&marker, text + &notes).unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let [summary, page] = ["summary", "page.html"].map(at);
+    stdout(&["report", &recording, "--save-summary", &summary]);
+    for path in [&recording, &summary] {
+        let said = stdout(&["report", path, "--force", "--html", &page]);
+        for shown in [said, fs::read_to_string(&page).unwrap()] {
+            assert!(shown.contains("_50_") && !shown.contains("_100_"), "{shown}");
+            assert!(shown.contains(" more notes"), "{shown}");
+        }
+        let json: serde_json::Value =
+            serde_json::from_str(&stdout(&["report", path, "--json"])).unwrap();
+        assert!(json["result"]["notes"].as_array().unwrap().len() >= 4096);
+    }
+}

@@ -76,3 +76,19 @@ fn results_and_tables_that_are_holes_are_refused() {
         assert!(refused.stderr.contains("it claims 8796093022208 bytes"), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn a_summary_that_is_a_hole_is_refused() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let recording = folder.path().join("rec");
+    let outcome: Outcome = record(&recording).args(["--", "ls", "/"]).output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let saved = run(folder.path(), &["report", "rec", "--save-summary", "summary"]);
+    assert_eq!(saved.status, Some(0), "{}", saved.stderr);
+    let file = File::options().write(true).open(folder.path().join("summary")).unwrap();
+    // Read in no time, but each byte of the hole may be a value of many bytes.
+    file.set_len(500 << 20).unwrap();
+    let refused = run(folder.path(), &["report", "summary"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("it claims 524288000 bytes and stores"), "{}", refused.stderr);
+}

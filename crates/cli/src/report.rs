@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use plimsoll_explain::Finding;
+use anyhow::{Result, bail, ensure};
+use plimsoll_explain::{Finding, SUMMARY_BYTES_MAX};
 use plimsoll_figures::recordings::{Explained, part};
 use plimsoll_guarded::Readers;
 use plimsoll_measures::Results;
@@ -110,7 +110,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         file.narrow(gathered.recording().readers());
     }
     if let Some(file) = summary {
-        file.write(&gathered.to_bytes())?;
+        let bytes = gathered.to_bytes();
+        ensure!(
+            bytes.len() as u64 <= SUMMARY_BYTES_MAX,
+            "the summary would have {} bytes, and none of more than {SUMMARY_BYTES_MAX} is read; \
+             hint: report the recording itself",
+            bytes.len()
+        );
+        file.write(&bytes)?;
     }
     let recording = Arc::clone(gathered.recording());
     let title = format!("recording {}", recording.directory().display());

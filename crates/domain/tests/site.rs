@@ -274,12 +274,36 @@ fn hostile_files_get_an_answer_not_a_crash() {
     assert!(SiteFile::load(&path).unwrap_err().to_string().contains("line 2: not UTF-8"));
     assert!(matches!(SiteFile::load(folder.path()), Err(SiteError::Read { .. })));
     assert!(matches!(SiteFile::load(Path::new("/dev/zero")), Err(SiteError::TooLarge { .. })));
-    const { assert!(FILE_BYTES_MAX < 64 << 20) };
     let longest = format!("version = 1\n#{}", " ".repeat(FILE_BYTES_MAX as usize - 13));
     std::fs::write(&path, &longest).unwrap();
     SiteFile::load(&path).unwrap();
     std::fs::write(&path, longest + " ").unwrap();
     assert!(matches!(SiteFile::load(&path), Err(SiteError::TooLarge { .. })));
+}
+
+/// Two thousand targets with what is measured of them, and twenty thousand clients.
+#[test]
+fn the_site_file_of_a_large_machine_is_read() {
+    let begin = GOLDEN_V1.split("[[target]]").next().unwrap().to_string();
+    let target = GOLDEN_V1.split("[[target]]").nth(1).unwrap();
+    let targets = (0..2000).map(|index| {
+        let named = target.replace("OST0000", &format!("OST{index:04x}"));
+        format!(
+            "[[target]]{}",
+            named.replace("lustre_index = 0", &format!("lustre_index = {index}"))
+        )
+    });
+    let clients = (0..20_000).map(|index| {
+        format!(
+            "[[client]]\nname = \"nid{index:05}\"\ncoordinates = [0, 3, 17]\nrouter = \"rtr4\"\n"
+        )
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.toml");
+    let text: String = std::iter::once(begin).chain(targets).chain(clients).collect();
+    std::fs::write(&path, text).unwrap();
+    let file = SiteFile::load(&path).unwrap();
+    assert_eq!((file.site().targets.len(), file.site().clients.len()), (2000, 20_000));
 }
 
 proptest! {

@@ -7,6 +7,7 @@ use crate::file_table::FileId;
 use crate::grid::Grid;
 use crate::options::Options;
 use crate::recording::Recording;
+use crate::room::PROCESSES_MAX;
 use crate::runtime::{Rule, rule_of};
 use crate::stored::{Malformed, Reader, Stored};
 
@@ -34,7 +35,8 @@ pub(crate) struct Facts {
 }
 
 crate::stored::stored! { Facts {
-    made_by, recording, options, span_ns, start_realtime_ns, error_seconds, lives, detailed,
+    made_by, recording, options, span_ns, start_realtime_ns, error_seconds, lives: PROCESSES_MAX,
+    detailed: DETAILED_MAX,
 } }
 
 /// The facts, and what follows from them.
@@ -104,9 +106,9 @@ impl Stored for Agreed {
         let facts = Facts::get(from)?;
         let (files, processes) = (facts.recording.files().len(), facts.recording.processes().len());
         let is_sound = facts.span_ns <= SPAN_MAX_NS
+            && facts.recording.has_room_for_texts()
             && facts.lives.len() == processes
             && facts.lives.iter().all(|(began, ended)| began <= ended)
-            && facts.detailed.len() <= DETAILED_MAX
             && facts.detailed.iter().all(|file| (file.0 as usize) < files);
         if !is_sound {
             return Err(Malformed);

@@ -74,6 +74,9 @@ pub enum ExplainError {
         /// What can be read.
         readable: u32,
     },
+    /// A summary that was made by something else than this program.
+    #[error("it holds more than a summary of any recording does (made by hand, or damaged)")]
+    TooMuch,
     /// The bytes have changed, or some are missing.
     #[error("the summary is damaged: its checksum or its content is wrong")]
     DamagedSummary,

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::recording::FILES_MAX;
 use crate::stored::{Malformed, Reader, Stored, stored};
 use plimsoll_report::words::grouped;
 
@@ -24,7 +25,7 @@ pub struct FileTable {
     folded: u64,
 }
 
-stored! { FileTable { paths, folded } }
+stored! { FileTable { paths: FILES_MAX + PLACEHOLDERS.len(), folded } }
 
 impl Stored for FileId {
     fn put(&self, out: &mut Vec<u8>) {

@@ -149,7 +149,11 @@ impl Gathered {
             return Err(ExplainError::DamagedSummary);
         }
         let content = body.get(MAGIC.len() + 4..).ok_or(ExplainError::DamagedSummary)?;
-        Gathered::decode(content).map_err(|Malformed| ExplainError::DamagedSummary)
+        let mut reader = Reader::new(content);
+        Gathered::decode(&mut reader).map_err(|Malformed| {
+            let is_too_much = reader.is_too_much();
+            if is_too_much { ExplainError::TooMuch } else { ExplainError::DamagedSummary }
+        })
     }
 
     /// True for bytes that begin as [`Gathered::to_bytes`] does.
@@ -157,13 +161,15 @@ impl Gathered {
         bytes.starts_with(MAGIC)
     }
 
-    fn decode(content: &[u8]) -> Result<Self, Malformed> {
-        let mut reader = Reader::new(content);
-        let length = usize::get(&mut reader)?;
-        let mut frame = reader.part(length)?;
-        let agreed = Agreed::get(&mut frame)?;
-        let sums = Sums::get(&mut reader, &agreed)?;
-        if !frame.is_empty() || !reader.is_empty() {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let length = usize::get(reader)?;
+        let behind = reader.len().checked_sub(length).ok_or(Malformed)?;
+        let agreed = Agreed::get(reader)?;
+        if reader.len() != behind {
+            return Err(Malformed);
+        }
+        let sums = Sums::get(reader, &agreed)?;
+        if reader.len() > 0 {
             return Err(Malformed);
         }
         Ok(Gathered { agreed: Arc::new(agreed), sums })

@@ -97,6 +97,7 @@ pub use options::Options;
 pub use process::{Process, ProcessState};
 pub use process_totals::OwnCalls;
 pub use recording::{FILES_MAX, Recording};
+pub use room::SUMMARY_BYTES_MAX;
 pub use runtime::RuntimeKind;
 pub use serialisation::Serialisation;
 pub use sieving::Sieving;

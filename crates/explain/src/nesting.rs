@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::file_table::FileId;
-use crate::stored::{Malformed, Reader, Stored, stored};
+use crate::stored::{Malformed, Reader, Stored, get_at_most, stored};
 use crate::totals::{Direction, seconds};
 
 /// Where the time of MPI-IO calls goes, added up over calls and ranks. Only calls that the
@@ -113,8 +113,8 @@ stored! {
     MpiTime { calls, nanos, read_nanos, write_nanos, lock_nanos, unlock_nanos, other_nanos }
     NestedCall { op, offset, length, start_ns, nanos }
     MpiCall {
-        process, rank, thread, op, file, number, offset, length, start_ns, nanos, time, nested,
-        nested_omitted,
+        process, rank, thread, op, file, number, offset, length, start_ns, nanos, time,
+        nested: NESTED_CALLS_MAX, nested_omitted,
     }
 }
 
@@ -317,8 +317,7 @@ impl SlowCalls {
 
     /// Reads what was written of so many calls at most.
     pub fn get(from: &mut Reader<'_>, size: usize) -> Result<Self, Malformed> {
-        let calls: Vec<(u64, MpiCall)> = Stored::get(from)?;
-        if calls.len() <= size { Ok(SlowCalls { size, calls }) } else { Err(Malformed) }
+        Ok(SlowCalls { size, calls: get_at_most(from, size)? })
     }
 
     /// Returns the calls that are kept.

@@ -10,7 +10,7 @@ use crate::circumstances::Circumstances;
 use crate::clock::FileClock;
 use crate::file_table::FileId;
 use crate::source::Source;
-use crate::stored::{Malformed, Reader, Stored};
+use crate::stored::{Malformed, Reader, Stored, get_at_most};
 use crate::unseen::Told;
 
 /// How recording a process ended.
@@ -187,6 +187,9 @@ impl Process {
     }
 }
 
+/// As many as fit into the bytes that a file has for them.
+const ARGUMENTS_MAX: usize = 1024;
+
 /// What is needed to finish a report; not what is needed to read the process's events.
 impl Stored for Process {
     fn put(&self, out: &mut Vec<u8>) {
@@ -218,7 +221,7 @@ impl Stored for Process {
             host: Stored::get(from)?,
             job: Stored::get(from)?,
             program: Stored::get(from)?,
-            arguments: Stored::get(from)?,
+            arguments: get_at_most(from, ARGUMENTS_MAX)?,
             directory: Stored::get(from)?,
             circumstances: Stored::get(from)?,
             state: Stored::get(from)?,

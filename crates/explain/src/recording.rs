@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plimsoll_guarded::{Directory, Readers};
+use plimsoll_report::words::count;
 use plimsoll_trace::TraceError;
 use plimsoll_trace::definition::{Definition, DefinitionKind};
 
 use crate::ExplainError;
 use crate::file_table::{FileId, FileNumbers, FileTable};
 use crate::process::{Process, ProcessFiles, ProcessState, describe, text};
-use crate::room::Room;
+use crate::room::{PROCESSES_MAX, Room};
 use crate::source::Source;
 use crate::stored::stored;
 use crate::unseen::{Missing, Told};
@@ -32,6 +33,9 @@ const BARRIERS_MAX: usize = 64;
 /// Files that cannot be read and are named.
 const UNREADABLE_NAMED: usize = 1000;
 
+/// Those and the rest, which says what else is missing.
+const WARNINGS_MAX: usize = UNREADABLE_NAMED + 16;
+
 /// A recording: its processes, by rank and then by pid, and what they share.
 #[derive(Debug, Clone)]
 pub struct Recording {
@@ -48,8 +52,8 @@ pub struct Recording {
 }
 
 stored! { Recording {
-    directory, command, launcher_notes, processes, files, hints, notes, mpi_libraries, missing,
-    warnings,
+    directory, command, launcher_notes: TEXTS_MAX, processes: PROCESSES_MAX, files,
+    hints: FILES_MAX + 1, notes: TEXTS_MAX, mpi_libraries: TEXTS_MAX, missing, warnings: WARNINGS_MAX,
 } }
 
 impl Recording {
@@ -139,6 +143,7 @@ impl Recording {
     pub fn with_command(mut self, command: Option<String>, notes: Vec<String>) -> Self {
         self.command = command;
         self.launcher_notes = notes;
+        self.launcher_notes.truncate(TEXTS_MAX);
         self
     }
 
@@ -172,6 +177,13 @@ impl Recording {
         self.launcher_notes.iter().chain(&self.notes).map(String::as_str)
     }
 
+    /// Returns so many of them at most, and says how many more there are.
+    pub fn first_notes(&self, most: usize) -> impl Iterator<Item = String> {
+        let more = self.notes().count().saturating_sub(most);
+        let rest = (more > 0).then(|| format!("and {}", count(more as u64, "more note")));
+        self.notes().take(most).map(str::to_string).chain(rest)
+    }
+
     /// MPI libraries that were used.
     pub fn mpi_libraries(&self) -> impl Iterator<Item = &str> {
         self.mpi_libraries.iter().map(String::as_str)
@@ -197,6 +209,15 @@ impl Recording {
     pub fn readers(&self) -> Readers {
         let sources = self.processes.iter().filter_map(|process| process.source.as_ref());
         sources.fold(Readers::Everyone, |all, source| all.and(source.readers()))
+    }
+
+    /// True when its texts are no more than those that are read of the files of processes.
+    pub(crate) fn has_room_for_texts(&self) -> bool {
+        let mut room = Room::default();
+        let hints = self.hints.values();
+        let mut texts = hints.clone().flatten().chain(&self.notes).chain(&self.mpi_libraries);
+        hints.into_iter().all(|hints| hints.len() <= TEXTS_MAX)
+            && texts.all(|text| room.take_text(text.len()))
     }
 
     fn read_process(

@@ -1,4 +1,5 @@
-//! How much of a recording is held in memory, whatever its files say and however many there are.
+//! How much of a recording, or of its summary, is held in memory, whatever its files say and however
+//! many there are.
 
 use std::mem::size_of;
 
@@ -18,6 +19,17 @@ const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// Of what describes processes: about a million of them, with arguments as long as a file has room for.
 const PROCESS_BYTES_MAX: usize = 2 << 30;
+
+/// Processes that a recording may have: there is no room for what describes more of them.
+pub(crate) const PROCESSES_MAX: usize = PROCESS_BYTES_MAX / size_of::<Process>();
+
+/// Of a summary that is read: no more than what describes the processes of a recording. A process and what it
+/// did take less than 2 KiB of it, and all that does not depend on their number takes less than 512 MiB.
+pub(crate) const SUMMARY_MEMORY_MAX: usize = PROCESS_BYTES_MAX;
+
+/// Bytes of a summary's file. A process takes about 500 of them, with its name, its arguments and what it did,
+/// and all that does not depend on their number takes a few MiB: this is a million processes.
+pub const SUMMARY_BYTES_MAX: u64 = 512 << 20;
 
 /// What is left of it.
 #[derive(Debug)]
@@ -120,7 +132,7 @@ impl Room {
 }
 
 /// What a text takes beside its bytes.
-const OF_TEXT: usize = 64;
+pub(crate) const OF_TEXT: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Samples that are the same for any order of their values: those with the smallest hashes.
 
-use crate::stored::{Malformed, Reader, Stored};
+use crate::stored::{Malformed, Reader, Stored, get_at_most};
 
 /// At most `size` values, each equally likely to be among them.
 #[derive(Debug, Clone)]
@@ -24,10 +24,8 @@ impl<T: Copy + Ord + Stored> HashSample<T> {
 
     /// Reads what was written of a sample of this size.
     pub fn get(from: &mut Reader<'_>, size: usize) -> Result<Self, Malformed> {
-        let (values, seen): (Vec<(u64, T)>, u64) = Stored::get(from)?;
-        if values.len() > size {
-            return Err(Malformed);
-        }
+        let values: Vec<(u64, T)> = get_at_most(from, size)?;
+        let seen = u64::get(from)?;
         // The limit is that of a sample with room; it falls when the sample grows.
         Ok(HashSample { size, limit: u64::MAX, values, seen })
     }

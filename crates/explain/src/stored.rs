@@ -1,14 +1,18 @@
 //! How values are written to a summary: whole numbers in as few bytes as they need (LEB128), one
 //! value after the other, nothing between them.
 //!
-//! Reading trusts nothing: a list takes no more memory than its bytes account for, and what has a
-//! length of its own is read with the length that it must have.
+//! Reading trusts nothing: every list takes from one budget of memory before its values are read, those that
+//! have a greatest length have it here, too, and what has a length of its own is read with the length that it
+//! must have.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::size_of;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use plimsoll_trace::Op;
+
+use crate::room::{OF_TEXT, SUMMARY_MEMORY_MAX};
 
 /// The bytes do not hold what they should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,46 +26,78 @@ pub(crate) trait Stored: Sized {
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed>;
 }
 
-/// Bytes that are being read.
-pub(crate) struct Reader<'a>(&'a [u8]);
+/// Bytes that are being read, and what is left of the memory that their values may take.
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    memory: usize,
+    is_too_much: bool,
+}
 
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Reader(bytes)
+        Reader { bytes, memory: SUMMARY_MEMORY_MAX, is_too_much: false }
     }
 
-    /// True when everything was read.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Returns how many bytes have not been read.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// True when reading failed because the bytes hold more than there is room for.
+    pub fn is_too_much(&self) -> bool {
+        self.is_too_much
     }
 
     fn byte(&mut self) -> Result<u8, Malformed> {
-        let (first, rest) = self.0.split_first().ok_or(Malformed)?;
-        self.0 = rest;
+        let (first, rest) = self.bytes.split_first().ok_or(Malformed)?;
+        self.bytes = rest;
         Ok(*first)
     }
 
     fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(Malformed)?;
-        self.0 = rest;
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(Malformed)?;
+        self.bytes = rest;
         Ok(taken)
-    }
-
-    /// Returns a reader of the next bytes, so many of them.
-    pub fn part(&mut self, count: usize) -> Result<Reader<'a>, Malformed> {
-        self.bytes(count).map(Reader)
     }
 
     /// Returns the length of a list, each of whose values takes a byte at least.
     fn count(&mut self) -> Result<usize, Malformed> {
         let count = usize::get(self)?;
-        if count <= self.0.len() { Ok(count) } else { Err(Malformed) }
+        if count <= self.len() { Ok(count) } else { Err(Malformed) }
+    }
+
+    /// Takes memory for so many values, what they point to not counted.
+    fn take<T>(&mut self, count: usize) -> Result<(), Malformed> {
+        self.take_bytes(count.saturating_mul(size_of::<T>()))
+    }
+
+    fn take_bytes(&mut self, bytes: usize) -> Result<(), Malformed> {
+        match self.memory.checked_sub(bytes) {
+            Some(rest) => self.memory = rest,
+            None => return self.too_much(),
+        }
+        Ok(())
+    }
+
+    fn too_much<T>(&mut self) -> Result<T, Malformed> {
+        self.is_too_much = true;
+        Err(Malformed)
     }
 }
 
-/// Implements [`Stored`] for structs, field by field. A field that is forgotten does not compile.
+/// Reads a list, a set or a map of so many values at most.
+pub(crate) fn get_at_most<C: Stored>(from: &mut Reader<'_>, most: usize) -> Result<C, Malformed> {
+    // All of them begin with their length.
+    let count = Reader::new(from.bytes).count()?;
+    if count <= most { C::get(from) } else { from.too_much() }
+}
+
+/// Implements [`Stored`] for structs, field by field. A field that is forgotten does not compile. A number behind
+/// a field is the most values that it may have.
 macro_rules! stored {
-    ($($type:ident { $($field:ident),* $(,)? })*) => {$(
+    (@get $from:ident) => { crate::stored::Stored::get($from)? };
+    (@get $from:ident, $most:expr) => { crate::stored::get_at_most($from, $most)? };
+    ($($type:ident { $($field:ident $(: $most:expr)?),* $(,)? })*) => {$(
         impl crate::stored::Stored for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 let $type { $($field),* } = self;
@@ -71,7 +107,7 @@ macro_rules! stored {
             fn get(
                 from: &mut crate::stored::Reader<'_>,
             ) -> Result<Self, crate::stored::Malformed> {
-                Ok($type { $($field: crate::stored::Stored::get(from)?),* })
+                Ok($type { $($field: crate::stored::stored!(@get from $(, $most)?)),* })
             }
         }
     )*};
@@ -102,6 +138,7 @@ pub(crate) fn get_sparse<T: Stored + Default + Clone>(
     from: &mut Reader<'_>,
     length: usize,
 ) -> Result<Vec<T>, Malformed> {
+    from.take::<T>(length)?;
     let mut values = vec![T::default(); length];
     let mut rest = values.as_mut_slice();
     for _ in 0..from.count()? {
@@ -198,6 +235,7 @@ impl Stored for String {
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let count = from.count()?;
+        from.take_bytes(count.saturating_add(OF_TEXT))?;
         let text = str::from_utf8(from.bytes(count)?).map_err(|_| Malformed)?;
         Ok(text.to_string())
     }
@@ -243,6 +281,7 @@ impl<T: Stored> Stored for Box<T> {
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        from.take::<T>(1)?;
         T::get(from).map(Box::new)
     }
 }
@@ -253,6 +292,7 @@ impl<T: Stored> Stored for Arc<T> {
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        from.take::<T>(1)?;
         T::get(from).map(Arc::new)
     }
 }
@@ -285,9 +325,10 @@ fn put_all<'a, T: Stored + 'a>(values: impl ExactSizeIterator<Item = &'a T>, out
     values.for_each(|value| value.put(out));
 }
 
-/// Reads as many values as it says. Room is made as they come.
+/// Reads as many values as it says, if there is memory for them.
 fn get_all<T: Stored, C: FromIterator<T>>(from: &mut Reader<'_>) -> Result<C, Malformed> {
     let count = from.count()?;
+    from.take::<T>(count)?;
     (0..count).map(|_| T::get(from)).collect()
 }
 
@@ -339,7 +380,7 @@ mod tests {
     fn read<T: Stored>(bytes: &[u8]) -> Result<T, Malformed> {
         let mut reader = Reader::new(bytes);
         let value = T::get(&mut reader)?;
-        if reader.is_empty() { Ok(value) } else { Err(Malformed) }
+        if reader.len() == 0 { Ok(value) } else { Err(Malformed) }
     }
 
     proptest! {
@@ -395,5 +436,38 @@ mod tests {
             Err(Malformed),
             "a list that is not there"
         );
+    }
+
+    #[test]
+    fn lists_take_from_one_budget_of_memory_before_they_are_read() {
+        // As many empty texts as there are bytes, each of which is 24 bytes and more in memory.
+        let texts = [bytes_of(&1_000_000usize), vec![0; 1_000_000]].concat();
+        let read_with = |memory| {
+            let mut reader = Reader { memory, ..Reader::new(&texts) };
+            let read = Vec::<String>::get(&mut reader);
+            (read.map(|texts| texts.len()), reader.is_too_much(), reader.memory)
+        };
+        let needed = 1_000_000 * (size_of::<String>() + OF_TEXT);
+        assert_eq!(read_with(needed), (Ok(1_000_000), false, 0));
+        assert_eq!(read_with(needed - 1), (Err(Malformed), true, OF_TEXT - 1));
+        // Refused as a whole, before the first of them.
+        assert_eq!(read_with(1 << 20), (Err(Malformed), true, 1 << 20));
+        let too_long: Result<Vec<u64>, _> = get_sparse(&mut Reader::new(&[0]), usize::MAX / 8);
+        assert_eq!(too_long, Err(Malformed));
+        for (memory, is_read) in [(800, true), (799, false)] {
+            let boxed = bytes_of(&Box::new([7u64; 100]));
+            let mut reader = Reader { memory, ..Reader::new(&boxed) };
+            assert_eq!(Box::<[u64; 100]>::get(&mut reader).is_ok(), is_read);
+        }
+    }
+
+    #[test]
+    fn a_list_has_no_more_values_than_it_may_have() {
+        let bytes = bytes_of(&vec![1u64, 2, 3]);
+        let mut reader = Reader::new(&bytes);
+        assert_eq!(get_at_most(&mut reader, 3), Ok(vec![1u64, 2, 3]));
+        let mut reader = Reader::new(&bytes);
+        let too_many: Result<Vec<u64>, _> = get_at_most(&mut reader, 2);
+        assert_eq!((too_many, reader.is_too_much()), (Err(Malformed), true));
     }
 }

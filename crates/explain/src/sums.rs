@@ -11,7 +11,7 @@ use crate::histogram::{JumpHistogram, SizeHistogram};
 use crate::nesting::{MpiTime, SlowCalls};
 use crate::process_totals::ProcessTotals;
 use crate::sample::HashSample;
-use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse};
+use crate::stored::{Malformed, Reader, Stored, get_at_most, get_sparse, put_sparse};
 use crate::totals::OpTable;
 
 /// Durations in the sample of each operation.
@@ -147,12 +147,12 @@ impl Sums {
     pub fn get(from: &mut Reader<'_>, agreed: &Agreed) -> Result<Self, Malformed> {
         let grid = agreed.grid;
         let sums = Sums {
-            processes: Stored::get(from)?,
-            warnings: Stored::get(from)?,
+            processes: get_at_most(from, agreed.processes())?,
+            warnings: get_at_most(from, agreed.processes())?,
             events: Stored::get(from)?,
             outside_span: Stored::get(from)?,
-            files: Stored::get(from)?,
-            runtime: Stored::get(from)?,
+            files: get_at_most(from, agreed.details.len())?,
+            runtime: get_at_most(from, agreed.details.len())?,
             details: get_each(from, agreed.detailed.iter(), |from, file| {
                 FileDetail::get(from, *file, agreed.file_grid).map(Box::new)
             })?,

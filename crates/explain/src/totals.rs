@@ -3,7 +3,7 @@
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::call_kind::CallKind;
-use crate::stored::{Malformed, Reader, Stored, stored};
+use crate::stored::{Malformed, Reader, Stored, get_at_most, stored};
 
 /// Calls of one kind, added up. All sums stop at the largest value instead of wrapping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Stored for OpTable {
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Ok(OpTable { entries: Stored::get(from)? })
+        Ok(OpTable { entries: get_at_most(from, Op::ALL.len())? })
     }
 }
 

@@ -37,7 +37,8 @@ impl<'a> Explained<'a> {
         &self.found
     }
 
-    /// Returns the report for a terminal and for programs, with at most this many rows of each long table.
+    /// Returns the report for a terminal and for programs, with at most this many rows of each long table, and as
+    /// many notes, but a hundred in any case.
     pub fn record(&self, rows: usize) -> Record {
         let analysis = self.analysis;
         let mut record =
@@ -58,7 +59,8 @@ impl<'a> Explained<'a> {
         for warning in &analysis.warnings {
             record = record.note(warning);
         }
-        self.recording.notes().fold(record.note(BLIND_SPOTS), |it, note| it.note(note))
+        let notes = self.recording.first_notes(rows.max(NOTES_READ));
+        notes.fold(record.note(BLIND_SPOTS), Record::note)
     }
 
     /// Returns the report as a page that stands alone.
@@ -70,6 +72,9 @@ impl<'a> Explained<'a> {
 
 /// Rows of each table of a page; a browser sorts and searches them.
 const PAGE_ROWS: usize = 500;
+
+/// Notes that people are shown at least, if there are as many.
+const NOTES_READ: usize = 100;
 
 /// What a preloaded library cannot see. Named, so that nobody takes silence for absence.
 const BLIND_SPOTS: &str = "Not visible to a preloaded library: the kernel calls that stdio \

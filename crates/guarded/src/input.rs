@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, tee};
 
-use crate::regular_file::require_stored;
+use crate::regular_file::{QUICKLY_READ_BYTES, require_stored};
 use crate::{Refusal, acting_user};
 
 /// The program at the other end of a pipe has two seconds to begin: a shell may have started it last.
@@ -39,7 +39,7 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     match FileType::from_raw_mode(facts.st_mode) {
         FileType::RegularFile => {
             let file = opened(&found)?;
-            require_stored(&file)?;
+            require_stored(&file, QUICKLY_READ_BYTES)?;
             Ok(file)
         }
         FileType::Directory => Err(Errno::ISDIR.into()),

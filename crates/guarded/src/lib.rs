@@ -42,7 +42,7 @@ pub use left_behind::remove_left_behind;
 pub use on_targets::WorkingDirectories;
 pub use readers::Readers;
 pub use refusal::Refusal;
-pub use regular_file::open_to_read;
+pub use regular_file::{open_to_read, require_stored};
 pub use small_file::{SMALL_BYTES_MAX, read_small};
 pub use trust::{Trusted, Untrusted, open_trusted};
 pub use working::{Claim, WorkingDirectory, random_hex};

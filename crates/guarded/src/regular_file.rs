@@ -23,22 +23,25 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     require_file(file.metadata()?)?;
-    require_stored(&file)?;
+    require_stored(&file, QUICKLY_READ_BYTES)?;
     Ok(file)
 }
 
 /// Files up to this size are read in no time, whatever is in them.
-const QUICKLY_READ_BYTES: u64 = 1 << 30;
+pub(crate) const QUICKLY_READ_BYTES: u64 = 1 << 30;
 
 /// No file system stores a file that is worth reading in a smaller part of its size.
 const COMPRESSION_MAX: u64 = 1000;
 
 /// Makes sure that a large file has something in it: one that is nothing but a hole may claim any size, and
-/// would be read for days.
-pub(crate) fn require_stored(file: &File) -> io::Result<()> {
+/// would be read for days, or fill the memory. A file of up to `quickly_read` bytes is not looked at.
+///
+/// # Errors
+/// If it is nearly all hole, or if the system refuses.
+pub fn require_stored(file: &File, quickly_read: u64) -> io::Result<()> {
     let facts = file.metadata()?;
     let (bytes, stored) = (facts.len(), facts.blocks().saturating_mul(512));
-    if bytes > QUICKLY_READ_BYTES && stored.saturating_mul(COMPRESSION_MAX) < bytes {
+    if bytes > quickly_read && stored.saturating_mul(COMPRESSION_MAX) < bytes {
         return Err(Refusal::Sparse { bytes, stored }.into());
     }
     Ok(())

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use plimsoll_explain::{Frame, Gathered, Options, Recording};
-use plimsoll_guarded::{Directory, Refusal};
+use plimsoll_explain::{Frame, Gathered, Options, Recording, SUMMARY_BYTES_MAX};
+use plimsoll_guarded::{Directory, Refusal, require_stored};
 use plimsoll_record::marker;
 
 use crate::open_input::OpenInput;
@@ -80,8 +80,8 @@ fn frame(directory: Directory, include_runtime: bool) -> Result<Frame> {
     Ok(Frame::new(recording, &Options { include_runtime, ..Options::default() }))
 }
 
-/// Larger than any summary that was seen, by far.
-const SUMMARY_BYTES_MAX: u64 = 1 << 30;
+/// A summary of up to this size is read whatever of it is a hole.
+const QUICKLY_READ_BYTES: u64 = 1 << 20;
 
 fn summary(file: File, path: &Path, include_runtime: bool) -> Result<Gathered> {
     let failed = || format!("cannot read {}", path.display());
@@ -96,6 +96,7 @@ fn summary(file: File, path: &Path, include_runtime: bool) -> Result<Gathered> {
 }
 
 fn read(file: File) -> io::Result<Vec<u8>> {
+    require_stored(&file, QUICKLY_READ_BYTES)?;
     let mut bytes = Vec::new();
     file.take(SUMMARY_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > SUMMARY_BYTES_MAX {

@@ -43,9 +43,9 @@ pub fn page(
         .section(requests(analysis))
         .section(files(analysis, rows))
         .section(processes(analysis, rows));
-    let warnings = analysis.warnings.iter().map(String::as_str);
+    let warnings = analysis.warnings.iter().cloned();
     let facts = warnings
-        .chain(recording.notes())
+        .chain(recording.first_notes(super::NOTES_READ))
         .fold(Section::new("About this recording"), |section, it| section.note(it));
     page.section(facts.text(super::BLIND_SPOTS))
         .footer("Made by plimsoll report. Times count from the beginning of the recording.")
