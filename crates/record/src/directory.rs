@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, Refusal};
+use plimsoll_guarded::Directory;
 
 use crate::RecordError;
 
@@ -32,13 +32,14 @@ pub fn make(path: &Path, is_shared: bool) -> Result<Directory, RecordError> {
 }
 
 /// Gives a directory that was made just now its mode. Who may write beside it could have put another directory of
-/// this user's in its place, which would be opened to everyone: that one is not empty.
+/// this user's in its place, which would be opened to everyone: that one is not empty, and keeps its mode. So does one into
+/// which another process of the same job was quicker to write.
 fn open_up(made: &Directory, mode: u32) -> io::Result<()> {
     made.require_own()?;
-    if !made.names()?.is_empty() {
-        return Err(Refusal::Exchanged.into());
+    if made.names()?.is_empty() {
+        fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))?;
     }
-    fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))
+    Ok(())
 }
 
 fn above(path: &Path) -> &Path {
@@ -76,8 +77,7 @@ mod tests {
         let private = folder.path().join("private");
         make(&private, false).unwrap();
         fs::write(private.join("thesis"), "").unwrap();
-        let error = open_up(&Directory::open(&private).unwrap(), SHARED).unwrap_err();
-        assert_eq!(Refusal::of(&error), Some(Refusal::Exchanged));
+        open_up(&Directory::open(&private).unwrap(), SHARED).unwrap();
         assert_eq!(mode(&private), PRIVATE);
     }
 }
