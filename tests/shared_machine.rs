@@ -5,6 +5,7 @@ mod outputs;
 mod pipes;
 mod record;
 mod sparse;
+mod targets;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};

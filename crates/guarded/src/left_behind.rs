@@ -16,7 +16,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// there were.
 pub fn remove_left_behind(targets: &[PathBuf]) -> usize {
     let of_target = |target: &PathBuf| -> io::Result<usize> {
-        let directory = Directory::open(target)?;
+        let directory = Directory::open_by_own_links(target)?;
         let names = directory.names()?;
         let stale = names.into_iter().filter(|name| is_prefixed(name));
         Ok(stale.filter(|name| remove_stale(&directory, name).unwrap_or(false)).count())

@@ -53,10 +53,10 @@ impl WorkingDirectory {
     /// Makes one in that target, and locks it.
     ///
     /// # Errors
-    /// If nothing can be made there, or somebody replaces it meanwhile.
+    /// If nothing can be made there, somebody else's link leads there, or somebody replaces it meanwhile.
     pub fn make(target: &Path) -> io::Result<Self> {
         let name = format!("{PREFIX}{}-{}", random_hex(4)?, std::process::id());
-        Self::make_named(Directory::open(target)?, name.into(), random_hex(16)?)
+        Self::make_named(Directory::open_by_own_links(target)?, name.into(), random_hex(16)?)
     }
 
     /// Opens the one that another process made.
@@ -65,7 +65,7 @@ impl WorkingDirectory {
     /// If it is not there, or something else is in its place.
     pub fn join(claim: &Claim) -> io::Result<Self> {
         let (target, name) = split(&claim.path)?;
-        Self::open(Directory::open(target)?, name, claim.secret.clone())
+        Self::open(Directory::open_by_own_links(target)?, name, claim.secret.clone())
     }
 
     /// Opens the one that another process made, or makes it where it is not visible: on a node that
@@ -79,7 +79,11 @@ impl WorkingDirectory {
             joined => return joined,
         }
         let (target, name) = split(&claim.path)?;
-        let made = Self::make_named(Directory::open(target)?, name.into(), claim.secret.clone());
+        let made = Self::make_named(
+            Directory::open_by_own_links(target)?,
+            name.into(),
+            claim.secret.clone(),
+        );
         match made {
             // Another process of this node was faster.
             Err(cause) if is_taken(&cause) => Self::join(claim),
