@@ -243,8 +243,10 @@ fn calibrate_measures_it_and_leaves_nothing_behind() {
         command.args(["calibrate", "--span", "16MiB", "--sizes", "4KiB,64KiB,1MiB", "--target"]);
         command.arg(volume.mount()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // By its end it has no name any more.
-        volume.wait_for("the file", |volume| has_open_without_name(&child, &volume.mount()));
+        // By its end neither the file nor the directory around it has a name any more.
+        volume.wait_for("the file", |volume| {
+            has_open_without_name(&child, &volume.mount()) && volume.files().is_empty()
+        });
         kill_process(Pid::from_child(&child), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), status, "{signal:?}");
         assert_eq!(volume.files(), Vec::<PathBuf>::new(), "{signal:?}");

@@ -85,11 +85,15 @@ fn the_peak_of_a_limited_target_is_its_limit() {
         peak = found;
     }
     assert!(peak.is_some_and(|peak| (19.0..21.8).contains(&peak)), "{peak:?} MiB/s");
-    let environment = std::fs::read_to_string(grown[0].join("environment.json")).unwrap();
-    let environment: Value = serde_json::from_str(&environment).unwrap();
-    let growth = &environment["growth"][0];
-    assert_eq!((&growth["target"], &growth["outlasts_caches"]), (&"t0".into(), &true.into()));
-    assert!(growth["steps"].as_array().unwrap().len() >= 3, "{growth}");
+    let growths = grown.iter().map(|results| {
+        let environment = std::fs::read_to_string(results.join("environment.json")).unwrap();
+        serde_json::from_str::<Value>(&environment).unwrap()["growth"][0].clone()
+    });
+    let growths: Vec<Value> = growths.collect();
+    assert!(growths.iter().any(|it| it["outlasts_caches"] == true), "{growths:?}");
+    let is_of_steps =
+        |it: &Value| it["target"] == "t0" && it["steps"].as_array().unwrap().len() > 2;
+    assert!(growths.iter().all(is_of_steps), "{growths:?}");
 }
 
 #[test]
