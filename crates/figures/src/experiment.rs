@@ -32,7 +32,7 @@ numbers! {
     BUSY = "busy_instances", "on a busy machine", Count, "Instances during which more than 90 % of the time of this machine's processors was taken (/proc/stat): bursts waited for a processor.", "of an MPI job, only the machine of its first process is watched";
     MEASURES = "measures", "n", Count, "Complete instances with one setting.", "exact";
     MEDIAN = "median_bandwidth", "median", BytesPerSec, "Median of the aggregate bandwidth of these instances: all bytes over the time from the release to the last fsync.", "the interval beside it";
-    LOW = "median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where measures are correlated; missing below twenty measures, which are too few to know their correlation.", "covers in 92 to 100 % of simulated series, 94 % or more with correlations up to 0.8: docs/benchmarking.md";
+    LOW = "median_low", "from", BytesPerSec, "Lower end of the 95 % interval of the median, wider where measures are correlated; missing below twenty measures, which are too few to know their correlation.", "covers in 89 to 100 % of simulated series, 92 % or more from 25 measures on: docs/benchmarking.md";
     HIGH = "median_high", "to", BytesPerSec, "Upper end of that interval.", "as the lower end";
     MINIMUM = "minimum", "min", BytesPerSec, "Slowest of these instances.", "one measure";
     MAXIMUM = "maximum", "max", BytesPerSec, "Fastest of these instances.", "one measure";

@@ -51,13 +51,13 @@ pub fn least(confidence: f64) -> usize {
 /// The number of values below the median varies τ times as much as that of independent ones, where τ
 /// is the autocorrelation time (see [`worth`]). The ranks of the interval are those of a binomial
 /// with that variance, in the normal approximation, and never beyond the smallest and the largest value. An end
-/// moves outwards as long as what lies beyond it was visited too seldom to say how much time it takes up (see
-/// [`chance_of_half`]).
+/// moves outwards as long as what lies beyond it was visited too seldom to say how much time it takes up
+/// (`chance_of_half`).
 ///
 /// Simulated for autoregressive series with a correlation of up to 0.8 (`cargo bench --bench
-/// coverage`; docs/benchmarking.md has the table): at 95 % it covers in 94 % of them or more, for log-normal,
-/// heavy-tailed, one-sided and bimodal values; in 92 % of series of 20 and 25 values that stay in one of three states
-/// for a while.
+/// coverage`; docs/benchmarking.md has the table): at 95 % it covers in 91 % of them or more, for log-normal,
+/// heavy-tailed, one-sided and bimodal values; in about 90 % of series of 20 values that stay in one of two or three
+/// states for a while, some of which have seen one state only.
 ///
 /// # Errors
 /// [`StatsError::TooFew`] below [`least`] values, [`StatsError::NotFinite`] and
