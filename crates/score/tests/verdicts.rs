@@ -227,6 +227,46 @@ fn two_that_are_slow_in_different_ways_hide_nothing_behind_groups() {
     assert_eq!((groups.slow, groups.fast), (vec![1, 2, 3], vec![4, 5]));
 }
 
+/// The limit itself is not under it.
+#[test]
+fn slowness_that_visits_several_moves_if_it_does_so_often_enough() {
+    let moving = |rounds: usize, visits: &[(usize, usize)]| {
+        let log = |number: usize, round: usize| {
+            let is_low = visits.contains(&(number, round));
+            if is_low { 0.5f64.ln() } else { f64::from(u8::from(round == 1)) * 0.85f64.ln() }
+        };
+        let of = |number: usize| component((0..rounds).map(|round| log(number, round)));
+        let found = judged(&(0..4).map(of).collect::<Vec<_>>());
+        assert_eq!(kinds(&found), [NORMAL; 4]);
+        found.moving
+    };
+    let visits = [(1, 3), (2, 10), (2, 20)];
+    let found = moving(30, &visits).unwrap();
+    assert_eq!((found.sets, found.low_sets, found.lowest), (30, 3, 0.5));
+    assert_eq!(found.components, [(1, 1, 30), (2, 2, 30)]);
+    assert_eq!(moving(31, &visits), None, "less than a tenth");
+    assert_eq!(moving(20, &visits[..2]), None, "twice is a coincidence");
+    assert_eq!(moving(30, &[(2, 3), (2, 10), (2, 20)]), None, "always the same");
+    let at_once = [(1, 3), (2, 3), (1, 9), (2, 9), (2, 15)];
+    assert_eq!(moving(20, &at_once).unwrap().low_sets, 3);
+}
+
+/// Of two, the faster is fast because the other is slow.
+#[test]
+fn the_slower_of_two_is_named_with_how_few_it_was_compared_with() {
+    let value = |set: u32, component: u32| Value {
+        component,
+        start: u64::from(set) * SECOND,
+        set,
+        setting: 0,
+        value: f64::from(1 + component),
+    };
+    let values: Vec<Value> = (0..20).flat_map(|set| [value(set, 0), value(set, 1)]).collect();
+    let found = judged(&Component::compared(&values));
+    assert_eq!((kinds(&found), &found.groups), (vec![Some(Kind::Persistent), NORMAL], &None));
+    assert!(said(&found, 0).ends_with("; compared with one other only"), "{}", said(&found, 0));
+}
+
 #[test]
 fn one_of_three_others_that_is_low_at_other_times_hides_no_drift() {
     let low_before = |others: usize| {

@@ -87,6 +87,20 @@ fn median_without(sorted: &[f64], place: usize) -> f64 {
 }
 
 #[cfg(test)]
+impl Component {
+    /// One measure a nanosecond, each in a comparison of its own.
+    pub(super) fn of_logs(logs: &[f64]) -> Self {
+        let measure = |(at, log_ratio): (u32, &f64)| Measure {
+            start: u64::from(at),
+            set: at,
+            setting: 0,
+            log_ratio: *log_ratio,
+        };
+        Component { measures: (0..).zip(logs).map(measure).collect(), ..Component::default() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -99,31 +113,52 @@ mod tests {
         assert_eq!(median_without(&[1.0, 3.0], 0), 3.0);
     }
 
-    fn of_logs(logs: &[f64]) -> Component {
-        let measure = |(at, log_ratio): (usize, &f64)| Measure {
-            start: at as u64,
-            set: at as u32,
-            setting: 0,
-            log_ratio: *log_ratio,
-        };
-        let measures = logs.iter().enumerate().map(measure).collect();
-        Component { measures, ..Component::default() }
-    }
-
     #[test]
     fn low_throughout_is_low_in_every_third() {
         let (low, fine) = ([-1.0; 3], [0.0; 3]);
-        let throughout = |thirds: [[f64; 3]; 3]| of_logs(&thirds.concat()).is_low_throughout(-0.5);
+        let throughout =
+            |thirds: [[f64; 3]; 3]| Component::of_logs(&thirds.concat()).is_low_throughout(-0.5);
         assert!(throughout([low, low, low]));
         for thirds in [[fine, low, low], [low, fine, low], [low, low, fine]] {
             assert!(!throughout(thirds), "{thirds:?}");
         }
-        assert!(!of_logs(&[]).is_low_throughout(-0.5));
+        assert!(!throughout([low, [-0.5; 3], low]), "at the limit is not under it");
+        assert!(!Component::of_logs(&[]).is_low_throughout(-0.5));
+    }
+
+    /// Seven measures make thirds of two, two and three.
+    #[test]
+    fn thirds_of_seven_are_looked_at_to_the_last() {
+        let throughout = |text: &str| {
+            let logs = text.bytes().map(|it| if it == b'l' { -1.0 } else { 0.0 });
+            Component::of_logs(&logs.collect::<Vec<f64>>()).is_low_throughout(-0.5)
+        };
+        assert!(throughout("lllllnl") && throughout("lllllll"));
+        assert!(!throughout("lllllnn") && !throughout("lllnnll") && !throughout("nnlllll"));
+    }
+
+    #[test]
+    fn each_is_held_against_the_others_only() {
+        assert_eq!(against_others(&[1.0, 5.0, 2.0]), [-2.5, 3.5, -1.0]);
+        assert_eq!(against_others(&[1.0, 3.0]), [-2.0, 2.0]);
+        assert_eq!(against_others(&[2.0, 2.0, 2.0]), [0.0; 3], "ties");
+        assert!(against_others(&[1.0]).is_empty() && against_others(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_fewest_others_are_kept_and_measures_come_in_order_of_time() {
+        let mut component = Component::default();
+        for (start, set, others) in [(5, 1, 3), (4, 2, 2), (4, 0, 7)] {
+            component.push(Measure { start, set, setting: 0, log_ratio: 0.0 }, others);
+        }
+        component.finish();
+        let sets: Vec<u32> = component.measures.iter().map(|it| it.set).collect();
+        assert_eq!((sets, component.others), (vec![0, 2, 1], 2));
     }
 
     #[test]
     fn a_measure_at_the_limit_is_not_under_it() {
-        let component = of_logs(&[-1.0, -0.5, -0.4, 0.0]);
+        let component = Component::of_logs(&[-1.0, -0.5, -0.4, 0.0]);
         assert_eq!((component.low(-0.5), component.low_share(-0.5)), (1, 0.25));
     }
 }

@@ -101,6 +101,62 @@ mod tests {
     }
 
     #[test]
+    fn a_deviation_is_the_root_of_the_mean_square() {
+        assert_eq!(deviation(&[1.0, 3.0, 1.0, 3.0]), 1.0);
+        assert_eq!(deviation(&[10.0, 14.0, 10.0, 14.0]), 2.0);
+        assert_eq!((deviation(&[7.0]), deviation(&[])), (0.0, 0.0));
+    }
+
+    /// Half of `n` measures low and then the other half not: neighbours are alike.
+    fn halves(n: usize) -> Vec<f64> {
+        (0..n).map(|it| if it < n / 2 { -0.5 } else { 0.5 }).collect()
+    }
+
+    #[test]
+    fn without_the_benefit_of_the_doubt_each_has_its_own_or_what_is_usual_of_those_that_count() {
+        let turns: Vec<f64> = (0..20).map(|it| if it % 2 == 0 { 0.5 } else { -0.5 }).collect();
+        let series = [halves(20), turns.clone(), turns];
+        let of = |counts: [bool; 3]| likely_correlations(&series, 0.0, &counts);
+        let own = LagOne::of(&halves(20)).unwrap().corrected;
+        assert!(own > 0.9);
+        assert_eq!(of([false; 3]), [own, 0.0, 0.0]);
+        assert_eq!(of([true; 3]), [own, 0.0, 0.0], "most repeat nothing");
+        assert_eq!(of([true, false, false]), [own; 3]);
+        assert_eq!(of([true, true, false]), [own, own / 2.0, own / 2.0]);
+        let with_a_floor = likely_correlations(&series, 0.5, &[true; 3]);
+        assert_eq!(with_a_floor[0], LagOne::above(&halves(20), 0.5).unwrap().corrected);
+    }
+
+    /// Of two, one varies: not most of them.
+    #[test]
+    fn half_of_all_are_not_most() {
+        let found = correlations(&[halves(20), vec![0.0; 20]], 0.01);
+        let quiet = LagOne::above(&[0.0; 20], 0.01).unwrap().corrected;
+        assert_eq!(found[1], (found[0] + quiet) / 2.0, "both are asked");
+        let found = correlations(&[halves(20), halves(20), vec![0.0; 20]], 0.01);
+        assert_eq!(found, [found[0]; 3], "those that vary are asked");
+    }
+
+    /// What two measures of five hundred show is more than chance, what they show of fifty is not.
+    #[test]
+    fn a_little_that_all_have_counts_if_there_are_enough_measures() {
+        // Neighbours are alike 11 times, and different 9 times.
+        let series = |n: usize| {
+            let mut value = 0.5;
+            let step = |it: usize| {
+                value = if it % 20 < 11 { value } else { -value };
+                value
+            };
+            (0..n).map(step).collect::<Vec<f64>>()
+        };
+        let (few, many) = (vec![series(60); 3], vec![series(2000); 3]);
+        let own = LagOne::of(&many[0]).unwrap();
+        assert!((own.corrected - 0.1).abs() < 0.02, "{own:?}");
+        assert_eq!(correlations(&few, 0.0), [0.0; 3]);
+        assert_eq!(correlations(&many, 0.0), [own.corrected; 3]);
+    }
+
+    #[test]
     fn what_all_have_counts_for_all() {
         let mut random = Random::new(2);
         let series: Vec<Vec<f64>> = (0..8)

@@ -127,3 +127,80 @@ impl CellsOfSide {
         CellsOfSide { side, members }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::Row;
+    use super::*;
+
+    #[test]
+    fn what_three_quarters_have_in_common_lasts() {
+        let of = |values: &[f64]| lasting_part(&mut values.to_vec());
+        assert_eq!(of(&[-0.5, -0.4, -0.3, -0.2, -0.1]), -0.2);
+        assert_eq!(of(&[0.1, 0.5, 0.3, 0.2, 0.4]), 0.2, "in any order");
+        assert_eq!(of(&[-0.5, -0.5, 0.0, 0.5, 0.5]), 0.0, "on both sides");
+        assert_eq!(of(&[-0.5, -0.5, -0.5, 0.0, 0.0]), 0.0);
+        assert_eq!(of(&[]), 0.0);
+    }
+
+    #[test]
+    fn a_part_has_moved_if_it_has_not_settled() {
+        assert!(has_moved(0.0, 0.2) && has_moved(0.2, 0.0) && has_moved(-0.1, 0.1));
+        assert!(!has_moved(0.3, 0.3) && !has_moved(0.3, 0.3 + 0.5 * SETTLED));
+    }
+
+    const COUNT: u32 = 6;
+
+    /// Instances in which each client has each target in turn, with the logarithm of the bandwidth in an instance.
+    fn cells(instances: u32, log: impl Fn(u32, u32, u32) -> f64) -> Cells {
+        let mut cells = Vec::new();
+        for row in 0..instances {
+            for client in 0..COUNT {
+                let target = (client + row) % COUNT;
+                cells.push(Cell { row, client, target, log: log(row, client, target) });
+            }
+        }
+        let row = |it: u32| Row { start: it.into(), setting: 0, is_matched: false };
+        Cells { cells, rows: (0..instances).map(row).collect() }
+    }
+
+    fn columns() -> Columns {
+        let mut columns = Columns::default();
+        for it in 0..COUNT {
+            columns.clients.number(&format!("c{it}"));
+            columns.targets.number(&format!("t{it}"));
+        }
+        columns
+    }
+
+    #[test]
+    fn the_part_of_a_slow_client_and_of_a_slow_target_are_found_beside_each_other() {
+        let (slow_client, slow_target) = (0.5f64.ln(), 0.8f64.ln());
+        let part = |is_slow: bool, slow: f64| if is_slow { slow } else { 0.0 };
+        let cells = cells(12, |row, client, target| {
+            f64::from(row) + part(client == 1, slow_client) + part(target == 2, slow_target)
+        });
+        let effects = Effects::new(&columns(), &cells);
+        for it in 0..COUNT {
+            let client = effects.part(Side::Client, it);
+            assert!((client - part(it == 1, slow_client)).abs() < 1e-9, "{it}: {client}");
+            let target = effects.part(Side::Target, it);
+            assert!((target - part(it == 2, slow_target)).abs() < 1e-9, "{it}: {target}");
+        }
+        for (row, centre) in effects.centres(&cells).iter().enumerate() {
+            assert!((centre - row as f64).abs() < 1e-9, "the state of the whole system: {centre}");
+        }
+        assert!(cells.cells.iter().all(|it| (effects.rest(it) - f64::from(it.row)).abs() < 1e-9));
+    }
+
+    #[test]
+    fn four_pairs_and_one_counterpart_have_no_part_of_their_own() {
+        let slow = |_, client, _| if client == 1 { -1.0 } else { 0.0 };
+        let part =
+            |instances| Effects::new(&columns(), &cells(instances, slow)).part(Side::Client, 1);
+        assert_eq!((part(4), part(5)), (0.0, -1.0));
+        let mut together = cells(12, slow);
+        together.cells.iter_mut().for_each(|it| it.target = it.client);
+        assert_eq!(Effects::new(&columns(), &together).part(Side::Client, 1), 0.0);
+    }
+}

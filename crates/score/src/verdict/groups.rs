@@ -121,7 +121,7 @@ fn slow_beside_the_slow(components: &[Component], slow: &[usize], test: &Test) -
     for set in sets.values() {
         let logs: Vec<f64> = set.iter().map(|(_, measure)| measure.log_ratio).collect();
         for ((place, measure), log_ratio) in set.iter().zip(against_others(&logs)) {
-            among_them[*place].push(Measure { log_ratio, ..*measure }, logs.len() - 1);
+            among_them[*place].measures.push(Measure { log_ratio, ..*measure });
         }
     }
     among_them.iter_mut().for_each(Component::finish);
@@ -151,4 +151,26 @@ pub(super) fn moving(components: &[Component], verdicts: &[Verdict], limit: f64)
         && listed.len() > 1;
     let (sets, low_sets) = (sets.len(), low_sets.len());
     is_worth.then_some(Moving { sets, low_sets, components: listed, lowest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_fast_of_five_is_an_exception_and_two_of_nine_are_not() {
+        let are_undecided = |fast: u32, slow: u32| {
+            let (fast, slow) = ((0..fast).collect(), (0..slow).collect());
+            Groups { fast, slow, ratio: 2.0, by_peaks: None }.are_undecided()
+        };
+        assert!(!are_undecided(1, 4) && !are_undecided(1, 5) && !are_undecided(2, 8));
+        assert!(are_undecided(1, 3) && are_undecided(2, 7) && are_undecided(3, 3));
+    }
+
+    #[test]
+    fn peaks_explain_groups_that_reach_about_the_same_share_of_them() {
+        let explain = |fast: f64, slow: f64| ByPeaks { fast, slow }.explain();
+        assert!(explain(0.8, 0.7) && explain(1.0, 0.85) && explain(0.5, 0.9));
+        assert!(!explain(0.8, 0.6) && !explain(1.0, 0.84));
+    }
 }

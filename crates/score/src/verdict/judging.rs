@@ -200,3 +200,6 @@ impl<'a> Judging<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

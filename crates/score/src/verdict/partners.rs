@@ -34,3 +34,21 @@ impl Partners {
         (only(theirs.get(&partner)?)? == number).then_some(partner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::Cell;
+    use super::*;
+
+    #[test]
+    fn inseparable_are_two_that_were_always_with_each_other() {
+        let cell = |(client, target)| Cell { row: 0, client, target, log: 0.0 };
+        // 5 and 6 have only each other; 1 has 2 only, which has 3 as well; 3 and 4 have two each.
+        let pairs = [(5, 6), (5, 6), (1, 2), (3, 2), (3, 7), (4, 7), (4, 8)];
+        let partners = Partners::new(&Cells { cells: pairs.map(cell).to_vec(), rows: Vec::new() });
+        let of = |side: Side, all: [u32; 4]| all.map(|it| partners.inseparable(side, it));
+        assert_eq!(of(Side::Client, [5, 1, 3, 4]), [Some(6), None, None, None]);
+        assert_eq!(of(Side::Target, [6, 2, 7, 8]), [Some(5), None, None, None]);
+        assert_eq!(partners.inseparable(Side::Target, 5), None, "it was never seen");
+    }
+}

@@ -213,6 +213,127 @@ mod tests {
         assert!(in_common(&settings()[..1]).is_empty());
     }
 
+    /// One of each pair differs in one part from the other.
+    #[test]
+    fn every_part_of_a_setting_is_called_what_it_is() {
+        let common = Setting::pairs(4, 1, Bytes::new(1 << 20));
+        let names = |change: &dyn Fn(&mut Setting)| {
+            let mut other = common.clone();
+            change(&mut other);
+            let found = in_common(&[common.clone(), other]);
+            let each: Vec<Vec<u32>> =
+                found.iter().map(|it| it.settings.iter().copied().collect()).collect();
+            assert!(each == [[0], [1]] || each == [[1], [0]], "{found:?}");
+            let mut names: Vec<String> = found.into_iter().map(|it| it.name).collect();
+            names.sort();
+            names.join(", ")
+        };
+        let burst = names(&|it| it.burst = Bytes::new(1 << 10));
+        assert_eq!(burst, "bursts of 1KiB, bursts of 1MiB");
+        let transfer = names(&|it| it.transfer = Bytes::new(1 << 10));
+        assert_eq!(transfer, "transfers of 1KiB, transfers of 1MiB");
+        assert_eq!(names(&|it| it.operation = Operation::Read), "reads, writes");
+        assert_eq!(names(&|it| (it.clients, it.targets) = (1, 1)), "1 pair, 4 pairs");
+        assert_eq!(names(&|it| it.clients = 1), "1 client, 4 clients");
+        assert_eq!(names(&|it| it.targets = 1), "1 target, 4 targets");
+        assert_eq!(names(&|it| it.processes = 6), "1 process, 6 processes");
+        let pattern = names(&|it| it.pattern = Pattern::Random);
+        assert_eq!(pattern, "random bursts, sequential bursts");
+        assert_eq!(names(&|it| it.depth = 8), "a depth of 1, a depth of 8");
+        let caching = names(&|it| it.caching = Caching::Synced);
+        assert_eq!(caching, "I/O through the cache, direct I/O");
+        assert_eq!(names(&|it| it.engine = Engine::Uring), "io_uring, synchronous I/O");
+    }
+
+    #[test]
+    fn splits_have_the_settings_that_they_name() {
+        let found = in_common(&settings());
+        let all: Vec<Vec<u32>> =
+            found.iter().map(|it| it.settings.iter().copied().collect()).collect();
+        assert_eq!(all, [vec![0], vec![1], vec![0, 1], vec![1, 2], vec![2]]);
+    }
+
+    /// Counted by hand: every choice of the low ones of all.
+    #[test]
+    fn fisher_counts_arrangements() {
+        let (n_in, n_out) = (4, 5);
+        for low in 0..=9u32 {
+            let arrangements = (0..1u32 << 9).filter(|it| it.count_ones() == low);
+            let inside = |it: u32| (it & 0b1111).count_ones() as usize;
+            let all: Vec<usize> = arrangements.map(inside).collect();
+            for low_in in 0..=4usize {
+                let Some(low_out) = (low as usize).checked_sub(low_in) else { continue };
+                if low_out > n_out {
+                    continue;
+                }
+                let as_many = all.iter().filter(|it| **it >= low_in).count();
+                let expected = as_many as f64 / all.len() as f64;
+                let found = by_chance((low_in, n_in), (low_out, n_out));
+                assert!((found - expected).abs() < 1e-12, "{low_in} {low_out}: {found} {expected}");
+            }
+        }
+    }
+
+    /// A component with so many low measures of all in each of two settings.
+    fn low_in(settings: [(usize, usize); 2]) -> Component {
+        let mut component = Component::default();
+        for (setting, (low, n)) in (0..).zip(settings) {
+            for at in 0..n {
+                let log_ratio = if at < low { 0.5f64.ln() } else { 0.0 };
+                let set = component.measures.len() as u32;
+                let measure = super::super::Measure { start: set.into(), set, setting, log_ratio };
+                component.measures.push(measure);
+            }
+        }
+        component
+    }
+
+    fn explained_by(ways: usize, settings: [(usize, usize); 2]) -> Option<SomeSettings> {
+        let of = |setting: u32| Common { name: setting.to_string(), settings: [setting].into() };
+        // Ways to split that explain nothing, beside the two that could.
+        let nothing = |_| Common { name: "none".into(), settings: BTreeSet::new() };
+        let common: Vec<Common> =
+            [of(1), of(0)].into_iter().chain((2..ways).map(nothing)).collect();
+        explained(&low_in(settings), &common, 0.85f64.ln())
+    }
+
+    #[test]
+    fn settings_explain_what_is_low_nearly_always_in_them_and_hardly_ever_otherwise() {
+        let found = explained_by(2, [(1, 12), (11, 12)]).unwrap();
+        assert_eq!((found.low_inside, found.low_outside), ((11, 12), (1, 12)));
+        assert_eq!((found.name.as_str(), found.settings), ("1", [1].into()));
+        assert!((found.inside - 0.5).abs() < 1e-12 && (found.outside - 1.0).abs() < 1e-12);
+        // Three quarters inside and one quarter outside are just enough, with enough of them.
+        assert!(explained_by(2, [(6, 24), (18, 24)]).is_some());
+        assert!(explained_by(2, [(7, 24), (18, 24)]).is_none(), "often outside");
+        assert!(explained_by(2, [(6, 24), (17, 24)]).is_none(), "not always inside");
+        assert!(explained_by(2, [(0, 24), (0, 24)]).is_none(), "never low");
+    }
+
+    #[test]
+    fn measures_on_both_sides_are_three_at_least() {
+        assert!(explained_by(2, [(0, 30), (3, 3)]).is_some());
+        assert!(explained_by(2, [(0, 30), (2, 2)]).is_none());
+        assert!(explained_by(2, [(0, 2), (20, 20)]).is_none());
+    }
+
+    /// Five of five inside and none of five outside is one of 252 by chance; so are so many ways to split.
+    #[test]
+    fn the_more_ways_to_split_the_less_one_of_them_explains() {
+        let five = [(0, 5), (5, 5)];
+        assert!(explained_by(2, five).is_some(), "2 of 252 is less than a hundredth");
+        assert!(explained_by(3, five).is_none(), "3 of 252 is more");
+    }
+
+    #[test]
+    fn a_measure_at_the_limit_is_not_low_in_any_setting() {
+        let mut component = low_in([(0, 12), (12, 12)]);
+        let limit = 0.85f64.ln();
+        component.measures[0].log_ratio = limit;
+        let common = [Common { name: "1".into(), settings: [1].into() }];
+        assert_eq!(explained(&component, &common, limit).unwrap().low_outside, (0, 12));
+    }
+
     #[test]
     fn fisher() {
         // Five of five inside, none of five outside: 1 of 252.

@@ -129,7 +129,6 @@ fn scores(component: &Component, chronology: &Chronology, limit: f64) -> Vec<(u3
 
 #[cfg(test)]
 mod tests {
-    use super::super::Measure;
     use super::*;
 
     /// A slow wave that is low at its two troughs, of which one is `deepest`.
@@ -139,42 +138,125 @@ mod tests {
             24 => deepest,
             _ => 0.15 * (f64::from(at) / 16.0 * std::f64::consts::TAU).cos(),
         };
-        let measure =
-            |at: u32| Measure { start: u64::from(at), set: at, setting: 0, log_ratio: log(at) };
-        Component { measures: (0..32).map(measure).collect(), ..Component::default() }
+        Component::of_logs(&(0..32).map(log).collect::<Vec<f64>>())
+    }
+
+    fn of_ratios(ratios: &[f64]) -> Component {
+        Component::of_logs(&ratios.iter().map(|it| it.ln()).collect::<Vec<f64>>())
     }
 
     #[test]
     fn what_is_lost_is_a_share_of_all() {
-        let measure = |(at, ratio): (usize, &f64)| Measure {
-            start: at as u64,
-            set: at as u32,
-            setting: 0,
-            log_ratio: ratio.ln(),
-        };
-        let of = |ratios: &[f64]| Component {
-            measures: ratios.iter().enumerate().map(measure).collect(),
-            ..Component::default()
-        };
         let limit = 0.8f64.ln();
-        assert!((loss(&of(&[0.5, 1.0, 0.9, 1.2]), limit) - 0.125).abs() < 1e-12);
-        assert!((loss(&of(&[0.5, 0.25]), limit) - 0.625).abs() < 1e-12);
-        assert_eq!(loss(&of(&[]), limit), 0.0);
+        let of = |ratios: &[f64]| loss(&of_ratios(ratios), limit);
+        assert!((of(&[0.5, 1.0, 0.9, 1.2]) - 0.125).abs() < 1e-12);
+        assert!((of(&[0.5, 0.25]) - 0.625).abs() < 1e-12);
+        assert_eq!(of(&[0.8, 0.8]), 0.0, "at the limit is not under it");
+        assert_eq!(of(&[]), 0.0);
+    }
+
+    /// So many low measures of all, which are worth so many tosses.
+    fn tossed(low: usize, n: usize, effective_n: f64) -> f64 {
+        let nothing = [Component::default()];
+        let judging = super::super::Judging::new(&nothing, &Default::default());
+        let none = judging.verdicts[0].clone();
+        p_value(&Verdict { low, n, effective_n, ..none })
+    }
+
+    #[test]
+    fn low_measures_are_heads_of_as_many_tosses_as_all_are_worth() {
+        // Seven heads or more of ten: 176 of 1024.
+        assert!((tossed(7, 10, 10.0) - 176.0 / 1024.0).abs() < 1e-12);
+        assert!((tossed(15, 20, 10.0) - 176.0 / 1024.0).abs() < 1e-12, "7.5 are 7");
+        assert!(
+            (tossed(14, 20, 10.9) - 176.0 / 1024.0).abs() < 1e-12,
+            "10.9 are 10, and 7.6 are 7"
+        );
+        assert!((tossed(20, 20, 4.0) - 1.0 / 16.0).abs() < 1e-12);
+        assert!((tossed(1, 1, 0.5) - 1.0).abs() < 1e-12, "half a measure is none");
+        assert_eq!((tossed(0, 20, 20.0), tossed(0, 0, 0.0)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn one_sided_is_low_clearly_more_often_than_high_by_as_much() {
+        let limit = 0.8f64.ln();
+        let is_one_sided = |low: usize, high: usize| {
+            let ratios = [vec![0.5; low], vec![2.0; high], vec![1.0, 0.8, 0.9, 1.1]].concat();
+            is_one_sided(&of_ratios(&ratios), limit)
+        };
+        // All of three are low in one case of eight; two of three or more in a half.
+        assert!(is_one_sided(3, 0) && !is_one_sided(1, 0) && !is_one_sided(2, 1));
+        // Four of five or more: 6 of 32. Five of eight or more: 93 of 256, of seven: 29 of 128.
+        assert!(is_one_sided(4, 1) && !is_one_sided(5, 3) && is_one_sided(5, 2));
+        assert!(!is_one_sided(0, 5) && !is_one_sided(0, 0));
+        let exactly = Component::of_logs(&[2.0 * limit, 2.0 * limit, 2.0 * limit, -limit, -limit]);
+        assert!(
+            super::is_one_sided(&exactly, limit),
+            "high by just as much as the limit is not more"
+        );
+    }
+
+    /// What the first of four components is found to be, the others being low as often as is said.
+    fn first_of_four(first: &[f64], others: [&[f64]; 3]) -> MoreThanOthers {
+        let all =
+            [of_ratios(first), of_ratios(others[0]), of_ratios(others[1]), of_ratios(others[2])];
+        let chronology = Chronology::new(&all);
+        let refs: Vec<&Component> = all.iter().collect();
+        low_more_than_others(&refs, &chronology, 0.85f64.ln()).remove(0)
+    }
+
+    fn low_at(places: &[usize], ratio: f64, n: usize) -> Vec<f64> {
+        (0..n).map(|at| if places.contains(&at) { ratio } else { 1.0 }).collect()
+    }
+
+    #[test]
+    fn one_that_alone_is_low_is_so_by_the_chance_of_that() {
+        let even = vec![1.0; 20];
+        let p = |places: &[usize]| {
+            let found = first_of_four(&low_at(places, 0.5, 20), [&even, &even, &even]);
+            assert_eq!((found.block, found.is_untestable), (1, false));
+            found.p_value
+        };
+        assert!((p(&[2, 7, 11]) - 0.25f64.powi(3)).abs() < 1e-12);
+        assert!((p(&[2, 7, 11, 16]) - 0.25f64.powi(4)).abs() < 1e-12);
+        assert_eq!(p(&[2, 7]), 1.0, "twice is a coincidence");
+    }
+
+    #[test]
+    fn a_loss_of_less_than_three_hundredths_beyond_the_usual_is_not_worth_naming() {
+        let p = |n: usize, usual: &[usize]| {
+            let usual = low_at(usual, 0.5, n);
+            let even = vec![1.0; n];
+            let first = low_at(&[2, 9, 17, 25], 0.5, n);
+            first_of_four(&first, [&usual, &usual, &even]).p_value
+        };
+        // Half of four measures is two: of 60 more than 0.03, of 80 less.
+        assert!(p(60, &[]) < 0.01);
+        assert_eq!(p(80, &[]), 1.0);
+        // In the middle of all four lies half of what the two others lose.
+        assert!(p(40, &[30]) < 0.05);
+        assert_eq!(p(40, &[12, 22, 30, 35]), 1.0, "the usual loss is 0.05 of its 0.05");
+    }
+
+    #[test]
+    fn few_blocks_of_measures_that_repeat_each_other_are_no_test() {
+        let even = vec![1.0; 30];
+        let found = |places: &[usize], n: usize| {
+            first_of_four(&low_at(places, 0.5, n), [&even[..n], &even[..n], &even[..n]])
+        };
+        let in_a_row = found(&[4, 5, 6, 7, 8], 14);
+        assert!(in_a_row.block > 4 && in_a_row.is_untestable, "{}", in_a_row.block);
+        assert_eq!(in_a_row.p_value, 1.0);
+        assert!(!found(&[4, 5], 14).is_untestable, "there is nothing to test");
+        assert!(!found(&[2, 7, 11], 14).is_untestable, "they repeat nothing");
     }
 
     /// Otherwise those that happen to be low in half of their measures would count for less, and the others for more.
     #[test]
     fn equally_low_measures_count_alike_however_many_there_are() {
         let of = |low: u32, others: f64| {
-            let log_ratio = |at: u32| if at < low { 0.5f64.ln() } else { others };
-            let measure = |at: u32| Measure {
-                start: u64::from(at),
-                set: at,
-                setting: 0,
-                log_ratio: log_ratio(at),
-            };
-            let component =
-                Component { measures: (0..10).map(measure).collect(), ..Component::default() };
+            let log = |at: u32| if at < low { 0.5f64.ln() } else { others };
+            let component = Component::of_logs(&(0..10).map(log).collect::<Vec<f64>>());
             let chronology = Chronology::new(std::slice::from_ref(&component));
             scores(&component, &chronology, 0.85f64.ln())[0].1
         };

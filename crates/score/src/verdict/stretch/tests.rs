@@ -60,9 +60,45 @@ fn slowness_that_many_others_have_at_other_times_moves() {
         let found = is_low_elsewhere(&of(low.clone()), &stretch, -0.5);
         assert_eq!(found, is_elsewhere, "{low:?}");
     }
+    // What is over ends before the first measure behind it.
+    let over = candidate(&of(6..12), -0.5).unwrap().stretch;
+    assert_eq!((over.since, over.until), (6, Some(12)));
+    for (low, is_elsewhere) in
+        [(12..16, true), (10..14, true), (9..14, false), (4..8, true), (4..9, false)]
+    {
+        let found = is_low_elsewhere(&of(low.clone()), &over, -0.5);
+        assert_eq!(found, is_elsewhere, "{low:?}");
+    }
     let (elsewhere, quiet) = (of(2..6), of(0..0));
-    assert!(moves(&[&own, &elsewhere, &elsewhere, &elsewhere], 0, &stretch, -0.5));
-    assert!(!moves(&[&own, &quiet, &quiet, &quiet], 0, &stretch, -0.5));
+    let moves = |others: [&Component; 3]| {
+        let all: Vec<&Component> = std::iter::once(&own).chain(others).collect();
+        moves(&all, 0, &stretch, -0.5)
+    };
+    assert!(moves([&elsewhere; 3]) && moves([&elsewhere, &quiet, &elsewhere]));
+    assert!(!moves([&quiet, &elsewhere, &quiet]), "one of three is not more than a third");
+    assert!(!moves([&quiet; 3]));
+}
+
+/// At the limit is not under it, and two low measures that are apart are not in a row.
+#[test]
+fn low_elsewhere_is_low_twice_in_a_row() {
+    let of = |logs: &[f64]| {
+        let stretch = Stretch {
+            first: 6,
+            end: 8,
+            since: 6,
+            until: None,
+            inside: 0.5,
+            outside: 1.0,
+            is_gradual: false,
+        };
+        is_low_elsewhere(&Component::of_logs(logs), &stretch, -0.5)
+    };
+    assert!(of(&[0.0, -1.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    assert!(!of(&[0.0, -1.0, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    assert!(!of(&[0.0, -1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0]));
+    assert!(of(&[0.0, -1.0, -1.0, 0.0, 0.0, 0.0, -0.5, -0.5]));
+    assert!(!of(&[0.0, -1.0, -1.0, 0.0, 0.0, -1.0, -1.0, -1.0, -1.0, -1.0]));
 }
 
 #[test]
