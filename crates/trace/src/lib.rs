@@ -5,7 +5,7 @@
 //! bytes. See [`layout`] for the bytes, [`encode`] for how an event is packed.
 //!
 //! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`], [`executable`], [`marker`], [`secrets`],
-//! [`variables`]) allocates nothing, calls
+//! [`StatLine`], [`variables`]) allocates nothing, calls
 //! nothing and cannot panic, because it runs inside other people's programs. The reading half
 //! (feature `reader`) streams: memory does not grow with the number of events.
 //!
@@ -18,6 +18,7 @@ pub mod layout;
 pub mod marker;
 mod op;
 pub mod secrets;
+mod stat_line;
 mod unseen;
 pub mod variables;
 
@@ -43,6 +44,7 @@ pub use op::{Class, Layer, Op};
 pub use process_file::{Chunk, Damage, ProcessFile};
 #[cfg(feature = "reader")]
 pub use process_writer::{ProcessWriter, Program};
+pub use stat_line::StatLine;
 #[cfg(feature = "reader")]
 pub use timeline::Timeline;
 pub use unseen::{Extent, Unseen};

@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::layout::{FileHeader, get_text};
+use crate::stat_line::StatLine;
 
 /// What is known of the process that writes a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl WritingProcess {
     /// Looks for a process of this node by its number alone, for a file that does not tell more yet.
     pub fn of_number(pid: u32) -> Self {
         let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-        match Found::parse(&stat) {
+        match StatLine::parse(&stat) {
             Some(found) if !found.is_dead => WritingProcess::Running,
             _ => WritingProcess::Gone,
         }
@@ -51,8 +52,8 @@ impl WritingProcess {
             return WritingProcess::Elsewhere;
         }
         let stat = fs::read(proc.join(identity.pid.to_string()).join("stat")).unwrap_or_default();
-        match Found::parse(&stat) {
-            Some(found) if !found.is_dead && found.is_same(header) => WritingProcess::Running,
+        match StatLine::parse(&stat) {
+            Some(found) if !found.is_dead && is_same(&found, header) => WritingProcess::Running,
             _ => WritingProcess::Gone,
         }
     }
@@ -60,7 +61,7 @@ impl WritingProcess {
 
 /// When this very process began, on CLOCK_MONOTONIC.
 pub(crate) fn own_start_ns() -> Option<u64> {
-    Some(Found::parse(&fs::read("/proc/self/stat").ok()?)?.began_ns())
+    Some(began_ns(&StatLine::parse(&fs::read("/proc/self/stat").ok()?)?))
 }
 
 /// Returns the bytes of a boot's id, which the kernel tells in hexadecimal digits.
@@ -73,45 +74,23 @@ pub(crate) fn boot_id(text: &[u8]) -> [u8; 16] {
     id
 }
 
-/// A process that has the number.
-struct Found {
-    /// It ended, and its parent has not asked how.
-    is_dead: bool,
-    /// When it began, in hundredths of a second since the boot.
-    start_ticks: u64,
+/// Returns true unless a process began at another time than the process of the file: numbers are used again.
+fn is_same(found: &StatLine, header: &FileHeader) -> bool {
+    let circumstances = &header.circumstances;
+    circumstances.is_known == 0
+        || circumstances.began_ns == 0
+        || began_ns(found).abs_diff(circumstances.began_ns) <= SAME_START_NS
 }
 
-impl Found {
-    /// From /proc/PID/stat, see proc(5): the state is field 3, the start time field 22. The name
-    /// in brackets is the only field that can have blanks and brackets in it.
-    fn parse(stat: &[u8]) -> Option<Self> {
-        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-        let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-        let mut fields = rest.split_ascii_whitespace();
-        let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
-        Some(Found { is_dead, start_ticks: fields.nth(18)?.parse().ok()? })
-    }
-
-    /// True unless it began at another time than the process of the file: numbers are used again.
-    fn is_same(&self, header: &FileHeader) -> bool {
-        let circumstances = &header.circumstances;
-        circumstances.is_known == 0
-            || circumstances.began_ns == 0
-            || self.began_ns().abs_diff(circumstances.began_ns) <= SAME_START_NS
-    }
-
-    /// When it began, on CLOCK_MONOTONIC.
-    fn began_ns(&self) -> u64 {
-        let nanos = |clock| {
-            let now = clock_gettime(clock);
-            (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
-        };
-        // The kernel counts from boot, time asleep included, which CLOCK_MONOTONIC leaves out.
-        let asleep_ns = nanos(ClockId::Boottime).saturating_sub(nanos(ClockId::Monotonic));
-        let per_second = rustix::param::clock_ticks_per_second().max(1);
-        let since_boot = u128::from(self.start_ticks) * 1_000_000_000 / u128::from(per_second);
-        (since_boot as u64).saturating_sub(asleep_ns)
-    }
+/// Returns when a process began, on CLOCK_MONOTONIC.
+fn began_ns(found: &StatLine) -> u64 {
+    let nanos = |clock| {
+        let now = clock_gettime(clock);
+        (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+    };
+    // The kernel counts from boot, time asleep included, which CLOCK_MONOTONIC leaves out.
+    let asleep_ns = nanos(ClockId::Boottime).saturating_sub(nanos(ClockId::Monotonic));
+    found.start_ns(rustix::param::clock_ticks_per_second()).saturating_sub(asleep_ns)
 }
 
 #[cfg(test)]
