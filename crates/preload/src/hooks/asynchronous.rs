@@ -11,7 +11,7 @@ use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Op, Unseen};
 
 use crate::files::EXCLUDED;
-use crate::hooks::{Code, Returned, descriptor};
+use crate::hooks::{Code, Returned, data, descriptor};
 use crate::recorder::{self, begin_in};
 use crate::thread::{Busy, inside_hook};
 use crate::transfers::Transfer;
@@ -230,12 +230,11 @@ unsafe fn add_kernel_block(block: *mut KernelBlock) {
         }
         _ => return,
     };
-    let length = match is_vector && *buffer != 0 && *bytes <= 1024 {
+    let length = if is_vector && *buffer != 0 && *bytes <= 1024 {
         // SAFETY: the kernel reads the same list next.
-        true => unsafe { core::slice::from_raw_parts(*buffer as *const iovec, *bytes as usize) }
-            .iter()
-            .fold(0u64, |sum, part| sum.wrapping_add(part.iov_len as u64)),
-        false => *bytes,
+        unsafe { data::sum_of(*buffer as *const iovec, *bytes as usize) }
+    } else {
+        *bytes
     };
     add(block as usize, op, *fd as c_int, *offset as u64, length);
 }

@@ -66,20 +66,27 @@ pub unsafe fn vector(
     };
     let moved = backend::serve(fd, request, real);
     if start.is_on() {
-        let length = match moved < 0 || buffers.is_null() || count <= 0 {
+        let length = if moved < 0 || buffers.is_null() || count <= 0 {
             // The list may be the reason for the failure.
-            true => 0,
-            false => {
-                // SAFETY: the kernel has just read the same list.
-                unsafe { core::slice::from_raw_parts(buffers, count as usize) }
-                    .iter()
-                    .fold(0u64, |sum, buffer| sum.wrapping_add(buffer.iov_len as u64))
-            }
+            0
+        } else {
+            // SAFETY: the kernel has just read the same list.
+            unsafe { sum_of(buffers, count as usize) }
         };
         let offset = (offset >= 0).then_some(offset as u64);
         end(start, op, fd, length, offset, moved);
     }
     moved
+}
+
+/// Returns the bytes of several buffers together.
+///
+/// # Safety
+/// The list has as many.
+pub unsafe fn sum_of(buffers: *const iovec, count: usize) -> u64 {
+    // SAFETY: as the caller says.
+    let list = unsafe { core::slice::from_raw_parts(buffers, count) };
+    list.iter().fold(0u64, |sum, buffer| sum.wrapping_add(buffer.iov_len as u64))
 }
 
 /// Records a data call. An offset of `None` is the descriptor's position.
@@ -134,10 +141,9 @@ impl Side {
 #[inline]
 pub unsafe fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) -> isize {
     let start = begin_in(Layer::Posix);
-    let offsets = sides.each_ref().map(|side| match start.is_on() {
+    let offsets = sides.each_ref().map(|side| {
         // SAFETY: as the caller says.
-        true => unsafe { side.at() },
-        false => None,
+        if start.is_on() { unsafe { side.at() } } else { None }
     });
     let request = || {
         let [one, other] = &sides;

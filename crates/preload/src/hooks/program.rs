@@ -93,11 +93,12 @@ unsafe fn patched(found: Option<&Inspected>, given: *const *const c_char) -> Pat
         Unseen::OutOfReach => environment::is_library_gone(),
         reason => reason.must_not_be_preloaded(),
     });
-    match is_to_be_left_out {
+    if is_to_be_left_out {
         // SAFETY: as the caller says.
-        false => unsafe { Patched::to_be_recorded(given) },
+        unsafe { Patched::not_to_be_recorded(given) }
+    } else {
         // SAFETY: as the caller says.
-        true => unsafe { Patched::not_to_be_recorded(given) },
+        unsafe { Patched::to_be_recorded(given) }
     }
 }
 

@@ -1,5 +1,19 @@
 //! The table of MPI functions that are intercepted. Exports, the functions behind them and the
 //! list of names come from it.
+//!
+//! The rows are at the end of this file, below the macros that read them; functions with the same arguments share
+//! one. For example,
+//!
+//! ```text
+//! data::transfer, (Explicit Status), (file, offset, buffer, count, datatype, status) {
+//!     "File_write_at" MpiWriteAt;
+//! }
+//! ```
+//!
+//! makes `MPI_File_write_at` and `PMPI_File_write_at` of these arguments. Both call `data::transfer`, which calls the
+//! real function and records a `MpiWriteAt`; the shape says that the offset is an argument and that the last argument
+//! is a status. As its rows are under "two counts", there are also `MPI_File_write_at_c` and
+//! `PMPI_File_write_at_c`, whose counts are of type MPI_Count instead of int. The shape of a function that moves no data is `()`.
 
 use core::ffi::{CStr, c_int};
 
@@ -8,8 +22,6 @@ use plimsoll_trace::Op;
 use super::real::{RealMpi, Words};
 use super::{Last, MpiFunction, Position, Shape, control, data, session};
 
-/// A group is `handler, shape, (arguments) { name operation; }`. Those with two
-/// counts also have names ending in `_c`, whose counts are of type MPI_Count instead of int.
 macro_rules! functions {
     (
         one count: {
