@@ -112,6 +112,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn kinds_have_the_numbers_that_files_have() {
+        use DefinitionKind::*;
+        let kinds = [File, Hint, Barrier, Note, MpiLibrary, Program, Gap];
+        assert_eq!((1..8).map(DefinitionKind::from_number).collect::<Vec<_>>(), kinds.map(Some));
+        assert_eq!([0, 8, 255].map(DefinitionKind::from_number), [None; 3], "of newer versions");
+    }
+
+    #[test]
     fn definitions_read_back_and_long_texts_are_cut() {
         let mut room = [0u8; 8192];
         let first = encode_definition(DefinitionKind::File, 7, 0, b"/data/out", &mut room);

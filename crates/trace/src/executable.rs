@@ -240,6 +240,10 @@ mod tests {
         }
         let other = look_at(&elf(OWN_MACHINE + 1, &[LOAD, LINKER]), "app").0;
         assert_eq!(other, Executable::Program(Some(Unseen::OtherMachine)));
+        let mut cut = elf(OWN_MACHINE, &[LOAD, LINKER]);
+        cut.truncate(64 + 56 + 20);
+        let found = look_at(&cut, "app").0;
+        assert_eq!(found, Executable::Program(Some(Unseen::Static)), "half of a header is none");
         let mut small = elf(OWN_MACHINE, &[LOAD, LINKER]);
         small[4] = 1;
         assert_eq!(look_at(&small, "app").0, Executable::Program(Some(Unseen::OtherMachine)));

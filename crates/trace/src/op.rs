@@ -261,4 +261,9 @@ mod tests {
         }
         assert_eq!(Op::from_number(0), None);
     }
+
+    #[test]
+    fn layers_have_the_names_that_reports_use() {
+        assert_eq!(Layer::ALL.map(Layer::name), ["mpi", "stdio", "posix"]);
+    }
 }

@@ -114,7 +114,8 @@ fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)
         return Some((colon + 1, whole));
     }
     let found = [named(argument, from), password_of_address(argument, from), token(argument, from)];
-    found.into_iter().flatten().min_by_key(|(start, end)| (*start, whole - end))
+    // Of those that begin at one place, each is at least as long as the ones after it here.
+    found.into_iter().flatten().min_by_key(|(start, _)| *start)
 }
 
 /// Returns true for `--option=value`.
@@ -193,7 +194,7 @@ fn password_of_address(argument: &[u8], from: usize) -> Option<(usize, usize)> {
         return Some((start, start + end));
     }
     let colon = user.iter().position(|byte| *byte == b':')?;
-    (user.get(colon + 1..) != Some(MASK)).then_some((start + colon + 1, start + end))
+    Some((start + colon + 1, start + end))
 }
 
 /// Returns a word that begins as a token does.
@@ -311,6 +312,11 @@ mod tests {
                 "app --db-pass=*** MY_PWD=*** my-pass=***",
             ),
             ("x {\"password\":\"abcd\",\"n\":1}", "x {\"password\":\"***\",\"n\":1}"),
+            ("app db.pass=abcd db2pw=abcd", "app db.pass=*** db2pw=***"),
+            // The password of an address is also behind a telling name, and may look like a token.
+            ("x https://token:abcdef@h/p", "x https://token:***"),
+            ("x https://me:ghp_0123456789abcdef:x@h/p", "x https://me:***@h/p"),
+            ("x https://me:***@h/p https://me:@h/p", "x https://me:***@h/p https://me:@h/p"),
         ] {
             assert_eq!(masked(given), kept);
         }

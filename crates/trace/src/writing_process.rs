@@ -117,6 +117,7 @@ mod tests {
         let mut header = own_header();
         assert_eq!(find(&header), WritingProcess::Running);
         header.circumstances.is_known = 1;
+        assert_eq!(find(&header), WritingProcess::Running, "when it began is not known");
         header.circumstances.began_ns = 1;
         assert_eq!(find(&header), WritingProcess::Gone, "the number is used again");
         header.identity.pid = 1 << 30;

@@ -250,10 +250,12 @@ fn this_process_knows_itself() {
     assert_eq!(program.pid, std::process::id());
     assert_eq!(program.parent_pid, std::os::unix::process::parent_id());
     assert!(program.began_ns > 0 && !program.host.is_empty() && !program.arguments.is_empty());
+    assert_eq!(Path::new(&program.program), std::env::current_exe().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.rec");
     ProcessWriter::create(&path, &program, START).unwrap().finish().unwrap();
     let file = ProcessFile::open(&path).unwrap();
+    assert_eq!((file.header().rank, file.header().ranks), (-1, 0), "no MPI program");
     assert_ne!(file.header().identity.boot_id, [0; 16]);
     assert_eq!(file.writing_process(), WritingProcess::Running);
 }
@@ -299,10 +301,12 @@ fn chunks_of_many_threads_do_not_cross_blocks() {
         calls.iter().map(|(thread, call)| (*thread, as_event(call))).collect();
     assert!(events == expected, "{} of {}", events.len(), expected.len());
     let (chunks, _) = ProcessFile::open(&path).unwrap().scan(|_| ()).unwrap();
-    let sequences: Vec<u32> =
-        chunks.iter().filter(|chunk| chunk.thread == 3).map(|chunk| chunk.sequence).collect();
-    assert!(sequences.len() > 1);
-    assert_eq!(sequences, (0..sequences.len() as u32).collect::<Vec<_>>());
+    for thread in 0..5 {
+        let mine = chunks.iter().filter(|chunk| chunk.thread == thread);
+        let sequences: Vec<u32> = mine.map(|chunk| chunk.sequence).collect();
+        assert!(sequences.len() > 1);
+        assert_eq!(sequences, (0..sequences.len() as u32).collect::<Vec<_>>(), "{thread}");
+    }
 }
 
 #[test]
@@ -320,7 +324,12 @@ fn chunks_beyond_the_limit_are_counted_and_not_kept() {
     let file = ProcessFile::open(&path).unwrap();
     let (all, damage) = file.scan(|_| ()).unwrap();
     assert_eq!((all.len(), damage.chunks), (9, 0));
+    let mut buffer = Vec::new();
+    let beyond = all[4..].iter().map(|chunk| file.payload(chunk, &mut buffer).unwrap().len());
+    let beyond = beyond.sum::<usize>() as u64;
+    assert!(beyond > 0);
     let (some, damage) = file.scan_at_most(4, |_| ()).unwrap();
-    assert_eq!((some.len(), damage.chunks), (4, 5));
-    assert!(damage.bytes > 0);
+    assert_eq!((&some[..], damage.chunks, damage.bytes), (&all[..4], 5, beyond));
+    let (some, damage) = file.scan_at_most(9, |_| ()).unwrap();
+    assert_eq!((some, damage), (all, Damage::default()), "as many as allowed");
 }
