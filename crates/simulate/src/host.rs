@@ -328,3 +328,6 @@ impl Outputs for Host {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

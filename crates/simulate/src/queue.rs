@@ -145,6 +145,8 @@ fn decode(low: u32) -> Event {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -167,15 +169,44 @@ mod tests {
             }
             prop_assert!(queue.pop().is_none());
         }
+
+        /// As in a run: events follow from events, some at once and some much later.
+        #[test]
+        fn events_that_follow_from_others_come_in_order_too(
+            steps in proptest::collection::vec((0usize..4, 0u64..500), 1..1500),
+        ) {
+            let (mut queue, mut expected) = (EventQueue::default(), BTreeSet::new());
+            let (mut now, mut index) = (0, 0);
+            for (new, later) in steps {
+                for nth in 0..new as u64 {
+                    index += 1;
+                    let at = now + later * nth;
+                    let sequence = queue.push(at, Event::Delivery(index));
+                    expected.insert((at, sequence, index));
+                }
+                prop_assert_eq!(queue.peek(), expected.first().map(|it| (it.0, it.1)));
+                let next = queue.pop().map(|it| (it.at_ns, it.sequence, it.event));
+                let first = expected.pop_first();
+                prop_assert_eq!(next, first.map(|(at, n, index)| (at, n, Event::Delivery(index))));
+                now = next.map_or(now, |(at, ..)| at);
+            }
+        }
     }
 
     #[test]
     fn kinds_and_appointments_survive_packing() {
         let mut queue = EventQueue::default();
         let last = (1 << INDEX_BITS) - 1;
-        let kinds = [Event::Service, Event::Noise, Event::Timer, Event::Delivery];
+        let kinds = [
+            Event::Service,
+            Event::Noise,
+            Event::Timer,
+            Event::Delivery,
+            Event::Fault,
+            Event::GiveUp,
+        ];
         let events: Vec<Event> =
-            kinds.iter().map(|kind| kind(last)).chain([Event::Fault(0), Event::Burst]).collect();
+            kinds.iter().flat_map(|kind| [kind(last), kind(0)]).chain([Event::Burst]).collect();
         let names: Vec<u64> = events.iter().map(|event| queue.push(7, *event)).collect();
         for (event, name) in events.into_iter().zip(names) {
             let next = queue.pop().unwrap();

@@ -147,5 +147,32 @@ mod tests {
         assert_eq!(stages.bound(|_| 0.3), 2.0);
         let bound = stages.bound(|target| if target < 7 { 0.3 } else { 0.1 });
         assert!((bound - 1.95).abs() < 1e-12, "{bound}");
+        // And back: a limit that held before the change is felt by those who shared it.
+        assert_eq!(stages.set_busy(8, false), 0..14, "7 x 0.3 were too many");
+        assert_eq!(stages.set_busy(7, false), 7..8);
+        assert_eq!(stages.set_busy(4, false), 0..7, "5 x 0.3 were too many for the server");
+        assert_eq!(stages.set_busy(3, false), 3..4);
+        assert_eq!((stages.limit(0), stages.limit(13)), (1.25 / 3.0, 2.0 / 3.0));
+    }
+
+    #[test]
+    fn a_part_as_large_as_a_target_can_use_is_no_limit() {
+        let mut stages = Stages::new(&Storage { network_limit: None, ..storage() }, 0.25);
+        for target in 0..5 {
+            assert_eq!(stages.set_busy(target, true), target..target + 1);
+        }
+        assert_eq!(stages.set_busy(5, true), 0..7);
+    }
+
+    #[test]
+    fn either_limit_limits() {
+        let limited = |server: bool, network: bool| {
+            let Storage { server_limit, network_limit, .. } = storage();
+            let server_limit = server_limit.filter(|_| server);
+            let network_limit = network_limit.filter(|_| network);
+            Stages::new(&Storage { server_limit, network_limit, ..storage() }, 0.3).is_limiting()
+        };
+        assert!(limited(true, true) && limited(true, false) && limited(false, true));
+        assert!(!limited(false, false));
     }
 }

@@ -303,4 +303,76 @@ mod tests {
         // 1 s at 1, 2 s at 1/2: 8 are left at 1/4.
         assert_eq!(ends(&mut target), [(7, 37 * SECOND)]);
     }
+
+    #[test]
+    fn the_head_of_a_queue_is_limited_stopped_and_slowed_too() {
+        let mut queue = target(Discipline::Fifo, Interference::none());
+        queue.arrive(0, job(7, 10 * SECOND));
+        queue.arrive(0, job(8, 10 * SECOND));
+        queue.set_limit(SECOND, 0.5);
+        queue.set_stopped(3 * SECOND, true);
+        assert_eq!((queue.next_end_ns(), queue.own_rate(2)), (None, 0.0));
+        queue.set_stopped(5 * SECOND, false);
+        queue.set_limit(5 * SECOND, f64::INFINITY);
+        queue.set_interference(5 * SECOND, Interference { slowdown: 4.0, ..Interference::none() });
+        assert_eq!(ends(&mut queue), [(7, 37 * SECOND), (8, 77 * SECOND)]);
+        assert_eq!((queue.busy_ns(), queue.jobs()), (77 * SECOND, 0), "it had work all the time");
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_curve_and_each_stream_has_its_cap() {
+        let kind = |discipline, stream_cap| TargetKind {
+            discipline,
+            bytes_per_ns: 2.0,
+            curve: Rc::new(ServiceCurve::flat()),
+            stream_cap,
+        };
+        let new = |discipline, cap| Target::new(kind(discipline, cap), Interference::none());
+        let mut shared = new(Discipline::ProcessorSharing, 0.75);
+        let rates = [0, 1, 2, 3].map(|streams| shared.own_rate(streams));
+        assert_eq!(rates, [0.0, 0.75, 1.5, 2.0], "three are more than the target gives");
+        shared.set_limit(0, 1.0);
+        assert_eq!(shared.own_rate(3), 1.0);
+        shared.arrive(0, job(1, 3 * SECOND));
+        shared.arrive(0, job(2, 3 * SECOND));
+        assert_eq!(ends(&mut shared), [(1, 6 * SECOND), (2, 6 * SECOND)]);
+        let mut queue = new(Discipline::Fifo, 0.75);
+        queue.arrive(0, job(1, 3 * SECOND));
+        assert_eq!(ends(&mut queue), [(1, 4 * SECOND)]);
+        let mut free = new(Discipline::Fifo, f64::INFINITY);
+        free.arrive(0, job(1, 3 * SECOND));
+        assert_eq!(ends(&mut free), [(1, 3 * SECOND / 2)]);
+    }
+
+    #[test]
+    fn time_without_work_is_not_busy_and_what_is_taken_away_was_served_in_part() {
+        for discipline in [Discipline::ProcessorSharing, Discipline::Fifo] {
+            let mut target = target(discipline, Interference::none());
+            target.arrive(5 * SECOND, job(1, 4 * SECOND));
+            target.arrive(5 * SECOND, job(2, 4 * SECOND));
+            assert_eq!((target.jobs(), target.busy_ns()), (2, 0));
+            let mut taken = Vec::new();
+            target.take_all(8 * SECOND, &mut taken);
+            assert_eq!(taken.iter().map(|job| job.actor).collect::<Vec<_>>(), [1, 2]);
+            assert_eq!((target.jobs(), target.busy_ns()), (0, 3 * SECOND));
+            assert_eq!(target.served_bytes(), 3e9);
+            target.arrive(20 * SECOND, job(3, SECOND));
+            assert_eq!(ends(&mut target), [(3, 21 * SECOND)], "nothing is left of those");
+            assert_eq!(target.busy_ns(), 4 * SECOND);
+        }
+    }
+
+    #[test]
+    fn an_end_is_never_now() {
+        let mut shared = target(Discipline::ProcessorSharing, Interference::none());
+        shared.arrive(7, job(1, 0));
+        assert_eq!(shared.next_end_ns(), Some(8));
+        shared.set_limit(7, 0.3);
+        shared.arrive(7, job(2, 1));
+        let mut done = Vec::new();
+        shared.take_done(8, &mut done);
+        assert_eq!(done.len(), 1);
+        // 0.85 bytes are left, at 0.3 a nanosecond.
+        assert_eq!(shared.next_end_ns(), Some(8 + 3));
+    }
 }
