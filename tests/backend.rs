@@ -17,6 +17,12 @@ fn library() -> &'static Path {
     LIBRARY.get_or_init(|| build_library("inverted-backend", "inverted-backend"))
 }
 
+/// The program that makes calls in groups.
+fn served() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| program("served.c", "cc", &[]).to_str().unwrap().to_string())
+}
+
 /// A directory whose files are stored inverted.
 struct InvertedDirectory {
     folder: tempfile::TempDir,
@@ -45,6 +51,28 @@ impl InvertedDirectory {
         let outcome = self.run(command);
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
         outcome.stdout
+    }
+
+    /// How often the backend noted this.
+    fn noted(&self, what: &str) -> usize {
+        let notes = fs::read_to_string(self.path("NOTES")).unwrap_or_default();
+        notes.lines().filter(|line| *line == what).count()
+    }
+
+    /// Names in the directory that are not the backend's.
+    fn strange_names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| !name.ends_with(".inverted") && name != "NOTES").collect()
+    }
+
+    /// Runs a group of calls of tests/programs/served.c, of which none may go past the backend.
+    #[track_caller]
+    fn serve(group: &str) -> Self {
+        let inverted = InvertedDirectory::new();
+        inverted.output(&[served(), group]);
+        assert_eq!(inverted.strange_names(), [""; 0], "{group}");
+        inverted
     }
 
     /// What is stored of a file, not inverted any more.
@@ -149,12 +177,107 @@ fn every_kind_of_request_reaches_a_backend() {
     let inverted = InvertedDirectory::new();
     inverted.output(&[python(), "-c", SCRIPT]);
     assert_eq!(inverted.stored("g"), b"012ZYX6789abcdchildparen");
-    let notes = fs::read_to_string(inverted.path("NOTES")).unwrap();
     assert_eq!(
-        notes.lines().count(),
+        inverted.noted("write"),
         11,
         "its descriptor outlives everything that a program closes"
     );
+}
+
+/// Without this, expectations could be those of the backend for tests only.
+#[test]
+fn the_same_calls_do_the_same_without_a_backend() {
+    for group in ["streams", "transfers", "directories", "names", "attributes"] {
+        let plain = tempfile::tempdir_in("/var/tmp").unwrap();
+        let run = Command::new(served()).arg(group).current_dir(plain.path()).output().unwrap();
+        let outcome: Outcome = run.into();
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{group}");
+    }
+}
+
+#[test]
+fn streams_of_a_backends_files_are_served() {
+    let inverted = InvertedDirectory::serve("streams");
+    let text = inverted.stored("text");
+    assert!(text.starts_with(b"42 WORDs\na line\n!") && text.ends_with(b"end"));
+    assert_eq!((text.len(), inverted.stored("second")), (17 + (1 << 20) + 3, b"first".to_vec()));
+    assert_eq!(inverted.noted("sync"), 1);
+}
+
+#[test]
+fn streams_that_cannot_get_a_backends_file_are_refused() {
+    let inverted = InvertedDirectory::serve("refused_streams");
+    assert_eq!(inverted.stored("old"), b"written");
+}
+
+#[test]
+fn standard_streams_are_served_once_they_are_a_backends() {
+    let inverted = InvertedDirectory::new();
+    let script = format!("printf 'one\\ntwo\\n' | {} standard", served());
+    assert_eq!(inverted.output(&["bash", "-c", &script]), "");
+    assert_eq!(inverted.stored("out"), b"before & after\n");
+    let error = String::from_utf8(inverted.stored("error")).unwrap();
+    assert_eq!(error, "error: file: No such file or directory\n");
+    assert_eq!(inverted.strange_names(), [""; 0]);
+}
+
+#[test]
+fn shells_redirect_to_and_from_a_backends_files() {
+    let inverted = InvertedDirectory::new();
+    let script = "printf '%s\\n' b a c > one; sort < one > two; ls one two > list; echo more >> two; \
+        ls none 2> error; mkdir -p d/e && cp one d/e && cp -r d f && rm -r f && tar cf d.tar d && tar tf d.tar > found; \
+        (cd d/e && cat one > other); sed -i s/a/A/ one; ln -s one link; cat link";
+    assert_eq!(inverted.output(&["bash", "-c", script]), "b\nA\nc\n");
+    assert_eq!(inverted.stored("one"), b"b\nA\nc\n");
+    assert_eq!(inverted.stored("two"), b"a\nb\nc\nmore\n");
+    assert_eq!(inverted.stored("list"), b"one\ntwo\n");
+    assert_eq!(inverted.stored("found"), b"d/\nd/e/\nd/e/one\n");
+    assert_eq!(inverted.stored("d.inverted/e.inverted/other"), b"b\na\nc\n");
+    assert!(inverted.stored("error").starts_with(b"ls: "));
+    assert_eq!(inverted.strange_names(), [""; 0]);
+}
+
+#[test]
+fn transfers_of_a_backends_files_are_done_at_once() {
+    let inverted = InvertedDirectory::serve("transfers");
+    assert_eq!(inverted.stored("aio"), b"oneone23456789");
+    assert_eq!((inverted.noted("write"), inverted.noted("sync later")), (3, 1));
+}
+
+#[test]
+fn transfers_that_cannot_be_served_are_refused() {
+    let inverted = InvertedDirectory::serve("refused_transfers");
+    assert_eq!(inverted.stored("aio"), b"");
+}
+
+#[test]
+fn names_and_directories_of_a_backend_are_served() {
+    let inverted = InvertedDirectory::serve("directories");
+    let mut left: Vec<_> = fs::read_dir(inverted.folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap().len())
+        .collect();
+    left.sort_unstable();
+    let lengths = ["NOTES", "fileXXXXXX.inverted", "fileXXXXXX.inverted", "fileXXXXXX.c.inverted"];
+    let lengths: Vec<_> =
+        lengths.iter().chain(&["folderXXXXXX.inverted"]).map(|it| it.len()).collect();
+    assert_eq!(left, lengths);
+    let inverted = InvertedDirectory::serve("names");
+    assert_eq!(fs::read_link(inverted.path("link.inverted")).unwrap(), Path::new("file.inverted"));
+    assert_eq!((inverted.noted("change mode"), inverted.noted("sync all")), (1, 1));
+}
+
+#[test]
+fn attributes_and_file_systems_are_asked_of_a_backend() {
+    let inverted = InvertedDirectory::serve("attributes");
+    let value = rustix::fs::getxattr(inverted.path("file.inverted"), "user.one", &mut [0; 16][..]);
+    assert_eq!(value, Ok(5));
+    InvertedDirectory::serve("file_systems");
+}
+
+#[test]
+fn a_backend_hears_of_every_way_to_close() {
+    assert_eq!(InvertedDirectory::serve("closes").noted("close"), 6);
 }
 
 /// Programs with many threads, forks, signal handlers that write, cancelled threads, and such that close everything
@@ -211,4 +334,38 @@ fn what_a_backend_serves_is_recorded_as_the_programs_call() {
     assert_eq!(calls(&recorded, Op::Pwrite, "/out"), (500, 500 * 16));
     assert_eq!(calls(&recorded, Op::Fsync, "/out").0, 1);
     assert_eq!(inverted.stored("out").len(), 499 * 64 + 16);
+}
+
+/// Events of a group of calls, without times and numbers: file, operation, bytes.
+fn events_of(group: &str, backend: bool) -> Vec<(String, &'static str, u64)> {
+    let inverted = InvertedDirectory::new();
+    let rec = tempfile::tempdir_in("/var/tmp").unwrap();
+    let mut command = record(&rec.path().join("rec"));
+    command.args(["--", served(), group]).current_dir(inverted.folder.path());
+    command.env("PLIMSOLL_LIBRARY", library());
+    if backend {
+        command.env("PLIMSOLL_INVERTED_DIR", inverted.folder.path());
+    }
+    let outcome: Outcome = command.output().unwrap().into();
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let recorded = processes(&rec.path().join("rec"));
+    let folder = inverted.folder.path().to_str().unwrap();
+    recorded
+        .iter()
+        .flat_map(|process| process.events.iter().map(move |event| (process, event)))
+        .filter(|(_, event)| event.op != Op::AioWait)
+        .map(|(process, event)| {
+            let file = process.files.get(&event.file).map_or("", String::as_str);
+            (file.replace(folder, "").replace(".inverted", ""), event.op.name(), event.bytes())
+        })
+        .collect()
+}
+
+#[test]
+fn served_calls_are_recorded_as_without_a_backend() {
+    for group in ["streams", "names", "attributes"] {
+        let (with, without) = (events_of(group, true), events_of(group, false));
+        assert!(without.len() > 15, "{group}");
+        assert_eq!(with, without, "{group}");
+    }
 }

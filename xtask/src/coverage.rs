@@ -51,7 +51,8 @@ type Group = (String, Vec<String>);
 /// Rows are `name [aliases] (arguments) -> result`, in groups `layer {`.
 fn groups(table: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let body = table.split("intercept! {").nth(1).unwrap_or("");
+    let rows = table.split("intercept! {").nth(1).unwrap_or("");
+    let body = rows.split("\n}").next().unwrap_or("");
     for line in body.lines() {
         let row = line.trim();
         if let Some(layer) = line.strip_prefix("    ").and_then(|it| it.strip_suffix(" {")) {
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn rows_are_read_off_the_table() {
         let table = "intercept! {\n    posix {\n        open [open64] (a: b) -> c\n            => x;\n        \
-                     close [] (a: b) -> c\n    }\n}";
+                     close [] (a: b) -> c\n    }\n}\n\nfn other() {\n    loop {\n    }\n}\n";
         let expected = vec!["`open` [`open64`]".to_string(), "`close`".to_string()];
         assert_eq!(groups(table), [("posix".to_string(), expected)]);
         let mpi = "\nfunctions! {\n one: { \"Init\" Enter; } two counts: { \"File_read\" MpiRead; }\n}\n\n\

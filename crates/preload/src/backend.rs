@@ -6,8 +6,29 @@
 //!
 //! What a backend may use: system calls by rustix, which lead to no stand-in; memory of the library's own
 //! (`own_memory`); descriptors of the library's own (`own_descriptors`). It is called on any thread, and again in a
-//! signal handler that interrupts it there. It is not called for the C library's streams, whose system calls
-//! cannot be seen.
+//! signal handler that interrupts it there.
+//!
+//! The C library's streams make system calls that cannot be seen. Those of a backend's files, by name or by descriptor, are
+//! streams of ours instead (`hooks::served_stream`), and so are then the standard ones (`hooks::standard_streams`).
+//!
+//! Refused where a backend owns the file, because it cannot be served:
+//! - `io_submit` with EINVAL, as the kernel does where a file cannot do it; `aio_read` and its family are served at once;
+//! - io_uring with ENOSYS, for every file, as long as a backend is active (`hooks::served_transfer`);
+//! - `freopen` of one of the C library's own streams by such a name, with ENOTSUP; wide characters in streams of ours.
+//!
+//! Rows that ask no backend:
+//! - `sync`, `munmap` and `msync`, which name no file: what a backend keeps to itself, or maps, the kernel cannot write back;
+//! - `fchdir`, `dup` and its family, and `fcntl` but for locks: the descriptor is a real one;
+//! - `execve` and its family, `posix_spawn` (with the files that it opens and closes in the new process), `chroot`: the kernel
+//!   looks such names up itself;
+//! - `tmpfile`, whose file has no name, and `fdopendir`, whose entries are asked for one by one;
+//! - `io_getevents`, `aio_error`, `aio_return`, `aio_suspend`: about transfers that were begun;
+//! - all of MPI, whose library makes the calls that are seen.
+//!
+//! Calls that have no row, and reach the kernel's file or name: owners and times (`chown`, `utimensat`), `mknod`,
+//! `ioctl` (among it FICLONE, by which `cp` shares blocks where a file system can), `posix_fadvise`, `realpath`, `getcwd`; what
+//! reads directories within the C library (`scandir`, `glob`, `nftw`, `readdir_r`), and `dprintf`; system calls
+//! that a program makes without the C library. A backend must keep its files so that these do no harm, or get a row for them.
 
 #[cfg(feature = "inverted-backend")]
 mod inverted;
@@ -17,7 +38,8 @@ use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 pub use self::request::{
-    Buffers, End, LockRequest, MapRequest, Name, NameRequest, Request, Status, TransferRequest,
+    AttributeRequest, Buffers, End, FileSystemStatus, HIDDEN, LockRequest, MapRequest, Name,
+    NameRequest, Request, Status, TransferRequest,
 };
 use crate::{hot, sys};
 
@@ -59,8 +81,7 @@ pub fn is_active() -> bool {
 /// Returns false for descriptors that are known to be no backend's.
 #[inline(always)]
 fn may_be_owned(fd: c_int) -> bool {
-    let owner = || OWNERS.get(fd as usize).map_or(UNKNOWN, |entry| entry.load(Ordering::Relaxed));
-    is_active() && owner() != KERNEL
+    is_active() && known_owner(fd) != KERNEL
 }
 
 /// A result that a function of the C library gives, made of a backend's.
@@ -108,12 +129,28 @@ pub fn serve<R: FromAnswer>(
     request: impl FnOnce() -> Request,
     kernel: impl FnOnce() -> R,
 ) -> R {
-    if may_be_owned(fd)
-        && let Some(answer) = ask_owner(fd, &request())
-    {
-        return R::from_answer(answer);
+    match answer(fd, request) {
+        Some(answer) => R::from_answer(answer),
+        None => kernel(),
     }
-    kernel()
+}
+
+/// Returns what the backend that owns a descriptor answers, for calls that are not served by one call of the kernel.
+#[inline(always)]
+pub fn answer(fd: c_int, request: impl FnOnce() -> Request) -> Answer {
+    if may_be_owned(fd) { ask_owner(fd, &request()) } else { None }
+}
+
+/// Returns what the backend that owns a name answers.
+#[inline(always)]
+pub fn answer_name(name: impl FnOnce() -> Name, request: impl FnOnce() -> NameRequest) -> Answer {
+    if is_active() { ask_all(&name(), &request()) } else { None }
+}
+
+/// Returns whether a backend owns a descriptor.
+#[inline(always)]
+pub fn is_owned(fd: c_int) -> bool {
+    may_be_owned(fd) && owner(fd).is_some()
 }
 
 /// Serves a call on two descriptors by the backend that owns one of them.
@@ -139,12 +176,10 @@ pub fn serve_name<R: FromAnswer>(
     request: impl FnOnce() -> NameRequest,
     kernel: impl FnOnce() -> R,
 ) -> R {
-    if is_active()
-        && let Some(answer) = ask_all(&name(), &request())
-    {
-        return R::from_answer(answer);
+    match answer_name(name, request) {
+        Some(answer) => R::from_answer(answer),
+        None => kernel(),
     }
-    kernel()
 }
 
 #[cold]
@@ -156,13 +191,26 @@ fn ask_owner(fd: c_int, request: &Request) -> Answer {
 #[cold]
 #[inline(never)]
 fn ask_all(name: &Name, request: &NameRequest) -> Answer {
-    if let NameRequest::Status(status) = request
-        && name.path().is_some_and(CStr::is_empty)
-    {
-        // With AT_EMPTY_PATH, the descriptor itself.
-        return ask_owner(name.directory, &Request::Status(*status));
+    if name.path().is_some_and(CStr::is_empty) {
+        // With AT_EMPTY_PATH, the descriptor itself; without, the kernel refuses it.
+        return match *request {
+            NameRequest::Status(status) if status.flags() & libc::AT_EMPTY_PATH != 0 => {
+                ask_owner(name.directory, &Request::Status(status))
+            }
+            NameRequest::ChangeMode { mode, flags } if flags & libc::AT_EMPTY_PATH != 0 => {
+                ask_owner(name.directory, &Request::ChangeMode { mode })
+            }
+            _ => None,
+        };
     }
-    BACKENDS.iter().find_map(|backend| backend.on_name(name, request))
+    for (mark, backend) in (FIRST_BACKEND..).zip(BACKENDS) {
+        let Some(answer) = backend.on_name(name, request) else { continue };
+        if let (NameRequest::Open { .. }, Ok(fd)) = (request, answer) {
+            set_owner(fd as c_int, mark);
+        }
+        return Some(answer);
+    }
+    None
 }
 
 /// Descriptors beyond this are asked about at each call.
@@ -179,15 +227,12 @@ const FIRST_BACKEND: u8 = 2;
 static OWNERS: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(UNKNOWN) }; DESCRIPTORS];
 
 fn owner(fd: c_int) -> Option<&'static dyn Backend> {
-    let entry = OWNERS.get(usize::try_from(fd).ok()?);
-    let known = entry.map_or(UNKNOWN, |entry| entry.load(Ordering::Relaxed));
-    let mark = match known {
+    let mark = match known_owner(fd) {
+        UNKNOWN if fd < 0 => return None,
         UNKNOWN => {
             let position = BACKENDS.iter().position(|backend| backend.owns(fd));
             let mark = position.map_or(KERNEL, |position| FIRST_BACKEND + position as u8);
-            if let Some(entry) = entry {
-                entry.store(mark, Ordering::Relaxed);
-            }
+            set_owner(fd, mark);
             mark
         }
         known => known,
@@ -195,13 +240,53 @@ fn owner(fd: c_int) -> Option<&'static dyn Backend> {
     BACKENDS.get(usize::from(mark.checked_sub(FIRST_BACKEND)?)).copied()
 }
 
+#[inline(always)]
+fn known_owner(fd: c_int) -> u8 {
+    OWNERS.get(fd as usize).map_or(UNKNOWN, |entry| entry.load(Ordering::Relaxed))
+}
+
+fn set_owner(fd: c_int, mark: u8) {
+    if let Some(entry) = OWNERS.get(fd as usize) {
+        entry.store(mark, Ordering::Relaxed);
+    }
+}
+
+/// Closes a descriptor, after the backend that owns it was told.
+pub fn close(fd: c_int, kernel: impl FnOnce() -> c_int) -> c_int {
+    let told = answer(fd, || Request::Close);
+    let result = kernel();
+    forget(fd);
+    match told {
+        Some(Err(error)) if result >= 0 => c_int::from_answer(Err(error)),
+        _ => result,
+    }
+}
+
+/// Tells the backends which of the descriptors from `first` to `last` are about to be closed, with others.
+pub fn before_close(first: u32, last: u32) {
+    if is_active() {
+        let numbers = first as usize..(last as usize).saturating_add(1).min(DESCRIPTORS);
+        for fd in numbers.map(|number| number as c_int) {
+            if known_owner(fd) >= FIRST_BACKEND {
+                ask_owner(fd, &Request::Close);
+            }
+        }
+    }
+}
+
 /// Forgets whose a descriptor is that is closed, or whose number gets another file.
 #[inline]
 pub fn forget(fd: c_int) {
-    if is_active()
-        && let Some(entry) = usize::try_from(fd).ok().and_then(|fd| OWNERS.get(fd))
-    {
-        entry.store(UNKNOWN, Ordering::Relaxed);
+    if is_active() {
+        set_owner(fd, UNKNOWN);
+    }
+}
+
+/// Notes that a descriptor was duplicated.
+#[inline]
+pub fn duplicated(from: c_int, to: c_int) {
+    if is_active() {
+        set_owner(to, known_owner(from));
     }
 }
 

@@ -68,6 +68,9 @@ extern "C" fn constructor() {
         process::recording(&busy);
         guard::install();
     }
+    if backend::is_active() {
+        hooks::standard_streams::check();
+    }
 }
 
 extern "C" fn destructor() {

@@ -5,9 +5,10 @@
 
 use core::ffi::{c_int, c_long, c_void};
 
-use libc::{aiocb, ssize_t, timespec};
+use libc::{aiocb, sigevent, ssize_t, timespec};
 use plimsoll_trace::Op;
 
+use crate::call_real;
 use crate::hooks::asynchronous::{self, KernelBlock, KernelEvent};
 
 crate::intercept! {
@@ -19,7 +20,7 @@ crate::intercept! {
         aio_fsync [aio_fsync64] (operation: c_int, block: *mut aiocb) -> c_int
             => |real| asynchronous::begin(Op::AioSync, block, || real(operation, block));
         lio_listio [lio_listio64] (mode: c_int, list: *const *mut aiocb, count: c_int, event: *mut c_void) -> c_int
-            => |real| asynchronous::begin_list(mode, list, count, || real(mode, list, count, event));
+            => |real| asynchronous::begin_list(mode, list, count, |list| real(mode, list, count, event));
         aio_error [aio_error64] (block: *const aiocb) -> c_int
             => |real| asynchronous::look(block, || real(block));
         aio_return [aio_return64] (block: *mut aiocb) -> ssize_t
@@ -27,7 +28,7 @@ crate::intercept! {
         aio_suspend [aio_suspend64] (list: *const *const aiocb, count: c_int, timeout: *const timespec) -> c_int
             => |real| asynchronous::wait(count.max(0) as u64, || real(list, count, timeout));
         io_submit [] (context: usize, count: c_long, list: *const *mut KernelBlock) -> c_int
-            => |real| asynchronous::submit(count, list, || real(context, count, list) as isize) as c_int;
+            => |real| asynchronous::submit(count, list, |count| real(context, count, list) as isize) as c_int;
         io_getevents [] (context: usize, least: c_long, most: c_long, events: *mut KernelEvent, timeout: *mut timespec) -> c_int
             => |real| asynchronous::get_events(events, || real(context, least, most, events, timeout) as isize) as c_int;
         io_pgetevents [] (context: usize, least: c_long, most: c_long, events: *mut KernelEvent, timeout: *mut timespec, signals: *mut c_void) -> c_int
@@ -48,14 +49,8 @@ crate::intercept! {
 /// # Safety
 /// As that function.
 pub unsafe fn real_aio_error(block: *const aiocb) -> c_int {
-    // SAFETY: the address is of the function of that name, which has this type.
-    let real = unsafe {
-        core::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(*const aiocb) -> c_int>(
-            reals::aio_error.address(),
-        )
-    };
     // SAFETY: as the caller says.
-    unsafe { real(block) }
+    unsafe { call_real!(reals::aio_error, fn(*const aiocb) -> c_int, block) }
 }
 
 /// Calls the C library's own `aio_return`, which may be called again as long as nothing has changed.
@@ -63,12 +58,25 @@ pub unsafe fn real_aio_error(block: *const aiocb) -> c_int {
 /// # Safety
 /// As that function.
 pub unsafe fn real_aio_return(block: *mut aiocb) -> ssize_t {
-    // SAFETY: the address is of the function of that name, which has this type.
-    let real = unsafe {
-        core::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(*mut aiocb) -> ssize_t>(
-            reals::aio_return.address(),
+    // SAFETY: as the caller says.
+    unsafe { call_real!(reals::aio_return, fn(*mut aiocb) -> ssize_t, block) }
+}
+
+/// Lets the C library notify the program as after a transfer: `lio_listio` of nothing does.
+///
+/// # Safety
+/// What a program gave to a transfer to be notified by.
+pub unsafe fn notify(event: *mut sigevent) {
+    let list: [*mut aiocb; 1] = [core::ptr::null_mut()];
+    // SAFETY: as the caller says.
+    unsafe {
+        call_real!(
+            reals::lio_listio,
+            fn(c_int, *const *mut aiocb, c_int, *mut sigevent) -> c_int,
+            libc::LIO_NOWAIT,
+            list.as_ptr(),
+            0,
+            event
         )
     };
-    // SAFETY: as the caller says.
-    unsafe { real(block) }
 }

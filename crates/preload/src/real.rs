@@ -88,6 +88,18 @@ macro_rules! intercept {
     };
 }
 
+/// Calls a real function of the table, for the library itself: its own calls would come back to the stand-in. Unsafe as the
+/// function is, whose type must be right.
+#[macro_export]
+macro_rules! call_real {
+    ($real:expr, fn($($type:ty),*) -> $result:ty, $($argument:expr),*) => {
+        ::core::mem::transmute::<
+            *mut ::core::ffi::c_void,
+            unsafe extern "C-unwind" fn($($type),*) -> $result,
+        >($real.address())($($argument),*)
+    };
+}
+
 /// The slot of a real function.
 #[macro_export]
 macro_rules! real_function {

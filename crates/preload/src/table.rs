@@ -8,13 +8,16 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use core::ptr;
 
 use libc::{
-    AT_FDCWD, AT_SYMLINK_NOFOLLOW, DIR, FILE, iovec, mode_t, off_t, pid_t, size_t, ssize_t, uid_t,
+    AT_EACCESS, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, DIR, FILE, iovec, mode_t, off_t,
+    pid_t, size_t, ssize_t, uid_t,
 };
 use plimsoll_trace::Op;
 
-use crate::backend::{MapRequest, Name, NameRequest, Request, Status};
+use crate::backend::{
+    self, AttributeRequest, FileSystemStatus, MapRequest, Name, NameRequest, Request, Status,
+};
 use crate::hooks::data::{self, Side};
-use crate::hooks::{descriptor, directory, lock, mapping, name, program, stream};
+use crate::hooks::{descriptor, directory, lock, mapping, name, program, standard_streams, stream};
 use crate::inspect::Target;
 use crate::{guard, sys};
 
@@ -42,13 +45,13 @@ crate::intercept! {
         creat [creat64] (path: *const c_char, mode: mode_t) -> c_int
             => |real| descriptor::open(AT_FDCWD, path, CREAT_FLAGS, mode, || real(path, mode));
         mkstemp [mkstemp64] (template: *mut c_char) -> c_int
-            => |real| descriptor::made(template, TEMPORARY_FLAGS, || real(template));
+            => |real| descriptor::made(template, 0, TEMPORARY_FLAGS, || real(template));
         mkostemp [mkostemp64] (template: *mut c_char, flags: c_int) -> c_int
-            => |real| descriptor::made(template, TEMPORARY_FLAGS | flags, || real(template, flags));
+            => |real| descriptor::made(template, 0, TEMPORARY_FLAGS | flags, || real(template, flags));
         mkstemps [mkstemps64] (template: *mut c_char, suffix: c_int) -> c_int
-            => |real| descriptor::made(template, TEMPORARY_FLAGS, || real(template, suffix));
+            => |real| descriptor::made(template, suffix, TEMPORARY_FLAGS, || real(template, suffix));
         mkostemps [mkostemps64] (template: *mut c_char, suffix: c_int, flags: c_int) -> c_int
-            => |real| descriptor::made(template, TEMPORARY_FLAGS | flags, || real(template, suffix, flags));
+            => |real| descriptor::made(template, suffix, TEMPORARY_FLAGS | flags, || real(template, suffix, flags));
         close [] (fd: c_int) -> c_int
             => |real| descriptor::close(Op::Close, fd, || real(fd));
         close_range [] (first: c_uint, last: c_uint, flags: c_int) -> c_int
@@ -87,11 +90,11 @@ crate::intercept! {
         pwritev2 [pwritev64v2] (fd: c_int, buffers: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t
             => |real| data::vector(Op::Pwritev, fd, (buffers, count), offset, flags, || real(fd, buffers, count, offset, flags));
         copy_file_range [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
-            => |real| data::between([Side { op: Op::CopyFileRange, fd: to, offset: to_offset }, Side { op: Op::CopyFileRangeRead, fd: from, offset: from_offset }], length, || real(from, from_offset, to, to_offset, length, flags));
+            => |real| data::between([Side { op: Op::CopyFileRange, fd: to, offset: to_offset }, Side { op: Op::CopyFileRangeRead, fd: from, offset: from_offset }], length, flags, || real(from, from_offset, to, to_offset, length, flags));
         sendfile [sendfile64] (to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t
-            => |real| data::between([Side { op: Op::Sendfile, fd: from, offset }, Side { op: Op::SendfileWrite, fd: to, offset: ptr::null_mut() }], length, || real(to, from, offset, length));
+            => |real| data::between([Side { op: Op::Sendfile, fd: from, offset }, Side { op: Op::SendfileWrite, fd: to, offset: ptr::null_mut() }], length, 0, || real(to, from, offset, length));
         splice [] (from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t
-            => |real| data::between([Side { op: Op::SpliceRead, fd: from, offset: from_offset }, Side { op: Op::SpliceWrite, fd: to, offset: to_offset }], length, || real(from, from_offset, to, to_offset, length, flags));
+            => |real| data::between([Side { op: Op::SpliceRead, fd: from, offset: from_offset }, Side { op: Op::SpliceWrite, fd: to, offset: to_offset }], length, flags, || real(from, from_offset, to, to_offset, length, flags));
         lseek [lseek64] (fd: c_int, offset: off_t, whence: c_int) -> off_t
             => |real| descriptor::seek(fd, offset, whence, || real(fd, offset, whence));
         // Durability and space.
@@ -102,7 +105,7 @@ crate::intercept! {
         sync_file_range [] (fd: c_int, offset: off_t, length: off_t, flags: c_uint) -> c_int
             => |real| descriptor::sync(Op::SyncFileRange, fd, length as u64, || real(fd, offset, length, flags));
         syncfs [] (fd: c_int) -> c_int
-            => |real| descriptor::on(Op::Sync, fd, 0, || real(fd));
+            => |real| descriptor::sync(Op::Sync, fd, 0, || real(fd));
         sync [] () -> ()
             => |real| descriptor::on_none(Op::Sync, 0, || real());
         ftruncate [ftruncate64] (fd: c_int, length: off_t) -> c_int
@@ -139,41 +142,55 @@ crate::intercept! {
             => |real| descriptor::ask(Op::Stat, fd, 0, || Request::Status(Status::Plain { to: status, flags: 0 }), || real(version, fd, status));
         __fxstatat [__fxstatat64] (version: c_int, directory: c_int, path: *const c_char, status: *mut c_void, flags: c_int) -> c_int
             => |real| name::ask(Op::Stat, directory, path, 0, || plain(status, flags), || real(version, directory, path, status, flags));
-        access [euidaccess eaccess] (path: *const c_char, mode: c_int) -> c_int
-            => |real| name::ask(Op::Access, AT_FDCWD, path, 0, || NameRequest::Access { mode }, || real(path, mode));
+        access [] (path: *const c_char, mode: c_int) -> c_int
+            => |real| name::ask(Op::Access, AT_FDCWD, path, 0, || NameRequest::Access { mode, flags: 0 }, || real(path, mode));
+        euidaccess [eaccess] (path: *const c_char, mode: c_int) -> c_int
+            => |real| name::ask(Op::Access, AT_FDCWD, path, 0, || NameRequest::Access { mode, flags: AT_EACCESS }, || real(path, mode));
         faccessat [] (directory: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int
-            => |real| name::ask(Op::Access, directory, path, 0, || NameRequest::Access { mode }, || real(directory, path, mode, flags));
+            => |real| name::ask(Op::Access, directory, path, 0, || NameRequest::Access { mode, flags }, || real(directory, path, mode, flags));
         chmod [] (path: *const c_char, mode: mode_t) -> c_int
-            => |real| name::ask(Op::Chmod, AT_FDCWD, path, u64::from(mode), || NameRequest::ChangeMode { mode }, || real(path, mode));
+            => |real| name::ask(Op::Chmod, AT_FDCWD, path, u64::from(mode), || NameRequest::ChangeMode { mode, flags: 0 }, || real(path, mode));
         fchmod [] (fd: c_int, mode: mode_t) -> c_int
-            => |real| descriptor::on(Op::Chmod, fd, u64::from(mode), || real(fd, mode));
+            => |real| descriptor::ask(Op::Chmod, fd, u64::from(mode), || Request::ChangeMode { mode }, || real(fd, mode));
         fchmodat [] (directory: c_int, path: *const c_char, mode: mode_t, flags: c_int) -> c_int
-            => |real| name::ask(Op::Chmod, directory, path, u64::from(mode), || NameRequest::ChangeMode { mode }, || real(directory, path, mode, flags));
-        statfs [statfs64 statvfs statvfs64] (path: *const c_char, status: *mut c_void) -> c_int
-            => |real| name::on(Op::Statfs, AT_FDCWD, path, 0, || real(path, status));
-        fstatfs [fstatfs64 fstatvfs fstatvfs64] (fd: c_int, status: *mut c_void) -> c_int
-            => |real| descriptor::on(Op::Statfs, fd, 0, || real(fd, status));
-        getxattr [lgetxattr] (path: *const c_char, attribute: *const c_char, value: *mut c_void, size: size_t) -> ssize_t
-            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, attribute, value, size));
-        fgetxattr [] (fd: c_int, attribute: *const c_char, value: *mut c_void, size: size_t) -> ssize_t
-            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, attribute, value, size));
-        setxattr [lsetxattr] (path: *const c_char, attribute: *const c_char, value: *const c_void, size: size_t, flags: c_int) -> c_int
-            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, attribute, value, size, flags));
-        fsetxattr [] (fd: c_int, attribute: *const c_char, value: *const c_void, size: size_t, flags: c_int) -> c_int
-            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, attribute, value, size, flags));
-        listxattr [llistxattr] (path: *const c_char, list: *mut c_char, size: size_t) -> ssize_t
-            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, list, size));
+            => |real| name::ask(Op::Chmod, directory, path, u64::from(mode), || NameRequest::ChangeMode { mode, flags }, || real(directory, path, mode, flags));
+        statfs [statfs64] (path: *const c_char, status: *mut c_void) -> c_int
+            => |real| name::ask(Op::Statfs, AT_FDCWD, path, 0, || NameRequest::FileSystem(FileSystemStatus::Statfs(status)), || real(path, status));
+        statvfs [statvfs64] (path: *const c_char, status: *mut c_void) -> c_int
+            => |real| name::ask(Op::Statfs, AT_FDCWD, path, 0, || NameRequest::FileSystem(FileSystemStatus::Statvfs(status)), || real(path, status));
+        fstatfs [fstatfs64] (fd: c_int, status: *mut c_void) -> c_int
+            => |real| descriptor::ask(Op::Statfs, fd, 0, || Request::FileSystem(FileSystemStatus::Statfs(status)), || real(fd, status));
+        fstatvfs [fstatvfs64] (fd: c_int, status: *mut c_void) -> c_int
+            => |real| descriptor::ask(Op::Statfs, fd, 0, || Request::FileSystem(FileSystemStatus::Statvfs(status)), || real(fd, status));
+        getxattr [] (path: *const c_char, name: *const c_char, value: *mut c_void, size: size_t) -> ssize_t
+            => |real| name::attribute(path, 0, || AttributeRequest::Get { name, value, size }, || real(path, name, value, size));
+        lgetxattr [] (path: *const c_char, name: *const c_char, value: *mut c_void, size: size_t) -> ssize_t
+            => |real| name::attribute(path, AT_SYMLINK_NOFOLLOW, || AttributeRequest::Get { name, value, size }, || real(path, name, value, size));
+        fgetxattr [] (fd: c_int, name: *const c_char, value: *mut c_void, size: size_t) -> ssize_t
+            => |real| descriptor::attribute(fd, || AttributeRequest::Get { name, value, size }, || real(fd, name, value, size));
+        setxattr [] (path: *const c_char, name: *const c_char, value: *const c_void, size: size_t, flags: c_int) -> c_int
+            => |real| name::attribute(path, 0, || AttributeRequest::Set { name, value, size, flags }, || real(path, name, value, size, flags));
+        lsetxattr [] (path: *const c_char, name: *const c_char, value: *const c_void, size: size_t, flags: c_int) -> c_int
+            => |real| name::attribute(path, AT_SYMLINK_NOFOLLOW, || AttributeRequest::Set { name, value, size, flags }, || real(path, name, value, size, flags));
+        fsetxattr [] (fd: c_int, name: *const c_char, value: *const c_void, size: size_t, flags: c_int) -> c_int
+            => |real| descriptor::attribute(fd, || AttributeRequest::Set { name, value, size, flags }, || real(fd, name, value, size, flags));
+        listxattr [] (path: *const c_char, list: *mut c_char, size: size_t) -> ssize_t
+            => |real| name::attribute(path, 0, || AttributeRequest::List { list, size }, || real(path, list, size));
+        llistxattr [] (path: *const c_char, list: *mut c_char, size: size_t) -> ssize_t
+            => |real| name::attribute(path, AT_SYMLINK_NOFOLLOW, || AttributeRequest::List { list, size }, || real(path, list, size));
         flistxattr [] (fd: c_int, list: *mut c_char, size: size_t) -> ssize_t
-            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, list, size));
-        removexattr [lremovexattr] (path: *const c_char, attribute: *const c_char) -> c_int
-            => |real| name::on(Op::Xattr, AT_FDCWD, path, 0, || real(path, attribute));
-        fremovexattr [] (fd: c_int, attribute: *const c_char) -> c_int
-            => |real| descriptor::on(Op::Xattr, fd, 0, || real(fd, attribute));
+            => |real| descriptor::attribute(fd, || AttributeRequest::List { list, size }, || real(fd, list, size));
+        removexattr [] (path: *const c_char, name: *const c_char) -> c_int
+            => |real| name::attribute(path, 0, || AttributeRequest::Remove { name }, || real(path, name));
+        lremovexattr [] (path: *const c_char, name: *const c_char) -> c_int
+            => |real| name::attribute(path, AT_SYMLINK_NOFOLLOW, || AttributeRequest::Remove { name }, || real(path, name));
+        fremovexattr [] (fd: c_int, name: *const c_char) -> c_int
+            => |real| descriptor::attribute(fd, || AttributeRequest::Remove { name }, || real(fd, name));
         // Names.
         unlink [] (path: *const c_char) -> c_int
             => |real| name::ask(Op::Unlink, AT_FDCWD, path, 0, || NameRequest::Unlink { flags: 0 }, || real(path));
         remove [] (path: *const c_char) -> c_int
-            => |real| name::ask(Op::Unlink, AT_FDCWD, path, 0, || NameRequest::Unlink { flags: 0 }, || real(path));
+            => |real| name::remove(path, || real(path));
         unlinkat [] (directory: c_int, path: *const c_char, flags: c_int) -> c_int
             => |real| name::ask(name::unlinkat_op(flags), directory, path, 0, || NameRequest::Unlink { flags }, || real(directory, path, flags));
         rename [] (path: *const c_char, to: *const c_char) -> c_int
@@ -183,29 +200,29 @@ crate::intercept! {
         renameat2 [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char, flags: c_uint) -> c_int
             => |real| name::ask(Op::Rename, directory, path, 0, || NameRequest::Rename { to: Name::new(to_directory, to), flags }, || real(directory, path, to_directory, to, flags));
         link [] (path: *const c_char, to: *const c_char) -> c_int
-            => |real| name::ask(Op::Link, AT_FDCWD, path, 0, || NameRequest::Link { to: Name::new(AT_FDCWD, to) }, || real(path, to));
+            => |real| name::ask(Op::Link, AT_FDCWD, path, 0, || NameRequest::Link { to: Name::new(AT_FDCWD, to), flags: 0 }, || real(path, to));
         linkat [] (directory: c_int, path: *const c_char, to_directory: c_int, to: *const c_char, flags: c_int) -> c_int
-            => |real| name::ask(Op::Link, directory, path, 0, || NameRequest::Link { to: Name::new(to_directory, to) }, || real(directory, path, to_directory, to, flags));
+            => |real| name::ask(Op::Link, directory, path, 0, || NameRequest::Link { to: Name::new(to_directory, to), flags }, || real(directory, path, to_directory, to, flags));
         symlink [] (target: *const c_char, path: *const c_char) -> c_int
-            => |real| name::on(Op::Symlink, AT_FDCWD, path, 0, || real(target, path));
+            => |real| name::ask(Op::Symlink, AT_FDCWD, path, 0, || NameRequest::Symlink { target }, || real(target, path));
         symlinkat [] (target: *const c_char, directory: c_int, path: *const c_char) -> c_int
-            => |real| name::on(Op::Symlink, directory, path, 0, || real(target, directory, path));
+            => |real| name::ask(Op::Symlink, directory, path, 0, || NameRequest::Symlink { target }, || real(target, directory, path));
         readlink [] (path: *const c_char, buffer: *mut c_char, length: size_t) -> ssize_t
-            => |real| name::on(Op::Readlink, AT_FDCWD, path, 0, || real(path, buffer, length));
+            => |real| name::ask(Op::Readlink, AT_FDCWD, path, 0, || NameRequest::ReadLink { to: buffer, length }, || real(path, buffer, length));
         __readlink_chk [] (path: *const c_char, buffer: *mut c_char, length: size_t, room: size_t) -> ssize_t
-            => |real| name::on(Op::Readlink, AT_FDCWD, path, 0, || real(path, buffer, length, room));
+            => |real| name::ask(Op::Readlink, AT_FDCWD, path, 0, || NameRequest::ReadLink { to: buffer, length }, || real(path, buffer, length, room));
         readlinkat [] (directory: c_int, path: *const c_char, buffer: *mut c_char, length: size_t) -> ssize_t
-            => |real| name::on(Op::Readlink, directory, path, 0, || real(directory, path, buffer, length));
+            => |real| name::ask(Op::Readlink, directory, path, 0, || NameRequest::ReadLink { to: buffer, length }, || real(directory, path, buffer, length));
         __readlinkat_chk [] (directory: c_int, path: *const c_char, buffer: *mut c_char, length: size_t, room: size_t) -> ssize_t
-            => |real| name::on(Op::Readlink, directory, path, 0, || real(directory, path, buffer, length, room));
+            => |real| name::ask(Op::Readlink, directory, path, 0, || NameRequest::ReadLink { to: buffer, length }, || real(directory, path, buffer, length, room));
         mkdir [] (path: *const c_char, mode: mode_t) -> c_int
-            => |real| name::on(Op::Mkdir, AT_FDCWD, path, u64::from(mode), || real(path, mode));
+            => |real| name::ask(Op::Mkdir, AT_FDCWD, path, u64::from(mode), || NameRequest::MakeDirectory { mode }, || real(path, mode));
         mkdirat [] (directory: c_int, path: *const c_char, mode: mode_t) -> c_int
-            => |real| name::on(Op::Mkdir, directory, path, u64::from(mode), || real(directory, path, mode));
+            => |real| name::ask(Op::Mkdir, directory, path, u64::from(mode), || NameRequest::MakeDirectory { mode }, || real(directory, path, mode));
         mkdtemp [] (template: *mut c_char) -> *mut c_char
-            => |real| name::on(Op::Mkdir, AT_FDCWD, template, 0, || real(template));
+            => |real| name::made(template, || real(template));
         rmdir [] (path: *const c_char) -> c_int
-            => |real| name::on(Op::Rmdir, AT_FDCWD, path, 0, || real(path));
+            => |real| name::ask(Op::Rmdir, AT_FDCWD, path, 0, || NameRequest::Unlink { flags: AT_REMOVEDIR }, || real(path));
         // Directories.
         opendir [] (path: *const c_char) -> *mut DIR
             => |real| directory::open(path, || real(path));
@@ -227,9 +244,9 @@ crate::intercept! {
         fopen [fopen64] (path: *const c_char, mode: *const c_char) -> *mut FILE
             => |real| stream::open(path, mode, || real(path, mode));
         freopen [freopen64] (path: *const c_char, mode: *const c_char, stream: *mut FILE) -> *mut FILE
-            => |real| stream::reopen(path, mode, stream, || real(path, mode, stream));
+            => |real| stream::reopen(path, mode, stream, |path| real(path, mode, stream));
         fdopen [] (fd: c_int, mode: *const c_char) -> *mut FILE
-            => |real| stream::open_descriptor(fd, || real(fd, mode));
+            => |real| stream::open_descriptor(fd, mode, || real(fd, mode));
         tmpfile [tmpfile64] () -> *mut FILE
             => |real| descriptor::on_none(Op::Fopen, 0, || real());
         fclose [] (stream: *mut FILE) -> c_int
@@ -247,15 +264,15 @@ crate::intercept! {
         fputs [fputs_unlocked] (text: *const c_char, stream: *mut FILE) -> c_int
             => |real| stream::data(Op::Fputs, stream, || real(text, stream), stream::text(text, 0));
         puts [] (text: *const c_char) -> c_int
-            => |real| stream::data(Op::Fputs, stream::output(), || real(text), stream::text(text, 1));
+            => |real| stream::data(Op::Fputs, standard_streams::output(), || real(text), stream::text(text, 1));
         fgetc [getc fgetc_unlocked getc_unlocked] (stream: *mut FILE) -> c_int
             => |real| stream::data(Op::Fgetc, stream, || real(stream), stream::byte_read);
         getchar [getchar_unlocked] () -> c_int
-            => |real| stream::data(Op::Fgetc, stream::input(), || real(), stream::byte_read);
+            => |real| stream::data(Op::Fgetc, standard_streams::input(), || real(), stream::byte_read);
         fputc [putc fputc_unlocked putc_unlocked] (byte: c_int, stream: *mut FILE) -> c_int
             => |real| stream::data(Op::Fputc, stream, || real(byte, stream), stream::byte_written);
         putchar [putchar_unlocked] (byte: c_int) -> c_int
-            => |real| stream::data(Op::Fputc, stream::output(), || real(byte), stream::byte_written);
+            => |real| stream::data(Op::Fputc, standard_streams::output(), || real(byte), stream::byte_written);
         getdelim [__getdelim] (line: *mut *mut c_char, room: *mut size_t, delimiter: c_int, stream: *mut FILE) -> ssize_t
             => |real| stream::data(Op::Getline, stream, || real(line, room, delimiter, stream), stream::count);
         getline [] (line: *mut *mut c_char, room: *mut size_t, stream: *mut FILE) -> ssize_t
@@ -263,15 +280,15 @@ crate::intercept! {
         vfprintf [] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
             => |real| stream::data(Op::Fprintf, stream, || real(stream, format, list), stream::count_or_failure);
         vprintf [] (format: *const c_char, list: *mut c_void) -> c_int
-            => |real| stream::data(Op::Fprintf, stream::output(), || real(format, list), stream::count_or_failure);
+            => |real| stream::data(Op::Fprintf, standard_streams::output(), || real(format, list), stream::count_or_failure);
         __vfprintf_chk [] (stream: *mut FILE, flag: c_int, format: *const c_char, list: *mut c_void) -> c_int
             => |real| stream::data(Op::Fprintf, stream, || real(stream, flag, format, list), stream::count_or_failure);
         __vprintf_chk [] (flag: c_int, format: *const c_char, list: *mut c_void) -> c_int
-            => |real| stream::data(Op::Fprintf, stream::output(), || real(flag, format, list), stream::count_or_failure);
+            => |real| stream::data(Op::Fprintf, standard_streams::output(), || real(flag, format, list), stream::count_or_failure);
         vfscanf [__isoc99_vfscanf __isoc23_vfscanf] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
             => |real| stream::scan(stream, || real(stream, format, list));
         vscanf [__isoc99_vscanf __isoc23_vscanf] (format: *const c_char, list: *mut c_void) -> c_int
-            => |real| stream::scan(stream::input(), || real(format, list));
+            => |real| stream::scan(standard_streams::input(), || real(format, list));
         fseek [] (stream: *mut FILE, offset: c_long, whence: c_int) -> c_int
             => |real| stream::seek(stream, || real(stream, offset, whence));
         fseeko [fseeko64] (stream: *mut FILE, offset: off_t, whence: c_int) -> c_int
@@ -306,7 +323,7 @@ crate::intercept! {
         posix_spawnp [] (pid: *mut pid_t, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
             => |real| program::spawn(pid, Target::Name(name), environment, |pid, environment| real(pid, name, actions, attributes, arguments, environment));
         chdir [] (path: *const c_char) -> c_int
-            => |real| program::change_directory(|| real(path));
+            => |real| program::change_directory(|| backend::serve_name(|| Name::new(AT_FDCWD, path), || NameRequest::ChangeDirectory, || real(path)));
         fchdir [] (fd: c_int) -> c_int
             => |real| program::change_directory(|| real(fd));
         chroot [] (path: *const c_char) -> c_int

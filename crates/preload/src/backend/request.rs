@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use libc::{iovec, mode_t, off_t};
+use libc::{dirent64, iovec, mode_t, off_t};
 use plimsoll_trace::Op;
 
 /// A call on a descriptor.
@@ -21,6 +21,8 @@ pub enum Request {
         to: End,
         /// Bytes.
         length: usize,
+        /// As of that call; none for `sendfile`.
+        flags: c_uint,
     },
     /// Set the position.
     Seek {
@@ -45,7 +47,8 @@ pub enum Request {
         /// Bytes.
         length: off_t,
     },
-    /// Make durable what was written: `fsync`, `fdatasync`, `sync_file_range`.
+    /// Make durable what was written: `fsync`, `fdatasync`, `aio_fsync`, `syncfs` (with everything else), and
+    /// `sync_file_range`, whose range is not told, as more is no error.
     Sync {
         /// Which call.
         op: Op,
@@ -54,9 +57,25 @@ pub enum Request {
     Lock(LockRequest),
     /// Map the file into memory.
     Map(MapRequest),
-    /// Close the descriptor.
+    /// Change its rights.
+    ChangeMode {
+        /// As of `fchmod`.
+        mode: mode_t,
+    },
+    /// Tell about the file system.
+    FileSystem(FileSystemStatus),
+    /// Read or change an extended attribute.
+    Attribute(AttributeRequest),
+    /// An entry that the kernel has just given of the directory, for `readdir` or `getdents64`: it may be changed,
+    /// where its name does not become longer. The answer is `HIDDEN` where the program is not to see it.
+    Entry(*mut dirent64),
+    /// The descriptor is about to be closed, whatever the answer is; an error is what the program is told. Not told where
+    /// the process ends or becomes another program.
     Close,
 }
+
+/// The answer that leaves an entry out of its directory.
+pub const HIDDEN: usize = 0;
 
 /// A transfer between memory and a file.
 #[derive(Clone, Copy)]
@@ -128,6 +147,61 @@ pub enum Status {
     },
 }
 
+impl Status {
+    /// Returns the flags of the call.
+    pub fn flags(&self) -> c_int {
+        match *self {
+            Status::Plain { flags, .. } | Status::Extended { flags, .. } => flags,
+        }
+    }
+}
+
+/// Where to put what a file system is.
+#[derive(Clone, Copy)]
+pub enum FileSystemStatus {
+    /// A `struct statfs`.
+    Statfs(*mut c_void),
+    /// A `struct statvfs`.
+    Statvfs(*mut c_void),
+}
+
+/// What is done with extended attributes.
+#[derive(Clone, Copy)]
+pub enum AttributeRequest {
+    /// Read one.
+    Get {
+        /// Its name.
+        name: *const c_char,
+        /// Where the value goes.
+        value: *mut c_void,
+        /// Room for it; with 0, only the size is asked for.
+        size: usize,
+    },
+    /// Set one.
+    Set {
+        /// Its name.
+        name: *const c_char,
+        /// The value.
+        value: *const c_void,
+        /// Its bytes.
+        size: usize,
+        /// As of `setxattr`.
+        flags: c_int,
+    },
+    /// List the names.
+    List {
+        /// Where they go, each with a zero behind it.
+        list: *mut c_char,
+        /// Room for them; with 0, only the size is asked for.
+        size: usize,
+    },
+    /// Remove one.
+    Remove {
+        /// Its name.
+        name: *const c_char,
+    },
+}
+
 /// A lock.
 #[derive(Clone, Copy)]
 pub enum LockRequest {
@@ -189,10 +263,10 @@ impl Name {
     }
 }
 
-/// A call on a name.
+/// A call on a name. Flags are those of the call that has some, such as AT_SYMLINK_NOFOLLOW.
 #[derive(Clone, Copy)]
 pub enum NameRequest {
-    /// Open the file; the result is a descriptor.
+    /// Open the file, or a directory to read it; the result is a descriptor.
     Open {
         /// As of `open`.
         flags: c_int,
@@ -205,13 +279,15 @@ pub enum NameRequest {
     Access {
         /// As of `access`.
         mode: c_int,
+        /// As of `faccessat`.
+        flags: c_int,
     },
     /// Make the file this long.
     Truncate {
         /// Bytes.
         length: off_t,
     },
-    /// Remove the name.
+    /// Remove the name, of a directory with AT_REMOVEDIR.
     Unlink {
         /// As of `unlinkat`.
         flags: c_int,
@@ -227,10 +303,42 @@ pub enum NameRequest {
     Link {
         /// The further name.
         to: Name,
+        /// As of `linkat`.
+        flags: c_int,
     },
+    /// Make a symbolic link of this name.
+    Symlink {
+        /// What it says.
+        target: *const c_char,
+    },
+    /// Tell what a symbolic link says.
+    ReadLink {
+        /// Where that goes, without a zero behind it.
+        to: *mut c_char,
+        /// Room for it.
+        length: usize,
+    },
+    /// Make a directory.
+    MakeDirectory {
+        /// Its rights.
+        mode: mode_t,
+    },
+    /// Make the directory the working directory.
+    ChangeDirectory,
     /// Change its rights.
     ChangeMode {
         /// As of `chmod`.
         mode: mode_t,
+        /// As of `fchmodat`.
+        flags: c_int,
+    },
+    /// Tell about the file system.
+    FileSystem(FileSystemStatus),
+    /// Read or change an extended attribute.
+    Attribute {
+        /// Which, and how.
+        request: AttributeRequest,
+        /// AT_SYMLINK_NOFOLLOW, or nothing.
+        flags: c_int,
     },
 }

@@ -11,6 +11,7 @@ use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Op, Unseen};
 
 use crate::files::EXCLUDED;
+use crate::hooks::served_transfer::{count_before_owned, refusal_of_rings, serve, serve_list};
 use crate::hooks::{Code, Returned, data, descriptor};
 use crate::recorder::{self, begin_in};
 use crate::thread::{Busy, inside_hook};
@@ -22,6 +23,8 @@ use crate::{clock, descriptors, hot, library_table, process, sys};
 /// # Safety
 /// The address is what a program gave to such a call.
 pub unsafe fn begin(op: Op, block: *mut aiocb, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as the caller says.
+    let real = || if !block.is_null() && unsafe { serve(op, block) } { 0 } else { real() };
     if !hot::is_on() || block.is_null() {
         return real();
     }
@@ -44,13 +47,18 @@ pub unsafe fn begin_list(
     mode: c_int,
     list: *const *mut aiocb,
     count: c_int,
-    real: impl FnOnce() -> c_int,
+    real: impl FnOnce(*const *mut aiocb) -> c_int,
 ) -> c_int {
-    if !hot::is_on() || list.is_null() || count <= 0 {
-        return real();
+    if list.is_null() || count <= 0 {
+        return real(list);
     }
     // SAFETY: as the caller says.
     let blocks = unsafe { core::slice::from_raw_parts(list, count as usize) };
+    // SAFETY: the same list.
+    let real = || unsafe { serve_list(mode, blocks, real) };
+    if !hot::is_on() {
+        return real();
+    }
     let blocks = || blocks.iter().copied().filter(|block| !block.is_null());
     for block in blocks() {
         // SAFETY: not null, and the C library reads the same next.
@@ -166,7 +174,8 @@ pub struct KernelBlock {
     flags: u32,
     operation: u16,
     priority: i16,
-    fd: u32,
+    /// The file's descriptor.
+    pub fd: u32,
     buffer: u64,
     bytes: u64,
     offset: i64,
@@ -181,6 +190,9 @@ pub struct KernelEvent {
     more: i64,
 }
 
+/// More are not looked at; the kernel takes no more than a context has room for.
+const MOST_BLOCKS: c_long = 0x1_0000;
+
 /// Transfers of the kernel begin: `io_submit`. It gives how many; negative after a failure.
 ///
 /// # Safety
@@ -188,13 +200,22 @@ pub struct KernelEvent {
 pub unsafe fn submit(
     count: c_long,
     list: *const *mut KernelBlock,
-    real: impl FnOnce() -> isize,
+    real: impl FnOnce(c_long) -> isize,
 ) -> isize {
-    if !hot::is_on() || list.is_null() || !(1..=0x1_0000).contains(&count) {
-        return real();
+    if list.is_null() || !(1..=MOST_BLOCKS).contains(&count) {
+        return real(count);
     }
     // SAFETY: as the caller says.
     let blocks = unsafe { core::slice::from_raw_parts(list, count as usize) };
+    // SAFETY: as the caller says.
+    let real = || match unsafe { count_before_owned(blocks) } {
+        // As for a file that cannot do it.
+        0 => -(libc::EINVAL as isize),
+        others => real(others),
+    };
+    if !hot::is_on() {
+        return real();
+    }
     for block in blocks.iter().filter(|block| !block.is_null()) {
         // SAFETY: the kernel reads the same next.
         unsafe { add_kernel_block(*block) };
@@ -266,10 +287,13 @@ pub unsafe fn get_events(events: *const KernelEvent, real: impl FnOnce() -> isiz
     result
 }
 
-/// Records that a ring of io_uring was made, or not: what goes through it is not seen.
+/// Records that a ring of io_uring was made, or not: what goes through it is not seen. Gives a negative number after a failure.
 #[inline]
 pub fn make_ring(real: impl FnOnce() -> c_int) -> c_int {
-    let result = real();
+    let result = match refusal_of_rings() {
+        Some(error) => -error,
+        None => real(),
+    };
     if result >= 0 {
         recorder::gap(Unseen::IoUring, b"");
     }

@@ -1,6 +1,6 @@
 //! Calls that move data. Reading and writing are the same here; the operation says which.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_uint};
 
 use libc::{iovec, off_t};
 use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL};
@@ -139,7 +139,12 @@ impl Side {
 /// # Safety
 /// The arguments are what a program gave to such a call.
 #[inline]
-pub unsafe fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> isize) -> isize {
+pub unsafe fn between(
+    sides: [Side; 2],
+    length: usize,
+    flags: c_uint,
+    real: impl FnOnce() -> isize,
+) -> isize {
     let start = begin_in(Layer::Posix);
     let offsets = sides.each_ref().map(|side| {
         // SAFETY: as the caller says.
@@ -151,7 +156,7 @@ pub unsafe fn between(sides: [Side; 2], length: usize, real: impl FnOnce() -> is
             Class::Write => (other, one),
             _ => (one, other),
         };
-        Request::Copy { op: one.op, from: from.end(), to: to.end(), length }
+        Request::Copy { op: one.op, from: from.end(), to: to.end(), length, flags }
     };
     let moved = backend::serve_between(sides.each_ref().map(|side| side.fd), request, real);
     ended(start, |busy, span| {

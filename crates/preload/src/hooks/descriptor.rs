@@ -6,9 +6,9 @@ use libc::mode_t;
 use plimsoll_trace::encode::NO_FILE;
 use plimsoll_trace::{Layer, Op};
 
-use crate::backend::{self, FromAnswer, Name, NameRequest, Request};
+use crate::backend::{self, AttributeRequest, FromAnswer, Name, NameRequest, Request};
 use crate::files::EXCLUDED;
-use crate::hooks::{Code, Returned};
+use crate::hooks::{Code, Returned, standard_streams, temporary};
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
 use crate::{descriptors, hot, own_descriptors, paths, sys};
@@ -43,6 +43,16 @@ pub fn sync<R: Returned + FromAnswer>(
     real: impl FnOnce() -> R,
 ) -> R {
     ask(op, fd, argument, || Request::Sync { op }, real)
+}
+
+/// Records a call on a file's extended attributes.
+#[inline]
+pub fn attribute<R: Returned + FromAnswer>(
+    fd: c_int,
+    request: impl FnOnce() -> AttributeRequest,
+    real: impl FnOnce() -> R,
+) -> R {
+    ask(Op::Xattr, fd, 0, || Request::Attribute(request()), real)
 }
 
 /// Records a call on no file in particular.
@@ -87,21 +97,40 @@ pub unsafe fn open(
 ) -> c_int {
     let start = begin_in(Layer::Posix);
     let name = || Name::new(directory, path);
-    let fd = backend::serve_name(name, || NameRequest::Open { flags, mode }, real);
+    let fd = backend::serve_name(name, || NameRequest::Open { flags, mode }, || newly_made(real()));
     // SAFETY: as the caller says.
     unsafe { opened(start, directory, path, flags, fd) }
 }
 
-/// Records that a file is made with a name of the C library's choice, which is in `template` after the call.
+/// Records that a file is made with a name of the C library's choice, which is in `template` after the call; so many
+/// characters at its end stay.
 ///
 /// # Safety
-/// The template is what a program gave to `mkstemp`.
+/// The template is what a program gave to `mkstemps`.
 #[inline]
-pub unsafe fn made(template: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn made(
+    template: *mut c_char,
+    suffix: c_int,
+    flags: c_int,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
     let start = begin_in(Layer::Posix);
-    let fd = real();
+    let request = || NameRequest::Open { flags, mode: 0o600 };
     // SAFETY: as the caller says.
-    unsafe { opened(start, libc::AT_FDCWD, template, flags, fd) }
+    unsafe {
+        let fd = match temporary::served(template, suffix, request) {
+            Some(answer) => c_int::from_answer(answer),
+            None => newly_made(real()),
+        };
+        opened(start, libc::AT_FDCWD, template, flags, fd)
+    }
+}
+
+/// Notes that a descriptor is the kernel's, and perhaps its number was another's before.
+#[inline]
+fn newly_made(fd: c_int) -> c_int {
+    backend::forget(fd);
+    fd
 }
 
 /// Records that a file was opened, or not.
@@ -116,7 +145,7 @@ unsafe fn opened(
     flags: c_int,
     fd: c_int,
 ) -> c_int {
-    backend::forget(fd);
+    standard_streams::after_change(fd);
     ended(start, |busy, span| {
         // SAFETY: what a program gave to a call that has ended so.
         let file = unsafe { paths::number_after(busy, fd.outcome(), directory, path) };
@@ -128,9 +157,15 @@ unsafe fn opened(
     fd
 }
 
-/// Records that a descriptor is closed, by itself or, inside of libc, with the stream or directory that has it.
+/// Records that a descriptor is closed, by itself or with the directory that has it.
 #[inline]
 pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    close_by(op, fd, || if backend::is_active() { close_served(fd, real) } else { real() })
+}
+
+/// Records that a descriptor is closed inside of libc, where a backend hears of it by another way.
+#[inline]
+pub fn close_by(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(op.layer());
     // Not asked for when unknown: programs close thousands that are not even open.
     let file = descriptors::look(fd).map_or(NO_FILE, |known| known.file);
@@ -138,7 +173,7 @@ pub fn close(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
         // Before the call: after it, another thread may get the same number.
         descriptors::forget(fd);
     }
-    let result = if backend::is_active() { close_served(fd, real) } else { real() };
+    let result = real();
     ended(start, |busy, span| write(busy, span, op, file, result, 0));
     result
 }
@@ -150,9 +185,7 @@ fn close_served(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     if own_descriptors::is_own(fd) {
         return c_int::from_answer(Err(libc::EBADF));
     }
-    let result = backend::serve(fd, || Request::Close, real);
-    backend::forget(fd);
-    result
+    backend::close(fd, real)
 }
 
 /// Records that many descriptors are closed: `real` closes those from the one number to the other.
@@ -164,13 +197,17 @@ pub fn close_range(
     mut real: impl FnMut(u32, u32) -> c_int,
 ) -> c_int {
     let start = begin_in(Layer::Posix);
+    // With CLOEXEC they only will be closed.
+    let closes = flags & CLOSE_RANGE_CLOEXEC == 0;
+    if closes {
+        backend::before_close(first, last);
+    }
     let result = if backend::is_active() {
         own_descriptors::around(first, last, real)
     } else {
         real(first, last)
     };
-    // With CLOEXEC they only will be closed.
-    let closed = result >= 0 && flags & CLOSE_RANGE_CLOEXEC == 0;
+    let closed = result >= 0 && closes;
     if closed && hot::is_on() {
         descriptors::forget_range(first, last);
     }
@@ -190,6 +227,7 @@ pub fn close_from(first: c_int, real: impl FnOnce()) {
     let first = first.max(0) as u32;
     let start = begin_in(Layer::Posix);
     if backend::is_active() {
+        backend::before_close(first, u32::MAX);
         own_descriptors::around(first, u32::MAX, |first, last| {
             sys::close_range(first, last);
             0
@@ -224,9 +262,13 @@ pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> 
         && let Some(to) = to
     {
         own_descriptors::make_way(to);
+        if to != fd && sys::is_open(fd) {
+            backend::answer(to, || Request::Close);
+        }
     }
     let copy = real();
-    backend::forget(copy);
+    backend::duplicated(fd, copy);
+    standard_streams::after_change(copy);
     if copy >= 0 && hot::is_on() {
         descriptors::duplicated(fd, copy);
     }

@@ -7,9 +7,14 @@ pub mod directory;
 pub mod lock;
 pub mod mapping;
 pub mod name;
+pub mod own_stream;
 pub mod program;
 pub mod raw;
+pub mod served_stream;
+pub mod served_transfer;
+pub mod standard_streams;
 pub mod stream;
+pub mod temporary;
 pub mod variadic;
 
 use core::ffi::{c_int, c_void};

@@ -2,13 +2,14 @@
 
 use core::ffi::{c_char, c_int};
 
+use libc::AT_FDCWD;
 use plimsoll_trace::Op;
 
-use crate::backend::{self, FromAnswer, Name, NameRequest};
-use crate::hooks::Returned;
+use crate::backend::{self, AttributeRequest, FromAnswer, Name, NameRequest};
 use crate::hooks::descriptor::write;
-use crate::paths;
+use crate::hooks::{Returned, temporary};
 use crate::recorder::{begin_in, ended};
+use crate::{paths, sys};
 
 /// Records a call on the file of this name.
 ///
@@ -48,6 +49,60 @@ pub unsafe fn ask<R: Returned + FromAnswer>(
     let served = || backend::serve_name(|| Name::new(directory, path), request, real);
     // SAFETY: the same name.
     unsafe { on(op, directory, path, argument, served) }
+}
+
+/// Records a call on extended attributes of the file of this name.
+///
+/// # Safety
+/// `path` is what a program gave to such a call.
+#[inline]
+pub unsafe fn attribute<R: Returned + FromAnswer>(
+    path: *const c_char,
+    flags: c_int,
+    request: impl FnOnce() -> AttributeRequest,
+    real: impl FnOnce() -> R,
+) -> R {
+    let request = || NameRequest::Attribute { request: request(), flags };
+    // SAFETY: the same name.
+    unsafe { ask(Op::Xattr, AT_FDCWD, path, 0, request, real) }
+}
+
+/// Records that a name is removed, of a file or, where it is none, of a directory: `remove`.
+///
+/// # Safety
+/// `path` is what a program gave to `remove`.
+#[inline]
+pub unsafe fn remove(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
+    let ask = |flags| {
+        backend::answer_name(|| Name::new(AT_FDCWD, path), || NameRequest::Unlink { flags })
+    };
+    let served = || match ask(0) {
+        Some(Err(libc::EISDIR)) => ask(libc::AT_REMOVEDIR).map_or(-1, c_int::from_answer),
+        Some(answer) => c_int::from_answer(answer),
+        None => real(),
+    };
+    // SAFETY: the same name.
+    unsafe { on(Op::Unlink, AT_FDCWD, path, 0, served) }
+}
+
+/// Records that a directory is made with a name of the C library's choice: `mkdtemp`.
+///
+/// # Safety
+/// The template is what a program gave to it.
+#[inline]
+pub unsafe fn made(template: *mut c_char, real: impl FnOnce() -> *mut c_char) -> *mut c_char {
+    let request = || NameRequest::MakeDirectory { mode: 0o700 };
+    // SAFETY: as the caller says.
+    let served = || match unsafe { temporary::served(template, 0, request) } {
+        Some(Ok(_)) => template,
+        Some(Err(error)) => {
+            sys::set_errno(error);
+            core::ptr::null_mut()
+        }
+        None => real(),
+    };
+    // SAFETY: the same name.
+    unsafe { on(Op::Mkdir, AT_FDCWD, template, 0, served) }
 }
 
 /// Returns whether `unlinkat` does what `unlink` or what `rmdir` does.

@@ -7,30 +7,14 @@ use libc::{AT_FDCWD, FILE};
 use plimsoll_trace::encode::{NO_FILE, Outcome, UNKNOWN_OFFSET};
 use plimsoll_trace::{Class, Layer, Op};
 
+use crate::backend;
 use crate::descriptors::Known;
 use crate::files::EXCLUDED;
-use crate::hooks::{Returned, descriptor, failure};
+use crate::hooks::served_stream::Reopening;
+use crate::hooks::{Returned, descriptor, failure, served_stream};
 use crate::recorder::{self, Finished, Start, begin_in, ended, ended_at};
 use crate::thread::Busy;
 use crate::{clock, descriptors, hot, paths, sys};
-
-// SAFETY: the C library defines both for every program, as pointers to streams.
-unsafe extern "C" {
-    static stdin: *mut FILE;
-    static stdout: *mut FILE;
-}
-
-/// Returns the program's standard input.
-pub fn input() -> *mut FILE {
-    // SAFETY: a plain read of the C library's variable.
-    unsafe { stdin }
-}
-
-/// Returns the program's standard output.
-pub fn output() -> *mut FILE {
-    // SAFETY: a plain read of the C library's variable.
-    unsafe { stdout }
-}
 
 /// Records data through a stream. `amounts` says of the result how many bytes were asked for and how
 /// many moved, `None` for a failure.
@@ -127,7 +111,25 @@ pub unsafe fn open(
     real: impl FnOnce() -> *mut FILE,
 ) -> *mut FILE {
     let start = begin_in(Layer::Stdio);
-    let stream = real();
+    // SAFETY: as the caller says; the stream is new.
+    let stream = unsafe {
+        served_stream::open(path, mode).unwrap_or_else(|| served_stream::checked(real(), mode))
+    };
+    // SAFETY: as the caller says.
+    unsafe { opened(start, path, mode, stream) }
+}
+
+/// Records that a stream was opened, or not.
+///
+/// # Safety
+/// Path and mode are what a program gave to `fopen`.
+#[inline]
+unsafe fn opened(
+    start: Start,
+    path: *const c_char,
+    mode: *const c_char,
+    stream: *mut FILE,
+) -> *mut FILE {
     // SAFETY: libc has read it.
     let flags = unsafe { flags_of(mode) };
     let begin_file = |busy: &Busy| {
@@ -151,7 +153,8 @@ pub unsafe fn open(
     stream
 }
 
-/// Records that a stream gets another file; its descriptor is closed inside of libc.
+/// Records that a stream gets another file; its descriptor is closed inside of libc. A file of a backend's is refused
+/// (`served_stream`).
 ///
 /// # Safety
 /// The arguments are what a program gave to `freopen`.
@@ -160,26 +163,58 @@ pub unsafe fn reopen(
     path: *const c_char,
     mode: *const c_char,
     stream: *mut FILE,
-    real: impl FnOnce() -> *mut FILE,
+    real: impl Fn(*const c_char) -> *mut FILE,
 ) -> *mut FILE {
     if hot::is_on() && !path.is_null() {
         descriptors::forget(descriptor_of(stream));
     }
-    // SAFETY: the same arguments.
-    unsafe { open(path, mode, real) }
+    let start = begin_in(Layer::Stdio);
+    // SAFETY: as the caller says.
+    unsafe {
+        let refuse = || {
+            // Nothing has this name, so that the C library closes the stream and fails.
+            let failed = real(c"".as_ptr());
+            sys::set_errno(libc::ENOTSUP);
+            failed
+        };
+        let new = match served_stream::reopen(path, mode, stream) {
+            Reopening::Done(new) => new,
+            Reopening::Refused => refuse(),
+            Reopening::Left => {
+                let new = real(path);
+                if served_stream::was_reopened(new) { new } else { refuse() }
+            }
+        };
+        opened(start, path, mode, new)
+    }
 }
 
 /// Records that a stream is made of a descriptor.
+///
+/// # Safety
+/// The mode is what a program gave to `fdopen`.
 #[inline]
-pub fn open_descriptor(fd: c_int, real: impl FnOnce() -> *mut FILE) -> *mut FILE {
-    descriptor::on(Op::Fopen, fd, 0, real)
+pub unsafe fn open_descriptor(
+    fd: c_int,
+    mode: *const c_char,
+    real: impl FnOnce() -> *mut FILE,
+) -> *mut FILE {
+    // SAFETY: as the caller says.
+    let served = || unsafe { served_stream::open_descriptor(fd, mode) }.unwrap_or_else(real);
+    descriptor::on(Op::Fopen, fd, 0, served)
 }
 
 /// Records that a stream is closed.
 #[inline]
 pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
-    let fd = if hot::is_on() { descriptor_of(stream) } else { -1 };
-    descriptor::close(Op::Fclose, fd, real)
+    let is_needed = hot::is_on() || backend::is_active();
+    let fd = if is_needed { descriptor_of(stream) } else { -1 };
+    descriptor::close_by(Op::Fclose, fd, || {
+        let result = real();
+        // Of a stream of ours, the backend has heard by now.
+        backend::forget(fd);
+        result
+    })
 }
 
 /// Records that a stream's position is set.
