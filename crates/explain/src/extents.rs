@@ -227,6 +227,30 @@ mod tests {
         let (a, b) = (of(&[(0, 100), (200, 100)]), of(&[(50, 200)]));
         assert_eq!(a.common(&b), 100);
         assert_eq!(b.common(&a), 100);
+        let touching = of(&[(100, 100)]);
+        assert_eq!((touching.common(&a), a.common(&touching)), (0, 0), "they touch only");
+        let (c, d) = (of(&[(0, 100), (150, 50)]), of(&[(50, 50), (120, 80)]));
+        assert_eq!((c.common(&d), d.common(&c)), (100, 100));
+        assert_eq!(a.common(&Extents::default()), 0);
+    }
+
+    /// One of some regions stands for all of them.
+    #[test]
+    fn common_bytes_of_a_sample_are_scaled_up() {
+        let strided = |from: u64, to: u64| (from..to).map(|i| (i * 65536, 100)).collect::<Vec<_>>();
+        let (a, b) = (of(&strided(0, 20_000)), of(&strided(10_000, 30_000)));
+        assert!(a.halvings > 0 && b.halvings > 0);
+        let common = a.common(&b) as f64 / 1_000_000.0;
+        assert!((common - 1.0).abs() < 0.3, "{common}");
+    }
+
+    /// What is written piece by piece is one range.
+    #[test]
+    fn ranges_that_touch_are_united() {
+        assert_eq!(of(&[(0, 10), (10, 10), (20, 5)]).ranges, [(0, 25)]);
+        assert_eq!(of(&[(0, 10), (11, 10)]).ranges, [(0, 10), (11, 21)]);
+        assert_eq!(of(&[(20, 10), (10, 10), (0, 5)]).ranges, [(0, 5), (10, 30)]);
+        assert_eq!(of(&[(20, 10), (5, 0)]).ranges, [(20, 30)]);
     }
 
     #[test]

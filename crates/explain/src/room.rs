@@ -138,6 +138,62 @@ pub(crate) const OF_TEXT: usize = 64;
 mod tests {
     use super::*;
 
+    /// A process of a recording, with a chunk of events.
+    fn process() -> (tempfile::TempDir, crate::Recording) {
+        let directory = tempfile::TempDir::new().unwrap();
+        let program = plimsoll_trace::Program { host: "node1".into(), ..Default::default() };
+        let anchor = plimsoll_trace::layout::Anchor { ticks: 1, monotonic_ns: 1, realtime_ns: 1 };
+        let path = directory.path().join("1.rec");
+        let mut writer = plimsoll_trace::ProcessWriter::create(&path, &program, anchor).unwrap();
+        let call = plimsoll_trace::encode::Call {
+            op: plimsoll_trace::Op::Dup,
+            file: 0,
+            offset: 0,
+            length: 0,
+            outcome: plimsoll_trace::encode::Outcome::Value(0),
+            argument: 0,
+            start: 2,
+            end: 3,
+        };
+        writer.call(1, &call).unwrap();
+        writer.finish().unwrap();
+        let recording = crate::Recording::open(directory.path()).unwrap();
+        (directory, recording)
+    }
+
+    #[test]
+    fn the_last_chunk_that_there_is_room_for_is_told() {
+        let (_directory, recording) = process();
+        let mut chunks = recording.processes()[0].chunks().to_vec();
+        assert_eq!(chunks.len(), 1);
+        let mut room = Room { chunks: 2, ..Room::default() };
+        room.take_chunks(&mut chunks);
+        assert_eq!((room.chunks(), room.warnings().count()), (1, 0));
+        room.take_chunks(&mut chunks);
+        room.take_chunks(&mut Vec::new());
+        assert_eq!((room.chunks(), room.warnings().count()), (0, 1));
+    }
+
+    /// Its own size, its path and its texts, each of which needs more than its bytes.
+    #[test]
+    fn a_process_takes_what_describes_it() {
+        let (_directory, recording) = process();
+        let process = &recording.processes()[0];
+        let texts = process.host.len()
+            + process.job.len()
+            + process.program.len()
+            + process.directory.len();
+        let arguments: usize = process.arguments.iter().map(|it| it.len() + OF_TEXT).sum();
+        let path = process.path.as_os_str().len();
+        let cost = texts + 4 * OF_TEXT + arguments + path + size_of::<Process>();
+        let mut room = Room { process_bytes: 2 * cost + cost / 2, ..Room::default() };
+        let taken: Vec<bool> = (0..4).map(|_| room.take_process(process)).collect();
+        assert_eq!(taken, [true, true, false, false]);
+        assert_eq!(room.process_bytes, cost / 2);
+        let warnings: Vec<String> = room.warnings().collect();
+        assert!(warnings.len() == 1 && warnings[0].starts_with("2 processes are left out"));
+    }
+
     #[test]
     fn there_is_room_for_so_much_and_what_finds_none_is_told() {
         let mut room = Room { numbers: 2, text_bytes: 2 * OF_TEXT + 10, ..Room::default() };

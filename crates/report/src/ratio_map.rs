@@ -117,7 +117,6 @@ impl RatioMap {
 /// Two decimals, or three digits where that is more than a cell needs.
 pub(crate) fn shown(ratio: f64) -> String {
     match ratio {
-        ratio if ratio >= 1000.0 => format!("{ratio:.0}"),
         ratio if ratio >= 99.95 => format!("{ratio:.0}"),
         ratio if ratio >= 9.995 => format!("{ratio:.1}"),
         ratio => format!("{ratio:.2}"),
@@ -191,6 +190,12 @@ impl Steps {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn ratios_have_two_decimals_or_three_digits() {
+        let shown = [0.05, 1.0, 9.994, 9.995, 99.94, 99.95, 1234.5].map(super::shown);
+        assert_eq!(shown, ["0.05", "1.00", "9.99", "10.0", "99.9", "100", "1234"]);
+    }
+
     use super::*;
     use crate::Unit;
     use proptest::prelude::*;

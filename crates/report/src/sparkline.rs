@@ -29,6 +29,7 @@ mod tests {
         assert_eq!(sparkline(&[Some(0.0), None, Some(7.0), Some(3.5)]), "▁ █▅");
         assert_eq!(sparkline(&[Some(2.0), Some(2.0)]), "▅▅");
         assert_eq!(sparkline(&[Some(f64::NAN), Some(1.0)]), " ▅");
+        assert_eq!(sparkline(&[Some(10.0), Some(13.5), Some(17.0)]), "▁▅█", "from the least on");
         assert_eq!(sparkline(&[]), "");
     }
 }

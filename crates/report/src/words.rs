@@ -102,6 +102,7 @@ mod tests {
         assert_eq!((percent(0.0), percent(1.0)), ("0 %".into(), "100 %".into()));
         assert_eq!(percent(2e-5), "less than 0.01 %");
         assert_eq!(percent(0.9998), "more than 99.9 %");
+        assert_eq!((percent(1e-4), percent(0.999)), ("0.01 %".into(), "99.9 %".into()));
         assert_eq!((short(1200.4), short(999.4)), ("1,200".into(), "999".into()));
         assert_eq!((count(1, "process"), count(2, "file")), ("1 process".into(), "2 files".into()));
         assert_eq!(count(6_000_000, "process"), "6,000,000 processes");

@@ -75,6 +75,18 @@ fn the_colour_bar_of_a_heat_map_goes_from_least_to_greatest() {
     );
 }
 
+/// Rows are as high as is comfortable for few of them, and together no higher than a screen.
+#[test]
+fn a_heat_map_is_as_high_as_its_rows_need() {
+    let height = |rows: usize| {
+        let map = HeatMap::new("t", count("x"), (0.0, 4.0), 2, "r", names(rows), count("v"));
+        let drawn = draw(map.class("c", vec![1.0; 2 * rows]));
+        let area = drawn.all("svg", "area")[0];
+        area.bottom() - area.top()
+    };
+    assert_eq!([2, 13, 100, 240, 256].map(height), [36.0, 234.0, 240.0, 360.0, 384.0]);
+}
+
 #[test]
 fn points_lie_at_their_values_with_the_shape_of_their_series() {
     let (one, other) = (vec![(10.0, 1.0), (40.0, 3.0)], vec![(20.0, 2.0)]);

@@ -5,10 +5,11 @@ mod drawn;
 use std::collections::BTreeSet;
 
 use drawn::{count, draw, names};
-use plimsoll_report::Record;
 use plimsoll_report::html::{
-    Bars, BoxPlots, BoxSummary, Chart, Gantt, HeatMap, Lines, Page, Section, Span, Theme,
+    Bars, BoxPlots, BoxSummary, Cell, Chart, Column, Gantt, HeatMap, Lines, Page, Scatter, Section,
+    Span, StackedBars, Table, Theme,
 };
+use plimsoll_report::{Number, Record, Unit};
 
 fn page(chart: impl Into<Chart>) -> String {
     Page::new("p", "").section(Section::new("s").chart(chart.into())).to_html()
@@ -110,6 +111,102 @@ fn points_of_a_line_that_are_too_many_are_counted() {
     };
     assert!(!line(8000).contains("points are drawn"));
     says(&line(50_000), "of 50,000 points are drawn");
+}
+
+/// Each stretch of a line, and each series of a cloud, has its share of the points that are drawn.
+#[test]
+fn points_that_are_too_many_are_shared_out() {
+    let drawn = |page: &str| -> usize {
+        let (before, _) = page.split_once(" of 60,000 points are drawn").expect("a note");
+        let number = before.rsplit(|it: char| !it.is_ascii_digit() && it != ',').next().unwrap();
+        number.replace(',', "").parse().unwrap()
+    };
+    let wave = |from: u32| -> Vec<(f64, f64)> {
+        (from..from + 30_000).map(|k| (f64::from(k), (f64::from(k) / 50.0).sin())).collect()
+    };
+    let mut points = wave(0);
+    points.push((30_000.0, f64::NAN));
+    points.extend(wave(30_001));
+    let line = drawn(&page(Lines::new("t", count("x"), count("y")).line("l", points)));
+    assert!((4_000..=8_100).contains(&line), "{line}");
+    let cloud = Scatter::new("t", count("x"), count("y")).points("a", wave(0)).points("b", wave(7));
+    let cloud = drawn(&page(cloud));
+    assert!((15_000..=20_100).contains(&cloud), "{cloud}");
+}
+
+#[test]
+fn rows_of_parts_outliers_and_rows_of_tables_that_are_too_many_are_counted() {
+    let stacked = |rows: usize| {
+        let stacked = StackedBars::new("t", "c", count("v"), vec!["a".into()]);
+        page(names(rows).into_iter().fold(stacked, |it, name| it.row(name, vec![1.0])))
+    };
+    says(&stacked(70), "The first 64 rows; 6 more are not drawn.");
+    assert!(!stacked(64).contains("more are not drawn"));
+    let outliers = |count: usize, interval: (f64, f64)| {
+        let summary = BoxSummary {
+            name: "n".into(),
+            count: 9,
+            low: 1.0,
+            first_quartile: 2.0,
+            median: 3.0,
+            third_quartile: 4.0,
+            high: 5.0,
+            median_interval: Some(interval),
+            outliers: vec![9.0; count],
+        };
+        page(BoxPlots::new("t", "c", drawn::count("v")).summary(summary))
+    };
+    says(&outliers(502, (2.5, 3.5)), "At most 500 outliers of a box are drawn.");
+    assert!(!outliers(500, (2.5, 3.5)).contains("outliers of a box are drawn"));
+    assert!(outliers(0, (2.5, 3.5)).contains("class=\"interval\""));
+    assert!(!outliers(0, (2.5, f64::NAN)).contains("class=\"interval\""), "it has no end");
+    let table = |rows: usize| {
+        let row = |_| vec![Cell::value(1.0, Unit::Count)];
+        let table = (0..rows).map(row).fold(Table::new(vec![Column::figures("v")]), Table::row);
+        Page::new("p", "").section(Section::new("s").table(&table)).to_html()
+    };
+    says(&table(1003), "The first 1000 rows; 3 more are not shown.");
+    assert!(!table(1000).contains("more are not shown"));
+}
+
+#[test]
+fn three_sections_have_links_and_sections_within_have_smaller_headings() {
+    let page = |sections: usize| {
+        let section = |name: &String| {
+            Section::new(name.as_str()).section(Section::new("inner").text("words"))
+        };
+        names(sections).iter().map(section).fold(Page::new("p", ""), Page::section).to_html()
+    };
+    assert!(!page(1).contains("<nav") && !page(2).contains("<nav"));
+    says(&page(3), "<a href=\"#s2\">n2</a></nav>");
+    says(&page(4), "<a href=\"#s3\">n3</a></nav>");
+    says(&page(1), "<h3>inner</h3>");
+    let folded = Section::new("outer").folded(Section::new("f").section(Section::new("inner")));
+    says(&Page::new("p", "").section(folded).to_html(), "<h4>inner</h4>");
+}
+
+#[test]
+fn long_texts_and_long_spectra_are_shown_in_another_way() {
+    let shown =
+        |record: &Record| Page::new("p", "").section(Section::new("s").record(record)).to_html();
+    let text = |length: usize| shown(&Record::new().text("t", "t", "x".repeat(length)));
+    assert!(!text(60).contains("class=\"long\"><dt>"), "sixty characters are short");
+    assert!(text(61).contains("class=\"long\"><dt>"));
+    const CALLS: Number = Number::new("calls", "calls", Unit::Count, "Calls.", "");
+    let spectrum = |points: u64| {
+        shown(&Record::new().spectrum(&CALLS, "By number", (0..points).map(|k| (k, 1.0)).collect()))
+    };
+    assert!(!spectrum(60).contains(">0-1<") && spectrum(61).contains(">0-1<"));
+    assert!(spectrum(61).contains(">60<"), "the last stands for itself");
+}
+
+#[test]
+fn cards_of_a_record_are_told_one_after_the_other() {
+    let card = |name: &str| Record::new().text("name", "name", name);
+    let text = |cards| Record::new().cards("cards", "Some cards", cards).to_text();
+    assert_eq!(text(vec![]), "Some cards\n  (none)\n");
+    let two = text(vec![card("a"), card("b")]);
+    assert_eq!(two, "Some cards\n  name  a\n\n  name  b\n");
 }
 
 #[test]

@@ -212,6 +212,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn severity_goes_by_the_share_of_the_run() {
+        let of = [0.0, 0.0999, 0.1, 0.2499, 0.25, 1.0].map(|share| Severity::of(share).name());
+        assert_eq!(of, ["low", "low", "medium", "medium", "high", "high"]);
+    }
+
+    #[test]
     fn helpers_do_not_dilute() {
         assert_eq!(sharers([2.0; 8].into_iter()), 8.0);
         assert_eq!(sharers([].into_iter()), 1.0);

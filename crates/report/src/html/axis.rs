@@ -220,6 +220,31 @@ mod tests {
         assert_eq!(ends(Scale::Log10, &[10.0]), (5.0, 20.0));
     }
 
+    /// As many as there is room for, and never so many that labels touch.
+    #[test]
+    fn labels_along_an_axis_do_not_touch() {
+        for (unit, low, high) in [
+            (Unit::Seconds, 1000.001, 1000.009),
+            (Unit::Bytes, 0.0, 9e12),
+            (Unit::Count, 1_234_000.0, 1_234_900.0),
+        ] {
+            let axis = Axis::new("x", unit).fit([low, high].into_iter()).unwrap();
+            let mut most = 0;
+            for width in (40..1200).step_by(20).map(f64::from) {
+                let ticks = axis.ticks_across(width);
+                for pair in ticks.windows(2) {
+                    let apart = (axis.share(pair[1].value) - axis.share(pair[0].value)) * width;
+                    let wide = |tick: &Tick| text_width(&tick.label) / 2.0;
+                    let gap = apart - wide(&pair[0]) - wide(&pair[1]);
+                    assert!(gap >= 16.0, "{gap} between {pair:?} on {width}");
+                }
+                assert!(ticks.len() + 1 >= most, "fewer on more: {} on {width}", ticks.len());
+                most = most.max(ticks.len());
+            }
+            assert!(most >= 4, "{most}");
+        }
+    }
+
     #[test]
     fn tooltips_are_exact() {
         assert_eq!(exact(1536.0, Unit::Bytes), "1.500 KiB (exactly 1536 B)");

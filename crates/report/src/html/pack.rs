@@ -49,5 +49,6 @@ mod tests {
     fn runs_are_used_where_shorter() {
         assert_eq!(pack(&[0; 300]), format!("r{}", base64(&[0, 255, 0, 43])));
         assert_eq!(pack(&[1, 2, 3]), format!("b{}", base64(&[1, 2, 3])));
+        assert_eq!(pack(&[7, 7]), format!("b{}", base64(&[7, 7])), "as long either way");
     }
 }

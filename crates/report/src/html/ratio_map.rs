@@ -204,6 +204,47 @@ mod tests {
         assert_eq!(map().columns.place(f64::NAN), None);
     }
 
+    /// By logarithms only where all values have one.
+    #[test]
+    fn places_are_between_neighbours_by_logarithms_if_there_are_any() {
+        let place = |values: &[f64], value: f64| {
+            let side = (Axis::new("c", Unit::Count), values.to_vec());
+            RatioMap::new("t", (Axis::new("r", Unit::Count), vec![1.0]), side).columns.place(value)
+        };
+        assert_eq!(place(&[0.0, 10.0, 20.0], 15.0), Some(1.5));
+        assert_eq!(place(&[-10.0, 10.0], 0.0), Some(0.5));
+        assert!((place(&[1.0, 100.0], 10.0).unwrap() - 0.5).abs() < 1e-12);
+        assert_eq!(
+            (place(&[1.0, 100.0], 1.0), place(&[1.0, 100.0], 100.0)),
+            (Some(0.0), Some(1.0))
+        );
+        assert_eq!(place(&[5.0], 5.0), None, "there is nothing between");
+        let many: Vec<f64> = (1..40).map(f64::from).collect();
+        assert!(
+            place(&many, 24.0).is_some() && place(&many, 25.0).is_none(),
+            "columns that are drawn"
+        );
+    }
+
+    #[test]
+    fn an_outline_is_drawn_around_columns_that_are_drawn() {
+        let outlined = |at: f64| {
+            let columns = (Axis::new("c", Unit::Count), (1..40).map(f64::from).collect());
+            let map = RatioMap::new("t", (Axis::new("r", Unit::Count), vec![1.0]), columns);
+            map.cells(vec![2.0; 39]).outline(at, "o").draw().svg.contains("class=\"here\"")
+        };
+        assert!(outlined(24.0) && !outlined(25.0));
+    }
+
+    #[test]
+    fn no_ratio_is_known_that_is_none() {
+        let columns = (Axis::new("c", Unit::Count), vec![1.0, 2.0, 3.0, 4.0]);
+        let map = RatioMap::new("t", (Axis::new("r", Unit::Count), vec![1.0]), columns);
+        let map = map.cells(vec![0.0, -1.0, f64::INFINITY, 0.5]);
+        let ratios: Vec<Option<f64>> = (0..5).map(|column| map.ratio(0, column)).collect();
+        assert_eq!(ratios, [None, None, None, Some(0.5), None]);
+    }
+
     #[test]
     fn cells_have_values_shades_and_tips() {
         let drawing = map().draw();

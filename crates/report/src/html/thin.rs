@@ -8,11 +8,11 @@ pub(crate) type Point = (f64, f64);
 /// At most about `most` points of a line: of each stretch the first, the least, the
 /// greatest and the last, in order, so that no peak and no gap is lost.
 pub(crate) fn thin_line(points: &[Point], most: usize) -> Vec<Point> {
-    let stretch = (points.len() * 4).div_ceil(most.max(4));
-    if points.len() <= most || stretch <= 4 {
+    let most = most.max(4);
+    if points.len() <= most {
         return points.to_vec();
     }
-    points.chunks(stretch).flat_map(corners).collect()
+    points.chunks((points.len() * 4).div_ceil(most)).flat_map(corners).collect()
 }
 
 fn corners(stretch: &[Point]) -> Vec<Point> {
@@ -75,6 +75,30 @@ mod tests {
             assert_eq!(ends(&thinned), (1.0, 9.0));
         }
         assert_eq!(thin_cloud(&points, 4000), thin_cloud(&points, 4000));
+    }
+
+    /// One of each run, and not always at the same place in it.
+    #[test]
+    fn each_part_of_a_cloud_is_kept_without_a_rhythm() {
+        let points: Vec<Point> = (0..10_000).map(|x| (f64::from(x), 1.0)).collect();
+        let kept = thin_cloud(&points, 1004);
+        let place = |it: &Point| it.0 as usize;
+        let inner: Vec<usize> =
+            kept.iter().map(place).filter(|it| (10..9990).contains(it)).collect();
+        let runs: Vec<usize> = inner.iter().map(|it| it / 10).collect();
+        assert_eq!(runs, (1..999).collect::<Vec<usize>>());
+        for within in 0..10 {
+            let count = inner.iter().filter(|it| *it % 10 == within).count();
+            assert!((60..140).contains(&count), "{count} at {within}");
+        }
+    }
+
+    #[test]
+    fn few_points_of_a_line_are_all_kept() {
+        let points: Vec<Point> = (0..40).map(|x| (f64::from(x), f64::from(x * 7 % 5))).collect();
+        assert_eq!(thin_line(&points, 40), points);
+        assert_eq!(thin_line(&points[..4], 1), points[..4]);
+        assert!(thin_line(&points, 39).len() < 40 && thin_line(&points, 1).len() <= 4);
     }
 
     proptest! {

@@ -183,6 +183,17 @@ mod tests {
     }
 
     #[test]
+    fn counts_have_whole_steps_and_no_span_has_no_ticks() {
+        let linear = |low, high, unit, most| labels(low, high, Scale::Linear, unit, most);
+        assert_eq!(linear(0.0, 2.0, Unit::Count, 5), ["0", "1", "2"]);
+        assert_eq!(linear(0.0, 0.4, Unit::Count, 4), ["0", "0.1", "0.2", "0.3", "0.4"]);
+        assert_eq!(linear(0.0, 2.0, Unit::Ratio, 5), ["0", "0.5", "1.0", "1.5", "2.0"]);
+        assert!(linear(5.0, 5.0, Unit::Ratio, 5).is_empty());
+        assert_eq!([1.0, 2.5, 0.25, 0.05, 20.0, 1e-4].map(decimals), [0, 1, 2, 2, 0, 4]);
+        assert_eq!(decimals(1.0 / 3.0), 6, "nobody reads more of a third");
+    }
+
+    #[test]
     fn logarithmic_ticks_are_powers() {
         assert_eq!(
             labels(1024.0, 1048576.0, Scale::Log2, Unit::Bytes, 4),

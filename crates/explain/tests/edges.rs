@@ -1,0 +1,170 @@
+//! Names, limits and bounds: what a reader of a recording is told, and what is kept of very much.
+
+mod common;
+
+use common::{Bed, KIB, MIB, MS, S, US};
+use plimsoll_explain::{
+    CLASSES, CallKind, Frame, MpiTime, Options, ProcessState, UnseenProgram, class_of, class_start,
+};
+use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::{Op, Unseen};
+
+#[test]
+fn what_is_printed_has_its_name() {
+    assert_eq!(CallKind::ALL.map(CallKind::name), ["read", "write", "sync", "metadata"]);
+    let states = [
+        (ProcessState::Finished, "finished"),
+        (ProcessState::Running, "running"),
+        (ProcessState::Killed, "killed"),
+        (ProcessState::Unfinished, "running or killed"),
+        (ProcessState::Executed, "executed"),
+        (ProcessState::Stopped, "stopped"),
+    ];
+    assert!(states.iter().all(|(state, name)| state.name() == *name));
+    let missing = |reason| {
+        let (program, detail) = ("a".to_string(), String::new());
+        UnseenProgram { program, reason, detail, processes: 1 }.missing()
+    };
+    assert_eq!(missing(Unseen::Static), "all of it");
+    assert_eq!(missing(Unseen::SetId), "all of it and of what it starts");
+    assert_eq!(MpiTime { nanos: 2_500_000_000, ..MpiTime::default() }.seconds(), 2.5);
+}
+
+#[test]
+fn classes_begin_at_powers_of_two() {
+    assert_eq!([0, 1, 2, 3, 4, 11].map(class_start), [0, 1, 2, 4, 8, 1024]);
+    assert_eq!(
+        (class_start(64), class_start(65)),
+        (1 << 63, 1 << 63),
+        "there are no larger numbers"
+    );
+    for class in 1..CLASSES {
+        assert_eq!(class_of(class_start(class)), class);
+        assert_eq!(class_of(class_start(class) - 1), class - 1);
+    }
+}
+
+#[test]
+fn histograms_have_a_class_for_each_power_of_two() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.data(Op::Write, 2, 0, 4 * KIB, MS).data(Op::Write, 2, 4 * KIB, 5000, MS);
+    rank.finish();
+    let analysis = bed.analyze();
+    let classes = analysis.request_sizes[0].histogram.classes();
+    assert_eq!(classes.len(), CLASSES);
+    assert_eq!((classes[13].calls, classes[13].bytes), (2, 4096 + 5000));
+    assert_eq!(classes.iter().map(|it| it.calls).sum::<u64>(), 2);
+}
+
+#[test]
+fn a_recording_knows_its_command_and_how_much_was_read() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.data(Op::Write, 2, 0, 4 * KIB, MS).data(Op::Write, 2, 4 * KIB, 5000, MS);
+    rank.finish();
+    let recording = bed.open();
+    assert_eq!(recording.command(), None);
+    assert_eq!(recording.processes()[0].chunks().len(), 1);
+    let notes = vec!["a note".to_string(); 3];
+    let recording = recording.with_command(Some("app -n 3".into()), notes);
+    assert_eq!(recording.command(), Some("app -n 3"));
+    assert_eq!(
+        recording.first_notes(2).collect::<Vec<_>>(),
+        ["a note", "a note", "and 1 more note"]
+    );
+    let gathered = Frame::new(recording, &Options::default()).gather_all();
+    assert_eq!((gathered.events(), gathered.process_count()), (2, 1));
+}
+
+/// More requests than are kept: those that are kept lie all over the time and have all durations.
+#[test]
+fn samples_are_taken_from_all_over_the_time() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for request in 0..20_000u64 {
+        rank.data(Op::Pwrite, 2, request * KIB, KIB, (100 + request % 10) * US);
+    }
+    rank.finish();
+    let analysis = bed.analyze();
+    let detail = analysis.files[0].detail.as_ref().unwrap();
+    assert_eq!((detail.samples.len(), detail.sampled_from), (1024, 20_000));
+    for tenth in 0..10 {
+        let inside = |start: u64| start / (2_090 * MS / 10) == tenth;
+        let count = detail.samples.iter().filter(|it| inside(it.start_ns)).count();
+        assert!((60..150).contains(&count), "{count} of 1024 in tenth {tenth}");
+    }
+    let durations = &analysis.durations[0];
+    assert_eq!((durations.calls, durations.seconds.len()), (20_000, 2000));
+    for step in 0..10 {
+        let length = f64::from(100 + step) * 1e-6;
+        let count = durations.seconds.iter().filter(|it| (**it - length).abs() < 1e-9).count();
+        assert!((140..270).contains(&count), "{count} of 2000 with {length} s");
+    }
+}
+
+/// So many hints, notes and libraries are kept, each once.
+#[test]
+fn texts_are_kept_once_and_up_to_a_limit() {
+    let bed = Bed::new();
+    for number in 0..2 {
+        let mut rank = bed.rank(number, 2);
+        for note in 0..60 {
+            rank.define(DefinitionKind::Note, 0, 0, &format!("note {}", note % 40));
+            rank.define(DefinitionKind::Hint, 1, 0, &format!("key{}=1", note % 30));
+        }
+        rank.define(DefinitionKind::MpiLibrary, 0, 0, "Open MPI 5");
+        rank.call(Op::Open, 1, MS);
+        rank.finish();
+    }
+    let recording = bed.open();
+    assert_eq!(recording.notes().count(), 40);
+    assert_eq!(recording.mpi_libraries().collect::<Vec<_>>(), ["Open MPI 5"]);
+    let analysis = bed.analyze();
+    let shared = analysis.files.iter().find(|it| it.path == "/shared").unwrap();
+    assert_eq!(shared.hints.len(), 30);
+}
+
+#[test]
+fn many_files_that_cannot_be_read_are_counted() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.data(Op::Write, 2, 0, 100, MS);
+    rank.finish();
+    let with_bad = |count: usize| {
+        for number in 0..count {
+            std::fs::write(bed.path().join(format!("bad{number:03}.rec")), [0u8; 5000]).unwrap();
+        }
+        let warnings = bed.open().warnings().to_vec();
+        let named =
+            warnings.iter().filter(|it| it.contains("is not a file of a recording")).count();
+        let more = warnings.iter().find(|it| it.contains("more files cannot be read")).cloned();
+        (named, more)
+    };
+    assert_eq!(with_bad(2), (2, None));
+    assert_eq!(with_bad(1000), (1000, None));
+    assert_eq!(with_bad(1003), (1000, Some("3 more files cannot be read".to_string())));
+    let told = bed.analyze().warnings;
+    assert_eq!((told.len(), told[20].as_str()), (21, "and 981 more warnings like these"));
+}
+
+/// Two ranks of two nodes, one of whose clocks is 5 s ahead: both leave a barrier at the same moment.
+#[test]
+fn clocks_of_nodes_meet_at_barriers() {
+    let bed = Bed::new();
+    for (number, host, boot, ahead) in
+        [(0, "node1", 1, 0), (1, "node1", 1, 0), (2, "node2", 2, 5 * S), (3, "node2", 2, 5 * S)]
+    {
+        let start = 1000 + ahead;
+        let mut rank = bed.rank_on(number, 4, host, boot, start);
+        // Ranks of one node leave it 2 ms apart.
+        let exit = start + S + u64::from(number % 2) * 2 * MS;
+        rank.define(DefinitionKind::Barrier, 0, exit, "");
+        rank.until(2 * S).data(Op::Pwrite, 2, 0, MIB, 100 * MS);
+        rank.finish();
+    }
+    let analysis = bed.analyze();
+    assert!((analysis.clock_error_seconds.unwrap() - 0.001).abs() < 1e-9);
+    // The first of node1 leaves where the middle of node2 does: node2 is 1 ms earlier than it says.
+    assert!((analysis.span_seconds - 2.101).abs() < 1e-6, "{}", analysis.span_seconds);
+}
