@@ -177,6 +177,10 @@ fn every_kind_of_request_reaches_a_backend() {
     let inverted = InvertedDirectory::new();
     inverted.output(&[python(), "-c", SCRIPT]);
     assert_eq!(inverted.stored("g"), b"012ZYX6789abcdchildparen");
+    for request in ["seek", "status", "truncate", "allocate", "sync"] {
+        assert_ne!(inverted.noted(request), 0, "{request}");
+    }
+    assert_eq!(inverted.noted("lock"), 2);
     assert_eq!(
         inverted.noted("write"),
         11,
@@ -201,7 +205,7 @@ fn streams_of_a_backends_files_are_served() {
     let text = inverted.stored("text");
     assert!(text.starts_with(b"42 WORDs\na line\n!") && text.ends_with(b"end"));
     assert_eq!((text.len(), inverted.stored("second")), (17 + (1 << 20) + 3, b"first".to_vec()));
-    assert_eq!(inverted.noted("sync"), 1);
+    assert_eq!((inverted.noted("sync"), inverted.noted("seek") > 2), (1, true));
 }
 
 #[test]
@@ -272,6 +276,7 @@ fn attributes_and_file_systems_are_asked_of_a_backend() {
     let inverted = InvertedDirectory::serve("attributes");
     let value = rustix::fs::getxattr(inverted.path("file.inverted"), "user.one", &mut [0; 16][..]);
     assert_eq!(value, Ok(5));
+    assert_eq!((inverted.noted("list attributes"), inverted.noted("remove attribute")), (1, 1));
     InvertedDirectory::serve("file_systems");
 }
 
@@ -353,17 +358,19 @@ fn events_of(group: &str, backend: bool) -> Vec<(String, &'static str, u64)> {
     recorded
         .iter()
         .flat_map(|process| process.events.iter().map(move |event| (process, event)))
+        // How often a transfer is waited for depends on when it ends, and the C library's file has a name of its own.
         .filter(|(_, event)| event.op != Op::AioWait)
         .map(|(process, event)| {
             let file = process.files.get(&event.file).map_or("", String::as_str);
             (file.replace(folder, "").replace(".inverted", ""), event.op.name(), event.bytes())
         })
+        .filter(|(file, ..)| !file.starts_with("/tmp"))
         .collect()
 }
 
 #[test]
 fn served_calls_are_recorded_as_without_a_backend() {
-    for group in ["streams", "names", "attributes"] {
+    for group in ["streams", "transfers", "names", "attributes"] {
         let (with, without) = (events_of(group, true), events_of(group, false));
         assert!(without.len() > 15, "{group}");
         assert_eq!(with, without, "{group}");

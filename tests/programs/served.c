@@ -298,6 +298,8 @@ static void directories(void)
     CHECK((status.st_mode & 0777) == 0600 && strcmp(strchr(named, '.'), ".c") == 0);
     CHECK(other >= 0 && access(named, R_OK | W_OK) == 0 && strstr(named, "XXX") == NULL);
     CHECK(fcntl(mkostemp(strcpy(file, "fileXXXXXX"), O_CLOEXEC), F_GETFD) == FD_CLOEXEC);
+    CHECK(fcntl(mkostemps(strcpy(named, "fileXXXXXX.c"), 2, O_CLOEXEC), F_GETFD) == FD_CLOEXEC);
+    CHECK(unlink(named) == 0);
     FAILS(EINVAL, mkstemp(bad) < 0);
     CHECK(strcmp(bad, "fileXXXXX") == 0);
 }
@@ -335,6 +337,7 @@ static void attributes(void)
     CHECK(getxattr("link", "user.one", value, 16) == 5 && memcmp(value, "first", 5) == 0);
     CHECK(lgetxattr("file", "user.two", value, 16) == 5 && memcmp(value, "other", 5) == 0);
     FAILS(ENODATA, lgetxattr("link", "user.one", value, 16) < 0 && (errno = errno == EPERM ? ENODATA : errno));
+    CHECK(fgetxattr(fd, "user.two", value, 16) == 5 && memcmp(value, "other", 5) == 0);
     CHECK(fgetxattr(fd, "user.one", NULL, 0) == 5 && lsetxattr("file", "user.three", "", 0, 0) == 0);
     FAILS(ERANGE, getxattr("file", "user.one", value, 2) < 0);
     ssize_t length = listxattr("file", list, 64);

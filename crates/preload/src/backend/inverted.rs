@@ -43,6 +43,7 @@ impl Backend for Inverted {
     }
 
     fn on_descriptor(&self, fd: c_int, request: &Request) -> Answer {
+        note(request);
         Some(match *request {
             Request::Move(ref transfer) => number(transfer_all(fd, transfer)),
             Request::Copy { op: Op::CopyFileRange, .. } => Err(libc::EXDEV),
@@ -52,11 +53,10 @@ impl Backend for Inverted {
             Request::Entry(entry) => Ok(names::show(entry)),
             // Differs from what the kernel says, so that it shows who was asked.
             Request::FileSystem(status) => put_file_system(status),
-            Request::ChangeMode { .. } | Request::Sync { .. } | Request::Close => {
-                note(request);
-                return None;
-            }
-            Request::Seek { .. }
+            Request::ChangeMode { .. }
+            | Request::Sync { .. }
+            | Request::Close
+            | Request::Seek { .. }
             | Request::Status(_)
             | Request::Truncate { .. }
             | Request::Allocate { .. }
@@ -319,10 +319,17 @@ fn read(fd: BorrowedFd<'_>, bytes: &mut [u8], offset: Option<u64>) -> Result<usi
     Ok(count)
 }
 
-/// Notes a request that is left to the kernel.
+/// Notes a request that leaves no other trace, because the kernel does the same.
 fn note(request: &Request) {
     add_note(match request {
+        Request::Seek { .. } => b"seek\n",
+        Request::Status(_) => b"status\n",
+        Request::Truncate { .. } => b"truncate\n",
+        Request::Allocate { .. } => b"allocate\n",
+        Request::Lock(_) => b"lock\n",
         Request::ChangeMode { .. } => b"change mode\n",
+        Request::Attribute(AttributeRequest::List { .. }) => b"list attributes\n",
+        Request::Attribute(AttributeRequest::Remove { .. }) => b"remove attribute\n",
         Request::Sync { op: Op::Sync } => b"sync all\n",
         Request::Sync { op: Op::AioSync } => b"sync later\n",
         Request::Sync { .. } => b"sync\n",
