@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -134,4 +135,49 @@ fn a_file_that_was_given_the_name_of_a_lock_is_neither_emptied_nor_removed() {
     fs::write(open.join(".default.lock"), "thesis").unwrap();
     assert_refused(&base.testbed(&open, "down"), "something else than a lock");
     assert_eq!(fs::read_to_string(open.join(".default.lock")).unwrap(), "thesis");
+}
+
+/// The attack: whoever makes a directory of a name that can be guessed owns the bed in it, and plants links in its targets.
+#[test]
+fn targets_of_anothers_bed_are_not_handed_on() {
+    let Some(base) = Base::new() else { return };
+    let theirs = bed_of_attacker(&base);
+    let precious = base.folder.path().join("precious");
+    fs::write(&precious, "thesis").unwrap();
+    let plant = format!("ln -s {} default/t0/out.dat", precious.display());
+    Attacker::does(&theirs, &plant);
+    let run = |arguments: &str| -> Outcome {
+        let mut command = binary();
+        command.args(arguments.split_whitespace()).arg("--base").arg(&theirs);
+        command.current_dir(base.folder.path()).output().unwrap().into()
+    };
+    let script = base.folder.path().join("checkpoint");
+    fs::write(&script, "echo checkpoint > $PLIMSOLL_TARGETS/out.dat\n").unwrap();
+    let outcome = base.testbed(&theirs, &format!("run -- sh {}", script.display()));
+    let words = format!("{} belongs to user {ATTACKER}", theirs.display());
+    assert_refused(&outcome, &words);
+    for command in [
+        "bench target --testbed default --burst 1MiB --rounds 1 -o out",
+        "route bench --testbed default --policy static --writers 1 --blocks 1 --block-size 4KiB --rounds 1",
+    ] {
+        assert_refused(&run(command), &words);
+    }
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
+    // A site can be described all the same.
+    let site = run("site init -o -");
+    assert_eq!(site.status, Some(0), "{}", site.stderr);
+    assert!(!site.stdout.contains(theirs.to_str().unwrap()), "{}", site.stdout);
+    assert!(site.stderr.contains(&words), "{}", site.stderr);
+    let listed = base.testbed(&theirs, "list");
+    assert!(listed.stdout.contains("of user 65533; complete"), "{}", listed.stdout);
+    assert_eq!(base.testbed(&theirs, "down").status, Some(0));
+    // What root made, in a place that is nobody else's, others may use.
+    let ours = base.directory("ours", 0, 0o755);
+    let up = base.testbed(&ours, "up --targets 1 --size 16MiB --kind directory");
+    assert_eq!(up.status, Some(0), "{}", up.stderr);
+    let mut command = binary();
+    command.args(["testbed", "--base"]).arg(&ours).args(["run", "--", "true"]);
+    let outcome: Outcome = command.uid(ATTACKER).gid(ATTACKER).output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(base.testbed(&ours, "down").status, Some(0));
 }

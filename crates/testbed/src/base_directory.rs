@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, Trusted, acting_user, open_trusted};
+use plimsoll_guarded::{Directory, Trusted, Untrusted, acting_user, open_trusted};
 use rustix::fs::{readlinkat, symlinkat};
 
 use crate::TestbedError;
@@ -42,15 +42,32 @@ pub(crate) fn existing(place: &Place) -> Result<Option<Directory>, TestbedError>
     Ok(missing.is_empty().then_some(directory))
 }
 
+/// Refuses a bed that somebody else made or could exchange.
+pub(crate) fn check_bed(place: &Place) -> Result<(), TestbedError> {
+    let bed = place.given_base().join(place.name());
+    match open_trusted(&bed) {
+        Err(Untrusted::Owner { path: directory, owner }) => {
+            Err(TestbedError::NotYours { directory, owner, me: acting_user() })
+        }
+        Err(reason) => Err(TestbedError::Untrusted { base: place.base().to_path_buf(), reason }),
+        Ok(trusted) if trusted.path() == place.directory() && trusted.missing.is_empty() => Ok(()),
+        Ok(_) => Err(leads_elsewhere(place)),
+    }
+}
+
 /// Refuses what somebody else could exchange.
 fn trusted(place: &Place) -> Result<Trusted, TestbedError> {
     let trusted = open_trusted(place.given_base())
         .map_err(|reason| TestbedError::Untrusted { base: place.base().to_path_buf(), reason })?;
     if trusted.path() != place.base() {
-        let (base, reason) = (place.base().to_path_buf(), "it leads elsewhere now".to_owned());
-        return Err(TestbedError::Base { base, reason });
+        return Err(leads_elsewhere(place));
     }
     Ok(trusted)
+}
+
+fn leads_elsewhere(place: &Place) -> TestbedError {
+    let (base, reason) = (place.base().to_path_buf(), "it leads elsewhere now".to_owned());
+    TestbedError::Base { base, reason }
 }
 
 /// Opens the base directory to look at what is there, whoever may write to it; `None` where it is not there.

@@ -147,6 +147,9 @@ impl TestbedError {
             Self::NoLoop { lacking } => return Some(lacking.remedy.clone()),
             Self::Exists { .. } => "remove it first with: plimsoll testbed down",
             Self::NoBed { .. } => "make one with: plimsoll testbed up",
+            Self::NotYours { me: 0, .. } => {
+                "remove the bed, if it is one, with plimsoll testbed down, or choose another --base"
+            }
             Self::NotYours { owner, .. } => {
                 return Some(format!("run as user {owner} or as root, or choose another --base"));
             }
@@ -188,6 +191,11 @@ impl TestbedError {
             Self::Machine(error) => error.hint(),
         };
         Some(text.to_owned())
+    }
+
+    /// Returns true if the bed, or what is above it, is somebody else's or could be exchanged by somebody else.
+    pub fn is_of_others(&self) -> bool {
+        matches!(self, Self::NotYours { .. } | Self::Untrusted { .. })
     }
 }
 

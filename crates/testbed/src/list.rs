@@ -10,8 +10,8 @@ use plimsoll_machine::DeviceNumber;
 use crate::marker::Mark;
 use crate::scan::Found;
 use crate::{
-    FileCondition, FileSystem, Kind, Limits, TargetName, Testbed, TestbedError, bed_directory,
-    limits,
+    FileCondition, FileSystem, Kind, Limits, TargetName, Testbed, TestbedError, base_directory,
+    bed_directory, limits,
 };
 
 /// A bed as it is now.
@@ -19,6 +19,8 @@ use crate::{
 pub struct Listing {
     /// The bed's directory.
     pub directory: PathBuf,
+    /// Whose directory it is, if there is one.
+    pub owner: Option<u32>,
     /// False when the directory is not a bed.
     pub exists: bool,
     /// Why it is none although it has a marker: it is a copy, or the marker is damaged.
@@ -112,15 +114,30 @@ impl TargetInfo {
 }
 
 impl Testbed {
-    /// Returns what the bed consists of now. Waits for no other command, so a bed that is
+    /// Returns the bed as [`Testbed::list`] does, if its targets can be worked on: only this user and root can
+    /// have made it, and nobody else can exchange it or anything above it.
+    ///
+    /// # Errors
+    /// If it is somebody else's, or in a directory of somebody else: names of beds can be guessed.
+    pub fn list_own(&self) -> Result<Listing, TestbedError> {
+        let listing = self.list()?;
+        if listing.exists {
+            base_directory::check_bed(&self.place)?;
+        }
+        Ok(listing)
+    }
+
+    /// Returns what the bed consists of now, whosever it is. Waits for no other command, so a bed that is
     /// being made can be watched.
     pub fn list(&self) -> Result<Listing, TestbedError> {
         let bed = bed_directory::look(&self.place)?;
         let found = Found::scan(&self.machine, &self.place, bed.as_ref())?;
         let targets: Result<Vec<TargetInfo>, TestbedError> =
             found.targets().map(|target| self.look_at(&found, target)).collect();
+        let owner = bed.as_ref().and_then(|bed| Some(bed.facts().ok()?.st_uid));
         Ok(Listing {
             directory: self.directory(),
+            owner,
             exists: found.is_bed(),
             not_a_bed: match &found.mark {
                 Mark::Foreign { reason } => Some(reason.clone()),

@@ -36,8 +36,11 @@ impl Testbed {
     ///
     /// Signals that ask this process to end (SIGHUP, SIGINT, SIGTERM) go to the command
     /// while it runs; to that which was started first where there are several.
+    ///
+    /// # Errors
+    /// If there is no bed, if it is somebody else's ([`Testbed::list_own`]), or if the command cannot be started.
     pub fn run(&self, program: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, TestbedError> {
-        let listing = self.list()?;
+        let listing = self.list_own()?;
         if !listing.exists {
             return Err(TestbedError::NoBed { directory: listing.directory });
         }

@@ -79,6 +79,18 @@ fn find(arguments: &Arguments) -> Result<Discovered> {
     if let Some(root) = &arguments.root {
         return Ok(Machine::at(root, "").discover(Vec::new())?);
     }
-    let bed = arguments.bed.open()?.list()?;
-    Ok(Machine::host().discover(bed.usable().map(TargetInfo::for_site).collect())?)
+    let bed = arguments.bed.open()?;
+    let (targets, left_out) = match bed.list_own() {
+        Ok(listing) => (listing.usable().map(TargetInfo::for_site).collect(), None),
+        // Whoever takes the name of a test bed first must not keep others from describing their site.
+        Err(refusal) if refusal.is_of_others() => {
+            let note =
+                format!("the test bed in {} is left out: {refusal}", bed.directory().display());
+            (Vec::new(), Some(note))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut found = Machine::host().discover(targets)?;
+    found.notes.extend(left_out);
+    Ok(found)
 }

@@ -64,7 +64,7 @@ fn open(name: &str, base: Option<&Path>) -> Result<Testbed, TestbedError> {
 
 /// Returns the targets of a test bed that can be used.
 fn usable_targets(bed: &Testbed) -> Result<Vec<TargetInfo>> {
-    let listing = bed.list()?;
+    let listing = bed.list_own().map_err(crate::testbed::with_hint)?;
     let directory = bed.directory();
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let base = match directory.parent() {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use plimsoll_domain::{Bytes, BytesPerSec, Limit, OpsPerSec};
+use plimsoll_guarded::acting_user;
 use plimsoll_report::{Record, numbers};
 use plimsoll_testbed::{
     Effect, FileCondition, LimitOutcome, Limits, Listing, Removed, TargetInfo, TargetState, Testbed,
@@ -38,6 +39,14 @@ pub fn print(listing: &Listing, lacking: Vec<String>, output: Output) -> Result<
 }
 
 fn state_text(listing: &Listing) -> String {
+    let others = listing.owner.filter(|owner| listing.exists && *owner != acting_user());
+    match others {
+        Some(owner) => format!("of user {owner}; {}", own_state_text(listing)),
+        None => own_state_text(listing),
+    }
+}
+
+fn own_state_text(listing: &Listing) -> String {
     if let Some(reason) = &listing.not_a_bed {
         return format!("none: {reason}");
     }
