@@ -1,6 +1,7 @@
 //! Directories that another user may write to: nothing of ours is lost, nothing hangs, one line tells.
 
 mod beds;
+mod changed_user;
 mod outputs;
 mod pipes;
 mod record;

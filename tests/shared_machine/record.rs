@@ -10,13 +10,13 @@ use crate::support::command::{Outcome, binary};
 use crate::support::recording::{library, processes};
 
 /// A directory of everybody's, as /var/tmp is, and recordings elsewhere.
-struct Node {
-    folder: tempfile::TempDir,
+pub(super) struct Node {
+    pub(super) folder: tempfile::TempDir,
 }
 
 impl Node {
     /// `None`, and says so, where nobody else can be played.
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         if !Attacker::can_be_had() {
             return None;
         }
@@ -28,16 +28,16 @@ impl Node {
         Some(node)
     }
 
-    fn tmp(&self) -> PathBuf {
+    pub(super) fn tmp(&self) -> PathBuf {
         self.folder.path().join("tmp")
     }
 
-    fn recording(&self) -> PathBuf {
+    pub(super) fn recording(&self) -> PathBuf {
         self.folder.path().join("rec")
     }
 
     /// Runs the program; whatever takes that long hangs.
-    fn run(&self, arguments: &[&str]) -> Outcome {
+    pub(super) fn run(&self, arguments: &[&str]) -> Outcome {
         let mut command = Command::new("timeout");
         command.arg("60").arg(binary().get_program()).arg("record").args(arguments);
         command.env("PLIMSOLL_LIBRARY", library()).current_dir(self.folder.path());
@@ -95,11 +95,50 @@ fn a_spool_that_somebody_else_made_is_neither_used_nor_collected_from() {
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("belongs to user 65533"), "{}", outcome.stderr);
-    fs::remove_dir_all(node.recording()).unwrap();
-    let outcome = node.run(&["-o", "rec", "--spool", "tmp", "--", "true"]);
+}
+
+/// The attack: the name of the spool is taken before the victim records. The program runs all the same, and what it
+/// leaves when all is killed is found.
+#[test]
+fn a_name_that_somebody_else_took_keeps_nobody_from_recording() {
+    let Some(node) = Node::new() else { return };
+    let (spool, _) = node.left_behind();
+    let planted = spool.file_name().unwrap().to_str().unwrap();
+    for plant in ["mkdir -m 777", "touch", "mkfifo", "ln -s /etc"] {
+        Attacker::does(&node.tmp(), &format!("{plant} {planted}"));
+        fs::remove_dir_all(node.recording()).unwrap();
+        let script = "ls -d tmp/plimsoll-spool-0-*-*; exit 7";
+        let outcome = node.run(&["-o", "rec", "--spool", "tmp", "--", "sh", "-c", script]);
+        assert_eq!(outcome.status, Some(7), "{plant}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr, "", "{plant}");
+        let other = node.folder.path().join(outcome.stdout.trim());
+        assert!(!other.exists() && processes(&node.recording()).len() >= 2, "{plant}");
+        // One that is killed with the program leaves files, which are found by the same words.
+        let before = processes(&node.recording()).len();
+        fs::create_dir(&other).unwrap();
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::copy(node.folder.path().join("kept"), other.join("left.rec")).unwrap();
+        let outcome = node.run(&["--collect", "rec", "--spool", "tmp"]);
+        assert_eq!(outcome.status, Some(0), "{plant}: {}", outcome.stderr);
+        assert_eq!(processes(&node.recording()).len(), before + 1, "{plant}");
+        assert!(!other.exists());
+        Attacker::does(&node.tmp(), &format!("rm -r {planted}"));
+    }
+}
+
+/// The attack: on the way to the spool is a link of the attacker's.
+#[test]
+fn no_spool_is_made_behind_links_of_others() {
+    let Some(node) = Node::new() else { return };
+    let (theirs, ours) = (node.folder.path().join("theirs"), node.folder.path().join("ours"));
+    fs::create_dir(&ours).unwrap();
+    fs::create_dir(&theirs).unwrap();
+    chown(&theirs, Some(ATTACKER), None).unwrap();
+    Attacker::does(&theirs, "ln -s ../ours scratch");
+    let outcome = node.run(&["-o", "rec", "--spool", "theirs/scratch/job/spool", "--", "true"]);
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
-    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("belongs to user 65533"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("symlink of user 65533"), "{}", outcome.stderr);
+    assert_eq!(fs::read_dir(&ours).unwrap().count(), 0);
 }
 
 #[test]
@@ -224,30 +263,6 @@ fn an_exchanged_recording_leads_no_process_to_another_directory_of_ours() {
         }
         fs::remove_dir_all(gone).unwrap();
     }
-}
-
-/// The attack: root records a program that becomes another user, for whom the recording is opened a little. A link in
-/// its place leads to a directory of root's.
-#[test]
-fn no_other_directory_of_roots_is_opened_for_a_user_that_a_program_becomes() {
-    let Some(node) = Node::new() else { return };
-    fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let ours = node.folder.path().join("ours");
-    fs::create_dir(&ours).unwrap();
-    fs::set_permissions(&ours, fs::Permissions::from_mode(0o700)).unwrap();
-    let attack = format!("mv rec gone && ln -s {} rec", ours.display());
-    let attack = format!("setpriv --reuid={ATTACKER} --clear-groups sh -c '{attack}'");
-    let program = format!(
-        "import os\nassert os.system(\"{attack}\") == 0\nos.setuid({ATTACKER})\nprint('done')"
-    );
-    let outcome = node.run(&["-o", "rec", "--", "/usr/bin/python3", "-c", &program]);
-    assert_eq!(
-        (outcome.status, outcome.stdout.as_str()),
-        (Some(0), "done\n"),
-        "{}",
-        outcome.stderr
-    );
-    assert_eq!(fs::metadata(&ours).unwrap().mode() & 0o777, 0o700);
 }
 
 /// The attack: what the victim takes for a spool is a link to another recording of the victim's.

@@ -24,6 +24,11 @@ fn links_of_somebody_else_lead_to_no_target() {
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("symlink of user 65533"), "{}", outcome.stderr);
     assert!(left_behind.join("owner").exists(), "nothing is removed there either");
+    let calibrate = "calibrate --span 4MiB --sizes 4KiB,64KiB,256KiB --seconds 0.05 --only write";
+    let outcome = shared.run(&format!("{calibrate} --target theirs/way"));
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("symlink of user 65533"), "{}", outcome.stderr);
+    assert!(left_behind.join("owner").exists(), "nothing is removed there either");
     symlink("private", at("own")).unwrap();
     let outcome = shared.run(&format!("{bench} -o out2 --targets own"));
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);

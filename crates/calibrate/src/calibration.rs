@@ -1,6 +1,5 @@
 //! A calibration from beginning to end.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
@@ -43,10 +42,9 @@ impl CalibrationTarget {
         ost: Option<u16>,
     ) -> Result<Self, CalibrateError> {
         let failed = |cause| CalibrateError::Directory { directory: directory.to_owned(), cause };
-        let real = fs::canonicalize(directory).map_err(failed)?;
-        if !fs::metadata(&real).map_err(failed)?.is_dir() {
-            return Err(failed(std::io::ErrorKind::NotADirectory.into()));
-        }
+        // Not where somebody else's link leads: that may be any directory of this user's.
+        let opened = Directory::open_by_own_links(directory).and_then(Directory::with_whole_path);
+        let real = opened.map_err(failed)?.path().to_path_buf();
         let space = machine.space(&real)?;
         if space.is_memory() {
             return Err(CalibrateError::Memory { directory: real, file_system: space.fs_type });

@@ -1,29 +1,24 @@
 //! The file of a process that becomes another user.
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 
 use crate::process::Process;
 use crate::thread::Busy;
 
-/// Gives the file to a user, if this process may: all ones is nobody.
-pub fn give_to(process: &Process, busy: &Busy, user: u32) {
+/// Keeps the file open: the new user need not be able to come to it by its name, so that neither the file nor its
+/// directory is opened for anybody. Where a program closes what it does not know, the file grows no more, and
+/// what is lost is counted.
+pub fn keep_open(process: &Process, busy: &Busy) {
     let _held = process.lock.hold(busy);
-    if user == u32::MAX || !rustix::process::geteuid().is_root() {
-        return;
-    }
     // SAFETY: the lock is held.
     let spool = unsafe { &*process.spool.get() };
-    // Only the file that is ours, and the directory that it is in: others may have put something else there.
-    let Ok(directory) = spool.folder.open() else { return };
-    let Ok(file) = spool.open_in(&directory, OFlags::RDONLY) else { return };
-    let _ = rustix::fs::fchown(&file, Some(rustix::fs::Uid::from_raw(user)), None);
-    // That user must come to the file, and no further than to what has a name that they know.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    if let Ok(directory) = rustix::fs::openat(&directory, c".", flags, Mode::empty())
-        && let Ok(facts) = rustix::fs::fstat(&directory)
-        && facts.st_uid == rustix::process::geteuid().as_raw()
-    {
-        let passable = Mode::from_raw_mode(facts.st_mode) | Mode::XUSR | Mode::XGRP | Mode::XOTH;
-        let _ = rustix::fs::fchmod(&directory, passable);
+    // After vfork(2), the memory is the parent's and the descriptors are not.
+    let is_of_parent = spool.pid != rustix::process::getpid().as_raw_nonzero().get() as u32;
+    if is_of_parent || spool.kept.get().is_some() {
+        return;
+    }
+    if let Ok(file) = spool.open(OFlags::RDWR) {
+        // Without it, the file may not grow.
+        let _ = spool.kept.keep(file);
     }
 }

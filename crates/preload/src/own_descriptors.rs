@@ -1,4 +1,4 @@
-//! Descriptors of the library's own, for backends that keep files open. A program does not know of them: they have
+//! Descriptors of the library's own, for backends and for files that cannot be opened again. A program does not know of them: they have
 //! high numbers, are closed when it executes another, and calls that close everything leave them out. Where a
 //! program wants one of their numbers for itself, the descriptor moves to another.
 

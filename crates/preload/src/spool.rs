@@ -19,6 +19,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use crate::chunk::{ChunkSpace, Writer};
 use crate::folder::Folder;
 use crate::lock::Held;
+use crate::own_descriptors::OwnDescriptor;
 use crate::process::Process;
 use crate::room::allocate;
 use crate::text::Text;
@@ -51,6 +52,8 @@ pub struct Spool {
     pub folder: Folder,
     /// Its name there.
     pub name: Text<NAME_BYTES>,
+    /// The file, if it cannot be opened by its name any more. A forked child has another one.
+    pub kept: OwnDescriptor,
     /// The process.
     pub pid: u32,
     sequence: u32,
@@ -84,13 +87,19 @@ impl Spool {
     /// Opens the file again. Fails if there is another one under its name, or if it was cut: whoever can write
     /// to the directory could have put it there.
     pub fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
-        self.open_in(&self.folder.open()?, flags)
+        // The program may have closed it, and have another file under its number.
+        if let Some(kept) = self.kept.get()
+            && let Ok(file) = rustix::io::fcntl_dupfd_cloexec(kept, 0)
+            && let Ok(file) = self.checked(file)
+        {
+            return Ok(file);
+        }
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let directory = self.folder.open()?;
+        self.checked(rustix::fs::openat(directory, self.name.as_c_str(), flags, Mode::empty())?)
     }
 
-    /// Opens the file again by its directory, which is open already.
-    pub fn open_in(&self, directory: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = rustix::fs::openat(directory, self.name.as_c_str(), flags, Mode::empty())?;
+    fn checked(&self, file: OwnedFd) -> Result<OwnedFd, Errno> {
         let facts = rustix::fs::fstat(&file)?;
         let is_same = (facts.st_dev, facts.st_ino) == (self.device, self.inode);
         let is_whole = facts.st_size as u64 >= HEADER_BYTES as u64 + self.allocated;

@@ -333,13 +333,13 @@ crate::intercept! {
         setns [] (fd: c_int, kind: c_int) -> c_int
             => |real| program::change_root(|| real(fd, kind));
         setuid [] (user: uid_t) -> c_int
-            => |real| program::change_user([user, user, user], || real(user));
+            => |real| program::change_user(|| real(user));
         seteuid [] (user: uid_t) -> c_int
-            => |real| program::change_user([u32::MAX, user, u32::MAX], || real(user));
+            => |real| program::change_user(|| real(user));
         setreuid [] (real_user: uid_t, user: uid_t) -> c_int
-            => |real| program::change_user([real_user, user, user], || real(real_user, user));
+            => |real| program::change_user(|| real(real_user, user));
         setresuid [] (real_user: uid_t, user: uid_t, saved: uid_t) -> c_int
-            => |real| program::change_user([real_user, user, saved], || real(real_user, user, saved));
+            => |real| program::change_user(|| real(real_user, user, saved));
         sigaction [] (signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int
             => |real| guard::action(signal, new, old, |new| real(signal, new, old));
         signal [] (signal: c_int, handler: usize) -> usize

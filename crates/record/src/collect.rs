@@ -1,8 +1,8 @@
 //! Collects what processes left in the spool after a crash, a kill or the loss of a node.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,6 +12,7 @@ use plimsoll_guarded::Directory;
 use plimsoll_trace::layout::{HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::{RecordError, directory, spool};
 
@@ -33,7 +34,7 @@ pub fn collect(recording: &Path, spool: Option<&Path>) -> Result<Collected, Reco
 }
 
 fn collect_to(home: &Directory, said: Option<&Path>) -> Result<Collected, RecordError> {
-    let mut collected = Collected::default();
+    let (mut collected, mut failed) = (Collected::default(), None);
     for spool in spool::existing(home.path(), said)? {
         for name in spool.names().unwrap_or_default() {
             match beginner(&name).map(WritingProcess::of_number) {
@@ -46,10 +47,13 @@ fn collect_to(home: &Directory, said: Option<&Path>) -> Result<Collected, Record
                 None => {}
             }
             if Path::new(&name).extension().is_some_and(|extension| extension == "rec") {
-                bring_home(&spool, &name, home, &mut collected).map_err(|cause| {
+                let brought = bring_home(&spool, &name, home, &mut collected);
+                // One that cannot be brought home keeps no other one from coming.
+                if let Err(cause) = brought {
                     let (spool, home) = (spool.path().to_path_buf(), home.path().to_path_buf());
-                    RecordError::BringHome { name: name.into(), spool, home, cause }
-                })?;
+                    let error = RecordError::BringHome { name: name.into(), spool, home, cause };
+                    failed.get_or_insert(error);
+                }
             }
         }
         // Only an empty spool goes, and only one that was made for this.
@@ -57,7 +61,7 @@ fn collect_to(home: &Directory, said: Option<&Path>) -> Result<Collected, Record
             let _ = fs::remove_dir(spool.path());
         }
     }
-    Ok(collected)
+    failed.map_or(Ok(collected), Err)
 }
 
 /// How long to wait for the end of a program's children, and how often to look at them.
@@ -103,10 +107,10 @@ fn bring_home(
     home.remove_file_if_there(&part)?;
     // Whoever the process became may have given it other rights.
     let mode = from.metadata()?.mode() & 0o644;
-    let mut to = home.create(&part, OFlags::WRONLY, mode)?;
+    let to = home.create(&part, OFlags::WRONLY, mode)?;
     // Not the room that was allocated ahead.
     let used = file.header().expected_bytes().saturating_add(HEADER_BYTES as u64);
-    let copied = io::copy(&mut from.take(used), &mut to).and_then(|_| home.rename(&part, name));
+    let copied = copy_stored(&from, &to, used).and_then(|()| home.rename(&part, name));
     if copied.is_err() {
         // On a full disk, it takes room and is of no use.
         let _ = home.remove_file(&part);
@@ -115,4 +119,32 @@ fn bring_home(
     spool.remove_file(name)?;
     collected.moved += 1;
     Ok(())
+}
+
+/// Copies this many bytes at most, and leaves holes out: more is not written than is stored. A process that became another
+/// user can make its file any size out of nothing.
+fn copy_stored(mut from: &File, mut to: &File, bytes_max: u64) -> io::Result<()> {
+    let length = from.metadata()?.len().min(bytes_max);
+    let mut at = 0;
+    while at < length {
+        let (start, end) = match data_from(from, at) {
+            Ok((start, end)) => (start.min(length), end.min(length)),
+            Err(Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        from.seek(SeekFrom::Start(start))?;
+        to.seek(SeekFrom::Start(start))?;
+        io::copy(&mut from.take(end - start), &mut to)?;
+        at = end;
+    }
+    to.set_len(length)
+}
+
+/// Returns where the next data begin and end. Where the file system does not tell, all is data.
+fn data_from(file: &File, at: u64) -> Result<(u64, u64), Errno> {
+    use rustix::fs::SeekFrom::{Data, Hole};
+    match rustix::fs::seek(file, Data(at)) {
+        Err(Errno::INVAL) => Ok((at, u64::MAX)),
+        start => start.and_then(|start| Ok((start, rustix::fs::seek(file, Hole(start))?))),
+    }
 }

@@ -1,10 +1,11 @@
 //! The spool: the directory in which events are buffered while the program runs.
 
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, open_trusted};
+use plimsoll_guarded::{Directory, open_trusted, random_hex};
 use plimsoll_machine::Machine;
 use plimsoll_trace::{marker, variables};
 
@@ -39,7 +40,6 @@ pub fn choose(
     if !machine.space(directory).is_ok_and(|space| space.is_remote()) {
         return Ok(directory.to_path_buf());
     }
-    // Where somebody else took the name, the next place does.
     let mut spools = candidates().into_iter().filter(|place| has_room(machine, place));
     let spool = spools.find_map(|place| own_in(&trusted(&place).ok()?, directory).ok());
     Ok(spool.map_or_else(|| directory.to_path_buf(), |it| it.path().to_path_buf()))
@@ -51,10 +51,8 @@ pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>,
     let mut spools = Vec::new();
     let name = spool_name(directory);
     for place in candidates().iter().map(PathBuf::as_path).chain(said) {
-        // A link of that name would lead to another recording of this user's.
-        let spool = Directory::open_by_own_links(place).and_then(|place| place.child(&name));
-        let is_own = |spool: &Directory| spool.require_own().is_ok() && !is_recording(spool);
-        spools.extend(spool.ok().filter(is_own));
+        let place = Directory::open_by_own_links(place);
+        spools.extend(place.ok().into_iter().flat_map(|place| own_spools(&place, &name)));
     }
     let Some(said) = said else { return Ok(spools) };
     let spool = Directory::open_by_own_links(said);
@@ -71,6 +69,18 @@ pub fn existing(directory: &Path, said: Option<&Path>) -> Result<Vec<Directory>,
     Ok(spools)
 }
 
+/// Returns this user's spools of that name in a place, and those that have more behind the name.
+fn own_spools(place: &Directory, name: &str) -> Vec<Directory> {
+    let is_named = |it: &OsString| {
+        let rest = it.as_bytes().strip_prefix(name.as_bytes());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-"))
+    };
+    let names = place.names().unwrap_or_else(|_| vec![name.into()]).into_iter().filter(is_named);
+    // A link of that name would lead to another recording of this user's.
+    let spools = names.filter_map(|name| place.child(name).ok());
+    spools.filter(|spool| spool.require_own().is_ok() && !is_recording(spool)).collect()
+}
+
 /// Returns true for a directory whose files are brought home already.
 fn is_recording(directory: &Directory) -> bool {
     directory.kind_of(marker::NAME).is_ok()
@@ -79,7 +89,7 @@ fn is_recording(directory: &Directory) -> bool {
 /// Returns this directory if only this user can write to it; in one that others may write to, such as /tmp,
 /// a directory of its own.
 fn in_place(said: &Path, directory: &Path) -> io::Result<Directory> {
-    std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(said)?;
+    Directory::make_by_own_links(said, PRIVATE)?;
     let place = trusted(said)?;
     match place.require_own() {
         Ok(()) => Ok(place),
@@ -87,16 +97,25 @@ fn in_place(said: &Path, directory: &Path) -> io::Result<Directory> {
     }
 }
 
-/// Makes a directory for this user alone in one that may be open to everybody. Everybody can know its name, so that it
-/// can be found again after a crash; if somebody else has taken the name, this is noticed.
+/// Makes a directory for this user alone in one that may be open to everybody, or takes the one that is there. Everybody
+/// can know its name, so that it can be found again after a crash; if somebody else has taken the name, there is
+/// something behind it that nobody can know.
 fn own_in(place: &Directory, directory: &Path) -> io::Result<Directory> {
     let name = spool_name(directory);
-    let spool = match place.make(&name, PRIVATE) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => place.child(&name)?,
-        made => made?,
+    let make = |name: &str| -> io::Result<Directory> {
+        let spool = place.make(name, PRIVATE)?;
+        let is_own = spool.require_own();
+        is_own.map_err(|cause| io::Error::other(format!("{name}: {cause}")))?;
+        Ok(spool)
     };
-    spool.require_own().map_err(|cause| io::Error::other(format!("{name}: {cause}")))?;
-    Ok(spool)
+    match make(&name) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    match own_spools(place, &name).into_iter().next() {
+        Some(spool) => Ok(spool),
+        None => make(&format!("{name}-{}", random_hex(8)?)),
+    }
 }
 
 /// Opens a place where nobody else can replace what this user puts there, such as a sticky directory: processes
@@ -127,7 +146,6 @@ fn has_room(machine: &Machine, place: &Path) -> bool {
 
 /// One name for one recording on every node: the user and a number made from the path.
 fn spool_name(directory: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
     // FNV-1a, 64 bits: stable over versions, which the standard library's hash is not.
     let number =
         directory.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {

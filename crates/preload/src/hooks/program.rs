@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use libc::{pid_t, uid_t};
+use libc::pid_t;
 use plimsoll_trace::Unseen;
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::layout::State;
@@ -124,19 +124,15 @@ pub fn change_root(real: impl FnOnce() -> c_int) -> c_int {
     change_directory(real)
 }
 
-/// Records that the process gets another user (real, effective, saved; all ones: as before), who may not be allowed to
-/// create its recording, nor to open it when it has to grow: it is created before that, and given to that user
-/// where there is no way back. A process that may become root again would go on in a file of somebody else's.
+/// Records that the process gets another user, who may not be allowed to create its recording, nor to open it when it
+/// has to grow: it is created before that, and stays open.
 #[inline]
-pub fn change_user(users: [uid_t; 3], real: impl FnOnce() -> c_int) -> c_int {
+pub fn change_user(real: impl FnOnce() -> c_int) -> c_int {
     if hot::is_on()
         && let Some(busy) = Busy::begin()
         && let Some(process) = process::recording(&busy)
     {
-        let [real_user, user, saved] = users;
-        if real_user == user && saved == user {
-            handover::give_to(process, &busy, user);
-        }
+        handover::keep_open(process, &busy);
     }
     real()
 }
