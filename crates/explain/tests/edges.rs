@@ -4,7 +4,8 @@ mod common;
 
 use common::{Bed, KIB, MIB, MS, S, US};
 use plimsoll_explain::{
-    CLASSES, CallKind, Frame, MpiTime, Options, ProcessState, UnseenProgram, class_of, class_start,
+    CLASSES, CallKind, Frame, MpiTime, Options, ProcessState, Serialisation, UnseenProgram,
+    class_of, class_start,
 };
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::{Op, Unseen};
@@ -167,4 +168,37 @@ fn clocks_of_nodes_meet_at_barriers() {
     assert!((analysis.clock_error_seconds.unwrap() - 0.001).abs() < 1e-9);
     // The first of node1 leaves where the middle of node2 does: node2 is 1 ms earlier than it says.
     assert!((analysis.span_seconds - 2.101).abs() < 1e-6, "{}", analysis.span_seconds);
+    // Nobody knows how far a third node is off that was at no barrier.
+    let mut rank = bed.rank_on(4, 5, "node3", 3, 1000);
+    rank.data(Op::Pwrite, 2, 0, MIB, 100 * MS);
+    rank.finish();
+    assert_eq!(bed.analyze().clock_error_seconds, None);
+}
+
+/// A clock that is behind by 5 s at the first barrier and by 100 us more ten seconds later drifts by 10 parts per million.
+#[test]
+fn clocks_that_drift_meet_at_both_barriers() {
+    let span = |late: u64| {
+        let bed = Bed::new();
+        for (number, host, boot, exit) in [(0, "node1", 1, 11 * S), (1, "node2", 2, 11 * S - late)]
+        {
+            let mut rank = bed.rank_on(number, 2, host, boot, 1000);
+            rank.define(DefinitionKind::Barrier, 0, 1000 + S, "");
+            rank.define(DefinitionKind::Barrier, 1, 1000 + exit, "");
+            rank.finish_at(exit);
+        }
+        bed.analyze().span_seconds
+    };
+    // One second before the first barrier it was 10 us farther off.
+    assert!((span(100 * US) - 11.000_01).abs() < 1e-8, "{}", span(100 * US));
+    // A tenth is no drift but damage: the clocks meet once.
+    assert!((span(S) - 11.0).abs() < 1e-6, "{}", span(S));
+}
+
+#[test]
+fn no_contention_has_no_share_of_it() {
+    let none = Serialisation::default();
+    assert_eq!(none.serial_share(), None);
+    let half = Serialisation { contended_seconds: 2.0, serial_seconds: 1.0, ..none };
+    assert_eq!(half.serial_share(), Some(0.5));
 }

@@ -6,7 +6,7 @@ use plimsoll_explain::{
     Missing, Options, ProcessState, Recording, UnseenProgram, analyze, conclusion, findings,
 };
 use plimsoll_trace::definition::DefinitionKind;
-use plimsoll_trace::layout::{Anchor, State};
+use plimsoll_trace::layout::{Anchor, FileHeader, State};
 use plimsoll_trace::{ProcessWriter, Program, Unseen};
 use tempfile::TempDir;
 
@@ -164,6 +164,65 @@ fn an_unfinished_process_of_another_node_may_run_or_not() {
     assert!(recording.warnings().is_empty());
 }
 
+#[test]
+fn a_recording_that_stopped_before_its_process_says_so() {
+    let folder = TempDir::new().unwrap();
+    let image = |state| Image { pid: 9, times: (1, 1), program: "/a", started: &[], state };
+    image(State::Stopped).write(folder.path());
+    let recording = Recording::open(folder.path()).unwrap();
+    assert_eq!(recording.processes()[0].state, ProcessState::Stopped);
+}
+
+/// A file that is there and empty is that of a process that could not even begin.
+#[test]
+fn a_process_that_could_not_begin_its_file_is_unseen() {
+    let folder = TempDir::new().unwrap();
+    let image =
+        |pid| Image { pid, times: (1, 1), program: "/a", started: &[], state: State::Finished };
+    image(9).write(folder.path());
+    image(10).write(folder.path());
+    std::fs::write(folder.path().join("11-1.rec"), "").unwrap();
+    let missing = Recording::open(folder.path()).unwrap().missing().clone();
+    assert_eq!((missing.unseen_processes, missing.known_processes), (1, 3));
+}
+
+/// The header counts children that could not be recorded, and has the reason.
+#[test]
+fn children_that_could_not_be_recorded_are_counted() {
+    let folder = TempDir::new().unwrap();
+    Image { pid: 9, times: (1, 1), program: "/a", started: &[], state: State::Finished }
+        .write(folder.path());
+    let path = folder.path().join("9-1.rec");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = |field: usize| field..field + 4;
+    let children = std::mem::offset_of!(FileHeader, unrecorded_children);
+    let errno = std::mem::offset_of!(FileHeader, unrecorded_errno);
+    bytes[at(children)].copy_from_slice(&3u32.to_le_bytes());
+    bytes[at(errno)].copy_from_slice(&28u32.to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    let missing = Recording::open(folder.path()).unwrap().missing().clone();
+    assert_eq!((missing.unseen_processes, missing.known_processes), (3, 4));
+    assert_eq!(missing.programs[0].processes, 3);
+    assert!(missing.programs[0].detail.contains("because of an error"), "{missing:?}");
+}
+
+#[test]
+fn a_process_that_still_runs_is_said_to() {
+    let folder = TempDir::new().unwrap();
+    let anchor = Anchor { ticks: 1, monotonic_ns: 1, realtime_ns: 1 };
+    let path = folder.path().join("self.rec");
+    let writer = ProcessWriter::create(&path, &Program::current(), anchor).unwrap();
+    writer.finish_as(State::Running).unwrap();
+    let recording = Recording::open(folder.path()).unwrap();
+    assert_eq!(recording.processes()[0].state, ProcessState::Running);
+    let said = "1 of 1 processes still ran when this was read";
+    assert!(
+        recording.warnings().iter().any(|it| it.starts_with(said)),
+        "{:?}",
+        recording.warnings()
+    );
+}
+
 /// Whoever reads only the conclusion has to know what it is not about.
 #[test]
 fn the_conclusion_says_who_is_missing() {
@@ -175,6 +234,15 @@ fn the_conclusion_says_who_is_missing() {
         let analysis = analyze(&recording, &Options::default()).unwrap();
         conclusion(&analysis, &findings(&analysis))
     };
+    let six: Vec<(u32, u64, Vec<u8>)> =
+        (0..6).map(|it| (10 + it, STATIC, format!("/s{it}").into_bytes())).collect();
+    let some = |count: usize| {
+        let started: Vec<(u32, u64, &[u8])> =
+            six[..count].iter().map(|it| (it.0, it.1, &it.2[..])).collect();
+        told(&started)
+    };
+    assert!(some(4).ends_with("/s2 (statically linked), /s3 (statically linked)."), "{}", some(4));
+    assert!(some(6).ends_with("/s3 (statically linked), and 2 more."), "{}", some(6));
     let nothing = "No I/O call on a file of the program itself was recorded.";
     assert_eq!(told(&[]), nothing);
     assert_eq!(

@@ -30,20 +30,25 @@ pub fn all() -> Vec<(&'static str, Bed)> {
         ("Unaligned requests beside aligned ones of that size", unaligned(200, 4 * KIB)),
         ("Unaligned requests beside too few aligned ones", unaligned(99, 4 * KIB)),
         ("Unaligned requests beside far larger aligned ones", unaligned(200, 64 * KIB)),
+        ("Unaligned requests beside many aligned ones of that size", unaligned(1000, 4 * KIB)),
         ("Random requests beside sequential ones", random(1200, 1100, 64 * KIB)),
         ("Random requests beside too few sequential ones", random(1200, 999, 64 * KIB)),
         ("Fewer random than sequential requests", random(1200, 1300, 64 * KIB)),
         ("Large random requests", random(1000, 10, 2 * MIB)),
+        ("Too few random requests for a pattern", random(999, 10, 64 * KIB)),
         ("Two files that are read twice, and one that is written twice", repeated()),
         ("Independent MPI writes beside large ones", independent(12, 120)),
         ("Independent MPI writes, and too few large ones", independent(3, 99)),
+        ("Independent MPI writes that are just large enough", just_large_enough()),
         ("Data sieving in collective and independent writes", sieving()),
         ("Small collective writes on a crowded node", collective(120, 4 * KIB)),
         ("Collective writes that are large together", collective(120, 512 * KIB)),
         ("Ranks that wait for a late one", late()),
         ("Writers that wait for a lock", locked()),
-        ("A rank with twice the data, and one that is slow", stragglers(true)),
-        ("A rank that is slow with no more data", stragglers(false)),
+        ("Writers that queue", queueing()),
+        ("A rank with more data, and one that is slow", stragglers(5, true)),
+        ("A rank that is slow with no more data", stragglers(5, false)),
+        ("A rank that is slow with more data", stragglers(0, true)),
         ("One rank writes for all", single_writer()),
         ("Files that are opened again and again", metadata(Op::Open, 1200)),
         ("Names that are made and removed", metadata(Op::Unlink, 1200)),
@@ -51,6 +56,8 @@ pub fn all() -> Vec<(&'static str, Bed)> {
         ("Syncs after each write", syncs(12, 2)),
         ("Syncs of checkpoints", syncs(9, 3)),
         ("Two threads, and a process beside the ranks", threads()),
+        ("Small requests that matter little", little()),
+        ("No calls at all", program(2, |_, _| {})),
     ]
 }
 
@@ -197,9 +204,51 @@ fn locked() -> Bed {
     })
 }
 
-fn stragglers(more: bool) -> Bed {
+/// At first three write at once, 30 ms for what one alone writes in 10 ms then; who reads meanwhile does not count.
+fn queueing() -> Bed {
+    program(3, |rank, process| {
+        for turn in 0..100u64 {
+            let at = (3 * turn + u64::from(rank)) * 64 * KIB;
+            process.data(Op::Pwrite, 1, at, 64 * KIB, 30 * MS);
+        }
+        for turn in 0..200u64 {
+            match rank {
+                0 => process.data(Op::Pwrite, 1, GIB + turn * 64 * KIB, 64 * KIB, 10 * MS),
+                _ => process.data(Op::Pread, 1, turn * MIB, MIB, 10 * MS),
+            };
+        }
+    })
+}
+
+/// Two ranks read 200 MiB in 2 s each, and write some 1000 bytes at a time.
+fn little() -> Bed {
+    program(2, |rank, process| {
+        large(process, Op::Pread, 1, 100);
+        if rank == 0 {
+            (0..1500).for_each(|it| {
+                process.data(Op::Write, 2, it * 1000, 1000, 100 * US);
+            });
+        }
+    })
+}
+
+fn just_large_enough() -> Bed {
+    program(2, |rank, process| {
+        for block in 0..120 {
+            let at = (2 * block + u64::from(rank)) * MIB;
+            process.around(Op::MpiWriteAt, 1, at, MIB, |it| {
+                it.pause(US).data(Op::Pwrite, 1, at, MIB, 20 * MS);
+            });
+        }
+        // Calls that take no time are not among the slow ones.
+        process.around(Op::MpiReadAt, 1, 0, 0, |_| {});
+    })
+}
+
+/// The sixth takes `slow` times as long for each block, and the fourth has four times as many, if `more`.
+fn stragglers(slow: u64, more: bool) -> Bed {
     program(8, move |rank, process| {
-        let slow = if rank == 5 { 5 } else { 1 };
+        let slow = if rank == 5 { slow.max(1) } else { 1 };
         let blocks = if rank == 3 && more { 200 } else { 50 };
         (0..blocks).for_each(|it| {
             process.data(Op::Pwrite, 2, it * MIB, MIB, slow * 10 * MS + u64::from(rank) * MS);
@@ -222,11 +271,21 @@ fn metadata(op: Op, calls: u64) -> Bed {
             process.call(op, 1 + rank, MS);
         });
         process.call(Op::Mkdir, 2, MS).fail(Op::Access, 2, MS).call(Op::Close, 1, 10 * MS);
+        // One of them writes for longer than all that.
+        if rank == 0 {
+            process.data(Op::Pwrite, 2, 0, 10 * MIB, 2 * S);
+        }
     })
 }
 
 fn syncs(calls: u64, files: u32) -> Bed {
-    program(1, move |_, process| {
+    program(2, move |rank, process| {
+        // What the other one does costs no sync, nor does what the C library hands on.
+        if rank == 1 {
+            process.data(Op::Pread, 2, 0, 10 * MIB, 3 * S);
+            process.call(Op::Fflush, 2, MS).call(Op::MpiSync, 1, MS);
+            return;
+        }
         for it in 0..calls {
             process.data(Op::Pwrite, 1 + it as u32 % files.min(2), it * MIB, MIB, 10 * MS);
             process.call(Op::Fsync, 1 + it as u32 % files.min(2), 300 * MS);
