@@ -179,6 +179,29 @@ mod tests {
         assert!(advice(&[], None, &Found::default()).starts_with("Nothing was measured"));
     }
 
+    /// From one and from three bursts on it counts as more; up to one and a half intervals as the next measure.
+    #[test]
+    fn bounds_belong_to_the_side_that_is_said() {
+        for (lasts, interval, burst, says) in [
+            (40.0, 1.0, 40.0, "about a burst"),
+            (39.0, 1.0, 40.0, "ends before a burst"),
+            (39.0, 1.0, 13.0, "outlasts bursts"),
+            (38.0, 1.0, 13.0, "about a burst"),
+            (30.0, 20.0, 1.0, "at their next measure"),
+            (31.0, 20.0, 1.0, "outlasts bursts"),
+            (20.0, 20.0, 7.0, "about a burst"),
+            (21.0, 21.0, 7.0, "outlasts bursts"),
+            (22.0, 22.0, 7.0, "at their next measure"),
+        ] {
+            let said = advice(&sequences(lasts, interval, 0.5), Some(burst), &slow());
+            assert!(said.contains(says), "{lasts} {interval} {burst}: {said}");
+        }
+        let slight = |depth| advice(&sequences(40.0, 1.0, depth), Some(2.0), &Found::default());
+        assert!(
+            slight(0.86).contains("would gain little") && slight(0.85).contains("is not known")
+        );
+    }
+
     #[test]
     fn no_advice_contradicts_a_verdict() {
         for depth in [0.5, 0.93] {

@@ -126,6 +126,14 @@ mod tests {
         assert_eq!(median(&periods.hours[1]), Some(0.5), "of a median of 2000");
         assert_eq!(median(&periods.hours[2]), Some(1.25), "1.5 and 1; nothing has no share");
         assert_eq!(periods.hours.iter().flatten().count(), 2);
-        assert_eq!(periods.weekdays[3].as_ref().map(|it| it.n), Some(3));
+        assert_eq!(periods.weekdays[3].as_ref().map(|it| (it.n, it.median)), Some((3, 1.0)));
+        let groups = grouped.groups();
+        let medians: Vec<(&str, f64)> =
+            groups.iter().map(|it| (it.key[0].as_str(), it.distribution.median)).collect();
+        assert_eq!(
+            medians,
+            [("large", 2000.0), ("small", 2.0), ("timeless", 7.0), ("zero", 0.0)],
+            "in order of their keys"
+        );
     }
 }

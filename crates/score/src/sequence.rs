@@ -275,6 +275,7 @@ mod tests {
         assert_eq!(durations(&found.low), Some((2, 1, 10.0)));
         assert_eq!(durations(&found.normal), Some((2, 2, 20.0)));
         assert_eq!((found.interval, it.spans()), (Some(10.0), vec![50.0]));
+        assert_eq!(it.values(), [1.0, 1.0, 1.0, 9.0, 9.0, 9.0]);
     }
 
     /// Two settings, one ten times as fast: were each compared with its own quantile, one measure of

@@ -265,6 +265,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn kinds_are_told_apart_and_the_most_serious_come_first() {
+        assert!(Kind::ALL.is_sorted_by(|a, b| a > b));
+        let names: std::collections::BTreeSet<&str> = Kind::ALL.map(Kind::name).into();
+        assert_eq!(names.len(), Kind::ALL.len());
+        assert_eq!(
+            [Kind::Normal, Kind::Undecided, Kind::Persistent].map(Kind::name),
+            ["normal", "one of two groups", "persistent straggler"]
+        );
+        let mut named = Kind::ALL.into_iter().filter(|it| it.is_straggler());
+        assert_eq!(named.next_back(), Some(Kind::Noisier), "neither undecided nor normal");
+        let slow_now: Vec<Kind> = Kind::ALL.into_iter().filter(|it| it.is_slow_now()).collect();
+        assert_eq!(slow_now, [Kind::Persistent, Kind::Drifting]);
+    }
+
+    #[test]
     fn holm_corrects_step_by_step() {
         assert_eq!(holm(&[0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02]);
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);

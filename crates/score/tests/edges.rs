@@ -3,15 +3,16 @@
 mod made;
 
 use made::SECOND;
-use plimsoll_domain::BytesPerSec;
-use plimsoll_domain::burst::Operation;
+use plimsoll_domain::burst::{Operation, Setting};
 use plimsoll_domain::site::{Peak, Site, Target};
+use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_measures::{Instance, Outcome};
-use plimsoll_score::condition::ChangedRuns;
+use plimsoll_score::condition::{ChangedRuns, normalised};
 use plimsoll_score::outlier::{Mark, Marks};
 use plimsoll_score::peak::PeakOrigin;
-use plimsoll_score::verdict::Verdicts;
-use plimsoll_score::{Columns, Kind, Options, Peaks, Score, score};
+use plimsoll_score::relative::lebs;
+use plimsoll_score::verdict::{CLIENTS_ERROR, TARGETS_ERROR, Verdicts};
+use plimsoll_score::{Columns, Kind, Options, Peaks, Score, Source, score};
 
 /// An instance whose pairs take so many nanoseconds each.
 fn instance(round: u64, nanos: &[u64]) -> Instance {
@@ -42,6 +43,130 @@ fn an_instance_without_pairs_or_that_failed_counts_as_such() {
     let (_, scores) = scores(&[instance(0, &[]), failed]);
     assert_eq!(scores.points.iter().map(|it| it.failed).sum::<usize>(), 1);
     assert!(scores.targets.is_empty() && scores.gains.is_empty());
+    let empty = made::columns("many-pairs", [instance(0, &[])]);
+    let row = &empty.instances()[0];
+    assert_eq!((row.aggregate_bandwidth(), empty.has_scores(row)), (None, false));
+    assert_eq!(normalised(&empty), [None]);
+}
+
+/// The start of a run is that of its first instance that began.
+#[test]
+fn a_run_has_its_beginning_and_its_failures() {
+    let mut all: Vec<Instance> = (5..9).map(|it| instance(it, &[SECOND; 2])).collect();
+    all.insert(0, instance(4, &[]));
+    all[2].outcome = Outcome::Failed("no space".into());
+    let (columns, scores) = scores(&all);
+    let run = &scores.runs[0];
+    assert_eq!((run.instances, run.failed), (4, 1));
+    assert_eq!(columns.instances()[0].start, 0, "nothing began");
+    assert_eq!(run.start, (1_700_000_000 + 50) * SECOND);
+    assert_eq!(scores.burst_seconds(), Some(1.0));
+    assert_eq!((scores.changed.found(), scores.targets_with_changed), (0, None));
+}
+
+/// What is usual is the median of a target in its setting, or of the setting where a target has fewer than three.
+#[test]
+fn instances_are_compared_with_what_is_usual_for_their_targets() {
+    let seconds = [[1, 4], [1, 4], [2, 4], [1, 8]];
+    let mut all: Vec<Instance> =
+        (0..).zip(seconds).map(|(it, pair)| instance(it, &pair.map(|it| it * SECOND))).collect();
+    // A target that is seen once, and moved nothing the second time.
+    all[3].pairs[1].target = "t2".into();
+    all[2].pairs[1].target = "t2".into();
+    all[2].pairs[1].bytes = 0;
+    let columns = made::columns("many-pairs", all);
+    let found = normalised(&columns);
+    let ratios: Vec<f64> = found.iter().map(|it| it.unwrap().exp()).collect();
+    // Of t0 1 s is usual; of all pairs that moved something 2 s: t1 and t2 have too few for a median of their own.
+    let expected = [(0.5f64).sqrt(), (0.5f64).sqrt(), 0.5, (0.25f64).sqrt()];
+    for (found, expected) in ratios.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-12, "{ratios:?}");
+    }
+}
+
+#[test]
+fn copies_of_results_are_noticed() {
+    let with_copies = |second: &str, change: fn(&mut Instance)| {
+        let mut columns = Columns::default();
+        for (label, experiment) in [("one", "many-pairs"), ("other", second)] {
+            let experiment = experiment.to_string();
+            let source = columns.source(Source { label: label.into(), experiment, machine: None });
+            for number in 0..3 {
+                let mut it = instance(number, &[SECOND; 2]);
+                if label == "other" {
+                    change(&mut it);
+                }
+                columns.add(source, &it);
+            }
+        }
+        columns.repeated().map(|(one, other)| (one.label.clone(), other.label.clone()))
+    };
+    let copies = Some(("one".to_string(), "other".to_string()));
+    assert_eq!(with_copies("many-pairs", |_| {}), copies);
+    assert_eq!(with_copies("target", |_| {}), None, "another experiment");
+    assert_eq!(with_copies("many-pairs", |it| it.run = 1), None);
+    assert_eq!(
+        with_copies("many-pairs", |it| it.pairs.iter_mut().for_each(|it| it.start += 1)),
+        None
+    );
+    assert_eq!(with_copies("many-pairs", |it| it.pairs.clear()), None, "nothing was measured");
+}
+
+#[test]
+fn an_instance_has_the_operation_of_its_setting() {
+    let operation = |operation| {
+        let mut it = instance(0, &[SECOND]);
+        it.setting.operation = operation;
+        let columns = made::columns("many-pairs", [it]);
+        columns.operation(&columns.instances()[0])
+    };
+    assert_eq!(operation(Operation::Read), Operation::Read);
+    assert_eq!(operation(Operation::Write), Operation::Write);
+}
+
+#[test]
+fn one_pair_alone_is_not_compared_with_itself() {
+    let (columns, _) = scores(&[instance(0, &[SECOND]), instance(1, &[SECOND, 2 * SECOND])]);
+    let lebs = |at: usize| lebs(columns.pairs(&columns.instances()[at]));
+    assert_eq!((lebs(0), lebs(1)), (vec![], vec![1.0, 0.5]));
+}
+
+#[test]
+fn clients_are_judged_with_their_own_error() {
+    let (_, scores) = scores(&[instance(0, &[SECOND; 2])]);
+    let errors = [&scores.target_verdicts, &scores.client_verdicts].map(|it| it.test.error);
+    assert_eq!(errors, [TARGETS_ERROR, CLIENTS_ERROR]);
+}
+
+/// Beside others, a target does not have its peak; alone it has.
+#[test]
+fn peaks_are_measured_where_each_instance_has_one_target() {
+    let peaks = |experiment: &str, beside: bool| {
+        let mut all: Vec<Instance> = Vec::new();
+        for number in 0..20 {
+            let mib = [4 << 20, 16 << 20][number as usize % 2];
+            let mut it = instance(number, &[SECOND]);
+            it.pairs[0].bytes = mib;
+            it.pairs[0].end = it.pairs[0].start + mib * 1000;
+            it.setting = Setting::pairs(1, 1, Bytes::new(mib));
+            all.push(it);
+        }
+        if beside {
+            all.push(instance(20, &[SECOND; 2]));
+        }
+        let columns = made::columns(experiment, all);
+        let peak = Peaks::measured(&columns).get(0, Operation::Write);
+        peak.map(|it| it.rate.round())
+    };
+    let rate = Some(1_000_000.0);
+    assert_eq!((peaks("sequences", false), peaks("target", false)), (rate, rate));
+    assert_eq!(peaks("sequences", true), None, "others were written beside it");
+    assert_eq!(peaks("target", true), rate, "what is made for peaks counts in any case");
+}
+
+#[test]
+fn no_targets_have_no_peak_together() {
+    assert_eq!(Peaks::default().total(std::iter::empty(), Operation::Write), None);
 }
 
 #[test]
@@ -113,6 +238,15 @@ fn pairs_far_from_their_equals_are_marked_on_their_side() {
     let found: Vec<Option<Mark>> = columns.pairs(row).iter().map(of).collect();
     assert_eq!(found[..8], [None; 8]);
     assert_eq!(found[8..], [Some(Mark::Low), Some(Mark::High)]);
+    // Quartiles of 4 and 6: what lies on a fence, at 1 or 9, is not beyond it.
+    let mut on_fences = instance(0, &[SECOND; 5]);
+    for (pair, mib) in on_fences.pairs.iter_mut().zip([1, 4, 5, 6, 9]) {
+        pair.bytes = mib << 20;
+    }
+    let (columns_of_five, _) = scores(&[on_fences]);
+    let (five, row_of_five) = (Marks::new(&columns_of_five), &columns_of_five.instances()[0]);
+    let pairs = columns_of_five.pairs(row_of_five);
+    assert!(pairs.iter().all(|it| five.mark(row_of_five, it).is_none()));
     let z: Vec<f64> =
         columns.pairs(row).iter().map(|it| marks.modified_z(row, it).unwrap()).collect();
     assert!(z[..8].iter().all(|it| it.abs() < 3.5) && z[8] < -3.5 && z[9] > 3.5, "{z:?}");
@@ -185,6 +319,13 @@ fn slow_first_rounds_are_told_with_their_ratio() {
     assert_eq!((twice.first, twice.rest), (10, 10));
     assert!((twice.ratio - 0.5).abs() < 0.01 && twice.significant(), "{twice:?}");
     assert!(!found(1).significant(), "{:?}", found(1));
+    let mut of_one_round = instance(0, &[SECOND; 3]);
+    let all = (0..20).map(|run| {
+        of_one_round.run = run;
+        of_one_round.clone()
+    });
+    let (_, scores) = scores(&all.collect::<Vec<_>>());
+    assert!(scores.warm_ups.is_empty(), "runs of one round have no rest");
 }
 
 #[test]

@@ -78,6 +78,67 @@ fn bandwidths_without_peaks_are_those_over_their_median() {
     assert_eq!([Trait::Distance, Trait::Routers].map(Trait::name), ["distance", "routers"]);
 }
 
+/// Several tests find something by chance more often than one.
+#[test]
+fn each_of_two_tests_is_corrected_for_both() {
+    let columns = columns(|set| 1000 + 3 * set + set * set * 31 % 97);
+    let p =
+        |site: &Site, of: Trait| by(&found(&columns, site, false), of).correlation.unwrap().p_value;
+    let both = site(SETS);
+    let mut without_routers = site(SETS);
+    without_routers.clients.iter_mut().for_each(|it| it.router = None);
+    let mut without_places = site(SETS);
+    without_places.clients.iter_mut().for_each(|it| it.coordinates.clear());
+    let alone = [p(&without_routers, Trait::Distance), p(&without_places, Trait::Routers)];
+    let together = [p(&both, Trait::Distance), p(&both, Trait::Routers)];
+    let smaller = usize::from(alone[1] < alone[0]);
+    assert!(alone[smaller] < 0.5, "{alone:?}");
+    assert!((together[smaller] - 2.0 * alone[smaller]).abs() < 1e-12, "{together:?} {alone:?}");
+}
+
+/// One slow node at the end of a row is far from most others, and all of its sets are slow: that is one node and not
+/// the distance.
+#[test]
+fn one_slow_node_is_no_dependence_on_places() {
+    let site = Site {
+        clients: (0..9)
+            .map(|node| Client { name: format!("n{node}"), coordinates: vec![node], router: None })
+            .collect(),
+        ..Site::empty()
+    };
+    let sets = |slow: &dyn Fn(u64, u64) -> bool| {
+        let pairs = (0..9u64).flat_map(|a| (a + 1..9).map(move |b| (a, b)));
+        let instance = |(number, (a, b)): (u64, (u64, u64))| {
+            let millis = if slow(a, b) { 1000 + a + b } else { 500 + (a * 7 + b * 5) % 11 };
+            let of = |node: u64| (format!("n{node}"), format!("t{node}"), millis * 1_000_000);
+            made::instance(number, [of(a), of(b)])
+        };
+        let columns = made::columns("many-pairs", (0..).zip(pairs).map(instance));
+        let found = found(&columns, &site, false);
+        by(&found, Trait::Distance).clone()
+    };
+    let one_node = sets(&|a, _| a == 0);
+    assert!(one_node.correlation.unwrap().rho < -0.2, "{:?}", one_node.correlation);
+    assert_eq!(one_node.rises(), None, "{:?}", one_node.correlation);
+    let far = sets(&|a, b| b - a > 3);
+    assert_eq!(far.rises(), Some(false), "{:?}", far.correlation);
+}
+
+#[test]
+fn instances_of_one_node_have_no_distance() {
+    let mut all: Vec<plimsoll_measures::Instance> = Vec::new();
+    for set in 0..SETS {
+        let node = |node| (format!("n{set}-{node}"), format!("t{node}"), (1000 + set) * 1_000_000);
+        all.push(made::instance(2 * set, [node(0), node(1)]));
+        let mut alone = made::instance(2 * set + 1, [node(0)]);
+        alone.setting = all[0].setting.clone();
+        all.push(alone);
+    }
+    let with_some = found(&made::columns("many-pairs", all), &site(SETS), false);
+    let without = found(&columns(|set| 1000 + set), &site(SETS), false);
+    assert_eq!(distances(&with_some), distances(&without));
+}
+
 #[test]
 fn an_instance_has_the_distance_of_its_nodes() {
     let columns = columns(|_| 1000);

@@ -63,6 +63,15 @@ fn one_that_ended_last_once_is_slow_for_ever_without_pauses_and_that_is_said() {
 }
 
 #[test]
+fn what_scatters_is_not_excused() {
+    let columns = throttled(0.002, 1.0);
+    let mut found = scored(&columns).target_verdicts;
+    let third = columns.targets.find("t2").unwrap() as usize;
+    found.verdicts[third].kind = Some(Kind::Noisier);
+    assert_eq!(unrested(&columns, &found), []);
+}
+
+#[test]
 fn pauses_make_them_alike() {
     let columns = throttled(0.2, 1.0);
     let found = scored(&columns).target_verdicts;

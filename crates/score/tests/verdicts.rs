@@ -8,7 +8,7 @@ use made::SECOND;
 use plimsoll_domain::burst::Setting;
 use plimsoll_domain::site::{Site, Target};
 use plimsoll_domain::{Bytes, BytesPerSec};
-use plimsoll_score::verdict::{Compared, Component, Measure, Test, Value, Verdicts, Wording};
+use plimsoll_score::verdict::{Component, Measure, Test, Value, Verdicts, Wording};
 use plimsoll_score::verdict::{in_common, sentence, verdicts};
 use plimsoll_score::{Kind, Options, Peaks, score};
 use plimsoll_stats::Random;
@@ -265,6 +265,10 @@ fn the_slower_of_two_is_named_with_how_few_it_was_compared_with() {
     let found = judged(&Component::compared(&values));
     assert_eq!((kinds(&found), &found.groups), (vec![Some(Kind::Persistent), NORMAL], &None));
     assert!(said(&found, 0).ends_with("; compared with one other only"), "{}", said(&found, 0));
+    assert_eq!(
+        said(&found, 1),
+        "it is normal: 200.0 % of the median of other targets (95 % interval 200.0 to 200.0 %)"
+    );
 }
 
 #[test]
@@ -341,51 +345,4 @@ fn low_measures_that_repeat_each_other_have_no_verdict_before_there_are_enough()
     assert!(verdict.needed > 14, "{verdict:?}");
     assert!(said(&found, 0).contains("14 measures, 8 of them low, which repeat each other"));
     assert_eq!(kinds(&found)[1..], [NORMAL; 3]);
-}
-
-/// Two pairs an instance: what one of them lacks, the other seems to have more, until the client's part is found.
-#[test]
-fn what_a_slow_client_costs_is_taken_out_of_its_targets_whole() {
-    let mut random = Random::new(4);
-    let instance = |number: u64| {
-        let mut choose = || random.choose_distinct(&mut (0..6).collect::<Vec<u32>>(), 2).to_vec();
-        let pairs: Vec<(u32, u32)> = choose().into_iter().zip(choose()).collect();
-        let nanos = |client| if client == 0 { 2 * SECOND } else { SECOND };
-        let pair = |(client, target)| (format!("c{client}"), format!("t{target}"), nanos(client));
-        made::instance(number, pairs.into_iter().map(pair))
-    };
-    let columns = made::columns("many-pairs", (0..90).map(instance).collect::<Vec<_>>());
-    let compared = Compared::new(&columns);
-    let far = |it: &&Measure| it.log_ratio.abs() > 0.01;
-    let left: Vec<&Measure> =
-        compared.targets.iter().flat_map(|it| &it.measures).filter(far).collect();
-    assert!(left.is_empty(), "{left:?}");
-    let slow = columns.clients.find("c0").unwrap() as usize;
-    for measure in &compared.clients[slow].measures {
-        assert!((measure.log_ratio.exp() - 0.5).abs() < 0.01, "{measure:?}");
-    }
-}
-
-/// Targets one after the other, each twice before the next.
-#[test]
-fn targets_in_turn_are_compared_by_the_number_of_their_measure() {
-    let instance = |number: u64| {
-        let (round, target) = (number / 6 * 2 + number % 2, number % 6 / 2);
-        // The first takes longer by a second in each round.
-        let nanos = SECOND * if target == 0 { 2 + round } else { 1 };
-        made::instance(number, [("c0".to_string(), format!("t{target}"), nanos)])
-    };
-    let columns = made::columns("target", (0..12).map(instance));
-    let compared = Compared::new(&columns);
-    assert_eq!(compared.matched, 4);
-    let first = columns.targets.find("t0").unwrap() as usize;
-    for (number, target) in compared.targets.iter().enumerate() {
-        let ratios: Vec<f64> =
-            target.measures.iter().map(|it| (it.log_ratio.exp() * 100.0).round()).collect();
-        let sets: Vec<u32> = target.measures.iter().map(|it| it.set).collect();
-        assert_eq!((sets, target.others), (vec![0, 1, 2, 3], 2));
-        if number == first {
-            assert_eq!(ratios, [50.0, 33.0, 25.0, 20.0]);
-        }
-    }
 }

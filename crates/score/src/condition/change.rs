@@ -133,6 +133,26 @@ mod tests {
         }
     }
 
+    /// Two very high values at an end are no change of level, however they stand out.
+    #[test]
+    fn a_change_is_no_nearer_to_the_ends_than_three() {
+        let mut values: Vec<f64> = (0..30).map(|it| f64::from(it * 7 % 30)).collect();
+        values[..2].fill(100.0);
+        let (at, _) = largest(&centred_ranks(&values));
+        assert!(at >= 3, "{at}");
+        values.reverse();
+        let (at, _) = largest(&centred_ranks(&values));
+        assert!(at <= 27, "{at}");
+    }
+
+    #[test]
+    fn sums_are_standardised_and_of_equal_ones_the_first_counts() {
+        let (at, size) = largest(&[2.5, 1.5, 0.5, -0.5, -1.5, -2.5]);
+        assert_eq!((at, size), (3, 4.5 / 3.0));
+        let (at, size) = largest(&[1.0, 1.0, 1.0, 0.0, 0.0, -1.0, -1.0, -1.0]);
+        assert_eq!((at, size), (3, 3.0 / 15f64.sqrt()));
+    }
+
     #[test]
     fn false_alarms_are_as_rare_as_stated() {
         let mut random = Random::new(2);
@@ -157,6 +177,7 @@ mod tests {
     #[test]
     fn few_or_equal_values_show_no_change() {
         assert_eq!(change_point(&[1.0; 7], 1), None);
+        assert!(change_point(&[1.0; 8], 1).is_some());
         let equal = change_point(&[1.0; 20], 1).unwrap();
         assert!(!equal.significant() && equal.ratio == 1.0, "{equal:?}");
     }

@@ -75,3 +75,17 @@ fn first_rounds(columns: &Columns) -> BTreeMap<(u32, u32), (u32, u32)> {
     };
     rounds.into_iter().filter_map(|(run, list)| Some((run, last(list)?))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_must_be_both_clear_and_large() {
+        let differ = |ratio, p_value| {
+            WarmUp { experiment: 0, first: 5, rest: 20, ratio, p_value }.significant()
+        };
+        assert!(differ(0.5, 0.001) && differ(2.0, 0.001), "slower or faster");
+        assert!(!differ(1.01, 0.001) && !differ(0.5, 0.3));
+    }
+}

@@ -34,7 +34,7 @@ pub(super) fn of(sets: &[NodeSet]) -> Vec<Range> {
     for equal in values {
         // Where the middle of them lies.
         let index = (passed + equal.len() / 2) * RANGES / sets.len();
-        ranges[index.min(RANGES - 1)].extend_from_slice(equal);
+        ranges[index].extend_from_slice(equal);
         passed += equal.len();
     }
     ranges.iter().filter_map(|sets| range(sets)).collect()

@@ -189,9 +189,16 @@ mod tests {
         let falls = refused([(4, 60.0), (16, 30.0)]);
         assert_eq!(falls.why, NoPlateau::Falls { size, rate: 60.0 * MIB as f64 });
         assert_eq!((falls.bytes, falls.rate), (16 * MIB, 30.0 * MIB as f64));
-        assert!(matches!(refused([(4, 30.0), (16, 60.0)]).why, NoPlateau::Rises { .. }));
+        let rises = refused([(4, 30.0), (16, 60.0)]);
+        assert_eq!(rises.why, NoPlateau::Rises { size, rate: 30.0 * MIB as f64 });
+        let scattered = NoPlateau::Scattered { size, rate: 0.5 };
+        let there = NoPlateau::Scattered { size, rate: 30.0 };
+        assert_eq!(in_bytes_per_second(scattered, 60.0), there);
         assert_eq!(refused([(8, 60.0), (16, 60.0)]).why, NoPlateau::Narrow);
         assert!(Saturation::default().peak().is_none());
+        let mut nothing = Saturation::default();
+        [4, 16].into_iter().for_each(|burst| add(&mut nothing, 1, burst, 0.0));
+        assert!(nothing.peak().is_none_or(|it| it.is_err()), "no rate is no peak");
     }
 
     /// Four bursts in five find the cache full of the one before.

@@ -209,6 +209,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_is_what_is_kept_and_what_is_coming_in() {
+        let mut comparing = Comparing::new(2);
+        assert_eq!(comparing.held(), 0);
+        let held = (0..5).flat_map(|set| [(set, 0), (set, 1), (set, 2)]).map(|(set, component)| {
+            comparing.add(value(set, component, 1.0));
+            comparing.held()
+        });
+        let held: Vec<usize> = held.collect();
+        assert_eq!(held[..6], [1, 2, 3, 4, 5, 6]);
+        assert!(held[6..].iter().all(|it| (4..=9).contains(it)), "{held:?}");
+    }
+
+    #[test]
     fn what_fits_is_kept_whole() {
         let all = compared(usize::MAX, 100);
         assert_eq!(all[0].measures.len(), 100);
@@ -226,6 +239,12 @@ mod tests {
         }
         let sets = |it: &Component| it.measures.iter().map(|it| it.set).collect::<Vec<u32>>();
         assert_eq!(sets(&some[0]), sets(&some[2]), "whole sets");
+        // Which one is settled by lot, whatever was kept before stretches were joined.
+        let lot = |set: &u32| Random::new(u64::from(*set)).bits();
+        for (stretch, measure) in (0..).zip(&some[0].measures) {
+            let all = stretch * 16..(stretch * 16 + 16).min(1000);
+            assert_eq!(Some(measure.set), all.min_by_key(lot));
+        }
         let odd = some[0].measures.iter().filter(|it| it.set % 2 == 1).count();
         assert!((16..48).contains(&odd), "{odd}: no place in a stretch is preferred");
         assert_eq!(compared(0, 9)[0].measures.len(), 2);

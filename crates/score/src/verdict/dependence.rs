@@ -137,6 +137,15 @@ mod tests {
         assert_eq!(found, [found[0]; 3], "those that vary are asked");
     }
 
+    #[test]
+    fn what_varies_by_just_the_floor_does_not_vary() {
+        let turns: Vec<f64> = (0..400).map(|it| if it % 2 == 0 { 0.5 } else { -0.5 }).collect();
+        let series = [halves(400), turns, vec![0.0; 400]];
+        let quiet = correlations(&series, 0.5)[2];
+        assert!(quiet < 0.1, "all three are asked, and the middle one repeats nothing: {quiet}");
+        assert!(correlations(&series, 0.49)[2] > 0.2, "the first two are asked");
+    }
+
     /// What two measures of five hundred show is more than chance, what they show of fifty is not.
     #[test]
     fn a_little_that_all_have_counts_if_there_are_enough_measures() {

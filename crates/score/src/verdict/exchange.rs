@@ -152,6 +152,30 @@ mod tests {
     }
 
     #[test]
+    fn two_are_a_coincidence() {
+        let of = |component: usize| {
+            (0..10).map(|it| (it, f64::from(u8::from(component == 0 && it < 2)))).collect()
+        };
+        let scores = Scores { of: (0..4).map(of).collect(), places: 10 };
+        assert_eq!(scores.p_values(&[(0, 0.0)]), [1.0]);
+    }
+
+    /// One that takes part in the first half of the time draws there only: what others have later is not its concern.
+    #[test]
+    fn a_component_draws_in_its_own_comparisons() {
+        let of = |component: usize| -> Vec<(u32, f64)> {
+            match component {
+                0 => (0..6).map(|it| (it, 1.0)).collect(),
+                _ => (0..12).map(|it| (it, f64::from(u8::from(it >= 6)))).collect(),
+            }
+        };
+        let scores = Scores { of: (0..4).map(of).collect(), places: 12 };
+        // Six measures make blocks of two comparisons: it has the most in three of them.
+        let found = scores.p_values(&[(0, 0.0)])[0];
+        assert!((found - 0.25f64.powi(3)).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
     fn deeper_counts_for_more() {
         let of = |component: usize| {
             (0..8).map(|it| (it, if component == 0 { 1.0 } else { 0.1 })).collect()

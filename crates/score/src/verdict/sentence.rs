@@ -273,46 +273,4 @@ pub(crate) fn span(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_have_units_that_people_use() {
-        let spans =
-            [0.0, 0.0005, 0.001, 0.5, 1.0, 119.0, 120.0, 7199.0, 7200.0, 172_000.0, 172_800.0];
-        let said = [
-            "0 s",
-            "500.0 \u{b5}s",
-            "1.0 ms",
-            "500.0 ms",
-            "1.0 s",
-            "119.0 s",
-            "2.0 min",
-            "120.0 min",
-            "2.0 h",
-            "47.8 h",
-            "2.0 d",
-        ];
-        assert_eq!(spans.map(span), said);
-    }
-
-    #[test]
-    fn long_lists_end_with_how_many_more_there_are() {
-        let names = |count: usize| listed((0..count).map(|it| it.to_string()).collect());
-        assert_eq!((names(0).as_str(), names(2).as_str()), ("", "0, 1"));
-        assert_eq!(names(8), "0, 1, 2, 3, 4, 5, 6, 7");
-        assert_eq!(names(11), "0, 1, 2, 3, 4, 5, 6, 7 and 3 more");
-    }
-
-    #[test]
-    fn the_smaller_of_two_p_values_is_told() {
-        assert_eq!(smallest([Some(0.2), Some(0.1)]), Some(0.1));
-        assert_eq!((smallest([None, Some(0.3)]), smallest([None, None])), (Some(0.3), None));
-    }
-
-    #[test]
-    fn small_p_values_are_rounded_to_their_power() {
-        assert_eq!(p(Some(0.0004)), "p = 4e-4");
-        assert_eq!([p(Some(0.001)), p(Some(0.04)), p(None)], ["p = 0.001", "p = 0.040", "p = -"]);
-    }
-}
+mod tests;

@@ -157,7 +157,7 @@ pub(super) fn explained(
     let best = all.min_by_key(|it| {
         let errors = it.low_outside.0 + it.low_inside.1 - it.low_inside.0;
         // Of equally good ones the one with the most settings: "1 MiB and more", not "4 MiB".
-        (errors, usize::MAX - it.settings.len())
+        (errors, std::cmp::Reverse(it.settings.len()))
     })?;
     let share = |(low, n): (usize, usize)| low as f64 / n as f64;
     let is_clear = share(best.low_inside) >= CLEAR && share(best.low_outside) <= 1.0 - CLEAR;

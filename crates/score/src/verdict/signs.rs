@@ -270,6 +270,16 @@ mod tests {
     }
 
     #[test]
+    fn a_measure_at_the_limit_has_no_score() {
+        let limit = 0.85f64.ln();
+        let component = Component::of_logs(&[0.0, limit, 2.0 * limit, 0.0, 0.0, 0.0]);
+        let chronology = Chronology::new(std::slice::from_ref(&component));
+        let found: Vec<f64> =
+            scores(&component, &chronology, limit).iter().map(|it| it.1).collect();
+        assert_eq!(found, [0.0, 0.0, BEING_LOW - limit, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
     fn one_very_deep_measure_does_not_hide_that_the_others_repeat_each_other() {
         let limit = 0.85f64.ln();
         let block = |component: Component| {

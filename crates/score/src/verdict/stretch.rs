@@ -157,7 +157,7 @@ fn lowest_part(logs: &[f64], limit: f64) -> Option<(usize, usize, usize)> {
             first = at;
         }
         sum = if *log < limit { sum + 1 } else { sum.saturating_sub(1) };
-        if sum > best.2 || (sum == best.2 && sum > 0 && at + 1 == logs.len()) {
+        if sum > best.2 || (sum == best.2 && at + 1 == logs.len()) {
             best = (first, at + 1, sum);
         }
     }

@@ -77,6 +77,8 @@ fn slowness_that_many_others_have_at_other_times_moves() {
     assert!(moves([&elsewhere; 3]) && moves([&elsewhere, &quiet, &elsewhere]));
     assert!(!moves([&quiet, &elsewhere, &quiet]), "one of three is not more than a third");
     assert!(!moves([&quiet; 3]));
+    // One of two is.
+    assert!(super::moves(&[&own, &elsewhere, &quiet], 0, &stretch, -0.5));
 }
 
 /// At the limit is not under it, and two low measures that are apart are not in a row.
@@ -113,6 +115,17 @@ fn measures_that_repeat_each_other_prove_less() {
     assert!(p_values.windows(2).all(|pair| pair[0] < pair[1]), "{p_values:?}");
     // Four that are left, two of them low, at the end: twice 1 of 6.
     assert!((p_values[3] - 2.0 / 6.0).abs() < 1e-9, "{p_values:?}");
+    // Errors repeat each other as well: of two low ones outside, one is left of each two measures.
+    let mut logs: Vec<f64> = component.logs();
+    logs[2..4].fill(-1.0);
+    let with_errors = candidate(&Component::of_logs(&logs), -0.5).unwrap();
+    assert_eq!((with_errors.low, with_errors.errors), (22, 2));
+    let by_hand = 2.0 * share_of_arrangements(20, 11, 1, true);
+    assert!((with_errors.p_value(40, 2.0) / by_hand - 1.0).abs() < 1e-9);
+    // A long series is thinned out to a thousand.
+    let long: Vec<f64> = (0..4000).map(|it| if it < 3996 { 0.0 } else { -1.0 }).collect();
+    let long = candidate(&Component::of_logs(&long), -0.5).unwrap();
+    assert!((long.p_value(4000, 1.0) - 2.0 / 1000.0).abs() < 1e-9);
 }
 
 /// Each arrangement with each part of it.
@@ -149,6 +162,12 @@ fn the_part_that_is_low() {
     assert_eq!(part("nnnlllnn"), Some((3, 6, 3)));
     assert_eq!(part("nnllnlll"), Some((2, 8, 4)));
     assert_eq!(part("lllnnnlll"), Some((6, 9, 3)), "of equal ones the last");
+    assert_eq!(part("llnnnllnn"), Some((0, 2, 2)), "unless none lasts to the end: then the first");
+    assert_eq!(
+        lowest_part(&[0.0, -0.1, -1.0, -1.0, -0.1], -0.1),
+        Some((2, 4, 2)),
+        "the limit itself"
+    );
     assert_eq!(part("nnn"), None);
 }
 
@@ -206,4 +225,101 @@ fn a_line_has_its_slope() {
     assert!((slope + 0.01).abs() < 1e-12 && around.iter().all(|it| it.abs() < 1e-9));
     // The median over all pairs: 1, 1, 2, 2.5, 2.5 and 4.
     assert_eq!(line(&[0.0, 1.0, 5.0, 6.0]).0, 2.25);
+}
+
+fn of_text(text: &str) -> Component {
+    let logs = text.bytes().map(|it| if it == b'l' { -1.0 } else { 0.0 });
+    Component::of_logs(&logs.collect::<Vec<f64>>())
+}
+
+#[test]
+fn three_times_as_often_as_the_typical_other_is_more_often() {
+    let (own, often, seldom) =
+        (of_text("nnnlllllll"), of_text("nlnnlnnlnn"), of_text("nnlnnnlnnn"));
+    let more = |others: [&Component; 3]| {
+        let all: Vec<&Component> = std::iter::once(&own).chain(others).collect();
+        is_low_more_often(&all, 0, -0.5)
+    };
+    assert!(more([&seldom; 3]), "seven times and twice");
+    assert!(!more([&often; 3]), "seven times and three times");
+    assert!(more([&often, &seldom, &seldom]) && !more([&often, &often, &seldom]));
+    assert!(is_low_more_often(&[&own], 0, -0.5), "there are no others");
+}
+
+#[test]
+fn a_stretch_has_three_measures_in_it_and_three_outside() {
+    let found =
+        |text: &str| candidate(&of_text(text), -0.5).map(|it| (it.stretch.first, it.stretch.end));
+    assert_eq!(found("nnnnnnnlll"), Some((7, 10)));
+    assert_eq!(found("nnnnnnnnll"), None);
+    assert_eq!(found("nnnlllllll"), Some((3, 10)));
+    assert_eq!(found("nnllllllll"), None);
+    assert_eq!(found("nlllllllln"), None);
+}
+
+/// The limit is a half, as a logarithm.
+#[test]
+fn a_step_ends_under_the_limit_begins_above_it_and_is_as_large() {
+    let is_step = |outside: f64, inside: f64| {
+        let logs = [[outside; 6], [inside; 6]].concat();
+        candidate(&Component::of_logs(&logs), -0.5).is_some()
+    };
+    assert!(is_step(0.0, -0.6) && is_step(-0.1, -0.6) && is_step(-0.5, -1.1));
+    assert!(!is_step(-0.2, -0.6), "smaller");
+    assert!(!is_step(-0.6, -1.2), "low before");
+    assert!(!is_step(0.3, -0.4), "never low");
+}
+
+/// Others that are low by less than a quarter of what it falls by are not like it.
+#[test]
+fn others_that_fall_by_little_do_not_hide_what_falls_by_much() {
+    let step = |at: usize, low: f64| -> Vec<f64> {
+        (0..24).map(|it| if it < at { 0.0 } else { low }).collect()
+    };
+    let p = |others: f64| {
+        let own = Component::of_logs(&step(12, -2.0));
+        // Each is low at another time, before it.
+        let other = |from: usize| {
+            let log = |it: usize| if (from..from + 4).contains(&it) { others } else { 0.0 };
+            Component::of_logs(&(0..24).map(log).collect::<Vec<f64>>())
+        };
+        let others = [other(0), other(4), other(8)];
+        let all = [&own, &others[0], &others[1], &others[2]];
+        stretches(&all, 0.85f64.ln()).remove(0).unwrap().1
+    };
+    assert_eq!(p(-0.6), 1.0, "slowness moves");
+    assert!(p(-0.4) < 0.01, "{}", p(-0.4));
+}
+
+/// What scatters by as much as it falls does not fall, though nobody else is ever low.
+#[test]
+fn a_drop_must_stand_out_of_its_own_scatter() {
+    let p = |scatter: f64| {
+        let log = |it: u32| {
+            let level = if it < 12 { 0.0 } else { -0.5 };
+            level + if it.is_multiple_of(2) { scatter } else { -scatter }
+        };
+        let own = Component::of_logs(&(0..24).map(log).collect::<Vec<f64>>());
+        let even = Component::of_logs(&[0.0; 24]);
+        stretches(&[&own, &even, &even, &even], 0.85f64.ln()).remove(0).map_or(1.0, |it| it.1)
+    };
+    assert!(p(0.05) < 1e-3);
+    assert_eq!(p(0.12), 1.0);
+}
+
+/// A few measures that fall are judged by the stretch, many by their order as well; each look costs its half.
+#[test]
+fn of_two_ways_to_look_the_better_one_counts_twice() {
+    let (falling, p) = found(&FALLING).expect("falls");
+    let rho = falling.trend.expect("clear");
+    let time = 1.0;
+    let by_order = 2.0 * share_of_orders(rho, 20.0);
+    assert!((falling.p_value(20, time) - by_order).abs() < 1e-12 && p >= by_order);
+    // Where the order says little, the stretch counts: twice as much as it would alone.
+    let unordered = Candidate { trend: Some(0.0), ..falling };
+    let alone = Candidate { trend: None, ..unordered };
+    let by_stretch = alone.p_value(20, time);
+    assert!(by_stretch < 0.5);
+    let unordered = Candidate { trend: Some(0.0), ..alone };
+    assert!((unordered.p_value(20, time) - 2.0 * by_stretch).abs() < 1e-12);
 }
