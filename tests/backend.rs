@@ -252,6 +252,7 @@ fn transfers_of_a_backends_files_are_done_at_once() {
 fn transfers_that_cannot_be_served_are_refused() {
     let inverted = InvertedDirectory::serve("refused_transfers");
     assert_eq!(inverted.stored("aio"), b"");
+    InvertedDirectory::serve("refused_blocks");
 }
 
 #[test]

@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -222,6 +224,18 @@ static void transfers(void)
     CHECK(pread(fd, read_back, 16, 0) == 14 && memcmp(read_back, "oneone23456789", 14) == 0);
 }
 
+/* The kernel would find something else wrong with each of them. */
+static void refused_blocks(void)
+{
+    int fd = open("file", O_CREAT | O_RDWR, 0600), plain = open("/proc/self/exe", O_RDONLY);
+    struct file_clone_range range = { .src_fd = fd };
+    FAILS(EOPNOTSUPP, ioctl(fd, FICLONE, -1) < 0);
+    FAILS(EOPNOTSUPP, ioctl(plain, FICLONE, fd) < 0);
+    FAILS(EOPNOTSUPP, ioctl(plain, FICLONERANGE, &range) < 0);
+    FAILS(EOPNOTSUPP, syscall(SYS_ioctl, fd, FICLONE, -1) < 0);
+    FAILS(EBADF, ioctl(plain, FICLONE, -1) < 0);
+}
+
 static void refused_transfers(void)
 {
     char bytes[512] = "bytes";
@@ -381,7 +395,7 @@ int main(int argc, char **argv)
     } groups[] = {
         { "streams", streams },           { "refused_streams", refused_streams },
         { "standard", standard },         { "transfers", transfers },
-        { "refused_transfers", refused_transfers },
+        { "refused_transfers", refused_transfers }, { "refused_blocks", refused_blocks },
         { "directories", directories },   { "names", names },
         { "attributes", attributes },     { "file_systems", file_systems },
         { "closes", closes },

@@ -13,6 +13,7 @@
 //!
 //! Refused where a backend owns the file, because it cannot be served:
 //! - `io_submit` with EINVAL, as the kernel does where a file cannot do it; `aio_read` and its family are served at once;
+//! - `ioctl` by which files share blocks (FICLONE), with EOPNOTSUPP: `cp` copies then;
 //! - io_uring with ENOSYS, for every file, as long as a backend is active (`hooks::served_transfer`);
 //! - `freopen` of one of the C library's own streams by such a name, with ENOTSUP; wide characters in streams of ours.
 //!
@@ -26,8 +27,7 @@
 //! - all of MPI, whose library makes the calls that are seen.
 //!
 //! Calls that have no row, and reach the kernel's file or name: owners and times (`chown`, `utimensat`), `mknod`,
-//! `ioctl` (among it FICLONE, by which `cp` shares blocks where a file system can), `posix_fadvise`, `realpath`, `getcwd`; what
-//! reads directories within the C library (`scandir`, `glob`, `nftw`, `readdir_r`), and `dprintf`; system calls
+//! other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what reads directories within the C library (`scandir`, `glob`, `nftw`, `readdir_r`), and `dprintf`; system calls
 //! that a program makes without the C library. A backend must keep its files so that these do no harm, or get a row for them.
 
 #[cfg(feature = "inverted-backend")]

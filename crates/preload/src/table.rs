@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 #![allow(unused_unsafe)] // a row need not know which helpers are safe
 
-use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::ptr;
 
 use libc::{
@@ -344,6 +344,9 @@ crate::intercept! {
             => |real| guard::action(signal, new, old, |new| real(signal, new, old));
         signal [] (signal: c_int, handler: usize) -> usize
             => |real| guard::handler(signal, handler, || real(signal, handler));
+        // Not for its own sake: nothing is recorded, and a backend's blocks are its own.
+        ioctl [] (fd: c_int, request: c_ulong, argument: usize) -> c_int
+            => |real| data::share_blocks(fd, request, argument, || real(fd, request, argument));
         prctl [] (option: c_int, one: usize, two: usize, three: usize, four: usize) -> c_int
             => |real| program::control(option, one, || real(option, one, two, three, four));
     }

@@ -108,6 +108,13 @@ static void controls_process(void)
     EACH CHECK(AS(prctl)(PR_GET_NAME, own) == 0 && strcmp(own, "aliases.c-cc") == 0);
 }
 
+static void controls_device(void)
+{
+    int waiting = -1, ends[2];
+    CHECK(RAW(SYS_pipe2, ends, 0) == 0 && RAW(SYS_write, ends[1], "four", 4) == 4);
+    EACH CHECK(AS(ioctl)(ends[0], FIONREAD, &waiting) == 0 && waiting == 4);
+}
+
 /* To the user that it has. */
 static void sets_user(void)
 {
@@ -144,6 +151,6 @@ static void sets_handler(void)
     { "execle", executes_words_with }, { "posix_spawn", spawns }, { "posix_spawnp", spawns },   \
     { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },                 \
     { "chroot", changes_root }, { "unshare", unshares }, { "setns", enters_namespace }, \
-    { "prctl", controls_process }, { "setuid", sets_user }, { "seteuid", sets_user },           \
+    { "prctl", controls_process }, { "ioctl", controls_device }, { "setuid", sets_user }, { "seteuid", sets_user },           \
     { "setreuid", sets_two_users }, { "setresuid", sets_three_users },                          \
     { "sigaction", asks_for_action }, { "signal", sets_handler },

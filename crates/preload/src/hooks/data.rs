@@ -1,12 +1,12 @@
 //! Calls that move data. Reading and writing are the same here; the operation says which.
 
-use core::ffi::{c_int, c_uint};
+use core::ffi::{c_int, c_uint, c_ulong};
 
 use libc::{iovec, off_t};
 use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL};
 use plimsoll_trace::{Class, Layer, Op};
 
-use crate::backend::{self, Buffers, End, Request, TransferRequest};
+use crate::backend::{self, Buffers, End, FromAnswer, Request, TransferRequest};
 use crate::descriptors;
 use crate::files::EXCLUDED;
 use crate::hooks::failure;
@@ -131,6 +131,36 @@ impl Side {
         End { fd: self.fd, offset: self.offset }
     }
 }
+
+/// Stands in for `ioctl`, for the requests by which a file gets another's blocks: refused where a backend owns one of the two,
+/// as on file systems that cannot do it. Programs copy then. Others are not I/O, and nothing is recorded.
+///
+/// # Safety
+/// The arguments are what a program gave to `ioctl`.
+#[inline]
+pub unsafe fn share_blocks(
+    fd: c_int,
+    request: c_ulong,
+    argument: usize,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    if backend::is_active() && matches!(request as u32, FICLONE | FICLONERANGE) {
+        let from = if request as u32 == FICLONE || argument == 0 {
+            argument as c_int
+        } else {
+            // SAFETY: as the caller says; the structure begins with the descriptor, of 64 bits.
+            unsafe { (argument as *const i64).read_unaligned() as c_int }
+        };
+        if backend::is_owned(fd) || backend::is_owned(from) {
+            return c_int::from_answer(Err(libc::EOPNOTSUPP));
+        }
+    }
+    real()
+}
+
+/// linux/fs.h
+const FICLONE: u32 = 0x4004_9409;
+const FICLONERANGE: u32 = 0x4020_940d;
 
 /// Records what goes from one file to another: `copy_file_range`, `sendfile`, `splice`. One call and two events, one
 /// for each file: the first is of the side that is named first, unless nobody wants to know about

@@ -11,7 +11,7 @@
 #![allow(unused_unsafe)] // and need not know which helpers are safe
 
 use core::arch::naked_asm;
-use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -170,6 +170,7 @@ system_calls! {
     SYS_copy_file_range (from from_offset to to_offset length flags) => |call| data::between([Side { op: Op::CopyFileRange, fd: to as c_int, offset: to_offset as *mut off_t }, Side { op: Op::CopyFileRangeRead, fd: from as c_int, offset: from_offset as *mut off_t }], length, flags as c_uint, call);
     SYS_sendfile (to from offset length) => |call| data::between([Side { op: Op::Sendfile, fd: from as c_int, offset: offset as *mut off_t }, Side { op: Op::SendfileWrite, fd: to as c_int, offset: ptr::null_mut() }], length, 0, call);
     SYS_splice (from from_offset to to_offset length flags) => |call| data::between([Side { op: Op::SpliceRead, fd: from as c_int, offset: from_offset as *mut off_t }, Side { op: Op::SpliceWrite, fd: to as c_int, offset: to_offset as *mut off_t }], length, flags as c_uint, call);
+    SYS_ioctl (fd request argument) => |call| data::share_blocks(fd as c_int, request as c_ulong, argument, || call() as c_int);
     SYS_lseek (fd offset whence) => |call| descriptor::seek(fd as c_int, offset as i64, whence as c_int, || call() as i64);
     SYS_fsync (fd) => |call| descriptor::sync(Op::Fsync, fd as c_int, 0, call);
     SYS_fdatasync (fd) => |call| descriptor::sync(Op::Fdatasync, fd as c_int, 0, call);

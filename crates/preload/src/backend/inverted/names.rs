@@ -41,10 +41,13 @@ pub fn stored(name: &Name) -> Option<Text<4096>> {
     whole.push(path);
     let mut stored = Text::<4096>::new();
     stored.push(directory());
+    let mut depth = 0_usize;
     for part in below(whole.as_bytes())?.split(|byte| *byte == b'/') {
         if part.is_empty() || part == b"." {
             continue;
         }
+        // A path that leaves the directory is the kernel's.
+        depth = if part == b".." { depth.checked_sub(1)? } else { depth + 1 };
         stored.push(b"/");
         stored.push(part);
         if is_directory(stored.as_c_str()) && !part.ends_with(SUFFIX) && part != b".." {
