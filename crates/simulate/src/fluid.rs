@@ -150,6 +150,28 @@ mod tests {
         assert!((bound_s / (model * quiet_s) - 1.0).abs() < 1e-9, "{bound_s} {model}");
     }
 
+    /// Two targets of 100 MB/s, one of them ten times slower for 2 s of every 5 s from the start on.
+    #[test]
+    fn the_bound_goes_through_every_phase() {
+        let bound_ms = |bytes_mb: u64, rest: &str| {
+            let text = format!(
+                "version = 1\ntitle = \"\"\npolicies = [\"static\"]\n[storage]\ntargets = 2\n\
+                 rate = \"100MB/s\"\n[application]\nprocesses = 1\nblock = \"{bytes_mb}MB\"\n{rest}\n\
+                 [[noise]]\nkind = \"on-off\"\nslowdown = 10\ntargets = 1\nstart = \"slow\"\n\
+                 slow = {{ mean = \"2s\", distribution = \"fixed\" }}\n\
+                 normal = {{ mean = \"3s\", distribution = \"fixed\" }}"
+            );
+            fluid_bound_ns(&Scenario::parse("test", &text).unwrap(), 1).unwrap() / 1_000_000
+        };
+        assert_eq!(bound_ms(110, ""), 1000, "110 MB in a second");
+        assert_eq!(bound_ms(220 + 400, ""), 4000, "220 in the first two, then 200");
+        assert_eq!(bound_ms(820 + 55, ""), 5500, "slow again");
+        // Three bursts, each after a second of computing: from 1 s, from 3 s, from 4.55 s on. Of the last,
+        // 20 MB are left when it is slow again.
+        let bursts = "bursts = 3\ncompute = \"1s\"";
+        assert_eq!(bound_ms(110, bursts), 5000 + 181);
+    }
+
     #[test]
     fn slowness_of_the_seed_is_integrated() {
         let scenario = embedded("stochastic").unwrap();

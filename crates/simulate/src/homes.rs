@@ -73,6 +73,22 @@ mod tests {
         assert_eq!(bytes.iter().sum::<u64>(), scenario.application.total_bytes());
     }
 
+    #[test]
+    fn pinned_processes_take_their_targets_in_turn_and_stripes_follow() {
+        let mut scenario = embedded("quiet").unwrap();
+        scenario.storage.targets = 4;
+        let application = &mut scenario.application;
+        (application.processes, application.stripes) = (3, 3);
+        (application.placement, application.pinned) = (Home::Pinned, vec![2, 0]);
+        (application.blocks, application.bursts) = (3, 2);
+        application.block = plimsoll_domain::Bytes::new(10);
+        let homes = homes(&scenario, 1);
+        let targets: Vec<u16> = homes.iter().map(|target| target.0).collect();
+        assert_eq!(targets, [2, 3, 0, 0, 1, 2, 2, 3, 0]);
+        // Six blocks of 4, 4 and 2 bytes for each process.
+        assert_eq!(home_bytes(&scenario, &homes), [6 * 8, 6 * 4, 6 * 10, 6 * 8]);
+    }
+
     /// Wright, equations 6.5 and 6.6: 512 ranks with two stripes each on 480 targets.
     #[test]
     fn random_placement_has_wrights_load() {

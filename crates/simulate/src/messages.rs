@@ -195,5 +195,16 @@ mod tests {
         let Sent::Twice { again_at_ns } = repeating.send(message(1)) else { panic!() };
         assert!(again_at_ns >= 10);
         assert!(repeating.arrive(10).is_some() && repeating.arrive(10).is_none());
+        let mut half = messages(0, 0.0, 0.5);
+        let late: Vec<u64> = (0..1000)
+            .filter_map(|sequence| match half.send(message(sequence)) {
+                Sent::Twice { again_at_ns } => Some(again_at_ns - 10),
+                _ => None,
+            })
+            .collect();
+        assert!((420..580).contains(&late.len()), "{}", late.len());
+        // Up to twenty latencies of 10 ns and a bit late, so that newer ones are handled before.
+        assert!(late.iter().all(|ns| ns.is_multiple_of(11) && *ns < 220));
+        assert!(late.contains(&0) && late.contains(&209));
     }
 }

@@ -212,6 +212,22 @@ mod tests {
     }
 
     #[test]
+    fn slowness_of_two_kinds_multiplies() {
+        let mut three = on_off(Phase::Slow, Distribution::Fixed);
+        if let Noise::OnOff { slowdown, slow, .. } = &mut three {
+            (*slowdown, slow.mean) = (3.0, Nanos::new(20_000_000_000));
+        }
+        let mut line = Timeline::of_all(&[on_off(Phase::Slow, Distribution::Fixed), three], 1, 1);
+        let mut at = |seconds: u64| {
+            line[0].advance(seconds * 1_000_000_000);
+            (line[0].now().slowdown, line[0].next_change_ns().unwrap() / 1_000_000_000)
+        };
+        // Ten times for 50 s and 150 s not, three times for 20 s and 150 s not.
+        assert_eq!([at(0), at(20), at(50)], [(30.0, 20), (10.0, 50), (1.0, 170)]);
+        assert_eq!([at(170), at(199), at(200)], [(3.0, 190), (1.0, 200), (10.0, 250)]);
+    }
+
+    #[test]
     fn equal_seeds_unfold_equally() {
         let unfold = |seed| {
             let mut lines =

@@ -113,9 +113,10 @@ impl Program {
         self.open
     }
 
-    /// True while a process of the burst cannot go on, or the last burst is not done.
+    /// True while a process of the burst cannot go on, or the last burst is not done. False while
+    /// all compute.
     pub fn is_waiting(&self) -> bool {
-        self.waiting > 0 || self.stalls_ns.len() == self.bursts as usize && self.open > 0
+        self.waiting > 0 || self.bursts == self.last_burst && self.open > 0
     }
 
     /// True once for each burst, when every process can go on.
@@ -262,7 +263,7 @@ impl Program {
     }
 
     fn note_release(&mut self, now_ns: u64) {
-        if self.waiting == 0 && self.stalls_ns.len() < self.bursts as usize {
+        if self.waiting == 0 {
             self.stalls_ns.push(now_ns - self.burst_begin_ns);
             self.released_ns = now_ns;
             self.is_released = true;
@@ -271,67 +272,4 @@ impl Program {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::{Submit, embedded};
-    use plimsoll_domain::Bytes;
-
-    fn program(submit: Submit, outstanding: u64) -> Program {
-        let mut application = embedded("quiet").unwrap().application;
-        (application.processes, application.blocks, application.block) = (1, 3, Bytes::new(10));
-        (application.submit, application.outstanding) = (submit, Bytes::new(outstanding));
-        let mut program = Program::new(&application);
-        program.begin_burst(0);
-        program
-    }
-
-    fn calls(program: &mut Program) -> Vec<Call> {
-        let mut all = Vec::new();
-        while let Some(process) = program.take_ready() {
-            all.extend(std::iter::from_fn(|| program.next_call(process)));
-        }
-        all
-    }
-
-    #[test]
-    fn at_once_is_everything_and_the_close() {
-        let submit = Call::Submit(10);
-        let mut program = program(Submit::AtOnce, 0);
-        assert_eq!(calls(&mut program), [submit, submit, submit, Call::Close]);
-        assert_eq!(program.submitted_bytes(), 30);
-    }
-
-    #[test]
-    fn a_paced_process_is_held_back_and_closes_late() {
-        let submit = Call::Submit(10);
-        let mut program = program(Submit::Paced, 5);
-        assert_eq!(calls(&mut program), [submit]);
-        program.committed(1, 0, 4);
-        assert_eq!(calls(&mut program), [], "6 are outstanding");
-        program.committed(2, 0, 1);
-        assert_eq!(calls(&mut program), [submit]);
-        program.committed(3, 0, 15);
-        assert_eq!(calls(&mut program), [submit]);
-        program.committed(4, 0, 4);
-        assert_eq!(calls(&mut program), []);
-        program.committed(5, 0, 1);
-        assert_eq!(calls(&mut program), [Call::Close]);
-        program.committed(6, 0, 5);
-        program.closed(6, 0, 30, 0);
-        assert_eq!((program.open(), program.kept_bytes(), &program.broken), (0, 0, &None));
-    }
-
-    #[test]
-    fn what_a_process_never_handed_over_is_counted() {
-        let mut dies = program(Submit::Paced, 0);
-        calls(&mut dies);
-        dies.die(1, 0);
-        assert_eq!((dies.submitted_bytes(), dies.kept_bytes()), (10, 20));
-        let mut gives_up = program(Submit::Paced, 0);
-        calls(&mut gives_up);
-        assert!(gives_up.give_up());
-        assert_eq!(calls(&mut gives_up), [Call::Close]);
-        assert_eq!(gives_up.kept_bytes(), 20);
-        assert!(!gives_up.give_up(), "once");
-    }
-}
+mod tests;

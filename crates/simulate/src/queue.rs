@@ -190,6 +190,11 @@ mod tests {
                 prop_assert_eq!(next, first.map(|(at, n, index)| (at, n, Event::Delivery(index))));
                 now = next.map_or(now, |(at, ..)| at);
             }
+            for (at, sequence, index) in expected {
+                let next = queue.pop().map(|it| (it.at_ns, it.sequence, it.event));
+                prop_assert_eq!(next, Some((at, sequence, Event::Delivery(index))));
+            }
+            prop_assert_eq!(queue.pop(), None);
         }
     }
 

@@ -5,6 +5,7 @@ mod check;
 mod durations;
 mod error;
 mod library;
+mod network;
 mod site;
 mod sweep;
 
@@ -13,6 +14,7 @@ pub use check::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TA
 pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};
+pub use network::Network;
 pub use site::SiteLacks;
 pub use sweep::{Parameter, Sweep, SweepMark};
 
@@ -119,26 +121,6 @@ pub enum Curve {
     Wright,
     /// Shares of the single-stream rate for 1, 2, 3, … streams.
     Shares(Vec<f64>),
-}
-
-/// Messages between the parts of a router, and the pipeline of data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Network {
-    /// From sending a message to its arrival.
-    pub message_latency: Nanos,
-    /// Time for which a message keeps its receiver from handling the next one.
-    pub message_cost: Nanos,
-    /// RPCs that a stream may have in flight. 0 is no bound.
-    pub rpcs_in_flight: u32,
-    /// Bytes of an RPC.
-    pub rpc_size: Bytes,
-    /// Time from sending an RPC to its answer on an idle target.
-    pub rpc_round_trip: Nanos,
-    /// Share of messages that get lost.
-    pub loss: f64,
-    /// Share of messages that arrive twice.
-    pub repeat: f64,
 }
 
 /// What others do to targets.
@@ -320,41 +302,6 @@ impl Storage {
             [] => self.rate.get() as f64 * f64::from(self.targets),
             rates => rates.iter().map(|rate| rate.get() as f64).sum(),
         }
-    }
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Network {
-            message_latency: Nanos::new(10_000),
-            message_cost: Nanos::new(1_000),
-            rpcs_in_flight: 0,
-            rpc_size: Bytes::new(1 << 20),
-            rpc_round_trip: Nanos::new(0),
-            loss: 0.0,
-            repeat: 0.0,
-        }
-    }
-}
-
-impl Network {
-    /// When a party says again what was not answered; 0 where messages are never lost.
-    pub(crate) fn retry_ns(&self) -> u64 {
-        if self.loss == 0.0 && self.repeat == 0.0 {
-            return 0;
-        }
-        // Well beyond a round trip, so that what is only on its way is not said twice.
-        (self.message_latency.get() * 20).max(1_000_000)
-    }
-
-    /// Bytes per nanosecond that one stream can get at most: its RPCs in flight over their
-    /// round trip.
-    pub fn stream_cap(&self) -> f64 {
-        let round_trip_ns = self.rpc_round_trip.get() as f64;
-        if self.rpcs_in_flight == 0 || round_trip_ns == 0.0 {
-            return f64::INFINITY;
-        }
-        f64::from(self.rpcs_in_flight) * self.rpc_size.get() as f64 / round_trip_ns
     }
 }
 

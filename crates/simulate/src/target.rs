@@ -339,6 +339,16 @@ mod tests {
         let mut queue = new(Discipline::Fifo, 0.75);
         queue.arrive(0, job(1, 3 * SECOND));
         assert_eq!(ends(&mut queue), [(1, 4 * SECOND)]);
+        let curve = Rc::new(ServiceCurve::from_shares(&[0.5, 0.75]).unwrap());
+        let curved = |discipline| {
+            let kind = TargetKind { curve: curve.clone(), ..kind(discipline, f64::INFINITY) };
+            Target::new(kind, Interference::none())
+        };
+        let shared = curved(Discipline::ProcessorSharing);
+        assert_eq!([1, 2, 9].map(|streams| shared.own_rate(streams)), [1.0, 1.5, 1.5]);
+        let mut queue = curved(Discipline::Fifo);
+        queue.arrive(0, job(1, 3 * SECOND));
+        assert_eq!(ends(&mut queue), [(1, 3 * SECOND)], "one at a time");
         let mut free = new(Discipline::Fifo, f64::INFINITY);
         free.arrive(0, job(1, 3 * SECOND));
         assert_eq!(ends(&mut free), [(1, 3 * SECOND / 2)]);

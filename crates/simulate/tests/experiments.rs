@@ -86,6 +86,43 @@ fn without_noise_the_optimum_is_that_of_the_rates() {
 }
 
 #[test]
+fn the_optimum_of_noise_is_huangs_and_of_other_rates_that_of_what_is_left() {
+    // Eight streams on two of four targets leave a fifth of each: 2.4 of 4 targets are left.
+    for on in ["first", "random"] {
+        let noise = NOISE.replace("random", on);
+        let factor = optimal_factor(&small("\"static\"", &noise)).unwrap();
+        assert!((factor - (4.0 / 2.4 - 1.0)).abs() < 1e-12, "{on} {factor}");
+    }
+    let with_rates = |noise: &str| {
+        let mut scenario = small("\"static\"", noise);
+        let rates = ["100MB/s", "100MB/s", "100MB/s", "20MB/s"];
+        scenario.storage.rates = rates.iter().map(|rate| rate.parse().unwrap()).collect();
+        optimal_factor(&scenario)
+    };
+    // 20, 20, 100 and 20 MB/s are left: in all 160, of which the fast one has 100.
+    let factor = with_rates(&NOISE.replace("random", "first")).unwrap();
+    assert!((factor - (4.0 * 100.0 / 160.0 - 1.0)).abs() < 1e-12, "{factor}");
+    assert_eq!(with_rates(NOISE), Err(SimulateError::NoOptimum), "of every seed another");
+}
+
+#[test]
+fn outcomes_over_seeds_are_samples_unless_one_is_missing() {
+    let both = small("\"window\", \"static\"", NOISE);
+    let points = experiment(&both, REPETITION, &AtomicU64::new(0)).unwrap();
+    let fixed = &points[0].policies[1];
+    let makespans = fixed.over_seeds(|outcome| outcome.makespan).unwrap();
+    assert_eq!(makespans.n(), 4);
+    assert!(fixed.over_seeds(|outcome| outcome.makespan.filter(|_| outcome.seed != 4)).is_none());
+    assert!(fixed.outcomes.iter().all(|outcome| outcome.events > 0));
+    // On the noisy targets a fifth is left, so that a static placement takes five times as long.
+    let quiet_s = 32e6 / 400e6;
+    let longer = fixed.relative_to(&[quiet_s; 4]).unwrap();
+    assert!((longer.min() - 5.0).abs() < 1e-6 && (longer.max() - 5.0).abs() < 1e-6, "{longer:?}");
+    let bound = 32e6 / 240e6;
+    assert!(points[0].bounds.iter().all(|it| (it - bound).abs() < 1e-6), "{:?}", points[0].bounds);
+}
+
+#[test]
 fn a_coordinator_needs_writers_in_groups_on_one_target_each() {
     let policy: Policy = "coordinator:tf=0.1".parse().unwrap();
     let mut scenario = embedded("quiet").unwrap();
@@ -96,9 +133,9 @@ fn a_coordinator_needs_writers_in_groups_on_one_target_each() {
 
 #[test]
 fn a_spread_by_hand() {
-    let spread = Spread::of(&[3.0, 1.0]);
-    assert_eq!((spread.mean, spread.deviation, spread.cv), (2.0, 1.0, 0.5));
-    assert_eq!((spread.least, spread.most), (1.0, 3.0));
+    let spread = Spread::of(&[6.0, 2.0]);
+    assert_eq!((spread.mean, spread.deviation, spread.cv), (4.0, 2.0, 0.5));
+    assert_eq!((spread.least, spread.most), (2.0, 6.0));
     let nothing = Spread::of(&[0.0, 0.0]);
     assert_eq!((nothing.mean, nothing.cv), (0.0, 0.0), "nothing varies");
 }

@@ -33,7 +33,9 @@ fn faults_happen_to_what_there_is_and_in_time() {
     }
     assert_eq!(fault(Breakage::ProcessDies.name(), 7, "1s"), None);
     refused(fault(Breakage::ProcessDies.name(), 8, "1s"), "fault.which names process 8 of 8");
-    refused(fault(Breakage::TargetReadOnly.name(), 0, "100000h"), "fault.at is too late");
+    let late = |at: &str| fault(Breakage::TargetReadOnly.name(), 0, at);
+    assert_eq!(late("36028797018963967ns"), None, "a year");
+    refused(late("36028797018963968ns"), "fault.at is too late");
 }
 
 #[test]
@@ -57,6 +59,64 @@ fn what_would_not_end_is_refused() {
     };
     assert_eq!(bursts("1h", 1000), None);
     refused(bursts("100h", 1000), "application.compute is too long");
+    assert_eq!(bursts("9007199254740992ns", 2), None, "half a year");
+    refused(bursts("9007199254740993ns", 2), "application.compute is too long");
+    refused(bursts("1s", 0), "application.bursts is zero");
+}
+
+/// On one target alone everything must be written in 2^22 seconds.
+#[test]
+fn all_data_is_written_in_time_at_the_slowest_rate_that_may_be() {
+    let rpcs = "[network]\nrpcs_in_flight = 1\nrpc_size = \"1MB\"\nrpc_round_trip = \"1s\"\n";
+    for (storage, rest, most_mb) in [
+        ("", "", 52_428_800u64),
+        ("curve = [1.0, 0.5]", "", 26_214_400),
+        ("network_limit = \"10MB/s\"", "", 5_242_880),
+        ("rates = [\"100MB/s\", \"20MB/s\", \"100MB/s\", \"100MB/s\"]", "", 10_485_760),
+        // One megabyte a second and process; in a queue, of one process.
+        ("", rpcs, 4_194_304),
+        ("service = \"fifo\"", rpcs, 524_288),
+    ] {
+        let block = |mb: u64| refusal(storage, &format!("block = \"{mb}MB\""), rest);
+        assert_eq!(block(most_mb), None, "{storage} {rest}");
+        refused(block(most_mb + 1), "application.block is too large");
+    }
+    let fast = "rates = [\"1000000GB/s\", \"1000000GB/s\", \"1000000GB/s\", \"1000000GB/s\"]";
+    let block = |bytes: u64| refusal(fast, &format!("block = \"{bytes}B\""), "");
+    assert_eq!(block((1 << 57) - 1), None, "8 of them are less than 2^60 bytes");
+    refused(block(1 << 57), "application.block is too large");
+}
+
+#[test]
+fn keys_that_need_another_are_refused_without_it() {
+    let keys = format!("{BLOCK}\noutstanding = \"1MB\"");
+    refused(refusal("", &keys, ""), "application.outstanding needs submit");
+    assert_eq!(refusal("", &format!("{keys}\nsubmit = \"paced\""), ""), None);
+    let rates = |count: usize| {
+        let rates = vec!["\"1MB/s\""; count].join(", ");
+        refusal(&format!("rates = [{rates}]"), BLOCK, "")
+    };
+    assert_eq!((rates(0), rates(4)), (None, None));
+    refused(rates(3), "storage.rates has 3 rates for 4 targets");
+    refused(rates(5), "storage.rates has 5 rates for 4 targets");
+}
+
+#[test]
+fn the_network_takes_at_most_a_minute() {
+    for key in ["message_latency", "message_cost", "rpc_round_trip"] {
+        let with = |time: &str| refusal("", BLOCK, &format!("[network]\n{key} = \"{time}\"\n"));
+        assert_eq!(with("60s"), None, "{key}");
+        refused(with("60000000001ns"), &format!("network.{key} is"));
+    }
+}
+
+#[test]
+fn what_is_no_scenario_is_told_by_its_line() {
+    let line = |text: &str| Scenario::parse("x", text).unwrap_err().to_string();
+    let head = "version = 1\ntitle = \"\"\npolicies = [\"static\"]\n";
+    assert!(line("version = \n").starts_with("scenario x, line 1: "));
+    assert!(line(&format!("{head}[storage]\nrats = 4\n")).starts_with("scenario x, line 5: "));
+    assert!(line(&format!("{head}nothing = 4\n")).starts_with("scenario x, line 4: "));
 }
 
 #[test]

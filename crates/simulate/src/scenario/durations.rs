@@ -94,6 +94,23 @@ mod tests {
         }
     }
 
+    /// The mean of squares over twice the mean: a moment falls into long ones more often.
+    #[test]
+    fn what_is_left_at_a_random_moment_has_its_mean() {
+        for (distribution, spread, expected) in [
+            (Distribution::Fixed, 1.0, 0.5),
+            (Distribution::Exponential, 1.0, 1.0),
+            (Distribution::Lognormal, 0.7, 0.5 * 0.49f64.exp()),
+        ] {
+            let durations = Durations { mean: Nanos::new(1_000_000), distribution, spread };
+            let mut random = Random::new(6);
+            let n = 40_000;
+            let rests = (0..n).map(|_| durations.draw_rest_ns(&mut random) as f64);
+            let mean = rests.sum::<f64>() / f64::from(n) / 1e6;
+            assert!((mean / expected - 1.0).abs() < 0.03, "{distribution:?} {mean} {expected}");
+        }
+    }
+
     /// Xie, section 5.4: 70 % of low sequences end within 1 min, 82 % within 2 min.
     #[test]
     fn the_lognormal_of_the_scenarios_has_xies_quantiles() {

@@ -258,7 +258,7 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::embedded;
+    use crate::scenario::{Distribution, Durations, embedded};
 
     fn sweep(parameter: Parameter, values: &[f64]) -> Sweep {
         Sweep {
@@ -302,6 +302,53 @@ mod tests {
             assert!(refusal(both, "quiet").contains("both set"), "{one:?} {other:?}");
         }
         assert_eq!(refusal(sweep(Parameter::Scale, &[1024.0, 4096.0]), "scale"), "");
+    }
+
+    #[test]
+    fn parameters_have_names_and_set_what_they_say() {
+        let mut scenario = embedded("stochastic").unwrap();
+        (scenario.storage.targets, scenario.application.processes) = (4, 8);
+        (scenario.storage.rate, scenario.application.blocks) = ("100MB/s".parse().unwrap(), 5);
+        let lasts = |seconds: u64| Durations {
+            mean: Nanos::new(seconds * 1_000_000_000),
+            distribution: Distribution::Fixed,
+            spread: 1.0,
+        };
+        if let Noise::OnOff { slow, normal, .. } = &mut scenario.noise[0] {
+            (*slow, *normal) = (lasts(2), lasts(6));
+        }
+        let with = |parameter, value| super::with(&scenario, [(parameter, value)]);
+        let sizes = |it: Scenario| (it.application.processes, it.storage.targets);
+        assert_eq!(sizes(with(Parameter::Processes, 16.0)), (16, 4));
+        assert_eq!(sizes(with(Parameter::Scale, 16.0)), (16, 8), "two processes a target");
+        assert_eq!(sizes(with(Parameter::Pairs, 16.0)), (16, 16));
+        // 400 MB/s for 3 s, in 40 blocks.
+        let burst = with(Parameter::BurstSeconds, 3.0).application.block;
+        assert_eq!(burst, Bytes::new(30_000_000));
+        let slowness = with(Parameter::SlowSeconds, 5.0).noise.remove(0);
+        let Noise::OnOff { slow, normal, .. } = slowness else { panic!("{slowness:?}") };
+        assert_eq!((slow.mean_ns(), normal.mean_ns()), (5e9, 15e9), "as often as before");
+        assert_eq!(with(Parameter::Block, 7.0).application.block, Bytes::new(7));
+        assert_eq!(with(Parameter::Cache, 7.0).application.cache, Bytes::new(7));
+        assert_eq!(with(Parameter::Stripes, 3.0).application.stripes, 3);
+        let labels = [Parameter::Tf, Parameter::Scale, Parameter::SlowSeconds, Parameter::Block];
+        let expected = ["throttling factor", "processes", "slowness, s", "block, bytes"];
+        assert_eq!(labels.map(Parameter::label), expected);
+    }
+
+    #[test]
+    fn marks_need_a_second_parameter() {
+        let mut scenario = embedded("quiet").unwrap();
+        let plain = sweep(Parameter::Processes, &[16.0]);
+        let at = SweepMark { at: 16.0, name: String::new() };
+        for marked in [
+            Sweep { mark: Some(16.0), ..plain.clone() },
+            Sweep { marks: vec![at], ..plain.clone() },
+        ] {
+            scenario.sweep = Some(marked);
+            let refused = scenario.check().unwrap_err().to_string();
+            assert!(refused.contains("has marks but no second parameter"), "{refused}");
+        }
     }
 
     #[test]

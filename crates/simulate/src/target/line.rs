@@ -143,6 +143,35 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_others_are_counted_when_they_come_together() {
+        let mut line = Line::default();
+        line.push(job(1), 3, 4.0);
+        line.serve(4.0);
+        line.push(job(2), 3, 4.0);
+        let with_both = [(false, 8.0), (true, 10.0), (false, 4.0), (true, 10.0)];
+        assert_eq!(places(&line), with_both, "just one was served");
+        // The two others are served, and then our first: three blocks of others stand together again.
+        line.serve(8.0);
+        line.take_done(4.0, &mut Vec::new());
+        line.serve(10.0);
+        line.take_done(4.0, &mut Vec::new());
+        line.serve(4.0);
+        line.take_done(4.0, &mut Vec::new());
+        assert_eq!((places(&line), line.own()), (vec![(true, 10.0), (false, 12.0)], 1));
+        line.push(job(3), 3, 4.0);
+        line.serve(10.0);
+        line.take_done(4.0, &mut Vec::new());
+        line.serve(5.0);
+        line.push(job(4), 3, 4.0);
+        let one_back = [(false, 7.0), (true, 10.0), (false, 4.0), (true, 10.0)];
+        assert_eq!(places(&line), one_back, "one of the three was served");
+        let mut taken = Vec::new();
+        line.take_all(&mut taken);
+        assert_eq!(taken.iter().map(|job| job.actor).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!((line.own(), line.places.len()), (0, 0));
+    }
+
+    #[test]
     fn many_streams_are_one_place() {
         let mut line = Line::default();
         line.push(job(1), 100_000_000, 4.0);

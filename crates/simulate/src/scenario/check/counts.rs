@@ -96,6 +96,37 @@ impl Scenario {
 mod tests {
     use crate::scenario::embedded;
 
+    #[test]
+    fn as_much_as_a_run_can_hold_is_not_refused() {
+        let mut scenario = embedded("quiet").unwrap();
+        scenario.policies = vec!["static".parse().unwrap()];
+        scenario.storage.targets = 20;
+        let application = &mut scenario.application;
+        application.block = plimsoll_domain::Bytes::new(1);
+        (application.processes, application.processes_per_node) = (10_000, 1);
+        (application.blocks, application.bursts, application.stripes) = (500, 2, 20);
+        assert_eq!(scenario.check(), Ok(()), "200 million writes");
+        scenario.application.blocks = 501;
+        let refused = scenario.check().unwrap_err().to_string();
+        assert!(refused.contains("would make 200400000 writes, at most 200000000"), "{refused}");
+
+        (scenario.application.blocks, scenario.application.bursts) = (1, 1);
+        scenario.application.stripes = 1;
+        scenario.policies.push("window:lanes=20".parse().unwrap());
+        scenario.application.processes = 10_000_000;
+        assert_eq!(scenario.check(), Ok(()), "200 million lanes");
+        scenario.application.processes += 1;
+        let refused = scenario.check().unwrap_err().to_string();
+        assert!(refused.contains("would have 200000020 lanes of 10000001 nodes"), "{refused}");
+
+        scenario.policies.pop();
+        (scenario.application.processes, scenario.seeds) = (999_980, 1000);
+        assert_eq!(scenario.check(), Ok(()), "a billion times");
+        scenario.seeds = 1001;
+        let refused = scenario.check().unwrap_err().to_string();
+        assert!(refused.contains("keep 1001000000 times, at most 1000000000"), "{refused}");
+    }
+
     /// Each of these once took all memory, or did not end.
     #[test]
     fn what_a_run_cannot_hold_is_refused() {

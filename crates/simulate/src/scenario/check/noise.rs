@@ -137,10 +137,13 @@ mod tests {
 
     fn refusal(storage: &str, noise: &[&str]) -> String {
         let streams = |keys: &&str| format!("[[noise]]\nkind = \"streams\"\nstreams = 4\n{keys}\n");
+        refusal_with(storage, &noise.iter().map(streams).collect::<String>())
+    }
+
+    fn refusal_with(storage: &str, rest: &str) -> String {
         let text = format!(
             "version = 1\ntitle = \"\"\npolicies = [\"static\"]\n[storage]\ntargets = 4\n\
-             rate = \"1MB/s\"\n{storage}\n[application]\nprocesses = 4\nblock = \"1MB\"\n{}",
-            noise.iter().map(streams).collect::<String>()
+             rate = \"1MB/s\"\n{storage}\n[application]\nprocesses = 4\nblock = \"1MB\"\n{rest}"
         );
         Scenario::parse("test", &text).map_or_else(|error| error.to_string(), |_| String::new())
     }
@@ -173,6 +176,47 @@ mod tests {
             &[&on_off("10us")],
         );
         assert!(long.contains("noise would change 400000000 times"), "{long}");
+        // Three computes of 1000 s, then 12 MB at twice 4 MB/s; four targets.
+        let bursts = format!(
+            "compute = \"1000s\"\nbursts = 3\n{}",
+            on_off("10us").replacen("targets = 1\n", "", 1)
+        );
+        let curve = refusal_with("curve = [1.0, 2.0]", &bursts);
+        assert!(curve.contains("noise would change 1200600000 times"), "{curve}");
+        // As many as may be: 498 s of computing and 2 s of writing, four targets.
+        let bursts = format!(
+            "compute = \"249s\"\nbursts = 2\n{}",
+            on_off("10us").replacen("targets = 1\n", "", 1)
+        );
+        assert_eq!(refusal_with("", &bursts), "", "200 million changes");
+        let bursts = format!(
+            "compute = \"249001ms\"\nbursts = 2\n{}",
+            on_off("10us").replacen("targets = 1\n", "", 1)
+        );
+        assert!(refusal_with("", &bursts).contains("noise would change 200000800 times"));
+    }
+
+    #[test]
+    fn durations_last_a_microsecond_to_half_a_year_and_only_some_are_spread() {
+        let with = |mean: &str, rest: &str| {
+            let lasts = format!("{{ mean = {mean:?}{rest} }}");
+            refusal_with(
+                "",
+                &format!(
+                    "[[noise]]\nkind = \"on-off\"\nslowdown = 2\nslow = {lasts}\nnormal = {lasts}"
+                ),
+            )
+        };
+        assert_eq!((with("1us", ""), with("18014398509481984ns", "")), Default::default());
+        let mean = "noise.slow has a mean of";
+        assert!(with("999ns", "").starts_with(mean));
+        assert!(with("18014398509481985ns", "").starts_with(mean));
+        let nothing = "noise.slow has a spread that means nothing";
+        for distribution in ["fixed", "exponential"] {
+            let spread = |it| format!(", distribution = {distribution:?}, spread = {it}");
+            assert!(with("1s", &spread("0.5")).starts_with(nothing), "{distribution}");
+            assert_eq!(with("1s", &spread("1.0")), "", "as if it was not there");
+        }
     }
 
     #[test]
