@@ -229,9 +229,8 @@ impl<P: Placement> Node<P> {
     fn make_ready(&mut self, index: u32) {
         let is_serial = self.policy.is_serial();
         let owner = &mut self.writers[index as usize];
-        let may_go = owner.head().is_some_and(|head| head.begun_bytes > 0)
-            || !is_serial
-            || owner.open_parts == 0;
+        // Who has begun with a submission is ready until it ends.
+        let may_go = !is_serial || owner.open_parts == 0;
         if !owner.is_ready && may_go && owner.head().is_some() {
             owner.is_ready = true;
             self.ready.push_back(index);

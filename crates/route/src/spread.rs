@@ -76,6 +76,21 @@ mod tests {
         }
     }
 
+    /// The same on every machine and in every version, so that runs can be compared.
+    #[test]
+    fn a_node_has_the_targets_that_it_always_had() {
+        let of = |node, all, each| -> Vec<u16> {
+            spread(node, all, each).iter().map(|target| target.0).collect()
+        };
+        assert_eq!(of(0, 1008, 6), [323, 381, 683, 813, 978, 118]);
+        assert_eq!(of(167, 1008, 6), [272, 280, 630, 718, 976, 55]);
+        assert_eq!(of(168, 1008, 6), [84, 536, 609, 724, 1001, 69]);
+        assert_eq!(of(5000, 1008, 6), [346, 466, 632, 734, 818, 976]);
+        assert_eq!(of(3, 7, 5), [5, 6, 2, 3, 4]);
+        assert_eq!(of(4, 7, 5), [3, 4, 0, 1, 2]);
+        assert_eq!(of(2, 5, 5), [0, 1, 2, 3, 4]);
+    }
+
     #[test]
     fn every_node_has_its_number_of_distinct_targets_and_every_target_its_nodes() {
         for (all, each, nodes) in

@@ -108,6 +108,105 @@ fn stripes_of_later_writers_begin_further_on_and_around() {
 }
 
 #[test]
+fn stripes_of_pinned_writers_are_theirs_in_order() {
+    let homes = [3, 1, 1, 0].map(TargetId);
+    let (targets, mut policy) = Static::pinned(&homes, 2);
+    assert_eq!(targets, [0, 1, 3].map(TargetId));
+    let mut node = node(2, targets.clone(), Striped::new(0, 1));
+    step(&mut node, 0, Input::Begin);
+    let lanes =
+        Lanes { lanes: node.lanes(), in_flight_bytes: 0, idle: 3, most_placed_bytes: u64::MAX };
+    let mut place = |writer, offset_bytes| {
+        let (submission_bytes, node_bytes) = (11, 11);
+        let length_bytes = submission_bytes - offset_bytes;
+        let waiting = Waiting {
+            writer,
+            length_bytes,
+            offset_bytes,
+            submission_bytes,
+            is_retry: false,
+            node_bytes,
+            is_last: false,
+            only_lane: None,
+        };
+        let Advice { lane, length_bytes } = policy.place(waiting, lanes).unwrap();
+        (targets[lane].0, length_bytes)
+    };
+    assert_eq!(
+        [place(0, 0), place(0, 5), place(0, 6), place(0, 10)],
+        [(3, 6), (3, 6), (1, 6), (1, 6)]
+    );
+    assert_eq!([place(1, 0), place(1, 6)], [(1, 6), (0, 6)]);
+}
+
+#[test]
+fn parts_of_stripes_are_not_smaller_than_a_device_writes() {
+    let policy = Striped::new(3, 4).in_parts_of_at_least(4);
+    let mut node = node(3, targets(4), policy);
+    let started = step(&mut node, 0, Input::Submit { writer: 2, length_bytes: 10 }).started;
+    let parts: Vec<(u16, u64)> = started.iter().map(|it| (it.target.0, it.length_bytes)).collect();
+    assert_eq!(parts, [(1, 4), (2, 4), (3, 2)], "the sixth writer begins at the second of four");
+    let next = step(&mut node, 0, Input::Submit { writer: 2, length_bytes: 10 });
+    assert!(next.started.is_empty(), "one submission at a time");
+    let around = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 10 }).started;
+    let around: Vec<u16> = around.iter().map(|it| it.target.0).collect();
+    assert_eq!(around, [3, 0, 1]);
+}
+
+#[test]
+fn who_is_pinned_has_no_timers_and_no_second_attempts_and_windows_do_not_wait() {
+    let mut fixed = node(1, targets(2), Static::grouped(0..1, 1, 2));
+    let first = step(&mut fixed, 0, Input::Submit { writer: 0, length_bytes: 5 });
+    assert_eq!((first.started.len(), first.timers.len()), (1, 0));
+    let closes = step(&mut fixed, 3_600_000 * MS, Input::Close { writer: 0 });
+    assert!(closes.started.is_empty() && closes.timers.is_empty());
+    let mut window = node(1, targets(2), Window::new(WindowSettings::default(), 2, 1));
+    for _ in 0..2 {
+        let next = step(&mut window, 0, Input::Submit { writer: 0, length_bytes: 5 });
+        assert_eq!(next.started.len(), 1, "the next is not held back by the one before");
+    }
+}
+
+#[test]
+fn homes_that_are_given_are_dealt_to_nodes() {
+    let homes: Vec<TargetId> = [0, 1, 1, 2, 2, 3, 3, 0].map(TargetId).into();
+    let settings =
+        RouterSettings { writers: 4, homes: Homes::Given { targets: &homes, each: 2 }, ..SETTINGS };
+    let mut router = AnyRouter::new(&"static".parse().unwrap(), &settings);
+    assert_eq!(router.windows(4), None);
+    let AnyRouter::Static(nodes) = &mut router else { panic!() };
+    for writer in 0..4 {
+        let mut effects = Effects::default();
+        let input = Input::Submit { writer, length_bytes: 2 };
+        nodes.step(nodes.actor_of(writer), 0, input, &mut effects);
+        let on: Vec<TargetId> = effects.started.iter().map(|it| it.target).collect();
+        assert_eq!(on, homes[2 * writer as usize..][..2], "{writer}");
+    }
+    let window = AnyRouter::new(&"window:lanes=2".parse().unwrap(), &settings);
+    let windows = window.windows(4).unwrap();
+    let least = WindowSettings::default().lease_bytes_min;
+    assert_eq!(windows.iter().filter(|bytes| **bytes == least).count(), 2, "{windows:?}");
+    assert_eq!(windows.iter().filter(|bytes| **bytes == 0).count(), 2, "{windows:?}");
+}
+
+#[test]
+fn rejections_are_remembered_by_who_inquired_unless_told_otherwise() {
+    for (policy, remembers) in [
+        ("coordinator", true),
+        ("coordinator:inquiry=on", true),
+        ("coordinator:inquiry=off", false),
+        ("coordinator:inquiry=off:rejects=remember", true),
+        ("coordinator:inquiry=on:rejects=forget", false),
+    ] {
+        assert_eq!(policy.parse::<Policy>().unwrap().remembers_rejects(), remembers, "{policy}");
+    }
+    assert!("coordinator:inquiry=maybe".parse::<Policy>().is_err());
+    let mut sources = vec![0, 1, 2];
+    ByInquiry::new(true).inquired(&mut sources, &[5, 9, 7]);
+    assert_eq!(sources, [1, 2, 0], "the longest queue first");
+}
+
+#[test]
 fn sources_are_asked_in_turn_without_an_inquiry() {
     let mut choice = ByInquiry::new(false);
     let chosen: Vec<usize> = (0..6).map(|_| choice.choose(TargetId(0), &[4, 5, 6])).collect();

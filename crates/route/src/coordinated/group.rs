@@ -113,6 +113,7 @@ mod tests {
             refusals.insert(group);
         }
         assert!(refusals.contains(63) && refusals.contains(700) && !refusals.contains(701));
+        assert!(![1, 65, 127, 128, 636, 764].iter().any(|group| refusals.contains(*group)));
         for group in [700, 64, 63, 0, 5000] {
             refusals.remove(group);
         }

@@ -123,6 +123,8 @@ mod tests {
             assert_eq!(layout.target_of(layout.sub(TargetId(0))), Some(TargetId(0)));
             assert_eq!(layout.target_of(layout.client(0)), None);
             assert_eq!(layout.client(u32::MAX), ActorId(u32::MAX));
+            let last = layout.client(writers - 1);
+            assert_eq!(layout.actors(), last.0 + 1, "one coordinator, then subs, then clients");
         }
     }
 }

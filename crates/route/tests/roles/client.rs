@@ -183,6 +183,21 @@ fn a_failed_write_waits_for_another_grant() {
 }
 
 #[test]
+fn a_late_copy_of_a_refused_grant_is_known_until_its_own_write_is_done() {
+    let mut client = client(lossy());
+    submit(&mut client, 8);
+    let (first, second) = (id(WRITER, 0, 0), id(WRITER, 0, 1));
+    for write in [first, second] {
+        let attempt = start(&mut client, write, FIRST, 3);
+        failed(&mut client, attempt);
+    }
+    let attempt = start(&mut client, first, SECOND, 4);
+    done(&mut client, attempt);
+    let late = grant(&mut client, second, FIRST, 3);
+    assert_eq!((late.started.len(), late.messages), (0, vec![refused(second, FIRST, 3, 4)]));
+}
+
+#[test]
 fn without_targets_what_is_not_committed_is_lost() {
     let mut client = client(settings());
     submit(&mut client, 10);
@@ -243,6 +258,19 @@ fn what_was_not_answered_is_said_again() {
     }
     let (_, next) = ring(&mut client, next.unwrap());
     assert_eq!(next, None, "everything was answered");
+}
+
+#[test]
+fn a_close_is_said_until_it_is_known() {
+    let mut client = client(lossy());
+    let other = at(&mut client, 0, Input::Close { writer: 3 });
+    assert!(other.messages.is_empty() && other.timers.is_empty(), "of another");
+    let closes = close(&mut client);
+    assert_eq!((&closes.messages[..], &closes.closed[..]), (&[closing(0)][..], &closed(0, 0)[..]));
+    let (said, next) = ring(&mut client, timer(&closes));
+    assert_eq!(said, [closing(0)]);
+    hear(&mut client, LAYOUT.sub(SECOND), Message::SubmissionAck { writer: WRITER, next: 1 });
+    assert_eq!(ring(&mut client, next.unwrap()).1, None);
 }
 
 #[test]

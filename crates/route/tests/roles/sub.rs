@@ -298,14 +298,19 @@ fn a_writer_that_died_leaves_nothing_behind() {
     more(&mut sub, 1, id(3, 0, 0), 9);
     submit(&mut sub, id(0, 0, 0), 5);
     submit(&mut sub, id(0, 1, 0), 5);
-    ask(&mut sub, 1);
-    assert_eq!(sub.throttle().moved_in_bytes(), 9);
+    submit(&mut sub, id(1, 2, 0), 5);
+    assert_eq!(ask(&mut sub, 1), [given(1, id(1, 2, 0), 5)]);
+    assert_eq!(ask(&mut sub, 2), [given(2, id(0, 1, 0), 5)]);
+    assert_eq!(die(&mut sub, 0), []);
+    assert_eq!(sub.throttle().moved_in_bytes(), 9, "of another");
     assert_eq!(die(&mut sub, 3), []);
     assert_eq!(sub.throttle().moved_in_bytes(), 0, "it waited");
-    assert_eq!(die(&mut sub, 0), []);
-    assert_eq!(ask(&mut sub, 2), [rejected(2)]);
-    assert_eq!(close(&mut sub, 1, 2), []);
-    assert_eq!(complete(&mut sub, id(1, 1, 0), 2), [group_close(), idle(2, 100)]);
+    assert_eq!(ask(&mut sub, 3), [rejected(3)]);
+    assert_eq!(close(&mut sub, 1, 3), []);
+    assert_eq!(complete(&mut sub, id(1, 1, 0), 2), [idle(2, 110)]);
+    let write = id(1, 2, 0);
+    let elsewhere = Message::WriteCommitted { write, target: SECOND, request: 1, length_bytes: 5 };
+    assert_eq!(say(&mut sub, elsewhere), [group_close()], "the other's is not forgotten");
 
     let mut sub = self::sub(whole_blocks());
     close(&mut sub, 0, 0);

@@ -83,3 +83,41 @@ fn who_waits_for_nothing_sets_no_timer() {
     let failure = Input::TargetFailed { target: FIRST, failure: Failure::Full };
     assert_eq!(at(&mut failed, 0, failure).timers.len(), 1, "the end may come any time");
 }
+
+/// A write that went, came back and went again is still one write.
+#[test]
+fn what_is_given_away_twice_is_counted_once() {
+    let mut sub = super::sub(RoleSettings { part_bytes: 0, ..lossy() });
+    for sequence in 0..3 {
+        submit(&mut sub, id(0, sequence, 0), 8);
+    }
+    assert_eq!(ask(&mut sub, 1), [given(1, id(0, 2, 0), 8)]);
+    assert_eq!(ask(&mut sub, 2), [given(2, id(0, 1, 0), 8)]);
+    assert_eq!(complete(&mut sub, id(0, 0, 0), 1), [idle(1, u64::MAX)]);
+    assert_eq!(target_fails(&mut sub, FIRST), [lost(1)]);
+    assert_eq!(more(&mut sub, 1, id(0, 2, 0), 8), [], "that it gives all away is known");
+    assert_eq!(ask(&mut sub, 3), [given(3, id(0, 2, 0), 8)]);
+    close(&mut sub, 0, 3);
+    close(&mut sub, 1, 0);
+    let write = id(0, 2, 0);
+    let counted = (LAYOUT.client(0), Message::CommitAck { write });
+    for _ in 0..2 {
+        let message =
+            Message::WriteCommitted { write, target: SECOND, request: 1, length_bytes: 8 };
+        assert_eq!(say(&mut sub, message), [counted], "one of three is not committed");
+    }
+    let write = id(0, 1, 0);
+    let message = Message::WriteCommitted { write, target: SECOND, request: 1, length_bytes: 8 };
+    let counted = (LAYOUT.client(0), Message::CommitAck { write });
+    assert_eq!(say(&mut sub, message), [counted, group_close()]);
+}
+
+#[test]
+fn an_answer_stays_what_it_was() {
+    let mut sub = super::sub(RoleSettings { part_bytes: 0, ..lossy() });
+    submit(&mut sub, id(0, 0, 0), 8);
+    assert_eq!(ask(&mut sub, 8), [rejected(8)]);
+    assert_eq!(submit(&mut sub, id(1, 0, 0), 8), [acknowledged(1, 1), busy(0)]);
+    assert_eq!(ask(&mut sub, 8), [rejected(8)], "the answer was lost");
+    assert_eq!(ask(&mut sub, 9), [given(9, id(1, 0, 0), 8)]);
+}
