@@ -44,8 +44,10 @@ fn what_is_under_way_on_a_target_that_stopped_is_given_up_after_a_while() {
     takes(simulate("coordinator", "block = \"3MB\"", stops), 100.5 + 4.0);
     let back = "[[fault]]\nat = \"60500ms\"\nwhat = \"target-back\"\nwhich = 0\n";
     takes(simulate("coordinator", "block = \"3MB\"", &format!("{stops}{back}")), 60.0 + 4.0);
-    let full = "[[fault]]\nat = \"500ms\"\nwhat = \"target-fills\"\nwhich = 0\n";
-    takes(simulate("coordinator", "block = \"3MB\"", full), 4.0 + 4.0);
+    for failure in ["target-fills", "target-read-only"] {
+        let fails = format!("[[fault]]\nat = \"500ms\"\nwhat = \"{failure}\"\nwhich = 0\n");
+        takes(simulate("coordinator", "block = \"3MB\"", &fails), 4.0 + 4.0);
+    }
     // Others try at once elsewhere what is under way there.
     takes(simulate("static", "block = \"3MB\"", stops), 4.0 + 4.0);
 }
