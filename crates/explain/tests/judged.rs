@@ -11,13 +11,35 @@ mod programs;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use plimsoll_explain::{Analysis, Direction, conclusion, findings};
+use plimsoll_explain::{
+    Analysis, Comparison, Direction, Finding, Frame, Gathered, MpiCall, Options, call_on_each_rank,
+    compare, conclusion, findings,
+};
 
 #[test]
 fn what_is_said_of_programs_is_what_was_judged_right() {
     let mut said = String::new();
-    for (name, bed) in programs::all() {
-        let _ = write!(said, "# {name}\n{}\n", told(&bed.analyze()));
+    let mut before: Option<Analysis> = None;
+    for (number, (name, bed)) in programs::all().into_iter().enumerate() {
+        let analysis = bed.analyze();
+        let _ = write!(said, "# {name}\n{}", told(&analysis));
+        if let Some(call) = analysis.slow_calls.first() {
+            for call in call_on_each_rank(&bed.open(), call, 2) {
+                let MpiCall { process, nanos, number, ref time, .. } = call;
+                let _ = writeln!(said, "call {number} of {process}: {nanos} ns, {time:?}");
+            }
+        }
+        // Some are compared with another one.
+        if number % 5 == 0 {
+            let before = before.replace(analysis.clone());
+            let changed = before.map(|before| changed(&compare(&before, &analysis)));
+            said.push_str(&changed.unwrap_or_default());
+        }
+        said.push('\n');
+        // What is kept as a summary says the same.
+        let kept = Frame::new(bed.open(), &Options::default()).gather_all().to_bytes();
+        let again = Gathered::from_bytes(&kept).unwrap().finish().unwrap();
+        assert_eq!(told(&again), told(&analysis), "{name}");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/judged.txt");
     if std::env::var_os("PLIMSOLL_WRITE_GOLDEN").is_some() {
@@ -29,6 +51,28 @@ fn what_is_said_of_programs_is_what_was_judged_right() {
         panic!("line {}:\n  was {judged}\n  now {said}", line + 1);
     }
     assert_eq!(judged.len(), said.len(), "something was added or is missing at the end");
+}
+
+/// What changed from another program, though the two have nothing to do with each other.
+fn changed(comparison: &Comparison) -> String {
+    let mut out = format!("{}\n", comparison.statement);
+    for it in &comparison.ops {
+        let _ = writeln!(out, "  {}: {:?}, then {:?}", it.op.name(), it.before, it.after);
+    }
+    comparison.bandwidths.iter().for_each(|it| out.push_str(&format!("  {it:?}\n")));
+    if let Some(it) = &comparison.durations {
+        let estimate = it.comparison.ratio.as_ref().map(|ratio| ratio.estimate);
+        let _ = writeln!(out, "  durations of {}: {estimate:.4?}", it.op.name());
+    }
+    let ids = |list: &[Finding]| list.iter().map(|it| it.id).collect::<Vec<_>>().join(", ");
+    let _ = writeln!(
+        out,
+        "  gone: {}; new: {}; kept: {}",
+        ids(&comparison.findings_gone),
+        ids(&comparison.findings_new),
+        comparison.findings_kept.iter().map(|it| it.0.id).collect::<Vec<_>>().join(", ")
+    );
+    out
 }
 
 /// Findings with their evidence, and the measures that they rest on.

@@ -129,6 +129,16 @@ fn points_that_are_too_many_are_shared_out() {
     points.extend(wave(30_001));
     let line = drawn(&page(Lines::new("t", count("x"), count("y")).line("l", points)));
     assert!((4_000..=8_100).contains(&line), "{line}");
+    // More gaps than can be drawn: a point in three is missing.
+    let gaps = (0..60_000u32).map(|k| match k % 3 {
+        0 => (f64::from(k), f64::NAN),
+        _ => (f64::from(k), f64::from(k % 7)),
+    });
+    let line = page(Lines::new("t", count("x"), count("y")).line("l", gaps.collect()));
+    let (before, _) = line.split_once(" of 40,000 points are drawn").expect("a note");
+    let number = before.rsplit(|it: char| !it.is_ascii_digit() && it != ',').next().unwrap();
+    let number: usize = number.replace(',', "").parse().unwrap();
+    assert!((4_000..=8_100).contains(&number), "{number}");
     let cloud = Scatter::new("t", count("x"), count("y")).points("a", wave(0)).points("b", wave(7));
     let cloud = drawn(&page(cloud));
     assert!((15_000..=20_100).contains(&cloud), "{cloud}");
@@ -165,6 +175,12 @@ fn rows_of_parts_outliers_and_rows_of_tables_that_are_too_many_are_counted() {
         let table = (0..rows).map(row).fold(Table::new(vec![Column::figures("v")]), Table::row);
         Page::new("p", "").section(Section::new("s").table(&table)).to_html()
     };
+    let none = |columns: Vec<Column>| {
+        let table = Table::new(columns).caption("Scores");
+        Page::new("p", "").section(Section::new("s").table(&table)).to_html()
+    };
+    says(&none(vec![Column::figures("v")]), "<p class=\"empty\">Scores: none.</p>");
+    says(&none(vec![]), "<p class=\"empty\">Scores: none.</p>");
     says(&table(1003), "The first 1000 rows; 3 more are not shown.");
     assert!(!table(1000).contains("more are not shown"));
 }

@@ -128,6 +128,17 @@ fn a_line_is_straight_between_points_however_far_apart() {
     assert!(heights[7].abs_diff(5) <= 1 && heights[37].abs_diff(5) <= 1, "{plot}");
 }
 
+/// Wherever the axis begins.
+#[test]
+fn a_line_far_from_zero_is_as_straight() {
+    let near = line_plot(&[(0.0, 0.0), (10.0, 10.0)], "x", "y");
+    let far = line_plot(&[(1000.0, 0.0), (1010.0, 10.0)], "x", "y");
+    assert_eq!(heights(&near), heights(&far));
+    let heights = heights(&far);
+    assert_eq!((heights[0], heights[59]), (11, 0), "{far}");
+    assert!(heights[30].abs_diff(5) <= 1, "{far}");
+}
+
 #[test]
 fn a_step_is_drawn_as_an_upright_and_a_constant_in_the_middle() {
     let step = line_plot(&[(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 1.0)], "x", "y");

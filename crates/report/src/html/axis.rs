@@ -218,6 +218,9 @@ mod tests {
         assert_eq!(ends(Scale::Linear, &[0.0]), (0.0, 1.0));
         assert_eq!(ends(Scale::Log2, &[1.0, 8.0]), (1.0, 8.0));
         assert_eq!(ends(Scale::Log10, &[10.0]), (5.0, 20.0));
+        let holds = |scale: Scale, value: f64| axis.clone().scale(scale).holds(value);
+        assert!(holds(Scale::Linear, 0.0) && holds(Scale::Log2, 0.1));
+        assert!(!holds(Scale::Log2, 0.0) && !holds(Scale::Log10, -1.0), "they have no logarithm");
     }
 
     /// As many as there is room for, and never so many that labels touch.

@@ -203,5 +203,8 @@ mod tests {
         let (sort, _, tip) = readings(Value::Integer(u64::MAX), Unit::Bytes);
         assert_eq!(sort, u64::MAX.to_string());
         assert!(tip.contains("18446744073709551615"), "{tip}");
+        let tip = |whole: u64| readings(Value::Integer(whole), Unit::Count).2;
+        assert!(tip(1 << 53).contains("(exactly 9007199254740992 "), "{}", tip(1 << 53));
+        assert_eq!(tip(7), "7");
     }
 }
