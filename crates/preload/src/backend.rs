@@ -27,8 +27,9 @@
 //! - all of MPI, whose library makes the calls that are seen.
 //!
 //! Calls that have no row, and reach the kernel's file or name: owners and times (`chown`, `utimensat`), `mknod`,
-//! other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what reads directories within the C library (`scandir`, `glob`, `nftw`, `readdir_r`), and `dprintf`; system calls
-//! that a program makes without the C library. A backend must keep its files so that these do no harm, or get a row for them.
+//! other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what the C library does by itself in `dprintf` and
+//! where it reads directories (`scandir`, `glob`, `nftw`, `readdir_r`); system calls that a program makes without the C
+//! library. A backend must keep its files so that these do no harm, or get a row for them.
 
 #[cfg(feature = "inverted-backend")]
 mod inverted;

@@ -153,8 +153,8 @@ unsafe fn opened(
     stream
 }
 
-/// Records that a stream gets another file; its descriptor is closed inside of libc. A file of a backend's is refused
-/// (`served_stream`).
+/// Records that a stream gets another file; its descriptor is closed inside of libc. What happens where a backend owns one of
+/// the two files is in `served_stream`.
 ///
 /// # Safety
 /// The arguments are what a program gave to `freopen`.
