@@ -8,10 +8,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use plimsoll_guarded::{Directory, Readers, is_own_stream};
-use rustix::fs::{
-    FileType, Mode, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, openat, renameat_with,
-};
+use plimsoll_guarded::{Directory, Draft, Readers, is_own_stream};
+use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
 /// Options of commands that write a file named by their user.
@@ -25,22 +23,19 @@ pub struct Replacing {
 /// While it is written: who has opened a file reads on, whatever becomes of its permissions.
 const PRIVATE: u32 = 0o600;
 
-/// A file that is being written. It is removed if it is dropped before it is finished.
+/// A file that is being written. Nothing is left of it if it is dropped before it is finished.
 pub struct NewFile {
     path: PathBuf,
-    file: File,
-    /// The name that it gets when it is complete; `None` for a pipe or a device.
-    draft: Option<Draft>,
+    destination: Destination,
     /// Those who may read it when it is complete.
     readers: Readers,
 }
 
-/// A file with a temporary name.
-struct Draft {
-    directory: Directory,
-    temporary: OsString,
-    name: OsString,
-    replaces: bool,
+enum Destination {
+    /// A pipe, a device or a stream of this process.
+    Channel(File),
+    /// A file that gets its name when it is complete.
+    Draft { draft: Draft<Directory>, replaces: bool },
 }
 
 impl Replacing {
@@ -62,7 +57,11 @@ impl NewFile {
         let failed = || format!("cannot create {}", path.display());
         if is_own_stream(path) {
             let file = File::options().write(true).open(path).with_context(failed)?;
-            return Ok(NewFile { path: path.into(), file, draft: None, readers });
+            return Ok(NewFile {
+                path: path.into(),
+                destination: Destination::Channel(file),
+                readers,
+            });
         }
         let Some(name) = path.file_name() else {
             bail!("{} is a directory; hint: give the name of a file", path.display())
@@ -73,7 +72,11 @@ impl NewFile {
         match directory.kind_of(name).ok() {
             Some(FileType::Fifo | FileType::CharacterDevice) => {
                 let file = open_channel(&directory, name, path)?;
-                return Ok(NewFile { path: path.into(), file, draft: None, readers });
+                return Ok(NewFile {
+                    path: path.into(),
+                    destination: Destination::Channel(file),
+                    readers,
+                });
             }
             Some(FileType::Directory) => {
                 bail!("{} is a directory; hint: give the name of a file", path.display())
@@ -92,9 +95,9 @@ impl NewFile {
         let mut temporary = OsString::from(".");
         temporary.push(name);
         temporary.push(format!(".{}.part", std::process::id()));
-        let file = directory.create(&temporary, OFlags::WRONLY, PRIVATE).with_context(failed)?;
-        let draft = Draft { directory, temporary, name: name.to_owned(), replaces: replace };
-        Ok(NewFile { path: path.into(), file, draft: Some(draft), readers })
+        let draft = Draft::create_as(directory, temporary, name, PRIVATE).with_context(failed)?;
+        let destination = Destination::Draft { draft, replaces: replace };
+        Ok(NewFile { path: path.into(), destination, readers })
     }
 
     /// Takes the file away from those who may not read what goes into it as well.
@@ -110,37 +113,24 @@ impl NewFile {
     }
 
     /// It is whole: gives it its name.
-    pub fn finish(mut self) -> Result<()> {
-        if let Some(draft) = &self.draft {
-            let named = self.readers.let_in(&self.file).and_then(|()| draft.rename(&self.file));
-            named.with_context(|| format!("cannot write {}", self.path.display()))?;
-            self.draft = None;
+    pub fn finish(self) -> Result<()> {
+        let NewFile { path, destination, readers } = self;
+        let Destination::Draft { draft, replaces } = destination else { return Ok(()) };
+        let publish = if replaces { Draft::publish } else { Draft::publish_new };
+        let named = readers.let_in(draft.file()).and_then(|()| publish(draft));
+        named.with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn file(&self) -> &File {
+        match &self.destination {
+            Destination::Channel(file) => file,
+            Destination::Draft { draft, .. } => draft.file(),
         }
-        Ok(())
     }
 
     /// Returns where it will be.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Draft {
-    /// Gives the file its name, and makes sure that the file has it. In a directory that others may write to, they
-    /// can put another in its place at any moment before.
-    fn rename(&self, file: &File) -> io::Result<()> {
-        let Draft { directory, temporary, name, replaces } = self;
-        directory.require_same(temporary, file)?;
-        let flags = if *replaces { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-        match renameat_with(directory, temporary, directory, name, flags) {
-            // Some file systems only know how to replace. A further name is not given over another file.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                directory.link(temporary, name)?;
-                directory.remove_file(temporary)?;
-            }
-            renamed => renamed?,
-        }
-        directory.require_same(name, file)
     }
 }
 
@@ -173,22 +163,11 @@ fn open_channel(directory: &Directory, name: &OsStr, path: &Path) -> Result<File
 
 impl Write for &NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&self.file).write(bytes)
+        self.file().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        (&self.file).flush()
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if let Some(draft) = &self.draft
-            && draft.directory.require_same(&draft.temporary, &self.file).is_ok()
-        {
-            // Half a file is worse than none; that it stays is no worse than why.
-            let _ = draft.directory.remove_file(&draft.temporary);
-        }
+        self.file().flush()
     }
 }
 
@@ -210,7 +189,7 @@ mod tests {
                 NewFile::create(&folder.path().join(name), false, Readers::Everyone).unwrap();
             page.narrow(second);
             page.narrow(Readers::Everyone);
-            assert_eq!(page.file.metadata().unwrap().mode() & 0o777, PRIVATE);
+            assert_eq!(page.file().metadata().unwrap().mode() & 0o777, PRIVATE);
             page.write(b"text").unwrap();
         }
         fs::write(folder.path().join("by-mask"), "").unwrap();
@@ -237,15 +216,6 @@ mod tests {
         drop(NewFile::create(&folder.path().join("half"), false, Readers::Everyone).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
         assert!(NewFile::create(folder.path(), true, Readers::Everyone).is_err());
-        // Another file under the draft's name, whoever put it there, is not given the page's.
-        let exchanged = folder.path().join("exchanged");
-        let page = NewFile::create(&exchanged, false, Readers::Everyone).unwrap();
-        fs::rename(&precious, folder.path().join(&page.draft.as_ref().unwrap().temporary)).unwrap();
-        let error = format!("{:#}", page.write(b"five").unwrap_err());
-        assert!(error.contains("not the file that was written"), "{error}");
-        let kept = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().path());
-        let kept: Vec<_> = kept.filter(|it| fs::read(it).is_ok_and(|it| it == b"thesis")).collect();
-        assert!(!exchanged.exists() && kept.len() == 1, "{kept:?}");
         let pipe = folder.path().join("pipe");
         mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
         let error = NewFile::create(&pipe, true, Readers::Everyone).err().unwrap().to_string();

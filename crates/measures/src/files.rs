@@ -69,7 +69,7 @@ pub(crate) fn replace(directory: &Directory, name: &str, text: &[u8]) -> Result<
 }
 
 /// Gives a whole file its name.
-pub(crate) fn publish(draft: Draft<'_>) -> Result<(), MeasuresError> {
+pub(crate) fn publish(draft: Draft<&Directory>) -> Result<(), MeasuresError> {
     let path = draft.path();
     draft.publish().map_err(|error| MeasuresError::io("rename", &path, error))
 }

@@ -38,7 +38,7 @@ impl<'a> RowWriter<'a> {
     }
 
     /// Returns both files, whole and durable, but still without their names.
-    pub fn finish(self) -> Result<[Draft<'a>; 2], MeasuresError> {
+    pub fn finish(self) -> Result<[Draft<&'a Directory>; 2], MeasuresError> {
         Ok([self.pairs.finish()?, self.instances.finish()?])
     }
 }

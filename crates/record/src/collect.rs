@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Draft};
 use plimsoll_trace::layout::{HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
@@ -103,19 +103,13 @@ fn bring_home(
         return Ok(());
     }
     let part = [name, OsStr::new(".part")].join(OsStr::new(""));
-    // A part that a killed `record` left.
-    home.remove_file_if_there(&part)?;
     // Whoever the process became may have given it other rights.
     let mode = from.metadata()?.mode() & 0o644;
-    let to = home.create(&part, OFlags::WRONLY, mode)?;
+    let to = Draft::create_as(home, part, name, mode)?;
     // Not the room that was allocated ahead.
     let used = file.header().expected_bytes().saturating_add(HEADER_BYTES as u64);
-    let copied = copy_stored(&from, &to, used).and_then(|()| home.rename(&part, name));
-    if copied.is_err() {
-        // On a full disk, it takes room and is of no use.
-        let _ = home.remove_file(&part);
-    }
-    copied?;
+    copy_stored(&from, to.file(), used)?;
+    to.publish()?;
     spool.remove_file(name)?;
     collected.moved += 1;
     Ok(())

@@ -17,7 +17,7 @@ const FILE_MODE: u32 = 0o644;
 
 /// A Parquet file that is written row by row, and gets its name once it is whole.
 pub struct RowFile<'a> {
-    draft: Draft<'a>,
+    draft: Draft<&'a Directory>,
     writer: TableWriter<File>,
     columns: Vec<Gathered>,
     rows: usize,
@@ -53,7 +53,7 @@ impl<'a> RowFile<'a> {
         let draft = Draft::create(directory, name, FILE_MODE);
         let draft =
             draft.map_err(|it| TableError::io("create", &directory.path().join(name), it))?;
-        let writer = draft.handle().and_then(|file| TableWriter::new(file, table, facts));
+        let writer = draft.file().try_clone().and_then(|file| TableWriter::new(file, table, facts));
         Ok(RowFile {
             writer: writer.map_err(|error| TableError::io("write", &draft.path(), error))?,
             draft,
@@ -82,7 +82,7 @@ impl<'a> RowFile<'a> {
     ///
     /// # Errors
     /// If the system refuses. The file is gone then.
-    pub fn finish(mut self) -> Result<Draft<'a>, TableError> {
+    pub fn finish(mut self) -> Result<Draft<&'a Directory>, TableError> {
         self.write_group()?;
         let durable = self.writer.finish().and_then(|()| self.draft.sync());
         durable.map_err(|error| TableError::io("write", &self.draft.path(), error))?;

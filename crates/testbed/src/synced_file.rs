@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use plimsoll_guarded::Directory;
-use rustix::fs::OFlags;
+use plimsoll_guarded::{Directory, Draft};
 use serde::Deserialize;
 
 use crate::TestbedError;
@@ -20,14 +19,12 @@ pub(crate) fn replace_synced(
     text: &str,
 ) -> Result<(), TestbedError> {
     let write = || {
-        // A remainder of a killed process, or whatever somebody put there.
-        bed.remove_file_if_there(new_name)?;
-        let mut file = bed.create(new_name, OFlags::WRONLY, MODE)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
+        let mut draft = Draft::create_as(bed, new_name, name, MODE)?;
+        draft.write_all(text.as_bytes())?;
+        draft.sync().map(|()| draft)
     };
-    write().map_err(file_error("write", bed.path().join(new_name)))?;
-    bed.rename(new_name, name).map_err(file_error("replace", bed.path().join(name)))?;
+    let draft = write().map_err(file_error("write", bed.path().join(new_name)))?;
+    draft.publish().map_err(file_error("replace", bed.path().join(name)))?;
     bed.sync().map_err(file_error("sync", bed.path()))
 }
 

@@ -139,7 +139,7 @@ impl SiteFile {
         let mode = old.as_ref().map_or(0o644, |old| old.st_mode & 0o666);
         let mut draft = Draft::create(&directory, &name, mode)?;
         if let Some(old) = &old {
-            let file = draft.handle()?;
+            let file = draft.file();
             // Rights that somebody else gave to a file of theirs would be given to one of ours.
             if old.st_uid != file.metadata()?.uid() {
                 let problem = format!("it belongs to user {}; hint: copy it first", old.st_uid);
