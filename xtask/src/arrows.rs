@@ -42,8 +42,20 @@ const MAY_USE: &[Arrows] = &[
     (
         "figures",
         &[
-            "bench", "domain", "explain", "machine", "measures", "race", "report", "route",
-            "score", "simulate", "stats", "trace",
+            "bench",
+            "calibrate",
+            "domain",
+            "explain",
+            "machine",
+            "measures",
+            "race",
+            "report",
+            "route",
+            "score",
+            "simulate",
+            "stats",
+            "theory",
+            "trace",
         ],
     ),
     (

@@ -8,6 +8,7 @@
 //! | What is measured? | [`plan`], [`template`] | pure |
 //! | In which order, at which cost, until when? | [`schedule`], [`estimate`](mod@estimate), [`stopping`] | pure |
 //! | What is it in words? | [`describe`] | pure |
+//! | Where does it run? | [`environment`] | |
 //! | Can the targets be used? Which bursts outlast their caches? | [`preflight`], [`growth`] | |
 //! | Who does it? | [`Team`]: [`local_team`], [`mpi_team`] with its [`launcher`]; [`worker`] is one of them | |
 //! | What happens? | [`runner`], [`measuring`], [`load`], [`warm_up`] | |
@@ -17,6 +18,7 @@
 
 mod choice;
 pub mod describe;
+pub mod environment;
 pub mod estimate;
 pub mod growth;
 pub mod launcher;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Operation;
-use plimsoll_domain::site::{Cost, CountedBy};
+use plimsoll_domain::site::{Cost, Costs, CountedBy};
 use plimsoll_guarded::Directory;
 use plimsoll_machine::{Machine, Space};
 use plimsoll_stats::{Random, StatsError};
@@ -103,6 +103,28 @@ pub struct Calibration {
     pub written: Bytes,
     /// Whether the file system used the page cache in spite of O_DIRECT.
     pub through_cache: bool,
+}
+
+impl Calibration {
+    /// Returns whether others may compute with the costs: those of each direction explain the measures, or nothing
+    /// but chance speaks against it.
+    pub fn is_usable(&self) -> bool {
+        self.directions.iter().all(|direction| direction.verdict.is_usable())
+    }
+
+    /// Returns what the site file keeps of it.
+    pub fn costs(
+        &self,
+        plan: &CalibrationPlan,
+        place: &CalibrationTarget,
+        measured: &str,
+    ) -> Costs {
+        let of = |operation| {
+            let found = self.directions.iter().find(|it| it.operation == operation);
+            found.map(|it| it.cost(plan, place, measured))
+        };
+        Costs { read: of(Operation::Read), write: of(Operation::Write) }
+    }
 }
 
 /// Measures all rungs of a plan and fits their costs.
@@ -255,7 +277,7 @@ fn one_size(operation: Operation, rungs: &[Rung]) -> CalibrateError {
 
 impl DirectionFit {
     /// Returns what the site file keeps of it.
-    pub fn cost(&self, plan: &CalibrationPlan, place: &CalibrationTarget, measured: &str) -> Cost {
+    fn cost(&self, plan: &CalibrationPlan, place: &CalibrationTarget, measured: &str) -> Cost {
         let Coefficients { seconds_per_operation, seconds_per_byte } = self.fit.coefficients;
         Cost {
             seconds_per_operation,

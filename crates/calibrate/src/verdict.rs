@@ -73,6 +73,14 @@ pub enum Cause {
 }
 
 impl Verdict {
+    /// Returns whether others may compute with the costs.
+    pub(crate) fn is_usable(&self) -> bool {
+        match self {
+            Verdict::Fits | Verdict::Noisy { .. } => true,
+            Verdict::Misfit { .. } | Verdict::Untested { .. } => false,
+        }
+    }
+
     /// Judges a fit by its residuals and by how much the repetitions of a rung differ.
     pub fn of(rungs: &[Rung], fit: &Fit) -> Self {
         let sizes = distinct_sizes(&fit.rows);

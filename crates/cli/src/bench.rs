@@ -1,6 +1,5 @@
 //! `plimsoll bench`: an experiment on chosen targets, measured as a statistician would.
 
-mod environment;
 mod growth;
 mod outcome;
 mod targets;
@@ -16,6 +15,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
+use plimsoll_bench::environment;
 use plimsoll_bench::estimate::{Estimate, estimate};
 use plimsoll_bench::growth::{Growth, fit};
 use plimsoll_bench::load::Load;
@@ -117,7 +117,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let directory = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
     Journal::refuse_existing(&directory)?;
-    let mut environment = environment::describe(&plan, &machine, &job);
+    let mut environment = environment::describe(&plan, &machine, job.launcher());
     let _limits = job.under_limits(&plan)?;
     let mut stage = Stage::set(&plan, job)?;
     if grows {
@@ -189,7 +189,10 @@ fn resume(
         .with_context(|| format!("cannot continue {}", directory.display()))?;
     job.group_for(&plan);
     let environment = Results::open(directory)?.environment;
-    environment::check_same(&environment, &plan, machine, &job)
+    let clients = job.clients();
+    let same =
+        environment::require_same(&environment, &plan, machine, job.launcher(), clients.as_ref());
+    same.map_err(anyhow::Error::msg)
         .with_context(|| format!("cannot continue {}", directory.display()))?;
     remove_left_behind(&paths(&plan));
     check_targets(&plan, &estimate(&plan, &[]), machine)?;

@@ -1,9 +1,6 @@
 //! `plimsoll calibrate`: what an operation and a byte cost on a target.
 
-mod numbers;
-mod show;
 mod target;
-mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,11 +8,12 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Result, anyhow};
 use plimsoll_calibrate::{
-    CalibrateError, Calibration, CalibrationPlan, CalibrationTarget, Step, Verdict, calibrate,
+    CalibrateError, Calibration, CalibrationPlan, CalibrationTarget, Step, calibrate,
 };
 use plimsoll_domain::Bytes;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{Costs, SiteFile};
+use plimsoll_figures::calibrations;
 use plimsoll_machine::Machine;
 use plimsoll_testbed::enter_limits;
 
@@ -25,7 +23,7 @@ use crate::progress::Progress;
 use crate::targets::BedArguments;
 use crate::{bench, now, value};
 
-pub use numbers::NUMBERS;
+pub use calibrations::NUMBERS;
 use target::Chosen;
 
 /// Measure what an operation and a byte cost on a target
@@ -110,7 +108,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let plan = plan(arguments, &place)?;
     place.check_space(&plan).map_err(with_hint)?;
     if arguments.dry_run {
-        show::dry_run(&chosen, &place, &plan, output)?;
+        let record = calibrations::of_plan(chosen.name.as_deref(), &place, &plan);
+        output.print("calibrate", &format!("would calibrate {}", chosen.title()), &record)?;
         return Ok(ExitCode::SUCCESS);
     }
     bench::remove_left_behind(std::slice::from_ref(&place.directory));
@@ -126,34 +125,20 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         }
         other => other.map_err(with_hint)?,
     };
-    let fits = calibration.directions.iter().all(|it| is_usable(&it.verdict));
-    let mut notes = words::notes(&calibration, &place);
-    notes.extend(not_saved(arguments, fits));
-    show::result(
-        &show::Shown {
-            chosen: &chosen,
-            place: &place,
-            plan: &plan,
-            measured: &measured,
-            calibration: &calibration,
-            notes,
-        },
-        output,
-    )?;
+    let name = chosen.name.as_deref();
+    let record = calibrations::of_calibration(&calibration, name, &place, &plan, &measured);
+    let fits = calibration.is_usable();
+    let record = match not_saved(arguments, fits) {
+        Some(note) => record.note(note),
+        None => record,
+    };
+    output.print("calibrate", &format!("calibration of {}", chosen.title()), &record)?;
     if let Chosen { name: Some(name), site: Some(site), .. } = chosen
         && (fits || arguments.force)
     {
-        save(site, &name, &costs(&calibration, &plan, &place, &measured))?;
+        save(site, &name, &calibration.costs(&plan, &place, &measured))?;
     }
     Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Returns whether others may compute with the costs.
-fn is_usable(verdict: &Verdict) -> bool {
-    match verdict {
-        Verdict::Fits | Verdict::Noisy { .. } => true,
-        Verdict::Misfit { .. } | Verdict::Untested { .. } => false,
-    }
 }
 
 /// One line with the advice at its end.
@@ -213,19 +198,6 @@ fn not_saved(arguments: &Arguments, fits: bool) -> Option<String> {
     Some(format!(
         "nothing was written to {site}: the costs are not shown to explain the measures; hint: --force"
     ))
-}
-
-fn costs(
-    calibration: &Calibration,
-    plan: &CalibrationPlan,
-    place: &CalibrationTarget,
-    measured: &str,
-) -> Costs {
-    let of = |operation| {
-        let found = calibration.directions.iter().find(|it| it.operation == operation);
-        found.map(|it| it.cost(plan, place, measured))
-    };
-    Costs { read: of(Operation::Read), write: of(Operation::Write) }
 }
 
 fn save(mut site: SiteFile, name: &str, costs: &Costs) -> Result<()> {

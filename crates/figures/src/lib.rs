@@ -9,6 +9,9 @@
 //! | runs that other programs measured | [`runs`] |
 //! | races of routers on real targets | [`races`] |
 //! | simulations | [`simulated`] |
+//! | what a machine has of what commands need | [`checks`] |
+//! | closed-form models | [`models`] |
+//! | what an operation and a byte cost on a target | [`calibrations`] |
 //!
 //! In each, everything that is shown is worked out first and laid out then, so that a file reads from top to bottom.
 //! The numbers that each prints are its `NUMBERS`.
@@ -16,8 +19,11 @@
 //! Deliberately not here: how recordings are analysed and scores computed (the `explain` and `score` crates), how a table, a chart or a page is drawn
 //! (`report`), and arguments, files and printing (`cli`).
 
+pub mod calibrations;
+pub mod checks;
 pub mod experiment;
 mod gathered;
+pub mod models;
 pub mod races;
 pub mod recordings;
 pub mod results;

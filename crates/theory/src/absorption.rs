@@ -27,6 +27,21 @@ impl Absorption {
         })
     }
 
+    /// Returns the same with another compute time.
+    pub fn with_compute(&self, compute: f64) -> Result<Self, TheoryError> {
+        Ok(Absorption { compute: not_negative(Quantity::Compute, compute)?, ..*self })
+    }
+
+    /// Returns C: the seconds of compute.
+    pub fn compute(&self) -> f64 {
+        self.compute
+    }
+
+    /// Returns S: the bytes per second that drain from the cache.
+    pub fn drain(&self) -> f64 {
+        self.drain
+    }
+
     /// Returns the seconds that the program waits in each iteration, once steady:
     /// max(0, W - min(M, S C)) / S.
     pub fn stall(&self) -> f64 {

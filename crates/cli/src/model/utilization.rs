@@ -3,12 +3,14 @@
 use anyhow::{Context, Result};
 use plimsoll_domain::site::{Cost, Costs};
 use plimsoll_domain::{Bytes, Nanos};
-use plimsoll_report::{Record, numbers};
-use plimsoll_theory::{Class, Operations, Pattern, TransactionCost};
+use plimsoll_figures::models::utilization;
+use plimsoll_theory::{Operations, Pattern, TransactionCost};
 
 use super::SiteArgument;
 use crate::output::Output;
 use crate::value;
+
+pub use utilization::NUMBERS;
 
 /// Compute how busy disk transactions keep a target: file system utilization (FSU)
 ///
@@ -81,14 +83,6 @@ pub struct Arguments {
     site: SiteArgument,
 }
 
-numbers! {
-    FSU = "fsu", "file system utilization", Percent, "Time that the transactions take over the interval, in percent, the mean over the targets; 100 is fully busy, larger values are possible and kept.", "Uselton and Wright, eq. 7";
-    TIME = "time", "time of the transactions", Seconds, "Time that one target needs for the transactions.", "Uselton and Wright, eq. 5";
-    ACHIEVABLE = "achievable", "achievable bandwidth", BytesPerSec, "Bandwidth of one target, fully busy with this pattern; missing without transactions.", "Uselton and Wright, eq. 6";
-    OBSERVED = "observed", "observed bandwidth", BytesPerSec, "Bytes over the interval, for each target.", "Uselton and Wright, section II";
-    OPTIMAL_SHARE = "optimal_share", "optimal transactions", Ratio, "Share of transactions of at least the optimal size (1 MiB unless --optimal is given); missing when sizes are not known.", "Uselton and Wright, tables II and III";
-}
-
 pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
     let optimal = arguments.optimal.get();
     let writes =
@@ -102,15 +96,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<()> {
     let reads = with_cost(reads, arguments.read_cost, arguments, "read", |costs| &costs.read)?;
     let writes = with_cost(writes, arguments.write_cost, arguments, "write", |costs| &costs.write)?;
     let pattern = Pattern::new(reads, writes);
-    let interval = arguments.interval.as_seconds();
-    let fsu = pattern.fsu(interval, arguments.targets)?;
-    let record = Record::new()
-        .number(&FSU, fsu)
-        .text("class", "class", Class::of(fsu).name())
-        .number(&TIME, pattern.seconds())
-        .number(&ACHIEVABLE, pattern.achievable())
-        .number(&OBSERVED, pattern.bytes() / interval / arguments.targets as f64)
-        .number(&OPTIMAL_SHARE, pattern.optimal_share());
+    let seconds = arguments.interval.as_seconds();
+    let record = utilization::record(&pattern, seconds, arguments.targets)?;
     output.print("model.utilization", &format!("utilization over {}", arguments.interval), &record)
 }
 

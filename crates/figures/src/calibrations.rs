@@ -1,36 +1,31 @@
 //! A calibration as tables and plots.
 
-use anyhow::Result;
+mod numbers;
+mod words;
+
 use plimsoll_calibrate::{
     Calibration, CalibrationPlan, CalibrationTarget, Counters, DirectionFit, Measure, Rung,
 };
 use plimsoll_domain::burst::Operation;
 use plimsoll_report::{Axes, Record, Unit, fit_plot};
 
-use super::numbers::*;
-use super::target::Chosen;
-use super::words;
-use crate::output::Output;
+pub use numbers::NUMBERS;
+use numbers::*;
 
-/// Everything about one calibration.
-pub struct Shown<'a> {
-    pub chosen: &'a Chosen,
-    pub place: &'a CalibrationTarget,
-    pub plan: &'a CalibrationPlan,
-    pub measured: &'a str,
-    pub calibration: &'a Calibration,
-    pub notes: Vec<String>,
-}
-
-/// Prints what was found.
-pub fn result(shown: &Shown, output: Output) -> Result<()> {
-    let Shown { chosen, place, plan, measured, calibration, notes } = shown;
+/// Returns what was found about a target, which may have a name.
+pub fn of_calibration(
+    calibration: &Calibration,
+    target: Option<&str>,
+    place: &CalibrationTarget,
+    plan: &CalibrationPlan,
+    measured: &str,
+) -> Record {
     let counted_by = calibration.directions.first().map(|it| it.counted_by.name().to_owned());
-    let mut record = setting(chosen, place, plan)
+    let mut record = setting(target, place, plan)
         .optional_text("transactions", "counted by", counted_by)
         .number(&FILL, place.fill())
         .number(&WRITTEN, calibration.written.get())
-        .text("measured", "measured", *measured);
+        .text("measured", "measured", measured);
     for it in &calibration.directions {
         let key = match it.operation {
             Operation::Read => "read",
@@ -38,40 +33,33 @@ pub fn result(shown: &Shown, output: Output) -> Result<()> {
         };
         record = record.section(key, words::kind(it.operation), direction(it));
     }
-    let record = notes.iter().fold(record, |record, note| record.note(note));
-    output.print("calibrate", &format!("calibration of {}", chosen.title()), &record)
+    words::notes(calibration, place).iter().fold(record, |record, note| record.note(note))
 }
 
-/// Prints what would be done.
-pub fn dry_run(
-    chosen: &Chosen,
-    place: &CalibrationTarget,
-    plan: &CalibrationPlan,
-    output: Output,
-) -> Result<()> {
+/// Returns what would be done.
+pub fn of_plan(target: Option<&str>, place: &CalibrationTarget, plan: &CalibrationPlan) -> Record {
     let sizes = plan.sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let kinds = plan.operations.iter().map(|it| words::kind(*it)).collect::<Vec<_>>().join(",");
-    let record = setting(chosen, place, plan)
+    let record = setting(target, place, plan)
         .text("transactions", "counted by", place.counters.counted_by().name())
         .text("sizes", "sizes", sizes)
         .text("directions", "directions", kinds)
         .number(&FILL, place.fill())
         .number(&EXPECTED, plan.expected_seconds())
         .number(&WRITTEN_MAX, plan.written_max().get());
-    let record = match &place.counters {
+    match &place.counters {
         Counters::None(why) => record.note(format!("transactions will not be seen: {why}")),
         _ => record,
-    };
-    output.print("calibrate", &format!("would calibrate {}", chosen.title()), &record)
+    }
 }
 
-fn setting(chosen: &Chosen, place: &CalibrationTarget, plan: &CalibrationPlan) -> Record {
+fn setting(target: Option<&str>, place: &CalibrationTarget, plan: &CalibrationPlan) -> Record {
     let device = match &place.counters {
         Counters::Device(name) | Counters::Lustre(name) => Some(name.clone()),
         Counters::None(_) => None,
     };
     Record::new()
-        .optional_text("target", "target", chosen.name.clone())
+        .optional_text("target", "target", target.map(str::to_owned))
         .text("directory", "directory", place.directory.display().to_string())
         .text("file_system", "file system", &place.space.fs_type)
         .optional_text("device", "device", device)

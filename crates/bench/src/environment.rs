@@ -1,15 +1,13 @@
 //! What there is to know about where an experiment ran, beside its measures.
 
-use anyhow::{Result, ensure};
-use plimsoll_bench::plan::Plan;
 use plimsoll_domain::burst::{Caching, Operation};
 use plimsoll_machine::{Machine, takes_direct_io};
 use serde_json::{Value, json};
 
-use super::team::Joined;
+use crate::plan::{ClientsPlan, Plan, TargetPlan};
 
-/// Returns the environment of an experiment. What cannot be found out is null.
-pub fn describe(plan: &Plan, machine: &Machine, job: &Joined) -> Value {
+/// Returns the environment of an experiment whose processes are started by `launcher`. What cannot be found out is null.
+pub fn describe(plan: &Plan, machine: &Machine, launcher: &str) -> Value {
     let targets: Vec<Value> =
         plan.targets.iter().map(|target| described(target, machine)).collect();
     let clients: Vec<String> =
@@ -23,41 +21,52 @@ pub fn describe(plan: &Plan, machine: &Machine, job: &Joined) -> Value {
         "cores": std::thread::available_parallelism().ok().map(std::num::NonZero::get),
         "memory_bytes": machine.memory().ok().map(|memory| memory.total.get()),
         "clock": machine.clock_source().ok().map(|clock| clock.current),
-        "processes_started_by": job.launcher(),
+        "processes_started_by": launcher,
         "clients": clients,
         "page_cache": page_cache(plan),
         "targets": targets,
     })
 }
 
-/// Refuses to go on with an experiment elsewhere than it was begun: what is measured there would be
-/// kept under the names of other clients.
-pub fn check_same(begun: &Value, plan: &Plan, machine: &Machine, job: &Joined) -> Result<()> {
+/// Makes sure that an experiment goes on where it was begun, with the clients that a job has, if it is one: what is
+/// measured elsewhere would be kept under the names of other clients.
+///
+/// # Errors
+/// If it does not, in words.
+pub fn require_same(
+    begun: &Value,
+    plan: &Plan,
+    machine: &Machine,
+    launcher: &str,
+    clients: Option<&ClientsPlan>,
+) -> Result<(), String> {
     let starter = begun["processes_started_by"].as_str().unwrap_or_default();
-    ensure!(
-        starter == job.launcher(),
-        "its processes were started by {starter}, and these are by {}",
-        job.launcher()
-    );
+    if starter != launcher {
+        return Err(format!(
+            "its processes were started by {starter}, and these are by {launcher}"
+        ));
+    }
     let host = machine.hostname().unwrap_or_default();
     let there = begun["host"].as_str().unwrap_or_default();
-    ensure!(there == host, "it was begun on {there}, and this is {host}");
-    if let Some(clients) = job.clients() {
-        let wanted: Vec<String> = (0..plan.clients.count).map(|it| plan.clients.name(it)).collect();
-        let processes = plan.processes_most();
-        ensure!(
-            clients.names.starts_with(&wanted) && processes <= clients.processes,
-            "it has the clients {} with {processes} process(es) each, and the job has {} with {}; \
-             hint: a job like the first one",
-            wanted.join(", "),
-            clients.names.join(", "),
-            clients.processes
-        );
+    if there != host {
+        return Err(format!("it was begun on {there}, and this is {host}"));
     }
-    Ok(())
+    let Some(clients) = clients else { return Ok(()) };
+    let wanted: Vec<String> = (0..plan.clients.count).map(|it| plan.clients.name(it)).collect();
+    let processes = plan.processes_most();
+    if clients.names.starts_with(&wanted) && processes <= clients.processes {
+        return Ok(());
+    }
+    Err(format!(
+        "it has the clients {} with {processes} process(es) each, and the job has {} with {}; \
+         hint: a job like the first one",
+        wanted.join(", "),
+        clients.names.join(", "),
+        clients.processes
+    ))
 }
 
-fn described(target: &plimsoll_bench::plan::TargetPlan, machine: &Machine) -> Value {
+fn described(target: &TargetPlan, machine: &Machine) -> Value {
     let space = machine.space(&target.path).ok();
     let mount = machine.mount_of(&target.path).ok().flatten();
     json!({
