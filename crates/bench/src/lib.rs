@@ -10,8 +10,8 @@
 //! | What is it in words? | [`describe`] | pure |
 //! | Where does it run? | [`environment`] | |
 //! | Can the targets be used? Which bursts outlast their caches? | [`preflight`], [`growth`] | |
-//! | Who does it? | [`Team`]: [`local_team`], [`mpi_team`] with its [`launcher`]; [`worker`] is one of them | |
-//! | What happens? | [`runner`], [`measuring`], [`load`], [`warm_up`] | |
+//! | Who does it? | [`job`] has a [`Team`]: [`local_team`], or [`mpi_team`] with its [`launcher`]; [`worker`] is one of them | |
+//! | What happens? | [`stage`], [`runner`], [`measuring`], [`load`], [`warm_up`] | |
 //!
 //! Deliberately not here: how one process moves its bytes (`engine`), the form of the results
 //! (`measures`), what follows from them (`score`).
@@ -21,6 +21,7 @@ pub mod describe;
 pub mod environment;
 pub mod estimate;
 pub mod growth;
+pub mod job;
 pub mod launcher;
 pub mod load;
 pub mod local_team;
@@ -35,6 +36,7 @@ mod release;
 pub mod runner;
 pub mod schedule;
 mod shape;
+pub mod stage;
 pub mod stopping;
 mod team;
 pub mod template;

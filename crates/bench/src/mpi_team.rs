@@ -29,7 +29,7 @@ enum Command {
 }
 
 /// What a rank is to the experiment.
-pub enum Joined {
+pub enum Role {
     /// Rank 0: it runs the experiment.
     Coordinator(MpiTeam),
     /// Another one, which has done its part when this is returned.
@@ -49,18 +49,18 @@ impl MpiTeam {
     ///
     /// # Errors
     /// When the job's MPI cannot be used.
-    pub fn join(launcher: &Launcher) -> Result<Joined, TeamError> {
+    pub fn join(launcher: &Launcher) -> Result<Role, TeamError> {
         let mpi = Mpi::join(launcher)?;
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let hosts = mpi.gather(host.as_bytes());
         if mpi.rank > 0 {
             serve(&mpi);
-            return Ok(Joined::Served);
+            return Ok(Role::Served);
         }
         let hosts: Vec<String> =
             hosts.iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect();
         let members = members(&hosts, Grouping::Processes(1));
-        Ok(Joined::Coordinator(Self { mpi, hosts, members }))
+        Ok(Role::Coordinator(Self { mpi, hosts, members }))
     }
 
     /// Makes clients of the ranks of one node. Where there are several nodes, each is a client.

@@ -4,6 +4,7 @@ use std::iter::Peekable;
 use std::time::{Duration, Instant as Moment};
 
 use plimsoll_domain::burst::Setting;
+use plimsoll_guarded::NoWorkingDirectory;
 use plimsoll_machine::Machine;
 use plimsoll_measures::{Instance, Journal, MeasuresError, Outcome};
 use thiserror::Error;
@@ -51,6 +52,9 @@ pub enum RunError {
     /// The processes cannot go on.
     #[error(transparent)]
     Team(#[from] TeamError),
+    /// A target has no place for files.
+    #[error(transparent)]
+    Working(#[from] NoWorkingDirectory),
 }
 
 /// What to do about an instance of the schedule.

@@ -44,7 +44,7 @@ impl Scratch {
             }
         }
         let working = WorkingDirectories::make(&[directory.to_owned()]);
-        let working = working.map_err(|(_, cause)| failed(cause))?;
+        let working = working.map_err(|it| failed(it.cause))?;
         let private = working.all()[0].directory();
         let path = private.path().join(CALIBRATION);
         if let Some(lay_out) = lay_out {

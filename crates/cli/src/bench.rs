@@ -17,16 +17,15 @@ use anyhow::{Context, Result, bail, ensure};
 use plimsoll_bench::describe::{describe, first_round};
 use plimsoll_bench::environment;
 use plimsoll_bench::estimate::{Estimate, estimate};
-use plimsoll_bench::growth::{Growth, fit};
-use plimsoll_bench::load::Load;
-use plimsoll_bench::measuring::{Clients, Setup};
+use plimsoll_bench::growth::Growth;
+use plimsoll_bench::job::Job;
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::preflight;
-use plimsoll_bench::runner::{Ending, Runner, Spent};
+use plimsoll_bench::runner::{Ending, Spent};
+use plimsoll_bench::stage::Stage;
 use plimsoll_bench::template::Template;
-use plimsoll_bench::{Team, worker};
+use plimsoll_bench::worker;
 use plimsoll_figures::experiment;
-use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_measures::{Journal, Results};
 use plimsoll_process::leave_end_to_coordinator;
@@ -88,15 +87,15 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let mut job = match team::join()? {
+    let mut joined = match team::join()? {
         ControlFlow::Break(status) => return Ok(status),
-        ControlFlow::Continue(job) => job,
+        ControlFlow::Continue(joined) => joined,
     };
     let machine = Machine::host();
     if let Some(directory) = &arguments.resume {
-        return resume(arguments, directory, &machine, job, output);
+        return resume(arguments, directory, &machine, joined, output);
     }
-    let (mut plan, grows) = wanted_plan(arguments, &machine, &mut job)?;
+    let (mut plan, grows) = wanted_plan(arguments, &machine, &mut joined.job)?;
     if grows && (arguments.print_plan || arguments.dry_run) {
         output::message(
             "note: burst sizes are a guess; the experiment begins by growing bursts on each target until they \
@@ -117,14 +116,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let directory = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
     Journal::refuse_existing(&directory)?;
-    let mut environment = environment::describe(&plan, &machine, job.launcher());
-    let _limits = job.under_limits(&plan)?;
-    let mut stage = Stage::set(&plan, job)?;
+    let mut environment = environment::describe(&plan, &machine, joined.job.launcher());
+    let _limits = joined.under_limits(&plan)?;
+    let (mut stage, interruption) = joined.into_stage(&plan)?;
     if grows {
-        let directories = stage.working.paths();
-        let (team, interruption) = (stage.team.as_mut(), &stage.interruption);
         output::message("finding bursts that outlast caches, by growing them");
-        match fit(&mut plan, &directories, team, &machine, &|| interruption.is_asked()) {
+        match stage.fit_bursts(&mut plan, &machine, &|| interruption.is_asked()) {
             Ok(Some(grown)) => {
                 growth::tell(&grown, &plan.burst.sizes);
                 environment["growth"] = grown.iter().map(Growth::to_json).collect();
@@ -132,7 +129,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
             Ok(None) => {
                 stage.clear()?;
                 output::message("interrupted before anything was measured");
-                return Ok(stage.interruption.exit_code());
+                return Ok(interruption.exit_code());
             }
             Err(error) => {
                 let _ = stage.clear();
@@ -141,29 +138,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         }
     }
     let journal = Journal::create(&directory, &plan.name, &plan.to_toml(), &environment)?;
-    run_experiment(&plan, stage, (journal, &directory), output)
-}
-
-/// Who does an experiment, and where.
-struct Stage {
-    team: Box<dyn Team>,
-    working: WorkingDirectories,
-    interruption: Interruption,
-}
-
-impl Stage {
-    fn set(plan: &Plan, job: Joined) -> Result<Self> {
-        let working = working_directories(plan)?;
-        let interruption = job.interruption()?;
-        let mut team = job.into_team(plan)?;
-        team.enter(&working.claims())?;
-        Ok(Stage { team, working, interruption })
-    }
-
-    /// Removes the directories: every node removes its own, and the drop of `working` removes what is left.
-    fn clear(&mut self) -> Result<()> {
-        Ok(self.team.leave()?)
-    }
+    run_experiment(&plan, stage, &interruption, (journal, &directory), output)
 }
 
 /// Goes on with an experiment, exactly as it was planned and where it was begun.
@@ -171,7 +146,7 @@ fn resume(
     arguments: &Arguments,
     directory: &Path,
     machine: &Machine,
-    mut job: Joined,
+    mut joined: Joined,
     output: Output,
 ) -> Result<ExitCode> {
     let changes = arguments.options.given().into_iter().next();
@@ -187,6 +162,7 @@ fn resume(
     resumed.warnings.iter().for_each(|warning| output::message(&format!("note: {warning}")));
     let plan = Plan::parse(&resumed.plan_text)
         .with_context(|| format!("cannot continue {}", directory.display()))?;
+    let job = &mut joined.job;
     job.group_for(&plan);
     let environment = Results::open(directory)?.environment;
     let clients = job.clients();
@@ -196,19 +172,9 @@ fn resume(
         .with_context(|| format!("cannot continue {}", directory.display()))?;
     remove_left_behind(&paths(&plan));
     check_targets(&plan, &estimate(&plan, &[]), machine)?;
-    let _limits = job.under_limits(&plan)?;
-    run_experiment(&plan, Stage::set(&plan, job)?, (journal, directory), output)
-}
-
-fn working_directories(plan: &Plan) -> Result<WorkingDirectories> {
-    make_working_directories(&paths(plan))
-}
-
-/// Makes a private directory on each target.
-pub fn make_working_directories(targets: &[PathBuf]) -> Result<WorkingDirectories> {
-    WorkingDirectories::make(targets).map_err(|(target, error)| {
-        anyhow::anyhow!("cannot make a directory in {}: {error}", target.display())
-    })
+    let _limits = joined.under_limits(&plan)?;
+    let (stage, interruption) = joined.into_stage(&plan)?;
+    run_experiment(&plan, stage, &interruption, (journal, directory), output)
 }
 
 fn paths(plan: &Plan) -> Vec<PathBuf> {
@@ -231,7 +197,7 @@ pub fn serve() -> Result<ExitCode> {
 }
 
 /// Returns the plan, and whether its burst sizes are to be found by growing them.
-fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Joined) -> Result<(Plan, bool)> {
+fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Job) -> Result<(Plan, bool)> {
     let name = arguments.plan.as_deref().unwrap_or_default();
     let mut grows = false;
     let mut plan = match name.parse::<Template>() {
@@ -300,16 +266,16 @@ fn dry_run(plan: &Plan, cost: &Estimate, output: Output) -> Result<ExitCode> {
 fn run_experiment(
     plan: &Plan,
     mut stage: Stage,
+    interruption: &Interruption,
     (mut journal, directory): (Journal, &Path),
     output: Output,
 ) -> Result<ExitCode> {
-    let ending = measure(plan, &mut stage, (&mut journal, directory));
+    let ending = measure(plan, &mut stage, interruption, (&mut journal, directory));
     let removed = stage.clear();
     let (ending, spent) = ending?;
     if !matches!(ending, Ending::Failed(_)) {
         removed?;
     }
-    let interruption = stage.interruption.clone();
     drop(stage);
     outcome::conclude(plan, journal, directory, (&ending, &spent), output)?;
     Ok(match ending {
@@ -324,23 +290,17 @@ fn run_experiment(
 fn measure(
     plan: &Plan,
     stage: &mut Stage,
+    interruption: &Interruption,
     (journal, directory): (&mut Journal, &Path),
 ) -> Result<(Ending, Spent)> {
-    let Stage { team, working, interruption } = stage;
-    let clients = Clients::of(team.members());
-    let setup = Setup { plan, directories: &working.paths(), clients: &clients };
     /// Fine enough for a bar.
     const PARTS: f64 = 10_000.0;
     let progress = Progress::new("measuring", PARTS as u64);
     let most = estimate(plan, &[]).instances.most;
-    let earlier = Results::open(directory)?;
-    let measured = earlier.instances()?;
     let mut tell = |spent: &Spent| {
         let done = PARTS * spent.share(most, &plan.budget);
         progress.done.store(done as u64, Ordering::Relaxed);
     };
-    let runner = Runner::new(setup, journal, &mut tell);
-    let (ending, mut spent) = runner.run(team.as_mut(), measured, &|| interruption.is_asked())?;
-    spent.load.add(Load::from_json(&earlier.summary["load"]));
-    Ok((ending, spent))
+    let earlier = Results::open(directory)?;
+    Ok(stage.measure(plan, journal, &earlier, &mut tell, &|| interruption.is_asked())?)
 }

@@ -39,7 +39,7 @@ pub use directory::Directory;
 pub use draft::Draft;
 pub use input::{is_own_stream, open_input};
 pub use left_behind::remove_left_behind;
-pub use on_targets::WorkingDirectories;
+pub use on_targets::{NoWorkingDirectory, WorkingDirectories};
 pub use readers::Readers;
 pub use refusal::Refusal;
 pub use regular_file::{open_to_read, require_stored};

@@ -4,7 +4,19 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use thiserror::Error;
+
 use crate::{Claim, WorkingDirectory};
+
+/// A target on which no working directory can be made.
+#[derive(Debug, Error)]
+#[error("cannot make a directory in {}: {cause}", target.display())]
+pub struct NoWorkingDirectory {
+    /// The target.
+    pub target: PathBuf,
+    /// Why.
+    pub cause: io::Error,
+}
 
 /// Working directories on several targets, removed when dropped.
 #[derive(Debug)]
@@ -20,14 +32,16 @@ impl WorkingDirectories {
     ///
     /// # Errors
     /// With the target that failed. What was made before is removed.
-    pub fn make(targets: &[PathBuf]) -> Result<Self, (PathBuf, io::Error)> {
+    pub fn make(targets: &[PathBuf]) -> Result<Self, NoWorkingDirectory> {
         let mut all = Self { made: Vec::new(), of_target: Vec::new() };
         for (at, target) in targets.iter().enumerate() {
             let of_target = match targets[..at].iter().position(|earlier| earlier == target) {
                 Some(earlier) => all.of_target[earlier],
                 None => {
                     let made = WorkingDirectory::make(target);
-                    all.made.push(Arc::new(made.map_err(|cause| (target.clone(), cause))?));
+                    let made =
+                        made.map_err(|cause| NoWorkingDirectory { target: target.clone(), cause });
+                    all.made.push(Arc::new(made?));
                     all.made.len() - 1
                 }
             };
@@ -84,7 +98,7 @@ mod tests {
         drop(shared);
         let missing = path.join("missing");
         let result = WorkingDirectories::make(&[path, missing.clone()]);
-        assert!(result.is_err_and(|(path, _)| path == missing));
+        assert!(result.is_err_and(|error| error.target == missing));
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
     }
 }

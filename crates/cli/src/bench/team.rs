@@ -1,17 +1,15 @@
 //! Who does the work: processes of this machine, or the ranks of an MPI job.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use plimsoll_bench::job::Job;
 use plimsoll_bench::launcher::Launcher;
-use plimsoll_bench::local_team::LocalTeam;
-use plimsoll_bench::measuring::Clients;
-use plimsoll_bench::mpi_team::{self, Grouping, MpiTeam};
-use plimsoll_bench::plan::{ClientsPlan, Plan};
-use plimsoll_bench::{Team, TeamError};
+use plimsoll_bench::mpi_team;
+use plimsoll_bench::plan::Plan;
+use plimsoll_bench::stage::Stage;
 use plimsoll_testbed::{UnderLimits, check_limits_of_job, enter_limits};
 
 use crate::interruption::{Interruption, SIGNALS};
@@ -20,34 +18,24 @@ use crate::testbed::with_hint;
 /// The hidden command of a worker process.
 pub const WORKER_COMMAND: &str = "bench-worker";
 
-/// What this process coordinates.
-pub enum Joined {
-    /// Processes that it starts itself.
-    Alone,
-    /// The ranks of its job.
-    Job {
-        /// The ranks.
-        team: Box<MpiTeam>,
-        /// Who started them.
-        launcher: &'static str,
-        /// Whether the job is to end.
-        interruption: Interruption,
-    },
+/// A job that this process coordinates, and whether it is to end.
+pub struct Joined {
+    pub job: Job,
+    interruption: Interruption,
 }
 
-/// Joins the job that a launcher started this process in. Breaks off with its exit status in a rank
+/// Joins the job that a launcher started this process in, if one did. Breaks off with its exit status in a rank
 /// that has served.
 pub fn join() -> Result<ControlFlow<ExitCode, Joined>> {
     let launcher = Launcher::of_this_process().filter(|launcher| launcher.processes > 1);
-    let Some(launcher) = launcher else { return Ok(ControlFlow::Continue(Joined::Alone)) };
+    let Some(launcher) = launcher else {
+        let alone = Joined { job: Job::Alone, interruption: Interruption::default() };
+        return Ok(ControlFlow::Continue(alone));
+    };
     let interruption = end_after_a_signal()?;
-    Ok(match MpiTeam::join(&launcher)? {
-        mpi_team::Joined::Served => ControlFlow::Break(served(&interruption)),
-        mpi_team::Joined::Coordinator(team) => ControlFlow::Continue(Joined::Job {
-            team: Box::new(team),
-            launcher: launcher.name,
-            interruption,
-        }),
+    Ok(match Job::join(&launcher)? {
+        None => ControlFlow::Break(served(&interruption)),
+        Some(job) => ControlFlow::Continue(Joined { job, interruption }),
     })
 }
 
@@ -79,95 +67,24 @@ fn end_after_a_signal() -> Result<Interruption> {
 }
 
 impl Joined {
-    /// Returns the clients that there are; `None` where as many as wanted are started.
-    pub fn clients(&self) -> Option<ClientsPlan> {
-        let Joined::Job { team, .. } = self else { return None };
-        let clients = Clients::of(team.members());
-        let names = clients.names().to_vec();
-        let count = names.len() as u32;
-        Some(ClientsPlan { count, names, used: count, processes: clients.processes_least() })
-    }
-
-    /// Makes clients of the ranks of one node.
-    pub fn group(&mut self, grouping: Grouping) {
-        if let Joined::Job { team, .. } = self {
-            team.group(grouping);
-        }
-    }
-
-    /// Makes such clients of the ranks as a plan wants.
-    pub fn group_for(&mut self, plan: &Plan) {
-        self.group(match plan.clients.count {
-            1 => Grouping::Node,
-            _ => Grouping::Processes(plan.processes_most()),
-        });
-    }
-
-    /// Returns who started the processes.
-    pub fn launcher(&self) -> &'static str {
-        match self {
-            Joined::Alone => "plimsoll",
-            Joined::Job { launcher, .. } => launcher,
-        }
-    }
-
-    /// Returns whether the user asked to stop.
-    pub fn interruption(&self) -> Result<Interruption> {
-        match self {
-            Joined::Job { interruption, .. } => Ok(interruption.clone()),
-            Joined::Alone => Interruption::watch(),
-        }
-    }
-
-    /// Makes clients of the job's ranks as the plan wants them, and puts their names into it. There must be
-    /// enough.
-    pub fn fit(&mut self, plan: &mut Plan) -> Result<()> {
-        self.group_for(plan);
-        self.check_enough(plan.clients.count, plan.processes_most())?;
-        if let Some(there) = self.clients() {
-            plan.clients.names = there.names[..plan.clients.count as usize].to_vec();
-        }
-        Ok(())
-    }
-
-    /// Refuses more clients, or processes of each, than the job has.
-    pub fn check_enough(&self, clients: u32, processes: u32) -> Result<()> {
-        let (Joined::Job { team, .. }, Some(there)) = (self, self.clients()) else {
-            return Ok(());
-        };
-        ensure!(
-            clients <= there.count && processes <= there.processes,
-            "{clients} client(s) with {processes} process(es) each are wanted, and the job has {} rank(s) on {} \
-             node(s); hint: a job with more ranks, or fewer clients",
-            team.ranks(),
-            team.nodes()
-        );
-        Ok(())
-    }
-
     /// Returns the limits of the plan's test bed, if there is one, for those who work.
     pub fn under_limits(&self, plan: &Plan) -> Result<Option<UnderLimits>> {
         let targets = plan.targets.iter().map(|target| &target.path);
-        match self {
-            Joined::Alone => enter_limits(targets).map_err(with_hint),
-            Joined::Job { .. } => check_limits_of_job(targets).map(|()| None).map_err(with_hint),
+        match self.job {
+            Job::Alone => enter_limits(targets).map_err(with_hint),
+            Job::Ranks { .. } => check_limits_of_job(targets).map(|()| None).map_err(with_hint),
         }
     }
 
-    /// Starts what is not there yet.
-    pub fn into_team(self, plan: &Plan) -> Result<Box<dyn Team>> {
-        match self {
-            Joined::Job { team, .. } => Ok(team),
-            Joined::Alone => Ok(Box::new(started(plan)?)),
-        }
+    /// Starts what is not there yet, and returns where the experiment takes place and whether the user asked to stop.
+    pub fn into_stage(self, plan: &Plan) -> Result<(Stage, Interruption)> {
+        let program =
+            std::env::current_exe().context("cannot find this program to start workers")?;
+        let interruption = match self.job {
+            Job::Alone => Interruption::watch()?,
+            Job::Ranks { .. } => self.interruption,
+        };
+        let stage = Stage::set(plan, || self.job.into_team(plan, (&program, WORKER_COMMAND)))?;
+        Ok((stage, interruption))
     }
-}
-
-fn started(plan: &Plan) -> Result<LocalTeam> {
-    let program = std::env::current_exe().context("cannot find this program to start workers")?;
-    let names: Vec<String> =
-        (0..plan.clients.count).map(|client| plan.clients.name(client)).collect();
-    let started: Result<_, TeamError> =
-        LocalTeam::start(&names, plan.processes_most(), Path::new(&program), &[WORKER_COMMAND]);
-    Ok(started?)
 }

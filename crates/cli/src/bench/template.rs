@@ -2,14 +2,13 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
+use plimsoll_bench::job::Job;
 use plimsoll_bench::mpi_team::Grouping;
 use plimsoll_bench::plan::{Budget, ClientsPlan, Pause, TargetPlan, TransferSize, Value};
 use plimsoll_bench::template::{Facts, Planned, Template, TemplateOptions, plan_of};
 use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Sharing};
 use plimsoll_domain::{Bytes, Nanos};
 use plimsoll_machine::Machine;
-
-use super::team::Joined;
 
 /// Options of templates.
 #[derive(clap::Args, Default)]
@@ -238,10 +237,10 @@ pub fn plan(
     targets: Vec<TargetPlan>,
     arguments: &Changes,
     machine: &Machine,
-    job: &mut Joined,
+    job: &mut Job,
 ) -> Result<Planned> {
     let facts = Facts::find(machine, targets)?;
     job.group(arguments.grouping(template));
-    job.check_enough(arguments.clients.unwrap_or(1), arguments.processes.unwrap_or(1))?;
+    job.require(arguments.clients.unwrap_or(1), arguments.processes.unwrap_or(1))?;
     Ok(plan_of(template, &facts, &arguments.options(job.clients())?)?)
 }

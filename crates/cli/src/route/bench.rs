@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result};
 use plimsoll_domain::Bytes;
 use plimsoll_figures::races::{of_plan, of_runs};
+use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_race::{
     Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies,
@@ -122,7 +123,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let interruption = Interruption::watch()?;
     let interrupted = || interruption.is_asked();
     let _limits = enter_limits(&paths).map_err(testbed::with_hint)?;
-    let working = bench::make_working_directories(&paths)?;
+    let working = WorkingDirectories::make(&paths)?;
     plan.course.working = working.of_targets();
     let keeper = Keeper::start(&this_program(super::KEEPER_COMMAND)?, &plan.drops)?;
     let course = plan.course.clone();
