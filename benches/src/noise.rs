@@ -17,9 +17,9 @@ pub enum Noise {
     Gamma,
     /// At half speed with this probability, independently, beside 3 % noise.
     Bimodal(f64),
-    /// At half speed for so many measures on average, at full speed for so many, beside 5 % noise.
+    /// At half speed for the first number of measures on average, at full speed for the second, beside 5 % noise.
     States(f64, f64),
-    /// Log-normal times of this deviation, which end with a slice: so many slices are the usual time.
+    /// Log-normal times of this deviation, which end with a slice: this many slices are the usual time.
     Sliced(f64, f64),
     /// In this share of the rounds a random half of the components is at 60 %, beside 5 % noise.
     Shocks(f64),

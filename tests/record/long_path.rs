@@ -8,7 +8,7 @@ use plimsoll_trace::Op;
 use crate::support::command::Outcome;
 use crate::support::recording::{all_finished, calls, processes, record};
 
-/// A directory that is there, with a path of so many bytes.
+/// A directory that is there, with a path of this many bytes.
 fn of_length(folder: &Path, length: usize) -> PathBuf {
     let mut path = folder.to_path_buf();
     while path.as_os_str().len() < length {

@@ -8,7 +8,8 @@ use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 use crate::tree::Source;
 
-/// What one of the files of a circle has to say in its first comment.
+/// What one of the files of a circle has to say in its first comment, where it names the others: a name of a file, or
+/// of a folder for all that is in it.
 const REASON: &str = "use each other";
 
 /// Complains about files of a crate that use each other, directly or through others, without saying why.
@@ -42,18 +43,37 @@ fn complaints(name: &str, modules: &[(String, &Source)]) -> Vec<String> {
     for (module, reached) in reach.iter().filter(|(module, reached)| reached.contains(**module)) {
         circles.insert(reached.iter().filter(|it| reach[*it].contains(module)).copied().collect());
     }
-    let says_why = |module: &&str| {
-        let source = modules.iter().find(|it| it.0 == **module).map(|it| it.1);
-        source.is_some_and(|it| first_comment(&it.text).contains(REASON))
+    let reason = |module: &str| {
+        let source = modules.iter().find(|it| it.0 == module).map(|it| it.1);
+        source.map(|it| first_comment(&it.text)).filter(|it| it.contains(REASON))
     };
-    circles
-        .iter()
-        .filter(|circle| !circle.iter().any(says_why))
-        .map(|circle| {
-            let files = circle.join(", ");
-            format!("crates/{name}: {files} use each other; untangle them, or say why in the first comment of one")
+    let unsaid = |circle: &Vec<&str>| -> Vec<String> {
+        let reasons: Vec<(&str, String)> =
+            circle.iter().filter_map(|module| Some((*module, reason(module)?))).collect();
+        let is_said = |module: &&&str| {
+            reasons.iter().any(|(sayer, text)| sayer == *module || names(text, module))
+        };
+        let unsaid = circle.iter().filter(|module| !is_said(module));
+        unsaid.map(ToString::to_string).collect()
+    };
+    let complaint = |circle: &Vec<&str>| {
+        let unsaid = unsaid(circle);
+        (!unsaid.is_empty()).then(|| {
+            let (files, unsaid) = (circle.join(", "), unsaid.join(", "));
+            format!(
+                "crates/{name}: {files} use each other; untangle them, or say why in the first comment of one, with \
+                 the names of all; not named: {unsaid}"
+            )
         })
-        .collect()
+    };
+    circles.iter().filter_map(complaint).collect()
+}
+
+/// Returns whether a comment names a module, or a folder that it is in.
+fn names(comment: &str, module: &str) -> bool {
+    let words: BTreeSet<&str> =
+        comment.split(|it: char| !it.is_alphanumeric() && it != '_').collect();
+    module.split("::").any(|part| words.contains(part))
 }
 
 fn first_comment(text: &str) -> String {
@@ -173,6 +193,8 @@ mod tests {
         let found = tree("Nothing.");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("crates/x: a, b, c use each other"), "{found:?}");
-        assert_eq!(tree("They use each\n//! other."), [""; 0]);
+        assert_eq!(tree("It, `b` and [`c`] use each\n//! other."), [""; 0]);
+        let found = tree("It and `b` use each other.");
+        assert!(found[0].ends_with("not named: c"), "{found:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! A plan in words, for people who check it before they run it, and how it ended.
 
-use plimsoll_domain::burst::{Operation, Sharing};
+use plimsoll_domain::burst::Sharing;
 
 use crate::plan::Plan;
 use crate::runner::Ending;
@@ -20,10 +20,7 @@ pub fn first_round(plan: &Plan) -> impl Iterator<Item = InstancePlan> + use<> {
 pub fn describe(plan: &Plan, instance: &InstancePlan) -> String {
     const SHOWN: usize = 6;
     let setting = &instance.setting;
-    let action = match setting.operation {
-        Operation::Write => "writes",
-        Operation::Read => "reads",
-    };
+    let action = setting.operation.plural();
     let whose = match setting.sharing {
         Sharing::Independent => "of its own file",
         Sharing::Shared => "of a shared file",

@@ -268,11 +268,7 @@ fn measure(raw: &Raw, counted_by: CountedBy) -> Measure {
 fn one_size(operation: Operation, rungs: &[Rung]) -> CalibrateError {
     let row = rungs.first().and_then(|rung| rung.median_row().ok());
     let size = Bytes::new(row.map_or(0, |row| row.transaction_size().round() as u64));
-    let kind = match operation {
-        Operation::Read => "reads",
-        Operation::Write => "writes",
-    };
-    CalibrateError::OneTransactionSize { kind, size }
+    CalibrateError::OneTransactionSize { kind: operation.plural(), size }
 }
 
 impl DirectionFit {

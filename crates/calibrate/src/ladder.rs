@@ -129,7 +129,7 @@ impl Ladder<'_> {
         self.measure(turn, transfers)
     }
 
-    /// Makes so many transfers of a rung, each after a random seek, by as many bursts as it
+    /// Makes this many transfers of a rung, each after a random seek, by as many bursts as it
     /// takes when the file has fewer places.
     pub fn measure(&mut self, turn: Turn, transfers: u64) -> Result<Raw, CalibrateError> {
         let size = self.plan.sizes[turn.rung].get();

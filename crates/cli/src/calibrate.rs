@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use plimsoll_calibrate::{
     CalibrateError, Calibration, CalibrationPlan, CalibrationTarget, Step, calibrate,
 };
@@ -17,6 +17,7 @@ use plimsoll_figures::calibrations;
 use plimsoll_machine::Machine;
 use plimsoll_testbed::enter_limits;
 
+use crate::failure::with_advice;
 use crate::interruption::Interruption;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -141,12 +142,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// One line with the advice at its end.
+/// Returns the error with its hint.
 fn with_hint(error: CalibrateError) -> anyhow::Error {
-    match error.hint() {
-        Some(hint) => anyhow!("{error}; hint: {hint}"),
-        None => anyhow!("{error}"),
-    }
+    with_advice(&error, error.hint())
 }
 
 fn plan(arguments: &Arguments, place: &CalibrationTarget) -> Result<CalibrationPlan> {

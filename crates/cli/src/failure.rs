@@ -1,8 +1,10 @@
 //! How the program fails: one line on stderr that says what to do, and exit status 2.
 
+use std::fmt::Display;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use clap::error::ErrorKind;
 use plimsoll_bench::launcher::Launcher;
 
@@ -24,6 +26,14 @@ pub fn of_command(error: &anyhow::Error) -> ExitCode {
     let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
     say(&one_line(&chain.join(": ")));
     ExitCode::from(WRONG_USE)
+}
+
+/// Returns an error with the advice at its end, in one line.
+pub fn with_advice(error: impl Display, advice: Option<String>) -> anyhow::Error {
+    match advice {
+        Some(advice) => anyhow!("{error}; hint: {advice}"),
+        None => anyhow!("{error}"),
+    }
 }
 
 /// Returns the failure of arguments that make no sense, or that ask for help or the version.

@@ -9,10 +9,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
-use plimsoll_explain::{Finding, SUMMARY_BYTES_MAX};
+use plimsoll_explain::SUMMARY_BYTES_MAX;
 use plimsoll_figures::recordings::{Explained, part};
 use plimsoll_guarded::Readers;
 use plimsoll_measures::Results;
+use plimsoll_report::html::Severity;
 
 use crate::new_file::Replacing;
 use crate::open_input::{OpenInput, readers_of_results};
@@ -134,7 +135,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         file.write(explained.page(&title).as_bytes())?;
     }
     output.print_version("report", SCHEMA_VERSION, &title, &record)?;
-    let is_worse = |least| explained.findings().iter().any(|it| rank(it) >= least as u8);
+    let is_worse = |least| explained.findings().iter().any(|it| it.severity >= severity(least));
     let fails = arguments.fail_on.is_some_and(is_worse);
     Ok(ExitCode::from(u8::from(fails)))
 }
@@ -157,11 +158,10 @@ impl Arguments {
     }
 }
 
-fn rank(finding: &Finding) -> u8 {
-    use plimsoll_explain::Severity;
-    match finding.severity {
-        Severity::Low => SeverityArgument::Low as u8,
-        Severity::Medium => SeverityArgument::Medium as u8,
-        Severity::High => SeverityArgument::High as u8,
+fn severity(argument: SeverityArgument) -> Severity {
+    match argument {
+        SeverityArgument::Low => Severity::Low,
+        SeverityArgument::Medium => Severity::Medium,
+        SeverityArgument::High => Severity::High,
     }
 }

@@ -2,18 +2,17 @@
 
 mod fuzz;
 
-use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use plimsoll_domain::site::SiteFile;
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_figures::simulated;
-use plimsoll_guarded::open_input;
+use plimsoll_guarded::{open_input, read_at_most};
 use plimsoll_report::Record;
-use plimsoll_route::{Policy, PolicyKind, Tf};
+use plimsoll_route::{CoordinatorSettings, Policy, Tf};
 use plimsoll_simulate::scenario::{
     BLOCKS_MAX, EMBEDDED, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, Parameter, SEEDS_MAX, Submit,
     TARGETS_MAX, embedded,
@@ -62,14 +61,15 @@ pub struct Arguments {
     fuzz: Option<u64>,
 
     /// Routers to compare [default: as the scenario says]
-    #[arg(long, value_name = "POLICY,POLICY...", value_delimiter = ',')]
-    policy: Option<Vec<Policy>>,
+    #[arg(long, value_name = "POLICY,POLICY...")]
+    policy: Option<String>,
 
-    /// Throttling factor of `coordinator`: a number, optimal (equation 1), or none
+    /// Throttling factor of coordinators without their own setting in --policy: a share, optimal (equation 1), or
+    /// none
     #[arg(long, value_name = "TF", allow_negative_numbers = true)]
     tf: Option<Tf>,
 
-    /// Cut blocks into parts of this size, in `coordinator`
+    /// Cut blocks into parts of this size, in coordinators without their own setting in --policy
     #[arg(long, value_name = "SIZE")]
     split: Option<Bytes>,
 
@@ -224,14 +224,14 @@ fn load(name: &str) -> Result<Scenario> {
     }
     let file =
         open_input(Path::new(name)).with_context(|| format!("cannot read scenario {name}"))?;
-    let mut text = String::new();
-    file.take(FILE_BYTES_MAX + 1)
-        .read_to_string(&mut text)
-        .with_context(|| format!("cannot read scenario {name}"))?;
-    ensure!(
-        text.len() as u64 <= FILE_BYTES_MAX,
-        "scenario {name} is larger than {FILE_BYTES_MAX} bytes; hint: is it a scenario?"
-    );
+    let bytes = read_at_most(FILE_BYTES_MAX, file)
+        .with_context(|| format!("cannot read scenario {name}"))?
+        .with_context(|| {
+            format!(
+                "scenario {name} is larger than {FILE_BYTES_MAX} bytes; hint: is it a scenario?"
+            )
+        })?;
+    let text = String::from_utf8(bytes).with_context(|| format!("cannot read scenario {name}"))?;
     Ok(Scenario::parse(name, &text)?)
 }
 
@@ -275,10 +275,7 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
         scenario.application.submit = Submit::Paced;
         scenario.application.outstanding = outstanding;
     }
-    if let Some(policies) = &arguments.policy {
-        scenario.policies.clone_from(policies);
-    }
-    apply_to_coordinators(arguments, scenario)?;
+    scenario.policies = policies(arguments, &scenario.policies)?;
     match &arguments.site {
         Some(path) => take_site(path, scenario),
         None => Ok(()),
@@ -291,32 +288,18 @@ fn take_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
     taken.map_err(|lacks| anyhow!("site file {} has {lacks}", path.display()))
 }
 
-fn apply_to_coordinators(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
-    if arguments.tf.is_none() && arguments.split.is_none() {
-        return Ok(());
-    }
-    let mut any = false;
-    for policy in
-        scenario.policies.iter_mut().filter(|policy| policy.kind == PolicyKind::Coordinator)
-    {
-        any = true;
-        policy.tf = arguments.tf.unwrap_or(policy.tf);
-        policy.split = arguments.split.or(policy.split);
-    }
-    if !any {
-        bail!(
-            "--tf and --split are for policy coordinator; hint: --policy coordinator, or window:tf=0.3"
-        );
-    }
-    // What differed only in what the flags set is now the same.
-    let mut kept: Vec<Policy> = Vec::new();
-    for policy in &scenario.policies {
-        if !kept.contains(policy) {
-            kept.push(*policy);
+fn policies(arguments: &Arguments, of_scenario: &[Policy]) -> Result<Vec<Policy>> {
+    let set = CoordinatorSettings { tf: arguments.tf, split: arguments.split };
+    let policies = match &arguments.policy {
+        Some(text) => {
+            let chosen = set.parse_list(text)?;
+            set.over(&chosen).map(|_| chosen)
         }
-    }
-    scenario.policies = kept;
-    Ok(())
+        None => set.over(of_scenario),
+    };
+    policies.context(
+        "--tf and --split are for policy coordinator; hint: --policy coordinator, or window:tf=0.3",
+    )
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use plimsoll_testbed::{
     Testbed, TestbedError, UpOptions, Waiting,
 };
 
+use crate::failure::with_advice;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::targets::DefaultBed;
@@ -172,13 +173,9 @@ fn say_waiting(waiting: Waiting) {
     output::message(&format!("waiting for another plimsoll testbed command{holder}"));
 }
 
-/// One line with the advice at its end.
-/// The error in one line with its hint.
+/// Returns the error with its hint.
 pub fn with_hint(error: TestbedError) -> anyhow::Error {
-    match error.hint() {
-        Some(hint) => anyhow!("{error}; hint: {hint}"),
-        None => anyhow!("{error}"),
-    }
+    with_advice(&error, error.hint())
 }
 
 fn make(testbed: &Testbed, up: &Up, output: Output) -> Result<ExitCode> {

@@ -19,6 +19,24 @@ pub enum Operation {
     Read,
 }
 
+impl Operation {
+    /// Returns its name: "write" or "read".
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::Write => "write",
+            Operation::Read => "read",
+        }
+    }
+
+    /// Returns what several of them are called: "writes" or "reads".
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Operation::Write => "writes",
+            Operation::Read => "reads",
+        }
+    }
+}
+
 /// In which order a process walks through its bytes.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,

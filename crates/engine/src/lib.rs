@@ -36,7 +36,7 @@ pub use finished::{CacheKeptOut, Finished, PageCache};
 pub use lustre::parse_file_layout;
 pub use memory::Memory;
 pub use mismatch::Mismatch;
-pub use page_cache::{Dropped, drop_pages};
+pub use page_cache::Dropped;
 pub use permutation::Permutation;
 pub use prepared::Prepared;
 pub use uring::ring_of;

@@ -22,7 +22,7 @@ impl Memory {
         let length = length.max(1).next_multiple_of(rustix::param::page_size());
         let most = rustix::system::sysinfo();
         let most = u64::from(most.mem_unit) * most.totalram as u64 / 2;
-        // Pages that are taken at once can only be had by driving others out of memory.
+        // Pages that are taken at once drive others out of memory.
         if length as u64 > most {
             return Err(format!("at most half of it, {}, is used", Bytes::new(most)));
         }

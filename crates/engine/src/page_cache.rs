@@ -26,15 +26,8 @@ pub struct Dropped {
     pub in_memory: bool,
 }
 
-/// Writes a file's changed pages back and drops all its pages from this node's cache. What a
+/// Writes changed pages of a part of a file back and drops all pages of it from this node's cache. What a
 /// server keeps in its memory stays there.
-pub fn drop_pages(path: &Path) -> Result<Dropped, EngineError> {
-    let file = File::open(path).map_err(file_error("open", path))?;
-    let length = file.metadata().map_err(file_error("find the size of", path))?.len();
-    drop_region(&file, path, 0..length)
-}
-
-/// Drops a part of an open file in the same way.
 pub(crate) fn drop_region(
     file: &File,
     path: &Path,
@@ -157,7 +150,7 @@ mod tests {
         let all = Some(Bytes::new(SIZE as u64));
         assert_eq!(cached_bytes(&open, 0..SIZE as u64), all);
         assert_eq!(resident(&open, &(0..SIZE as u64)), all, "asked the old way");
-        let dropped = drop_pages(file.path()).unwrap();
+        let dropped = drop_region(&open, file.path(), 0..SIZE as u64).unwrap();
         assert_eq!(dropped, Dropped { still_cached: Some(Bytes::new(0)), in_memory: false });
         assert_eq!(resident(&open, &(0..SIZE as u64)), Some(Bytes::new(0)));
     }
@@ -165,14 +158,9 @@ mod tests {
     #[test]
     fn pages_in_memory_stay_and_that_is_said() {
         let file = file_in("/dev/shm");
-        let dropped = drop_pages(file.path()).unwrap();
+        let open = File::open(file.path()).unwrap();
+        let dropped = drop_region(&open, file.path(), 0..SIZE as u64).unwrap();
         assert!(dropped.in_memory);
         assert_eq!(dropped.still_cached, Some(Bytes::new(SIZE as u64)));
-    }
-
-    #[test]
-    fn a_file_that_is_not_there_is_named() {
-        let error = drop_pages(Path::new("/var/tmp/no/such file")).unwrap_err();
-        assert!(error.to_string().starts_with("cannot open /var/tmp/no/such file: No such file"));
     }
 }

@@ -89,10 +89,7 @@ pub(crate) fn failed(
         return stopped(operation, file, transfer, done);
     }
     EngineError::Transfer {
-        call: match operation {
-            Operation::Write => "write",
-            Operation::Read => "read",
-        },
+        call: operation.name(),
         path: file.path.clone(),
         offset: transfer.offset + u64::from(done),
         length: u64::from(transfer.length - done),

@@ -25,7 +25,7 @@ fn system(program: &str, arguments: &[&OsStr]) -> Option<String> {
 }
 
 impl Mounted {
-    /// A file system of `size` in memory; `None`, and says so, where it cannot be had.
+    /// A file system of `size` in memory; `None`, and says so, where it cannot be made.
     fn tmpfs(size: &str) -> Option<Self> {
         let folder = directory_in(MEMORY);
         let mut it = Self { folder, points: Vec::new(), device: None };

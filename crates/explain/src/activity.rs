@@ -142,7 +142,7 @@ impl TimelineSums {
         put_sparse(&self.bytes, out);
     }
 
-    /// Reads what was written of a time line of this span, of so many processes.
+    /// Reads what was written of a time line of this span, of this many processes.
     pub fn get(from: &mut Reader<'_>, span_ns: u64, processes: usize) -> Result<Self, Malformed> {
         let empty = TimelineSums::new(span_ns, processes);
         let rows = get_sparse(from, empty.rows.len())?;
@@ -226,7 +226,7 @@ impl TimelineCursor {
         }
     }
 
-    /// An MPI call with so many nanoseconds outside other calls, spread evenly over it.
+    /// An MPI call with this many nanoseconds outside other calls, spread evenly over it.
     #[inline]
     pub fn add_mpi(
         &mut self,

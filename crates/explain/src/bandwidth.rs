@@ -151,7 +151,7 @@ pub(crate) fn headlines<'a>(
     })
 }
 
-/// Of so many parts of the bytes, one is left out at either end at most.
+/// Parts of the bytes, of which one at most is left out at either end.
 const PARTS: u128 = 1000;
 
 /// Nanoseconds from the first start to the last end on the files that have most of the bytes.
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::histogram::Volume;
 
-    /// POSIX writes of so many bytes in a span.
+    /// POSIX writes of this many bytes in a span.
     fn file(bytes: u64, span: (u64, u64)) -> OwnData {
         let mut own = OwnData::default();
         own.volumes[2][1] = Volume { calls: 1, bytes, nanos: span.1 - span.0 };

@@ -6,8 +6,8 @@
 //! difference is interpolated, which takes out drift. Without barriers the nodes'
 //! calendar clocks are used, with an unknown error.
 //!
-//! A process keeps what its file says of its clock, and of what is missing; both are worked out from all processes. So
-//! this file, `process` and `unseen` use each other.
+//! A process keeps what its file says of its clock, and of what is missing; both are worked out from all processes, in
+//! room that counts what a process takes. So this file, `process`, `unseen` and `room` use each other.
 
 use std::collections::BTreeMap;
 

@@ -83,7 +83,7 @@ impl SizeCounts {
         self.calls = ordered[..sizes].iter().map(|size| (size.bytes, size.calls)).collect();
     }
 
-    /// Adds at most so many sizes of another.
+    /// Adds at most this many sizes of another.
     pub fn take(&mut self, mut other: SizeCounts, sizes: usize) {
         other.settle();
         other.keep(sizes);

@@ -1,3 +1,5 @@
+//! Why recordings and summaries are refused.
+
 use std::path::PathBuf;
 
 use thiserror::Error;

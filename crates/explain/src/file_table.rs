@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::recording::FILES_MAX;
 use crate::stored::{Malformed, Reader, Stored, stored};
 use plimsoll_report::words::grouped;
+
+/// Files that a recording lists separately. The rest are added up as one file.
+pub const FILES_MAX: usize = 1 << 16;
 
 /// A file's number in a recording: an index into [`FileTable::path`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,7 +102,7 @@ pub(crate) struct FileNumbers {
 }
 
 impl FileNumbers {
-    /// No files yet, and room for so many.
+    /// No files yet, and room for this many.
     pub fn new(files_max: usize) -> Self {
         let paths = PLACEHOLDERS.map(str::to_string).to_vec();
         FileNumbers {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::activity::{ACTIVITIES, Activity};
 use crate::analysis::ProcessAnalysis;
+use plimsoll_stats::Sample;
 use plimsoll_trace::Class;
 
 /// Beside ranks, another process takes part when it has at least this part of the I/O time of
@@ -94,8 +95,6 @@ fn add_activities(sums: &mut [f64; ACTIVITIES], process: &ProcessAnalysis) {
     }
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let high = *values.get(values.len() / 2)?;
-    Some((values[(values.len() - 1) / 2] + high) / 2.0)
+fn median(values: Vec<f64>) -> Option<f64> {
+    Sample::new(values).ok().map(|sample| sample.median())
 }

@@ -81,11 +81,11 @@ pub use coverage::BusyTime;
 pub use each_rank::call_on_each_rank;
 pub use error::ExplainError;
 pub use extents::RepeatedBytes;
-pub use file_table::{FileId, FileTable};
+pub use file_table::{FILES_MAX, FileId, FileTable};
 pub use file_totals::OffsetSample;
 pub use findings::{
     COST_SECONDS_MIN, COST_SHARE_OF_IO, COST_SHARE_OF_RUN, FINDINGS, Finding, FindingKind,
-    HIGH_SHARE, MEDIUM_SHARE, SMALL_SHARE, Severity, conclusion, findings,
+    HIGH_SHARE, MEDIUM_SHARE, SMALL_SHARE, conclusion, findings,
 };
 pub use frame::Frame;
 pub use gathered::Gathered;
@@ -96,7 +96,7 @@ pub use nesting::{MpiCall, MpiTime, NESTED_CALLS_MAX, NestedCall, is_collective}
 pub use options::Options;
 pub use process::{Process, ProcessState};
 pub use process_totals::OwnCalls;
-pub use recording::{FILES_MAX, Recording};
+pub use recording::Recording;
 pub use room::SUMMARY_BYTES_MAX;
 pub use runtime::RuntimeKind;
 pub use serialisation::Serialisation;

@@ -19,7 +19,7 @@ pub struct MpiWaiting {
 /// Allows for the edges of bins.
 const ALL_BUT: f64 = 0.5;
 
-/// Looks at the calls of so many processes.
+/// Looks at the calls of this many processes.
 pub(crate) fn mpi_waiting(coverages: &Coverages, processes: usize) -> MpiWaiting {
     let (inside, below) = (coverages.of(Covers::IN_MPI), coverages.of(Covers::BELOW_MPI));
     let grid = inside.grid();

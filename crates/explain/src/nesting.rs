@@ -315,7 +315,7 @@ impl SlowCalls {
         self.calls.put(out);
     }
 
-    /// Reads what was written of so many calls at most.
+    /// Reads what was written of this many calls at most.
     pub fn get(from: &mut Reader<'_>, size: usize) -> Result<Self, Malformed> {
         Ok(SlowCalls { size, calls: get_at_most(from, size)? })
     }

@@ -1,3 +1,5 @@
+//! Choices that an analysis has.
+
 use crate::stored::{Malformed, Reader, Stored};
 
 /// How to analyse. The defaults are what `plimsoll report` uses.

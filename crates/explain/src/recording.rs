@@ -11,15 +11,12 @@ use plimsoll_trace::TraceError;
 use plimsoll_trace::definition::{Definition, DefinitionKind};
 
 use crate::ExplainError;
-use crate::file_table::{FileId, FileNumbers, FileTable};
+use crate::file_table::{FILES_MAX, FileId, FileNumbers, FileTable};
 use crate::process::{Process, ProcessFiles, ProcessState, describe, text};
 use crate::room::{PROCESSES_MAX, Room};
 use crate::source::Source;
 use crate::stored::stored;
 use crate::unseen::{Missing, Told};
-
-/// Files that a recording lists separately. The rest are added up as one file.
-pub const FILES_MAX: usize = 1 << 16;
 
 /// Hints, notes and libraries that are kept; a recording needs few.
 const TEXTS_MAX: usize = 4096;
@@ -177,7 +174,7 @@ impl Recording {
         self.launcher_notes.iter().chain(&self.notes).map(String::as_str)
     }
 
-    /// Returns so many of them at most, and says how many more there are.
+    /// Returns this many of them at most, and says how many more there are.
     pub fn first_notes(&self, most: usize) -> impl Iterator<Item = String> {
         let more = self.notes().count().saturating_sub(most);
         let rest = (more > 0).then(|| format!("and {}", count(more as u64, "more note")));

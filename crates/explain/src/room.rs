@@ -7,6 +7,7 @@ use plimsoll_report::words::grouped;
 use plimsoll_trace::Chunk;
 
 use crate::process::Process;
+use crate::stored::OF_TEXT;
 
 /// 512 MiB. Full chunks of as many are 1 TiB.
 const CHUNKS_MAX: usize = 1 << 24;
@@ -22,10 +23,6 @@ const PROCESS_BYTES_MAX: usize = 2 << 30;
 
 /// Processes that a recording may have: there is no room for what describes more of them.
 pub(crate) const PROCESSES_MAX: usize = PROCESS_BYTES_MAX / size_of::<Process>();
-
-/// Of a summary that is read: no more than what describes the processes of a recording. A process and what it
-/// did take less than 2 KiB of it, and all that does not depend on their number takes less than 512 MiB.
-pub(crate) const SUMMARY_MEMORY_MAX: usize = PROCESS_BYTES_MAX;
 
 /// Bytes of a summary's file. A process takes about 500 of them, with its name, its arguments and what it did,
 /// and all that does not depend on their number takes a few MiB: this is a million processes.
@@ -130,9 +127,6 @@ impl Room {
         .flatten()
     }
 }
-
-/// What a text takes beside its bytes.
-pub(crate) const OF_TEXT: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -34,7 +34,7 @@ stored! { Sieving {
 } }
 
 impl Sieving {
-    /// What one MPI write had inside, for so many bytes.
+    /// What one MPI write had inside, for this many bytes.
     pub(crate) fn in_call(op: Op, asked_bytes: u64, inside: &Inside) -> Sieving {
         let time = &inside.time;
         let lock_nanos = time.lock_nanos.saturating_add(time.unlock_nanos);

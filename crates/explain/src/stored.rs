@@ -12,7 +12,12 @@ use std::sync::Arc;
 
 use plimsoll_trace::Op;
 
-use crate::room::{OF_TEXT, SUMMARY_MEMORY_MAX};
+/// Memory for a summary that is read: as much as for what describes the processes of a recording. A process and what it
+/// did take less than 2 KiB of it, and all that does not depend on their number takes less than 512 MiB.
+const SUMMARY_MEMORY_MAX: usize = 2 << 30;
+
+/// What a text takes beside its bytes.
+pub(crate) const OF_TEXT: usize = 64;
 
 /// The bytes do not hold what they should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +71,7 @@ impl<'a> Reader<'a> {
         if count <= self.len() { Ok(count) } else { Err(Malformed) }
     }
 
-    /// Takes memory for so many values, what they point to not counted.
+    /// Takes memory for this many values, what they point to not counted.
     fn take<T>(&mut self, count: usize) -> Result<(), Malformed> {
         self.take_bytes(count.saturating_mul(size_of::<T>()))
     }
@@ -85,7 +90,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads a list, a set or a map of so many values at most.
+/// Reads a list, a set or a map of this many values at most.
 pub(crate) fn get_at_most<C: Stored>(from: &mut Reader<'_>, most: usize) -> Result<C, Malformed> {
     // All of them begin with their length.
     let count = Reader::new(from.bytes).count()?;

@@ -12,7 +12,7 @@ fn find<'a>(found: &'a [Finding], id: &str) -> Option<&'a Finding> {
 }
 
 /// Four ranks make 400 collective writes of `length` bytes that take 20 ms each, of which a POSIX
-/// call takes `inside`; the machine has so many processors.
+/// call takes `inside`; the machine has this many processors.
 fn collective(length: u64, inside: u64, processors: usize) -> Bed {
     let bed = Bed::new();
     for rank in 0..4u32 {

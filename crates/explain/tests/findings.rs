@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Bed, KIB, MIB, MS, S, US};
-use plimsoll_explain::{FINDINGS, Severity};
+use plimsoll_explain::FINDINGS;
+use plimsoll_report::html::Severity;
 use plimsoll_trace::Op;
 use plimsoll_trace::definition::DefinitionKind;
 

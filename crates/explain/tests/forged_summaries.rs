@@ -41,7 +41,7 @@ fn split_number(bytes: &[u8]) -> (usize, &[u8]) {
     (value, rest)
 }
 
-/// Returns a summary with so many empty notes behind the command, where there are none.
+/// Returns a summary with this many empty notes behind the command, where there are none.
 fn forged(notes: usize) -> Vec<u8> {
     let good = summary(0);
     let (length, frame) = split_number(&good[BEGIN..good.len() - 4]);

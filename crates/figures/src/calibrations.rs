@@ -6,7 +6,6 @@ mod words;
 use plimsoll_calibrate::{
     Calibration, CalibrationPlan, CalibrationTarget, Counters, DirectionFit, Measure, Rung,
 };
-use plimsoll_domain::burst::Operation;
 use plimsoll_report::{Axes, Record, Unit, fit_plot};
 
 pub use numbers::NUMBERS;
@@ -27,11 +26,7 @@ pub fn of_calibration(
         .number(&WRITTEN, calibration.written.get())
         .text("measured", "measured", measured);
     for it in &calibration.directions {
-        let key = match it.operation {
-            Operation::Read => "read",
-            Operation::Write => "write",
-        };
-        record = record.section(key, words::kind(it.operation), direction(it));
+        record = record.section(it.operation.name(), it.operation.plural(), direction(it));
     }
     words::notes(calibration, place).iter().fold(record, |record, note| record.note(note))
 }
@@ -39,7 +34,7 @@ pub fn of_calibration(
 /// Returns what would be done.
 pub fn of_plan(target: Option<&str>, place: &CalibrationTarget, plan: &CalibrationPlan) -> Record {
     let sizes = plan.sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    let kinds = plan.operations.iter().map(|it| words::kind(*it)).collect::<Vec<_>>().join(",");
+    let kinds = plan.operations.iter().map(|it| it.plural()).collect::<Vec<_>>().join(",");
     let record = setting(target, place, plan)
         .text("transactions", "counted by", place.counters.counted_by().name())
         .text("sizes", "sizes", sizes)

@@ -77,7 +77,7 @@ fn has_list(opened: &impl AsFd) -> bool {
     !matches!(getxattr(path, ACL, &mut [0u8; 0][..]), Err(Errno::NODATA | Errno::NOTSUP))
 }
 
-/// Returns those whom the umask keeps out: all others where it cannot be had. It is read where that does not change
+/// Returns those whom the umask keeps out: all others where it is not known. It is read where that does not change
 /// it, not even for a moment (proc(5), /proc/self/status).
 fn mask() -> Mode {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

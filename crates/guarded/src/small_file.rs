@@ -34,9 +34,19 @@ impl Directory {
 
 /// Returns the text from the file's position on.
 pub(crate) fn text_of(file: &File) -> io::Result<String> {
-    let mut text = String::new();
-    file.take(SMALL_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > SMALL_BYTES_MAX { Err(Refusal::TooLarge.into()) } else { Ok(text) }
+    let bytes = read_at_most(SMALL_BYTES_MAX, file)?.ok_or(Refusal::TooLarge)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Returns all that there is to read; `None` if that is more than this number of bytes. This also bounds pipes and
+/// devices, whose length says nothing.
+///
+/// # Errors
+/// If reading fails.
+pub fn read_at_most(most: u64, from: impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
 #[cfg(test)]
@@ -44,6 +54,14 @@ mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::fs;
+
+    #[test]
+    fn what_is_read_has_an_end() {
+        assert_eq!(read_at_most(3, &b"abc"[..]).unwrap(), Some(b"abc".to_vec()));
+        assert_eq!(read_at_most(2, &b"abc"[..]).unwrap(), None);
+        assert_eq!(read_at_most(0, io::empty()).unwrap(), Some(Vec::new()));
+        assert_eq!(read_at_most(1 << 20, io::repeat(0)).unwrap(), None);
+    }
 
     #[test]
     fn only_small_regular_files_are_read() {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use plimsoll_domain::Counter;
+
 use crate::{Machine, MachineError};
 
 const STAT: &str = "/proc/stat";
@@ -18,9 +20,10 @@ pub struct ProcessorTime {
 impl ProcessorTime {
     /// The share of the time since an earlier moment in which they were busy; `None` if no tick has passed.
     pub fn busy_since(&self, earlier: &ProcessorTime) -> Option<f64> {
-        let busy = self.busy.checked_sub(earlier.busy)?;
+        let since = |before, after| Counter::WIDE.change(Some(before), Some(after)).grown();
+        let busy = since(earlier.busy, self.busy)?;
         // Time that waits for storage may go back (Documentation/filesystems/proc.rst).
-        let idle = self.idle.saturating_sub(earlier.idle);
+        let idle = since(earlier.idle, self.idle).unwrap_or(0);
         (busy + idle > 0).then(|| busy as f64 / (busy + idle) as f64)
     }
 }

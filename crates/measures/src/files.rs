@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, Draft, open_to_read};
+use plimsoll_guarded::{Directory, Draft, open_to_read, read_at_most};
 use rustix::fs::OFlags;
 
 use crate::MeasuresError;
@@ -123,13 +123,12 @@ fn text_of(file: io::Result<File>, path: &Path) -> Result<Option<String>, Measur
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(MeasuresError::io("open", path, error)),
     };
-    let mut text = String::new();
-    let read = file.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text);
-    let read = read.map_err(|error| MeasuresError::io("read", path, error))?;
-    if read as u64 > TEXT_BYTES_MAX {
-        return Err(MeasuresError::format(path, format!("more than {TEXT_BYTES_MAX} bytes")));
-    }
-    Ok(Some(text))
+    let read = read_at_most(TEXT_BYTES_MAX, file);
+    let bytes = read
+        .map_err(|error| MeasuresError::io("read", path, error))?
+        .ok_or_else(|| MeasuresError::format(path, format!("more than {TEXT_BYTES_MAX} bytes")))?;
+    let text = String::from_utf8(bytes);
+    Ok(Some(text.map_err(|error| MeasuresError::format(path, error.to_string()))?))
 }
 
 /// Returns length and CRC32C of a file.

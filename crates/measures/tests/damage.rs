@@ -281,7 +281,7 @@ fn no_damaged_byte_of_a_parquet_file_ends_the_program() {
     assert!(understood > 0 && refused > 0, "{understood} understood, {refused} refused");
 }
 
-/// Instances with so many pairs each, as Parquet files without their journal.
+/// Instances with this many pairs each, as Parquet files without their journal.
 fn finished(directory: &Path, pairs: &[(u64, u64)]) {
     let mut journal = Journal::create(directory, "burst", "", &json!({})).unwrap();
     for (number, pairs) in pairs {

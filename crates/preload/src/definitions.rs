@@ -24,7 +24,7 @@ pub fn write(
     {
         return spool::give_up(process, error);
     }
-    // SAFETY: so many bytes are left in the chunk, which the lock makes ours.
+    // SAFETY: this many bytes are left in the chunk, which the lock makes ours.
     unsafe {
         let room = core::slice::from_raw_parts_mut(writer.cursor, length);
         let length = encode_definition(kind, number, value, text, room);

@@ -17,7 +17,7 @@ use crate::{config, sys};
 const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
 /// Variables that are kept at most.
-const VARIABLES: usize = 16;
+const VARIABLES: usize = variables::OF_THE_LIBRARY.len();
 
 struct Kept {
     /// Our library's path.
@@ -40,7 +40,7 @@ pub fn keep() {
     let kept = unsafe { &mut *KEPT.0.get() };
     // SAFETY: the environment is such a list.
     for entry in unsafe { sys::strings(sys::environment()) } {
-        if entry.to_bytes().starts_with(variables::OURS.as_bytes()) {
+        if variables::OF_THE_LIBRARY.iter().any(|name| is_variable(entry.to_bytes(), name)) {
             kept.variables.push(entry.to_bytes_with_nul());
         }
     }

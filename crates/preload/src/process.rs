@@ -3,7 +3,8 @@
 //! child begins anew with its first call, whichever way it was forked.
 //!
 //! The tables are one structure because they are wiped as one; each is in a file of its own, whose functions find it
-//! through [`current`]. That is why this file and theirs use each other.
+//! through [`current`]. That is why this file and theirs use each other: `chunk`, `definitions`, `descriptors`, `files`,
+//! `lock`, `paths`, `spool` and `thread`.
 
 use core::cell::UnsafeCell;
 use core::ptr;

@@ -37,7 +37,7 @@ const GRAIN_BYTES: u64 = 4096;
 /// The file grows by as much as it has, and by this at most.
 const GROWTH_BYTES_MAX: u64 = 256 << 10;
 
-/// Anchors are moved on at first after so many ticks, then more and more rarely: a killed
+/// Anchors are moved on at first after this many ticks, then more and more rarely: a killed
 /// process's clock rate is known well soon, and a long run pays nothing.
 const FIRST_ANCHOR_TICKS: u64 = 1 << 20;
 const LAST_ANCHOR_TICKS: u64 = 1 << 31;
@@ -269,7 +269,7 @@ pub fn create_file(directory: &OwnedFd, name: &CStr, flags: OFlags) -> Result<Ow
     Ok(file)
 }
 
-/// Makes sure that so many bytes are allocated. Near a limit or a full disk, what is needed is
+/// Makes sure that this many bytes are allocated. Near a limit or a full disk, what is needed is
 /// better than nothing.
 fn grow(file: &OwnedFd, spool: &mut Spool, needed: u64) -> Result<(), Errno> {
     if needed <= spool.allocated {

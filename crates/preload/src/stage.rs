@@ -67,7 +67,7 @@ fn copy(spool: &Spool, target: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: a new mapping at an address of the kernel's choice.
     let memory =
         unsafe { mmap_anonymous(ptr::null_mut(), PIECE_BYTES, protection, MapFlags::PRIVATE)? };
-    // SAFETY: so many bytes were mapped, for us alone.
+    // SAFETY: this many bytes were mapped, for us alone.
     let buffer = unsafe { core::slice::from_raw_parts_mut(memory.cast::<u8>(), PIECE_BYTES) };
     let result = copy_pieces(&source, target, length, buffer);
     // SAFETY: our own mapping, not used any more.

@@ -4,7 +4,7 @@ use plimsoll_domain::Bytes;
 
 use crate::RaceError;
 
-/// What a race has so and so many of.
+/// What a race has a number of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// Processes that write.

@@ -147,7 +147,7 @@ pub(crate) enum Answer {
         /// By the monotonic clock, when each of the targets was.
         durable_ns: Vec<u64>,
     },
-    /// One that floods wrote so many bytes more.
+    /// One that floods wrote this many bytes more.
     Flooded {
         /// Since it said so last.
         bytes: u64,

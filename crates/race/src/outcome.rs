@@ -36,27 +36,27 @@ pub struct RaceOutcome {
     pub makespan_ns: u64,
     /// Until the last write was durable.
     pub last_commit_ns: u64,
-    /// By all writers.
+    /// Bytes that all writers submitted.
     pub submitted_bytes: u64,
-    /// Durable, each identity once.
+    /// Bytes that are durable, each identity once.
     pub committed_bytes: u64,
-    /// Of them, on each target.
+    /// Durable bytes on each target.
     pub target_bytes: Vec<u64>,
     /// When the last write to each target was durable; `None` where there was none.
     pub target_ended_ns: Vec<Option<u64>>,
-    /// Of them, on another target than the writer's own.
+    /// Durable bytes on another target than the writer's own.
     pub moved_bytes: u64,
     /// Writes that were started.
     pub attempts: u64,
-    /// Of them, overtaken by another one of the same identity.
+    /// Writes that another one of the same identity overtook.
     pub superseded: u64,
-    /// Of them, failed.
+    /// Writes that failed.
     pub failed_attempts: u64,
     /// Identities that were committed more than once. Never.
     pub committed_again: u64,
     /// Blocks of living writers that are not covered exactly once by what was committed.
     pub uncovered_blocks: u64,
-    /// Between the router's parties, by name.
+    /// Messages between the router's parties, by name.
     pub messages: BTreeMap<&'static str, u64>,
     /// Of them, to or from the one coordinator.
     pub coordinator_messages: u64,

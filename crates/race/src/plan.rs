@@ -3,7 +3,7 @@
 
 use plimsoll_domain::Bytes;
 use plimsoll_machine::{Machine, Need, PreflightError, check_apart};
-use plimsoll_route::{Policy, Tf};
+use plimsoll_route::{CoordinatorSettings, Policy, PolicyKind};
 use plimsoll_stats::Random;
 use plimsoll_theory::MeasuredRates;
 
@@ -194,32 +194,27 @@ impl FinishedRace {
     }
 }
 
-/// Reads "all", or policies with commas between them; none is raced twice. A coordinator without a
-/// factor of its own gets `tf`, and parts get the size `split` if one is given.
+/// Parts of the one coordinator among all that cuts blocks.
+const SPLIT: Bytes = Bytes::new(256 << 10);
+
+/// Reads "all", or policies with commas between them, none of them twice. Coordinators have these settings where they
+/// do not say others; among all there is one that cuts blocks, and others that do not.
 ///
 /// # Errors
 /// Fails if one is not a policy.
-pub fn policies(
-    text: &str,
-    tf: Option<Tf>,
-    split: Option<Bytes>,
-) -> Result<Vec<Policy>, RaceError> {
-    let text = match (text, tf) {
-        ("all", None) => {
-            "static,striped,coordinator:tf=0.1,coordinator:tf=optimal,\
-             coordinator:tf=optimal:split=256KiB,window"
-        }
-        ("all", Some(_)) => "static,striped,coordinator,coordinator:split=256KiB,window",
-        (other, _) => other,
-    };
-    let mut policies: Vec<Policy> = Vec::new();
-    for word in text.split(',') {
-        let mut policy = Policy::parse_with(word, tf)?;
-        policy.split = policy.split.map(|own| split.unwrap_or(own));
-        if !policies.contains(&policy) {
-            policies.push(policy);
-        }
+pub fn policies(text: &str, unsaid: CoordinatorSettings) -> Result<Vec<Policy>, RaceError> {
+    if text != "all" {
+        return Ok(unsaid.parse_list(text)?);
     }
+    let (whole, cut) = match unsaid.tf {
+        None => ("coordinator:tf=0.1,coordinator:tf=optimal", "coordinator:tf=optimal"),
+        Some(_) => ("coordinator", "coordinator"),
+    };
+    let [never, always] =
+        [None, unsaid.split.or(Some(SPLIT))].map(|split| CoordinatorSettings { split, ..unsaid });
+    let mut policies = never.parse_list(&format!("static,striped,{whole}"))?;
+    policies.extend(always.parse_list(cut)?);
+    policies.push(Policy::new(PolicyKind::Window));
     Ok(policies)
 }
 
@@ -247,7 +242,7 @@ mod tests {
         RacePlan {
             targets: Targets { list, bed: None },
             course,
-            policies: policies("all", None, None).unwrap(),
+            policies: policies("all", CoordinatorSettings::default()).unwrap(),
             drops: Vec::new(),
             rounds: 1,
             seed: 1,
@@ -259,7 +254,8 @@ mod tests {
     fn names(text: &str, tf: Option<&str>, split: Option<&str>) -> Vec<String> {
         let tf = tf.map(|tf| tf.parse().unwrap());
         let split = split.map(|size| size.parse().unwrap());
-        policies(text, tf, split).unwrap().iter().map(ToString::to_string).collect()
+        let unsaid = CoordinatorSettings { tf, split };
+        policies(text, unsaid).unwrap().iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -322,7 +318,8 @@ mod tests {
         let small = refused(&|it| it.course.block_bytes = 1);
         assert_eq!(small, "blocks of 1B; hint: 4KiB to 1GiB");
         let parts = refused(&|it| {
-            it.policies = policies("coordinator:split=2GiB", None, None).unwrap();
+            it.policies =
+                policies("coordinator:split=2GiB", CoordinatorSettings::default()).unwrap();
         });
         assert_eq!(parts, "parts of 2GiB; hint: 4KiB to 1GiB");
         assert_eq!(
@@ -355,8 +352,12 @@ mod tests {
             ["window", "coordinator:tf=none"]
         );
         assert_eq!(names("paper-split", None, None), ["coordinator:tf=0.1:split=256KiB"]);
+        assert_eq!(
+            names("coordinator,coordinator:tf=0.3:split=2MiB", Some("none"), Some("1MiB")),
+            ["coordinator:tf=none:split=1MiB", "coordinator:tf=0.3:split=2MiB"]
+        );
         for bad in ["", "windows", "coordinator:fast", "static:0.1", "coordinator:-1", "window,"] {
-            assert!(policies(bad, None, None).is_err(), "{bad}");
+            assert!(policies(bad, CoordinatorSettings::default()).is_err(), "{bad}");
         }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 
 const STAMP_BYTES: usize = 64;
 
-/// The bytes on the device for so many bytes of data.
+/// The bytes on the device for this many bytes of data.
 pub(crate) fn padded(length_bytes: u64) -> u64 {
     length_bytes.next_multiple_of(PAGE_BYTES as u64)
 }

@@ -241,7 +241,7 @@ fn empty_data_gives_a_sentence() {
     assert_eq!(check(&html), Ok(()));
 }
 
-/// Charts in which so many values have no place, and some have.
+/// Charts in which this many values have no place, and some have.
 fn charts_with(wrong: usize) -> Vec<Chart> {
     let axis = || Axis::new("x", Unit::Seconds);
     let values = || [vec![f64::NAN; wrong], vec![1.0, 2.0]].concat();

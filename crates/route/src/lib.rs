@@ -50,6 +50,7 @@
 
 mod attempts;
 pub mod coordinated;
+mod coordinator_settings;
 mod encoding;
 mod identity;
 mod machine;
@@ -66,6 +67,7 @@ mod throttle;
 mod window;
 mod writer;
 
+pub use coordinator_settings::CoordinatorSettings;
 pub use encoding::{DecodeError, ENCODED_BYTES, VERSION};
 pub use identity::{ActorId, AttemptId, Failure, TargetId, WriteId};
 pub use machine::{Attempt, Closed, Commit, Input, Machine, Outputs, Timer, TimerId};

@@ -15,7 +15,7 @@ pub struct Nodes<P> {
 }
 
 impl<P: Placement> Nodes<P> {
-    /// Makes the nodes of so many writers. `make` is asked for the targets and the policy of a
+    /// Makes the nodes of this many writers. `make` is asked for the targets and the policy of a
     /// node, by its number and its writers.
     pub fn new(
         writers: u32,

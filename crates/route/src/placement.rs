@@ -80,7 +80,7 @@ pub struct Waiting {
 pub struct Advice {
     /// Which lane.
     pub lane: usize,
-    /// At most so many bytes.
+    /// At most this many bytes.
     pub length_bytes: u64,
 }
 
@@ -141,7 +141,7 @@ pub struct Static {
 }
 
 impl Static {
-    /// Makes the policy of a node that has these of so many writers, and all targets. Each writer
+    /// Makes the policy of a node that has these of this many writers, and all targets. Each writer
     /// has one; neighbours share one, as they share a group in [`coordinated`](crate::coordinated).
     pub fn grouped(writers: Range<u32>, all_writers: u32, targets: usize) -> Self {
         let lane = |writer| home(writer, all_writers, targets) as u16;
@@ -188,7 +188,7 @@ impl Striped {
         Striped { first_writer, count: count.max(1), least_bytes: 1 }
     }
 
-    /// The same with parts of at least so many bytes: what a device writes in any case.
+    /// The same with parts of at least this many bytes: what a device writes in any case.
     pub fn in_parts_of_at_least(self, least_bytes: u64) -> Self {
         Striped { least_bytes: least_bytes.max(1), ..self }
     }
@@ -209,7 +209,7 @@ impl Placement for Striped {
     }
 }
 
-/// The target of a writer of so many: neighbours share one (Huang, section 3.1).
+/// The own target of a writer, one of this many: neighbours share one (Huang, section 3.1).
 pub(crate) fn home(writer: u32, writers: u32, targets: usize) -> usize {
     (u64::from(writer) * targets as u64 / u64::from(writers.max(1))) as usize
 }

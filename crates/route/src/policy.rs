@@ -7,7 +7,7 @@ use std::str::FromStr;
 use plimsoll_domain::{Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Tf;
+use crate::{CoordinatorSettings, Tf};
 
 /// A kind of router and its settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,16 +92,14 @@ impl Policy {
         Policy { kind, tf, split: None, inquiry: true, rejects: None, tau: None, lanes: None }
     }
 
-    /// Reads a policy, in which a coordinator without a factor of its own gets `tf`.
+    /// Reads a policy that has these settings where it does not say others.
     ///
     /// # Errors
     /// Fails if it is not a policy.
-    pub fn parse_with(text: &str, tf: Option<Tf>) -> Result<Self, PolicyError> {
+    pub(crate) fn parse_with(text: &str, unsaid: CoordinatorSettings) -> Result<Self, PolicyError> {
         let mut words = text.trim().split(':');
         let mut policy = Policy::of_name(words.next().unwrap_or(""))?;
-        if let (PolicyKind::Coordinator, Some(tf)) = (policy.kind, tf) {
-            policy.tf = tf;
-        }
+        unsaid.apply(&mut policy);
         let mut known = Vec::new();
         for word in words {
             // A factor may stand alone, as it once had to: paper:0.2.
@@ -200,7 +198,7 @@ impl FromStr for Policy {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
-        Policy::parse_with(text, None)
+        Policy::parse_with(text, CoordinatorSettings::default())
     }
 }
 
@@ -285,17 +283,6 @@ mod tests {
         ] {
             assert_eq!(shown(text), now);
         }
-    }
-
-    #[test]
-    fn a_factor_from_outside_is_for_coordinators_without_their_own() {
-        let shown = |text: &str| {
-            let tf = Some(Tf::Optimal);
-            Policy::parse_with(text, tf).unwrap().to_string()
-        };
-        assert_eq!(shown("coordinator:split=1MiB"), "coordinator:tf=optimal:split=1MiB");
-        assert_eq!(shown("coordinator:tf=0.3"), "coordinator:tf=0.3");
-        assert_eq!((shown("window"), shown("static")), ("window".into(), "static".into()));
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub struct RouterSettings<'a> {
     pub factor: Factor,
     /// Where data lies under `static`.
     pub homes: Homes<'a>,
-    /// Parts of `striped` have at least so many bytes: what a device writes in any case.
+    /// Parts of `striped` have at least this many bytes: what a device writes in any case.
     pub part_bytes_min: u64,
     /// See [`RoleSettings::retry_ns`].
     pub retry_ns: u64,

@@ -57,7 +57,7 @@ const TURNS_MAX: u64 = 16;
 /// Of what is left, the part that is enough as a share.
 const LEFT_PART: u64 = 8;
 
-/// The aim is never more than so many times the setting.
+/// The aim is never more than this many times the setting.
 const AIM_MAX: u64 = 1 << 10;
 
 /// The end is far while more waits than this many times what all windows hold.
@@ -79,7 +79,7 @@ const NODES_PER_TARGET: u64 = 8;
 const LANES_MIN: u64 = 16;
 
 impl Window {
-    /// For a node with so many targets and writers.
+    /// For a node with this many targets and writers.
     pub fn new(settings: impl Into<Arc<WindowSettings>>, targets: usize, writers: u32) -> Self {
         let settings = settings.into();
         let start_bytes = settings.lease_bytes_min.clamp(1, WINDOW_BYTES_MAX);

@@ -73,7 +73,7 @@ impl Grouped {
         self.groups.iter().filter_map(group).collect()
     }
 
-    /// Values by hour and weekday, so many seconds east of UTC; `None` without times.
+    /// Values by hour and weekday, this many seconds east of UTC; `None` without times.
     pub fn periods(&self, utc_offset: i32) -> Option<Periods> {
         if self.times.is_empty() {
             return None;

@@ -14,7 +14,7 @@ use plimsoll_score::relative::lebs;
 use plimsoll_score::verdict::{CLIENTS_ERROR, TARGETS_ERROR, Verdicts};
 use plimsoll_score::{Columns, Kind, Options, Peaks, Score, Source, score};
 
-/// An instance whose pairs take so many nanoseconds each.
+/// An instance whose pairs take this many nanoseconds each.
 fn instance(round: u64, nanos: &[u64]) -> Instance {
     let pair = |(index, nanos): (usize, &u64)| (format!("c{index}"), format!("t{index}"), *nanos);
     made::instance(round, nanos.iter().enumerate().map(pair))

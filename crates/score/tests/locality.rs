@@ -9,7 +9,7 @@ use plimsoll_score::{Columns, Peaks};
 
 const SETS: u64 = 24;
 
-/// Sets of two nodes that share none, which take so many milliseconds each.
+/// Sets of two nodes that share none, which take this many milliseconds each.
 fn columns(millis: impl Fn(u64) -> u64) -> Columns {
     let node = |set, node| (format!("n{set}-{node}"), format!("t{node}"), millis(set) * 1_000_000);
     let instance = |set| made::instance(set, [node(set, 0), node(set, 1)]);

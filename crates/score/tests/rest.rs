@@ -12,7 +12,7 @@ use plimsoll_stats::Random;
 const BURST: f64 = 0.4;
 const SAVED: f64 = 0.1;
 
-/// 24 instances of four targets with one limit, so many seconds apart; the third had no rest before the first instance.
+/// 24 instances of four targets with one limit, this many seconds apart; the third had no rest before the first instance.
 /// `speed` is the third's.
 fn throttled(pause: f64, speed: f64) -> Columns {
     let mut random = Random::new(11);

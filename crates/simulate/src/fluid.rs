@@ -91,7 +91,7 @@ impl Capacity {
         self.add_up();
     }
 
-    /// Serves so many bytes from now on; tells when they are done.
+    /// Serves this many bytes from now on; tells when they are done.
     fn serve(&mut self, mut bytes: f64) -> u64 {
         loop {
             let change_ns = self.next_change_ns();

@@ -73,7 +73,7 @@ pub enum Arrival {
 }
 
 impl Messages {
-    /// None yet, for so many actors.
+    /// None yet, for this many actors.
     pub fn new(settings: MessageSettings, actors: usize) -> Self {
         Messages {
             on_the_way: VecDeque::new(),

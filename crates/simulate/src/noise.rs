@@ -18,7 +18,7 @@ pub struct Interference {
     pub own_streams: f64,
     /// Bytes that a stream of others has in a queue.
     pub block_bytes: f64,
-    /// The target is so many times slower for everybody.
+    /// The target is slower for everybody, by this factor.
     pub slowdown: f64,
 }
 

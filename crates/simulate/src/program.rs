@@ -19,7 +19,7 @@ pub struct Program {
     block_bytes: u64,
     blocks: u32,
     last_burst: u32,
-    /// A process hands over more, or closes, while at most so many bytes are outstanding.
+    /// A process hands over more, or closes, while at most this many bytes are outstanding.
     outstanding_max: u64,
     /// Processes that may have something to hand over; some may be there twice.
     ready: VecDeque<u32>,
@@ -62,7 +62,7 @@ struct Process {
 /// What a process does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// It hands over a block of so many bytes.
+    /// It hands over a block of this many bytes.
     Submit(u64),
     /// It hands over no more.
     Close,

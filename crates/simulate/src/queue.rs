@@ -44,7 +44,7 @@ pub struct EventQueue {
     sequence: u64,
 }
 
-/// How many events are kept in order: at least, while there are so many, and at most.
+/// How many events are kept in order: at least, if there are as many, and at most.
 const SOON_MIN: usize = 32;
 const SOON_MAX: usize = 128;
 

@@ -33,7 +33,7 @@ const GIVE_UP_NS: u64 = 100_000_000_000;
 const INPUTS_AHEAD: usize = 2;
 const EVENTS_AHEAD: usize = 2;
 
-/// From so many machines on, their memory is more than the processor can find at once.
+/// From this many machines on, their memory is more than the processor can find at once.
 const MANY_ACTORS: usize = 1024;
 
 /// Depths of what belongs to a target: itself, and its jobs.

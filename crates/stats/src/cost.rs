@@ -4,7 +4,7 @@ use crate::StatsError;
 use crate::moments::{max_abs, sum};
 use crate::regression::least_squares;
 
-/// One test: so many operations moved so many bytes in so much time.
+/// One test: its operations, the bytes that they moved, and the time that this took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostTest {
     /// Operations, N; positive.

@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(plateau_of_medians(&[], 1), Err(NoPlateau::Narrow));
     }
 
-    /// Log-normal rates at a quarter of the size and at the whole of it, the former so many times as
+    /// Log-normal rates at a quarter of the size and at the whole of it, the former this many times as
     /// fast.
     fn noisy(n: usize, scatter: f64, faster: f64) -> Result<Plateau, NoPlateau> {
         let mut random = Random::new(1);

@@ -110,7 +110,7 @@ pub(crate) fn remove_if_made(base: &Directory) {
     }
 }
 
-/// Removes a directory and those above it, so many at most, while they are empty and nobody else can
+/// Removes a directory and those above it, this many at most, while they are empty and nobody else can
 /// exchange them; gives how many were.
 fn remove_upwards(from: &Path, count: usize) -> usize {
     let remove = |directory: &Path| {

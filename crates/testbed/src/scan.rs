@@ -81,7 +81,7 @@ impl Found {
     }
 }
 
-/// Loop devices on the backing files of the first so many targets.
+/// Loop devices on the backing files of the first this many targets.
 pub(crate) fn devices_of(
     machine: &Machine,
     place: &Place,

@@ -1,4 +1,4 @@
-//! Limits where only cgroup v2 is to be had: for those who are in a cgroup of the bed.
+//! Limits where there is only cgroup v2: for those who are in a cgroup of the bed.
 
 mod common;
 

@@ -62,7 +62,7 @@ impl Requests {
     }
 }
 
-/// Jobs on a file system of so many targets, each choosing distinct targets at random,
+/// Jobs on a file system of this many targets, each choosing distinct targets at random,
 /// independently of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contention {

@@ -31,7 +31,7 @@ impl TransactionCost {
     }
 }
 
-/// So many operations that moved so many bytes, by size where that is known.
+/// Operations and the bytes that they moved, by size where that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operations {
     /// Number of transactions, N.

@@ -1,3 +1,5 @@
+//! Why files of recordings are refused.
+
 use std::path::PathBuf;
 
 use thiserror::Error;

@@ -12,7 +12,7 @@ pub const INTERPRETER_BYTES_MAX: usize = 512;
 pub enum Executable {
     /// A program of this kind of processor, or of another.
     Program(Option<Unseen>),
-    /// A script: so many bytes of the buffer are the path of its interpreter.
+    /// A script: this many bytes of the buffer are the path of its interpreter.
     Script(usize),
     /// Something else: the kernel will refuse it or knows more about it.
     Unknown,

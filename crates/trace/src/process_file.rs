@@ -144,7 +144,7 @@ impl ProcessFile {
         self.scan_at_most(usize::MAX, define)
     }
 
-    /// Does the same for so many chunks of events. Those beyond are counted as damage.
+    /// Does the same for this many chunks of events. Those beyond are counted as damage.
     pub fn scan_at_most(
         &self,
         chunks_max: usize,

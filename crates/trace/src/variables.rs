@@ -1,7 +1,9 @@
-//! Variables of the environment that the recorder and `plimsoll record` read or set: one list for both.
+//! Variables of the environment by which `plimsoll record` tells the library what to do, and those of others that both
+//! read: one list for both. Variables that only one program reads are named where it reads them.
 
-/// Ours begin so. The library hands them on to the programs that a recorded program executes.
-pub const OURS: &str = "PLIMSOLL_";
+/// All that the library reads of ours. It hands them on to the programs that a recorded program executes.
+pub const OF_THE_LIBRARY: [&str; 9] =
+    [RECORD_DIR, RECORDING_ID, SPOOL, LAYERS, INCLUDE, EXCLUDE, SHARE, JOB, MPI_BARRIER];
 
 /// The directory of the recording. Without it, the library does nothing.
 pub const RECORD_DIR: &str = "PLIMSOLL_RECORD_DIR";
@@ -43,6 +45,13 @@ pub const RANKS: [&str; 6] = [
     "MPI_LOCALRANKID",
 ];
 
+/// Where mpirun of Open MPI tells the number of processes of the job.
+pub const OPEN_MPI_SIZE: &str = "OMPI_COMM_WORLD_SIZE";
+/// Where it tells the number of those on this node.
+pub const OPEN_MPI_LOCAL_SIZE: &str = "OMPI_COMM_WORLD_LOCAL_SIZE";
+/// Where it tells the number of programs that share MPI_COMM_WORLD.
+pub const OPEN_MPI_PROGRAMS: &str = "OMPI_NUM_APP_CTX";
+
 /// Where login programs leave the user's name (POSIX, then what most systems have).
 pub const USERS: [&str; 2] = ["LOGNAME", "USER"];
 
@@ -57,11 +66,7 @@ mod tests {
 
     #[test]
     fn ours_have_one_beginning_and_switches_have_two_ways_to_be_off() {
-        for name in
-            [RECORD_DIR, RECORDING_ID, SPOOL, LAYERS, INCLUDE, EXCLUDE, SHARE, JOB, MPI_BARRIER]
-        {
-            assert!(name.starts_with(OURS), "{name}");
-        }
+        assert!(OF_THE_LIBRARY.iter().all(|name| name.starts_with("PLIMSOLL_")));
         assert!(is_on(Some(b"1")) && is_on(Some(b"yes")));
         assert!(!is_on(None) && !is_on(Some(b"")) && !is_on(Some(b"0")));
     }

@@ -1,3 +1,5 @@
+//! Why plans are refused.
+
 use plimsoll_domain::Bytes;
 use thiserror::Error;
 

@@ -1,10 +1,9 @@
 //! A plan as text.
 
-use std::io::Read;
 use std::path::Path;
 
 use plimsoll_domain::Bytes;
-use plimsoll_guarded::open_input;
+use plimsoll_guarded::{open_input, read_at_most};
 use serde::{Deserialize, Serialize, Serializer};
 use toml_edit::{Document, Item, Table, TableLike};
 
@@ -25,10 +24,10 @@ impl Plan {
     /// # Errors
     /// What the system said about the file, or why the plan in it cannot be used.
     pub fn load(path: &Path) -> std::io::Result<Result<Plan, PlanError>> {
-        let mut bytes = Vec::new();
-        // `take` also bounds devices and pipes, whose length says nothing.
-        open_input(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        Ok(Self::from_bytes(&bytes))
+        Ok(match read_at_most(FILE_BYTES_MAX, open_input(path)?)? {
+            Some(bytes) => Self::from_bytes(&bytes),
+            None => Err(PlanError::TooLarge { limit: Bytes::new(FILE_BYTES_MAX) }),
+        })
     }
 
     /// Reads and checks what may not even be text.

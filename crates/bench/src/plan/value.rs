@@ -47,13 +47,13 @@ pub enum Parameter {
 /// One value of a [`Parameter`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
-    /// Of clients, targets, pairs, processes, depth and stripe-count.
+    /// A number of clients, targets, pairs, processes or stripes, or a depth.
     Count(u32),
-    /// Of burst, transfer and stripe-size.
+    /// The size of a burst, a transfer or a stripe.
     Size(Bytes),
-    /// Of sharing.
+    /// Who shares a file.
     Sharing(Sharing),
-    /// Of server.
+    /// The name of a server.
     Server(String),
 }
 
@@ -256,7 +256,7 @@ pub enum TargetsUsed {
     /// Every target of the plan, or of the group's server.
     #[default]
     All,
-    /// So many.
+    /// This number of them.
     Count(u32),
 }
 

@@ -38,7 +38,7 @@ impl Builder<'_> {
         }
     }
 
-    /// As [`clients`](Self::clients), but not more than can have so many transfers each on one target.
+    /// As [`clients`](Self::clients), but not more than can have this many transfers each on one target.
     pub fn clients_that_fit(&mut self, wanted: u32, transfers: u64) -> ClientsPlan {
         let mut clients = self.clients(wanted);
         let fit = self.room(LARGEST_PART) / transfers / self.transfer().get().max(1);
@@ -70,7 +70,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Up to `count` burst sizes in steps of four, the largest of so many MiB or what fits when
+    /// Up to `count` burst sizes in steps of four, the largest of this many MiB or what fits when
     /// `at_once` of them lie on one target.
     pub fn sizes(
         &mut self,

@@ -1,13 +1,13 @@
 //! What a report is made of: a recording, or summaries of its parts.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_explain::{Frame, Gathered, Options, Recording, SUMMARY_BYTES_MAX};
-use plimsoll_guarded::{Directory, Refusal, require_stored};
+use plimsoll_guarded::{Directory, Refusal, read_at_most, require_stored};
 use plimsoll_record::marker;
 
 use crate::open_input::OpenInput;
@@ -97,12 +97,7 @@ fn summary(file: File, path: &Path, include_runtime: bool) -> Result<Gathered> {
 
 fn read(file: File) -> io::Result<Vec<u8>> {
     require_stored(&file, QUICKLY_READ_BYTES)?;
-    let mut bytes = Vec::new();
-    file.take(SUMMARY_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SUMMARY_BYTES_MAX {
-        return Err(Refusal::TooLarge.into());
-    }
-    Ok(bytes)
+    Ok(read_at_most(SUMMARY_BYTES_MAX, file)?.ok_or(Refusal::TooLarge)?)
 }
 
 #[cfg(test)]

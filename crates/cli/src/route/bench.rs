@@ -11,7 +11,7 @@ use plimsoll_machine::Machine;
 use plimsoll_race::{
     Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies,
 };
-use plimsoll_route::Tf;
+use plimsoll_route::{CoordinatorSettings, Tf};
 use plimsoll_testbed::enter_limits;
 
 use super::drops::drops;
@@ -70,9 +70,10 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     block_size: Bytes,
 
-    /// Size of the parts of coordinators that split blocks [default: as each says, 256KiB in all]
-    #[arg(long, value_name = "SIZE")]
-    part_size: Option<Bytes>,
+    /// Cut blocks into parts of this size, in coordinators without their own setting; among all there is one that
+    /// cuts [default there: 256KiB]
+    #[arg(long, alias = "part-size", value_name = "SIZE")]
+    split: Option<Bytes>,
 
     /// Races of each policy; an interval needs at least six
     #[arg(long, value_name = "N", default_value = "7", value_parser = value::count, allow_negative_numbers = true)]
@@ -140,7 +141,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 }
 
 fn plan(arguments: &Arguments) -> Result<RacePlan> {
-    let policies = policies(&arguments.policy, arguments.tf, arguments.part_size)?;
+    let unsaid = CoordinatorSettings { tf: arguments.tf, split: arguments.split };
+    let policies = policies(&arguments.policy, unsaid)?;
     let targets = arguments.source.find()?;
     let noise = streams(&arguments.noise, &targets)?;
     let drops = drops(&arguments.drop, &targets)?;

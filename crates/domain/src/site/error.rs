@@ -1,3 +1,5 @@
+//! Why site files are refused.
+
 use std::path::PathBuf;
 
 use thiserror::Error;

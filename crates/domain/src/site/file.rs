@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 use std::fs::Permissions;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, Draft, open_input};
+use plimsoll_guarded::{Directory, Draft, open_input, read_at_most};
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
@@ -34,12 +34,9 @@ impl SiteFile {
         let file = open_input(path).map_err(read_error)?;
         let facts = file.metadata().map_err(read_error)?;
         let read_from = Some((facts.dev(), facts.ino()));
-        let mut bytes = Vec::new();
-        // `take` also bounds devices and pipes, whose length says nothing.
-        file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(read_error)?;
-        if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(SiteError::TooLarge { path: path.to_path_buf(), limit: FILE_BYTES_MAX });
-        }
+        let bytes = read_at_most(FILE_BYTES_MAX, file).map_err(read_error)?.ok_or_else(|| {
+            SiteError::TooLarge { path: path.to_path_buf(), limit: FILE_BYTES_MAX }
+        })?;
         let text = String::from_utf8(bytes).map_err(|error| SiteError::Syntax {
             path: path.to_path_buf(),
             line: line_at(error.as_bytes(), error.utf8_error().valid_up_to()),

@@ -59,7 +59,7 @@ pub fn failure(burst: &Burst) -> (String, String) {
     (error.to_string(), error.hint().unwrap_or_default())
 }
 
-/// False, and says so, where io_uring cannot be had.
+/// False, and says so, where there is no io_uring.
 pub fn has_uring(directory: &Path) -> bool {
     let opened = Prepared::open(&queued(&burst(&[directory.join("try")]), 1), Source::Paths);
     let can = !matches!(opened, Err(EngineError::NoUring { .. }));

@@ -8,7 +8,7 @@ use plimsoll_trace::encode::{Call, Outcome, UNKNOWN_OFFSET};
 use plimsoll_trace::layout::Anchor;
 use plimsoll_trace::{Op, ProcessWriter, Program};
 
-/// Writes what one rank of `ranks` recorded: about so many events, of a pattern: `strided`, `random`,
+/// Writes what one rank of `ranks` recorded: about this many events, of a pattern: `strided`, `random`,
 /// `mpi` or `files`.
 pub fn write(
     directory: &Path,

@@ -14,6 +14,7 @@ mod requests;
 mod sharing;
 mod stdio;
 
+use plimsoll_report::html::Severity;
 use plimsoll_trace::Op;
 
 use crate::analysis::Analysis;
@@ -34,33 +35,12 @@ pub const MEDIUM_SHARE: f64 = 0.10;
 /// Costs from this part of the run time are of high severity.
 pub const HIGH_SHARE: f64 = 0.25;
 
-/// How much a finding costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Less than [`MEDIUM_SHARE`] of the run time.
-    Low,
-    /// Less than [`HIGH_SHARE`].
-    Medium,
-    /// That or more.
-    High,
-}
-
-impl Severity {
-    /// Returns its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Severity::Low => "low",
-            Severity::Medium => "medium",
-            Severity::High => "high",
-        }
-    }
-
-    fn of(share_of_run: f64) -> Self {
-        match share_of_run {
-            share if share >= HIGH_SHARE => Severity::High,
-            share if share >= MEDIUM_SHARE => Severity::Medium,
-            _ => Severity::Low,
-        }
+/// Returns how much a finding matters that costs this part of the run time.
+fn severity(share_of_run: f64) -> Severity {
+    match share_of_run {
+        share if share >= HIGH_SHARE => Severity::High,
+        share if share >= MEDIUM_SHARE => Severity::Medium,
+        _ => Severity::Low,
     }
 }
 
@@ -184,7 +164,7 @@ impl FindingKind {
         let share_of_run = cost_seconds / analysis.span_seconds.max(f64::MIN_POSITIVE);
         matters(analysis, cost_seconds).then(|| Finding {
             id: self.id,
-            severity: Severity::of(share_of_run),
+            severity: severity(share_of_run),
             title: self.title,
             cost_seconds,
             evidence,

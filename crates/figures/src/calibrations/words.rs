@@ -4,16 +4,7 @@ use plimsoll_calibrate::{
     Calibration, CalibrationTarget, Cause, Counters, DirectionFit, Negative, SIZES_TESTED,
     TOLERATED_MISFIT, Verdict,
 };
-use plimsoll_domain::burst::Operation;
 use plimsoll_report::Unit;
-
-/// "reads" or "writes".
-pub fn kind(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Read => "reads",
-        Operation::Write => "writes",
-    }
-}
 
 /// Returns why the verdict is what it is, in sentences.
 pub fn verdict(direction: &DirectionFit) -> Vec<String> {
@@ -116,7 +107,7 @@ fn negative(direction: &DirectionFit) -> Option<String> {
     Some(format!(
         "{}: least squares gave {what} the cost {value}; no cost is negative, so it was set to zero \
          and the other one fitted again",
-        kind(direction.operation)
+        direction.operation.plural()
     ))
 }
 
@@ -131,7 +122,7 @@ fn disturbed(direction: &DirectionFit, place: &CalibrationTarget) -> Option<Stri
         format!(
             "{}: {who} moved more than was requested in {measures} of {all} measures, by up to {}: \
              others used it, or the file system adds I/O of its own; measure again when it is quiet",
-            kind(direction.operation),
+            direction.operation.plural(),
             percent(most)
         )
     })

@@ -11,7 +11,7 @@ numbers! {
     OPTIMAL_SHARE = "optimal_share", "optimal transactions", Ratio, "Share of transactions of at least the optimal size (1 MiB unless --optimal is given); missing when sizes are not known.", "Uselton and Wright, tables II and III";
 }
 
-/// Returns what the model says of targets that did this together within so many seconds.
+/// Returns what the model says of targets that did this together within this many seconds.
 ///
 /// # Errors
 /// If there is no time, or no target.

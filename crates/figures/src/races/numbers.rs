@@ -6,7 +6,7 @@ numbers! {
     WRITERS = "writers", "writers", Count, "Processes that write.", "--writers";
     BLOCKS = "blocks", "blocks of each", Count, "Blocks of each writer.", "--blocks";
     BLOCK = "block_bytes", "block", Bytes, "Size of a block.", "--block-size";
-    PART = "part_bytes", "part", Bytes, "Size of the parts that coordinators grant instead of blocks, where all have the same.", "--part-size, or split of the policy";
+    PART = "part_bytes", "part", Bytes, "Size of the parts that coordinators grant instead of blocks, where all have the same.", "--split, or split of the policy";
     ROUNDS = "rounds", "rounds", Count, "Races planned for each policy.", "--rounds";
     TOTAL = "total_bytes", "data", Bytes, "Bytes that all writers of one race have: writers times blocks times block size.", "exact";
     BOUND = "fluid_bound", "fluid bound", Seconds, "The least time in which the targets can take all data: the integral of the sum of their rates reaches it. With constant rates the sum of data over the sum of rates. In the summary with the planned moment of a drop, for each race with the real one.", "Huang equation 1 in its general form";

@@ -2,7 +2,7 @@
 
 use plimsoll_explain::{
     Analysis, Direction, FileAnalysis, Finding, MpiCall, MpiTime, Options, Recording, RuntimeFile,
-    Severity, call_on_each_rank, conclusion,
+    call_on_each_rank, conclusion,
 };
 use plimsoll_report::html::{
     Axis, Bars, Gantt, Page, Scale, Scatter, Section, Span, StackedBars, Tile,
@@ -87,11 +87,7 @@ fn findings_section(found: &[Finding]) -> Section {
         .map(|finding| html::Finding {
             id: finding.id.to_string(),
             title: finding.title.to_string(),
-            severity: match finding.severity {
-                Severity::Low => html::Severity::Low,
-                Severity::Medium => html::Severity::Medium,
-                Severity::High => html::Severity::High,
-            },
+            severity: finding.severity,
             cost_seconds: Some(finding.cost_seconds),
             evidence: finding.evidence.clone(),
             advice: finding.advice.clone(),

@@ -1,6 +1,5 @@
 //! Results as a table and as JSON.
 
-use plimsoll_domain::burst::Operation;
 use plimsoll_report::Record;
 use plimsoll_score::Distribution;
 use plimsoll_score::bandwidth::Point;
@@ -8,7 +7,7 @@ use plimsoll_score::bandwidth::Point;
 use super::Measured;
 use super::numbers::*;
 
-/// Everything that fits a screen, with so many rows. Programs get every row and every key (`is_json`); people get
+/// Everything that fits a screen, with this many rows. Programs get every row and every key (`is_json`); people get
 /// those that tell something.
 pub fn record(measured: &Measured, rows: usize, is_json: bool) -> Record {
     let (rows, has_peaks) = if is_json { (usize::MAX, true) } else { (rows, measured.has_peaks()) };
@@ -54,7 +53,7 @@ fn point(measured: &Measured, point: &Point, has_peaks: bool) -> Record {
     let outliers = aggregate.map(|it| (it.outliers_low + it.outliers_high) as u64);
     let effective = point.effective_aggregate.as_ref().map(median);
     let record = Record::new()
-        .text("operation", "operation", operation(setting.operation))
+        .text("operation", "operation", setting.operation.name())
         .number(&BURST, setting.burst.get())
         .text("varied", "varied", measured.labels.point(measured.columns, point))
         .number(&INSTANCES, point.instances as u64)
@@ -68,13 +67,6 @@ fn point(measured: &Measured, point: &Point, has_peaks: bool) -> Record {
         .number(&OUTLIERS, outliers)
         .number(&LEAST, aggregate.map(|it| it.min))
         .number(&GREATEST, aggregate.map(|it| it.max))
-}
-
-fn operation(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Write => "write",
-        Operation::Read => "read",
-    }
 }
 
 fn median(distribution: &Distribution) -> f64 {

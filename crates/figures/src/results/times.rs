@@ -17,7 +17,7 @@ const KINDS_MAX: usize = 8;
 
 pub fn completions(measured: &Measured) -> Section {
     let section = Section::new("Completion of pairs").text(
-        "One thin line for each instance: the share of its pairs that have completed so many seconds \
+        "One thin line for each instance: the share of its pairs that have completed this many seconds \
          after the release. A line that ends in a long flat tail has stragglers; the program waits for \
          its end.",
     );

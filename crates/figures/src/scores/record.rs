@@ -4,7 +4,7 @@ mod conditions;
 pub mod locality;
 mod verdicts;
 
-use plimsoll_domain::burst::{Operation, Setting};
+use plimsoll_domain::burst::Setting;
 use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::Record;
 use plimsoll_score::advice::{Found, advice};
@@ -149,7 +149,7 @@ fn points(view: &View) -> Vec<Record> {
     let row = |point: &Point| {
         let row = Record::new()
             .text("experiment", "experiment", view.columns.experiments.name(point.experiment))
-            .text("operation", "operation", operation(setting(view, point)))
+            .text("operation", "operation", setting(view, point).operation.name())
             .number(&BURST_BYTES, setting(view, point).burst.get())
             .number(&TRANSFER_BYTES, setting(view, point).transfer.get())
             .text("varied", "varied", varied(view, point))
@@ -173,13 +173,6 @@ fn points(view: &View) -> Vec<Record> {
 
 fn setting<'a>(view: &View<'a>, point: &Point) -> &'a Setting {
     &view.columns.settings[point.setting as usize]
-}
-
-fn operation(setting: &Setting) -> &'static str {
-    match setting.operation {
-        Operation::Write => "write",
-        Operation::Read => "read",
-    }
 }
 
 /// What was varied; who takes part where the plan varies nothing.

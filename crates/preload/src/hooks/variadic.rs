@@ -16,7 +16,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::{sys, table};
 
-/// Defines functions with so many named arguments, of which `$list` is the register after.
+/// Defines functions with this many named arguments, of which `$list` is the register after.
 macro_rules! variadic {
     ($($name:ident $named:literal $list:literal => $target:path;)*) => {$(
         /// Stands in for the function of that name.

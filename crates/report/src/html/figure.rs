@@ -1,6 +1,7 @@
 //! What stands around a chart: title, legend, notes, and its numbers as a table.
 //!
-//! Each kind of chart is in a file of its own and implements the trait of this one, which is why they use each other.
+//! Each kind of chart in `html` is in a file of its own and implements the trait of this one, which is why they use
+//! each other.
 
 use serde_json::Value as Json;
 

@@ -17,7 +17,8 @@ pub enum Severity {
 }
 
 impl Severity {
-    fn word(self) -> &'static str {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
         match self {
             Severity::Low => "low",
             Severity::Medium => "medium",
@@ -61,7 +62,7 @@ impl Finding {
             "<article class=\"finding {word}\"><header><span class=\"severity\">{sign} {word}\
              </span><h4>{title}</h4>{cost}</header>{evidence}{advice}\
              <p class=\"finding-id\">{id}</p></article>\n",
-            word = self.severity.word(),
+            word = self.severity.name(),
             sign = self.severity.sign(),
             title = escape(&self.title),
             cost = self.cost(),

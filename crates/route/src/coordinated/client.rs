@@ -277,7 +277,7 @@ impl Client {
         }
     }
 
-    /// Everything that was not answered, at most so many at a time.
+    /// Everything that was not answered, at most this many at a time.
     fn say_again<O: Outputs>(&mut self, out: &mut O) {
         const AT_A_TIME: u32 = 16;
         // What is committed was known, even if the acknowledgement was lost.

@@ -70,7 +70,7 @@ pub struct RoleSettings {
     /// coordinator knows "busy or idle" and no more (section 3.5): only who was rejected asks
     /// elsewhere.
     pub remembers_rejects: bool,
-    /// Grant parts of so many bytes; 0 is whole blocks.
+    /// Grant parts of this many bytes; 0 is whole blocks.
     pub part_bytes: u64,
     /// Say again what was not answered within this time; 0 where messages are never lost,
     /// repeated or overtaken.

@@ -13,7 +13,7 @@ pub const WARM_UP_ERROR: f64 = 0.01;
 /// A difference smaller than this factor is not mentioned.
 pub const WARM_UP_RATIO: f64 = 1.05;
 
-/// Of each run, so many rounds at the beginning count as first: a fifth, but no more than this.
+/// Of each run, this many rounds at the beginning count as first: a fifth, but no more than this.
 const FIRST_ROUNDS_MAX: usize = 3;
 
 /// First rounds against the rest, over the runs of one experiment.

@@ -86,7 +86,7 @@ impl Saturation {
 }
 
 /// A cache that is empty at times makes some bursts fast, and the peak is one of the fastest: those of a
-/// quarter of the size may be so many times as fast. That leaves at most 8 % at the largest.
+/// quarter of the size may be this many times as fast. That leaves at most 8 % at the largest.
 const FASTER_MOST: f64 = 1.3;
 
 /// Seed of the bootstrap that tells whether rates differ.
@@ -141,7 +141,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Ten instances of so many clients with bursts of so many MiB each, at a rate of MiB/s.
+    /// Ten instances of this many clients with bursts of this many MiB each, at a rate of MiB/s.
     fn add(to: &mut Saturation, clients: u32, burst: u64, rate: f64) {
         let setting = Setting { clients, ..Setting::pairs(1, 1, Bytes::new(burst * MIB)) };
         let bytes = u64::from(clients) * burst * MIB;

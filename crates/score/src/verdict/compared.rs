@@ -1,4 +1,4 @@
-//! Clients and targets of benchmark results, each compared with its like.
+//! Clients and targets of benchmark results, each compared with the others of its kind.
 
 use super::cells::{Cell, Cells};
 use super::component::{Component, Measure, against_others};
@@ -7,7 +7,7 @@ use super::partners::Partners;
 use super::side::Side;
 use crate::Columns;
 
-/// Clients and targets, each compared with its like.
+/// Clients and targets, each compared with the others of its kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compared {
     /// By number of the target; those that were never compared have no measures.

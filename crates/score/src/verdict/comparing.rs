@@ -66,7 +66,7 @@ struct KeptSet {
 }
 
 impl Comparing {
-    /// Keeps at most so many sets, at least two, and at least half as many where there are so many.
+    /// Keeps at most this many sets, at least two, and at least half as many where there are enough.
     pub fn new(sets_max: usize) -> Self {
         Comparing {
             sets_max: sets_max.max(2),

@@ -28,7 +28,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// Adds a measure that was compared with so many others.
+    /// Adds a measure that was compared with this many others.
     pub(super) fn push(&mut self, measure: Measure, others: usize) {
         self.others = if self.measures.is_empty() { others } else { self.others.min(others) };
         self.measures.push(measure);

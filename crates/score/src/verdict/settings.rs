@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_domain::burst::{Caching, Engine, Operation, Pattern, Setting};
+use plimsoll_domain::burst::{Caching, Engine, Pattern, Setting};
 
 use super::component::Component;
 use super::median_of;
@@ -72,13 +72,7 @@ fn parts(settings: &[Setting]) -> Vec<Part> {
     vec![
         ordered(|it| it.burst.get(), |it| format!("bursts of {}", it.burst)),
         ordered(|it| it.transfer.get(), |it| format!("transfers of {}", it.transfer)),
-        either(
-            |it| it.operation as u64,
-            |it| match it.operation {
-                Operation::Read => "reads".into(),
-                Operation::Write => "writes".into(),
-            },
-        ),
+        either(|it| it.operation as u64, |it| it.operation.plural().into()),
         if paired {
             ordered(|it| u64::from(it.clients), |it| counted(it.clients, "pair"))
         } else {
@@ -184,7 +178,7 @@ fn split(component: &Component, common: &Common, limit: f64) -> Option<SomeSetti
     })
 }
 
-/// Fisher's exact test: how likely so many of the low measures, or more, lie inside by chance.
+/// Fisher's exact test: how likely this many of the low measures, or more, lie inside by chance.
 fn by_chance((low_in, n_in): (usize, usize), (low_out, n_out): (usize, usize)) -> f64 {
     let (low, n) = (low_in + low_out, n_in + n_out);
     let ways = |of: usize, chosen: usize| -> f64 {

@@ -8,17 +8,17 @@ use super::component::Component;
 use super::exchange::Scores;
 use super::{Chronology, median_of};
 
-/// Scatter so many times that of the typical other, at least.
+/// Scatter this many times that of the typical other, at least.
 const MORE: f64 = 2.5;
 
-/// Components that scatter by so many times the usual are still like the others: the test is whether one scatters by
+/// Components that scatter by this many times the usual are still like the others: the test is whether one scatters by
 /// more than that.
 const TOLERATED: f64 = 1.3;
 
 /// Less scatter than this does not matter to anybody.
 const LEAST: f64 = 0.05;
 
-/// Differences beyond so many times the usual one count for no more.
+/// Differences beyond this many times the usual one count for no more.
 const MOST: f64 = 6.0;
 
 /// How much a component scatters.

@@ -30,7 +30,7 @@ const DROP_IN_ORDER: f64 = std::f64::consts::LN_2;
 /// Measures of which the order tells something, at least, after correlation.
 const LEAST_IN_ORDER: f64 = 12.0;
 
-/// Low so many times as often as the typical other component, at least.
+/// Low this many times as often as the typical other component, at least.
 const MORE_OFTEN: f64 = 3.0;
 
 /// If more than this share of the others have low measures in a row at other times, slowness moves from one to the next.

@@ -7,7 +7,7 @@ use plimsoll_score::{Columns, Source};
 
 pub const SECOND: u64 = 1_000_000_000;
 
-/// An instance ten seconds after the one before, whose pairs of a client and a target take so many nanoseconds each.
+/// An instance ten seconds after the one before, whose pairs of a client and a target take this many nanoseconds each.
 pub fn instance(number: u64, pairs: impl IntoIterator<Item = (String, String, u64)>) -> Instance {
     let start = (1_700_000_000 + 10 * number) * SECOND;
     let pair = |(client, target, nanos)| Pair {

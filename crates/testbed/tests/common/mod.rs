@@ -16,7 +16,7 @@ pub const SIZE: Bytes = Bytes::new(24 << 20);
 /// Directories on a disk as a rule, in contrast to `/tmp`.
 const DISK: &str = "/var/tmp";
 
-/// True when loop devices can be had; otherwise says so.
+/// True when there are loop devices; otherwise says so.
 pub fn has_loop_devices() -> bool {
     let machine = Machine::host();
     let can = machine.effective_uid().is_ok_and(|uid| uid == 0)

@@ -5,7 +5,7 @@ use plimsoll_report::{Record, Unit};
 use plimsoll_score::locality::{ByTrait, Locality, Range, Trait};
 use plimsoll_score::sequence::Basis;
 
-use super::{View, operation, table};
+use super::{View, table};
 use crate::scores::numbers::*;
 
 /// What was found, in sentences; then the correlations and the ranges.
@@ -56,7 +56,7 @@ pub fn sentence(view: &View, it: &ByTrait) -> String {
 pub fn bursts(view: &View, it: &ByTrait) -> String {
     let setting = setting(view, it);
     let burst = Unit::Bytes.show(setting.burst.get() as f64);
-    format!("{} of {burst} by {} clients", operation(setting), setting.clients)
+    format!("{} of {burst} by {} clients", setting.operation.name(), setting.clients)
 }
 
 fn p(value: f64) -> String {
@@ -72,7 +72,7 @@ fn begun(view: &View, it: &ByTrait) -> Record {
     let setting = setting(view, it);
     Record::new()
         .text("experiment", "experiment", view.columns.experiments.name(it.experiment))
-        .text("operation", "operation", operation(setting))
+        .text("operation", "operation", setting.operation.name())
         .number(&BURST_BYTES, setting.burst.get())
         .number(&CLIENTS, u64::from(setting.clients))
         .text("by", "by", it.of.name())
