@@ -41,6 +41,21 @@ fn a_recording_may_have_the_longest_path() {
 }
 
 #[test]
+fn a_command_may_be_long_and_others_join_its_recording() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let rec = folder.path().join("rec");
+    let inner = record(&rec);
+    let mut outer = record(&rec);
+    outer.arg("--").arg(inner.get_program()).args(inner.get_args());
+    outer.args(["--", "true"]).arg("ä".repeat(50_000));
+    let outcome: Outcome = outer.output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let marker = fs::read_to_string(rec.join("recording.txt")).unwrap();
+    let command = marker.lines().find(|line| line.starts_with("command ")).unwrap();
+    assert!(command.len() < 20_000 && command.ends_with("ä …"), "{} bytes", command.len());
+}
+
+#[test]
 fn a_path_that_is_too_long_is_told() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let mut rec = of_length(folder.path(), 3900);

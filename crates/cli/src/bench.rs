@@ -27,7 +27,7 @@ use plimsoll_bench::template::Template;
 use plimsoll_bench::worker;
 use plimsoll_figures::experiment;
 use plimsoll_machine::Machine;
-use plimsoll_measures::{Journal, Results};
+use plimsoll_measures::Journal;
 use plimsoll_process::leave_end_to_coordinator;
 
 use crate::interruption::Interruption;
@@ -164,7 +164,7 @@ fn resume(
         .with_context(|| format!("cannot continue {}", directory.display()))?;
     let job = &mut joined.job;
     job.group_for(&plan);
-    let environment = Results::open(directory)?.environment;
+    let environment = journal.results()?.environment;
     let clients = job.clients();
     let same =
         environment::require_same(&environment, &plan, machine, job.launcher(), clients.as_ref());
@@ -270,7 +270,7 @@ fn run_experiment(
     (mut journal, directory): (Journal, &Path),
     output: Output,
 ) -> Result<ExitCode> {
-    let ending = measure(plan, &mut stage, interruption, (&mut journal, directory));
+    let ending = measure(plan, &mut stage, interruption, &mut journal);
     let removed = stage.clear();
     let (ending, spent) = ending?;
     if !matches!(ending, Ending::Failed(_)) {
@@ -291,7 +291,7 @@ fn measure(
     plan: &Plan,
     stage: &mut Stage,
     interruption: &Interruption,
-    (journal, directory): (&mut Journal, &Path),
+    journal: &mut Journal,
 ) -> Result<(Ending, Spent)> {
     /// Fine enough for a bar.
     const PARTS: f64 = 10_000.0;
@@ -301,6 +301,6 @@ fn measure(
         let done = PARTS * spent.share(most, &plan.budget);
         progress.done.store(done as u64, Ordering::Relaxed);
     };
-    let earlier = Results::open(directory)?;
+    let earlier = journal.results()?;
     Ok(stage.measure(plan, journal, &earlier, &mut tell, &|| interruption.is_asked())?)
 }

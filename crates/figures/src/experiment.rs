@@ -56,17 +56,18 @@ pub fn planned(plan: &Plan, cost: &Estimate, first_round: Vec<String>) -> Record
         .texts("first_round", "first round", first_round)
 }
 
-/// Returns what came of an experiment whose results are in a directory.
+/// Returns what came of an experiment with these results, which people find in this directory.
 ///
 /// # Errors
 /// When the results cannot be read.
 pub fn ended(
     plan: &Plan,
+    results: &Results,
     directory: &Path,
     ending: &Ending,
     spent: &Spent,
 ) -> Result<Record, MeasuresError> {
-    let by_setting = BySetting::of(directory, plan)?;
+    let by_setting = BySetting::of(results, plan)?;
     Ok(Record::new()
         .text("results", "results", directory.display().to_string())
         .text("ending", "ending", describe::ending(ending, plan))
@@ -98,10 +99,10 @@ struct BySetting {
 }
 
 impl BySetting {
-    fn of(directory: &Path, plan: &Plan) -> Result<Self, MeasuresError> {
+    fn of(results: &Results, plan: &Plan) -> Result<Self, MeasuresError> {
         let by_server = plan.groups.parameter == Parameter::Server;
         let mut by = Self::default();
-        for instance in Results::open(directory)?.instances()? {
+        for instance in results.instances()? {
             let instance = instance?;
             by.instances += 1;
             match (&instance.outcome, instance.aggregate_bandwidth()) {

@@ -14,7 +14,9 @@ use crate::reading::JournalReader;
 use crate::rows::RowWriter;
 use crate::summary::Summary;
 use crate::totals::Totals;
-use crate::{ENVIRONMENT, INSTANCES, Instance, JOURNAL, MeasuresError, PAIRS, PLAN, SUMMARY};
+use crate::{
+    ENVIRONMENT, INSTANCES, Instance, JOURNAL, MeasuresError, PAIRS, PLAN, Results, SUMMARY,
+};
 
 /// Writes while an experiment runs. Every instance whose [`Journal::append`] has returned is
 /// found again, also when the process is killed at any moment after it.
@@ -59,8 +61,9 @@ impl Journal {
         plan_text: &str,
         environment: &Value,
     ) -> Result<Journal, MeasuresError> {
-        Journal::refuse_existing(directory)?;
         let directory = files::make_own_directory(directory)?;
+        // Looked at once it is open: by its path, somebody who may write above it could put other results there since.
+        refuse_results_in(&directory)?;
         let header = Header::new(experiment).line();
         let header =
             header.map_err(|it| MeasuresError::format(&directory.path().join(JOURNAL), it))?;
@@ -77,12 +80,10 @@ impl Journal {
     /// When the directory already has results or a file of one of their names, or when others can write
     /// to it.
     pub fn refuse_existing(directory: &Path) -> Result<(), MeasuresError> {
-        for file in [JOURNAL, PAIRS, INSTANCES, SUMMARY, PLAN, ENVIRONMENT] {
-            if directory.join(file).symlink_metadata().is_ok() {
-                return Err(MeasuresError::Exists { directory: directory.to_owned(), file });
-            }
+        if directory.symlink_metadata().is_err() {
+            return Ok(());
         }
-        if directory.exists() { files::open_own_directory(directory).map(drop) } else { Ok(()) }
+        refuse_results_in(&files::open_own_directory(directory)?)
     }
 
     /// Opens an unfinished experiment to continue it. A line that a kill cut off is dropped, and
@@ -124,6 +125,14 @@ impl Journal {
             torn: scan.is_torn,
         };
         Ok((journal, resumed))
+    }
+
+    /// Returns what it has so far: of the very directory that it is in, whatever has its name meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn results(&self) -> Result<Results, MeasuresError> {
+        Results::open(&self.directory.path_by_descriptor())
     }
 
     fn open(
@@ -211,4 +220,13 @@ fn write_parquet(directory: &Directory) -> Result<Totals, MeasuresError> {
         files::publish(whole)?;
     }
     Ok(totals)
+}
+
+/// Fails if a directory has results, or a file of one of their names.
+fn refuse_results_in(directory: &Directory) -> Result<(), MeasuresError> {
+    let names = [JOURNAL, PAIRS, INSTANCES, SUMMARY, PLAN, ENVIRONMENT];
+    match names.into_iter().find(|name| directory.facts_of(name).is_ok()) {
+        Some(file) => Err(MeasuresError::Exists { directory: directory.path().to_owned(), file }),
+        None => Ok(()),
+    }
 }

@@ -50,6 +50,17 @@ fn a_directory_with_anything_of_ours_is_not_written_over() {
 }
 
 #[test]
+fn a_journal_reads_its_own_results_whatever_has_their_name() {
+    let (experiment, journal) = experiment();
+    let (directory, aside) = (&experiment.directory, experiment.directory.with_extension("aside"));
+    fs::rename(directory, aside).unwrap();
+    drop(Journal::create(directory, "planted", "", &json!({})).unwrap());
+    let results = journal.results().unwrap();
+    assert_eq!((results.experiment.as_str(), results.plan_text.as_str()), ("burst", "seed = 1\n"));
+    assert_eq!(results.instances().unwrap().count(), 10);
+}
+
+#[test]
 fn a_damaged_line_is_named_and_the_others_are_read() {
     let (experiment, journal) = experiment();
     drop(journal);

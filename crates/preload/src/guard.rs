@@ -5,7 +5,7 @@
 //! The program does not see it: what it wants to be done with the signal is kept here and done with every
 //! one that is not for us, and when it asks, it is told that. Where it ignores or blocks the signal, a page
 //! of ours that is gone still ends it: then nobody can be called.
-//! Rows of `table` lead here, and our own handler is set by the real function of one of them: the two files use each other.
+//! Rows of `table` lead here and to `hooks`, and all of these call real functions of its rows: so they use each other.
 
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, transmute};

@@ -1,6 +1,6 @@
 //! The table of intercepted calls that are not in every program's C library: asynchronous I/O and
 //! io_uring. They are looked up when they are first called, because the library may be loaded late.
-//! Rows lead to `asynchronous`, which asks two of the real functions itself: the two files use each other.
+//! Rows lead to `asynchronous` and `served_transfer`, which call some of the real functions: the three files use each other.
 #![allow(unused_unsafe)] // a row need not know which helpers are safe
 
 use core::ffi::{c_int, c_long, c_void};

@@ -164,6 +164,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
         Err(error) => {
             // An empty file says that the process could not be recorded.
             let _ = rustix::fs::ftruncate(&file, 0);
+            share(&file);
             let _ = spool.give_name(&directory, &new);
             return Err(error);
         }
@@ -171,6 +172,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     let header = start_of_file.cast::<FileHeader>();
     // SAFETY: freshly mapped, all zeros, and nobody else knows of it.
     unsafe { identity::describe(&mut *header, spool.pid, host, now) };
+    share(&file);
     spool.allocated = FIRST_PAGE_BYTES as u64;
     spool.taken = FIRST_PAGE_BYTES as u64;
     process.set_header(header);
@@ -259,14 +261,21 @@ pub fn publish(process: &Process, _held: &Held<'_>) {
     }
 }
 
-/// Creates a file that others may read only if the user has said so, whatever the program's mask is.
+/// Creates a file that nobody else may read, whatever the program's mask is.
 pub fn create_file(directory: &OwnedFd, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mode = Mode::from_raw_mode(if config::get().is_shared { 0o644 } else { 0o600 });
+    let mode = Mode::RUSR | Mode::WUSR;
     let file = rustix::fs::openat(directory, name, flags, mode)?;
     // Not every file system keeps modes, and the mask is usually one that changes nothing.
     let _ = rustix::fs::fchmod(&file, mode);
     Ok(file)
+}
+
+/// Lets others read a file if the user has said so. Not before the secrets in its header are masked.
+pub fn share(file: &OwnedFd) {
+    if config::get().is_shared {
+        let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(0o644));
+    }
 }
 
 /// Makes sure that this many bytes are allocated. Near a limit or a full disk, what is needed is

@@ -38,6 +38,7 @@ pub fn out(process: &'static Process, busy: &Busy, state: State) {
     part.push(b".part");
     // Nothing of that name can be there that is ours: it has our number and the time in it.
     let Ok(target) = spool::create_file(&home, part.as_c_str(), OFlags::WRONLY) else { return };
+    spool::share(&target);
     let moved = copy(spool, &target)
         .and_then(|()| rustix::fs::renameat(&home, part.as_c_str(), &home, spool.name.as_c_str()));
     if moved.is_err() {

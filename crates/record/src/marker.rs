@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use plimsoll_guarded::{Directory, random_hex};
+use plimsoll_guarded::{Directory, SMALL_BYTES_MAX, random_hex};
 use plimsoll_machine::Machine;
 use plimsoll_trace::marker::{FIRST_LINE, ID, NAME as MARKER};
 use plimsoll_trace::{secrets, variables};
@@ -18,6 +18,9 @@ use crate::{RecordError, key};
 
 /// Ranks of one run start within this time of each other.
 const JOINING: Duration = Duration::from_secs(300);
+
+/// Of the command, to be shown. The marker must stay one that is read as a small file.
+const COMMAND_BYTES_MAX: usize = SMALL_BYTES_MAX as usize / 4;
 
 /// Begins the recording, or joins it when it is of the same run. Returns its id, which one of before has not.
 pub(crate) fn join(
@@ -83,7 +86,12 @@ fn text(id: &str, key: &str, program: &OsStr, arguments: &[OsString]) -> String 
     let mut words: Vec<u8> = words.collect::<Vec<_>>().join(OsStr::new("\0")).into_vec();
     secrets::mask(&mut words);
     let words = String::from_utf8_lossy(&words);
-    let words = words.trim_end_matches('\0').replace(['\0', '\n'], " ");
+    let mut words = words.trim_end_matches('\0').replace(['\0', '\n'], " ");
+    if words.len() > COMMAND_BYTES_MAX {
+        let cut = (0..=COMMAND_BYTES_MAX).rev().find(|at| words.is_char_boundary(*at));
+        words.truncate(cut.unwrap_or(0));
+        words.push_str(" …");
+    }
     format!("{FIRST_LINE}\n{ID}{id}\nrun {key}\ncommand {words}\n")
 }
 

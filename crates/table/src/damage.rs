@@ -52,6 +52,45 @@ pub(crate) fn check_chunks(metadata: &ParquetMetaData, length: u64) -> Result<()
         if let Some(chunk) = group.columns().iter().find(|chunk| is_inside(chunk).is_none()) {
             return Err(format!("column {} lies outside of it", chunk.column_path()));
         }
+        // A page of each column is held at a time: where columns share bytes, a small file would fill the memory.
+        let bytes = group.columns().iter().map(|chunk| chunk.compressed_size().unsigned_abs());
+        if bytes.fold(0, u64::saturating_add) > length {
+            return Err("columns of a row group share bytes".into());
+        }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    use super::*;
+
+    /// One row group with a column of this size at each of these places.
+    fn columns(places: &[(i64, i64)]) -> ParquetMetaData {
+        let names = (0..places.len()).map(|it| format!("required int32 c{it};"));
+        let text = format!("message it {{ {} }}", names.collect::<String>());
+        let schema = Arc::new(SchemaDescriptor::new(Arc::new(parse_message_type(&text).unwrap())));
+        let chunks = places.iter().enumerate().map(|(at, (start, bytes))| {
+            let chunk = ColumnChunkMetaData::builder(schema.column(at));
+            chunk.set_data_page_offset(*start).set_total_compressed_size(*bytes).build().unwrap()
+        });
+        let group = RowGroupMetaData::builder(schema.clone()).set_num_rows(1);
+        let group = group.set_column_metadata(chunks.collect()).build().unwrap();
+        ParquetMetaData::new(FileMetaData::new(1, 1, None, None, schema, None), vec![group])
+    }
+
+    #[test]
+    fn columns_lie_inside_the_file_and_each_has_bytes_of_its_own() {
+        assert_eq!(check_chunks(&columns(&[(4, 40), (44, 40)]), 100), Ok(()));
+        let outside = check_chunks(&columns(&[(4, 40), (61, 40)]), 100).unwrap_err();
+        assert!(outside.contains("lies outside"), "{outside}");
+        let shared = check_chunks(&columns(&[(4, 60), (4, 60)]), 100).unwrap_err();
+        assert!(shared.contains("share bytes"), "{shared}");
+    }
 }

@@ -7,7 +7,10 @@ use std::path::Path;
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
-use plimsoll_guarded::open_to_read;
+use plimsoll_guarded::{open_to_read, require_stored};
+
+/// A file of up to this size is read whatever of it is a hole.
+const QUICKLY_READ_BYTES: u64 = 16 << 20;
 
 /// A file that refuses what lies outside of it before room is made for it.
 pub(crate) struct Source {
@@ -19,6 +22,7 @@ impl Source {
     /// Opens a regular file.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let file = open_to_read(path)?;
+        require_stored(&file, QUICKLY_READ_BYTES)?;
         let length = file.metadata()?.len();
         Ok(Source { file, length })
     }

@@ -20,7 +20,7 @@ pub fn conclude(
     (ending, spent): (&Ending, &Spent),
     output: Output,
 ) -> Result<()> {
-    let record = experiment::ended(plan, directory, ending, spent)?;
+    let record = experiment::ended(plan, &journal.results()?, directory, ending, spent)?;
     let sentence = describe::ending(ending, plan);
     let note = spent.load.note();
     let summary = json!({

@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn severity_goes_by_the_share_of_the_run() {
-        let of = [0.0, 0.0999, 0.1, 0.2499, 0.25, 1.0].map(|share| Severity::of(share).name());
+        let of = [0.0, 0.0999, 0.1, 0.2499, 0.25, 1.0].map(|share| severity(share).name());
         assert_eq!(of, ["low", "low", "medium", "medium", "high", "high"]);
     }
 

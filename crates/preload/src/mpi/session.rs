@@ -92,7 +92,8 @@ fn is_everyone_here() -> bool {
         // mpirun of Open MPI does not pass the environment on to other nodes, and tells when
         // several programs share MPI_COMM_WORLD. Other launchers pass all of it on.
         _ => {
-            let is_single = sys::variable(variables::OPEN_MPI_PROGRAMS).is_none_or(|count| count == b"1");
+            let is_single =
+                sys::variable(variables::OPEN_MPI_PROGRAMS).is_none_or(|count| count == b"1");
             let here = sys::variable(variables::OPEN_MPI_LOCAL_SIZE);
             is_single && here == sys::variable(variables::OPEN_MPI_SIZE)
         }

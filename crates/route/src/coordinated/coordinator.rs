@@ -1,4 +1,8 @@
 //! The coordinator: brings groups that are done together with groups that are not.
+//!
+//! A group is a target with the writers that have it for their own ([`super::Sub`] speaks for it). One that is done is
+//! a taker: its target is idle. One that is thought to have writes waiting is a source, which may give one of them to a
+//! taker. Messages and their order are in docs/routing.md.
 
 use super::choice::SourceChoice;
 use super::group::{Ask, Group};

@@ -194,6 +194,7 @@ fn by_chance((low_in, n_in): (usize, usize), (low_out, n_out): (usize, usize)) -
 mod tests {
     use super::*;
     use plimsoll_domain::Bytes;
+    use plimsoll_domain::burst::Operation;
 
     fn settings() -> Vec<Setting> {
         [1, 4, 16].map(|mib| Setting::pairs(4, 1, Bytes::new(mib << 20))).to_vec()

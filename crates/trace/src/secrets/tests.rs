@@ -1,0 +1,142 @@
+use super::*;
+
+fn masked(arguments: &str) -> String {
+    let mut bytes: Vec<u8> =
+        arguments.split(' ').flat_map(|it| [it.as_bytes(), b"\0"].concat()).collect();
+    bytes.extend([0; 7]);
+    mask(&mut bytes);
+    let text = String::from_utf8(bytes).unwrap();
+    text.trim_end_matches('\0').replace('\0', " ")
+}
+
+#[test]
+fn what_looks_like_a_secret_is_masked() {
+    for (given, kept) in [
+        ("app --password=hunter2 in.nml", "app --password=*** in.nml"),
+        ("app --password hunter2 in.nml", "app --password *** in.nml"),
+        ("app --db-passwd hunter2 --fast", "app --db-passwd *** --fast"),
+        ("app -token abcdefgh", "app -token ***"),
+        ("env AWS_SECRET_ACCESS_KEY=abc/def run", "env AWS_SECRET_ACCESS_KEY=*** run"),
+        ("env API_KEY=x run", "env API_KEY=* run"),
+        ("env api-key=xyz run", "env api-key=*** run"),
+        ("curl -H Authorization:Bearer-abc https://h/", "curl -H Authorization:*** https://h/"),
+        ("curl -u me:pw https://h/", "curl -u me:** https://h/"),
+        ("curl https://me:longpassword@h:80/p x", "curl https://me:***@h:80/p x"),
+        ("git clone ghp_0123456789abcdef01 d", "git clone *** d"),
+        ("x key=eyJhbGciOiJIUzI1NiJ9.e30.abc", "x key=***"),
+        ("a --password one --secret two", "a --password *** --secret ***"),
+        ("wget --header=Authorization:+Bearer-abcd u", "wget --header=Authorization:*** u"),
+        ("docker run --env=DB_PASSWORD=abcd x", "docker run --env=DB_PASSWORD=*** x"),
+        (
+            "git clone https://ghp_0123456789abcdef@github.com/x",
+            "git clone https://***@github.com/x",
+        ),
+        (
+            "git clone https://ghp_0123456789abcdef:x@github.com/x",
+            "git clone https://***@github.com/x",
+        ),
+        ("curl https://h/?token=abcd&n=1", "curl https://h/?token=***&n=1"),
+        ("j jdbc:mysql://h/d?user=u&password=abcd", "j jdbc:mysql://h/d?user=u&password=***"),
+        ("c Server=h;Password=abcd;Pooling=1", "c Server=h;Password=***;Pooling=1"),
+        ("curl --user=me:abcd --pass abcd --pwd=abcd", "curl --user=me:*** --pass *** --pwd=***"),
+        (
+            "x sk-0123456789abcdef https://a:abcd@h,https://b:abcd@g",
+            "x *** https://a:***@h,https://b:***@g",
+        ),
+        // A service's token as the user, with no password.
+        ("curl -u ghp_0123456789abcdef01: https://h/", "curl -u ***: https://h/"),
+        ("app --db-pass=abcd MY_PWD=abcd my-pass=abcd", "app --db-pass=*** MY_PWD=*** my-pass=***"),
+        ("x {\"password\":\"abcd\",\"n\":1}", "x {\"password\":\"***\",\"n\":1}"),
+        ("app db.pass=abcd db2pw=abcd", "app db.pass=*** db2pw=***"),
+        // The password of an address is also behind a telling name, and may look like a token.
+        ("x https://token:abcdef@h/p", "x https://token:***"),
+        ("x https://me:ghp_0123456789abcdef:x@h/p", "x https://me:***@h/p"),
+        ("x https://me:***@h/p https://me:@h/p", "x https://me:***@h/p https://me:@h/p"),
+        ("curl -ume:abcd -u=me:abcd h", "curl -ume:*** -u=me:*** h"),
+        ("x AccountKey=abcd; npm_0123456789abcdef", "x AccountKey=*** ***"),
+        ("x h?sig=abcd&X-Amz-Signature=abcd&n=1", "x h?sig=***&X-Amz-Signature=***&n=1"),
+        ("x --auth=abcd --author=me --design=new", "x --auth=*** --author=me --design=new"),
+    ] {
+        assert_eq!(masked(given), kept);
+    }
+}
+
+#[test]
+fn scripts_are_looked_through() {
+    let mut script = *b"sh\0-c\0x=1 PASSWORD=abcd app --token=efgh 'Bearer ijkl'\0";
+    mask(&mut script);
+    let text = String::from_utf8_lossy(&script);
+    assert!(text.contains("x=1 PASSWORD=*** app --token=*** 'Bearer ***'"), "{text}");
+    for (script, kept) in [
+        ("app --token abcd --fast", "app --token *** --fast"),
+        ("app --password 'one two' in", "app --password '***' in"),
+        ("--password abcd run", "--password *** run"),
+        ("curl -u me:abcd https://a:abcd@h/p", "curl -u me:*** https://a:***@h/p"),
+        (
+            "curl -d '{\"password\": \"one two\", \"n\": 1}' h",
+            "curl -d '{\"password\": \"***\", \"n\": 1}' h",
+        ),
+        ("curl -d \"{\\\"token\\\" : \\\"abcd\\\"}\"", "curl -d \"{\\\"token\\\" : \\\"***\"}\""),
+        ("app --password --fast; ls --token", "app --password --fast; ls --token"),
+        (
+            "curl http://mirror/; curl https://a:abcd@h/ ssh://git@g/x https://b:efgh@h",
+            "curl http://mirror/; curl https://a:***@h/ ssh://git@g/x https://b:***@h",
+        ),
+        (
+            "curl -H \"Authorization: Bearer abcd\" -H 'authorization: Basic ab cd' h",
+            "curl -H \"Authorization: ***\" -H 'authorization: ***' h",
+        ),
+        ("curl -H Authorization:\\ Token abcd h", "curl -H Authorization:\\ *** h"),
+        ("curl -H 'Cookie: session=abcd; id=ef' h", "curl -H 'Cookie: ***' h"),
+        ("f(password = \"abcd\", n = 1)", "f(password = \"***\", n = 1)"),
+        ("{'password': 'one two', 'n': 1}", "{'password': '***', 'n': 1}"),
+        ("<a><password>abcd</password></a>", "<a><password>***</password></a>"),
+        ("passes = 3 compass = 4 author = me", "passes = 3 compass = 4 author = me"),
+        ("let x = password y = 2", "let x = password y = 2"),
+        ("app --max-tokens 4096 -u me && x", "app --max-tokens 4096 -u me && x"),
+        ("echo the password is not told", "echo the password is not told"),
+    ] {
+        let mut bytes = format!("sh\0-c\0{script}\0").into_bytes();
+        mask(&mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.split('\0').nth(2).unwrap(), kept);
+    }
+    let harmless = *b"sh\0-c\0ask \"password\" twice\0";
+    let mut script = harmless;
+    mask(&mut script);
+    assert_eq!(script, harmless, "a word in quotes that nothing is set to");
+}
+
+#[test]
+fn everything_else_stays() {
+    for given in [
+        "ior -a POSIX -t 1m -b 16m -o /scratch/f",
+        "app --input=a.nml x=1 key=value 12:30",
+        "app --password",
+        "app --password --fast",
+        "app --compass=north --bypass=1 https://me@host/path",
+        "curl -u me https://host:80/a@b",
+        "app tokens.txt hf_short --max-tokens=4096 --tokenizer=bpe",
+        "",
+    ] {
+        assert_eq!(masked(given), given);
+    }
+}
+
+#[test]
+fn what_was_cut_off_is_no_trouble() {
+    let mut bytes = *b"app\0--password=hunter";
+    mask(&mut bytes);
+    assert_eq!(&bytes[..], b"app\0--password=***\0\0\0");
+    mask(&mut []);
+}
+
+proptest::proptest! {
+    #[test]
+    fn nothing_panics_and_nothing_grows(mut bytes in proptest::collection::vec(
+        proptest::sample::select(b"\0-=:/@_psword".to_vec()), 0..80)) {
+        let arguments = bytes.iter().filter(|byte| **byte == 0).count();
+        mask(&mut bytes);
+        proptest::prop_assert!(bytes.iter().filter(|byte| **byte == 0).count() >= arguments);
+    }
+}
