@@ -4,8 +4,8 @@ mod common;
 
 use common::{Bed, KIB, MIB, MS, S, US};
 use plimsoll_explain::{
-    CLASSES, CallKind, Frame, MpiTime, Options, ProcessState, Serialisation, UnseenProgram,
-    class_of, class_start,
+    CLASSES, CallKind, Direction, Frame, MpiTime, Options, ProcessState, RepeatedBytes,
+    RuntimeKind, Serialisation, UnseenProgram, class_of, class_start,
 };
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::{Op, Unseen};
@@ -201,4 +201,87 @@ fn no_contention_has_no_share_of_it() {
     assert_eq!(none.serial_share(), None);
     let half = Serialisation { contended_seconds: 2.0, serial_seconds: 1.0, ..none };
     assert_eq!(half.serial_share(), Some(0.5));
+}
+
+#[test]
+fn shares_of_nothing_are_none_and_others_are_parts_of_all() {
+    assert_eq!(RepeatedBytes::default().share(), None);
+    let half = RepeatedBytes { repeated: 5, bytes: 10, is_estimate: false };
+    assert_eq!(half.share(), Some(0.5));
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    // One of four begins and ends on boundaries of stripes, two of pages.
+    for (offset, length) in [(0, MIB), (MIB, 4 * KIB), (2 * MIB + 1, 100), (3 * MIB, 10)] {
+        rank.data(Op::Pwrite, 2, offset, length, MS);
+    }
+    rank.finish();
+    let writes = &bed.analyze().access[1];
+    let shares = (writes.unaligned_page_share(), writes.unaligned_stripe_share());
+    assert_eq!(shares, (Some(0.5), Some(0.75)));
+}
+
+#[test]
+fn kinds_of_runtime_files_have_names() {
+    let names: std::collections::BTreeSet<&str> = RuntimeKind::ALL.map(RuntimeKind::name).into();
+    assert_eq!(names.len(), 4);
+    assert!(names.contains("MPI and launcher") && names.contains("interpreter's modules"));
+}
+
+/// What sync writes back is what was written to any file before.
+#[test]
+fn a_sync_of_all_files_is_time_of_writing() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.data(Op::Pwrite, 1, 0, MIB, 100 * MS).data(Op::Pwrite, 2, 0, MIB, 100 * MS);
+    rank.call(Op::Sync, 0, 300 * MS).call(Op::Sync, 0, 400 * MS);
+    rank.finish();
+    let write = *bed.analyze().headline(Direction::Write);
+    assert!((write.busy.unwrap().seconds - 0.5).abs() < 1e-3, "{write:?}");
+    assert!(
+        (write.data_busy.unwrap().seconds - 0.2).abs() < 1e-3,
+        "the second sync has nothing to do"
+    );
+}
+
+/// The first thread ends after the second, and both have more events than fit into a chunk.
+#[test]
+fn a_recording_lasts_until_the_last_call_of_any_thread() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for (thread, requests) in [(1, 15_000u64), (2, 12_000)] {
+        (rank.thread, rank.now) = (thread, 0);
+        for request in 0..requests {
+            rank.data(
+                Op::Pwrite,
+                2,
+                request * 7919 % 1000 * KIB,
+                KIB + request % 100,
+                (100 + request % 7) * US,
+            );
+        }
+    }
+    rank.finish();
+    assert!(bed.open().processes()[0].chunks().len() > 2);
+    let expected: u64 = (0..15_000).map(|it| 100 + it % 7).sum();
+    let span = bed.analyze().span_seconds;
+    assert!((span - expected as f64 * 1e-6).abs() < 1e-9, "{span}");
+}
+
+#[test]
+fn a_chunk_that_cannot_be_read_is_told_with_its_size() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    (0..500).for_each(|it| {
+        rank.data(Op::Pwrite, 2, it * 7919 % 100 * KIB, KIB, MS);
+    });
+    rank.finish();
+    assert!(bed.analyze().warnings.is_empty());
+    let path = bed.path().join("node1.0.rec");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.iter().rposition(|it| *it != 0).unwrap();
+    bytes[last - 20] ^= 0x55;
+    std::fs::write(&path, bytes).unwrap();
+    let warnings = bed.analyze().warnings;
+    let damaged = warnings.iter().find(|it| it.contains("node1.0.rec is damaged: "));
+    assert!(damaged.is_some_and(|it| it.contains(" in 1 chunk cannot be read")), "{warnings:?}");
 }
