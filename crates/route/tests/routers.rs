@@ -155,11 +155,13 @@ fn parts_of_stripes_are_not_smaller_than_a_device_writes() {
 
 #[test]
 fn who_is_pinned_has_no_timers_and_no_second_attempts_and_windows_do_not_wait() {
-    let mut fixed = node(1, targets(2), Static::grouped(0..1, 1, 2));
-    let first = step(&mut fixed, 0, Input::Submit { writer: 0, length_bytes: 5 });
-    assert_eq!((first.started.len(), first.timers.len()), (1, 0));
-    let closes = step(&mut fixed, 3_600_000 * MS, Input::Close { writer: 0 });
-    assert!(closes.started.is_empty() && closes.timers.is_empty());
+    for writer in 0..2 {
+        let mut fixed = node(2, targets(2), Static::grouped(0..2, 2, 2));
+        let first = step(&mut fixed, 0, Input::Submit { writer, length_bytes: 5 });
+        assert_eq!((first.started.len(), first.timers.len()), (1, 0));
+        let closes = step(&mut fixed, 3_600_000 * MS, Input::Close { writer });
+        assert!(closes.started.is_empty() && closes.timers.is_empty());
+    }
     let mut window = node(1, targets(2), Window::new(WindowSettings::default(), 2, 1));
     for _ in 0..2 {
         let next = step(&mut window, 0, Input::Submit { writer: 0, length_bytes: 5 });
