@@ -264,10 +264,9 @@ pub fn publish(process: &Process, _held: &Held<'_>) {
 /// Creates a file that nobody else may read, whatever the program's mask is.
 pub fn create_file(directory: &OwnedFd, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mode = Mode::RUSR | Mode::WUSR;
-    let file = rustix::fs::openat(directory, name, flags, mode)?;
+    let file = rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
     // Not every file system keeps modes, and the mask is usually one that changes nothing.
-    let _ = rustix::fs::fchmod(&file, mode);
+    let _ = rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR);
     Ok(file)
 }
 
