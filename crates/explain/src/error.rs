@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use plimsoll_report::words::count_is;
 use thiserror::Error;
 
 /// Why a recording cannot be explained at all.
@@ -64,6 +65,16 @@ pub enum ExplainError {
         processes: usize,
         /// The first that is missing.
         first: String,
+    },
+    /// There was no room in memory for what processes did.
+    #[error(
+        "what its processes did takes more than 1.25 GiB of memory: {} left out; hint: save summaries of its parts \
+         (--part 0/8 --save-summary FILE), and report on these",
+        count_is(*left_out, "process")
+    )]
+    NoRoom {
+        /// How many processes were left out.
+        left_out: u64,
     },
     /// The bytes are not those of a summary.
     #[error("it is not a summary of a recording")]

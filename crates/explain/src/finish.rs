@@ -23,6 +23,7 @@ use crate::mpi_waiting::mpi_waiting;
 use crate::nesting::MpiTime;
 use crate::process::{Process, ProcessState};
 use crate::process_totals::{OwnCalls, ProcessTotals};
+use crate::room::OF_DEEDS;
 use crate::runtime_summary::{runtime_files, runtime_summaries};
 use crate::sample::HashSample;
 use crate::serialisation::serialisation;
@@ -38,6 +39,8 @@ use plimsoll_report::words::{count, count_is};
 pub(crate) fn finish(agreed: &Agreed, sums: Sums) -> Analysis {
     Finish(agreed).analysis(sums)
 }
+
+const _: () = assert!(size_of::<ProcessTotals>() + size_of::<ProcessAnalysis>() <= OF_DEEDS);
 
 struct Finish<'a>(&'a Agreed);
 
@@ -63,7 +66,8 @@ impl Finish<'_> {
         let headlines = headlines(own_data, &bandwidths, Some(coverages));
         let (files, jumps) = (self.files(&mut sums), sums.jumps.clone());
         let runtime_files = runtime_files(self.0, &mut sums);
-        let mut processes = self.processes(&sums.processes);
+        let users_of_mpi_io = users_of_mpi_io(&sums.processes);
+        let mut processes = self.processes(&mut sums.processes);
         let coverages = &sums.coverages;
         let mut analysis = Analysis {
             span_seconds: seconds(self.0.span_ns),
@@ -91,7 +95,7 @@ impl Finish<'_> {
             phases: phases(coverages, &sums.series, gap_ns),
             mpi_time,
             mpi_time_by_op,
-            mpi_waiting: mpi_waiting(coverages, users_of_mpi_io(&sums.processes)),
+            mpi_waiting: mpi_waiting(coverages, users_of_mpi_io),
             slow_calls: sums.slow.into_calls(),
             sieving,
             in_flight: in_flight(coverages),
@@ -163,8 +167,9 @@ impl Finish<'_> {
         }
     }
 
-    fn processes(&self, totals: &[ProcessTotals]) -> Vec<ProcessAnalysis> {
-        let describe = |totals: &ProcessTotals| {
+    /// Takes what they did by operation along: it is most of what is held of a process.
+    fn processes(&self, totals: &mut [ProcessTotals]) -> Vec<ProcessAnalysis> {
+        let describe = |totals: &mut ProcessTotals| {
             let process = &self.0.recording.processes()[totals.process];
             let (began, ended) = self.0.lives[totals.process];
             ProcessAnalysis {
@@ -180,14 +185,14 @@ impl Finish<'_> {
                 takes_part: false,
                 lost_events: process.lost_events(),
                 events: totals.events,
-                ops: totals.ops.clone(),
+                ops: std::mem::take(&mut totals.ops),
                 own: totals.own,
                 runtime: totals.runtime,
                 files: totals.files,
                 lock_seconds: seconds(totals.lock_nanos),
             }
         };
-        totals.iter().map(describe).collect()
+        totals.iter_mut().map(describe).collect()
     }
 
     fn warnings(&self, totals: &[ProcessTotals], mut unread: Vec<(usize, String)>) -> Vec<String> {

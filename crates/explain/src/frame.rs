@@ -14,6 +14,7 @@ use crate::options::Options;
 use crate::process::Process;
 use crate::reader::{Visitor, in_parallel, visit_events};
 use crate::recording::Recording;
+use crate::room::{OP_TOTALS_MAX, TotalsRoom};
 use crate::runtime::Rule;
 
 /// Who took part, one time line, one number for each file, and which files are looked at closely.
@@ -65,10 +66,21 @@ impl Frame {
     /// read becomes a warning of the report. Processes are indices in [`Recording::processes`];
     /// those that do not exist are left out, and each counts once.
     pub fn gather(&self, processes: impl IntoIterator<Item = usize>) -> Gathered {
+        self.gather_within(processes, OP_TOTALS_MAX)
+    }
+
+    /// [`Frame::gather`] with another limit for what processes did by operation: for how many totals of operations of
+    /// processes there is room. Beyond it, what is gathered cannot be finished ([`Gathered::require_room`]).
+    pub fn gather_within(
+        &self,
+        processes: impl IntoIterator<Item = usize>,
+        op_totals_max: usize,
+    ) -> Gathered {
         let processes: BTreeSet<usize> =
             processes.into_iter().filter(|index| *index < self.clocks.len()).collect();
         let order = largest_first(self.recording().processes(), processes.into_iter());
-        Gathered::read(&self.agreed, &self.clocks, &order, self.threads)
+        let room = TotalsRoom::new(op_totals_max);
+        Gathered::read(&self.agreed, &self.clocks, &order, self.threads, &room)
     }
 
     /// Reads all events of all processes.

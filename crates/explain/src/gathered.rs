@@ -11,6 +11,7 @@ use crate::finish::finish;
 use crate::process_pass::ProcessPass;
 use crate::reader::{in_parallel, visit_events};
 use crate::recording::Recording;
+use crate::room::TotalsRoom;
 use crate::stored::{Malformed, Reader, Stored};
 use crate::sums::Sums;
 
@@ -37,6 +38,7 @@ impl Gathered {
         clocks: &[Clock],
         order: &[usize],
         threads: usize,
+        room: &TotalsRoom,
     ) -> Self {
         let processes = agreed.recording.processes();
         let states = in_parallel(
@@ -44,6 +46,10 @@ impl Gathered {
             order.len(),
             || (Sums::new(agreed), Vec::new()),
             |(sums, buffer), turn| {
+                if room.is_exceeded() {
+                    sums.left_out += 1;
+                    return;
+                }
                 let index = order[turn];
                 let process = &processes[index];
                 let mut pass = ProcessPass::new(agreed, sums, process, index, clocks[index]);
@@ -54,6 +60,7 @@ impl Gathered {
                         sums.warnings.push((index, error.to_string()));
                     }
                 }
+                sums.settle_last(room);
             },
         );
         let mut states = states.into_iter().map(|(sums, _)| sums);
@@ -102,11 +109,23 @@ impl Gathered {
         self.agreed.options.include_runtime
     }
 
+    /// Makes sure that there was room for what all processes did that were to be gathered.
+    ///
+    /// # Errors
+    /// If there was not. What was gathered can then neither be finished nor merged to a whole.
+    pub fn require_room(&self) -> Result<(), ExplainError> {
+        match self.sums.left_out {
+            0 => Ok(()),
+            left_out => Err(ExplainError::NoRoom { left_out }),
+        }
+    }
+
     /// Computes the report.
     ///
     /// # Errors
     /// If a process of the recording has not been gathered.
     pub fn finish(self) -> Result<Analysis, ExplainError> {
+        self.require_room()?;
         let (gathered, processes) = (self.process_count(), self.agreed.processes());
         if gathered < processes {
             let own: BTreeSet<usize> = self.processes().collect();

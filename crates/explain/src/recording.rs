@@ -1,14 +1,14 @@
 //! A directory of recordings, one file per process: who took part, and what numbers mean.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plimsoll_guarded::{Directory, Readers};
-use plimsoll_report::words::count;
-use plimsoll_trace::TraceError;
+use plimsoll_report::words::{count, count_is};
 use plimsoll_trace::definition::{Definition, DefinitionKind};
+use plimsoll_trace::{ProcessFile, TraceError};
 
 use crate::ExplainError;
 use crate::file_table::{FILES_MAX, FileId, FileNumbers, FileTable};
@@ -102,8 +102,23 @@ impl Recording {
             warnings: Vec::new(),
         };
         let (mut empty_files, mut unreadable) = (0, 0usize);
+        let (mut with_names, mut same_files) = (BTreeSet::new(), 0);
         for name in &names {
-            match recording.read_process(&directory, name, &mut numbers, &mut room) {
+            let found = Source::find(&directory, name).map(|(source, file)| {
+                let is_new = source.shared_identity().is_none_or(|file| with_names.insert(file));
+                is_new.then_some((source, file))
+            });
+            let read = match found {
+                Ok(Some((source, file))) => {
+                    recording.read_process(source, &file, &mut numbers, &mut room)
+                }
+                Ok(None) => {
+                    same_files += 1;
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            match read {
                 Ok(process) if room.take_process(&process) => recording.processes.push(process),
                 Ok(_) => {}
                 Err(error) => {
@@ -122,6 +137,12 @@ impl Recording {
         }
         if let Some(more) = unreadable.checked_sub(UNREADABLE_NAMED).filter(|more| *more > 0) {
             recording.warnings.push(format!("{more} more files cannot be read"));
+        }
+        if same_files > 0 {
+            let files = count_is(same_files, "file");
+            recording
+                .warnings
+                .push(format!("{files} left out: they have another name, which was read"));
         }
         recording.warnings.extend(room.warnings());
         recording.files = numbers.finish();
@@ -219,12 +240,11 @@ impl Recording {
 
     fn read_process(
         &mut self,
-        directory: &Arc<Directory>,
-        name: &OsStr,
+        source: Source,
+        file: &ProcessFile,
         files: &mut FileNumbers,
         room: &mut Room,
     ) -> Result<Process, TraceError> {
-        let (source, file) = Source::find(directory, name)?;
         let mut numbers: BTreeMap<u32, FileId> = BTreeMap::new();
         let mut folded: Option<(u32, u32)> = None;
         let mut barriers = Vec::new();
@@ -267,7 +287,7 @@ impl Recording {
             }
         }
         let files = ProcessFiles::new(numbers, folded);
-        let process = describe(&file, chunks, damage, files, barriers, told);
+        let process = describe(file, chunks, damage, files, barriers, told);
         Ok(Process { source: Some(source), ..process })
     }
 

@@ -1,7 +1,8 @@
 //! How much of a recording, or of its summary, is held in memory, whatever its files say and however
 //! many there are.
 
-use std::mem::size_of;
+use std::mem::{size_of, size_of_val};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use plimsoll_report::words::grouped;
 use plimsoll_trace::Chunk;
@@ -18,15 +19,25 @@ const NUMBERS_MAX: usize = 1 << 24;
 /// Of hints, notes, libraries and programs that were started.
 const TEXT_BYTES_MAX: usize = 64 << 20;
 
-/// Of what describes processes: about a million of them, with arguments as long as a file has room for.
+/// Of what describes processes, and of what they did but for the operations: about half a million of them.
 const PROCESS_BYTES_MAX: usize = 2 << 30;
 
 /// Processes that a recording may have: there is no room for what describes more of them.
 pub(crate) const PROCESSES_MAX: usize = PROCESS_BYTES_MAX / size_of::<Process>();
 
+/// Totals that processes have together, one for each operation that a process called: 1.25 GiB. Few programs call more
+/// than 30 of them, so that this is a million processes.
+pub(crate) const OP_TOTALS_MAX: usize = 1 << 25;
+
 /// Bytes of a summary's file. A process takes about 500 of them, with its name, its arguments and what it did,
 /// and all that does not depend on their number takes a few MiB: this is a million processes.
 pub const SUMMARY_BYTES_MAX: u64 = 512 << 20;
+
+/// What a process takes beside its texts: what describes it, what it did but for the operations, and both in a report.
+const OF_PROCESS: usize = size_of::<Process>() + OF_DEEDS;
+
+/// What it did but for the operations, while it is added up and in a report.
+pub(crate) const OF_DEEDS: usize = 2048;
 
 /// What is left of it.
 #[derive(Debug)]
@@ -95,7 +106,8 @@ impl Room {
         let texts = [&process.host, &process.job, &process.program, &process.directory];
         let texts = texts.into_iter().chain(&process.arguments);
         let bytes: usize = texts.map(|text| text.len() + OF_TEXT).sum();
-        let cost = bytes + size_of::<Process>() + process.path.as_os_str().len();
+        let barriers = size_of_val(process.clock.barriers.as_slice());
+        let cost = bytes + barriers + OF_PROCESS + process.path.as_os_str().len();
         let is_there = self.process_bytes >= cost;
         self.process_bytes -= if is_there { cost } else { 0 };
         self.lacked.processes += u64::from(!is_there);
@@ -125,6 +137,31 @@ impl Room {
         ]
         .into_iter()
         .flatten()
+    }
+}
+
+/// What is left of the room for what processes did by operation, which is not known before their events are read.
+/// Whether there is enough does not depend on the order in which they are.
+#[derive(Debug)]
+pub(crate) struct TotalsRoom {
+    most: usize,
+    taken: AtomicUsize,
+}
+
+impl TotalsRoom {
+    /// Room for this many totals of operations.
+    pub fn new(most: usize) -> Self {
+        TotalsRoom { most, taken: AtomicUsize::new(0) }
+    }
+
+    /// Takes room for this many, if there is some.
+    pub fn take(&self, totals: usize) -> bool {
+        self.taken.fetch_add(totals, Ordering::Relaxed).saturating_add(totals) <= self.most
+    }
+
+    /// Returns true once there was too little.
+    pub fn is_exceeded(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) > self.most
     }
 }
 
@@ -168,7 +205,7 @@ mod tests {
         assert_eq!((room.chunks(), room.warnings().count()), (0, 1));
     }
 
-    /// Its own size, its path and its texts, each of which needs more than its bytes.
+    /// Its own size and that of what it did, its path and its texts, each of which needs more than its bytes.
     #[test]
     fn a_process_takes_what_describes_it() {
         let (_directory, recording) = process();
@@ -179,7 +216,8 @@ mod tests {
             + process.directory.len();
         let arguments: usize = process.arguments.iter().map(|it| it.len() + OF_TEXT).sum();
         let path = process.path.as_os_str().len();
-        let cost = texts + 4 * OF_TEXT + arguments + path + size_of::<Process>();
+        let barriers = 16 * process.clock.barriers.len();
+        let cost = texts + 4 * OF_TEXT + arguments + path + barriers + OF_PROCESS;
         let mut room = Room { process_bytes: 2 * cost + cost / 2, ..Room::default() };
         let taken: Vec<bool> = (0..4).map(|_| room.take_process(process)).collect();
         assert_eq!(taken, [true, true, false, false]);

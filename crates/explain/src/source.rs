@@ -16,6 +16,8 @@ pub(crate) struct Source {
     name: OsString,
     /// Device and inode.
     identity: (u64, u64),
+    /// The file has other names too.
+    has_names: bool,
     readers: Readers,
 }
 
@@ -34,7 +36,8 @@ impl Source {
             found.map_err(|cause| TraceError::Read { path: path.clone(), cause })?;
         let identity = (facts.st_dev, facts.st_ino);
         let (directory, name) = (Arc::clone(directory), name.to_os_string());
-        let source = Source { directory, name, identity, readers };
+        let has_names = facts.st_nlink > 1;
+        let source = Source { directory, name, identity, has_names, readers };
         Ok((source, ProcessFile::of(file, &path)?))
     }
 
@@ -46,6 +49,11 @@ impl Source {
         }
         let cause = io::Error::from(Refusal::Exchanged);
         Err(TraceError::Read { path: file.path().to_path_buf(), cause })
+    }
+
+    /// Returns which file it is, if it may have another name in the same recording.
+    pub fn shared_identity(&self) -> Option<(u64, u64)> {
+        self.has_names.then_some(self.identity)
     }
 
     /// Returns who may read it.

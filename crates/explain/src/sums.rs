@@ -10,6 +10,7 @@ use crate::file_totals::{ByLayer, FileDetail, FileTotals, merge_common, merge_si
 use crate::histogram::{JumpHistogram, SizeHistogram};
 use crate::nesting::{MpiTime, SlowCalls};
 use crate::process_totals::ProcessTotals;
+use crate::room::TotalsRoom;
 use crate::sample::HashSample;
 use crate::stored::{Malformed, Reader, Stored, get_at_most, get_sparse, put_sparse};
 use crate::totals::OpTable;
@@ -24,6 +25,8 @@ pub(crate) struct Sums {
     /// Events that lie, in part, outside the recording's span.
     pub outside_span: u64,
     pub processes: Vec<ProcessTotals>,
+    /// Processes of which there was no room for what they did.
+    pub left_out: u64,
     /// Files of the program.
     pub files: Vec<Option<Box<FileTotals>>>,
     /// Files of the runtime. A file may be the program's for one process and the runtime's for
@@ -52,6 +55,7 @@ impl Sums {
             events: 0,
             outside_span: 0,
             processes: Vec::new(),
+            left_out: 0,
             files: agreed.details.iter().map(|_| None).collect(),
             runtime: agreed.details.iter().map(|_| None).collect(),
             details: agreed.detailed.iter().map(|_| None).collect(),
@@ -89,6 +93,7 @@ impl Sums {
         self.events = self.events.saturating_add(other.events);
         self.outside_span = self.outside_span.saturating_add(other.outside_span);
         self.processes.extend(other.processes);
+        self.left_out = self.left_out.saturating_add(other.left_out);
         merge_each(&mut self.files, other.files, |own, other| own.merge(&other));
         merge_each(&mut self.runtime, other.runtime, |own, other| own.merge(&other));
         merge_each(&mut self.details, other.details, |own, other| own.merge(*other));
@@ -102,6 +107,16 @@ impl Sums {
         self.slow.merge(other.slow);
         merge_each(&mut self.durations, other.durations, HashSample::merge);
         self.warnings.extend(other.warnings);
+    }
+
+    /// Keeps what the last process did by operation, if there is room for it.
+    pub fn settle_last(&mut self, room: &TotalsRoom) {
+        if let Some(last) = self.processes.last_mut()
+            && !room.take(last.ops.settle())
+        {
+            self.processes.pop();
+            self.left_out += 1;
+        }
     }
 
     /// Totals over all processes.
@@ -148,6 +163,7 @@ impl Sums {
         let grid = agreed.grid;
         let sums = Sums {
             processes: get_at_most(from, agreed.processes())?,
+            left_out: 0,
             warnings: get_at_most(from, agreed.processes())?,
             events: Stored::get(from)?,
             outside_span: Stored::get(from)?,

@@ -162,6 +162,12 @@ impl OpTable {
         self.entries.sort_by_key(|entry| (entry.op.layer(), entry.op));
     }
 
+    /// Returns how many operations there are. From now on it takes no more memory than they need.
+    pub(crate) fn settle(&mut self) -> usize {
+        self.entries.shrink_to_fit();
+        self.entries.len()
+    }
+
     /// Operations with their totals, layer by layer.
     pub fn iter(&self) -> impl Iterator<Item = &OpTotals> {
         self.entries.iter()

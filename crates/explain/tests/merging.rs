@@ -306,3 +306,30 @@ fn forged_summaries_are_survived() {
     }
     assert!(read > 5 && refused > 5, "{read} were read and {refused} refused");
 }
+
+#[test]
+fn what_finds_no_room_is_refused_whatever_the_order() {
+    let bed = Bed::new();
+    for number in 0..4 {
+        let mut rank = bed.rank(number, 4);
+        rank.data(Op::Pwrite, 1, 0, KIB, US);
+        rank.finish_at(S);
+    }
+    let frame = Frame::new(bed.open(), &Options::default());
+    // Two operations each: it opens the file too.
+    frame.gather_within(0..4, 8).finish().unwrap();
+    for most in 0..4 {
+        let gathered = frame.gather_within(0..4, 2 * most);
+        assert!(gathered.require_room().is_err() && gathered.process_count() <= most);
+        let error = gathered.finish().unwrap_err();
+        assert!(matches!(error, ExplainError::NoRoom { left_out } if left_out == 4 - most as u64));
+        assert!(error.to_string().contains("left out; hint: save summaries"), "{error}");
+    }
+    // In parts there is room, and parts that lack something do not make a whole.
+    let mut parts = frame.gather_within(0..2, 4);
+    parts.merge(frame.gather_within(2..4, 4)).unwrap();
+    parts.finish().unwrap();
+    let mut parts = frame.gather_within(0..2, 4);
+    parts.merge(through_bytes(&frame.gather_within(2..4, 2))).unwrap();
+    assert!(matches!(parts.finish().unwrap_err(), ExplainError::Incomplete { absent: 1, .. }));
+}

@@ -167,3 +167,22 @@ fn a_comparison_says_what_changed() {
     let same = compare(&slow, &slow);
     assert_eq!((same.verdict, same.findings_kept.len()), (Verdict::Same, 1));
 }
+
+/// Names cost nothing, and each would take as much memory as a file.
+#[test]
+fn another_name_of_a_file_is_no_other_process() {
+    let bed = Bed::new();
+    bed.rank(0, 1).finish_at(S);
+    let file = std::fs::read_dir(bed.path()).unwrap().next().unwrap().unwrap().path();
+    for number in 0..3 {
+        std::fs::hard_link(&file, bed.path().join(format!("z{number}.rec"))).unwrap();
+    }
+    let recording = bed.open();
+    assert_eq!(recording.processes().len(), 1);
+    let said = "3 files are left out: they have another name, which was read";
+    assert!(recording.warnings().iter().any(|it| it == said), "{:?}", recording.warnings());
+    // One with a name elsewhere is there.
+    let elsewhere = Bed::new();
+    std::fs::hard_link(&file, elsewhere.path().join("a.rec")).unwrap();
+    assert_eq!((elsewhere.open().processes().len(), elsewhere.open().warnings().len()), (1, 0));
+}

@@ -45,10 +45,12 @@ pub fn gather(
         let (file, path) = match source {
             OpenInput::Directory(directory) if is_alone => {
                 let frame = frame(directory, include_runtime)?;
-                return Ok(match part {
+                let gathered = match part {
                     Some(part) => frame.gather(frame.part(part.number, part.parts)),
                     None => frame.gather_all(),
-                });
+                };
+                gathered.require_room()?;
+                return Ok(gathered);
             }
             OpenInput::Directory(directory) => bail!(
                 "{} is a directory; hint: several paths are merged if all of them are summaries",
