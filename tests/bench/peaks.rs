@@ -69,8 +69,9 @@ fn the_peak_of_a_limited_target_is_its_limit() {
     assert!(said.contains("site file: 0 measured peaks; none of t0: "), "{said}");
     // Those that the template finds itself. Where others keep the machine busy, rates may scatter too much
     // to tell: then more are needed.
-    let (mut grown, mut peak) = (Vec::new(), None);
-    while peak.is_none() && grown.len() < 4 {
+    let (mut grown, mut growths, mut peak) = (Vec::new(), Vec::new(), None);
+    let outlasts = |it: &Value| it["outlasts_caches"] == true;
+    while (peak.is_none() || !growths.iter().any(outlasts)) && grown.len() < 4 {
         let results = folder.path().join(format!("grown{}", grown.len()));
         let arguments = "target --clients 4 --values 4 --rounds 20";
         let outcome = succeeds(bed.bench(arguments).arg("-o").arg(&results));
@@ -79,18 +80,15 @@ fn the_peak_of_a_limited_target_is_its_limit() {
             "{}",
             outcome.stderr
         );
+        let environment = std::fs::read_to_string(results.join("environment.json")).unwrap();
+        growths.push(serde_json::from_str::<Value>(&environment).unwrap()["growth"][0].clone());
         grown.push(results);
         let (said, found) = written_back(&grown, &site);
         eprintln!("{}{said}", outcome.stderr);
         peak = found;
     }
     assert!(peak.is_some_and(|peak| (19.0..21.8).contains(&peak)), "{peak:?} MiB/s");
-    let growths = grown.iter().map(|results| {
-        let environment = std::fs::read_to_string(results.join("environment.json")).unwrap();
-        serde_json::from_str::<Value>(&environment).unwrap()["growth"][0].clone()
-    });
-    let growths: Vec<Value> = growths.collect();
-    assert!(growths.iter().any(|it| it["outlasts_caches"] == true), "{growths:?}");
+    assert!(growths.iter().any(outlasts), "{growths:?}");
     let is_of_steps =
         |it: &Value| it["target"] == "t0" && it["steps"].as_array().unwrap().len() > 2;
     assert!(growths.iter().all(is_of_steps), "{growths:?}");

@@ -175,7 +175,10 @@ fn targets_of_anothers_bed_are_not_handed_on() {
     let ours = base.directory("ours", 0, 0o755);
     let up = base.testbed(&ours, "up --targets 1 --size 16MiB --kind directory");
     assert_eq!(up.status, Some(0), "{}", up.stderr);
-    let mut command = binary();
+    // Where this one was built, others may not come.
+    let program = ours.join("../plimsoll");
+    fs::copy(binary().get_program(), &program).unwrap();
+    let mut command = Command::new(program);
     command.args(["testbed", "--base"]).arg(&ours).args(["run", "--", "true"]);
     let outcome: Outcome = command.uid(ATTACKER).gid(ATTACKER).output().unwrap().into();
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
