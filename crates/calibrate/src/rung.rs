@@ -2,7 +2,7 @@
 
 use plimsoll_stats::{Sample, StatsError};
 
-/// One measure: this many transfers of one size, and what the target did for them.
+/// One measure: transfers of one size, and what the target did for them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
     /// Transfers that were asked for.

@@ -151,7 +151,7 @@ impl TestbedError {
                 "remove the bed, if it is one, with plimsoll testbed down, or choose another --base"
             }
             Self::NotYours { owner, .. } => {
-                return Some(format!("run as user {owner} or as root, or choose another --base"));
+                return Some(format!("choose another --base; user {owner} or root can remove it"));
             }
             Self::Foreign { .. } => "move it elsewhere, or choose another --testbed or --base",
             Self::NotABed { .. } => {

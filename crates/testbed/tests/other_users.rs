@@ -24,7 +24,7 @@ fn child_that_is_an_ordinary_user() {
             assert!(bed.list().unwrap().exists, "everyone may look");
             let error = bed.down(DownOptions::default()).unwrap_err();
             assert!(matches!(error, TestbedError::NotYours { owner: 0, me: NOBODY, .. }));
-            assert!(error.hint().unwrap().contains("as user 0 or as root"));
+            assert!(error.hint().unwrap().contains("user 0 or root can remove it"));
         }
         other => panic!("{other}"),
     }

@@ -168,10 +168,8 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
             // A header, or all that an option is set to, goes on to the end; a part of more does not.
             let is_all = begins == 0 && matches!(byte, b'=' | b':') && name.len() == at;
             let of_header = quote_before(argument, begins).filter(|_| *byte == b':');
-            let end = match is_all {
-                true => whole,
-                false => start + length_of_value(argument, start, of_header),
-            };
+            let end =
+                if is_all { whole } else { start + length_of_value(argument, start, of_header) };
             // The user's name stays.
             let colon = || Some(1 + value.iter().position(|byte| *byte == b':')?);
             let start = if is_user { colon().map_or(end, |it| start + it) } else { start };
@@ -183,10 +181,10 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
         }
         if is_end(*byte) || is_separator {
             let is_blank = *byte == b' ';
-            earlier = match is_blank && word == at {
-                true => earlier,
-                false => is_blank.then_some(word),
-            };
+            // Of several blanks, those after the first change nothing.
+            if !is_blank || word != at {
+                earlier = is_blank.then_some(word);
+            }
             word = at + 1;
         }
     }

@@ -17,8 +17,8 @@ const KINDS_MAX: usize = 8;
 
 pub fn completions(measured: &Measured) -> Section {
     let section = Section::new("Completion of pairs").text(
-        "One thin line for each instance: the share of its pairs that have completed this many seconds \
-         after the release. A line that ends in a long flat tail has stragglers; the program waits for \
+        "One thin line for each instance: the share of its pairs that have completed by each \
+         second after the release. A line that ends in a long flat tail has stragglers; the program waits for \
          its end.",
     );
     let mut drawn = 0;
