@@ -291,15 +291,14 @@ fn take_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
 fn policies(arguments: &Arguments, of_scenario: &[Policy]) -> Result<Vec<Policy>> {
     let set = CoordinatorSettings { tf: arguments.tf, split: arguments.split };
     let policies = match &arguments.policy {
-        Some(text) => {
-            let chosen = set.parse_list(text)?;
-            set.over(&chosen).map(|_| chosen)
-        }
+        Some(text) => set.parse_list(text)?,
         None => set.over(of_scenario),
     };
-    policies.context(
-        "--tf and --split are for policy coordinator; hint: --policy coordinator, or window:tf=0.3",
-    )
+    ensure!(
+        set.is_for(&policies),
+        "--tf and --split are for policy coordinator; hint: --policy coordinator, or window:tf=0.3"
+    );
+    Ok(policies)
 }
 
 #[cfg(test)]

@@ -24,16 +24,16 @@ impl CoordinatorSettings {
         policies.collect::<Result<_, _>>().map(without_repeats)
     }
 
-    /// Returns policies that somebody else chose, with these settings; those that differed only in them are one. `None`
-    /// if they are for none of them.
-    pub fn over(self, policies: &[Policy]) -> Option<Vec<Policy>> {
-        let is_for = |policy: &Policy| policy.kind == PolicyKind::Coordinator;
-        if self != Self::default() && !policies.iter().any(is_for) {
-            return None;
-        }
+    /// Returns policies that somebody else chose, with these settings; those that differed only in them are one.
+    pub fn over(self, policies: &[Policy]) -> Vec<Policy> {
         let mut policies = policies.to_vec();
         policies.iter_mut().for_each(|policy| self.apply(policy));
-        Some(without_repeats(policies))
+        without_repeats(policies)
+    }
+
+    /// Returns false if something is set that is for none of these policies.
+    pub fn is_for(self, policies: &[Policy]) -> bool {
+        self == Self::default() || policies.iter().any(|it| it.kind == PolicyKind::Coordinator)
     }
 
     pub(crate) fn apply(self, policy: &mut Policy) {
@@ -84,10 +84,12 @@ mod tests {
             .parse_list("static,coordinator:tf=0.1,coordinator:tf=0.3:split=2MiB,window:tf=0.2")
             .unwrap();
         assert_eq!(
-            shown(&SET.over(&own).unwrap()),
+            shown(&SET.over(&own)),
             ["static", "coordinator:tf=optimal:split=1MiB", "window:tf=0.2"]
         );
-        assert_eq!(SET.over(&own[..1]), None, "there is no coordinator");
-        assert_eq!(CoordinatorSettings::default().over(&own), Some(own));
+        assert!(SET.is_for(&own) && !SET.is_for(&own[..1]), "static is no coordinator");
+        let nothing = CoordinatorSettings::default();
+        assert!(nothing.is_for(&own[..1]));
+        assert_eq!(nothing.over(&own), own);
     }
 }
