@@ -18,10 +18,11 @@ use crate::testbed::with_hint;
 /// The hidden command of a worker process.
 pub const WORKER_COMMAND: &str = "bench-worker";
 
-/// A job that this process coordinates, and whether it is to end.
+/// A job that this process coordinates.
 pub struct Joined {
     pub job: Job,
-    interruption: Interruption,
+    /// Whether it is to end, where signals are watched for already.
+    interruption: Option<Interruption>,
 }
 
 /// Joins the job that a launcher started this process in, if one did. Breaks off with its exit status in a rank
@@ -29,13 +30,13 @@ pub struct Joined {
 pub fn join() -> Result<ControlFlow<ExitCode, Joined>> {
     let launcher = Launcher::of_this_process().filter(|launcher| launcher.processes > 1);
     let Some(launcher) = launcher else {
-        let alone = Joined { job: Job::Alone, interruption: Interruption::default() };
+        let alone = Joined { job: Job::Alone, interruption: None };
         return Ok(ControlFlow::Continue(alone));
     };
     let interruption = end_after_a_signal()?;
     Ok(match Job::join(&launcher)? {
         None => ControlFlow::Break(served(&interruption)),
-        Some(job) => ControlFlow::Continue(Joined { job, interruption }),
+        Some(job) => ControlFlow::Continue(Joined { job, interruption: Some(interruption) }),
     })
 }
 
@@ -80,9 +81,9 @@ impl Joined {
     pub fn into_stage(self, plan: &Plan) -> Result<(Stage, Interruption)> {
         let program =
             std::env::current_exe().context("cannot find this program to start workers")?;
-        let interruption = match self.job {
-            Job::Alone => Interruption::watch()?,
-            Job::Ranks { .. } => self.interruption,
+        let interruption = match self.interruption {
+            Some(interruption) => interruption,
+            None => Interruption::watch()?,
         };
         let stage = Stage::set(plan, || self.job.into_team(plan, (&program, WORKER_COMMAND)))?;
         Ok((stage, interruption))
