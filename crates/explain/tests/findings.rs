@@ -2,22 +2,11 @@
 
 mod common;
 
-use common::{Bed, KIB, MIB, MS, S, US};
+use common::{Bed, KIB, MIB, MS, US, program};
 use plimsoll_explain::FINDINGS;
 use plimsoll_report::html::Severity;
 use plimsoll_trace::Op;
 use plimsoll_trace::definition::DefinitionKind;
-
-/// `ranks` processes that each do the same for 10 s.
-fn program(ranks: u32, work: impl Fn(u32, &mut common::Rank)) -> Bed {
-    let bed = Bed::new();
-    for rank in 0..ranks {
-        let mut process = bed.rank(rank, ranks);
-        work(rank, &mut process);
-        process.finish_at(10 * S);
-    }
-    bed
-}
 
 #[test]
 fn a_clean_program_gets_no_finding() {

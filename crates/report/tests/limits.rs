@@ -21,6 +21,21 @@ fn says(page: &str, words: &str) {
     assert!(body.contains(words), "no {words:?}");
 }
 
+/// A box around 3, without outliers.
+fn boxed(name: &str) -> BoxSummary {
+    BoxSummary {
+        name: name.into(),
+        count: 9,
+        low: 1.0,
+        first_quartile: 2.0,
+        median: 3.0,
+        third_quartile: 4.0,
+        high: 5.0,
+        median_interval: None,
+        outliers: Vec::new(),
+    }
+}
+
 #[test]
 fn categories_and_boxes_that_are_too_many_are_counted() {
     let rows =
@@ -29,20 +44,9 @@ fn categories_and_boxes_that_are_too_many_are_counted() {
     assert!(!page(rows(100)).contains("more are not drawn"));
     assert_eq!(draw(rows(107)).all("rect", "f k0").len(), 100);
     let boxes = |count: usize| {
-        let boxed = |name: &String| BoxSummary {
-            name: name.clone(),
-            count: 9,
-            low: 1.0,
-            first_quartile: 2.0,
-            median: 3.0,
-            third_quartile: 4.0,
-            high: 5.0,
-            median_interval: None,
-            outliers: Vec::new(),
-        };
         names(count)
             .iter()
-            .map(boxed)
+            .map(|name| boxed(name))
             .fold(BoxPlots::new("t", "c", drawn::count("v")), BoxPlots::summary)
     };
     says(&page(boxes(70)), "The first 64 boxes; 6 more are not drawn.");
@@ -154,15 +158,9 @@ fn rows_of_parts_outliers_and_rows_of_tables_that_are_too_many_are_counted() {
     assert!(!stacked(64).contains("more are not drawn"));
     let outliers = |count: usize, interval: (f64, f64)| {
         let summary = BoxSummary {
-            name: "n".into(),
-            count: 9,
-            low: 1.0,
-            first_quartile: 2.0,
-            median: 3.0,
-            third_quartile: 4.0,
-            high: 5.0,
             median_interval: Some(interval),
             outliers: vec![9.0; count],
+            ..boxed("n")
         };
         page(BoxPlots::new("t", "c", drawn::count("v")).summary(summary))
     };

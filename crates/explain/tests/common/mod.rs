@@ -205,3 +205,14 @@ impl Rank {
 pub fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 + 1e-6 * b.abs()
 }
+
+/// `ranks` processes that each do the same for 10 s.
+pub fn program(ranks: u32, work: impl Fn(u32, &mut Rank)) -> Bed {
+    let bed = Bed::new();
+    for rank in 0..ranks {
+        let mut process = bed.rank(rank, ranks);
+        work(rank, &mut process);
+        process.finish_at(10 * S);
+    }
+    bed
+}

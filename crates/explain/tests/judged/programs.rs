@@ -1,17 +1,7 @@
 //! Programs whose figures can be counted: all run for 10 s.
 
-use crate::common::{Bed, KIB, MIB, MS, Rank, S, US};
+use crate::common::{Bed, KIB, MIB, MS, Rank, S, US, program};
 use plimsoll_trace::{Op, Program};
-
-fn program(ranks: u32, work: impl Fn(u32, &mut Rank)) -> Bed {
-    let bed = Bed::new();
-    for rank in 0..ranks {
-        let mut process = bed.rank(rank, ranks);
-        work(rank, &mut process);
-        process.finish_at(10 * S);
-    }
-    bed
-}
 
 /// Large requests of 2 MiB in 20 ms each: 100 MiB/s that others are compared with.
 fn large(process: &mut Rank, op: Op, file: u32, calls: u64) {
