@@ -68,6 +68,13 @@ fn vforked_children_do_not_disturb_their_parent() {
 }
 
 #[test]
+fn the_least_stack_suffices_to_write_and_to_start_a_program() {
+    let (outcome, recorded) = trap("small_stacks", 3);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_writes(&recorded, 30);
+}
+
+#[test]
 fn a_program_that_replaces_itself_goes_on_in_another_file() {
     let (outcome, recorded) = trap("exec", 300);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);

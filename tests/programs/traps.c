@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,31 @@ static void vforks(void)
         write_records(fd, i, 1);
     }
     CHECK(close(fd) == 0);
+}
+
+static void *spawning_body(void *argument)
+{
+    extern char **environ;
+    char *const arguments[] = { "true", NULL };
+    pid_t pid;
+    int status;
+    thread_body(argument);
+    CHECK(posix_spawnp(&pid, "true", NULL, NULL, arguments, environ) == 0);
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    return NULL;
+}
+
+/* COUNT threads with the least stack that a thread may have: ten writes each, then true(1) is started. */
+static void small_stacks(void)
+{
+    pthread_attr_t least;
+    pthread_attr_init(&least);
+    CHECK(pthread_attr_setstacksize(&least, sysconf(_SC_THREAD_STACK_MIN)) == 0);
+    for (long i = 0; i < count; i++) {
+        pthread_t running;
+        CHECK(pthread_create(&running, &least, spawning_body, (void *)i) == 0);
+        CHECK(pthread_join(running, NULL) == 0);
+    }
 }
 
 /* COUNT writes, then another program takes over that writes COUNT more. */
@@ -316,7 +342,7 @@ int main(int argc, char **argv)
         { "signals", signals },   { "cancels", cancels },     { "close_all", close_all },
         { "killed", killed },     { "quick", quick },         { "silent", silent },
         { "file_size", file_size }, { "daemon", daemon_writes }, { "errors", errors },
-        { "sandbox", sandbox },
+        { "sandbox", sandbox },   { "small_stacks", small_stacks },
     };
     if (argc < 3)
         return 2;

@@ -54,16 +54,14 @@ pub fn keep() {
     }
 }
 
-/// Returns why a program that is executed now could not be recorded, whichever it is, and what completes
-/// the reason; `None` when it can.
-pub fn out_of_reach() -> Option<(Unseen, Text<1024>)> {
-    let library = library();
-    let spool = config::get().spool.as_bytes();
-    let mut detail = Text::new();
-    for path in [library, spool] {
+/// Returns why a program that is executed now could not be recorded, whichever it is; what completes the reason is
+/// added to `detail`. `None` when it can.
+pub fn out_of_reach<const N: usize>(detail: &mut Text<N>) -> Option<Unseen> {
+    let spool = config::get().spool.as_c_str();
+    for path in [library().as_c_str(), spool] {
         if !path.is_empty() && !sys::is_reachable(path) {
-            detail.push(path);
-            return Some((Unseen::OutOfReach, detail));
+            detail.push(path.to_bytes());
+            return Some(Unseen::OutOfReach);
         }
     }
     if spool.is_empty() || sys::is_writable(spool) {
@@ -72,18 +70,19 @@ pub fn out_of_reach() -> Option<(Unseen, Text<1024>)> {
     detail.push(b"(user ");
     detail.push_number(u64::from(rustix::process::getuid().as_raw()), 10);
     detail.push(b")");
-    Some((Unseen::OtherUser, detail))
+    Some(Unseen::OtherUser)
 }
 
 /// Returns true when the dynamic linker would not find our library. That the recording is out of reach is no reason to
 /// leave the library out: a rank without it would not come to the barriers in which the others wait.
 pub fn is_library_gone() -> bool {
-    !library().is_empty() && !sys::is_reachable(library())
+    let library = library().as_c_str();
+    !library.is_empty() && !sys::is_reachable(library)
 }
 
-fn library() -> &'static [u8] {
+fn library() -> &'static Text<PATH_BYTES> {
     // SAFETY: not written any more.
-    unsafe { &*KEPT.0.get() }.library.as_bytes()
+    &unsafe { &*KEPT.0.get() }.library
 }
 
 /// A changed environment; the program's own list when nothing had to be changed.
@@ -142,8 +141,7 @@ impl Patched {
     /// # Safety
     /// `given` is null or a list of C strings that ends with null.
     pub unsafe fn not_to_be_recorded(given: *const *const c_char) -> Patched {
-        // SAFETY: not written any more.
-        let library = unsafe { &*KEPT.0.get() }.library.as_bytes();
+        let library = library().as_bytes();
         // SAFETY: the caller's promise.
         let found = unsafe { Found::new(given) };
         let others = || entries(found.preload).filter(|path| !is_same(path, library));

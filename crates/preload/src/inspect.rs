@@ -38,7 +38,7 @@ impl Target {
     }
 }
 
-/// What was found out about a program.
+/// What was found out about a program. Large: it stays where it is made, because threads have small stacks.
 pub struct Inspected {
     /// Its path and, behind a zero, what completes the reason.
     pub text: Text<4608>,
@@ -49,26 +49,35 @@ pub struct Inspected {
 /// Interpreters of interpreters that are followed, as the kernel does (fs/exec.c).
 const SCRIPTS_MAX: usize = 5;
 
-/// Looks at a program. `None` when there is none, so that executing it will fail.
-///
-/// # Safety
-/// Names are null or C strings.
-pub unsafe fn inspect(target: Target) -> Option<Inspected> {
-    let mut found = Inspected { text: Text::new(), reason: None };
-    // SAFETY: as the caller says.
-    let file = unsafe { open(target, &mut found.text)? };
-    let program = match file {
-        Ok(file) => reason_in(file.as_fd(), name_in(found.text.as_bytes()), SCRIPTS_MAX)?,
-        // It may be executed and not read.
-        Err(_) => None,
-    };
-    found.reason = program.or_else(|| {
-        let (reason, detail) = environment::out_of_reach()?;
-        found.text.push(b"\0");
-        found.text.push(detail.as_bytes());
-        Some(reason)
-    });
-    Some(found)
+impl Inspected {
+    /// Returns what is known of a program before it was looked at.
+    pub const fn new() -> Self {
+        Inspected { text: Text::new(), reason: None }
+    }
+
+    /// Looks at a program. Returns false when there is none, so that executing it will fail.
+    ///
+    /// # Safety
+    /// Names are null or C strings.
+    #[inline(never)]
+    pub unsafe fn look_at(&mut self, target: Target) -> bool {
+        // SAFETY: as the caller says.
+        let Some(file) = (unsafe { open(target, &mut self.text) }) else { return false };
+        if let Ok(file) = file {
+            let name = name_in(self.text.as_bytes());
+            let Some(program) = reason_in(file.as_fd(), name, SCRIPTS_MAX) else { return false };
+            self.reason = program;
+        } // Otherwise it may be executed and not read.
+        if self.reason.is_none() {
+            let length = self.text.as_bytes().len();
+            self.text.push(b"\0");
+            self.reason = environment::out_of_reach(&mut self.text);
+            if self.reason.is_none() {
+                self.text.truncate(length);
+            }
+        }
+        true
+    }
 }
 
 /// Opens a program and leaves its path; `None` when it does not exist.

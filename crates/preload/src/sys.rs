@@ -7,7 +7,6 @@ use rustix::fd::BorrowedFd;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::text::Text;
 
 // SAFETY: the C library defines it for every program, as a list of strings.
 unsafe extern "C" {
@@ -118,19 +117,15 @@ pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
 }
 
 /// Returns false when nothing can be opened by this path, in the root directory that the process has now.
-pub fn is_reachable(path: &[u8]) -> bool {
-    let mut text = Text::<4096>::new();
-    text.push(path);
-    let found = rustix::fs::accessat(CWD, text.as_c_str(), Access::EXISTS, AtFlags::empty());
+pub fn is_reachable(path: &CStr) -> bool {
+    let found = rustix::fs::accessat(CWD, path, Access::EXISTS, AtFlags::empty());
     !matches!(found, Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS))
 }
 
 /// Returns false when this process may not create files in a directory.
-pub fn is_writable(directory: &[u8]) -> bool {
-    let mut text = Text::<4096>::new();
-    text.push(directory);
+pub fn is_writable(directory: &CStr) -> bool {
     let wanted = Access::WRITE_OK | Access::EXEC_OK;
-    let allowed = rustix::fs::accessat(CWD, text.as_c_str(), wanted, AtFlags::empty());
+    let allowed = rustix::fs::accessat(CWD, directory, wanted, AtFlags::empty());
     !matches!(allowed, Err(Errno::ACCESS | Errno::ROFS))
 }
 

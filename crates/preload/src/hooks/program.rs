@@ -9,7 +9,7 @@ use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::layout::State;
 
 use crate::environment::Patched;
-use crate::inspect::{Inspected, Target, inspect};
+use crate::inspect::{Inspected, Target};
 use crate::thread::Busy;
 use crate::{config, environment, exit, handover, hot, paths, process, recorder, sys};
 
@@ -32,14 +32,13 @@ pub unsafe fn execute(
     if !hot::is_on() {
         return real(environment);
     }
+    let mut program = Inspected::new();
     // SAFETY: as the caller says.
-    let found = unsafe { inspect(target) };
+    let is_there = unsafe { program.look_at(target) };
     // SAFETY: as the caller says.
-    let patched = unsafe { patched(found.as_ref(), environment) };
-    if let Some(found) = &found
-        && (found.reason.is_some() || has_file())
-    {
-        tell(0, found);
+    let patched = unsafe { patched(program.reason, environment) };
+    if is_there && (program.reason.is_some() || has_file()) {
+        tell(0, &program);
     }
     exit::finish(State::Executed);
     let result = real(patched.list());
@@ -63,10 +62,11 @@ pub unsafe fn spawn(
     if !hot::is_on() {
         return real(pid, environment);
     }
+    let mut program = Inspected::new();
     // SAFETY: as the caller says.
-    let found = unsafe { inspect(target) };
+    unsafe { program.look_at(target) };
     // SAFETY: as the caller says.
-    let patched = unsafe { patched(found.as_ref(), environment) };
+    let patched = unsafe { patched(program.reason, environment) };
     let mut new: pid_t = 0;
     let result = real(&raw mut new, patched.list());
     if result == 0 {
@@ -74,9 +74,9 @@ pub unsafe fn spawn(
             // SAFETY: where the caller wants it.
             unsafe { pid.write(new) };
         }
-        if let Some(found) = found.filter(|found| found.reason.is_some()) {
+        if program.reason.is_some() {
             let before = sys::errno();
-            tell(new as u32, &found);
+            tell(new as u32, &program);
             sys::set_errno(before);
         }
     }
@@ -87,8 +87,8 @@ pub unsafe fn spawn(
 ///
 /// # Safety
 /// As `execute`.
-unsafe fn patched(found: Option<&Inspected>, given: *const *const c_char) -> Patched {
-    let reason = found.and_then(|found| found.reason);
+#[inline(never)]
+unsafe fn patched(reason: Option<Unseen>, given: *const *const c_char) -> Patched {
     let is_to_be_left_out = reason.is_some_and(|reason| match reason {
         Unseen::OutOfReach => environment::is_library_gone(),
         reason => reason.must_not_be_preloaded(),
@@ -103,9 +103,9 @@ unsafe fn patched(found: Option<&Inspected>, given: *const *const c_char) -> Pat
 }
 
 /// Says in the recording which program is started, and why it will not be recorded.
-fn tell(pid: u32, found: &Inspected) {
-    let reason = found.reason.map_or(0, |reason| reason as u64);
-    recorder::define(DefinitionKind::Program, pid, reason, found.text.as_bytes());
+fn tell(pid: u32, program: &Inspected) {
+    let reason = program.reason.map_or(0, |reason| reason as u64);
+    recorder::define(DefinitionKind::Program, pid, reason, program.text.as_bytes());
 }
 
 fn has_file() -> bool {
