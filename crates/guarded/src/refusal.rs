@@ -54,6 +54,9 @@ pub enum Refusal {
         /// How many.
         names: u64,
     },
+    /// Whoever removes it would never come to an end.
+    #[error("it grows while it is removed (end what writes to it)")]
+    Grows,
     /// It is nearly all hole.
     #[error("it claims {bytes} bytes and stores {stored}")]
     Sparse {

@@ -5,9 +5,9 @@ use std::io;
 
 use rustix::fs::{AtFlags, FileType, renameat, unlinkat};
 
-use crate::Directory;
 use crate::directory::checked;
 use crate::working::{NEW_PREFIX, random_hex};
+use crate::{Directory, Refusal};
 
 impl Directory {
     /// Removes a file, or a link, or whatever is no directory.
@@ -54,8 +54,12 @@ impl Directory {
     /// what lies too deep is moved up first: neither the stack nor the number of open files grows with it.
     ///
     /// # Errors
-    /// If something stays.
+    /// If something stays, or if somebody makes it deeper and deeper meanwhile.
     pub fn empty(&self) -> io::Result<()> {
+        self.empty_in(MOVES_MAX)
+    }
+
+    fn empty_in(&self, mut moves_left: usize) -> io::Result<()> {
         let mut names = self.names()?;
         let mut levels: Vec<Level> = Vec::new();
         loop {
@@ -66,7 +70,14 @@ impl Directory {
             };
             if let Some(name) = pending.pop() {
                 match here.removed_or_entered(&name)? {
-                    Some(_) if is_deepest => names.extend(here.removed_or_moved(&name, self)?),
+                    Some(_) if is_deepest => {
+                        let moved = here.removed_or_moved(&name, self)?;
+                        moves_left = match moved {
+                            Some(_) => moves_left.checked_sub(1).ok_or(Refusal::Grows)?,
+                            None => moves_left,
+                        };
+                        names.extend(moved);
+                    }
                     Some(directory) => {
                         let names = directory.names()?;
                         levels.push(Level { name, directory, names });
@@ -111,6 +122,9 @@ impl Directory {
 /// So many directories are open at once.
 const LEVELS_MAX: usize = 64;
 
+/// Directories that are moved up at most: a tree that is 64 times as deep is removed in one go.
+const MOVES_MAX: usize = 1 << 16;
+
 /// A directory on the way down.
 struct Level {
     name: OsString,
@@ -129,7 +143,6 @@ fn unless_missing(outcome: io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Refusal;
     use crate::refusal::refused;
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -188,6 +201,8 @@ mod tests {
             deepest = deepest.make("a", 0o700).unwrap().renamed(PathBuf::from("deep"));
         }
         let small_stack = std::thread::Builder::new().stack_size(256 << 10);
+        let tree = parent.child("tree").unwrap();
+        assert_eq!(refused(tree.empty_in(3)), Refusal::Grows, "somebody could go on for ever");
         let removing = small_stack.spawn(move || parent.remove_tree("tree").map(|()| parent));
         let parent = removing.unwrap().join().unwrap().unwrap();
         assert_eq!(parent.names().unwrap(), Vec::<OsString>::new());
