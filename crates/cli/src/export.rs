@@ -12,8 +12,9 @@ use plimsoll_export::{Exported, FILES_MAX, chunks, write_parquet, write_perfetto
 use plimsoll_guarded::{Directory, Readers};
 use plimsoll_report::{Record, numbers};
 
+use crate::harmless::Harmless;
 use crate::new_file::Replacing;
-use crate::output::{self, JsonToStdout, Output};
+use crate::output::{self, Output};
 use crate::progress::Progress;
 
 /// Write every call of a recording to a file for other tools
@@ -81,8 +82,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         "{} is a file of the recording itself; hint: give another name with -o FILE",
         path.display()
     );
-    let file = arguments.replacing.create_from(&path, readers.and(recording.readers()))?;
-    let exported = export(&recording, arguments.to, &file)
+    let mut file = arguments.replacing.create_from(&path, readers.and(recording.readers()))?;
+    let exported = export(&recording, arguments.to, &mut file)
         .with_context(|| format!("cannot write {}", path.display()))?;
     file.finish()?;
     warn(&exported);
@@ -106,8 +107,8 @@ fn to_stdout(recording: &Recording, format: ExportFormat, output: Output) -> Res
         "a Parquet file cannot go to stdout; hint: give a name with -o FILE"
     );
     ensure!(!output.json, "--json and -o - both want stdout; hint: give a name with -o FILE");
-    let exported =
-        export(recording, format, JsonToStdout::new()).context("cannot write to stdout")?;
+    let exported = export(recording, format, Harmless::json(std::io::stdout()))
+        .context("cannot write to stdout")?;
     warn(&exported);
     Ok(ExitCode::SUCCESS)
 }

@@ -15,6 +15,7 @@ mod compare;
 mod doctor;
 mod export;
 mod failure;
+mod harmless;
 mod interruption;
 mod model;
 mod new_file;

@@ -8,9 +8,11 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use plimsoll_guarded::{Directory, Draft, Readers, is_own_stream};
+use plimsoll_guarded::{Directory, Draft, Readers, is_own_stream, random_hex};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
+
+use crate::harmless::Harmless;
 
 /// Options of commands that write a file named by their user.
 #[derive(clap::Args)]
@@ -33,9 +35,15 @@ pub struct NewFile {
 
 enum Destination {
     /// A pipe, a device or a stream of this process.
-    Channel(File),
+    Channel(Harmless<File>),
     /// A file that gets its name when it is complete.
     Draft { draft: Draft<Directory>, replaces: bool },
+}
+
+impl Destination {
+    fn channel(file: File) -> Self {
+        Destination::Channel(Harmless::text(file))
+    }
 }
 
 impl Replacing {
@@ -59,7 +67,7 @@ impl NewFile {
             let file = File::options().write(true).open(path).with_context(failed)?;
             return Ok(NewFile {
                 path: path.into(),
-                destination: Destination::Channel(file),
+                destination: Destination::channel(file),
                 readers,
             });
         }
@@ -74,7 +82,7 @@ impl NewFile {
                 let file = open_channel(&directory, name, path)?;
                 return Ok(NewFile {
                     path: path.into(),
-                    destination: Destination::Channel(file),
+                    destination: Destination::channel(file),
                     readers,
                 });
             }
@@ -94,7 +102,7 @@ impl NewFile {
         }
         let mut temporary = OsString::from(".");
         temporary.push(name);
-        temporary.push(format!(".{}.part", std::process::id()));
+        temporary.push(format!(".{}.part", random_hex(4).with_context(failed)?));
         let draft = Draft::create_as(directory, temporary, name, PRIVATE).with_context(failed)?;
         let destination = Destination::Draft { draft, replaces: replace };
         Ok(NewFile { path: path.into(), destination, readers })
@@ -106,8 +114,8 @@ impl NewFile {
     }
 
     /// Writes all of it.
-    pub fn write(self, text: &[u8]) -> Result<()> {
-        let written = (&self).write_all(text);
+    pub fn write(mut self, text: &[u8]) -> Result<()> {
+        let written = self.write_all(text);
         written.with_context(|| format!("cannot write {}", self.path.display()))?;
         self.finish()
     }
@@ -119,13 +127,6 @@ impl NewFile {
         let publish = if replaces { Draft::publish } else { Draft::publish_new };
         let named = readers.let_in(draft.file()).and_then(|()| publish(draft));
         named.with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    fn file(&self) -> &File {
-        match &self.destination {
-            Destination::Channel(file) => file,
-            Destination::Draft { draft, .. } => draft.file(),
-        }
     }
 
     /// Returns where it will be.
@@ -161,13 +162,19 @@ fn open_channel(directory: &Directory, name: &OsStr, path: &Path) -> Result<File
     Ok(file)
 }
 
-impl Write for &NewFile {
+impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file().write(bytes)
+        match &mut self.destination {
+            Destination::Channel(channel) => channel.write(bytes),
+            Destination::Draft { draft, .. } => draft.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file().flush()
+        match &mut self.destination {
+            Destination::Channel(channel) => channel.flush(),
+            Destination::Draft { draft, .. } => draft.flush(),
+        }
     }
 }
 
@@ -189,7 +196,8 @@ mod tests {
                 NewFile::create(&folder.path().join(name), false, Readers::Everyone).unwrap();
             page.narrow(second);
             page.narrow(Readers::Everyone);
-            assert_eq!(page.file().metadata().unwrap().mode() & 0o777, PRIVATE);
+            let Destination::Draft { draft, .. } = &page.destination else { panic!("a file") };
+            assert_eq!(draft.file().metadata().unwrap().mode() & 0o777, PRIVATE);
             page.write(b"text").unwrap();
         }
         fs::write(folder.path().join("by-mask"), "").unwrap();

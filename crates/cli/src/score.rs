@@ -165,9 +165,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(fails)))
 }
 
-fn write_csv(file: NewFile, view: &View) -> Result<()> {
-    let attempt = || format!("cannot write {}", file.path().display());
-    let mut out = csv::Writer::from_writer(&file);
+fn write_csv(mut file: NewFile, view: &View) -> Result<()> {
+    let path = file.path().to_owned();
+    let attempt = || format!("cannot write {}", path.display());
+    let mut out = csv::Writer::from_writer(&mut file);
     out.write_record(pairs::names()).with_context(attempt)?;
     pairs::rows(view, |cells| out.write_record(cells)).with_context(attempt)?;
     out.flush().with_context(attempt)?;
