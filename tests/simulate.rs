@@ -176,6 +176,11 @@ fn a_sweep_of_two_parameters_gives_a_map() {
     assert!(shown.contains("60 s: 70 % of Titan's low sequences"), "{shown}");
     let page = fs::read_to_string(&page).unwrap();
     assert!(page.contains("class=\"gain4\"") && page.contains("a, 60 s: 70 % of"), "the map");
+    assert!(
+        page.contains("Static placement takes ") && page.contains(" of 12 points, "),
+        "in words"
+    );
+    assert!(page.contains("<figcaption>window is up to "), "a heading that is a statement");
     fs::write(&file, small.replace("mark = 50", "mark = 51")).unwrap();
     let outcome = plimsoll(&format!("simulate {}", file.display()));
     assert!(outcome.stderr.contains("a mark that is none of across_values"), "{}", outcome.stderr);
@@ -255,6 +260,32 @@ fn a_page_with_charts() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let page = fs::read_to_string(&file).unwrap();
     assert!(page.contains("<svg") && page.contains("Makespan over the seeds"));
+    assert!(!page.contains("<pre"), "no text art beside charts");
+    let subtitle = "64 noise streams on 4 of 16 targets, 256 processes with one block each; 5 policies, 6 seeds";
+    assert!(page.contains(&format!("<p class=\"subtitle\">{subtitle}</p>")), "what is seen");
+    let shows = page.find("What it shows").unwrap();
+    assert!(shows < page.find("<svg").unwrap(), "the answer comes first");
+    assert!(page.contains("window was done first: it took "), "who");
+    let (main, footer) = page.split_once("<footer>").unwrap();
+    assert!(footer.contains("Huang, sections 3.4 and 5.2") && !main.contains("Huang, sections"));
+}
+
+/// The conclusion of a sweep is on its page, and lines are not named after the first of the values.
+#[test]
+fn a_page_of_a_sweep_says_what_the_sweep_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, page) = (folder.path().join("tf.toml"), folder.path().join("tf.html"));
+    let golden = include_str!("../scenarios/tf-sweep.toml");
+    let (head, sweep) = golden.split_once("values = [").unwrap();
+    let (_, rest) = sweep.split_once(']').unwrap();
+    fs::write(&file, format!("{head}values = [0, 0.3, 0.5, 1]{rest}")).unwrap();
+    text(&format!("simulate {} --processes-per-node 1 --html {}", file.display(), page.display()));
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("values of the throttling factor."), "who is done first");
+    let along = html.split_once("coordinator:inquiry=off and coordinator take ").unwrap().1;
+    assert!(along.starts_with("69.6 s with a throttling factor of 0, and "), "{}", &along[..80]);
+    assert!(along.contains(" from a throttling factor of 0.5 on."), "{}", &along[..200]);
+    assert!(html.contains("</svg>coordinator:inquiry=off</button>"), "the legend");
 }
 
 #[test]

@@ -100,6 +100,14 @@ fn who_is_slow_comes_first() {
         page[first..].starts_with("<h2>Verdict") || page[first..glance].contains("Verdict</h2>")
     );
     assert!(first < verdict && verdict < glance);
+    let said =
+        page[..glance].split_once("<p>OST2 is a persistent straggler").expect("a sentence").1;
+    let (sentence, rest) = said.split_once("</p>").unwrap();
+    assert!(
+        sentence.contains("either may be slow. Do without OST2 or nid2"),
+        "what to do: {sentence}"
+    );
+    assert!(rest.contains("All verdicts</summary>"), "and then the others");
     // It is that of the scores, which make the same page.
     let shown = text(&format!("score {}", results.display()));
     assert!(shown.contains("OST2 is a persistent straggler"), "{shown}");

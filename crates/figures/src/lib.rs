@@ -21,6 +21,7 @@
 
 pub mod calibrations;
 pub mod checks;
+mod contest;
 pub mod experiment;
 mod gathered;
 pub mod models;

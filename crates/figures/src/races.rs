@@ -1,7 +1,9 @@
 //! What came of the races, as tables and JSON.
 
+mod conclusion;
 mod numbers;
 
+pub use conclusion::conclusion;
 pub use numbers::NUMBERS;
 
 use plimsoll_race::{FinishedRace, RaceOutcome, RacePlan, RateSource};

@@ -151,7 +151,7 @@ impl Record {
         self
     }
 
-    /// A drawing for people only.
+    /// A drawing for terminals: programs get none, and pages have charts instead.
     pub fn picture(mut self, picture: impl Into<String>) -> Self {
         self.entries.push(Entry::Picture(picture.into()));
         self

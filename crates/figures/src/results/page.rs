@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::numbers::*;
 use super::{Measured, bandwidth, clients, components, nodes, sequences, stragglers, table, times};
-use crate::scores::{View, verdict};
+use crate::scores::{View, conclusion, verdict};
 
 /// Rows of the table of settings.
 const ROWS_MAX: usize = 500;
@@ -23,7 +23,9 @@ pub fn page(title: &str, measured: &Measured, view: &View) -> String {
         columns.targets.len()
     );
     let sections = [
-        Section::new("Verdict").record(&verdict(view)),
+        Section::new("Verdict")
+            .text(conclusion(view))
+            .folded(Section::new("All verdicts").record(&verdict(view))),
         at_a_glance(measured),
         bandwidth::section(measured),
     ];

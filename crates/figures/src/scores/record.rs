@@ -79,6 +79,11 @@ pub fn verdict(view: &View) -> Record {
     with_verdict(Record::new(), view)
 }
 
+/// Returns who straggles and what to do about it, in two or three sentences.
+pub fn conclusion(view: &View) -> String {
+    format!("{} {}", verdicts::who_straggles(view), advice_line(view))
+}
+
 fn with_verdict(record: Record, view: &View) -> Record {
     verdicts::sentences(record, view).text("advice", "advice", advice_line(view))
 }

@@ -1,27 +1,36 @@
 //! A simulation as a page with charts.
 
-use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, BoxPlots, BoxSummary, Lines, Page, Section};
+use plimsoll_report::{Unit, words};
 use plimsoll_simulate::scenario::Sweep;
 use plimsoll_simulate::{Point, PolicyOutcomes, Scenario};
 use plimsoll_stats::{FiveNumberSummary, Sample, median_interval};
 
+use super::conclusion::conclusion;
 use super::{single, sweep};
 
 /// Returns the page as one file.
 pub fn page(name: &str, scenario: &Scenario, points: &[Point]) -> String {
-    let subtitle = scenario.source.clone().unwrap_or_default();
-    let page = Page::new(format!("Simulation {name}"), subtitle);
+    let seeds = words::count(u64::from(scenario.seeds), "seed");
+    let policies = match points[0].policies.len() {
+        1 => "1 policy".into(),
+        n => format!("{n} policies"),
+    };
+    let subtitle = format!("{}; {policies}, {seeds}", scenario.title);
+    let page = Page::new(format!("Simulation {name}"), subtitle)
+        .section(Section::new("What it shows").text(conclusion(scenario, points)));
     let sections = match &scenario.sweep {
         Some(swept) => of_sweep(name, scenario, swept, points),
         None => of_point(name, &points[0]),
     };
     let page = sections.into_iter().fold(page, Page::section);
-    page.footer(format!("plimsoll simulate {name}")).to_html()
+    let beside = scenario.source.as_ref().map(|it| format!(" To be read beside: {it}."));
+    let footer = format!("Made by plimsoll simulate {name}.{}", beside.unwrap_or_default());
+    page.footer(footer).to_html()
 }
 
 fn of_point(name: &str, point: &Point) -> Vec<Section> {
-    let (title, record) = single::record(name, point, false);
+    let (_, record) = single::record(name, point, false);
     let processes = point.scenario.application.processes;
     let makespan = Axis::new("makespan", Unit::Seconds);
     let summaries: Vec<BoxSummary> = point.policies.iter().filter_map(summary).collect();
@@ -32,7 +41,7 @@ fn of_point(name: &str, point: &Point) -> Vec<Section> {
             lines.line(name, steps(&policy.outcomes[0].ends, processes))
         },
     );
-    let mut charts = Section::new("Charts").text(title);
+    let mut charts = Section::new("Charts");
     if !summaries.is_empty() {
         let boxes = BoxPlots::new("Makespan over the seeds", "policy", makespan);
         charts = charts.chart(summaries.into_iter().fold(boxes, BoxPlots::summary));
@@ -72,8 +81,8 @@ fn summary(policy: &PolicyOutcomes) -> Option<BoxSummary> {
 }
 
 fn of_sweep(name: &str, scenario: &Scenario, swept: &Sweep, points: &[Point]) -> Vec<Section> {
-    let (title, record) = sweep::record(name, scenario, swept, points);
-    let charts = Section::new("Charts").text(title);
+    let (_, record) = sweep::record(name, scenario, swept, points);
+    let charts = Section::new("Charts");
     let charts = match swept.across {
         Some(_) => sweep::gain_maps(swept, points).into_iter().fold(charts, Section::chart),
         None => charts
@@ -95,7 +104,7 @@ fn over_values(
         let at = |point: &Point| {
             Some((point.value?, point.policies[nth].over_seeds(&of).as_ref().map(Sample::median)?))
         };
-        let name = points[0].policies[nth].policy.to_string();
+        let name = sweep::swept_name(swept, &points[0].policies[nth].policy);
         lines = lines.line(name, points.iter().filter_map(at).collect());
     }
     lines

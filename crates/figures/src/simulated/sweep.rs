@@ -1,8 +1,8 @@
 //! A scenario with a sweep: a table over its values, and a plot or a map.
 
 use plimsoll_report::html::{Axis, Scale};
-use plimsoll_report::{RatioMap, Record, Unit, line_plot};
-use plimsoll_route::PolicyKind;
+use plimsoll_report::{RatioMap, Record, Unit, line_plot, words};
+use plimsoll_route::{Policy, PolicyKind};
 use plimsoll_simulate::scenario::{Parameter, Sweep};
 use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Scenario};
 use plimsoll_stats::Sample;
@@ -142,12 +142,12 @@ fn plot(sweep: &Sweep, points: &[Point], policy: usize) -> String {
             Some((point.value?, makespan))
         })
         .collect();
-    let name = points[0].policies[policy].policy;
+    let name = swept_name(sweep, &points[0].policies[policy].policy);
     line_plot(&line, sweep.parameter.label(), &format!("makespan of {name}, s"))
 }
 
 /// Returns how many times sooner a policy is done than static placement.
-fn gain(point: &Point, policy: usize) -> f64 {
+pub fn gain(point: &Point, policy: usize) -> f64 {
     let relative = point.policies[policy].relative_to(&point.static_makespans);
     median(relative).map_or(f64::NAN, f64::recip)
 }
@@ -166,12 +166,36 @@ pub fn value_axis(parameter: Parameter) -> Axis {
     Axis::new(title, unit).scale(scale)
 }
 
+/// Returns the name of a policy, without what the sweep changes.
+pub fn swept_name(sweep: &Sweep, policy: &Policy) -> String {
+    let name = policy.to_string();
+    if sweep.parameter != Parameter::Tf && sweep.across != Some(Parameter::Tf) {
+        return name;
+    }
+    let kept: Vec<&str> = name.split(':').filter(|part| !part.starts_with("tf=")).collect();
+    kept.join(":")
+}
+
+/// Says how much faster a policy is at best, if it is, and what the cells have.
+fn map_title(sweep: &Sweep, points: &[Point], policy: usize) -> String {
+    let name = swept_name(sweep, &points[0].policies[policy].policy);
+    let most = points.iter().map(|point| gain(point, policy)).fold(f64::NAN, f64::max);
+    let claim = match most {
+        most if most > 1.05 => {
+            format!("{name} is up to {} times as fast as static placement", words::short(most))
+        }
+        most if most.is_finite() => format!("{name} is nowhere faster than static placement"),
+        _ => name,
+    };
+    format!("{claim}: makespan of static over its own")
+}
+
 /// Returns a map of the gain for each policy that routes; none for a sweep of one parameter.
 pub fn gain_maps(sweep: &Sweep, points: &[Point]) -> Vec<RatioMap> {
     let Some(across) = sweep.across else { return Vec::new() };
     let routes = |policy: &usize| points[0].policies[*policy].policy.kind != PolicyKind::Static;
     let map = |policy: usize| {
-        let title = format!("Static makespan over that of {}", points[0].policies[policy].policy);
+        let title = map_title(sweep, points, policy);
         let rows = (value_axis(sweep.parameter), sweep.values.clone());
         let columns = (value_axis(across), sweep.across_values.clone());
         let cells = points.iter().map(|point| gain(point, policy)).collect();

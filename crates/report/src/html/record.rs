@@ -10,7 +10,6 @@ use super::axis::Axis;
 use super::bars::Bars;
 use super::escape::escape;
 use super::figure::figure;
-use super::finding::preformatted;
 use super::section::Section;
 use super::table::{Cell, Column, Table, definition, readings};
 
@@ -63,8 +62,9 @@ fn add_block(section: &mut Section, entry: &Entry) {
             section.push(figure(&spectrum(number, title, points).into()));
         }
         Entry::Sentence { text, .. } => section.push(format!("<p>{}</p>\n", escape(text))),
-        Entry::Picture(picture) => section.push(preformatted(picture)),
         Entry::Note(note) => section.push(format!("<p class=\"note\">{}</p>\n", escape(note))),
+        // A page has charts instead.
+        Entry::Picture(_) => {}
         Entry::Number { .. } | Entry::Text { .. } | Entry::Texts { .. } => {}
     }
 }

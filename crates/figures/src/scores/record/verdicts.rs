@@ -13,6 +13,18 @@ use crate::scores::rows::{Judged, relative};
 /// Stragglers first, each with its evidence; then what is said of all together, and how many are normal or have no
 /// verdict.
 pub fn sentences(record: Record, view: &View) -> Record {
+    let record = record.texts("verdicts", "verdicts", texts(view));
+    match view.scores.matched {
+        0 => record,
+        matched => record.note(format!(
+            "targets were measured one after the other: {matched} comparisons are of measures that \
+             have equal settings and are next to each other in time; what changed in between counts \
+             as noise"
+        )),
+    }
+}
+
+fn texts(view: &View) -> Vec<String> {
     let mut texts = Vec::new();
     for side in [Side::Target, Side::Client] {
         let all = judged(view, side);
@@ -35,16 +47,37 @@ pub fn sentences(record: Record, view: &View) -> Record {
     if texts.is_empty() {
         texts.push(nobody_to_compare_with(view));
     }
-    let record = record.texts("verdicts", "verdicts", texts);
-    match view.scores.matched {
-        0 => record,
-        matched => record.note(format!(
-            "targets were measured one after the other: {matched} comparisons are of measures that \
-             have equal settings and are next to each other in time; what changed in between counts \
-             as noise"
-        )),
+    texts
+}
+
+/// Returns who straggles, the worst with its evidence; or that nobody does, and what is known instead.
+pub fn who_straggles(view: &View) -> String {
+    let targets = judged(view, Side::Target);
+    let clients = judged(view, Side::Client);
+    // A client that was always together with one target is told of with it.
+    let clients = clients.iter().filter(|it| it.partner.is_none());
+    let mut slow: Vec<&Judged> = targets
+        .iter()
+        .chain(clients)
+        .filter(|it| it.verdict.kind.is_some_and(Kind::is_straggler))
+        .collect();
+    slow.sort_by_key(|it| std::cmp::Reverse(it.verdict.kind));
+    match slow.as_slice() {
+        [] => format!("No straggler was found: {}.", texts(view).join("; ")),
+        [worst] => format!("{}.", worst.sentence()),
+        [worst, others @ ..] => {
+            let names: Vec<&str> = others.iter().map(|it| it.name).take(NAMED).collect();
+            let more = match others.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{}. Other stragglers: {}{more}.", worst.sentence(), names.join(", "))
+        }
     }
 }
+
+/// Stragglers beside the worst that a sentence names.
+const NAMED: usize = 5;
 
 /// Two groups, and slowness that moves.
 fn of_all(view: &View, side: Side) -> Vec<String> {
