@@ -125,3 +125,40 @@ pub(crate) fn rules(recording: &Recording, options: &Options) -> Vec<Option<&'st
     let files = recording.files();
     (0..files.len() as u32).map(|id| rule_of(files.path(FileId(id)))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::one_process;
+
+    /// What a summary with these facts is read as.
+    fn is_read(change: impl Fn(&mut Facts)) -> bool {
+        let (_directory, recording) = one_process();
+        let mut facts = Facts {
+            made_by: String::new(),
+            recording: Arc::new(recording),
+            options: Options::default(),
+            span_ns: 100,
+            start_realtime_ns: 0,
+            error_seconds: None,
+            lives: vec![(0, 100)],
+            detailed: vec![FileId(0), FileId(1)],
+        };
+        change(&mut facts);
+        let mut out = Vec::new();
+        facts.put(&mut out);
+        Agreed::get(&mut Reader::new(&out)).is_ok()
+    }
+
+    #[test]
+    fn facts_that_contradict_each_other_are_refused() {
+        assert!(is_read(|_| ()));
+        assert!(is_read(|facts| facts.span_ns = SPAN_MAX_NS));
+        assert!(!is_read(|facts| facts.span_ns = SPAN_MAX_NS + 1));
+        assert!(is_read(|facts| facts.lives = vec![(7, 7)]));
+        assert!(!is_read(|facts| facts.lives = vec![(8, 7)]));
+        assert!(!is_read(|facts| facts.lives.push((0, 100))), "there is one process");
+        assert!(!is_read(|facts| facts.lives.clear()));
+        assert!(!is_read(|facts| facts.detailed.push(FileId(2))), "no file has that number");
+    }
+}

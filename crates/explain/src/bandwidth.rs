@@ -161,10 +161,8 @@ fn first_to_last<'a>(
     direction: Direction,
 ) -> u64 {
     let (at, way) = (layer_index(layer), direction as usize);
-    let mut parts: Vec<(u64, Extent)> = files
-        .map(|file| (file.volumes[at][way].bytes, file.extents[at][way]))
-        .filter(|(bytes, _)| *bytes > 0)
-        .collect();
+    let mut parts: Vec<(u64, Extent)> =
+        files.map(|file| (file.volumes[at][way].bytes, file.extents[at][way])).collect();
     let all_bytes: u128 = parts.iter().map(|(bytes, _)| u128::from(*bytes)).sum();
     let first_that_counts = |parts: &[(u64, Extent)]| {
         let mut passed = 0;

@@ -60,6 +60,8 @@ mod stragglers;
 mod streams;
 mod sums;
 mod system_error;
+#[cfg(test)]
+mod testing;
 mod thread_state;
 mod timing;
 mod totals;

@@ -168,33 +168,11 @@ impl TotalsRoom {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A process of a recording, with a chunk of events.
-    fn process() -> (tempfile::TempDir, crate::Recording) {
-        let directory = tempfile::TempDir::new().unwrap();
-        let program = plimsoll_trace::Program { host: "node1".into(), ..Default::default() };
-        let anchor = plimsoll_trace::layout::Anchor { ticks: 1, monotonic_ns: 1, realtime_ns: 1 };
-        let path = directory.path().join("1.rec");
-        let mut writer = plimsoll_trace::ProcessWriter::create(&path, &program, anchor).unwrap();
-        let call = plimsoll_trace::encode::Call {
-            op: plimsoll_trace::Op::Dup,
-            file: 0,
-            offset: 0,
-            length: 0,
-            outcome: plimsoll_trace::encode::Outcome::Value(0),
-            argument: 0,
-            start: 2,
-            end: 3,
-        };
-        writer.call(1, &call).unwrap();
-        writer.finish().unwrap();
-        let recording = crate::Recording::open(directory.path()).unwrap();
-        (directory, recording)
-    }
+    use crate::testing::one_process;
 
     #[test]
     fn the_last_chunk_that_there_is_room_for_is_told() {
-        let (_directory, recording) = process();
+        let (_directory, recording) = one_process();
         let mut chunks = recording.processes()[0].chunks().to_vec();
         assert_eq!(chunks.len(), 1);
         let mut room = Room { chunks: 2, ..Room::default() };
@@ -208,7 +186,7 @@ mod tests {
     /// Its own size and that of what it did, its path and its texts, each of which needs more than its bytes.
     #[test]
     fn a_process_takes_what_describes_it() {
-        let (_directory, recording) = process();
+        let (_directory, recording) = one_process();
         let process = &recording.processes()[0];
         let texts = process.host.len()
             + process.job.len()

@@ -206,7 +206,9 @@ fn a_log_does_not_stretch_first_to_last() {
         rank.data(Op::Pwrite, 1, 0, 100 * MIB, 100 * MS);
         rank.until(9 * S).data(Op::Write, 3, 0, 60, US);
     });
-    assert!(close(headline(&bed, WRITE).first_to_last_seconds, 0.1));
+    let write = headline(&bed, WRITE);
+    assert!(close(write.first_to_last_seconds, 0.1));
+    assert!(close(mib_per_second(write.first_to_last()), 1000.0));
 }
 
 #[test]
@@ -234,4 +236,21 @@ fn calls_in_flight_have_sync_and_metadata_apart() {
     is(Layer::Mpi, CallKind::Metadata, 0.5);
     assert_eq!(seconds(Layer::Posix, CallKind::Read), None);
     assert_eq!(analysis.in_flight.len(), 4, "seeks are none of these");
+}
+
+/// Reads at the end of a file move nothing, and a clock may be too coarse for a write.
+#[test]
+fn nothing_moved_or_no_time_passed_is_no_bandwidth() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    rank.short(Op::Pread, 2, 0, MIB, 0, 100 * MS).data(Op::Pwrite, 2, 0, MIB, 0);
+    rank.finish_at(S);
+    let analysis = bed.analyze();
+    for direction in Direction::ALL {
+        let of_layer = analysis.bandwidth(Layer::Posix, direction).unwrap();
+        assert_eq!((of_layer.effective(), of_layer.perceived()), (None, None), "{direction:?}");
+        let headline = analysis.headline(direction);
+        assert_eq!((headline.perceived(), headline.data_only()), (None, None), "{direction:?}");
+        assert_eq!(headline.first_to_last(), None, "{direction:?}");
+    }
 }

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Bed, KIB, MIB, MS, S, US};
 use plimsoll_explain::{
-    CLASSES, CallKind, Direction, Frame, MpiTime, Options, ProcessState, RepeatedBytes,
-    RuntimeKind, Serialisation, UnseenProgram, class_of, class_start,
+    AccessCounts, CLASSES, CallKind, Direction, Frame, MpiTime, Options, ProcessState,
+    RepeatedBytes, RuntimeKind, Serialisation, UnseenProgram, class_of, class_start,
 };
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::{Op, Unseen};
@@ -208,6 +208,8 @@ fn shares_of_nothing_are_none_and_others_are_parts_of_all() {
     assert_eq!(RepeatedBytes::default().share(), None);
     let half = RepeatedBytes { repeated: 5, bytes: 10, is_estimate: false };
     assert_eq!(half.share(), Some(0.5));
+    let nothing = AccessCounts::default();
+    assert_eq!((nothing.unaligned_page_share(), nothing.unaligned_stripe_share()), (None, None));
     let bed = Bed::new();
     let mut rank = bed.rank(0, 1);
     // One of four begins and ends on boundaries of stripes, two of pages.

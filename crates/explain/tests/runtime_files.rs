@@ -80,7 +80,7 @@ fn they_are_shown_and_not_added_up() {
 /// Open MPI's launcher writes into the user's file what ranks print, long after their data.
 #[test]
 fn what_a_launcher_does_is_the_runtimes() {
-    let run = |launcher: &str| {
+    let recorded = |launcher: &str| {
         let bed = Bed::new();
         let mut rank = bed.rank_with(0, 1, program(&["app"]));
         rank.data(Op::Pwrite, 1, 0, MIB, 50 * MS);
@@ -90,8 +90,9 @@ fn what_a_launcher_does_is_the_runtimes() {
         helper.define(DefinitionKind::File, MEMORY, 0, "/home/anna/app.log");
         helper.pause(900 * MS).data(Op::Write, MEMORY, 0, MIB, 50 * MS);
         helper.finish_at(S);
-        bed.analyze()
+        bed
     };
+    let run = |launcher: &str| recorded(launcher).analyze();
     let analysis = run("/usr/bin/orterun");
     assert_eq!(names(&analysis), ["/shared"]);
     assert_eq!(analysis.io_share.processes, 1, "the rank");
@@ -102,6 +103,9 @@ fn what_a_launcher_does_is_the_runtimes() {
     let analysis = run("/home/anna/mylauncher");
     assert_eq!(names(&analysis), ["/home/anna/app.log", "/shared"], "any other program counts");
     assert_eq!(analysis.headline(Direction::Write).bytes, 2 * MIB);
+    let all = Options { include_runtime: true, ..Options::default() };
+    let analysis = analyze(&recorded("/usr/bin/orterun").open(), &all).unwrap();
+    assert_eq!(analysis.headline(Direction::Write).bytes, 2 * MIB, "it counts when asked to");
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn a_process_that_becomes_another_program_counts_once() {
 fn nothing_recorded_has_no_share() {
     let bed = Bed::new();
     bed.helper(1, Program::default()).finish();
+    assert_eq!(bed.analyze().active_processes(), 0, "none made a call");
     let io = bed.analyze().io_share;
     assert_eq!((io.processes, io.share(), io.slowest, io.median_share), (0, None, None, None));
 }

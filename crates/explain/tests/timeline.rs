@@ -112,3 +112,37 @@ fn a_share_is_above_one_only_where_threads_overlap() {
     let later = second + 2..shares.len() - 1;
     assert!(shares[later].iter().all(|share| close(*share, 1.0)), "{shares:?}");
 }
+
+fn seconds_of(bed: &Bed, activity: Activity) -> f64 {
+    let analysis = bed.analyze();
+    busy(&analysis, &analysis.timeline.rows[0], activity).1
+}
+
+/// As the clock of a damaged recording may say: one thread is inside two calls at the same time.
+#[test]
+fn calls_of_one_thread_that_overlap_count_once() {
+    let bed = Bed::new();
+    let mut process = bed.rank(0, 1);
+    for start in [10, 15] {
+        process.now = start * MS;
+        process.around(Op::MpiWriteAt, 1, 0, MIB, |process| {
+            process.pause(10 * MS);
+        });
+    }
+    // All of it is in one bin.
+    process.finish_at(100 * S);
+    let seconds = seconds_of(&bed, Activity::MpiWaiting);
+    assert!((seconds - 0.015).abs() < 1e-6, "{seconds}");
+}
+
+#[test]
+fn a_call_that_takes_no_time_hides_nothing_of_the_call_around_it() {
+    let bed = Bed::new();
+    let mut process = bed.rank(0, 1);
+    process.around(Op::Fwrite, 1, 0, MIB, |process| {
+        process.pause(S).data(Op::Write, 1, 0, MIB, 0).pause(S);
+    });
+    process.finish_at(10 * S);
+    let seconds = seconds_of(&bed, Activity::Write);
+    assert!((seconds - 2.0).abs() < 1e-3, "{seconds}");
+}

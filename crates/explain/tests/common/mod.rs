@@ -138,6 +138,21 @@ impl Rank {
         self.pause(nanos)
     }
 
+    /// A data call that moves less than it was asked for.
+    pub fn short(
+        &mut self,
+        op: Op,
+        file: u32,
+        offset: u64,
+        length: u64,
+        moved: u64,
+        nanos: u64,
+    ) -> &mut Self {
+        let end = self.now + nanos;
+        self.put(op, file, offset, length, Outcome::Value(moved), self.now, end);
+        self.pause(nanos)
+    }
+
     /// A call without data.
     pub fn call(&mut self, op: Op, file: u32, nanos: u64) -> &mut Self {
         let end = self.now + nanos;
