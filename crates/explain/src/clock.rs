@@ -155,12 +155,12 @@ impl Shift {
         let (first, last) = (difference(0), difference(1));
         let (at, offset_ns) = first.or(last)?;
         let drift = match (first, last) {
-            (Some((t0, d0)), Some((t1, d1))) if t1 > t0 => {
+            (Some((t0, d0)), Some((t1, d1))) => {
                 d1.saturating_sub(d0) as f64 / t1.saturating_sub(t0) as f64
             }
             _ => 0.0,
         };
-        // Clocks of computers drift by parts per million: more is damage.
+        // Clocks of computers drift by parts per million: more is damage, and so is what is no number.
         let drift = if drift.abs() < 0.001 { drift } else { 0.0 };
         Some(Shift { offset_ns, drift, at })
     }

@@ -147,9 +147,9 @@ pub fn compare(before: &Analysis, after: &Analysis) -> Comparison {
 }
 
 fn verdict(wall: Change) -> Verdict {
-    match wall.ratio() {
-        Some(ratio) if ratio < 1.0 - SAME_WITHIN => Verdict::Faster,
-        Some(ratio) if ratio > 1.0 + SAME_WITHIN => Verdict::Slower,
+    match wall {
+        Change { before, after } if after < before * (1.0 - SAME_WITHIN) => Verdict::Faster,
+        Change { before, after } if after > before * (1.0 + SAME_WITHIN) => Verdict::Slower,
         _ => Verdict::Same,
     }
 }
@@ -249,6 +249,21 @@ mod tests {
     }
 
     #[test]
+    fn a_twentieth_more_or_less_is_about_the_same() {
+        let of = |after| verdict(Change { before: 100.0, after });
+        assert_eq!((of(95.0), of(105.0)), (Verdict::Same, Verdict::Same));
+        assert_eq!((of(94.9), of(105.1)), (Verdict::Faster, Verdict::Slower));
+    }
+
+    #[test]
+    fn there_is_no_ratio_to_nothing() {
+        let change = Change { before: 0.0, after: 2.0 };
+        assert_eq!((change.ratio(), change.speedup()), (None, Some(0.0)));
+        let change = Change { before: 2.0, after: 0.0 };
+        assert_eq!((change.ratio(), change.speedup()), (Some(0.0), None));
+    }
+
+    #[test]
     fn statements_read_well_at_the_edges() {
         for (wall, io, begin) in [
             (
@@ -274,6 +289,11 @@ mod tests {
                 (1.0, 0.0),
                 "The second run is about the same: 0 s instead of 0 s (no ratio); it \
                  makes no I/O calls any more.",
+            ),
+            (
+                (0.0, 2.0),
+                (0.0, 1.0),
+                "The second run is slower: 2 s instead of 0 s (no ratio); it makes I/O calls now.",
             ),
         ] {
             let text = stated(wall, io);

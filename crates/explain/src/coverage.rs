@@ -109,7 +109,7 @@ impl Coverage {
     /// Returns the wall time during which at least one thread was inside a call.
     pub fn busy(&self) -> BusyTime {
         let mut busy = BusyTime::default();
-        for (bin, covered) in self.bins.iter().enumerate().filter(|(_, c)| c.threads > 0) {
+        for (bin, covered) in self.bins.iter().enumerate() {
             let width = self.grid.inside_ns(bin);
             let (low, high) = (covered.max.min(width), covered.sum.min(width));
             busy.at_least_seconds += low as f64 * 1e-9;

@@ -187,7 +187,9 @@ fn clocks_that_drift_meet_at_both_barriers() {
             rank.define(DefinitionKind::Barrier, 1, 1000 + exit, "");
             rank.finish_at(exit);
         }
-        bed.analyze().span_seconds
+        let analysis = bed.analyze();
+        assert_eq!(analysis.clock_error_seconds, None, "no node has two ranks");
+        analysis.span_seconds
     };
     // One second before the first barrier it was 10 us farther off.
     assert!((span(100 * US) - 11.000_01).abs() < 1e-8, "{}", span(100 * US));

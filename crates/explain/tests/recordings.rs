@@ -102,6 +102,19 @@ fn without_barriers_the_error_is_not_known() {
     assert!(close(analysis.span_seconds, 1.0), "the calendars agree: {}", analysis.span_seconds);
 }
 
+/// Containers of one machine have names of their own and one clock.
+#[test]
+fn who_shares_a_boot_shares_a_clock() {
+    let error = |boot| {
+        let bed = Bed::new();
+        bed.rank_on(0, 2, "box1", boot, START).finish_at(S);
+        bed.rank_on(1, 2, "box2", boot, START).finish_at(S);
+        bed.analyze().clock_error_seconds
+    };
+    assert_eq!(error(1), Some(0.0));
+    assert_eq!(error(0), None, "which boot it is, is not known: the names tell");
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_result() {
     let bed = Bed::new();
