@@ -250,6 +250,7 @@ mod tests {
         assert_eq!(of(&[(0, 10), (10, 10), (20, 5)]).ranges, [(0, 25)]);
         assert_eq!(of(&[(0, 10), (11, 10)]).ranges, [(0, 10), (11, 21)]);
         assert_eq!(of(&[(20, 10), (10, 10), (0, 5)]).ranges, [(0, 5), (10, 30)]);
+        assert_eq!(of(&[(0, 10), (20, 10), (10, 5)]).ranges, [(0, 15), (20, 30)]);
         assert_eq!(of(&[(20, 10), (5, 0)]).ranges, [(20, 30)]);
     }
 
@@ -264,6 +265,36 @@ mod tests {
         assert!((share - 1.0 / 3.0).abs() < 0.05, "{share}");
         assert_eq!(repeated.bytes, 30_000_000);
         assert_eq!(of(&strided(200_000)).repeated().repeated, 0);
+        let mut touched_early = strided(1_000);
+        touched_early.extend(strided(10_000));
+        let share = of(&touched_early).repeated().share().unwrap();
+        assert!((share - 1.0 / 11.0).abs() < 0.05, "{share}");
+    }
+
+    #[test]
+    fn as_many_ranges_as_there_is_room_for_are_exact() {
+        let apart = |count: u64| of(&(0..count).map(|i| (i * 200, 100)).collect::<Vec<_>>());
+        assert!(!apart(EXTENTS_MAX as u64).repeated().is_estimate);
+        assert!(apart(EXTENTS_MAX as u64 + 1).repeated().is_estimate);
+    }
+
+    /// Each request lies in several regions, of which some are in the sample.
+    #[test]
+    fn long_requests_are_sampled_by_their_parts() {
+        let mut extents = Extents::default();
+        let mut add = |count: u64| {
+            for i in 0..count {
+                extents.add(i * 700_000, 400_000);
+                assert!(extents.ranges.len() <= EXTENTS_MAX);
+            }
+        };
+        add(40_000);
+        add(20_000);
+        let share = extents.repeated().share().unwrap();
+        assert!((share - 1.0 / 3.0).abs() < 0.05, "{share}");
+        assert_eq!(extents.sampled - extents.repeated, length(&extents.ranges), "each byte once");
+        let is_kept = |range: &(u64, u64)| is_sampled(range.0 >> REGION_SHIFT, extents.halvings);
+        assert!(extents.ranges.iter().all(is_kept));
     }
 
     #[test]

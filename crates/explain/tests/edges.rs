@@ -2,12 +2,15 @@
 
 mod common;
 
+use std::mem::offset_of;
+
 use common::{Bed, KIB, MIB, MS, S, US};
 use plimsoll_explain::{
     AccessCounts, CLASSES, CallKind, Direction, Frame, MpiTime, Options, ProcessState,
     RepeatedBytes, RuntimeKind, Serialisation, UnseenProgram, class_of, class_start,
 };
 use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::layout::{CHUNK_HEADER_BYTES, CHUNK_MAGIC, ChunkHeader, ChunkKind};
 use plimsoll_trace::{Op, Unseen};
 
 #[test]
@@ -288,4 +291,50 @@ fn a_chunk_that_cannot_be_read_is_told_with_its_size() {
     let warnings = bed.analyze().warnings;
     let damaged = warnings.iter().find(|it| it.contains("node1.0.rec is damaged: "));
     assert!(damaged.is_some_and(|it| it.contains(" in 1 chunk cannot be read")), "{warnings:?}");
+}
+
+/// Moments that lie years ahead are damage. What is left of their calls is held against the end of the recording.
+#[test]
+fn calls_that_reach_beyond_the_recording_are_counted() {
+    const YEARS: u64 = 1 << 56;
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for (start, nanos) in [(0, S), (YEARS, S), (S, YEARS), (S, S)] {
+        rank.now = start;
+        rank.data(Op::Pwrite, 2, 0, MIB, nanos);
+    }
+    rank.finish();
+    let analysis = bed.analyze();
+    assert!((analysis.span_seconds - 2.0).abs() < 1e-6, "{}", analysis.span_seconds);
+    assert_eq!((analysis.events_outside_span, analysis.events), (2, 4));
+}
+
+/// As of a process that was killed, whose recorder knew operations that are not known here.
+#[test]
+fn events_that_cannot_be_understood_are_told_with_their_size() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for thread in [1, 2, 3] {
+        (rank.thread, rank.now) = (thread, 0);
+        rank.data(Op::Pwrite, 2, 0, KIB, MS);
+    }
+    rank.finish();
+    let path = bed.path().join("node1.0.rec");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let magic = CHUNK_MAGIC.to_le_bytes();
+    let chunks: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&magic)).collect();
+    let is_of_events =
+        |at: &usize| bytes[at + offset_of!(ChunkHeader, kind)] == ChunkKind::Events as u8;
+    let chunks: Vec<usize> = chunks.into_iter().filter(is_of_events).take(2).collect();
+    let mut unknown = 0;
+    for at in chunks {
+        bytes[at + offset_of!(ChunkHeader, sealed)] = 0;
+        bytes[at + CHUNK_HEADER_BYTES] = 0xfe;
+        unknown += bytes[at + offset_of!(ChunkHeader, committed)];
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let analysis = bed.analyze();
+    assert_eq!(analysis.events, 1, "of the third thread");
+    let said = format!("is damaged: {unknown} bytes in 0 chunks cannot be read");
+    assert!(analysis.warnings[0].contains(&said), "{said}: {:?}", analysis.warnings);
 }

@@ -268,3 +268,19 @@ fn files_and_calls_are_counted_also_where_they_are_too_many_to_keep() {
     assert_eq!((slowest.nested.len(), slowest.nested_omitted), (NESTED_CALLS_MAX, 44));
     assert_eq!(slowest.time.write_nanos, calls * MS);
 }
+
+/// What goes on beside the program takes none of its time.
+#[test]
+fn asynchronous_writes_take_no_time_of_a_process() {
+    for threads in [1, 2] {
+        let bed = Bed::new();
+        let mut rank = bed.rank(0, 1);
+        for thread in 1..=threads {
+            (rank.thread, rank.now) = (thread, 0);
+            rank.data(Op::AioWrite, 2, 0, MIB, 5 * S).data(Op::Pwrite, 2, MIB, MIB, S);
+        }
+        rank.finish_at(10 * S);
+        let busy = bed.analyze().io_share.busy_seconds;
+        assert!((busy - 1.0).abs() < 1e-2, "{threads} threads: {busy}");
+    }
+}
