@@ -232,6 +232,7 @@ mod tests {
         let (c, d) = (of(&[(0, 100), (150, 50)]), of(&[(50, 50), (120, 80)]));
         assert_eq!((c.common(&d), d.common(&c)), (100, 100));
         assert_eq!(a.common(&Extents::default()), 0);
+        assert_eq!(of(&[(0, 1 << 40)]).common(&of(&[(5, 1 << 30)])), 1 << 30);
     }
 
     /// One of some regions stands for all of them.

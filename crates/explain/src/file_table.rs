@@ -165,6 +165,30 @@ mod tests {
     }
 
     #[test]
+    fn paths_take_no_more_than_there_is_room_for() {
+        let mut numbers = FileNumbers { path_bytes: PATH_BYTES_MAX - 5, ..FileNumbers::new(9) };
+        assert_ne!(numbers.intern(b"/ab"), FileId::FOLDED);
+        assert_eq!(numbers.intern(b"/cd"), FileId::FOLDED);
+        assert_ne!(numbers.intern(b"/e"), FileId::FOLDED, "it just fits");
+        assert_eq!(numbers.intern(b"/"), FileId::FOLDED);
+    }
+
+    #[test]
+    fn beyond_a_million_files_that_found_no_room_it_is_at_least_a_million() {
+        let folded = (0..FOLDED_MAX as u64 - 2).collect();
+        let mut numbers = FileNumbers { folded, ..FileNumbers::new(0) };
+        let mut said = |path: &[u8]| {
+            numbers.intern(path);
+            let folded = numbers.folded.len() as u64;
+            FileTable { paths: numbers.paths.clone(), folded }.folded_warning().unwrap()
+        };
+        assert!(said(b"/a").starts_with("1,048,575 of 1,048,575 files are added up"));
+        let many = "at least 1,048,576 of 1,048,576 files are added up";
+        assert!(said(b"/b").starts_with(many));
+        assert!(said(b"/c").starts_with(many), "no more are counted");
+    }
+
+    #[test]
     fn where_all_files_have_room_nothing_is_said() {
         let mut numbers = FileNumbers::new(1);
         numbers.intern(b"/a");

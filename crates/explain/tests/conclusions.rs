@@ -65,6 +65,25 @@ fn oversubscription_is_named_only_where_it_is_known_and_so() {
     assert_eq!(crowded(0), (false, false), "not known");
 }
 
+/// Two ranks for each processor of node 1, fewer on node 2, where there are more of both.
+#[test]
+fn the_node_with_most_ranks_for_each_processor_is_named() {
+    let bed = Bed::new();
+    for rank in 0..10u32 {
+        let (node, processors) = if rank < 4 { (1, 2) } else { (2, 4) };
+        let program = Program { processors: (0..processors).collect(), ..Program::default() };
+        let mut process = bed.rank_on_with(rank, 10, node, program);
+        process.around(Op::MpiWriteAtAll, 1, 0, MIB, |process| {
+            process.pause(S);
+        });
+        process.finish_at(2 * S);
+    }
+    let found = bed.findings();
+    let waiting = find(&found, "waiting-in-mpi-io").unwrap();
+    let said = "4 ranks share 2 processors on node1, and so on 1 other node, and";
+    assert!(waiting.evidence.iter().any(|it| it.contains(said)), "{:?}", waiting.evidence);
+}
+
 #[test]
 fn collective_calls_that_storage_explains_are_clean() {
     assert_eq!(collective(MIB, 15 * MS, 2).ids(), [""; 0]);
@@ -210,6 +229,10 @@ fn nothing_costs_much_only_when_io_takes_little() {
         "I/O took 60 % of the run time of 1 process: write 40 %, sync 20 %. No known fault \
          explains it: this is what the calls themselves take, mostly on /private.0 (100 %)."
     );
+    let ends =
+        |write: u64| concluded(&writer(write, 0)).ends_with("Nothing costs this program much.");
+    assert!(ends(500 * MS), "a twentieth");
+    assert!(!ends(501 * MS));
     let empty = Bed::new();
     empty.rank(0, 1).finish_at(S);
     assert_eq!(concluded(&empty), "No I/O call on a file of the program itself was recorded.");
@@ -235,6 +258,53 @@ fn the_conclusion_names_the_worst_finding_and_what_it_leaves_open() {
          fsync-storm, costs about 891 ms; most of the I/O time is what the calls themselves \
          take, mostly on /private.0 (100 %)."
     );
+}
+
+#[test]
+fn the_conclusion_names_what_has_a_twentieth_of_the_time() {
+    let told = concluded(&writer(950 * MS, 50 * MS));
+    assert!(told.contains(": write 9.5 %, sync 0.5 %."), "{told}");
+    let told = concluded(&writer(951 * MS, 49 * MS));
+    assert!(told.contains(": write 9.51 %."), "{told}");
+}
+
+/// Locks of 10 ms each, beside a long write; a finding that explains half of the time explains it.
+#[test]
+fn a_finding_leaves_nothing_open_that_explains_half_of_the_time() {
+    let told = |locks: u64, write: u64, run: u64| {
+        let bed = Bed::new();
+        let mut rank = bed.rank(0, 1);
+        rank.data(Op::Pwrite, 2, 0, 64 * MIB, write);
+        for _ in 0..locks {
+            rank.call(Op::Flock, 2, 10 * MS);
+        }
+        rank.finish_at(run);
+        concluded(&bed)
+    };
+    assert!(told(100, S, 10 * S).ends_with("lock-contention, costs about 1 s."));
+    let open =
+        "; most of the I/O time is what the calls themselves take, mostly on /private.0 (100 %).";
+    assert!(told(100, 1010 * MS, 10 * S).ends_with(open), "{}", told(100, 1010 * MS, 10 * S));
+    let little = told(20, 300 * MS, 10 * S);
+    assert!(little.ends_with("costs about 200 ms."), "a twentieth of the run in all: {little}");
+}
+
+#[test]
+fn half_of_the_time_is_most_of_it() {
+    let two = Bed::new();
+    let mut rank = two.rank(0, 1);
+    rank.data(Op::Pwrite, 1, 0, 64 * MIB, S).data(Op::Pwrite, 2, 0, 64 * MIB, S);
+    rank.finish_at(10 * S);
+    let told = concluded(&two);
+    assert!(told.ends_with("take, mostly on /shared (50 %)."), "{told}");
+    let three = Bed::new();
+    for number in 0..3 {
+        let mut rank = three.rank(number, 3);
+        rank.data(Op::Pwrite, 2, 0, 64 * MIB, 3 * S).call(Op::Stat, 1, 0);
+        rank.finish_at(10 * S);
+    }
+    let spread = concluded(&three);
+    assert!(spread.ends_with("spread over 3 files, 33.3 % of it on /private.0."), "{spread}");
 }
 
 /// "Most of it on FILE (17 %)" contradicted itself, and waiting for asynchronous calls is on no file.

@@ -322,7 +322,8 @@ fn events_that_cannot_be_understood_are_told_with_their_size() {
     let path = bed.path().join("node1.0.rec");
     let mut bytes = std::fs::read(&path).unwrap();
     let magic = CHUNK_MAGIC.to_le_bytes();
-    let chunks: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&magic)).collect();
+    let chunks: Vec<usize> =
+        (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&magic)).collect();
     let is_of_events =
         |at: &usize| bytes[at + offset_of!(ChunkHeader, kind)] == ChunkKind::Events as u8;
     let chunks: Vec<usize> = chunks.into_iter().filter(is_of_events).take(2).collect();

@@ -260,6 +260,18 @@ fn ten_syncs_and_four_of_each_file_are_a_storm() {
     assert!(!has(&synced(4, 3), "fsync-storm"), "checkpoints");
 }
 
+#[test]
+fn syncs_cost_what_each_process_waits_for() {
+    let bed = program(4, |_, process| {
+        for block in 0..20 {
+            process.data(Op::Write, 2, block * MIB, MIB, MS).call(Op::Fsync, 2, 50 * MS);
+        }
+    });
+    let found = find(&bed, "fsync-storm").unwrap();
+    assert!((found.cost_seconds - 19.0 * 0.050).abs() < 1e-6, "{}", found.cost_seconds);
+    assert_eq!(found.evidence[2], "spread over 4 files, 25 % of it on /private.0");
+}
+
 /// A fifth of the bytes, and less.
 #[test]
 fn a_fifth_that_is_read_again_is_no_header() {

@@ -47,6 +47,11 @@ impl Bed {
         self.program_from(program, Some(rank), ranks, "node1", 1, START)
     }
 
+    /// The same of any node.
+    pub fn rank_on_with(&self, rank: u32, ranks: u32, node: u8, program: Program) -> Rank {
+        self.program_from(program, Some(rank), ranks, &format!("node{node}"), node, START)
+    }
+
     /// A process without a rank, such as a launcher's helper: its pid is 500 and its number.
     pub fn helper(&self, number: u32, program: Program) -> Rank {
         let mut helper = self.program_from(program, None, 0, "node1", 1, START + u64::from(number));
