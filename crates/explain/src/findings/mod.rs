@@ -179,7 +179,8 @@ impl FindingKind {
 /// make it look small: the square of the sum over the sum of squares.
 fn sharers(times: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = times.fold((0.0, 0.0), |(sum, squares), t| (sum + t, squares + t * t));
-    if squares > 0.0 { (sum * sum / squares).max(1.0) } else { 1.0 }
+    // Where nobody has any, the quotient is no number, and 1 is the larger.
+    (sum * sum / squares).max(1.0)
 }
 
 /// Returns how many processes share the time of calls that pass.
