@@ -3,7 +3,7 @@
 //! docs/numbers.md. Nothing can be printed that is not defined there. [`html`] has the
 //! building blocks of reports for a browser, [`words`] writes numbers in sentences.
 //!
-//! Deliberately not here: printing and colour (`cli`), and what the numbers mean (whoever made the record; for results
+//! Deliberately not here: printing (`cli`), and what the numbers mean (whoever made the record; for results
 //! of this program, `figures`). Only strings are made.
 
 mod chart;
@@ -14,7 +14,9 @@ mod number;
 mod ratio_map;
 mod record;
 mod sparkline;
+mod styled;
 mod table;
+mod terminal;
 mod value;
 mod visible;
 pub mod words;
@@ -26,6 +28,8 @@ pub use number::{Number, Unit};
 pub use ratio_map::RatioMap;
 pub use record::Record;
 pub use sparkline::sparkline;
+pub use styled::{Emphasis, StyledText};
 pub use table::{Align, TextTable};
+pub use terminal::Layout;
 pub use value::Value;
 pub use visible::{visible, visible_json, visible_lines};

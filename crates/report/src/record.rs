@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::number::MISSING;
-use crate::table::{Align, TextTable};
-use crate::visible;
-use crate::{Bar, Number, Value, bars};
+use crate::{Emphasis, Number, Value};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Entry {
@@ -17,6 +14,7 @@ pub(crate) enum Entry {
         key: &'static str,
         label: &'static str,
         text: Option<String>,
+        emphasis: Emphasis,
     },
     Texts {
         key: &'static str,
@@ -82,12 +80,33 @@ impl Record {
 
     /// A word or name that may not be known.
     pub fn optional_text(
-        mut self,
+        self,
         key: &'static str,
         label: &'static str,
         text: Option<String>,
     ) -> Self {
-        self.entries.push(Entry::Text { key, label, text });
+        self.push_text(key, label, text, Emphasis::None)
+    }
+
+    /// A word that says whether something is as it should be.
+    pub fn judgement(
+        self,
+        key: &'static str,
+        label: &'static str,
+        text: impl Into<String>,
+        emphasis: Emphasis,
+    ) -> Self {
+        self.push_text(key, label, Some(text.into()), emphasis)
+    }
+
+    fn push_text(
+        mut self,
+        key: &'static str,
+        label: &'static str,
+        text: Option<String>,
+        emphasis: Emphasis,
+    ) -> Self {
+        self.entries.push(Entry::Text { key, label, text, emphasis });
         self
     }
 
@@ -205,95 +224,6 @@ impl Record {
         }
         Json::Object(object)
     }
-
-    /// For people: labels, readable units, tables and bars.
-    pub fn to_text(&self) -> String {
-        let mut out = String::new();
-        let label_width = self.entries.iter().map(label_width).max().unwrap_or(0);
-        for entry in &self.entries {
-            out.push_str(&entry_text(entry, label_width));
-        }
-        // Headings bring a blank line before them; the first one needs none.
-        out.trim_start_matches('\n').to_string()
-    }
-
-    fn cells(&self) -> impl Iterator<Item = (&'static str, Align, String)> {
-        self.entries.iter().filter_map(|entry| match entry {
-            Entry::Number { number, value } => {
-                Some((number.label, Align::Right, value.show(number)))
-            }
-            Entry::Text { label, text, .. } => {
-                Some((*label, Align::Left, text.clone().unwrap_or_else(|| MISSING.to_string())))
-            }
-            _ => None,
-        })
-    }
-}
-
-fn label_width(entry: &Entry) -> usize {
-    match entry {
-        Entry::Number { number, .. } => number.label.len(),
-        Entry::Text { label, .. } | Entry::Texts { label, .. } => label.len(),
-        _ => 0,
-    }
-}
-
-fn entry_text(entry: &Entry, label_width: usize) -> String {
-    match entry {
-        Entry::Number { number, value } => {
-            format!("  {:label_width$}  {}\n", number.label, value.show(number))
-        }
-        Entry::Text { label, text, .. } => {
-            let text = visible(text.as_deref().unwrap_or(MISSING));
-            format!("  {label:label_width$}  {text}\n")
-        }
-        Entry::Texts { label, texts, .. } => texts_text(label, texts, label_width),
-        Entry::Section { title, record, .. } => format!("{}{}", heading(title), record.to_text()),
-        Entry::Cards { title, cards, .. } => format!("{}{}", heading(title), cards_text(cards)),
-        Entry::Rows { title, rows, .. } => format!("{}{}", heading(title), rows_text(rows)),
-        Entry::Named { title, label, rows, .. } => {
-            format!("{}{}", heading(title), rows_text(&with_names(label, rows)))
-        }
-        Entry::Spectrum { number, title, points } => {
-            format!("{}{}", heading(title), bars(&spectrum_bars(number, points)))
-        }
-        Entry::Sentence { text, .. } => format!("\n{}\n", visible(text)),
-        Entry::Picture(picture) => format!("\n{picture}"),
-        Entry::Note(note) => format!("\nnote: {note}\n"),
-    }
-}
-
-/// Sentences below each other, behind their label.
-fn texts_text(label: &str, texts: &[String], label_width: usize) -> String {
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    let line =
-        |(label, text): (&str, &String)| format!("  {label:label_width$}  {}\n", visible(text));
-    labels.zip(texts).map(line).collect()
-}
-
-fn cards_text(cards: &[Record]) -> String {
-    if cards.is_empty() {
-        return "  (none)\n".to_string();
-    }
-    let texts: Vec<String> = cards.iter().map(Record::to_text).collect();
-    texts.join("\n")
-}
-
-/// A blank line, and the title where there is one.
-fn heading(title: &str) -> String {
-    if title.is_empty() { "\n".to_string() } else { format!("\n{title}\n") }
-}
-
-/// A bar for each k, or for ranges of k when there would be too many to look at.
-fn spectrum_bars(number: &Number, points: &[(u64, f64)]) -> Vec<Bar> {
-    const BARS_MAX: usize = 40;
-    let bar = |range: &[(u64, f64)]| {
-        let (first, last) = (range[0].0, range[range.len() - 1].0);
-        let label = if first == last { first.to_string() } else { format!("{first}-{last}") };
-        let value = range.iter().map(|(_, value)| value).sum();
-        Bar { label, value, shown: number.unit.show(value) }
-    };
-    points.chunks(points.len().div_ceil(BARS_MAX).max(1)).map(bar).collect()
 }
 
 /// Returns the rows with their names in front.
@@ -304,16 +234,6 @@ pub(crate) fn with_names(label: &'static str, rows: &[(&'static str, Record)]) -
         named
     };
     rows.iter().map(named).collect()
-}
-
-fn rows_text(rows: &[Record]) -> String {
-    let Some(first) = rows.first() else { return "  (none)\n".to_string() };
-    let mut table =
-        TextTable::new(first.cells().map(|(label, align, _)| (label.to_string(), align)).collect());
-    for row in rows {
-        table.push(row.cells().map(|(_, _, cell)| cell).collect());
-    }
-    table.to_text()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What is wrong, what it costs, how we know, and what to change.
 
-use crate::Unit;
+use crate::{Emphasis, Unit};
 
 use super::axis::exact;
 use super::escape::escape;
@@ -23,6 +23,15 @@ impl Severity {
             Severity::Low => "low",
             Severity::Medium => "medium",
             Severity::High => "high",
+        }
+    }
+
+    /// Returns how it stands out on a terminal.
+    pub const fn emphasis(self) -> Emphasis {
+        match self {
+            Severity::Low => Emphasis::None,
+            Severity::Medium => Emphasis::Warning,
+            Severity::High => Emphasis::Bad,
         }
     }
 
