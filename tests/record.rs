@@ -9,6 +9,7 @@ mod spool;
 mod vandal;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
@@ -353,4 +354,28 @@ fn a_shell_with_pipes_and_redirections_works() {
         "{}",
         outcome.stderr
     );
+}
+
+#[test]
+fn variables_alone_make_the_directory_and_say_once_when_they_cannot() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let run = |directory: &str, script: &str| -> Outcome {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(folder.path());
+        command.env("LD_PRELOAD", library()).env("PLIMSOLL_RECORD_DIR", directory);
+        command.output().unwrap().into()
+    };
+    let outcome = run("new/rec", "cd /; cat /etc/hostname > /dev/null; cat /etc/hostname");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let rec = folder.path().join("new/rec");
+    assert!(calls(&processes(&rec), Op::Open, "/etc/hostname").0 >= 2, "in another directory");
+    assert_eq!(fs::metadata(&rec).unwrap().permissions().mode() & 0o777, 0o700);
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (wrong, why) in [("/proc/nowhere/rec", "No such file"), ("file", "Not a directory")] {
+        let outcome = run(wrong, "cat /etc/hostname > /dev/null; ls > /dev/null; echo fine");
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "fine\n"));
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.starts_with("plimsoll: nothing is recorded"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
+    }
 }

@@ -18,8 +18,8 @@ pub enum ExplainError {
     },
     /// It holds no file of a process.
     #[error(
-        "{} is not a recording: it has no *.rec file; hint: make one with `plimsoll record -o {} -- COMMAND`",
-        directory.display(), directory.display()
+        "{} is not a recording: it has no *.rec file; hint: make one with `plimsoll record COMMAND`",
+        directory.display()
     )]
     Empty {
         /// The directory.

@@ -98,7 +98,7 @@ pub use nesting::{MpiCall, MpiTime, NESTED_CALLS_MAX, NestedCall, is_collective}
 pub use options::Options;
 pub use process::{Process, ProcessState};
 pub use process_totals::OwnCalls;
-pub use recording::Recording;
+pub use recording::{Recording, is_process_file};
 pub use room::SUMMARY_BYTES_MAX;
 pub use runtime::RuntimeKind;
 pub use serialisation::Serialisation;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use plimsoll_guarded::{Directory, Readers};
 use plimsoll_report::words::{count, count_is};
 use plimsoll_trace::definition::{Definition, DefinitionKind};
+use plimsoll_trace::layout::FILE_EXTENSION;
 use plimsoll_trace::{ProcessFile, TraceError};
 
 use crate::ExplainError;
@@ -320,9 +321,14 @@ fn list(directory: &Directory) -> Result<Vec<OsString>, ExplainError> {
     let path = || directory.path().to_path_buf();
     let error = |cause| ExplainError::Directory { directory: path(), cause };
     let mut names = directory.names().map_err(error)?;
-    names.retain(|name| Path::new(name).extension().is_some_and(|it| it == "rec"));
+    names.retain(|name| is_process_file(Path::new(name)));
     if names.is_empty() {
         return Err(ExplainError::Empty { directory: path() });
     }
     Ok(names)
+}
+
+/// Returns true for the name of a file of a recording, which holds what a process did.
+pub fn is_process_file(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == FILE_EXTENSION)
 }

@@ -8,11 +8,8 @@ use plimsoll_trace::layout::Anchor;
 use plimsoll_trace::{Layer, variables};
 
 use crate::hot::{ANY_LAYER, bit};
-use crate::sys;
-use crate::text::Text;
-
-/// A path with its zero (PATH_MAX in include/uapi/linux/limits.h).
-pub const PATH_BYTES: usize = 4096;
+use crate::text::{PATH_BYTES, Text};
+use crate::{by_hand, sys};
 
 /// What does not change while the program runs. Copied: the program may change its environment.
 pub struct Config {
@@ -108,6 +105,11 @@ fn read_into(config: &mut Config, directory: &[u8]) -> u32 {
     let job = jobs.find_map(sys::variable);
     config.job.set(job.unwrap_or(b""));
     config.is_shared = variables::is_on(sys::variable(variables::SHARE));
+    // SAFETY: we are the one that decides.
+    let can_record = || unsafe { by_hand::prepare(&config.directory, config.is_shared) };
+    if config.id.as_bytes().is_empty() && !can_record() {
+        return 0;
+    }
     // Asking the system's database would call into libraries that the program has not asked for.
     let user = variables::USERS.into_iter().find_map(sys::variable);
     config.user.set(user.unwrap_or(b""));

@@ -10,8 +10,7 @@ use core::ptr;
 use plimsoll_trace::{Unseen, variables};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use crate::config::PATH_BYTES;
-use crate::text::Text;
+use crate::text::{PATH_BYTES, Text};
 use crate::{config, sys};
 
 const PRELOAD: &[u8] = b"LD_PRELOAD=";

@@ -46,7 +46,7 @@ fn seal(process: &'static Process, busy: &Busy) {
     spool::move_clock(process, 0);
     // SAFETY: the lock is held.
     let pid = unsafe { (*process.spool.get()).pid };
-    let own = spool::thread_id();
+    let own = sys::thread_id();
     let mut writers = [process.definitions.get(); SLOTS + 1];
     let mut count = 1;
     for slot in &process.slots {

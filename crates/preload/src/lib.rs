@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(dead_code, non_snake_case))]
 
 pub mod backend;
+mod by_hand;
 mod chunk;
 mod circumstances;
 mod clock;

@@ -231,7 +231,7 @@ fn write_slowly(busy: &Busy, call: &Call) {
             return writer.put(call);
         }
         let held = process.lock.hold(busy);
-        let number = spool::thread_id();
+        let number = sys::thread_id();
         let taken = if is_ours {
             let writer = &mut *(*slot).writer.get();
             let room = EVENT_BYTES_MAX;

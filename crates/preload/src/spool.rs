@@ -9,7 +9,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use plimsoll_trace::layout::{
-    BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FileHeader, HEADER_BYTES, Loss, State,
+    BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FILE_EXTENSION, FileHeader,
+    HEADER_BYTES, Loss, State,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -24,7 +25,7 @@ use crate::process::Process;
 use crate::room::allocate;
 use crate::text::Text;
 use crate::thread::Busy;
-use crate::{chunk, clock, config, identity, process};
+use crate::{chunk, clock, config, identity, process, sys};
 
 /// The second page is for the first chunks, so that a process that does little has two pages: so
 /// much of it is for definitions, and the rest for the calls of its first thread.
@@ -117,11 +118,6 @@ pub struct Mapped {
     pub map_length: usize,
 }
 
-/// Returns the calling thread's number.
-pub fn thread_id() -> u32 {
-    rustix::thread::gettid().as_raw_nonzero().get() as u32
-}
-
 /// Creates the file with its first chunks, and the calling thread's slot in it.
 pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Result<(), Errno> {
     // SAFETY: the lock is held.
@@ -136,7 +132,8 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
     spool.name.push_number(u64::from(spool.pid), 10);
     spool.name.push(b"-");
     spool.name.push_number(now.realtime_ns, 16);
-    spool.name.push(b".rec");
+    spool.name.push(b".");
+    spool.name.push(FILE_EXTENSION.as_bytes());
 
     // Under another name until it can be read: a process that is killed now leaves no riddle.
     let mut new = Text::<NAME_BYTES>::new();
@@ -182,7 +179,7 @@ pub fn create(process: &'static Process, busy: &Busy, _held: &Held<'_>) -> Resul
         span: to - from,
         position: from as u64,
     };
-    let thread = thread_id();
+    let thread = sys::thread_id();
     let sequences = (spool.next_sequence(), spool.next_sequence());
     // SAFETY: the lock is held, and the first slot is free in a process that has no file. Both
     // places are mapped, as long as the process lives: the first page must be too.

@@ -7,11 +7,15 @@ use rustix::fd::BorrowedFd;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-
 // SAFETY: the C library defines it for every program, as a list of strings.
 unsafe extern "C" {
     /// The program's environment. Not `getenv`: bash has its own function of that name.
     static environ: *const *const c_char;
+}
+
+/// Returns the calling thread's number.
+pub fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
 /// Returns the program's environment as it is now.
@@ -50,6 +54,25 @@ pub fn variable(name: &str) -> Option<&'static [u8]> {
     unsafe { strings(environment()) }.find_map(|entry| {
         entry.to_bytes().strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
     })
+}
+
+/// Puts another entry into the place of a variable, for this program and those that it executes.
+///
+/// # Safety
+/// Nobody else uses the environment meanwhile, and the entry stays as it is for ever.
+pub unsafe fn replace_variable(name: &str, entry: &CStr) {
+    let mut next = environment().cast_mut();
+    // SAFETY: the C library keeps its environment as a list that ends with a null pointer, which it lets programs
+    // change (environ(7)).
+    unsafe {
+        while !next.is_null() && !(*next).is_null() {
+            let bytes = CStr::from_ptr(*next).to_bytes();
+            if bytes.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"=")) {
+                *next = entry.as_ptr();
+            }
+            next = next.add(1);
+        }
+    }
 }
 
 /// Returns the system error number that the last call left.

@@ -5,6 +5,9 @@ use core::mem::MaybeUninit;
 
 use rustix::fs::CWD;
 
+/// A path with its zero (PATH_MAX in include/uapi/linux/limits.h).
+pub const PATH_BYTES: usize = 4096;
+
 /// Up to `N - 1` bytes and, unless it is empty, a zero behind them. Zeros are the empty text.
 #[repr(C)]
 pub struct Text<const N: usize> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plimsoll_guarded::{Directory, Draft};
-use plimsoll_trace::layout::{HEADER_BYTES, State};
+use plimsoll_trace::layout::{FILE_EXTENSION, HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -46,7 +46,7 @@ fn collect_to(home: &Directory, said: Option<&Path>) -> Result<Collected, Record
                 Some(_) => collected.running += 1,
                 None => {}
             }
-            if Path::new(&name).extension().is_some_and(|extension| extension == "rec") {
+            if Path::new(&name).extension().is_some_and(|extension| extension == FILE_EXTENSION) {
                 let brought = bring_home(&spool, &name, home, &mut collected);
                 // One that cannot be brought home keeps no other one from coming.
                 if let Err(cause) = brought {

@@ -19,6 +19,9 @@ pub const FILE_MAGIC: [u8; 8] = *b"PLIMREC\0";
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"PCHK");
 /// Version of the format that is written; all older ones are read.
 pub const FORMAT_VERSION: u32 = 2;
+/// How the names of the files of a recording end, one for each process.
+pub const FILE_EXTENSION: &str = "rec";
+
 /// Bytes before the first block.
 pub const HEADER_BYTES: usize = 4096;
 /// Bytes of a block: small enough for many threads, large enough that taking one is rare.

@@ -1,0 +1,101 @@
+//! Recordings that somebody asked for by variables alone, without `plimsoll record`: what it would have done before the
+//! program started is done here, when the program is loaded.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char, c_int};
+
+use plimsoll_trace::variables;
+use rustix::fs::{CWD, Mode};
+use rustix::io::Errno;
+
+use crate::sys;
+use crate::text::{PATH_BYTES, Text};
+
+/// The variable with the whole path of the recording.
+struct Absolute(UnsafeCell<Text<{ PATH_BYTES + 64 }>>);
+
+// SAFETY: written once, while it is being decided what is recorded, and not before that read.
+unsafe impl Sync for Absolute {}
+
+static ABSOLUTE: Absolute = Absolute(UnsafeCell::new(Text::new()));
+
+/// Makes the directory of the recording if it is not there, and lets programs that this one executes know its whole
+/// path, whatever their working directory is. If nothing can be recorded there, says so once, and not again in
+/// programs that this one executes. Returns whether something can be recorded.
+///
+/// # Safety
+/// Only the one that decides what is recorded calls it, once.
+pub unsafe fn prepare(directory: &Text<PATH_BYTES>, is_shared: bool) -> bool {
+    let outcome = make(directory, is_shared);
+    // SAFETY: as the caller says.
+    let variable = unsafe { &mut *ABSOLUTE.0.get() };
+    variable.push(variables::RECORD_DIR.as_bytes());
+    variable.push(b"=");
+    match outcome {
+        Ok(()) => variable.push(directory.as_bytes()),
+        // Empty: without a directory the library does nothing.
+        Err(error) if is_first_rank() => tell(directory, error),
+        Err(_) => {}
+    }
+    // SAFETY: the text is not written any more, and the program is only being loaded.
+    unsafe { sys::replace_variable(variables::RECORD_DIR, variable.as_c_str()) };
+    outcome.is_ok()
+}
+
+/// Makes the directory and those above it. Only this user can read them unless others may.
+fn make(directory: &Text<PATH_BYTES>, is_shared: bool) -> Result<(), Errno> {
+    let mode = Mode::from_raw_mode(if is_shared { 0o755 } else { 0o700 });
+    let path = directory.as_bytes();
+    let mut outcome = rustix::fs::mkdirat(CWD, directory.as_c_str(), mode);
+    if outcome == Err(Errno::NOENT) {
+        let ends = (1..path.len()).filter(|at| path.get(*at) == Some(&b'/'));
+        for end in ends.chain([path.len()]) {
+            let mut above = Text::<PATH_BYTES>::new();
+            above.push(path.get(..end).unwrap_or(&[]));
+            outcome = rustix::fs::mkdirat(CWD, above.as_c_str(), mode);
+        }
+    }
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(_) if sys::is_writable(directory.as_c_str()) && is_directory(directory) => Ok(()),
+        Err(Errno::EXIST) if is_directory(directory) => Err(Errno::ACCESS),
+        Err(Errno::EXIST) => Err(Errno::NOTDIR),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_directory(path: &Text<PATH_BYTES>) -> bool {
+    rustix::fs::stat(path.as_c_str()).is_ok_and(|facts| {
+        rustix::fs::FileType::from_raw_mode(facts.st_mode) == rustix::fs::FileType::Directory
+    })
+}
+
+/// Returns true for a process that no launcher started, and for the first of those that one started.
+fn is_first_rank() -> bool {
+    variables::RANKS.into_iter().find_map(sys::variable).is_none_or(|rank| rank == b"0")
+}
+
+/// Says on standard error that nothing is recorded, and why.
+#[cold]
+fn tell(directory: &Text<PATH_BYTES>, error: Errno) {
+    // SAFETY: glibc has it since 2.32 (strerror(3)), and it only looks up a string.
+    unsafe extern "C" {
+        safe fn strerrordesc_np(error: c_int) -> *const c_char;
+    }
+    let mut line = Text::<{ PATH_BYTES + 256 }>::new();
+    line.push(b"plimsoll: nothing is recorded: cannot write to ");
+    for byte in directory.as_bytes() {
+        line.push(if byte.is_ascii_control() { b"?" } else { core::slice::from_ref(byte) });
+    }
+    let words = strerrordesc_np(error.raw_os_error());
+    if !words.is_null() {
+        line.push(b": ");
+        // SAFETY: a string of the C library's that never changes.
+        line.push(unsafe { CStr::from_ptr(words) }.to_bytes());
+    }
+    line.push(b"\n");
+    if let Some(stderr) = sys::borrow(libc::STDERR_FILENO) {
+        // Who does not listen is not told.
+        let _ = rustix::io::write(stderr, line.as_bytes());
+    }
+}
