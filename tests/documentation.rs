@@ -15,6 +15,9 @@ fn commands() -> Vec<String> {
         let listed = help.split("\nCommands:\n").nth(1).unwrap_or("");
         for line in listed.lines().take_while(|line| !line.is_empty()) {
             let name = line.split_whitespace().next().unwrap();
+            if name == "help" {
+                continue; // It is --help by another name.
+            }
             open.push(format!("{command} {name}").trim().to_string());
         }
         found.push(command);

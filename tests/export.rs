@@ -153,7 +153,6 @@ fn nothing_is_overwritten_unless_told() {
 #[test]
 fn wrong_use_is_refused_in_one_line() {
     let place = Place::new();
-    place.refused("run1", "--to");
     place.refused("run1 --to csv", "parquet, perfetto");
     place.refused("nowhere --to parquet", "cannot read the recording nowhere");
     place.refused("run1 --to parquet -o -", "hint: give a name with -o FILE");

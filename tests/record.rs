@@ -6,6 +6,7 @@ mod many_files;
 mod private;
 mod small;
 mod spool;
+mod told;
 mod vandal;
 
 use std::fs;

@@ -33,7 +33,11 @@ fn init_writes_a_file_that_checks_and_never_overwrites_it() {
     assert!(!written["clients"].as_array().unwrap().is_empty(), "this machine is a client");
     let targets = written["targets"].as_array().unwrap();
     assert!(targets.iter().all(|target| target["path"] != "/"), "never the root disk");
-    assert_eq!(shown(folder.path(), &["show", "--json"]), written);
+    assert_eq!(
+        shown(folder.path(), &["show", "site.toml", "--json"])["targets"],
+        written["targets"]
+    );
+    assert_eq!(shown(folder.path(), &["show", "--json"])["clients"], written["clients"]);
     assert_eq!(site(folder.path(), &["check"]).status, Some(0));
 
     let file = folder.path().join("site.toml");
@@ -251,4 +255,41 @@ fn lustre_targets_are_found_in_a_captured_tree() {
     let servers = found["servers"].as_array().unwrap();
     assert_eq!(servers.iter().filter(|server| server["role"] == "storage").count(), 2);
     assert_eq!(servers.iter().filter(|server| server["role"] == "metadata").count(), 1);
+}
+
+#[test]
+fn the_site_file_of_a_directory_above_applies_unless_another_is_named() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let below = folder.path().join("run/1");
+    std::fs::create_dir_all(&below).unwrap();
+    let site = "version = 1\n[[file_system]]\nname = \"scratch\"\nkind = \"ext4\"\nmount = \"/\"\n";
+    let targets: String = (0..3)
+        .map(|it| {
+            format!(
+                "[[target]]\nname = \"t{it}\"\nfile_system = \"scratch\"\npath = \"/mnt/t{it}\"\n"
+            )
+        })
+        .collect();
+    std::fs::write(folder.path().join("site.toml"), format!("{site}{targets}")).unwrap();
+    let run = |arguments: &str, named: Option<&str>| -> Outcome {
+        let mut command = binary();
+        command.args(arguments.split_whitespace()).current_dir(&below);
+        command.env("XDG_CONFIG_HOME", "/nonexistent").env_remove("PLIMSOLL_SITE");
+        if let Some(named) = named {
+            command.env("PLIMSOLL_SITE", named);
+        }
+        command.output().unwrap().into()
+    };
+    let show = run("site show", None);
+    assert_eq!((show.status, show.stderr.as_str()), (Some(0), ""));
+    assert!(show.stdout.contains("of this directory or one above it"), "{}", show.stdout);
+    let load = "model contention --per-job 1 --jobs 2 --json";
+    let found = run(load, None);
+    assert_eq!(found.status, Some(0), "{}", found.stderr);
+    assert!(found.stderr.contains("/site.toml, of this directory"), "{}", found.stderr);
+    assert!(found.stdout.contains("\"targets\": 3"), "{}", found.stdout);
+    let none = run(load, Some(""));
+    assert!(none.stderr.contains("hint: --targets N or --site FILE"), "{}", none.stderr);
+    let flag = run("model contention --targets 5 --per-job 1 --jobs 2", None);
+    assert_eq!((flag.status, flag.stderr.as_str()), (Some(0), ""), "nothing of it is needed");
 }

@@ -39,7 +39,8 @@ impl Node {
     /// Runs the program; whatever takes that long hangs.
     pub(super) fn run(&self, arguments: &[&str]) -> Outcome {
         let mut command = Command::new("timeout");
-        command.arg("60").arg(binary().get_program()).arg("record").args(arguments);
+        command.arg("60").arg(binary().get_program()).arg("record");
+        command.args((!arguments.contains(&"--collect")).then_some("--quiet")).args(arguments);
         command.env("PLIMSOLL_LIBRARY", library()).current_dir(self.folder.path());
         let outcome: Outcome = command.output().unwrap().into();
         assert_ne!(outcome.status, Some(124), "it hangs: {arguments:?}");

@@ -62,10 +62,10 @@ pub fn program(source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
     binary
 }
 
-/// `plimsoll record -o DIR -- COMMAND`, ready to run.
+/// `plimsoll record --quiet -o DIR -- COMMAND`, ready to run.
 pub fn record(directory: &Path) -> Command {
     let mut command = binary();
-    command.env("PLIMSOLL_LIBRARY", library()).args(["record", "-o"]).arg(directory);
+    command.env("PLIMSOLL_LIBRARY", library()).args(["record", "--quiet", "-o"]).arg(directory);
     command
 }
 

@@ -71,7 +71,9 @@ fn add_man_pages(
         .manual("Plimsoll")
         .render(&mut page)?;
     files.insert(Path::new(MAN_FOLDER).join(format!("{name}.1")), String::from_utf8(page)?);
-    for subcommand in command.get_subcommands() {
+    // Commands that Plimsoll runs itself are nobody's to type, and `help` is --help.
+    let is_for_people = |it: &&clap::Command| !it.is_hide_set() && it.get_name() != "help";
+    for subcommand in command.get_subcommands().filter(is_for_people) {
         add_man_pages(subcommand, &format!("{name}-{}", subcommand.get_name()), files)?;
     }
     Ok(())

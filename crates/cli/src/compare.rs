@@ -7,6 +7,7 @@ use anyhow::Result;
 use plimsoll_explain::{Analysis, compare};
 use plimsoll_figures::recordings::compared;
 
+use crate::newest;
 use crate::open_input::OpenInput;
 use crate::output::Output;
 use crate::report::source;
@@ -21,14 +22,16 @@ pub use plimsoll_figures::recordings::compared::NUMBERS;
 /// interval).
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
+    plimsoll compare                      (the two newest recordings here)\n  \
     plimsoll compare before after\n  \
     plimsoll compare before after --json")]
 pub struct Arguments {
-    /// The recording before the change, or its summary
-    before: PathBuf,
+    /// The recording before the change, or its summary [default: the second newest here]
+    #[arg(requires = "after")]
+    before: Option<PathBuf>,
 
-    /// The recording after it, or its summary
-    after: PathBuf,
+    /// The recording after it, or its summary [default: the newest here]
+    after: Option<PathBuf>,
 
     /// Count files of the runtime (MPI's shared memory, libraries, byte code, locale) as well
     #[arg(long)]
@@ -44,11 +47,15 @@ const SCHEMA_VERSION: u32 = 2;
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let include_runtime = arguments.include_runtime;
-    let before = read(&arguments.before, include_runtime)?;
-    let after = read(&arguments.after, include_runtime)?;
+    let [first, second] = match (&arguments.before, &arguments.after) {
+        (Some(before), Some(after)) => [before.clone(), after.clone()],
+        _ => newest::two_recordings()?,
+    };
+    let before = read(&first, include_runtime)?;
+    let after = read(&second, include_runtime)?;
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
     let record = compared::record(&compare(&before, &after), rows);
-    let title = format!("{} against {}", arguments.after.display(), arguments.before.display());
+    let title = format!("{} against {}", second.display(), first.display());
     output.print_version("compare", SCHEMA_VERSION, &title, &record)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
-use plimsoll_explain::{ExplainError, Recording};
+use plimsoll_explain::{ExplainError, Recording, is_process_file};
 use plimsoll_export::{Exported, FILES_MAX, chunks, write_parquet, write_perfetto};
 use plimsoll_guarded::{Directory, Readers};
 use plimsoll_report::{Record, numbers};
 
 use crate::harmless::Harmless;
 use crate::new_file::Replacing;
+use crate::newest;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 
@@ -31,16 +32,17 @@ use crate::progress::Progress;
 /// If only you can read the recording, only you can read the file.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
+    plimsoll export                       (the newest recording here, to Parquet)\n  \
     plimsoll export run1 --to parquet\n  \
     plimsoll export run1 --to perfetto -o trace.json\n  \
     plimsoll export run1 --to perfetto -o - | gzip > trace.json.gz\n  \
     duckdb -c \"select operation, count(*), sum(bytes) from 'run1.parquet' group by all\"")]
 pub struct Arguments {
-    /// The recording
-    recording: PathBuf,
+    /// The recording [default: the newest here]
+    recording: Option<PathBuf>,
 
     /// What to write
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, default_value = "parquet")]
     to: ExportFormat,
 
     /// File to write, or - for stdout (perfetto) [default: RECORDING.parquet or RECORDING.perfetto.json]
@@ -65,9 +67,12 @@ numbers! {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let directory = Directory::open(&arguments.recording).map_err(|cause| {
-        ExplainError::Directory { directory: arguments.recording.clone(), cause }
-    })?;
+    let source = match &arguments.recording {
+        Some(path) => path.clone(),
+        None => newest::recording()?,
+    };
+    let directory = Directory::open(&source)
+        .map_err(|cause| ExplainError::Directory { directory: source.clone(), cause })?;
     let readers = Readers::of(&directory);
     let recording = Recording::read_with_limit(directory, FILES_MAX)?;
     if arguments.output.as_deref() == Some(Path::new("-")) {
@@ -75,10 +80,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let path = match &arguments.output {
         Some(path) => path.clone(),
-        None => default_path(&arguments.recording, arguments.to)?,
+        None => default_path(&source, arguments.to)?,
     };
     ensure!(
-        !is_in(&path, &arguments.recording),
+        !is_in(&path, &source),
         "{} is a file of the recording itself; hint: give another name with -o FILE",
         path.display()
     );
@@ -96,7 +101,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         ExportFormat::Perfetto if !output.json => record.note("open it at https://ui.perfetto.dev"),
         _ => record,
     };
-    let title = format!("recording {}", arguments.recording.display());
+    let title = format!("recording {}", source.display());
     output.print("export", &title, &record)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -160,7 +165,7 @@ fn is_in(path: &Path, recording: &Path) -> bool {
         (Ok(folder), Ok(recording)) => folder == recording,
         _ => false,
     };
-    is_same && path.extension().is_some_and(|extension| extension == "rec")
+    is_same && is_process_file(path)
 }
 
 #[cfg(test)]

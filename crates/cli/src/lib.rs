@@ -15,10 +15,12 @@ mod compare;
 mod doctor;
 mod export;
 mod failure;
+mod found_site;
 mod harmless;
 mod interruption;
 mod model;
 mod new_file;
+mod newest;
 mod now;
 mod open_input;
 mod output;
@@ -48,8 +50,8 @@ use output::Output;
     version,
     before_help = "Examples:\n  \
         plimsoll doctor\n  \
-        plimsoll record -o run1 -- mpirun -n 4 ./app\n  \
-        plimsoll report run1\n  \
+        plimsoll record mpirun -n 4 ./app\n  \
+        plimsoll report\n  \
         plimsoll testbed up --targets 4 --size 256MiB\n  \
         plimsoll model contention --targets 480 --per-job 160 --jobs 4\n  \
         plimsoll simulate heavy-noise",
@@ -58,13 +60,11 @@ use output::Output;
         130 after Ctrl-C, 143 after SIGTERM.\n\
         Long operations show a progress bar on a terminal, and elsewhere a line on stderr every 30 s \
         (PLIMSOLL_PROGRESS_SECONDS; 0 for none).",
-    subcommand_required = true,
-    disable_help_subcommand = true
+    subcommand_required = true
 )]
 struct Arguments {
-    /// Print JSON in base units (bytes, seconds) instead of tables
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: Output,
 
     #[command(subcommand)]
     command: Command,
@@ -114,7 +114,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return failure::of_arguments(&error),
     };
-    let output = Output { json: arguments.json };
+    let output = arguments.output;
+    output.choose_colour();
     let result = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::BenchWorker => bench::serve(),

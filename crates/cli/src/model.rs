@@ -5,14 +5,15 @@ pub mod contention;
 pub mod throttle;
 pub mod utilization;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use clap::Subcommand;
 use plimsoll_domain::site::{Site, SiteFile};
 use plimsoll_theory::{Quantity, TheoryError};
 
+use crate::found_site;
 use crate::output::Output;
 
 /// Closed-form answers: contention, throttling, burst absorption, utilization
@@ -96,24 +97,26 @@ fn option(quantity: Quantity) -> Option<&'static str> {
 /// The source of the values that a model's flags leave out.
 #[derive(clap::Args)]
 struct SiteArgument {
-    /// Site file for the values that flags leave out
+    /// Site file for the values that flags leave out [default: the one that `site show` finds]
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 }
 
 impl SiteArgument {
     fn load(&self) -> Result<Option<Site>> {
-        let load = |path: &PathBuf| SiteFile::load(Path::new(path));
-        Ok(self.site.as_ref().map(load).transpose()?.map(|file| file.site().clone()))
+        let path = self.site.clone().or_else(found_site::path);
+        let file = path.map(|path| SiteFile::load(&path)).transpose()?;
+        Ok(file.map(|file| file.site().clone()))
     }
 
     /// Returns the flag, or the number of targets of the site.
     fn targets(&self, flag: Option<u64>) -> Result<u64> {
-        match (flag, self.load()?) {
-            (Some(targets), _) => Ok(targets),
-            (None, Some(site)) => Ok(site.targets.len() as u64),
-            (None, None) => anyhow::bail!("no number of targets; hint: --targets N or --site FILE"),
+        if let Some(targets) = flag {
+            return Ok(targets);
         }
+        let site = self.load()?;
+        let site = site.context("no number of targets; hint: --targets N or --site FILE")?;
+        Ok(site.targets.len() as u64)
     }
 }
 

@@ -1,14 +1,43 @@
 //! What the program prints: data on stdout, messages on stderr.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
-use plimsoll_report::{Record, envelope, visible_json, visible_lines};
+use plimsoll_report::{
+    Emphasis, Layout, Record, StyledText, envelope, visible_json, visible_lines,
+};
+use rustix::termios::tcgetwinsize;
 
-/// Whether people or programs read the result.
-#[derive(Clone, Copy)]
+/// How results are printed.
+#[derive(Clone, Copy, clap::Args)]
 pub struct Output {
+    /// Print JSON in base units (bytes, seconds) instead of tables
+    #[arg(long, global = true)]
     pub json: bool,
+
+    /// Show all columns of tables, and do not wrap text, however wide the terminal is
+    #[arg(long, global = true)]
+    wide: bool,
+
+    /// Colour for headings, severities and verdicts; NO_COLOR turns it off as well
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    color: Colour,
+}
+
+/// When the output has colours.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Colour {
+    /// On a terminal
+    Auto,
+    Always,
+    Never,
 }
 
 impl Output {
@@ -30,8 +59,34 @@ impl Output {
             let json = format!("{:#}\n", envelope(command, version, result));
             return print(&visible_json(&json));
         }
-        data(&format!("{title}\n\n{}", result.to_text()))
+        let mut text = StyledText::default();
+        text.push(Emphasis::Strong, title);
+        text.push(Emphasis::None, "\n\n");
+        text.append(result.laid_out(self.layout()));
+        print(&text.to_ansi())
     }
+
+    /// Chooses whether there are colours in what is printed from now on.
+    pub fn choose_colour(self) {
+        let choice = match self.color {
+            Colour::Auto => anstream::ColorChoice::Auto,
+            Colour::Always => anstream::ColorChoice::Always,
+            Colour::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+
+    fn layout(self) -> Layout {
+        Layout { width: if self.wide { None } else { columns() } }
+    }
+}
+
+/// Returns the width of the terminal; elsewhere what the user says it is, and nothing if they do not say.
+fn columns() -> Option<usize> {
+    let stdout = std::io::stdout();
+    let size = if stdout.is_terminal() { tcgetwinsize(&stdout).ok() } else { None };
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).or_else(said)
 }
 
 /// Writes lines to stdout, without what would steer a terminal. Fails when nobody reads any more.

@@ -3,13 +3,12 @@
 mod program;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use plimsoll_record::{Collected, Launch, collect, rank};
+use plimsoll_record::{Collected, Launch, collect, is_inside_recording, rank};
 use plimsoll_report::{Record, numbers};
 
 use crate::output::{self, Output};
@@ -22,18 +21,19 @@ numbers! {
 /// Run a program and record every I/O call it makes
 ///
 /// This works for any dynamically linked program, serial, threaded, forking or MPI, without
-/// recompiling; `plimsoll record -- mpirun -n 64 app` and `mpirun -n 64 plimsoll record -- app`
-/// both work. The program's output, exit status and signals do not change. A recording is a
-/// directory with one file per process; `plimsoll report DIR` explains it.
+/// recompiling; `plimsoll record mpirun -n 64 app` and `mpirun -n 64 plimsoll record app` both
+/// work. Options of record come before the program. The program's output, exit status and signals
+/// do not change; a last line on stderr says where the recording is. A recording is a directory
+/// with one file per process; `plimsoll report` explains it.
 ///
 /// In a batch script, without this command: LD_PRELOAD=.../libplimsoll.so
-/// PLIMSOLL_RECORD_DIR=/absolute/DIR, and PLIMSOLL_SPOOL, PLIMSOLL_LAYERS, PLIMSOLL_INCLUDE,
+/// PLIMSOLL_RECORD_DIR=DIR, and PLIMSOLL_SPOOL, PLIMSOLL_LAYERS, PLIMSOLL_INCLUDE,
 /// PLIMSOLL_EXCLUDE and PLIMSOLL_SHARE=1 for the options.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
-    plimsoll record -- ./app input.nml\n  \
-    plimsoll record -o run1 -- mpirun -n 4 ./app\n  \
-    mpirun -n 4 plimsoll record -o run1 -- ./app\n  \
+    plimsoll record ./app input.nml\n  \
+    plimsoll record -o run1 mpirun -n 4 ./app\n  \
+    mpirun -n 4 plimsoll record -o run1 ./app\n  \
     plimsoll record --collect run1        (after a crash of the machine or the job)")]
 pub struct Arguments {
     /// Directory of the recording [default: plimsoll-PROGRAM-JOB or -TIME]
@@ -65,8 +65,12 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "command"])]
     collect: Option<PathBuf>,
 
+    /// Do not say where the recording is
+    #[arg(short, long, conflicts_with = "collect")]
+    quiet: bool,
+
     /// The program and its arguments
-    #[arg(last = true, required_unless_present = "collect")]
+    #[arg(trailing_var_arg = true, required_unless_present = "collect")]
     command: Vec<OsString>,
 }
 
@@ -77,7 +81,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some((program, rest)) = arguments.command.split_first() else {
-        bail!("no program; hint: plimsoll record -- PROGRAM ARGUMENTS");
+        bail!("no program; hint: plimsoll record PROGRAM ARGUMENTS");
     };
     let launch = Launch {
         program,
@@ -90,29 +94,45 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         is_shared: arguments.share,
     };
     let mut prepared = launch.prepare()?;
-    tell(prepared.path());
-    if prepared.is_direct() {
+    let rank = rank();
+    // Inside another recording, that one says it.
+    let is_told = !arguments.quiet && !is_inside_recording() && rank.is_none_or(|rank| rank == 0);
+    if prepared.is_direct() && (rank.is_some() || !is_told) {
         // Nothing is left to do afterwards, so the program takes our place: its process id, its
-        // signals and its status are then nobody else's.
+        // signals and its status are then nobody else's. Launchers count on that.
+        if is_told {
+            tell("records into", prepared.path());
+        }
         let error = prepared.command.exec();
         prepared.did_not_start();
         return Ok(program::not_started(program, &error));
     }
-    let status = program::run(program, &mut prepared.command)?;
+    let status = match program::run(&mut prepared.command) {
+        Ok(status) => status,
+        Err(error) => {
+            prepared.did_not_start();
+            return Ok(program::not_started(program, &error));
+        }
+    };
     if let Err(error) = prepared.bring_home() {
         // The status is the program's: nobody else changes it, not even by filling the disk.
         let (home, spool) = (prepared.path().display(), prepared.spool().display());
         let hint = format!("plimsoll record --collect {home} --spool {spool}");
         output::message(&format!("warning: {error}; hint: {hint}"));
+    } else if is_told {
+        tell("recorded into", prepared.path());
     }
     program::end_like(status)
 }
 
-/// Tells a person once where the recording is; never writes into a program's log.
-fn tell(directory: &Path) {
-    if std::io::stderr().is_terminal() && rank().is_none_or(|rank| rank == 0) {
-        output::message(&format!("plimsoll: recording into {}", directory.display()));
-    }
+/// Tells a person once where the recording is.
+fn tell(what: &str, directory: &Path) {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| directory.strip_prefix(here).ok().map(Path::to_path_buf));
+    let path = below.as_deref().filter(|it| !it.as_os_str().is_empty()).unwrap_or(directory);
+    let path = path.to_string_lossy();
+    let quoted = shlex::try_quote(&path).unwrap_or(path.clone());
+    output::message(&format!("plimsoll: {what} {path}; to see it: plimsoll report {quoted}"));
 }
 
 /// Prints what was collected.

@@ -16,6 +16,7 @@ use plimsoll_measures::Results;
 use plimsoll_report::html::Severity;
 
 use crate::new_file::Replacing;
+use crate::newest;
 use crate::open_input::{OpenInput, readers_of_results};
 use crate::output::Output;
 use source::Part;
@@ -38,6 +39,7 @@ pub use plimsoll_figures::recordings::NUMBERS;
 /// page has the figures of Xie (box plots, completion times, scores of targets and clients, stragglers).
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
+    plimsoll report                       (the newest recording here)\n  \
     plimsoll report run1\n  \
     plimsoll report run1 --html run1.html\n  \
     plimsoll report run1 --json\n  \
@@ -47,8 +49,8 @@ pub use plimsoll_figures::recordings::NUMBERS;
     plimsoll report *.summary\n  \
     plimsoll report results --html results.html   (a directory that plimsoll bench wrote)")]
 pub struct Arguments {
-    /// The recording, summaries of all its parts, or the results of a benchmark
-    #[arg(value_name = "PATH", required = true)]
+    /// The recording, summaries of all its parts, or the results of a benchmark [default: the newest recording here]
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
     /// Also draw the report into this file: one HTML page that works offline
@@ -93,15 +95,19 @@ enum SeverityArgument {
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let create = |path, readers| arguments.replacing.create_from(path, readers);
     let html = |readers| arguments.html.as_deref().map(|it| create(it, readers)).transpose();
-    if let Some(directory) = arguments.paths.iter().find(|path| Results::is_results(path)) {
+    let paths = match arguments.paths.as_slice() {
+        [] => vec![newest::recording()?],
+        paths => paths.to_vec(),
+    };
+    if let Some(directory) = paths.iter().find(|path| Results::is_results(path)) {
         arguments.require_only_results(directory)?;
-        let html = html(readers_of_results(&arguments.paths))?;
+        let html = html(readers_of_results(&paths))?;
         let rows = usize::try_from(arguments.top)?;
         results::run(directory, html, rows, output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let sources: Vec<OpenInput> =
-        arguments.paths.iter().map(|path| OpenInput::open(path)).collect::<Result<_>>()?;
+        paths.iter().map(|path| OpenInput::open(path)).collect::<Result<_>>()?;
     let readers = sources.iter().map(OpenInput::readers).fold(Readers::Everyone, Readers::and);
     let mut html = html(readers)?;
     let mut summary =

@@ -15,6 +15,7 @@ use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, score};
 
+use crate::found_site;
 use crate::new_file::{NewFile, Replacing};
 use crate::open_input::readers_of_results;
 use crate::output::{Output, message};
@@ -44,7 +45,7 @@ pub struct Arguments {
     #[arg(required_unless_present = "from_csv", conflicts_with = "from_csv")]
     results: Vec<PathBuf>,
 
-    /// The site file: peaks and servers of targets, coordinates and I/O routers of clients
+    /// The site file: peaks and servers of targets, coordinates and I/O routers of clients [default: the one that `site show` finds]
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 
@@ -116,7 +117,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         path.as_deref().map(create).transpose()
     };
     let (csv, html) = (create(&arguments.csv)?, create(&arguments.html)?);
-    let mut site = arguments.site.as_deref().map(SiteFile::load).transpose()?;
+    let site = arguments.site.clone().or_else(found_site::path);
+    let mut site = site.as_deref().map(SiteFile::load).transpose()?;
     let mut gathered = gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
     let columns = &gathered.columns;
     if columns.instances().is_empty() {

@@ -38,19 +38,23 @@ enum Action {
     Check(check::Arguments),
 }
 
-/// Show what a site file says
+/// Show what a site file says, and which one applies here
+///
+/// Commands that are given no site file take site.toml of the working directory or of one above it, or else the
+/// user's (~/.config/plimsoll/site.toml, or below XDG_CONFIG_HOME), or else the system's
+/// (/etc/plimsoll/site.toml), and say which. PLIMSOLL_SITE names another; if it is empty, none is taken. Files that
+/// belong to other users than you and root, and those that anybody may change, are passed over.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  plimsoll site show\n  plimsoll site show lab.toml --json")]
 struct FileArgument {
-    /// The site file
-    #[arg(default_value = "site.toml")]
-    file: PathBuf,
+    /// The site file [default: the one that applies here]
+    file: Option<PathBuf>,
 }
 
 pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
     match arguments.action {
         Action::Init(arguments) => init::run(&arguments, output),
-        Action::Show(arguments) => show::run(&arguments.file, output),
+        Action::Show(arguments) => show::run(arguments.file, output),
         Action::Check(arguments) => check::run(&arguments, output),
     }
 }

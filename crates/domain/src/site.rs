@@ -13,11 +13,13 @@ mod error;
 mod file;
 mod peak;
 mod scores;
+mod search;
 mod update;
 
 pub use error::SiteError;
 pub use file::{FILE_BYTES_MAX, SiteFile};
 pub use peak::{MeasuredPeak, Peak};
+pub use search::{FoundSite, Origin, SearchPath};
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_machine::{BlockControl, Machine, TscTrust, preload_library};
-use plimsoll_report::{Record, numbers, words};
+use plimsoll_report::{Emphasis, Record, numbers, words};
 
 numbers! {
     MISSING = "missing", "missing", Count, "Number of checks that found something missing.", "";
@@ -53,8 +53,12 @@ pub fn record(checks: &[Check]) -> Record {
 }
 
 fn row(check: &Check) -> Record {
+    let (state, emphasis) = match check.missing {
+        None => ("ok", Emphasis::Good),
+        Some(_) => ("missing", Emphasis::Warning),
+    };
     Record::new()
-        .text("state", "state", if check.missing.is_none() { "ok" } else { "missing" })
+        .judgement("state", "state", state, emphasis)
         .text("name", "what", check.name)
         .text("found", "found", &check.found)
         .text("needed_for", "needed for", check.needed_for)

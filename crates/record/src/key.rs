@@ -20,6 +20,11 @@ fn job_of(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
 
 const SLURM_JOB: &str = variables::BATCH_JOBS[0];
 
+/// Returns whether this process is recorded itself: the recording is that of whoever began it.
+pub fn is_inside_recording() -> bool {
+    std::env::var_os(variables::RECORD_DIR).is_some()
+}
+
 /// This process's rank, when a launcher started it.
 pub fn rank() -> Option<u32> {
     variables::RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())

@@ -144,11 +144,18 @@ impl Prepared {
         &self.spool
     }
 
-    /// Removes the note that the program cannot be recorded: it did not start.
+    /// Removes what was prepared for a program that did not start. Other ranks may have started theirs: then only the
+    /// note goes that the program cannot be recorded.
     pub fn did_not_start(&self) {
         if let Some(name) = &self.told {
             // A file that stays says no more than that it should have started.
             let _ = self.directory.remove_file(name);
+        }
+        let is_empty = self.directory.names().is_ok_and(|names| names == [marker::NAME]);
+        if is_empty && key::rank().is_none() {
+            // An empty recording that stays is one that `report` says is empty.
+            let _ = self.directory.remove_file(marker::NAME);
+            let _ = fs::remove_dir(self.directory.path());
         }
     }
 
@@ -157,6 +164,9 @@ impl Prepared {
     /// # Errors
     /// If a file cannot be copied; it stays in the spool.
     pub fn bring_home(&self) -> Result<(), RecordError> {
+        if self.is_direct() {
+            return Ok(());
+        }
         collect_soon(&self.directory, &self.spool)
     }
 }

@@ -14,10 +14,12 @@ mod error;
 mod key;
 mod launch;
 pub mod marker;
+mod newest;
 mod spool;
 mod unseen;
 
 pub use collect::{Collected, collect};
 pub use error::RecordError;
-pub use key::rank;
+pub use key::{is_inside_recording, rank};
 pub use launch::{Launch, Prepared};
+pub use newest::newest;

@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::{Directory, SMALL_BYTES_MAX, random_hex};
 use plimsoll_machine::Machine;
-use plimsoll_trace::marker::{FIRST_LINE, ID, NAME as MARKER};
+pub(crate) use plimsoll_trace::marker::NAME;
+use plimsoll_trace::marker::{FIRST_LINE, ID};
 use plimsoll_trace::{secrets, variables};
 use rustix::fs::OFlags;
 
@@ -29,13 +30,13 @@ pub(crate) fn join(
     arguments: &[OsString],
     is_shared: bool,
 ) -> Result<Option<String>, RecordError> {
-    let failed = |action| RecordError::io(action, &directory.path().join(MARKER));
+    let failed = |action| RecordError::io(action, &directory.path().join(NAME));
     let (key, id) = (key::of_this_run(), random_hex(8).map_err(failed("create"))?);
     let mode = if is_shared { 0o644 } else { 0o600 };
     match create(directory, &text(&id, &key, program, arguments), mode) {
         Ok(()) => Ok(Some(id)),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let text = directory.read_small(MARKER).map_err(failed("read"))?;
+            let text = directory.read_small(NAME).map_err(failed("read"))?;
             may_join(directory, &text, &key)?;
             Ok(text.lines().find_map(|line| line.strip_prefix(ID)).map(str::to_string))
         }
@@ -45,12 +46,12 @@ pub(crate) fn join(
 
 /// Creates the file with its text at once: ranks that start together see all of it or nothing.
 fn create(directory: &Directory, text: &str, mode: u32) -> std::io::Result<()> {
-    let draft = format!("{MARKER}.{}.{}", host(), std::process::id());
+    let draft = format!("{NAME}.{}.{}", host(), std::process::id());
     let mut file = directory.create(&draft, OFlags::WRONLY, mode)?;
     let linked = file
         .set_permissions(Permissions::from_mode(mode))
         .and_then(|()| file.write_all(text.as_bytes()))
-        .and_then(|()| directory.link(&draft, MARKER));
+        .and_then(|()| directory.link(&draft, NAME));
     // A draft that stays would be ignored; the outcome is what matters.
     let _ = directory.remove_file(&draft);
     linked
@@ -73,7 +74,7 @@ pub fn command(directory: &Directory) -> Option<String> {
 
 /// Returns what is behind a word at the beginning of lines.
 fn values(directory: &Directory, word: &str) -> Vec<String> {
-    let text = directory.read_small(MARKER).unwrap_or_default();
+    let text = directory.read_small(NAME).unwrap_or_default();
     let mut lines = text.lines();
     if lines.next() != Some(FIRST_LINE) {
         return Vec::new();
@@ -103,7 +104,7 @@ fn may_join(directory: &Directory, text: &str, key: &str) -> Result<(), RecordEr
         return Ok(());
     }
     let same_run = text.lines().any(|line| line == format!("run {key}"));
-    let began = directory.facts_of(MARKER).ok().and_then(|it| u64::try_from(it.st_mtime).ok());
+    let began = directory.facts_of(NAME).ok().and_then(|it| u64::try_from(it.st_mtime).ok());
     let is_young = began
         .map(|it| SystemTime::UNIX_EPOCH + Duration::from_secs(it))
         .and_then(|it| SystemTime::now().duration_since(it).ok())

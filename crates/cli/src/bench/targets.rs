@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use plimsoll_bench::plan::{ONE_CALL_MOST, Plan, TargetPlan};
 use plimsoll_domain::BytesPerSec;
 use plimsoll_domain::site::{Site, SiteFile};
 use plimsoll_testbed::{KnownLimits, TargetInfo};
 
+use crate::found_site;
 use crate::targets::{Choice, Known, NamedDirectory, TargetArguments};
 
 /// Where the targets come from.
@@ -16,7 +17,7 @@ pub struct Targets {
     #[command(flatten)]
     named: TargetArguments,
 
-    /// Targets that have a path in this site file; also where their peaks are
+    /// Targets that have a path in this site file; also where their peaks are [default, if no target is named: the one that `site show` finds]
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 }
@@ -29,7 +30,10 @@ impl Targets {
             (None, Some(path)) => Some(Known { place: "site", targets: of_site(&load(path)?) }),
             (None, None) if self.named.are_named() => None,
             (None, None) => {
-                bail!("which targets? hint: --targets DIR…, --testbed NAME or --site FILE")
+                let site = found_site::path().with_context(
+                    || "which targets? hint: --targets DIR…, --testbed NAME or --site FILE",
+                )?;
+                Some(Known { place: "site", targets: of_site(&load(&site)?) })
             }
         };
         let target = |choice| match choice {

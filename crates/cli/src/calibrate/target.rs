@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use plimsoll_domain::site::{Site, SiteFile, Target};
 use plimsoll_testbed::TargetInfo;
 
+use crate::found_site;
 use crate::targets::{BedArguments, Choice, Known, split};
 
 /// The target to calibrate.
@@ -29,13 +30,15 @@ impl Chosen {
             Some((_, targets)) => in_bed(text, targets)?,
             None => None,
         };
-        let site = site.map(SiteFile::load).transpose()?;
         let (name, directory) = match &in_bed {
             Some(path) => (Some(text), path.as_path()),
             None => split(text).map(|(name, path)| (name, Path::new(path)))?,
         };
+        let is_a_name = name.is_none() && !directory.exists() && !text.contains('/');
+        let found = if is_a_name && site.is_none() { found_site::path() } else { None };
+        let site = site.or(found.as_deref()).map(SiteFile::load).transpose()?;
         let Some(mut site) = site else {
-            if name.is_none() && !directory.exists() && !text.contains('/') {
+            if is_a_name {
                 bail!(
                     "there is no directory {text:?}; hint: for a target's name give its --site FILE or --testbed NAME"
                 );

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use plimsoll_process::run_to_end;
 
 use crate::output;
@@ -18,11 +18,11 @@ pub fn not_started(program: &OsStr, error: &io::Error) -> ExitCode {
 
 /// Starts the program and waits. Signals that ask to end are the program's to answer, whoever of
 /// the two they are sent to; we go on to bring its recording home.
-pub fn run(program: &OsStr, command: &mut Command) -> Result<ExitStatus> {
+pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     let unused = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     // Sent by a terminal to both. If it cannot be caught it ends us, and the recording waits in the spool.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGQUIT, unused);
-    run_to_end(command).with_context(|| format!("cannot run {}", program.display()))
+    run_to_end(command)
 }
 
 /// Ends as the program did: with its status, or by its signal.

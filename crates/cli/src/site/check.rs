@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use plimsoll_domain::site::SiteFile;
 use plimsoll_machine::differences;
-use plimsoll_report::Record;
+use plimsoll_report::{Emphasis, Record};
 
+use crate::found_site;
 use crate::output::Output;
 
 /// Check a site file, by itself and against this machine
@@ -20,9 +21,8 @@ use crate::output::Output;
     before_help = "Examples:\n  plimsoll site check\n  plimsoll site check lab.toml --offline"
 )]
 pub struct Arguments {
-    /// The site file
-    #[arg(default_value = "site.toml")]
-    file: PathBuf,
+    /// The site file [default: the one that applies here]
+    file: Option<PathBuf>,
 
     /// Do not look at this machine
     #[arg(long)]
@@ -30,18 +30,21 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let file = SiteFile::load(&arguments.file)?;
+    let (path, _) = found_site::named_or_found(arguments.file.clone())?;
+    let file = SiteFile::load(&path)?;
     let problems = if arguments.offline { Vec::new() } else { differences(file.site()) };
     let failed = !problems.is_empty();
-    let verdict = if failed { "failed" } else { "passed" };
+    let (verdict, emphasis) =
+        if failed { ("failed", Emphasis::Bad) } else { ("passed", Emphasis::Good) };
     let rows = problems
         .into_iter()
         .map(|it| {
             Record::new().text("what", "what", it.what).text("problem", "problem", it.problem)
         })
         .collect();
-    let record =
-        Record::new().text("verdict", "verdict", verdict).rows("problems", "problems", rows);
-    output.print("site.check", &format!("check of {}", arguments.file.display()), &record)?;
+    let record = Record::new()
+        .judgement("verdict", "verdict", verdict, emphasis)
+        .rows("problems", "problems", rows);
+    output.print("site.check", &format!("check of {}", path.display()), &record)?;
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

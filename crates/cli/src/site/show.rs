@@ -1,6 +1,6 @@
 //! `plimsoll site show`: a site file as tables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,6 +10,7 @@ use plimsoll_domain::site::{
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_report::{Record, numbers};
 
+use crate::found_site;
 use crate::output::Output;
 
 numbers! {
@@ -33,16 +34,23 @@ numbers! {
     MEASURES = "measures", "measures", Count, "Measures that a verdict rests on.", "site file: plimsoll score";
 }
 
-pub fn run(file: &Path, output: Output) -> Result<ExitCode> {
-    print(SiteFile::load(file)?.site(), file, output)?;
+pub fn run(file: Option<PathBuf>, output: Output) -> Result<ExitCode> {
+    let (path, origin) = found_site::named_or_found(file)?;
+    let origin = origin.map(|it| it.words().to_string());
+    let begin = Record::new().optional_text("origin", "found as", origin);
+    output.print("site", &title(&path), &record(begin, SiteFile::load(&path)?.site()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn print(site: &Site, file: &Path, output: Output) -> Result<()> {
-    output.print("site", &format!("site {}", file.display()), &record(site))
+    output.print("site", &title(file), &record(Record::new(), site))
 }
 
-fn record(site: &Site) -> Record {
+fn title(file: &Path) -> String {
+    format!("site {}", file.display())
+}
+
+fn record(begin: Record, site: &Site) -> Record {
     let file_systems = site.file_systems.iter().map(|it| {
         Record::new().text("name", "name", &it.name).text("kind", "kind", &it.kind).text(
             "mount",
@@ -58,7 +66,7 @@ fn record(site: &Site) -> Record {
             .optional_text("router", "router", it.router.clone())
     });
     let torus: Vec<String> = site.topology.torus.iter().map(ToString::to_string).collect();
-    Record::new()
+    begin
         .optional_text("name", "name", site.name.clone())
         .optional_text("torus", "torus", some(torus.join(" x ")))
         .rows("file_systems", "file systems", file_systems.collect())

@@ -1,7 +1,7 @@
 //! What changed between two recordings.
 
-use plimsoll_explain::{Change, Comparison, Finding};
-use plimsoll_report::{Record, numbers};
+use plimsoll_explain::{Change, Comparison, Finding, Verdict};
+use plimsoll_report::{Emphasis, Record, numbers};
 
 numbers! {
     WALL_BEFORE = "wall_before", "wall time before", Seconds, "Wall time of the first recording.", "two recordings";
@@ -33,8 +33,13 @@ numbers! {
 /// Returns the comparison, with at most this many operations.
 pub fn record(changes: &Comparison, rows: usize) -> Record {
     let (wall, io) = (changes.wall_seconds, changes.io_seconds);
+    let emphasis = match changes.verdict {
+        Verdict::Faster => Emphasis::Good,
+        Verdict::Slower => Emphasis::Bad,
+        Verdict::Same => Emphasis::None,
+    };
     let record = Record::new()
-        .text("verdict", "verdict", changes.verdict.name())
+        .judgement("verdict", "verdict", changes.verdict.name(), emphasis)
         .number(&WALL_BEFORE, wall.before)
         .number(&WALL_AFTER, wall.after)
         .number(&SPEEDUP, wall.speedup())
@@ -54,7 +59,7 @@ fn findings(list: &[Finding]) -> Vec<Record> {
     let row = |finding: &Finding| {
         Record::new()
             .text("id", "finding", finding.id)
-            .text("severity", "severity", finding.severity.name())
+            .judgement("severity", "severity", finding.severity.name(), finding.severity.emphasis())
             .number(&COST, finding.cost_seconds)
     };
     list.iter().map(row).collect()

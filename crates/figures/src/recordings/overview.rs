@@ -132,7 +132,7 @@ pub fn findings(record: Record, found: &[Finding]) -> Record {
     let rows = found.iter().map(|finding| {
         Record::new()
             .text("id", "finding", finding.id)
-            .text("severity", "severity", finding.severity.name())
+            .judgement("severity", "severity", finding.severity.name(), finding.severity.emphasis())
             .number(&COST, finding.cost_seconds)
             .text("title", "what", finding.title)
             .texts("evidence", "evidence", finding.evidence.clone())

@@ -1,9 +1,9 @@
 //! Distributions and components as rows.
 
-use plimsoll_report::Record;
+use plimsoll_report::{Emphasis, Record};
 use plimsoll_score::distribution::Distribution;
 use plimsoll_score::relative::Relative;
-use plimsoll_score::verdict::{Verdict, Wording, sentence};
+use plimsoll_score::verdict::{Kind, Verdict, Wording, sentence};
 
 use super::numbers::*;
 
@@ -59,14 +59,17 @@ pub struct Judged<'a> {
 impl Judged<'_> {
     pub fn row(&self, json: bool) -> Record {
         let verdict = self.verdict;
-        let row = relative(Record::new().text("name", "name", self.name), self.relative, json)
+        let row = Record::new().text("name", "name", self.name);
+        let row = match verdict.kind {
+            Some(kind) => row.judgement("verdict", "verdict", kind.name(), emphasis(kind)),
+            None => row.optional_text("verdict", "verdict", None),
+        };
+        let row = relative(row, self.relative, json)
             .number(&RATIO, verdict.median)
             .number(&RATIO_LOW, verdict.interval.map(|it| it.0))
             .number(&RATIO_HIGH, verdict.interval.map(|it| it.1))
             .number(&LOW, verdict.low as u64)
             .number(&MEASURES, verdict.n as u64);
-        let kind = verdict.kind.map(|it| it.name().to_string());
-        let row = row.optional_text("verdict", "verdict", kind);
         if !json {
             return row;
         }
@@ -83,5 +86,13 @@ impl Judged<'_> {
 
     pub fn sentence(&self) -> String {
         sentence(self.name, self.verdict, &self.wording, self.partner)
+    }
+}
+
+fn emphasis(kind: Kind) -> Emphasis {
+    match kind {
+        Kind::Normal => Emphasis::None,
+        kind if kind.is_slow_now() => Emphasis::Bad,
+        _ => Emphasis::Warning,
     }
 }
