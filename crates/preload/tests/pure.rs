@@ -20,8 +20,12 @@ use transfers::{Transfer, Transfers};
 
 /// A table as the kernel gives it: all zeros.
 fn zeroed<T>() -> Box<T> {
-    // SAFETY: zeros are an empty table, say both.
-    unsafe { Box::<MaybeUninit<T>>::new_zeroed().assume_init().assume_init() }
+    let mut table = Box::new(MaybeUninit::<T>::uninit());
+    // SAFETY: all of it is written, and zeros are an empty table, say both.
+    unsafe {
+        table.as_mut_ptr().write_bytes(0, 1);
+        table.assume_init()
+    }
 }
 
 #[test]
