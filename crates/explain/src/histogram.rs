@@ -32,9 +32,9 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Bytes over the sum of durations; `None` without time.
+    /// Bytes over the sum of durations; `None` without bytes or without time.
     pub fn bytes_per_second(&self) -> Option<f64> {
-        (self.nanos > 0).then(|| self.bytes as f64 / (self.nanos as f64 * 1e-9))
+        (self.bytes > 0 && self.nanos > 0).then(|| self.bytes as f64 / self.seconds())
     }
 
     /// Returns the sum of durations in seconds.

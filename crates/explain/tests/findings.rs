@@ -196,6 +196,28 @@ fn serialized_shared_writes() {
     assert!((found[0].cost_seconds - 3.0).abs() < 0.2, "{}", found[0].cost_seconds);
     assert!(found[0].evidence.iter().any(|line| line.contains("queue")));
     assert_eq!(shared_writes(false).ids(), [""; 0]);
+    assert!(
+        found[0].evidence[0]
+            .starts_with("4 processes write /shared; their writes and locks took 11.7 s beyond"),
+        "{:?}",
+        found[0].evidence
+    );
+}
+
+/// So large that the storage is busy with one of them.
+#[test]
+fn large_writes_may_wait_for_each_other() {
+    let queue = |length: u64| {
+        program(4, move |rank, process| {
+            for round in 0..100u64 {
+                process.until(round * 90 * MS);
+                let at = (round * 4 + u64::from(rank)) * length;
+                process.data(Op::Pwrite, 1, at, length, u64::from(rank + 1) * 20 * MS);
+            }
+        })
+    };
+    assert_eq!(queue(4 * MIB - 4096).ids()[0], "serialized-shared-writes");
+    assert_eq!(queue(4 * MIB).ids(), [""; 0]);
 }
 
 #[test]
@@ -246,6 +268,28 @@ fn straggling_ranks() {
     assert!(found[0].evidence[1].starts_with("rank 3 on node1"), "{:?}", found[0].evidence);
     assert!(found[0].advice[0].contains("no more data"));
     assert_eq!(uneven(10 * MS).ids(), [""; 0]);
+}
+
+/// A rank with so many blocks where the others have a hundred.
+#[test]
+fn ranks_that_move_more_are_told_from_slow_ones() {
+    let found = |blocks: u64| {
+        let bed = program(8, move |rank, process| {
+            for block in 0..if rank == 3 { blocks } else { 100 } {
+                process.data(Op::Pread, 2, block * MIB, MIB, 10 * MS + u64::from(rank) * 50 * US);
+            }
+        });
+        bed.findings().into_iter().find(|it| it.id == "straggling-ranks").unwrap()
+    };
+    let more = found(400);
+    assert_eq!(
+        more.evidence[0],
+        "1 of 8 processes has an I/O time beyond a modified Z score of 3.5; the median is 1.02 s"
+    );
+    assert!(more.evidence[1].starts_with("rank 3 on node1 took 4.06 s (score "));
+    assert!(more.evidence[1].ends_with(") and moved 2.91 times the mean of the bytes"));
+    assert!(more.advice[0].contains("divide it evenly"), "{:?}", more.advice);
+    assert!(found(160).advice[0].contains("no more data"), "1.49 times the mean");
 }
 
 fn opens(files: u32, nanos: u64) -> Bed {

@@ -120,7 +120,7 @@ pub(super) fn large_request_rate(analysis: &Analysis, layer: Layer, direction: D
     let large =
         sizes.map_or(Volume::default(), |s| s.histogram.sum(|start| start >= COLLECTED_BYTES));
     let rate = large.bytes_per_second().filter(|_| large.calls >= LARGE_REQUESTS_MIN);
-    rate.filter(|rate| *rate > 0.0).unwrap_or(LARGE_REQUEST_RATE)
+    rate.unwrap_or(LARGE_REQUEST_RATE)
 }
 
 /// "mostly on FILE (80 %)", or what the file with the largest part has of it; `None` where that

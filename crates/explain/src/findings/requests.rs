@@ -112,7 +112,7 @@ fn unaligned_excess(access: &AccessCounts) -> (f64, String) {
     let mean = |volume: &Volume| volume.bytes as f64 / volume.calls.max(1) as f64;
     let ratio = mean(unaligned) / mean(aligned).max(1.0);
     let is_comparable = (1.0 / SIZE_RATIO_MAX..=SIZE_RATIO_MAX).contains(&ratio);
-    let rate = aligned.bytes_per_second().filter(|rate| *rate > 0.0);
+    let rate = aligned.bytes_per_second();
     match rate.filter(|_| aligned.calls >= ALIGNMENT_MIN && is_comparable) {
         Some(rate) => {
             let excess = (unaligned.seconds() - unaligned.bytes as f64 / rate).max(0.0);
@@ -144,7 +144,7 @@ pub(super) fn random_access(analysis: &Analysis) -> Option<Candidate> {
         }
         let sequential = access.sequential.bytes_per_second();
         let rate = sequential
-            .filter(|rate| *rate > 0.0 && access.sequential.calls >= REQUESTS_MIN)
+            .filter(|_| access.sequential.calls >= REQUESTS_MIN)
             .unwrap_or_else(|| large_request_rate(analysis, Layer::Posix, direction));
         let excess = (random.seconds() - random.bytes as f64 / rate).max(0.0);
         cost_seconds += excess / sharers_of(analysis, is_direct(direction));
