@@ -268,6 +268,26 @@ fn a_hundred_collective_calls_of_each_rank_are_worth_joining() {
 }
 
 #[test]
+fn calls_that_go_past_the_buffer_of_a_stream_are_no_flood() {
+    let written = |length: u64| {
+        one(move |process| {
+            for block in 0..100_000 {
+                process.data(Op::Fwrite, 2, block * length, length, 20 * US);
+            }
+        })
+    };
+    let found = find(&written(4095), "stdio-flood").unwrap();
+    assert_eq!(
+        found.evidence[..2],
+        [
+            "100,000 stdio writes of 4 KiB on average took 2 s in all processes together, 20 µs each",
+            "most time goes into fwrite: 2 s in 100,000 calls"
+        ]
+    );
+    assert!(!has(&written(4096), "stdio-flood"));
+}
+
+#[test]
 fn a_thousand_calls_on_names_are_a_storm() {
     let looked_up = |calls| {
         one(move |process| {

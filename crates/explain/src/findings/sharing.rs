@@ -87,7 +87,7 @@ pub(super) fn lock_contention(analysis: &Analysis) -> Option<Candidate> {
     let locks = analysis.totals.class(Layer::Posix, Class::Lock);
     let waiting = analysis.processes.iter().map(|process| process.lock_seconds);
     let processes = waiting.clone().filter(|seconds| *seconds > 0.0).count();
-    (waited > 0.0).then(|| Candidate {
+    Some(Candidate {
         cost_seconds: waited / sharers(waiting),
         evidence: vec![format!(
             "{} waited {} in {}, {} each",
