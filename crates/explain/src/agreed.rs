@@ -129,21 +129,11 @@ pub(crate) fn rules(recording: &Recording, options: &Options) -> Vec<Option<&'st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::one_process;
+    use crate::testing::facts;
 
-    /// What a summary with these facts is read as.
+    /// True when a summary with these facts is read.
     fn is_read(change: impl Fn(&mut Facts)) -> bool {
-        let (_directory, recording) = one_process();
-        let mut facts = Facts {
-            made_by: String::new(),
-            recording: Arc::new(recording),
-            options: Options::default(),
-            span_ns: 100,
-            start_realtime_ns: 0,
-            error_seconds: None,
-            lives: vec![(0, 100)],
-            detailed: vec![FileId(0), FileId(1)],
-        };
+        let mut facts = facts(1);
         change(&mut facts);
         let mut out = Vec::new();
         facts.put(&mut out);

@@ -24,7 +24,7 @@ pub(crate) fn mpi_waiting(coverages: &Coverages, processes: usize) -> MpiWaiting
     let (inside, below) = (coverages.of(Covers::IN_MPI), coverages.of(Covers::BELOW_MPI));
     let grid = inside.grid();
     let mut found = MpiWaiting { processes, ..MpiWaiting::default() };
-    for bin in (0..grid.bins()).filter(|bin| inside.bin(*bin).threads > 0) {
+    for bin in 0..grid.bins() {
         let covered = inside.union_ns(bin);
         let unexplained = (covered - below.union_ns(bin)).max(0.0);
         found.inside_seconds += covered * 1e-9;

@@ -190,7 +190,7 @@ impl<'a> ProcessPass<'a> {
             Class::Sync | Class::Close if moment.is_own => {
                 self.make_durable(event, moment, stream);
             }
-            Class::Lock if is_direct(layer) => {
+            Class::Lock => {
                 self.lock_nanos = self.lock_nanos.saturating_add(moment.nanos());
                 self.cover(Covers::LOCKS, span, stream);
             }

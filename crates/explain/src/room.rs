@@ -168,11 +168,11 @@ impl TotalsRoom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::one_process;
+    use crate::testing::recording;
 
     #[test]
     fn the_last_chunk_that_there_is_room_for_is_told() {
-        let (_directory, recording) = one_process();
+        let (_directory, recording) = recording(1);
         let mut chunks = recording.processes()[0].chunks().to_vec();
         assert_eq!(chunks.len(), 1);
         let mut room = Room { chunks: 2, ..Room::default() };
@@ -186,7 +186,7 @@ mod tests {
     /// Its own size and that of what it did, its path and its texts, each of which needs more than its bytes.
     #[test]
     fn a_process_takes_what_describes_it() {
-        let (_directory, recording) = one_process();
+        let (_directory, recording) = recording(1);
         let process = &recording.processes()[0];
         let texts = process.host.len()
             + process.job.len()

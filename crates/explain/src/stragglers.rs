@@ -63,6 +63,7 @@ mod tests {
         times[4].1 = 0.1;
         assert!(stragglers(&times).unwrap().slow.is_empty(), "fast is no fault");
         assert_eq!(stragglers(&times[..5]), None);
+        assert_eq!(stragglers(&times[..6]).unwrap().n, 6);
         assert_eq!(stragglers(&[(0, 1.0); 8]), None);
     }
 }

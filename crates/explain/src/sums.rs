@@ -216,3 +216,56 @@ fn get_each<K, T>(
 ) -> Result<Vec<Option<T>>, Malformed> {
     keys.map(|key| if bool::get(from)? { get(from, key).map(Some) } else { Ok(None) }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_table::FileId;
+    use crate::nesting::MpiCall;
+    use crate::testing::facts;
+
+    /// True when a summary of two processes with these sums is read.
+    fn is_read(change: impl Fn(&mut Sums)) -> bool {
+        let agreed = Agreed::new(facts(2), Vec::new());
+        let mut sums = Sums::new(&agreed);
+        for process in 0..2 {
+            sums.processes.push(ProcessTotals { process, ..ProcessTotals::default() });
+        }
+        change(&mut sums);
+        let mut out = Vec::new();
+        sums.put(&mut out);
+        Sums::get(&mut Reader::new(&out), &agreed).is_ok()
+    }
+
+    fn slow_call(process: usize) -> MpiCall {
+        MpiCall {
+            process,
+            rank: None,
+            thread: 1,
+            op: Op::MpiWriteAt,
+            file: FileId(0),
+            number: 1,
+            offset: None,
+            length: 0,
+            start_ns: 0,
+            nanos: 1,
+            time: MpiTime::default(),
+            nested: Vec::new(),
+            nested_omitted: 0,
+        }
+    }
+
+    #[test]
+    fn sums_of_processes_and_files_that_are_not_there_are_refused() {
+        assert!(is_read(|_| ()));
+        assert!(is_read(|sums| sums.processes.clear()), "of another part");
+        assert!(!is_read(|sums| sums.processes[1].process = 2));
+        assert!(!is_read(|sums| sums.processes[1].process = 0), "each process once");
+        assert!(is_read(|sums| sums.warnings.push((1, "a".into()))));
+        assert!(!is_read(|sums| sums.warnings.push((2, "a".into()))));
+        assert!(is_read(|sums| sums.slow.insert(0, slow_call(1))));
+        assert!(!is_read(|sums| sums.slow.insert(0, slow_call(2))));
+        assert!(!is_read(|sums| sums.files.truncate(1)));
+        assert!(!is_read(|sums| sums.runtime.truncate(1)));
+    }
+}

@@ -254,3 +254,15 @@ fn nothing_moved_or_no_time_passed_is_no_bandwidth() {
         assert_eq!(headline.first_to_last(), None, "{direction:?}");
     }
 }
+
+/// A close may have more to do than the sync before it; one after reading has not.
+#[test]
+fn a_close_after_a_sync_is_time_of_writing() {
+    let bed = one(|rank| {
+        rank.data(Op::Pwrite, 2, 0, MIB, 100 * MS).call(Op::Fsync, 2, 100 * MS);
+        rank.call(Op::Close, 2, 300 * MS);
+        rank.data(Op::Pread, 2, 0, MIB, 100 * MS).call(Op::Close, 2, 300 * MS);
+    });
+    let write = headline(&bed, WRITE);
+    assert!((write.busy.unwrap().seconds - 0.5).abs() < 1e-3, "{write:?}");
+}

@@ -130,6 +130,21 @@ fn texts_are_kept_once_and_up_to_a_limit() {
 }
 
 #[test]
+fn of_very_many_texts_the_first_are_kept() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for number in 0..5000 {
+        rank.define(DefinitionKind::Note, 0, 0, &format!("note {number}"));
+        rank.define(DefinitionKind::Hint, 1, 0, &format!("key{number}=1"));
+    }
+    rank.call(Op::Open, 1, MS);
+    rank.finish();
+    assert_eq!(bed.open().notes().count(), 4096);
+    let analysis = bed.analyze();
+    assert_eq!(analysis.files[0].hints.len(), 1024, "of one process");
+}
+
+#[test]
 fn many_files_that_cannot_be_read_are_counted() {
     let bed = Bed::new();
     let mut rank = bed.rank(0, 1);

@@ -308,3 +308,23 @@ fn hints_notes_losses_and_files_beyond_the_limit() {
     assert!(shared.detail.is_none() && shared.bandwidths[0].busy.is_none());
     assert_eq!(recording.notes().count() + recording.mpi_libraries().count(), 2);
 }
+
+/// Several writers of files that are added up do not write one file.
+#[test]
+fn files_that_are_added_up_are_not_shared() {
+    let bed = Bed::new();
+    for rank in 0..2 {
+        let mut writer = bed.rank(rank, 2);
+        writer.data(Op::Pwrite, 1, 0, MIB, 100 * MS).data(Op::Pwrite, 2, 0, MIB, 100 * MS);
+        writer.finish_at(S);
+    }
+    let recording = Recording::open_with_limit(bed.path(), 1).unwrap();
+    let analysis = analyze(&recording, &Options::default()).unwrap();
+    let is_looked_at = |path: &str| {
+        let file = analysis.files.iter().find(|file| file.path == path).unwrap();
+        assert_eq!(file.direct_writers, 2, "{path}");
+        file.detail.as_ref().unwrap().serialisation.is_some()
+    };
+    assert!(is_looked_at("/shared"));
+    assert!(!is_looked_at("(other files)"));
+}

@@ -217,7 +217,7 @@ fn a_process_counts_once() {
     let bed = Bed::new();
     (0..2).for_each(|rank| bed.rank(rank, 2).finish_at(S));
     let frame = Frame::new(bed.open(), &Options::default());
-    let mut gathered = frame.gather([0, 0, 0, 99]);
+    let mut gathered = frame.gather([0, 0, 0, 2, 99]);
     let error = gathered.merge(frame.gather([1, 0])).unwrap_err();
     assert!(matches!(error, ExplainError::GatheredTwice { .. }));
     assert_eq!(error.to_string(), "rank 0 is in two of the parts, and would count twice");

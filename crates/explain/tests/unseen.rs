@@ -206,6 +206,33 @@ fn children_that_could_not_be_recorded_are_counted() {
     assert!(missing.programs[0].detail.contains("because of an error"), "{missing:?}");
 }
 
+/// What a process says of itself is told for each reason once, and of few reasons.
+#[test]
+fn parts_of_a_process_that_were_not_recorded_are_named() {
+    let told = |gaps: &[(u64, &str)]| {
+        let folder = TempDir::new().unwrap();
+        let anchor = Anchor { ticks: 1, monotonic_ns: 1, realtime_ns: 1 };
+        let program = Program { pid: 9, program: "/app".into(), ..Program::default() };
+        let path = folder.path().join("9.rec");
+        let mut writer = ProcessWriter::create(&path, &program, anchor).unwrap();
+        for (reason, detail) in gaps {
+            writer.define(DefinitionKind::Gap, 0, *reason, detail.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+        Recording::open(folder.path()).unwrap().missing().clone()
+    };
+    let missing = told(&[(GO, "in /lib/a"), (GO, "in /lib/a"), (9999, "")]);
+    assert_eq!((missing.known_processes, missing.unseen_processes), (1, 0));
+    let detail = "in /lib/a".to_string();
+    assert_eq!(
+        missing.programs,
+        [UnseenProgram { detail, ..program("/app", Unseen::RawCalls, 1) }]
+    );
+    let details: Vec<String> = (0..20).map(|it| format!("{it}")).collect();
+    let many: Vec<(u64, &str)> = details.iter().map(|it| (GO, it.as_str())).collect();
+    assert_eq!(told(&many).programs.len(), 16);
+}
+
 #[test]
 fn a_process_that_still_runs_is_said_to() {
     let folder = TempDir::new().unwrap();
@@ -221,6 +248,19 @@ fn a_process_that_still_runs_is_said_to() {
         "{:?}",
         recording.warnings()
     );
+}
+
+/// It keeps its number when it becomes another program, which may not have made a call yet.
+#[test]
+fn a_program_that_runs_may_still_leave_its_file() {
+    let folder = TempDir::new().unwrap();
+    let anchor = Anchor { ticks: 1, monotonic_ns: 1, realtime_ns: 1 };
+    let path = folder.path().join("self.rec");
+    let mut writer = ProcessWriter::create(&path, &Program::current(), anchor).unwrap();
+    writer.define(DefinitionKind::Program, 0, 0, b"/a").unwrap();
+    writer.finish_as(State::Executed).unwrap();
+    let missing = Recording::open(folder.path()).unwrap().missing().clone();
+    assert_eq!((missing.programs, missing.unseen_processes), (Vec::new(), 0));
 }
 
 /// Whoever reads only the conclusion has to know what it is not about.
