@@ -327,4 +327,5 @@ fn files_that_are_added_up_are_not_shared() {
     };
     assert!(is_looked_at("/shared"));
     assert!(!is_looked_at("(other files)"));
+    assert_eq!(analysis.processes[0].files, 1, "nor are they a file");
 }

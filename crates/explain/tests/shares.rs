@@ -284,3 +284,21 @@ fn asynchronous_writes_take_no_time_of_a_process() {
         assert!((busy - 1.0).abs() < 1e-2, "{threads} threads: {busy}");
     }
 }
+
+/// A launcher may run on processors that the ranks have not got.
+#[test]
+fn processors_of_a_node_are_those_of_its_ranks() {
+    let of = |ranks: u32| {
+        let bed = Bed::new();
+        let on = |processors: usize| Program {
+            processors: (0..processors).collect(),
+            ..Program::default()
+        };
+        (0..ranks).for_each(|rank| bed.rank_with(rank, ranks, on(2)).finish_at(S));
+        bed.helper(1, on(4)).finish_at(S);
+        let node = &bed.analyze().nodes[0];
+        (node.ranks, node.processes, node.processors)
+    };
+    assert_eq!(of(2), (2, 3, 2));
+    assert_eq!(of(0), (0, 1, 4), "or of all processes, where there are none");
+}
