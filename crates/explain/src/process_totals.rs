@@ -29,11 +29,6 @@ impl OwnCalls {
         }
     }
 
-    /// Returns the calls of a class.
-    pub fn calls(&self, class: Class) -> u64 {
-        self.calls[class as usize]
-    }
-
     /// Returns the time in calls of a class, in seconds.
     pub fn seconds(&self, class: Class) -> f64 {
         seconds(self.nanos[class as usize])

@@ -329,3 +329,23 @@ fn files_that_are_added_up_are_not_shared() {
     assert!(!is_looked_at("(other files)"));
     assert_eq!(analysis.processes[0].files, 1, "nor are they a file");
 }
+
+/// A process may name a file again under its number, or another one if its file is damaged.
+#[test]
+fn what_a_number_meant_first_is_what_it_means() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for path in ["/first", "/first", "/second", "/third"] {
+        rank.define(DefinitionKind::File, 3, 0, path);
+    }
+    rank.define(DefinitionKind::File, 9, 0, "/beyond");
+    rank.data(Op::Pwrite, 3, 0, MIB, 100 * MS).data(Op::Pwrite, 9, 0, MIB, 50 * MS);
+    rank.data(Op::Pwrite, 7, 0, MIB, 20 * MS);
+    rank.finish_at(S);
+    // Room for /shared, /private.0, /first and /second.
+    let recording = Recording::open_with_limit(bed.path(), 4).unwrap();
+    let analysis = analyze(&recording, &Options::default()).unwrap();
+    let written: Vec<(&str, u64)> =
+        analysis.files.iter().map(|file| (file.path.as_str(), file.own.bytes(WRITE))).collect();
+    assert_eq!(written, [("/first", MIB), ("(other files)", MIB), ("(no known file)", MIB)]);
+}

@@ -325,6 +325,10 @@ fn what_finds_no_room_is_refused_whatever_the_order() {
         assert!(matches!(error, ExplainError::NoRoom { left_out } if left_out == 4 - most as u64));
         assert!(error.to_string().contains("left out; hint: save summaries"), "{error}");
     }
+    // Who did nothing needs none.
+    bed.rank(4, 5).finish();
+    let with_idle = Frame::new(bed.open(), &Options::default());
+    assert_eq!(with_idle.gather_within(0..5, 8).process_count(), 5);
     // In parts there is room, and parts that lack something do not make a whole.
     let mut parts = frame.gather_within(0..2, 4);
     parts.merge(frame.gather_within(2..4, 4)).unwrap();

@@ -184,6 +184,7 @@ fn a_process_that_could_not_begin_its_file_is_unseen() {
     std::fs::write(folder.path().join("11-1.rec"), "").unwrap();
     let missing = Recording::open(folder.path()).unwrap().missing().clone();
     assert_eq!((missing.unseen_processes, missing.known_processes), (1, 3));
+    assert_eq!(missing.programs, [program("(unknown)", Unseen::NoSpace, 1)]);
 }
 
 /// The header counts children that could not be recorded, and has the reason.
