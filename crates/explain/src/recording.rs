@@ -332,3 +332,22 @@ fn list(directory: &Directory) -> Result<Vec<OsString>, ExplainError> {
 pub fn is_process_file(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == FILE_EXTENSION)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::recording;
+
+    #[test]
+    fn a_summary_has_no_more_texts_than_a_recording() {
+        let (_directory, recording) = recording(1);
+        let with_hints = |count: usize| {
+            let hints = (0..count).map(|it| it.to_string()).collect();
+            Recording { hints: BTreeMap::from([(FileId(0), hints)]), ..recording.clone() }
+        };
+        assert!(with_hints(TEXTS_MAX).has_room_for_texts());
+        assert!(!with_hints(TEXTS_MAX + 1).has_room_for_texts());
+        let notes = BTreeSet::from(["a".repeat(64 << 20)]);
+        assert!(!Recording { notes, ..recording }.has_room_for_texts());
+    }
+}

@@ -195,6 +195,7 @@ mod tests {
         let arguments: usize = process.arguments.iter().map(|it| it.len() + OF_TEXT).sum();
         let path = process.path.as_os_str().len();
         let barriers = 16 * process.clock.barriers.len();
+        assert!(texts > 0 && path > 0 && barriers > 0);
         let cost = texts + 4 * OF_TEXT + arguments + path + barriers + OF_PROCESS;
         let mut room = Room { process_bytes: 2 * cost + cost / 2, ..Room::default() };
         let taken: Vec<bool> = (0..4).map(|_| room.take_process(process)).collect();

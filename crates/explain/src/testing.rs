@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::encode::{Call, Outcome};
 use plimsoll_trace::layout::Anchor;
 use plimsoll_trace::{Op, ProcessWriter, Program};
@@ -31,6 +32,7 @@ pub(crate) fn recording(processes: u32) -> (TempDir, Recording) {
             end: 3,
         };
         writer.call(1, &call).unwrap();
+        writer.define(DefinitionKind::Barrier, 0, 2, b"").unwrap();
         writer.finish().unwrap();
     }
     let recording = Recording::open(directory.path()).unwrap();

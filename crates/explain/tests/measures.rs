@@ -159,6 +159,7 @@ fn the_time_of_mpi_calls_is_taken_apart() {
     assert_eq!((time.lock_nanos, time.unlock_nanos), (10 * MS, 5 * MS));
     assert_eq!((time.other_nanos, time.waiting_nanos()), (2 * MS, 20 * MS));
     assert_eq!((analysis.mpi_time.calls, analysis.mpi_time.other_nanos), (2, 5 * MS));
+    assert_eq!(analysis.mpi_time_by_op.len(), 2, "MPI_File_write_at and MPI_File_close");
     assert_eq!((analysis.sieving.cycles, analysis.sieving.overhead_nanos), (1, 45 * MS));
 
     assert_eq!(analysis.slow_calls.len(), 1, "closing is no data call");

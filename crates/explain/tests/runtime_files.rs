@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Bed, MIB, MS, S};
-use plimsoll_explain::{Analysis, Direction, Options, RuntimeKind, analyze, findings};
+use plimsoll_explain::{Analysis, Direction, Frame, Options, RuntimeKind, analyze, findings};
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::encode::{Call, Outcome, UNKNOWN_OFFSET};
 use plimsoll_trace::{Op, Program};
@@ -111,7 +111,10 @@ fn what_a_launcher_does_is_the_runtimes() {
 #[test]
 fn they_count_when_asked_to() {
     let options = Options { include_runtime: true, ..Options::default() };
-    let analysis = analyze(&runtime_and_data().open(), &options).unwrap();
+    let bed = runtime_and_data();
+    assert!(Frame::new(bed.open(), &options).gather_all().includes_runtime());
+    assert!(!Frame::new(bed.open(), &Options::default()).gather_all().includes_runtime());
+    let analysis = analyze(&bed.open(), &options).unwrap();
     assert_eq!(names(&analysis).len(), 5);
     assert!(analysis.runtime.is_empty() && analysis.runtime_files.is_empty());
     assert_eq!(analysis.headline(Direction::Write).bytes, 5 * MIB);

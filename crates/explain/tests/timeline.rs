@@ -3,8 +3,9 @@
 mod common;
 
 use common::*;
-use plimsoll_explain::{Activity, Analysis, TimelineRow};
+use plimsoll_explain::{Activity, Analysis, Options, TimelineRow, analyze};
 use plimsoll_trace::Op;
+use plimsoll_trace::definition::DefinitionKind;
 
 /// The second, as a number of seconds, in which a row is busy with an activity, and for how long.
 fn busy(analysis: &Analysis, row: &TimelineRow, activity: Activity) -> (f64, f64) {
@@ -145,4 +146,44 @@ fn a_call_that_takes_no_time_hides_nothing_of_the_call_around_it() {
     process.finish_at(10 * S);
     let seconds = seconds_of(&bed, Activity::Write);
     assert!((seconds - 2.0).abs() < 1e-3, "{seconds}");
+}
+
+#[test]
+fn calls_in_flight_are_where_they_are() {
+    let bed = Bed::new();
+    let mut process = bed.rank(0, 1);
+    process.until(5 * S).data(Op::Pwrite, 1, 0, MIB, S);
+    process.finish_at(10 * S);
+    let flight = &bed.analyze().in_flight[0];
+    for (bin, (mean, max)) in flight.mean.iter().zip(&flight.max).enumerate() {
+        let (start, end) = (bin as f64 * flight.bin_seconds, (bin + 1) as f64 * flight.bin_seconds);
+        if start >= 5.0 && end <= 6.0 {
+            assert!(close(*mean, 1.0) && close(*max, 1.0), "{start}: {mean} {max}");
+        } else if end <= 5.0 || start >= 6.0 {
+            assert_eq!((*mean, *max), (0.0, 0.0), "{start}");
+        }
+    }
+}
+
+/// One file has more time inside the MPI call around it: that counts once.
+#[test]
+fn files_with_most_time_of_their_own_are_looked_at_closely() {
+    let bed = Bed::new();
+    let mut process = bed.rank(0, 1);
+    process.around(Op::MpiWriteAt, 1, 0, MIB, |process| {
+        process.data(Op::Pwrite, 1, 0, MIB, 100 * MS);
+    });
+    process.data(Op::Pwrite, 2, 0, MIB, 150 * MS);
+    process.define(DefinitionKind::File, 3, 0, "/third");
+    process.data(Op::Pwrite, 3, 0, MIB, MS);
+    process.finish_at(S);
+    let options = Options { detailed_files: 1, ..Options::default() };
+    let analysis = analyze(&bed.open(), &options).unwrap();
+    let detailed: Vec<&str> = analysis
+        .files
+        .iter()
+        .filter(|file| file.detail.is_some())
+        .map(|file| file.path.as_str())
+        .collect();
+    assert_eq!(detailed, ["/private.0"]);
 }
