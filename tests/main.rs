@@ -16,6 +16,7 @@ mod models;
 mod mpi;
 mod no_space;
 mod output_files;
+mod pages;
 mod record;
 mod report;
 mod results;

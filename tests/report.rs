@@ -23,7 +23,7 @@ pub fn json(arguments: &[&str]) -> Value {
 }
 
 /// Records `traps NAME out COUNT` into a folder of that name.
-fn recorded(folder: &Path, name: &str, count: u64) -> String {
+pub fn recorded(folder: &Path, name: &str, count: u64) -> String {
     let rec = folder.join(name);
     let traps = program("traps.c", "cc", &[]);
     let out = folder.join("out");
@@ -109,6 +109,36 @@ fn the_page_is_one_file_without_links_outward() {
     ] {
         assert!(html.contains(part), "{part}");
     }
+}
+
+/// Kinds of calls have their colours, headings say what is seen, and the verdict comes first.
+#[test]
+fn two_recordings_have_one_page_with_one_time_line() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let before = recorded(folder.path(), "plain", 3000);
+    let after = recorded(folder.path(), "quick", 30);
+    let page = folder.path().join("change.html");
+    let file = page.to_str().unwrap();
+    let output = binary().args(["compare", &before, &after, "--html", file]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let again = binary().args(["compare", &before, &after, "--html", file]).output().unwrap();
+    assert_eq!(again.status.code(), Some(2), "nothing is replaced without --force");
+    let html = fs::read_to_string(&page).unwrap();
+    let verdict = html.find("<p>The second run is ").expect("the verdict");
+    assert!(verdict < html.find("<figure").unwrap());
+    assert!(html.contains(" changes most: ") || html.contains("by kind is about the same"));
+    let map = html.split_once("\"kind\":\"heat\"").unwrap().1.split_once("</script>").unwrap().0;
+    let rows = map.split_once("\"rows\":[").unwrap().1.split_once(']').unwrap().0;
+    let (first, second) = rows.split_once(",\"\",").expect("an empty row between the two");
+    assert!(first.starts_with("\"before, ") && second.starts_with("\"after, "), "{rows}");
+    let classes = map.split_once("\"classes\":[").unwrap().1.split_once(']').unwrap().0;
+    let colours = map.split_once("\"colours\":[").unwrap().1.split_once(']').unwrap().0;
+    let known = ["read", "write", "metadata", "sync", "lock", "waiting in MPI-IO", "other"];
+    for (class, colour) in classes.split(',').zip(colours.split(',')) {
+        let place = known.iter().position(|it| format!("\"{it}\"") == class);
+        assert_eq!(place.map(|it| it.to_string()).as_deref(), Some(colour), "{classes} {colours}");
+    }
+    assert!(html.contains("Made by plimsoll compare."));
 }
 
 #[test]

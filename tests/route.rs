@@ -63,6 +63,31 @@ fn every_policy_commits_everything_exactly_once_and_leaves_nothing() {
     }
 }
 
+/// Who won comes first, and targets have their names.
+#[test]
+fn a_race_has_a_page() {
+    let storage = Storage::with_targets(2);
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("race.html");
+    let arguments =
+        "--policy static,window --writers 2 --blocks 2 --block-size 256KiB --rounds 2 --html";
+    if storage.race_fine(&format!("{arguments} {}", page.display())).is_none() {
+        return;
+    }
+    let html = std::fs::read_to_string(&page).unwrap();
+    let answer = html.split_once("Who won</h2>").unwrap().1;
+    let answer = answer.split_once("<section").unwrap().0;
+    assert!(
+        answer.contains(" was done first: it took ") && answer.contains("the median of 2 races")
+    );
+    assert!(answer.contains("2 races of each are too few for an interval."), "{answer}");
+    for target in storage.targets.iter().map(|it| it.file_name().unwrap().to_string_lossy()) {
+        assert!(html.contains(&format!("</svg>{target}</li>")), "{target} in the legend");
+    }
+    let refused = storage.race(&format!("--dry-run --html {}", page.display()));
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+}
+
 #[test]
 fn only_the_coordinator_sends_messages_and_static_moves_nothing() {
     let storage = Storage::with_targets(2);

@@ -133,7 +133,9 @@ fn a_dependence_on_distance_is_found_where_it_was_planted() {
     let files = format!("--site {} --html {}", site.display(), page.display());
     text(&format!("score {} {files}", results.display()));
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("<figcaption>EAB by distance between nodes"));
+    assert!(
+        page.contains("<figcaption>Effective aggregate bandwidth (EAB) by distance between nodes")
+    );
     assert!(page.contains("write of 256 MiB by 8 clients: bandwidth rises with the distance"));
     // Three ranges, as in the paper's figures 28 and 29, with what was planted in each.
     let ranges = scores["locality_ranges"].as_array().unwrap();

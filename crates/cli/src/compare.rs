@@ -1,12 +1,14 @@
 //! `plimsoll compare`: what changed between two recordings, and whether it got faster.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use plimsoll_explain::{Analysis, compare};
-use plimsoll_figures::recordings::compared;
+use plimsoll_figures::recordings::compared::{self, Side};
+use plimsoll_guarded::Readers;
 
+use crate::new_file::Replacing;
 use crate::newest;
 use crate::open_input::OpenInput;
 use crate::output::Output;
@@ -24,6 +26,7 @@ pub use plimsoll_figures::recordings::compared::NUMBERS;
 #[command(before_help = "Examples:\n  \
     plimsoll compare                      (the two newest recordings here)\n  \
     plimsoll compare before after\n  \
+    plimsoll compare before after --html change.html\n  \
     plimsoll compare before after --json")]
 pub struct Arguments {
     /// The recording before the change, or its summary [default: the second newest here]
@@ -40,6 +43,13 @@ pub struct Arguments {
     /// Rows of the table of operations
     #[arg(long, value_name = "N", default_value = "15", value_parser = crate::value::count)]
     top: u64,
+
+    /// Also draw the comparison into this file: one HTML page that works offline, with both time lines on one axis
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: Replacing,
 }
 
 /// 2: bandwidths are those of a program's reads and of its writes.
@@ -51,15 +61,27 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         (Some(before), Some(after)) => [before.clone(), after.clone()],
         _ => newest::two_recordings()?,
     };
-    let before = read(&first, include_runtime)?;
-    let after = read(&second, include_runtime)?;
+    let sources = [OpenInput::open(&first)?, OpenInput::open(&second)?];
+    let readers = sources.iter().map(OpenInput::readers).fold(Readers::Everyone, Readers::and);
+    let create = |path| arguments.replacing.create_from(path, readers);
+    let mut html = arguments.html.as_deref().map(create).transpose()?;
+    let [before, after] = sources.map(|source| -> Result<Analysis> {
+        let gathered = source::gather(vec![source], include_runtime, None)?;
+        if let Some(file) = &mut html {
+            file.narrow(gathered.recording().readers());
+        }
+        Ok(gathered.finish()?)
+    });
+    let (before, after) = (before?, after?);
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
-    let record = compared::record(&compare(&before, &after), rows);
+    let changes = compare(&before, &after);
+    if let Some(file) = html {
+        let side = |path: &PathBuf, analysis| Side { name: path.display().to_string(), analysis };
+        let (before, after) = (side(&first, &before), side(&second, &after));
+        file.write(compared::page(&before, &after, &changes).as_bytes())?;
+    }
+    let record = compared::record(&changes, rows);
     let title = format!("{} against {}", second.display(), first.display());
     output.print_version("compare", SCHEMA_VERSION, &title, &record)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn read(path: &Path, include_runtime: bool) -> Result<Analysis> {
-    Ok(source::gather(vec![OpenInput::open(path)?], include_runtime, None)?.finish()?)
 }

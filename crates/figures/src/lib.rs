@@ -19,6 +19,7 @@
 //! Deliberately not here: how recordings are analysed and scores computed (the `explain` and `score` crates), how a table, a chart or a page is drawn
 //! (`report`), and arguments, files and printing (`cli`).
 
+mod boxes;
 pub mod calibrations;
 pub mod checks;
 mod contest;

@@ -1,10 +1,12 @@
-//! What came of the races, as tables and JSON.
+//! What came of the races, as tables, JSON and a page.
 
 mod conclusion;
 mod numbers;
+mod page;
 
 pub use conclusion::conclusion;
 pub use numbers::NUMBERS;
+pub use page::page;
 
 use plimsoll_race::{FinishedRace, RaceOutcome, RacePlan, RateSource};
 use plimsoll_report::Record;

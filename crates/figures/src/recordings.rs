@@ -1,6 +1,7 @@
 //! What a program did with its files and why it was slow, from the analysis of a recording; and what changed between two.
 
 pub mod compared;
+mod hues;
 mod numbers;
 mod over_time;
 mod overview;

@@ -11,6 +11,7 @@
 mod axis;
 mod bars;
 mod boxplots;
+mod colour;
 mod escape;
 mod figure;
 mod finding;
@@ -35,6 +36,7 @@ mod tile;
 pub use axis::Axis;
 pub use bars::{Bars, size_bucket};
 pub use boxplots::{BoxPlots, BoxSummary};
+pub use colour::Hue;
 pub use figure::Chart;
 pub use finding::{Finding, Severity};
 pub use gantt::{Gantt, Span};

@@ -1,11 +1,12 @@
 //! `plimsoll route bench`: policies race on real targets.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use plimsoll_domain::Bytes;
-use plimsoll_figures::races::{of_plan, of_runs};
+use plimsoll_figures::races::{self, of_plan, of_runs};
 use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_race::{
@@ -18,6 +19,7 @@ use super::drops::drops;
 use super::noise::streams;
 use super::targets::Source;
 use crate::interruption::Interruption;
+use crate::new_file::{NewFile, Replacing};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::targets::with_hint;
@@ -41,6 +43,7 @@ const SCHEMA_VERSION: u32 = 2;
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll route bench --testbed default\n  \
+    plimsoll route bench --testbed default --html race.html\n  \
     plimsoll route bench --testbed default --drop t3=2MiB/s@1.5 --blocks 32 --verify\n  \
     plimsoll route bench --targets /mnt/ost0 /mnt/ost1 --policy static,window --noise ost1:4\n  \
     plimsoll route bench --targets /mnt/ost0 /mnt/ost1 \
@@ -102,6 +105,13 @@ pub struct Arguments {
     /// Show what would be done, and write nothing
     #[arg(long)]
     dry_run: bool,
+
+    /// Also draw what came of it into this file: one HTML page that works offline
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: Replacing,
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
@@ -121,6 +131,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         )?;
         return Ok(ExitCode::SUCCESS);
     }
+    let html =
+        arguments.html.as_deref().map(|path| arguments.replacing.create(path)).transpose()?;
     let interruption = Interruption::watch()?;
     let interrupted = || interruption.is_asked();
     let _limits = enter_limits(&paths).map_err(testbed::with_hint)?;
@@ -136,7 +148,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         .and_then(|()| check_targets(&plan))
         .and_then(|()| race_all(&plan, &interrupted, &mut runs));
     drop((keeper, working));
-    let concluded = conclude(&plan, &runs, ended, output)?;
+    let concluded = conclude(&plan, &runs, ended, html, output)?;
     Ok(concluded.unwrap_or_else(|| interruption.exit_code()))
 }
 
@@ -197,6 +209,7 @@ fn conclude(
     plan: &RacePlan,
     runs: &[FinishedRace],
     ended: Result<()>,
+    html: Option<NewFile>,
     output: Output,
 ) -> Result<Option<ExitCode>> {
     let is_interrupted = |error: &anyhow::Error| {
@@ -218,6 +231,9 @@ fn conclude(
     }
     let unsound = runs.iter().filter(|run| !run.outcome.is_sound()).count();
     let title = format!("{} races, {ending}", runs.len());
+    if let Some(file) = html {
+        file.write(races::page(plan, runs, &ending).as_bytes())?;
+    }
     output.print_version(
         "route.bench",
         SCHEMA_VERSION,

@@ -1,5 +1,9 @@
 //! What changed between two recordings.
 
+mod page;
+
+pub use page::{Side, page};
+
 use plimsoll_explain::{Change, Comparison, Finding, Verdict};
 use plimsoll_report::{Emphasis, Record, numbers};
 
@@ -46,13 +50,17 @@ pub fn record(changes: &Comparison, rows: usize) -> Record {
         .number(&IO_BEFORE, io.before)
         .number(&IO_AFTER, io.after)
         .number(&IO_SPEEDUP, io.speedup());
-    let record = record
-        .rows("findings_gone", "findings that are gone", findings(&changes.findings_gone))
-        .rows("findings_new", "new findings", findings(&changes.findings_new))
-        .rows("findings_kept", "findings that stay", kept(changes))
+    let record = all_findings(record, changes)
         .named_rows("bandwidth", "bandwidth", "direction", bandwidths(changes))
         .rows("operations", "operations, most time first", operations(changes, rows));
     durations(record, changes).note(&changes.statement)
+}
+
+fn all_findings(record: Record, changes: &Comparison) -> Record {
+    record
+        .rows("findings_gone", "findings that are gone", findings(&changes.findings_gone))
+        .rows("findings_new", "new findings", findings(&changes.findings_new))
+        .rows("findings_kept", "findings that stay", kept(changes))
 }
 
 fn findings(list: &[Finding]) -> Vec<Record> {

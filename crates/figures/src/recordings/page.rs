@@ -5,13 +5,13 @@ use plimsoll_explain::{
     call_on_each_rank, conclusion,
 };
 use plimsoll_report::html::{
-    Axis, Bars, Gantt, Page, Scale, Scatter, Section, Span, StackedBars, Tile,
+    Axis, Bars, Gantt, Hue, Page, Scale, Scatter, Section, Span, StackedBars, Tile,
 };
-use plimsoll_report::{Record, Unit, html};
+use plimsoll_report::{Record, Unit, html, words};
 
 use super::numbers::*;
 use super::over_time::{over_time, seconds_axis};
-use super::{overview, sections};
+use super::{hues, overview, sections};
 
 /// Files that get a drawing of their requests.
 const DRAWN_FILES: usize = 4;
@@ -121,13 +121,24 @@ fn calls(analysis: &Analysis) -> Section {
 /// Returns where the time of MPI-IO calls goes, in total and in single calls (Wright, figures 4.8 to
 /// 4.10).
 fn mpi(recording: &Recording, analysis: &Analysis) -> Section {
-    let parts = sections::parts(&analysis.mpi_time).map(|(name, _)| name.to_string());
+    let times = sections::parts(&analysis.mpi_time);
+    let parts = times.map(|(name, _)| name.to_string());
+    let all: u64 = times.iter().map(|(_, nanos)| nanos).sum();
+    let title = match times.iter().max_by_key(|(_, nanos)| nanos).filter(|_| all > 0) {
+        Some((name, nanos)) => {
+            let share = words::percent(*nanos as f64 / all as f64);
+            format!("Where the time of MPI-IO calls goes: {share} of it is {name}")
+        }
+        None => "Where the time of MPI-IO calls goes".into(),
+    };
     let mut bars = StackedBars::new(
-        "Where the time of MPI-IO calls goes",
+        title,
         "operation",
         Axis::new("time in calls", Unit::Seconds),
         parts.to_vec(),
-    );
+    )
+    // Locks are taken and given back.
+    .hues(vec![Hue::Read, Hue::Write, Hue::Lock, Hue::Lock, Hue::Other, Hue::Waiting]);
     let values = |time: &MpiTime| -> Vec<f64> {
         sections::parts(time).iter().map(|(_, nanos)| *nanos as f64 * 1e-9).collect()
     };
@@ -154,14 +165,17 @@ fn decomposition(recording: &Recording, slowest: &MpiCall) -> Gantt {
         None => format!("process {}", call.process),
     });
     let mut kinds = vec![slowest.op.name().to_string()];
+    // What is seen of it is neither read nor written by the calls inside.
+    let mut colours = vec![Hue::Waiting];
     for nested in calls.iter().flat_map(|call| &call.nested) {
         if !kinds.iter().any(|kind| kind == nested.op.name()) {
             kinds.push(nested.op.name().to_string());
+            colours.push(hues::of_operation(nested.op));
         }
     }
     let title =
         format!("The slowest {} (number {}) and what is inside", slowest.op.name(), slowest.number);
-    let mut gantt = Gantt::new(title, seconds_axis(), rows.collect(), kinds.clone());
+    let mut gantt = Gantt::new(title, seconds_axis(), rows.collect(), kinds.clone()).hues(colours);
     for (row, call) in calls.iter().enumerate() {
         let second = |ns: u64| ns as f64 * 1e-9;
         gantt.push(Span {
@@ -193,13 +207,27 @@ fn requests(analysis: &Analysis) -> Section {
     for sizes in &analysis.request_sizes {
         let classes: Vec<(u64, u64)> =
             sizes.histogram.non_empty().map(|(from, volume)| (from, volume.calls)).collect();
-        let title = format!("Sizes of {} requests, {}", sizes.direction.name(), sizes.layer.name());
+        let title = sizes_title(sizes.direction, sizes.layer.name(), &classes);
         let names = classes.iter().map(|(from, _)| Unit::Bytes.show(*from as f64)).collect();
         let bars = Bars::columns(title, "from", Axis::new("requests", Unit::Count), names)
-            .series("requests", classes.iter().map(|(_, calls)| *calls as f64).collect());
+            .series("requests", classes.iter().map(|(_, calls)| *calls as f64).collect())
+            .hues(vec![hues::of_direction(sizes.direction)]);
         section = section.chart(bars);
     }
     section
+}
+
+/// Says which class most requests are of, where one is.
+fn sizes_title(direction: Direction, layer: &str, classes: &[(u64, u64)]) -> String {
+    let title = format!("Sizes of {} requests, {layer}", direction.name());
+    let all: u64 = classes.iter().map(|(_, calls)| calls).sum();
+    match classes.iter().max_by_key(|(_, calls)| calls) {
+        Some((from, calls)) if calls * 2 > all => {
+            let share = words::percent(*calls as f64 / all as f64);
+            format!("{title}: {share} are in the class from {}", words::bytes(*from))
+        }
+        _ => title,
+    }
 }
 
 fn files(analysis: &Analysis, rows: usize) -> Section {
@@ -273,6 +301,7 @@ fn offsets(file: &FileAnalysis) -> Scatter {
         Axis::new("offset", Unit::Bytes).scale(Scale::Linear),
     );
     let samples = file.detail.iter().flat_map(|detail| &detail.samples);
+    let mut colours = Vec::new();
     for direction in Direction::ALL {
         let points: Vec<(f64, f64)> = samples
             .clone()
@@ -281,9 +310,10 @@ fn offsets(file: &FileAnalysis) -> Scatter {
             .collect();
         if !points.is_empty() {
             chart = chart.points(direction.name(), points);
+            colours.push(hues::of_direction(direction));
         }
     }
-    chart
+    chart.hues(colours)
 }
 
 fn processes(analysis: &Analysis, rows: usize) -> Section {

@@ -42,7 +42,7 @@ fn aggregate(measured: &Measured, panel: &Panel) -> BoxPlots {
     let greatest = known.map(|it| it.max).fold(0.0, f64::max);
     let axis = Axis::new("aggregate bandwidth", Unit::BytesPerSec).reaching(0.0, greatest);
     let mut plots =
-        BoxPlots::new(panel.title("Aggregate bandwidth"), measured.labels.varied.as_str(), axis);
+        BoxPlots::new(aggregate_title(measured, panel), measured.labels.varied.as_str(), axis);
     for point in measured.points_of(panel) {
         let Some(distribution) = &point.aggregate else { continue };
         let value = |it: &InstanceRow| it.aggregate_bandwidth();
@@ -51,9 +51,31 @@ fn aggregate(measured: &Measured, panel: &Panel) -> BoxPlots {
     plots
 }
 
+/// Says the median where there is one setting, and which are least and most where there are several.
+fn aggregate_title(measured: &Measured, panel: &Panel) -> String {
+    let title = panel.title("Aggregate bandwidth");
+    let name = |point: &Point| measured.labels.long(measured.columns, point);
+    let known = measured.points_of(panel).into_iter();
+    let known = known.filter_map(|point| Some((point.aggregate.as_ref()?, point)));
+    let mut known: Vec<(&Distribution, &Point)> = known.collect();
+    known.sort_by(|a, b| a.0.median.total_cmp(&b.0.median));
+    let show = |it: &Distribution| Unit::BytesPerSec.show(it.median);
+    match known.as_slice() {
+        [] => title,
+        [(it, _)] => format!("{title}: median {}, n = {}", show(it), it.n),
+        [(least, low), .., (most, high)] => format!(
+            "{title}: medians from {} ({}) to {} ({})",
+            show(least),
+            name(low),
+            show(most),
+            name(high)
+        ),
+    }
+}
+
 fn effective(measured: &Measured, panel: &Panel) -> BoxPlots {
     let axis = Axis::new("share of the targets' peak", Unit::Ratio).reaching(0.0, 1.0);
-    let title = panel.title("Effective aggregate bandwidth");
+    let title = panel.title("Effective aggregate bandwidth (EAB)");
     let mut plots = BoxPlots::new(title, measured.labels.varied.as_str(), axis);
     for point in measured.points_of(panel) {
         let Some(distribution) = &point.effective_aggregate else { continue };

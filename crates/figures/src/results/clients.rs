@@ -1,8 +1,9 @@
 //! Bandwidth of single clients (Xie, fig. 10).
 
-use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Lines, Section};
+use plimsoll_report::{Unit, words};
 use plimsoll_score::bandwidth::{Point, clients};
+use plimsoll_stats::Sample;
 
 use super::Measured;
 use super::even_sample::even_sample;
@@ -14,7 +15,7 @@ const LINES_MAX: usize = 8;
 /// `None` where no instance has several clients: the bandwidth of the instance then tells all.
 pub fn section(measured: &Measured) -> Option<Section> {
     let section = Section::new("Bandwidth of single clients").text(
-        "A client's bytes over its own time, of all clients of all instances (Xie, fig. 10). A steep \
+        "A client's bytes over its own time, of all clients of all instances. A steep \
          line means that clients get equal shares; a long way from left to right, that some get much \
          less than others, or at other times.",
     );
@@ -42,10 +43,31 @@ fn has_several_clients(measured: &Measured, panel: &Panel) -> bool {
 fn chart(measured: &Measured, panel: &Panel, points: &[&Point]) -> Lines {
     let axis = Axis::new("bandwidth of a client", Unit::BytesPerSec).reaching(0.0, 0.0);
     let share = Axis::new("clients with at most so much", Unit::Percent).reaching(0.0, 100.0);
-    let title = panel.title("Bandwidth of single clients");
-    points.iter().fold(Lines::new(title, axis, share).steps(), |lines, point| {
+    let bandwidths = |point: &Point| -> Vec<f64> {
         let parts = measured.instances_of(point).flat_map(|it| clients(measured.columns, it));
-        let values = parts.map(|part| part.bandwidth()).collect();
-        lines.distribution(measured.labels.long(measured.columns, point), values)
+        parts.map(|part| part.bandwidth()).collect()
+    };
+    let title = panel.title("Bandwidth of single clients");
+    let title = match points {
+        [one] => title + &spread(bandwidths(one)),
+        _ => title,
+    };
+    points.iter().fold(Lines::new(title, axis, share).steps(), |lines, point| {
+        lines.distribution(measured.labels.long(measured.columns, point), bandwidths(point))
     })
+}
+
+/// Says how the fastest tenth compares with the slowest, where there are enough for tenths.
+fn spread(bandwidths: Vec<f64>) -> String {
+    const ENOUGH: usize = 20;
+    let Some(sample) = Sample::new(bandwidths).ok().filter(|it| it.n() >= ENOUGH) else {
+        return String::new();
+    };
+    match (sample.quantile(0.1), sample.quantile(0.9)) {
+        (Ok(low), Ok(high)) if low > 0.0 => {
+            let (low, times) = (Unit::BytesPerSec.show(low), words::short(high / low));
+            format!(": a tenth gets {low} or less, a tenth {times} times as much")
+        }
+        _ => String::new(),
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_domain::natural;
 use plimsoll_report::html::{Axis, Scatter, Section};
-use plimsoll_report::{Record, Unit};
+use plimsoll_report::{Record, Unit, words};
 use plimsoll_score::Distribution;
 use plimsoll_score::columns::PairRow;
 use plimsoll_score::names::Names;
@@ -22,10 +22,11 @@ pub fn section(measured: &Measured) -> Section {
         |key: fn(&PairRow) -> Option<u32>| by_component(measured.columns, &fastest, |_| true, key);
     let targets = of(|pair| Some(pair.target));
     let section = Section::new("Targets and clients").text(
-        "LEB is a pair's bandwidth over that of the fastest pair of its instance, PEB over that of the \
-         fastest pair of all instances with equal settings. A component that is low in both is slow \
+        "LEB (lag effective bandwidth) is the bandwidth of a pair of a client and a target as a share of that of the fastest pair in \
+         the same burst, PEB (pair effective bandwidth) of \
+         that of the fastest ever with equal settings. A component that is low in both is slow \
          itself; one whose PEB alone is low was measured when everything was slow. Components stand in \
-         the order of their names, so that those which are built alike stand together (Xie, fig. 22).",
+         the order of their names, so that those which are built alike stand together.",
     );
     if targets.is_empty() {
         return section.note(
@@ -79,7 +80,7 @@ fn lowest(kind: &str, scores: &BTreeMap<u32, Relative>, names: &Names) -> String
         .take(NAMED)
         .map(|(median, number)| format!("{} ({})", names.name(number), Unit::Ratio.show(median)));
     format!(
-        "Lowest median PEB of {} {kind}: {}.",
+        "Lowest of {} {kind}, median share of the fastest ever (PEB): {}.",
         scores.len(),
         words.collect::<Vec<_>>().join(", ")
     )
@@ -103,18 +104,49 @@ fn chart(
     names: &Names,
     of: fn(&Relative) -> Option<&Distribution>,
 ) -> Scatter {
+    let title = format!("{score} of {kind}{}", stands_out(listed, names, of));
     let names = listed.iter().map(|(number, _)| names.name(*number).to_string());
     let x = Axis::named(format!("{kind} by name"), names.collect());
-    let y = Axis::new(score, Unit::Ratio).reaching(0.0, 1.0);
+    let y = Axis::new(format!("{score}, share of {}", of_whom(score)), Unit::Ratio);
+    let y = y.reaching(0.0, 1.0);
     let values = |value: fn(&Distribution) -> f64| {
         let placed = (0u32..).zip(listed);
         placed.filter_map(|(at, (_, it))| Some((f64::from(at), value(of(it)?)))).collect()
     };
-    Scatter::new(format!("{score} of {kind}"), x, y)
+    Scatter::new(title, x, y)
         .points("median", values(|it| it.median))
         .points("mean", values(|it| it.mean))
         .points("max", values(|it| it.max))
         .points("min", values(|it| it.min))
+}
+
+/// Whose bandwidth a score is a share of.
+fn of_whom(score: &str) -> &'static str {
+    match score {
+        "LEB" => "the fastest pair in the same burst",
+        _ => "the fastest ever",
+    }
+}
+
+/// Names the lowest, where its median is far below that of the others.
+fn stands_out(
+    listed: &[Scored],
+    names: &Names,
+    of: fn(&Relative) -> Option<&Distribution>,
+) -> String {
+    const FAR: f64 = 0.85;
+    let median = |(number, it): &Scored| Some((of(it)?.median, *number));
+    let mut medians: Vec<(f64, u32)> = listed.iter().filter_map(median).collect();
+    medians.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match medians.as_slice() {
+        [lowest, others @ ..] if others.len() > 1 && lowest.0 < FAR * others[0].0 => format!(
+            ": {} has {}, all others at least {}",
+            names.name(lowest.1),
+            words::short(lowest.0),
+            words::short(others[0].0)
+        ),
+        _ => String::new(),
+    }
 }
 
 fn table(kind: &'static str, listed: &[Scored], names: &Names) -> Record {

@@ -18,6 +18,9 @@ struct Field {
 /// Fields that make a figure of their own rather than a box in one.
 const PANEL: [&str; 2] = ["operation", "burst"];
 
+/// Fields that a plan varies as plain numbers.
+const COUNTS: [&str; 4] = ["clients", "processes", "targets", "stripe_count"];
+
 /// Names of settings and of what was varied.
 pub struct Labels {
     /// What was varied, for titles.
@@ -43,7 +46,11 @@ impl Labels {
                 says(&fields(columns.setting(it))[**at], varied)
             })
         };
-        let varied_field = differing.iter().find(is_varied).map(|at| first[*at].name);
+        // Where all settings are alike, it is the field that has the value which the plan would have varied.
+        let counts: Vec<usize> =
+            (0..first.len()).filter(|at| COUNTS.contains(&first[*at].name)).collect();
+        let candidates = if others.is_empty() { &counts } else { &differing };
+        let varied_field = candidates.iter().find(is_varied).map(|at| first[*at].name);
         Labels {
             varied: varied_field.unwrap_or("varied value").replace('_', " "),
             varied_field,

@@ -39,7 +39,9 @@ fn chart(view: &View, of: Trait, basis: Basis, drawn: &[&ByTrait]) -> Scatter {
         Trait::Routers => ("number of I/O routers", "distinct I/O routers"),
     };
     let (what, y) = match basis {
-        Basis::EffectiveBandwidth => ("EAB", "EAB, median"),
+        Basis::EffectiveBandwidth => {
+            ("Effective aggregate bandwidth (EAB)", "share of the targets' peak, median")
+        }
         Basis::Bandwidth => ("Bandwidth", "aggregate bandwidth over its median"),
     };
     let x = Axis::new(x, Unit::Ratio);

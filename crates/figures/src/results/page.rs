@@ -39,7 +39,11 @@ pub fn page(title: &str, measured: &Measured, view: &View) -> String {
     let page = nodes::section(view).into_iter().fold(page, Page::section);
     page.section(times::over_time(measured))
         .section(about(measured))
-        .footer("Made by plimsoll. Outliers are marked, never dropped.")
+        .footer(
+            "Made by plimsoll. Outliers are marked, never dropped. The charts follow Xie and others: bandwidth figures 7 to 20, \
+             single clients 10, completion of pairs 19, what stragglers cost 21, targets and clients 22, how long \
+             targets are slow 23 to 25; LEB, PEB, EB and EAB are defined in their sections 3 and 5.1.",
+        )
         .to_html()
 }
 

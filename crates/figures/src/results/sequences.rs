@@ -66,7 +66,9 @@ fn limits(section: Section, view: &View, series: &TargetSeries) -> Section {
 
 fn value_axis(series: &TargetSeries) -> Axis {
     match series.basis() {
-        Basis::EffectiveBandwidth => Axis::new("EAB of a target", Unit::Ratio).reaching(0.0, 1.0),
+        Basis::EffectiveBandwidth => {
+            Axis::new("share of the target's peak (EAB)", Unit::Ratio).reaching(0.0, 1.0)
+        }
         Basis::Bandwidth => {
             Axis::new("bandwidth of a target", Unit::BytesPerSec).reaching(0.0, 0.0)
         }
@@ -75,7 +77,7 @@ fn value_axis(series: &TargetSeries) -> Axis {
 
 fn measures(series: &TargetSeries) -> Lines {
     let title = match series.basis() {
-        Basis::EffectiveBandwidth => "EAB of targets",
+        Basis::EffectiveBandwidth => "Share of their peaks that targets give (EAB)",
         Basis::Bandwidth => "Bandwidth of targets, as a peak is missing",
     };
     Lines::cdf(title, value_axis(series)).distribution("measures", series.values().to_vec())

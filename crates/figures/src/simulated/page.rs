@@ -4,10 +4,11 @@ use plimsoll_report::html::{Axis, BoxPlots, BoxSummary, Lines, Page, Section};
 use plimsoll_report::{Unit, words};
 use plimsoll_simulate::scenario::Sweep;
 use plimsoll_simulate::{Point, PolicyOutcomes, Scenario};
-use plimsoll_stats::{FiveNumberSummary, Sample, median_interval};
+use plimsoll_stats::Sample;
 
 use super::conclusion::conclusion;
 use super::{single, sweep};
+use crate::boxes;
 
 /// Returns the page as one file.
 pub fn page(name: &str, scenario: &Scenario, points: &[Point]) -> String {
@@ -65,19 +66,7 @@ fn steps(sorted: &[f64], processes: u32) -> Vec<(f64, f64)> {
 fn summary(policy: &PolicyOutcomes) -> Option<BoxSummary> {
     let name = policy.policy.to_string();
     let sample = policy.over_seeds(|outcome| outcome.makespan)?;
-    let five = FiveNumberSummary::new(&sample);
-    let interval = median_interval(&sample, 0.95).ok();
-    Some(BoxSummary {
-        name,
-        count: five.n as u64,
-        low: five.whisker_low,
-        first_quartile: five.q1,
-        median: five.median,
-        third_quartile: five.q3,
-        high: five.whisker_high,
-        median_interval: interval.map(|interval| (interval.low, interval.high)),
-        outliers: [five.outliers_low, five.outliers_high].concat(),
-    })
+    Some(boxes::summary(name, &sample))
 }
 
 fn of_sweep(name: &str, scenario: &Scenario, swept: &Sweep, points: &[Point]) -> Vec<Section> {

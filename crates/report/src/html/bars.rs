@@ -3,10 +3,11 @@
 use crate::Unit;
 
 use super::axis::{Axis, Fitted, exact};
+use super::colour::{Hue, Palette};
 use super::escape::spelled;
 use super::figure::{Drawing, Mark, skipped_note};
 use super::frame::{Frame, value_ends};
-use super::svg::{Anchor, colour, rect, shorten, text, text_width};
+use super::svg::{Anchor, rect, shorten, text, text_width};
 use super::table::{Cell, Column, Table};
 
 /// Values by category, one or several series side by side.
@@ -19,6 +20,7 @@ pub struct Bars {
     categories: Vec<String>,
     series: Vec<(String, Vec<f64>)>,
     upright: bool,
+    palette: Palette,
 }
 
 /// Returns the label of the request sizes from 2^exponent to the next power of two.
@@ -42,7 +44,15 @@ impl Bars {
         categories: Vec<String>,
     ) -> Self {
         let (title, category_title) = (title.into(), category_title.into());
-        Bars { title, category_title, value, categories, series: Vec::new(), upright: true }
+        Bars {
+            title,
+            category_title,
+            value,
+            categories,
+            series: Vec::new(),
+            upright: true,
+            palette: Palette::default(),
+        }
     }
 
     /// Lying, for categories that have names, such as files: each is labelled.
@@ -61,7 +71,13 @@ impl Bars {
         self
     }
 
-    pub(crate) fn draw(&self) -> Drawing {
+    /// Gives each series the colour that its kind of call has on every page.
+    pub fn hues(mut self, hues: Vec<Hue>) -> Self {
+        self.palette = Palette::new(hues);
+        self
+    }
+
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let values = || self.series.iter().flat_map(|(_, values)| self.shown(values));
         let skipped = values().filter(|value| !self.value.holds(*value)).count();
         let Some(axis) = self.value.fit(values()) else { return Drawing::empty(skipped) };
@@ -71,12 +87,13 @@ impl Bars {
             notes.push(format!("The first {} categories; {more} more are not drawn.", self.most()));
         }
         let svg = if self.upright {
-            self.draw_columns(&value_ends(axis, true))
+            self.draw_columns(&value_ends(axis, true), width)
         } else {
-            self.draw_rows(&axis.reaching_zero())
+            self.draw_rows(&axis.reaching_zero(), width)
         };
         let legend = self.series.iter().map(|(name, _)| (name.clone(), Mark::Block)).collect();
-        Drawing { svg, legend, notes, table: Some(self.table()), ..Drawing::default() }
+        let (palette, table) = (self.palette.clone(), Some(self.table()));
+        Drawing { svg, legend, palette, notes, table, ..Drawing::default() }
     }
 
     fn most(&self) -> usize {
@@ -110,9 +127,9 @@ impl Bars {
         })
     }
 
-    fn draw_columns(&self, axis: &Fitted) -> String {
+    fn draw_columns(&self, axis: &Fitted, whole: f64) -> String {
         let titled = !self.category_title.is_empty();
-        let frame = Frame { titled, ..Frame::with_values(axis, HEIGHT) };
+        let frame = Frame { titled, ..Frame::with_values(axis, HEIGHT, whole) };
         let count = self.categories.len().clamp(1, COLUMNS_MAX) as f64;
         let slot = frame.width / count;
         let gap = (slot * 0.2).min(14.0);
@@ -130,7 +147,7 @@ impl Bars {
             let y = frame.top + (1.0 - share.max(zero)) * frame.height;
             let height = (share - zero).abs() * frame.height;
             let tip = self.tip(series, name, value);
-            let class = format!("f {}", colour(series));
+            let class = format!("f {}", self.palette.class(series));
             inside.push_str(&rect(x, y, wide.max(1.0) - 0.5, height, &class, &tip));
             if label_all && value != 0.0 {
                 let middle = x + wide / 2.0;
@@ -158,11 +175,11 @@ impl Bars {
         labelled.map(label).collect()
     }
 
-    fn draw_rows(&self, axis: &Fitted) -> String {
+    fn draw_rows(&self, axis: &Fitted, whole: f64) -> String {
         let thick = if self.series.len() == 1 { 16.0 } else { 11.0 };
         let slot = thick * self.series.len() as f64 + 9.0;
         let names = || self.categories.iter().take(ROWS_MAX).map(String::as_str);
-        let frame = Frame::with_names(names(), slot * names().count() as f64);
+        let frame = Frame::with_names(names(), slot * names().count() as f64, whole);
         // Room for the value at the end of the longest bar.
         let widest = self.each().map(|(_, _, value)| text_width(&axis.show(value)));
         let room = (widest.fold(0.0, f64::max) + 8.0).min(frame.width / 3.0);
@@ -179,7 +196,7 @@ impl Bars {
             let y = frame.top + category as f64 * slot + 4.5 + series as f64 * thick;
             let width = (share - zero).abs() * frame.width;
             let tip = self.tip(series, &self.categories[category], value);
-            let class = format!("f {}", colour(series));
+            let class = format!("f {}", self.palette.class(series));
             inside.push_str(&rect(x, y, width, thick - 1.0, &class, &tip));
             let end = x + width + 5.0;
             let shown = axis.show(value);

@@ -64,7 +64,7 @@ impl BoxPlots {
         self
     }
 
-    pub(crate) fn draw(&self) -> Drawing {
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let whole = |summary: &&BoxSummary| {
             let five = summary.five();
             five.iter().all(|value| self.value.holds(*value)) && five.is_sorted()
@@ -89,13 +89,13 @@ impl BoxPlots {
         if shown.iter().any(|summary| summary.outliers.len() > OUTLIERS_MAX) {
             notes.push(format!("At most {OUTLIERS_MAX} outliers of a box are drawn."));
         }
-        let svg = self.svg(&axis, shown);
+        let svg = self.svg(&axis, shown, width);
         Drawing { svg, notes, table: Some(self.table()), ..Drawing::default() }
     }
 
-    fn svg(&self, axis: &Fitted, boxes: &[&BoxSummary]) -> String {
+    fn svg(&self, axis: &Fitted, boxes: &[&BoxSummary], whole: f64) -> String {
         let names = boxes.iter().map(|summary| summary.name.as_str());
-        let mut frame = Frame::with_names(names, SLOT * boxes.len() as f64);
+        let mut frame = Frame::with_names(names, SLOT * boxes.len() as f64, whole);
         if !self.category_title.is_empty() {
             frame = frame.below(24.0);
         }

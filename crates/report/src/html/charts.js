@@ -25,8 +25,8 @@
     const s = Math.round(Math.abs(value)), two = n => String(n).padStart(2, '0'), minutes = Math.floor(s / 60), hours = Math.floor(s / 3600);
     return (value < 0 ? '-' : '') + (hours ? hours + ':' + two(minutes % 60) : minutes) + ':' + two(s % 60);
   };
-  const ticks = (low, high, unit) => {
-    const span = high - low, raw = span / 6, power = 10 ** Math.floor(Math.log10(raw));
+  const ticks = (low, high, unit, most) => {
+    const span = high - low, raw = span / most, power = 10 ** Math.floor(Math.log10(raw));
     let step = power * ([1, 2, 5].find(factor => factor * power >= raw * (1 - 1e-9)) || 10), digits = 0;
     if (unit.startsWith('bytes') && raw >= 1) step = 2 ** Math.ceil(Math.log2(raw));
     if (unit === 'seconds' && span >= 120) step = CLOCK.find(s => s >= raw) || step;
@@ -51,13 +51,13 @@
     if (text[0] === 'r') for (let i = 0; i < bytes.length; i += 2) for (let n = bytes[i + 1]; n >= 0; n--) out.push(bytes[i]);
     return text[0] === 'r' ? out : bytes;
   };
-  const chart = (figure, d) => {
-    const svg = figure.querySelector('.wide > svg'), area = svg.querySelector('.area'), [left, top, width, height] = d.plot;
+  const draw = (figure, svg, d, cells, hidden, [left, top, width, height]) => {
+    const area = svg.querySelector('.area'), drawn = svg.viewBox.baseVal.width;
     const scale = (axis, low, high, size) => { const f = axis.scale === 'log' ? Math.log : v => v; return v => (f(v) - f(low)) / (f(high) - f(low)) * size; };
-    const here = make('circle', { class: 'here', r: 5, visibility: 'hidden' }, svg), hidden = new Set(), whole = d.x.high - d.x.low;
+    const here = make('circle', { class: 'here', r: 5, visibility: 'hidden' }, svg), whole = d.x.high - d.x.low;
     let low = d.x.low, high = d.x.high, X = scale(d.x, low, high, width), drag = null;
-    const Y = d.y && scale(d.y, d.y.high, d.y.low, height), cells = d.cells && d.cells.map(unpack);
-    const at = e => { const box = svg.getBoundingClientRect(), s = 760 / box.width; return [(e.clientX - box.left) * s - left, (e.clientY - box.top) * s - top]; };
+    const Y = d.y && scale(d.y, d.y.high, d.y.low, height);
+    const at = e => { const box = svg.getBoundingClientRect(), s = drawn / box.width; return [(e.clientX - box.left) * s - left, (e.clientY - box.top) * s - top]; };
     const show = (from, span) => {
       span = clamp(span, whole * 1e-4, whole); low = clamp(from, d.x.low, d.x.high - span); high = low + span;
       X = scale(d.x, low, high, width); set(here, { visibility: 'hidden' }); hide(); svg.classList.toggle('zoomed', span < whole);
@@ -65,8 +65,8 @@
       if (d.kind === 'scatter') all('[data-s]', area).forEach((mark, i) => set(mark, { d: path(d.series[i]) }));
       else set(area, { viewBox: `${(low - d.x.low) / whole * width} 0 ${span / whole * width} ${height}` });
       const axis = svg.querySelector('.xaxis'); axis.textContent = '';
-      for (const [value, label] of d.x.names.length ? named(d.x.names, low, high, width) : ticks(low, high, d.x.unit)) {
-        const x = left + X(value), middle = Math.min(x, 760 - label.length * 3.3 - 2);
+      for (const [value, label] of d.x.names.length ? named(d.x.names, low, high, width) : ticks(low, high, d.x.unit, clamp(Math.round(width / 110), 2, 8))) {
+        const x = left + X(value), middle = Math.min(x, drawn - label.length * 3.3 - 2);
         make('path', { class: 'grid', d: `M${x} ${top}v${height}` }, axis);
         make('text', { class: 'tick', x: middle, y: top + height + 17, 'text-anchor': 'middle' }, axis).textContent = label;
       }
@@ -105,24 +105,29 @@
       ['pointerup', 'pointercancel'].forEach(name => svg.addEventListener(name, () => { drag = null; }));
       svg.addEventListener('dblclick', () => zoom(0));
       svg.addEventListener('keydown', e => show(low + ({ ArrowLeft: -0.2, ArrowRight: 0.2 }[e.key] || 0) * (high - low), high - low));
-      all('[data-zoom]', figure).forEach(button => { button.onclick = () => zoom(+button.dataset.zoom, 0.5); });
+      all('[data-zoom]', figure).forEach(button => button.addEventListener('click', () => zoom(+button.dataset.zoom, 0.5)));
     }
+  };
+  // Each size of a chart is drawn; what is hidden is hidden in all.
+  const chart = (figure, d) => {
+    const cells = d.cells && d.cells.map(unpack), hidden = new Set();
+    all('.drawn > svg', figure).forEach((svg, size) => draw(figure, svg, d, cells, hidden, d.plot[size]));
     const paint = () => {
       const canvas = set(document.createElement('canvas'), { width: d.columns, height: d.rows.length });
-      const colours = cells.map((_, i) => getComputedStyle(document.documentElement).getPropertyValue('--c' + i % 8).match(/\w\w/g).map(hex => parseInt(hex, 16)));
+      const colours = d.colours.map(i => getComputedStyle(document.documentElement).getPropertyValue('--c' + i).match(/\w\w/g).map(hex => parseInt(hex, 16)));
       const context = canvas.getContext('2d'), image = context.createImageData(canvas.width, canvas.height);
       for (let cell = 0; cell < d.columns * d.rows.length; cell++) {
         let most = 0, which = -1;
         for (let i = 0; i < cells.length; i++) if (cells[i][cell] > most && !hidden.has(i)) { most = cells[i][cell]; which = i; }
         if (which >= 0) image.data.set([...colours[which], 50 + most / 255 * 205], cell * 4);
       }
-      context.putImageData(image, 0, 0); set(area.querySelector('.cells'), { href: canvas.toDataURL() });
+      context.putImageData(image, 0, 0); all('.cells', figure).forEach(painted => set(painted, { href: canvas.toDataURL() }));
     };
     if (cells) { painters.push(paint); paint(); }
     all('[data-series]', figure).forEach(button => { button.onclick = () => {
       const i = +button.dataset.series; if (!hidden.delete(i)) hidden.add(i);
       set(button, { 'aria-pressed': !hidden.has(i) });
-      all(`[data-s="${i}"]`, area).forEach(mark => { mark.style.display = hidden.has(i) ? 'none' : ''; });
+      all(`[data-s="${i}"]`, figure).forEach(mark => { mark.style.display = hidden.has(i) ? 'none' : ''; });
       if (cells) paint();
     }; });
   };

@@ -7,14 +7,15 @@ use serde_json::Value as Json;
 
 use super::bars::Bars;
 use super::boxplots::BoxPlots;
+use super::colour::Palette;
 use super::escape::{escape, script_json};
+use super::frame::SIZES;
 use super::gantt::Gantt;
 use super::heatmap::HeatMap;
 use super::lines::Lines;
 use super::ratio_map::cell_class;
 use super::scatter::Scatter;
 use super::stacked::StackedBars;
-use super::svg::colour;
 use super::table::Table;
 use crate::RatioMap;
 
@@ -69,8 +70,10 @@ pub(crate) enum Mark {
 pub(crate) struct Drawing {
     /// The SVG element; empty where there is nothing to draw.
     pub svg: String,
-    /// Names of series or kinds, in the order of their colours.
+    /// Names of series or kinds.
     pub legend: Vec<(String, Mark)>,
+    /// Their colours.
+    pub palette: Palette,
     /// Whether a click on a name hides and shows its marks.
     pub filter: bool,
     /// What was left out or made coarser, a sentence each.
@@ -108,16 +111,9 @@ pub(crate) fn skipped_note(skipped: usize) -> Vec<String> {
 
 /// Returns the chart with all that belongs to it.
 pub(crate) fn figure(chart: &Chart) -> String {
-    let (title, drawing) = match chart {
-        Chart::Bars(chart) => (&chart.title, chart.draw()),
-        Chart::Stacked(chart) => (&chart.title, chart.draw()),
-        Chart::Lines(chart) => (&chart.title, chart.draw()),
-        Chart::Scatter(chart) => (&chart.title, chart.draw()),
-        Chart::HeatMap(chart) => (&chart.title, chart.draw()),
-        Chart::Gantt(chart) => (&chart.title, chart.draw()),
-        Chart::BoxPlots(chart) => (&chart.title, chart.draw()),
-        Chart::RatioMap(chart) => (&chart.title, chart.draw()),
-    };
+    let drawings = SIZES.map(|(width, class)| (draw(chart, width), class));
+    let title = title(chart);
+    let (drawing, _) = &drawings[0];
     let notes: String = drawing
         .notes
         .iter()
@@ -130,17 +126,49 @@ pub(crate) fn figure(chart: &Chart) -> String {
              {notes}</figure>\n"
         );
     }
-    let data = drawing.data.as_ref().map_or(String::new(), |json| {
-        format!("<script type=\"application/json\">{}</script>", script_json(json))
+    let data = drawing.data.clone().map_or(String::new(), |mut data| {
+        // All but the place of the marks is the same in every size.
+        let plots = drawings.iter().filter_map(|(it, _)| it.data.as_ref()?.get("plot").cloned());
+        data["plot"] = plots.collect();
+        format!("<script type=\"application/json\">{}</script>", script_json(&data))
     });
+    let sizes: String = drawings
+        .iter()
+        .map(|(it, class)| format!("<div class=\"{class}\">{}</div>", it.svg))
+        .collect();
     format!(
         "<figure class=\"chart\"><div class=\"head\">{caption}{}</div>{}\
-         <div class=\"wide\">{}</div>{notes}{}{data}</figure>\n",
+         {sizes}{notes}{}{data}</figure>\n",
         if drawing.zoom { ZOOM } else { "" },
-        legend(&drawing),
-        drawing.svg,
+        legend(drawing),
         numbers(drawing.table.as_ref()),
     )
+}
+
+fn title(chart: &Chart) -> &str {
+    match chart {
+        Chart::Bars(chart) => &chart.title,
+        Chart::Stacked(chart) => &chart.title,
+        Chart::Lines(chart) => &chart.title,
+        Chart::Scatter(chart) => &chart.title,
+        Chart::HeatMap(chart) => &chart.title,
+        Chart::Gantt(chart) => &chart.title,
+        Chart::BoxPlots(chart) => &chart.title,
+        Chart::RatioMap(chart) => &chart.title,
+    }
+}
+
+fn draw(chart: &Chart, width: f64) -> Drawing {
+    match chart {
+        Chart::Bars(chart) => chart.draw(width),
+        Chart::Stacked(chart) => chart.draw(width),
+        Chart::Lines(chart) => chart.draw(width),
+        Chart::Scatter(chart) => chart.draw(width),
+        Chart::HeatMap(chart) => chart.draw(width),
+        Chart::Gantt(chart) => chart.draw(width),
+        Chart::BoxPlots(chart) => chart.draw(width),
+        Chart::RatioMap(chart) => chart.draw(width),
+    }
 }
 
 const ZOOM: &str = "<div class=\"zoom\" role=\"group\" aria-label=\"Zoom\">\
@@ -155,7 +183,7 @@ fn legend(drawing: &Drawing) -> String {
         return String::new();
     }
     let item = |(index, (name, mark)): (usize, &(String, Mark))| {
-        let (colour, swatch, name) = (colour(index), swatch(*mark), escape(name));
+        let (colour, swatch, name) = (drawing.palette.class(index), swatch(*mark), escape(name));
         if drawing.filter {
             format!(
                 "<li><button type=\"button\" class=\"{colour}\" data-series=\"{index}\" \

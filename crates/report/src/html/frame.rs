@@ -6,14 +6,17 @@ use super::axis::Fitted;
 use super::escape::{escape, spelled};
 use super::svg::{Anchor, px, shorten, text, text_width};
 
-/// Width of every chart in SVG units. style.css scales it to the column.
-pub(crate) const WIDTH: f64 = 760.0;
+/// Widths in SVG units that each chart is drawn in, and what style.css calls them: it shows the drawing that suits the
+/// room that the chart has, so that letters are about as large everywhere.
+pub(crate) const SIZES: [(f64, &str); 3] =
+    [(760.0, "drawn"), (360.0, "drawn narrow"), (1240.0, "drawn broad")];
 
 const RIGHT: f64 = 8.0;
 /// Room below the area for ticks, and for a title where there is one.
 const TICKS: f64 = 26.0;
 const TITLE: f64 = 18.0;
 const GUTTER_MAX: f64 = 190.0;
+const GUTTER_SHARE: f64 = 0.3;
 
 /// The area where marks go.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,21 +27,23 @@ pub(crate) struct Frame {
     pub height: f64,
     /// Whether something is written below the ticks.
     pub titled: bool,
+    /// Width of the whole drawing, one of [`SIZES`].
+    pub whole: f64,
 }
 
 impl Frame {
     /// For a chart with values up the left side.
-    pub fn with_values(y: &Fitted, height: f64) -> Self {
+    pub fn with_values(y: &Fitted, height: f64, whole: f64) -> Self {
         let labels = y.ticks(VALUE_TICKS).into_iter().map(|tick| text_width(&tick.label));
         let left = labels.fold(20.0, f64::max) + 14.0;
-        Frame { left, top: 26.0, width: WIDTH - left - RIGHT, height, titled: true }
+        Frame { left, top: 26.0, width: whole - left - RIGHT, height, titled: true, whole }
     }
 
     /// For a chart with a name at the left of each row.
-    pub fn with_names<'a>(names: impl Iterator<Item = &'a str>, height: f64) -> Self {
+    pub fn with_names<'a>(names: impl Iterator<Item = &'a str>, height: f64, whole: f64) -> Self {
         let widest = names.map(|name| text_width(&spelled(name))).fold(20.0, f64::max);
-        let left = widest.min(GUTTER_MAX) + 14.0;
-        Frame { left, top: 8.0, width: WIDTH - left - RIGHT, height, titled: true }
+        let left = widest.min(GUTTER_MAX.max(whole * 0.2)).min(whole * GUTTER_SHARE) + 14.0;
+        Frame { left, top: 8.0, width: whole - left - RIGHT, height, titled: true, whole }
     }
 
     /// Moves the area down by this much.
@@ -80,7 +85,7 @@ impl Frame {
                 px(self.height)
             ));
             // The last label stays inside the chart.
-            let middle = at.min(WIDTH - text_width(&tick.label) / 2.0 - 2.0);
+            let middle = at.min(self.whole - text_width(&tick.label) / 2.0 - 2.0);
             out.push_str(&text(middle, self.bottom() + 17.0, Anchor::Middle, "tick", &tick.label));
         }
         out.push_str("</g>");
@@ -130,7 +135,7 @@ impl Frame {
         let class = if zoom { " class=\"zooms\" tabindex=\"0\"" } else { "" };
         format!(
             "<svg{class} viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">{inside}</svg>",
-            px(WIDTH),
+            px(self.whole),
             px(height),
             escape(words)
         )

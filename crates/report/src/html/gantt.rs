@@ -5,10 +5,11 @@ use serde_json::json;
 use crate::Unit;
 
 use super::axis::{Axis, Fitted, exact};
+use super::colour::{Hue, Palette};
 use super::escape::spelled;
 use super::figure::{Drawing, Mark, skipped_note};
 use super::frame::Frame;
-use super::svg::{colour, rect};
+use super::svg::rect;
 use super::table::{Cell, Column, Table};
 
 /// A span of time.
@@ -34,6 +35,7 @@ pub struct Gantt {
     rows: Vec<String>,
     kinds: Vec<String>,
     spans: Vec<Span>,
+    palette: Palette,
 }
 
 const ROWS_MAX: usize = 64;
@@ -44,7 +46,8 @@ impl Gantt {
     /// Rows and kinds by name, no spans yet.
     pub fn new(title: impl Into<String>, x: Axis, rows: Vec<String>, kinds: Vec<String>) -> Self {
         let x = Axis { scale: Default::default(), ..x };
-        Gantt { title: title.into(), x, rows, kinds, spans: Vec::new() }
+        let (spans, palette) = (Vec::new(), Palette::default());
+        Gantt { title: title.into(), x, rows, kinds, spans, palette }
     }
 
     /// Adds a span.
@@ -67,7 +70,13 @@ impl Gantt {
             && span.start <= span.end
     }
 
-    pub(crate) fn draw(&self) -> Drawing {
+    /// Gives each kind the colour that its kind of call has on every page.
+    pub fn hues(mut self, hues: Vec<Hue>) -> Self {
+        self.palette = Palette::new(hues);
+        self
+    }
+
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let held: Vec<&Span> = self.spans.iter().filter(|span| self.holds(span)).collect();
         let skipped = self.spans.len() - held.len();
         let ends = held.iter().flat_map(|span| [span.start, span.end]);
@@ -87,12 +96,14 @@ impl Gantt {
             ));
         }
         let rows = &self.rows[..self.rows.len().min(ROWS_MAX)];
-        let frame = Frame::with_names(rows.iter().map(String::as_str), SLOT * rows.len() as f64);
+        let frame =
+            Frame::with_names(rows.iter().map(String::as_str), SLOT * rows.len() as f64, width);
         let data = json!({ "kind": "spans", "plot": frame.json(), "x": x.json() });
         let svg = self.svg(&frame, &x, rows, &drawn);
         let legend = self.kinds.iter().map(|kind| (kind.clone(), Mark::Block)).collect();
         let table = Some(self.table(&held));
-        Drawing { svg, legend, filter: true, notes, data: Some(data), table, zoom: true }
+        let palette = self.palette.clone();
+        Drawing { svg, legend, palette, filter: true, notes, data: Some(data), table, zoom: true }
     }
 
     fn svg(&self, frame: &Frame, x: &Fitted, rows: &[String], spans: &[&Span]) -> String {
@@ -105,7 +116,7 @@ impl Gantt {
         for (kind, _) in self.kinds.iter().enumerate() {
             let of_kind = spans.iter().filter(|span| span.kind == kind);
             let rects: String = of_kind.map(|span| self.span_svg(frame, x, span)).collect();
-            let colour = colour(kind);
+            let colour = self.palette.class(kind);
             marks.push_str(&format!("<g class=\"{colour}\" data-s=\"{kind}\">{rects}</g>"));
         }
         inside.push_str(&frame.area(&marks));

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::Unit;
 
 use super::axis::{Axis, Fitted};
+use super::colour::{Hue, Palette};
 use super::escape::spelled;
 use super::figure::{Drawing, Mark, skipped_note};
 use super::frame::Frame;
@@ -30,6 +31,7 @@ pub struct HeatMap {
     value: Axis,
     classes: Vec<(String, Vec<f64>)>,
     is_logarithmic: bool,
+    palette: Palette,
 }
 
 const ROWS_MAX: usize = 256;
@@ -49,8 +51,18 @@ impl HeatMap {
     ) -> Self {
         let (title, row_title) = (title.into(), row_title.into());
         let x = Axis { scale: Default::default(), ..x };
-        let (classes, is_logarithmic) = (Vec::new(), false);
-        HeatMap { title, x, row_title, rows, reach, columns, value, classes, is_logarithmic }
+        HeatMap {
+            title,
+            x,
+            row_title,
+            rows,
+            reach,
+            columns,
+            value,
+            classes: Vec::new(),
+            is_logarithmic: false,
+            palette: Palette::default(),
+        }
     }
 
     /// Adds a class: its values row by row. Missing values are nothing, surplus ones are
@@ -66,7 +78,13 @@ impl HeatMap {
         self
     }
 
-    pub(crate) fn draw(&self) -> Drawing {
+    /// Gives each class the colour that its kind of call has on every page.
+    pub fn hues(mut self, hues: Vec<Hue>) -> Self {
+        self.palette = Palette::new(hues);
+        self
+    }
+
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let cells = self.rows.len().saturating_mul(self.columns);
         let values = || self.classes.iter().flat_map(|(_, values)| values.iter().take(cells));
         let skipped = values().filter(|value| !drawable(**value)).count();
@@ -84,7 +102,7 @@ impl HeatMap {
         let mut notes = skipped_note(skipped);
         notes.extend(grid.note());
         notes.extend(self.reading_note(greatest));
-        let frame = self.frame(&grid);
+        let frame = self.frame(&grid, width);
         let first_rows = (0..grid.rows).map(|row| self.row_name(&grid, row));
         let names: Vec<&String> = self.classes.iter().map(|(name, _)| name).collect();
         let data = json!({ "kind": "heat", "plot": frame.json(), "x": x.json(),
@@ -92,6 +110,7 @@ impl HeatMap {
             "row": spelled(&self.row_title), "rows": first_rows.collect::<Vec<_>>(),
             "columns": grid.columns, "greatest": greatest, "least": levels.least,
             "classes": names.iter().map(|name| spelled(name)).collect::<Vec<_>>(),
+            "colours": (0..names.len()).map(|it| self.palette.number(it)).collect::<Vec<_>>(),
             "cells": packed });
         // One class has a colour bar instead.
         let legend = match names.len() {
@@ -100,7 +119,8 @@ impl HeatMap {
         };
         let svg = self.svg(&frame, &x, &grid, &levels);
         let table = Some(self.table());
-        Drawing { svg, legend, filter: true, notes, data: Some(data), table, zoom: true }
+        let palette = self.palette.clone();
+        Drawing { svg, legend, palette, filter: true, notes, data: Some(data), table, zoom: true }
     }
 
     /// How colours read where there is no colour bar.
@@ -127,13 +147,14 @@ impl HeatMap {
         let high = unit.show(greatest);
         let right = frame.left + frame.width - text_width(&high) - 6.0;
         let left = right - SHADES as f64 * SHADE_WIDTH;
+        let colour = self.palette.class(0);
         let mut out = text(left - 6.0, 11.0, Anchor::End, "tick", &unit.show(least));
         out.push_str(&text(right + 6.0, 11.0, Anchor::Start, "tick", &high));
         for shade in 0..SHADES {
             // The script paints cells with these opacities.
             let opacity = (50.0 + shade as f64 / (SHADES - 1) as f64 * 205.0) / 255.0;
             out.push_str(&format!(
-                "<rect class=\"k0 in-own-colour\" x=\"{}\" y=\"2\" width=\"{}\" height=\"10\" \
+                "<rect class=\"{colour} in-own-colour\" x=\"{}\" y=\"2\" width=\"{}\" height=\"10\" \
                  fill-opacity=\"{opacity:.2}\"/>",
                 px(left + shade as f64 * SHADE_WIDTH),
                 px(SHADE_WIDTH)
@@ -142,12 +163,16 @@ impl HeatMap {
         let scale = if levels.least.is_some() { ", logarithmic" } else { "" };
         let title_at = left - 14.0 - text_width(&unit.show(least));
         let title = format!("{}{scale}", self.value.title);
+        // The title of the rows is at the left.
+        if title_at - text_width(&title) < text_width(&self.row_title) + 10.0 {
+            return out;
+        }
         out + &text(title_at, 11.0, Anchor::End, "axis", &title)
     }
 
-    fn frame(&self, grid: &Grid) -> Frame {
+    fn frame(&self, grid: &Grid, whole: f64) -> Frame {
         let height = (grid.rows as f64 * (240.0 / grid.rows as f64).clamp(1.5, 18.0)).min(400.0);
-        Frame::with_names(self.rows.iter().map(String::as_str), height).below(24.0)
+        Frame::with_names(self.rows.iter().map(String::as_str), height, whole).below(24.0)
     }
 
     /// Returns the name of a drawn row: its first and last where several are merged.
@@ -171,7 +196,7 @@ impl HeatMap {
             + &self.row_names(frame, grid)
             + &frame.x_axis(x)
             + &frame.area(&image)
-            + &frame.without_script("This chart is painted by a script, which did not run.")
+            + &frame.without_script("Painted by a script, which did not run.")
             + &frame.base_line();
         let words = format!(
             "{}: {} rows, {}. Painted by the script; the numbers below have the sums.",

@@ -5,12 +5,13 @@ use serde_json::json;
 use crate::Unit;
 
 use super::axis::{Axis, Fitted};
+use super::colour::{Hue, Palette};
 use super::escape::spelled;
 use super::figure::{Drawing, Mark, skipped_note};
 use super::frame::{Frame, value_ends};
-use super::svg::{colour, px, px_fine};
+use super::svg::{px, px_fine};
 use super::table::{Cell, Column, Table};
-use super::thin::{Point, thin_line};
+use super::thin::{Point, points_max, thin_line};
 
 /// Lines over one x axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,7 @@ pub struct Lines {
     thin: bool,
     /// Ends of lines within series, which are not values that could not be drawn.
     seams: usize,
+    palette: Palette,
 }
 
 /// Points of one chart: about five for each pixel of a wide screen.
@@ -37,8 +39,17 @@ const SEAM: Point = (f64::NAN, f64::NAN);
 impl Lines {
     /// No lines yet.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        let (title, series) = (title.into(), Vec::new());
-        Lines { title, x, y, series, steps: false, area: false, thin: false, seams: 0 }
+        Lines {
+            title: title.into(),
+            x,
+            y,
+            series: Vec::new(),
+            steps: false,
+            area: false,
+            thin: false,
+            seams: 0,
+            palette: Palette::default(),
+        }
     }
 
     /// A chart of the share of values that are at most x, for each x.
@@ -87,7 +98,13 @@ impl Lines {
         self
     }
 
-    pub(crate) fn draw(&self) -> Drawing {
+    /// Gives each line the colour that its kind of call has on every page.
+    pub fn hues(mut self, hues: Vec<Hue>) -> Self {
+        self.palette = Palette::new(hues);
+        self
+    }
+
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let held = |point: &&Point| self.x.holds(point.0) && self.y.holds(point.1);
         let all = || self.series.iter().flat_map(|(_, points)| points);
         let skipped = all().count() - all().filter(held).count() - self.seams;
@@ -98,17 +115,20 @@ impl Lines {
         let y = value_ends(y, true);
         let runs: Vec<Vec<Vec<Point>>> =
             self.series.iter().map(|(_, points)| self.runs(points)).collect();
-        let most = (POINTS_MAX / self.series.len().max(1)).max(64);
+        let most = (points_max(POINTS_MAX, width) / self.series.len().max(1)).max(64);
         let thinned: Vec<Vec<Vec<Point>>> = runs.iter().map(|runs| thin_runs(runs, most)).collect();
         let whole: Vec<Vec<Point>> = runs.into_iter().map(|runs| runs.concat()).collect();
         let drawn: Vec<Vec<Point>> = thinned.iter().map(|runs| runs.concat()).collect();
         let mut notes = skipped_note(skipped);
         notes.extend(thinned_note(count(&whole), count(&drawn)));
-        let frame = Frame::with_values(&y, HEIGHT);
+        let frame = Frame::with_values(&y, HEIGHT, width);
         let zoom = self.x.scale == Default::default();
         let svg = self.svg(&frame, &x, &y, &thinned, zoom);
         let name = |(index, (name, _)): (usize, &(String, Vec<Point>))| {
-            (name.clone(), Mark::Line(if self.thin { 0 } else { index % DASHES }))
+            (
+                name.clone(),
+                Mark::Line(if self.thin { 0 } else { self.palette.variant(index, DASHES) }),
+            )
         };
         let legend = self.series.iter().enumerate().map(name).collect();
         let series = self.series.iter().zip(&drawn);
@@ -118,7 +138,8 @@ impl Lines {
         let data = json!({ "kind": "lines", "plot": frame.json(), "x": x.json(), "y": y.json(),
                            "series": series });
         let table = Some(summary(self.series.iter().map(|(name, _)| name), &whole, &x, &y));
-        Drawing { svg, legend, filter: true, notes, data: Some(data), table, zoom }
+        let palette = self.palette.clone();
+        Drawing { svg, legend, palette, filter: true, notes, data: Some(data), table, zoom }
     }
 
     /// Stretches between points that cannot be drawn: a line across them would claim that
@@ -145,11 +166,11 @@ impl Lines {
         for (index, runs) in series.iter().enumerate() {
             let run = |run: &Vec<Point>| {
                 let places: Vec<Point> = run.iter().map(place).collect();
-                self.run_svg(&places, zero, index % DASHES)
+                self.run_svg(&places, zero, self.palette.variant(index, DASHES))
             };
             let runs: String = runs.iter().map(run).collect();
-            marks
-                .push_str(&format!("<g class=\"{}\" data-s=\"{index}\">{runs}</g>", colour(index)));
+            let colour = self.palette.class(index);
+            marks.push_str(&format!("<g class=\"{colour}\" data-s=\"{index}\">{runs}</g>"));
         }
         let inside =
             frame.value_axis(y) + &frame.x_axis(x) + &frame.area(&marks) + &frame.base_line();
@@ -240,7 +261,7 @@ mod tests {
     fn a_gap_breaks_the_line() {
         let axis = || Axis::new("x", Unit::Count);
         let points = vec![(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 1.0), (4.0, 0.0)];
-        let drawing = Lines::new("gap", axis(), axis()).line("a", points).draw();
+        let drawing = Lines::new("gap", axis(), axis()).line("a", points).draw(760.0);
         assert_eq!(drawing.svg.matches("class=\"s d0\"").count(), 2);
         assert_eq!(drawing.notes.len(), 1);
     }
@@ -251,7 +272,7 @@ mod tests {
         let line = |height: f64| vec![(0.0, height), (1.0, height)];
         let lines = Lines::new("crowd", axis(), axis());
         let drawing = lines.bundle("a", vec![line(1.0), line(2.0)]).bundle("b", vec![line(3.0)]);
-        let drawing = drawing.draw();
+        let drawing = drawing.draw(760.0);
         assert_eq!(drawing.svg.matches("class=\"s thin\"").count(), 3);
         assert_eq!((drawing.legend.len(), drawing.notes.len()), (2, 0));
     }

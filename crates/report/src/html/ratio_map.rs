@@ -17,7 +17,7 @@ const COLUMNS_MAX: usize = 24;
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
 impl RatioMap {
-    pub(crate) fn draw(&self) -> Drawing {
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let (rows, columns) = self.drawn();
         let known = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
         if known.filter_map(|(row, column)| self.ratio(row, column)).next().is_none() {
@@ -25,7 +25,7 @@ impl RatioMap {
         }
         let mark = |(is_gain, level, words)| (words, Mark::Cell(is_gain, level));
         let legend = self.steps().legend().into_iter().map(mark).collect();
-        let (svg, notes, table) = (self.svg(), self.notes(), Some(self.table()));
+        let (svg, notes, table) = (self.svg(width), self.notes(), Some(self.table()));
         Drawing { svg, legend, notes, table, ..Drawing::default() }
     }
 
@@ -33,11 +33,11 @@ impl RatioMap {
         (self.rows.values.len().min(ROWS_MAX), self.columns.values.len().min(COLUMNS_MAX))
     }
 
-    fn svg(&self) -> String {
+    fn svg(&self, whole: f64) -> String {
         let (rows, columns) = self.drawn();
         let names: Vec<String> =
             self.rows.values.iter().take(rows).map(|v| self.rows.show(*v)).collect();
-        let frame = Frame::with_names(names.iter().map(String::as_str), ROW * rows as f64);
+        let frame = Frame::with_names(names.iter().map(String::as_str), ROW * rows as f64, whole);
         let frame = frame.below(ABOVE);
         let wide = frame.width / columns.max(1) as f64;
         let mut inside = text(0.0, 11.0, Anchor::Start, "axis", &self.rows.axis.title);
@@ -231,7 +231,7 @@ mod tests {
         let outlined = |at: f64| {
             let columns = (Axis::new("c", Unit::Count), (1..40).map(f64::from).collect());
             let map = RatioMap::new("t", (Axis::new("r", Unit::Count), vec![1.0]), columns);
-            map.cells(vec![2.0; 39]).outline(at, "o").draw().svg.contains("class=\"here\"")
+            map.cells(vec![2.0; 39]).outline(at, "o").draw(760.0).svg.contains("class=\"here\"")
         };
         assert!(outlined(24.0) && !outlined(25.0));
     }
@@ -247,10 +247,10 @@ mod tests {
 
     #[test]
     fn cells_have_values_shades_and_tips() {
-        let drawing = map().draw();
+        let drawing = map().draw(760.0);
         assert!(drawing.svg.contains(">2.00</text>") && drawing.svg.contains("class=\"loss4\""));
         assert!(drawing.svg.contains("&lt;r&gt; 1 s"), "{}", drawing.svg);
         assert_eq!(drawing.notes.len(), 3);
-        assert!(map().cells(vec![f64::NAN]).draw().svg.is_empty());
+        assert!(map().cells(vec![f64::NAN]).draw(760.0).svg.is_empty());
     }
 }

@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::axis::{Axis, Fitted};
+use super::colour::{Hue, Palette};
 use super::escape::spelled;
 use super::figure::{Drawing, Mark, skipped_note};
 use super::frame::{Frame, value_ends};
 use super::lines::{summary, thinned_note};
-use super::svg::{colour, px};
-use super::thin::{Point, thin_cloud};
+use super::svg::px;
+use super::thin::{Point, points_max, thin_cloud};
 
 /// Points in series, each with its own shape and colour.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,7 @@ pub struct Scatter {
     y: Axis,
     series: Vec<(String, Vec<Point>)>,
     diagonal: bool,
+    palette: Palette,
 }
 
 /// 20,000 points with their exact values take about 1.3 MB.
@@ -38,7 +40,8 @@ const SHAPES: [&str; 6] = [
 impl Scatter {
     /// No points yet.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Scatter { title: title.into(), x, y, series: Vec::new(), diagonal: false }
+        let (series, palette) = (Vec::new(), Palette::default());
+        Scatter { title: title.into(), x, y, series, diagonal: false, palette }
     }
 
     /// Adds points in any order.
@@ -53,7 +56,13 @@ impl Scatter {
         self
     }
 
-    pub(crate) fn draw(&self) -> Drawing {
+    /// Gives each series the colour that its kind of call has on every page.
+    pub fn hues(mut self, hues: Vec<Hue>) -> Self {
+        self.palette = Palette::new(hues);
+        self
+    }
+
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let held = |point: &&Point| self.x.holds(point.0) && self.y.holds(point.1);
         let all = || self.series.iter().flat_map(|(_, points)| points);
         let skipped = all().count() - all().filter(held).count();
@@ -68,11 +77,14 @@ impl Scatter {
             .map(|(_, points)| points.iter().filter(held).copied().collect())
             .collect();
         let total: usize = whole.iter().map(Vec::len).sum();
-        let thinned: Vec<Vec<Point>> =
-            whole.iter().map(|points| thin_cloud(points, share_of(points.len(), total))).collect();
+        let most = points_max(POINTS_MAX, width);
+        let thinned: Vec<Vec<Point>> = whole
+            .iter()
+            .map(|points| thin_cloud(points, share_of(points.len(), total, most)))
+            .collect();
         let mut notes = skipped_note(skipped);
         notes.extend(thinned_note(total, thinned.iter().map(Vec::len).sum()));
-        let frame = Frame::with_values(&y, HEIGHT);
+        let frame = Frame::with_values(&y, HEIGHT, width);
         let zoom = self.x.scale == Default::default() && !self.diagonal;
         let svg = self.svg(&frame, &x, &y, &thinned, zoom);
         let series: Vec<_> = (self.series.iter().zip(&thinned).enumerate())
@@ -85,7 +97,8 @@ impl Scatter {
         let names = || self.series.iter().map(|(name, _)| name);
         let legend = names().enumerate().map(|(i, n)| (n.clone(), Mark::Shape(shape(i)))).collect();
         let table = Some(summary(names(), &whole, &x, &y));
-        Drawing { svg, legend, filter: true, notes, data: Some(data), table, zoom }
+        let palette = self.palette.clone();
+        Drawing { svg, legend, palette, filter: true, notes, data: Some(data), table, zoom }
     }
 
     fn ends(&self, x: Fitted, y: Fitted) -> (Fitted, Fitted) {
@@ -120,7 +133,7 @@ impl Scatter {
             }
             marks.push_str(&format!(
                 "<path class=\"p {}{}\" data-s=\"{index}\" d=\"{path}\"/>",
-                colour(index),
+                self.palette.class(index),
                 if index.is_multiple_of(SHAPES.len()) { " round" } else { "" }
             ));
         }
@@ -135,7 +148,7 @@ fn shape(index: usize) -> &'static str {
     SHAPES[index % SHAPES.len()]
 }
 
-/// Returns how many of `POINTS_MAX` a series with this many of all points may draw.
-fn share_of(points: usize, total: usize) -> usize {
-    if total <= POINTS_MAX { points } else { (points * POINTS_MAX / total).max(8) }
+/// Returns how many of `most` a series with this many of all points may draw.
+fn share_of(points: usize, total: usize, most: usize) -> usize {
+    if total <= most { points } else { (points * most / total).max(8) }
 }

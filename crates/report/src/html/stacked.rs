@@ -3,10 +3,11 @@
 use crate::Unit;
 
 use super::axis::{Axis, Fitted, exact};
+use super::colour::{Hue, Palette};
 use super::escape::spelled;
 use super::figure::{Drawing, Mark, skipped_note};
 use super::frame::Frame;
-use super::svg::{Anchor, colour, rect, text, text_width};
+use super::svg::{Anchor, rect, text, text_width};
 use super::table::{Cell, Column, Table};
 
 /// One row for each category, made of the same parts in the same order.
@@ -18,6 +19,7 @@ pub struct StackedBars {
     parts: Vec<String>,
     rows: Vec<(String, Vec<f64>)>,
     shares: bool,
+    palette: Palette,
 }
 
 const ROWS_MAX: usize = 64;
@@ -34,7 +36,15 @@ impl StackedBars {
     ) -> Self {
         let (title, category_title) = (title.into(), category_title.into());
         let value = Axis { scale: Default::default(), ..value };
-        StackedBars { title, category_title, value, parts, rows: Vec::new(), shares: false }
+        StackedBars {
+            title,
+            category_title,
+            value,
+            parts,
+            rows: Vec::new(),
+            shares: false,
+            palette: Palette::default(),
+        }
     }
 
     /// Adds a row with a value for each part. Negative values cannot be stacked and are
@@ -63,7 +73,13 @@ impl StackedBars {
         self.parts_of(values).map(|(_, value)| value).sum::<f64>().min(1e299)
     }
 
-    pub(crate) fn draw(&self) -> Drawing {
+    /// Gives each part the colour that its kind of call has on every page.
+    pub fn hues(mut self, hues: Vec<Hue>) -> Self {
+        self.palette = Palette::new(hues);
+        self
+    }
+
+    pub(crate) fn draw(&self, width: f64) -> Drawing {
         let values = || self.rows.iter().flat_map(|(_, row)| row.iter().take(self.parts.len()));
         let skipped = values().filter(|value| !self.stacks(**value)).count();
         if values().all(|value| !self.stacks(*value)) {
@@ -75,9 +91,10 @@ impl StackedBars {
             notes.push(format!("The first {ROWS_MAX} rows; {more} more are not drawn."));
         }
         let Some(axis) = self.axis() else { return Drawing::empty(skipped) };
-        let svg = self.svg(&axis);
+        let svg = self.svg(&axis, width);
         let legend = self.parts.iter().map(|name| (name.clone(), Mark::Block)).collect();
-        Drawing { svg, legend, notes, table: Some(self.table()), ..Drawing::default() }
+        let (palette, table) = (self.palette.clone(), Some(self.table()));
+        Drawing { svg, legend, palette, notes, table, ..Drawing::default() }
     }
 
     fn axis(&self) -> Option<Fitted> {
@@ -90,10 +107,10 @@ impl StackedBars {
         self.value.fit(totals).map(|axis| axis.rounded(true, 6))
     }
 
-    fn svg(&self, axis: &Fitted) -> String {
+    fn svg(&self, axis: &Fitted, whole: f64) -> String {
         let rows = &self.rows[..self.rows.len().min(ROWS_MAX)];
         let names = rows.iter().map(|(name, _)| name.as_str());
-        let frame = Frame::with_names(names, SLOT * rows.len() as f64);
+        let frame = Frame::with_names(names, SLOT * rows.len() as f64, whole);
         let mut inside = frame.x_axis(axis);
         for (index, (name, values)) in rows.iter().enumerate() {
             let top = frame.top + index as f64 * SLOT;
@@ -123,9 +140,16 @@ impl StackedBars {
             let y = top + (SLOT - THICK) / 2.0;
             // A hair of background between neighbours, so that edges show without colour.
             let drawn = if width > 4.0 { width - 1.8 } else { width };
-            let class = format!("f {}", colour(part));
+            let class = format!("f {}", self.palette.class(part));
             out.push_str(&rect(x, y, drawn, THICK, &class, &tip));
-            out.push_str(&inner_label(&self.parts[part], share, x, y, drawn, part));
+            out.push_str(&inner_label(
+                &self.parts[part],
+                share,
+                x,
+                y,
+                drawn,
+                &self.palette.class(part),
+            ));
         }
         out
     }
@@ -150,10 +174,10 @@ impl StackedBars {
 }
 
 /// Returns the name of the part inside it, with its share where there is room for both.
-fn inner_label(part: &str, share: f64, x: f64, y: f64, width: f64, index: usize) -> String {
+fn inner_label(part: &str, share: f64, x: f64, y: f64, width: f64, colour: &str) -> String {
     let both = format!("{part} {share:.0} %");
     let fitting = [both.as_str(), part].into_iter().find(|text| text_width(text) + 10.0 < width);
     let Some(label) = fitting else { return String::new() };
-    let class = format!("on {}", colour(index));
+    let class = format!("on {colour}");
     text(x + width / 2.0, y + THICK / 2.0 + 4.0, Anchor::Middle, &class, label)
 }

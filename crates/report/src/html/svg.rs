@@ -78,15 +78,6 @@ pub(crate) fn rect(x: f64, y: f64, width: f64, height: f64, class: &str, tip: &s
     )
 }
 
-/// Returns the class that gives a mark the colour of its series or kind. Colours repeat after
-/// eight; names, shapes and dashes tell apart what colour does not.
-pub(crate) fn colour(index: usize) -> String {
-    format!("k{}", index % COLOURS)
-}
-
-/// How many colours style.css has.
-pub(crate) const COLOURS: usize = 8;
-
 #[cfg(test)]
 mod tests {
     use super::*;

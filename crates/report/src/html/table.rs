@@ -58,8 +58,8 @@ impl Cell {
         Cell::Value(value.into(), unit)
     }
 
-    fn to_html(&self, numeric: bool) -> String {
-        let class = if numeric { " class=\"n\"" } else { "" };
+    fn to_html(&self, numeric: bool, is_minor: bool) -> String {
+        let class = class(numeric, is_minor);
         match self {
             Cell::Text(text) => format!("<td{class}>{}</td>", escape(text)),
             Cell::Missing | Cell::Value(Value::Missing, _) => {
@@ -72,7 +72,8 @@ impl Cell {
                 } else {
                     format!(" data-tip=\"{}\"", escape(&tip))
                 };
-                format!("<td class=\"n\" data-v=\"{sort}\"{tip}>{}</td>", escape(&shown))
+                let class = self::class(true, is_minor);
+                format!("<td{class} data-v=\"{sort}\"{tip}>{}</td>", escape(&shown))
             }
         }
     }
@@ -148,19 +149,59 @@ impl Table {
             "" => String::new(),
             caption => format!("<caption>{}</caption>", escape(caption)),
         };
-        let headings: String = self.columns.iter().map(heading).collect();
-        let rows: String = self.rows.iter().take(ROWS_MAX).map(|row| self.row_html(row)).collect();
+        let major = self.major_columns();
+        let is_minor = |nth: usize| !major.contains(&nth);
+        let headings = self.columns.iter().enumerate().map(|(nth, it)| heading(it, is_minor(nth)));
+        let headings: String = headings.collect();
+        let row_html = |row: &Vec<Cell>| {
+            let cells = row.iter().zip(&self.columns).enumerate();
+            let cells = cells.map(|(nth, (it, column))| it.to_html(column.numeric, is_minor(nth)));
+            format!("<tr>{}</tr>\n", cells.collect::<String>())
+        };
+        let rows: String = self.rows.iter().take(ROWS_MAX).map(row_html).collect();
+        let more = if major.len() < self.columns.len() { ALL_COLUMNS } else { "" };
         format!(
-            "<div class=\"wide\" tabindex=\"0\"><table class=\"sortable\">{caption}\
-             <thead><tr>{headings}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n{}",
+            "<div class=\"framed\">{more}<div class=\"wide\" tabindex=\"0\"><table class=\"sortable\">{caption}\
+             <thead><tr>{headings}</tr></thead>\n<tbody>{rows}</tbody></table></div></div>\n{}",
             self.left_out()
         )
     }
 
-    fn row_html(&self, row: &[Cell]) -> String {
-        let cells =
-            row.iter().zip(&self.columns).map(|(cell, column)| cell.to_html(column.numeric));
-        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    /// Returns the columns that a phone shows at first: the first, the names, the first time (or rate) and the first share;
+    /// and where that is little, those that stand first.
+    fn major_columns(&self) -> Vec<usize> {
+        let all = 0..self.columns.len();
+        if self.columns.len() <= PHONE_COLUMNS {
+            return all.collect();
+        }
+        let unit = |nth: usize| match self.columns[nth].number {
+            Some(number) => Some(number.unit),
+            None => self.rows.iter().find_map(|row| match row[nth] {
+                Cell::Value(_, unit) => Some(unit),
+                _ => None,
+            }),
+        };
+        let different = |nth: &usize| {
+            let names = self.rows.iter().map(|row| match &row[*nth] {
+                Cell::Text(text) => text.as_str(),
+                _ => "",
+            });
+            names.collect::<std::collections::BTreeSet<&str>>().len()
+        };
+        // Of equals the first.
+        let names =
+            all.clone().rev().filter(|nth| !self.columns[*nth].numeric).max_by_key(different);
+        let time = all.clone().find(|nth| unit(*nth) == Some(Unit::Seconds));
+        let share = all.clone().find(|nth| matches!(unit(*nth), Some(Unit::Share | Unit::Percent)));
+        let rate = || all.clone().find(|nth| unit(*nth) == Some(Unit::BytesPerSec));
+        let time = time.or_else(rate);
+        let mut major: Vec<usize> = [Some(0), names, time, share].into_iter().flatten().collect();
+        major.sort_unstable();
+        major.dedup();
+        let others: Vec<usize> = all.filter(|nth| !major.contains(nth)).collect();
+        let few = PHONE_COLUMNS.saturating_sub(major.len());
+        major.extend(others.into_iter().take(few));
+        major
     }
 
     fn left_out(&self) -> String {
@@ -173,8 +214,23 @@ impl Table {
     }
 }
 
-fn heading(column: &Column) -> String {
-    let class = if column.numeric { " class=\"n\"" } else { "" };
+/// Columns that a phone has room for.
+const PHONE_COLUMNS: usize = 3;
+
+/// Shows the columns that a phone has no room for; style.css shows it on phones.
+const ALL_COLUMNS: &str = "<label class=\"more\"><input type=\"checkbox\"/> all columns</label>";
+
+fn class(numeric: bool, is_minor: bool) -> &'static str {
+    match (numeric, is_minor) {
+        (true, false) => " class=\"n\"",
+        (true, true) => " class=\"n minor\"",
+        (false, false) => "",
+        (false, true) => " class=\"minor\"",
+    }
+}
+
+fn heading(column: &Column, is_minor: bool) -> String {
+    let class = class(column.numeric, is_minor);
     let meaning = match column.meaning.as_str() {
         "" => String::new(),
         meaning => format!(" title=\"{}\"", escape(meaning)),
@@ -196,6 +252,33 @@ mod tests {
         assert!(html.contains("<td>&lt;a&gt;</td>"), "{html}");
         assert!(html.contains("data-v=\"1536\" data-tip=\"1.500 KiB (exactly 1536 B)\""), "{html}");
         assert!(html.contains("<td>b</td><td class=\"n\">-</td>"), "{html}");
+    }
+
+    /// Whatever stands between them, a phone has the names, the time and the share.
+    #[test]
+    fn a_phone_has_names_times_and_shares() {
+        let units = [Unit::Count, Unit::Bytes, Unit::Seconds, Unit::Seconds, Unit::Share];
+        let titles = ["layer", "operation", "calls", "bytes", "time", "longest", "share"];
+        let columns = titles.iter().enumerate();
+        let columns = columns.map(|(nth, it)| match nth {
+            0 | 1 => Column::text(*it),
+            _ => Column::figures(*it),
+        });
+        let mut table = Table::new(columns.collect());
+        for name in ["pwrite", "pread"] {
+            let figures = units.iter().map(|unit| Cell::value(1.0, *unit));
+            let names = [Cell::Text("posix".into()), Cell::Text(name.into())];
+            table.push(names.into_iter().chain(figures).collect());
+        }
+        assert_eq!(table.major_columns(), [0, 1, 4, 6]);
+        let html = table.to_html();
+        assert!(html.contains("<td class=\"n minor\" data-v=\"1\"") && html.contains(ALL_COLUMNS));
+        assert!(html.contains("<th scope=\"col\" class=\"n minor\"><button type=\"button\">calls"));
+        let few = Table::new(["a", "b", "c"].map(Column::figures).to_vec());
+        let few = few.row(vec![Cell::Missing; 3]).to_html();
+        assert!(!few.contains("minor") && !few.contains("all columns"), "{few}");
+        let many = Table::new(["a", "b", "c", "d"].map(Column::figures).to_vec());
+        assert_eq!(many.row(vec![Cell::Missing; 4]).major_columns(), [0, 1, 2]);
     }
 
     #[test]

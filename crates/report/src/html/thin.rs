@@ -2,8 +2,16 @@
 
 use plimsoll_stats::random::finish;
 
+use super::frame::SIZES;
+
 /// A point.
 pub(crate) type Point = (f64, f64);
+
+/// Returns how many points a drawing of this width may have, if an ordinary one may have `most`: a narrow one cannot
+/// show as many.
+pub(crate) fn points_max(most: usize, width: f64) -> usize {
+    (most as f64 * (width / SIZES[0].0).min(1.0)) as usize
+}
 
 /// At most about `most` points of a line: of each stretch the first, the least, the
 /// greatest and the last, in order, so that no peak and no gap is lost.

@@ -62,7 +62,7 @@ pub struct Drawn {
 pub fn draw(chart: impl Into<Chart>) -> Drawn {
     let html = Page::new("p", "").section(Section::new("s").chart(chart.into())).to_html();
     let chart = html.split_once("role=\"img\"").expect("a chart").1;
-    let chart = &chart[..chart.find("</figure>").unwrap_or(chart.len())];
+    let chart = &chart[..chart.find("</div>").unwrap_or(chart.len())];
     let element = |part: &str| {
         let (tag, text) = part.split_once('>').unwrap_or((part, ""));
         Element { tag: tag.to_string(), text: text.to_string() }

@@ -17,7 +17,7 @@ fn a_cell_is_as_full_as_its_value_and_in_its_row() {
     let map = map(2, 3, vec![0.0, 1.0, 2.0, 4.0, f64::NAN, 1e-9, 99.0]);
     let levels = Levels::new(false, Some(1e-9), 4.0);
     assert_eq!(shades(&map, &levels), [0, 64, 128, 255, 0, 1]);
-    let data = map.draw().data.unwrap();
+    let data = map.draw(760.0).data.unwrap();
     assert_eq!((&data["columns"], &data["greatest"]), (&json!(3), &json!(4.0)));
     assert_eq!(data["rows"], json!(["r0", "r1"]));
 }
@@ -51,8 +51,8 @@ fn neighbours_share_a_cell_that_shows_the_greatest() {
     assert_eq!(filled, [(wide + (columns - 2) / 2, 128), ((ROWS_MAX - 1) * wide, 255)]);
     assert_eq!(merged.row_name(&grid, 1), "r2 to r3");
     assert_eq!(merged.row_name(&grid, ROWS_MAX - 1), format!("r{}", rows - 1));
-    assert!(merged.draw().notes.iter().any(|note| note.contains("stands for 2 x 2 cells")));
-    assert!(map(3, 3, vec![1.0; 9]).draw().notes.is_empty());
+    assert!(merged.draw(760.0).notes.iter().any(|note| note.contains("stands for 2 x 2 cells")));
+    assert!(map(3, 3, vec![1.0; 9]).draw(760.0).notes.is_empty());
 }
 
 #[test]
@@ -60,7 +60,8 @@ fn row_names_are_at_their_rows_and_do_not_touch() {
     for rows in [1, 4, 40, 250] {
         let map = map(rows, 2, vec![1.0; 2 * rows]);
         let grid = Grid::new(rows, 2);
-        let (frame, text) = (map.frame(&grid), map.row_names(&map.frame(&grid), &grid));
+        let (frame, text) =
+            (map.frame(&grid, 760.0), map.row_names(&map.frame(&grid, 760.0), &grid));
         let slot = frame.height / rows as f64;
         let places: Vec<(usize, f64)> = text
             .split("<text ")
@@ -83,7 +84,7 @@ fn row_names_are_at_their_rows_and_do_not_touch() {
 
 #[test]
 fn the_table_has_sums_of_what_is_drawn() {
-    let table = map(2, 2, vec![0.0, 1.0, 3.0, f64::NAN, 50.0]).draw().table.unwrap();
+    let table = map(2, 2, vec![0.0, 1.0, 3.0, f64::NAN, 50.0]).draw(760.0).table.unwrap();
     let html = table.to_html();
     for cell in [">2<", ">1.000<", ">3.000<"] {
         assert!(html.contains(cell), "{cell}: {html}");
