@@ -66,6 +66,15 @@ impl Output {
         print(&text.to_ansi())
     }
 
+    /// Prints the answer to what a command was run for, after all else. Programs have the numbers.
+    pub fn conclude(self, answer: &str) -> Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let record = Record::new().sentence("conclusion", answer);
+        print(&format!("\n{}", record.laid_out(self.layout()).to_ansi()))
+    }
+
     /// Chooses whether there are colours in what is printed from now on.
     pub fn choose_colour(self) {
         let choice = match self.color {

@@ -79,7 +79,7 @@ pub fn of_runs(plan: &RacePlan, runs: &[FinishedRace], ending: &str, with_races:
     let summary = (0..plan.policies.len()).map(|policy| of_policy(plan, runs, policy)).collect();
     let mut record = of_plan(plan)
         .text("ending", "ending", ending)
-        .rows("policies", "makespan over the fluid bound", summary)
+        .rows("policies", "policies, and how many times the least possible time they took", summary)
         .rows("placement", "bytes on each target (median)", placement(plan, runs));
     if with_races {
         record = record.rows("runs", "", runs.iter().map(|run| of_run(plan, run)).collect());
@@ -87,7 +87,7 @@ pub fn of_runs(plan: &RacePlan, runs: &[FinishedRace], ending: &str, with_races:
     for note in notes(plan, runs) {
         record = record.note(note);
     }
-    record
+    record.sentence("conclusion", conclusion(plan, runs))
 }
 
 fn notes(plan: &RacePlan, runs: &[FinishedRace]) -> Vec<String> {

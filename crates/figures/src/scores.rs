@@ -11,7 +11,7 @@ mod write_back;
 
 pub use numbers::NUMBERS;
 pub use peaks::{notes, why};
-pub use record::{View, conclusion, record};
+pub use record::{View, conclusion, conclusion_of, record};
 pub use rests::note_on_rests;
 pub use write_back::write_back;
 

@@ -21,8 +21,9 @@ pub fn record(
     points: &[Point],
     each_target: bool,
 ) -> (String, Record) {
-    match &scenario.sweep {
+    let (title, record) = match &scenario.sweep {
         Some(sweep) => sweep::record(name, scenario, sweep, points),
         None => single::record(name, &points[0], each_target),
-    }
+    };
+    (title, record.sentence("conclusion", conclusion(scenario, points)))
 }

@@ -74,8 +74,10 @@ impl TextTable {
         }
         if !fitted.left_out.is_empty() {
             let names = fitted.left_out.join(", ");
-            let line = format!("  not shown, for lack of room: {names} (--wide shows all)\n");
-            out.push(Emphasis::Faint, &line);
+            let line = format!("not shown, for lack of room: {names} (--wide shows all)");
+            let options = textwrap::Options::new(width.unwrap_or(usize::MAX).max(40));
+            let options = options.initial_indent("  ").subsequent_indent("  ").break_words(false);
+            out.push(Emphasis::Faint, &format!("{}\n", textwrap::fill(&line, options)));
         }
         out
     }
@@ -288,12 +290,13 @@ mod tests {
         assert_eq!(width(&shortened), 60);
         let fewer = fitted(45);
         assert!(
-            fewer.ends_with("not shown, for lack of room: use (--wide shows all)\n"),
+            fewer.ends_with("not shown, for lack of room: use (--wide\n  shows all)\n"),
             "{fewer}"
         );
         assert!(fewer.contains("1 GiB"), "{fewer}");
         let fewest = fitted(1);
-        assert!(fewest.contains("share of run time, bytes, use"), "{fewest}");
+        let words: Vec<&str> = fewest.split_whitespace().collect();
+        assert!(words.join(" ").contains("share of run time, bytes, use"), "{fewest}");
     }
 
     #[test]

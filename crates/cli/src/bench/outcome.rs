@@ -6,7 +6,7 @@ use anyhow::Result;
 use plimsoll_bench::describe;
 use plimsoll_bench::plan::Plan;
 use plimsoll_bench::runner::{Ending, Spent};
-use plimsoll_figures::experiment;
+use plimsoll_figures::{experiment, scores};
 use plimsoll_measures::Journal;
 use serde_json::json;
 
@@ -39,6 +39,9 @@ pub fn conclude(
         ));
     }
     note.iter().for_each(|note| output::message(&format!("note: {note}")));
+    if let Some(conclusion) = scores::conclusion_of(directory)? {
+        output.conclude(&conclusion)?;
+    }
     output::message(&match ending {
         Ending::Failed(why) => format!(
             "error: {why}; everything measured before is in {shown}; \

@@ -9,7 +9,7 @@ numbers! {
     PART = "part_bytes", "part", Bytes, "Size of the parts that coordinators grant instead of blocks, where all have the same.", "--split, or split of the policy";
     ROUNDS = "rounds", "rounds", Count, "Races planned for each policy.", "--rounds";
     TOTAL = "total_bytes", "data", Bytes, "Bytes that all writers of one race have: writers times blocks times block size.", "exact";
-    BOUND = "fluid_bound", "fluid bound", Seconds, "The least time in which the targets can take all data: the integral of the sum of their rates reaches it. With constant rates the sum of data over the sum of rates. In the summary with the planned moment of a drop, for each race with the real one.", "Huang equation 1 in its general form";
+    BOUND = "fluid_bound", "least possible time", Seconds, "The least time in which the targets can take all data: the integral of the sum of their rates reaches it. With constant rates the sum of data over the sum of rates. In the summary with the planned moment of a drop, for each race with the real one.", "Huang equation 1 in its general form";
     OPTIMAL = "optimal_factor", "best throttling factor", Ratio, "TF*: the largest share of its own data that a target takes in when all end together at the fluid bound.", "Huang equation 1 in its general form";
     RATE = "rate", "rate", BytesPerSec, "Rate at which the target takes data: its limit, or the median of three bursts to all targets at once.", "the test bed's limit, or measured before the races";
     STREAMS = "noise_streams", "noise", Count, "Processes that write to the target meanwhile, one write of 1 MiB at a time.", "--noise";
@@ -17,7 +17,7 @@ numbers! {
     DROPS_TO = "drops_to", "drops to", BytesPerSec, "The target's rate after the change during each race.", "--drop";
     DROPS_AFTER = "drops_after", "after", Seconds, "How long after the beginning of a race the rate changes: as planned for a target, as it happened in a race.", "--drop";
     RACES = "races", "n", Count, "Races of this policy in which everything was committed.", "exact";
-    RATIO = "ratio", "over bound", Ratio, "Makespan over the fluid bound of the same race: the median in the summary, its own for each race. Below 1 where a limited target runs ahead of its limit, by up to a tenth of a second.", "the interval beside it";
+    RATIO = "ratio", "times the least possible", Ratio, "Makespan over the least possible time (the fluid bound) of the same race: the median in the summary, its own for each race. Below 1 where a limited target runs ahead of its limit, by up to a tenth of a second.", "the interval beside it";
     LOW = "ratio_low", "from", Ratio, "Lower end of the 95 % interval of the median ratio, without assumptions about the distribution (order statistics); missing below six races.", "assumes independent races";
     HIGH = "ratio_high", "to", Ratio, "Upper end of that interval.", "as the lower end";
     MAKESPAN = "makespan", "makespan", Seconds, "From the first submission until the last file with committed data is durable (fdatasync); files are created before and removed after. The median in the summary.", "the monotonic clock";

@@ -25,11 +25,11 @@ numbers! {
     TRANSFER_BYTES = "transfer_bytes", "transfer", Bytes, "Bytes of one call.", "results";
     BANDWIDTH = "bandwidth_median", "bandwidth", BytesPerSec, "Median over clients in instances: bytes of a client over its own time.", "Xie, section 3";
     AGGREGATE = "aggregate_median", "aggregate", BytesPerSec, "Median over instances: all bytes over the time from release to the last completion, fsync included.", "Xie, section 3";
-    EB = "eb_median", "EB", Ratio, "Median of bandwidth over the peak of the client's targets; missing where a peak is not known.", "Xie, section 3";
-    EAB = "eab_median", "EAB", Ratio, "Median of aggregate bandwidth over the peak of the instance's targets; missing where a peak is not known.", "Xie, section 3";
-    LEB = "leb_median", "LEB", Ratio, "Median of a pair's bandwidth over that of the fastest pair of its instance.", "Xie, section 5.1";
+    EB = "eb_median", "of the peak (EB)", Ratio, "Median of bandwidth over the peak of the client's targets; missing where a peak is not known.", "Xie, section 3";
+    EAB = "eab_median", "of all peaks (EAB)", Ratio, "Median of aggregate bandwidth over the peak of the instance's targets; missing where a peak is not known.", "Xie, section 3";
+    LEB = "leb_median", "of the fastest pair in the burst (LEB)", Ratio, "Median of a pair's bandwidth over that of the fastest pair of its instance.", "Xie, section 5.1";
     LEB_MIN = "leb_min", "least LEB", Ratio, "Smallest LEB.", "Xie, section 5.1";
-    PEB = "peb_median", "PEB", Ratio, "Median of a pair's bandwidth over that of the fastest pair of all instances with the same experiment and settings.", "Xie, section 5.1";
+    PEB = "peb_median", "of the fastest pair ever (PEB)", Ratio, "Median of a pair's bandwidth over that of the fastest pair of all instances with the same experiment and settings.", "Xie, section 5.1";
     RATIO = "ratio", "of the others", Ratio, "Median of a component's bandwidth over the median of the others of the same instance.", "ours: docs/straggler-verdicts.md";
     RATIO_LOW = "ratio_low", "95 % from", Ratio, "Lower end of the 95 % interval of that median, wider where measures are correlated; missing below twenty.", "docs/benchmarking.md";
     RATIO_HIGH = "ratio_high", "to", Ratio, "Upper end of that interval.", "docs/benchmarking.md";

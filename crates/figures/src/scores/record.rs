@@ -4,6 +4,8 @@ mod conditions;
 pub mod locality;
 mod verdicts;
 
+use std::path::Path;
+
 use plimsoll_domain::burst::Setting;
 use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::Record;
@@ -14,10 +16,11 @@ use plimsoll_score::locality::{Locality, Places};
 use plimsoll_score::sequence::{Basis, Sequences};
 use plimsoll_score::survival::Survival;
 use plimsoll_score::verdict::Side;
-use plimsoll_score::{Columns, Kind, Peaks, Score};
+use plimsoll_score::{Columns, Kind, Options, Peaks, Score, score};
 
 use super::numbers::*;
 use super::rows::{Judged, distribution, relative};
+use crate::gathered::{GatherError, gather};
 
 /// What is shown, and to whom.
 pub struct View<'a> {
@@ -71,12 +74,40 @@ pub fn record(view: &View, warnings: &[String]) -> Record {
     if view.json {
         record = verdicts::pairs(record, view);
     }
-    warnings.iter().fold(record, |record, warning| record.note(warning))
+    record = warnings.iter().fold(record, |record, warning| record.note(warning));
+    record.sentence("conclusion", conclusion(view))
 }
 
 /// Who is slow, and what to do about it.
 pub fn verdict(view: &View) -> Record {
     with_verdict(Record::new(), view)
+}
+
+/// Returns the conclusion of the results in a directory, scored as `plimsoll score` does without options; `None` where
+/// nothing was measured.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn conclusion_of(directory: &Path) -> Result<Option<String>, GatherError> {
+    let gathered = gather(&[directory.to_path_buf()], None)?;
+    let columns = &gathered.columns;
+    if columns.instances().is_empty() {
+        return Ok(None);
+    }
+    let peaks = Peaks::new(columns, None);
+    let scored = score(columns, &peaks, &Options::default());
+    let (places, locality) = (Places::default(), Locality::default());
+    let view = View {
+        columns,
+        peaks: &peaks,
+        scores: &scored,
+        places: &places,
+        locality: &locality,
+        rows: usize::MAX,
+        json: false,
+        utc_offset: 0,
+    };
+    Ok(Some(conclusion(&view)))
 }
 
 /// Returns who straggles and what to do about it, in two or three sentences.

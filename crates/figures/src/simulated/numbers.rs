@@ -9,10 +9,10 @@ numbers! {
     MAKESPAN_MEAN = "makespan_mean", "mean", Seconds, "Mean of the makespan over the seeds.", "Huang, section 4: mu";
     MAKESPAN_DEVIATION = "makespan_deviation", "deviation", Seconds, "Standard deviation of the makespan over the seeds (n - 1); null for one seed.", "Huang, section 4: sigma";
     MAKESPAN_CV = "makespan_cv", "c_v over seeds", Ratio, "Deviation of the makespan over the seeds over its mean; null for one seed.", "Huang, section 4: c_v";
-    FLUID_BOUND = "fluid_bound", "fluid bound", Seconds, "All data over all bandwidth that noise leaves, integrated over time with the noise of the seed, each burst after its compute: no placement is faster. The median over the seeds. Where our share grows with what is in flight (sharing = \"stream\", or first in, first out), noise streams count as none. Null with faults.", "sum of D_i over sum of B_i";
-    OF_BOUND = "of_bound", "of the bound", Ratio, "Makespan over the fluid bound of the same seed: the median over the seeds.", "simulated";
+    FLUID_BOUND = "fluid_bound", "least possible time", Seconds, "All data over all bandwidth that noise leaves, integrated over time with the noise of the seed, each burst after its compute: no placement is faster. The median over the seeds. Where our share grows with what is in flight (sharing = \"stream\", or first in, first out), noise streams count as none. Null with faults.", "sum of D_i over sum of B_i";
+    OF_BOUND = "of_bound", "times the least possible", Ratio, "Makespan over the least possible time (the fluid bound) of the same seed: the median over the seeds.", "simulated";
     STATIC_MAKESPAN = "static_makespan", "static makespan", Seconds, "Makespan when every process writes to its own targets, same seeds: the median.", "simulated";
-    SPEEDUP = "speedup", "static over it", Ratio, "Static makespan over the makespan of the same seed: the median over the seeds.", "simulated";
+    SPEEDUP = "speedup", "times as fast as static", Ratio, "Static makespan over the makespan of the same seed: the median over the seeds.", "simulated";
     CV = "cv", "c_v of processes", Ratio, "Deviation over mean of the completion times of the processes of a run: the median over the seeds.", "Huang, section 4";
     PROCESS_MEAN = "process_mean", "process, mean", Seconds, "Mean completion time of the processes: the median over the seeds.", "simulated";
     PROCESS_P95 = "process_p95", "95 % of processes", Seconds, "Time by which 95 % of the processes are done: the median over the seeds.", "Xie, figure 19";
