@@ -9,12 +9,13 @@ PLIMSOLL = target/release/plimsoll
 # Beside the program, where it looks for it.
 LIBRARY  = target/release/libplimsoll.so
 
-.PHONY: help demo test bench check fuzz mutants miri deny generate install build library library-portable \
+.PHONY: help demo screenshots test bench check fuzz mutants miri deny generate install build library library-portable \
     needs needs-test
 
 help:
 	@echo 'make demo      the main job end to end, on test-bed targets of this machine'
 	@echo 'make test      all tests (loop-device tests need root and say when they are skipped)'
+	@echo 'make screenshots  pictures of the documentation, from pages of the demo'
 	@echo 'make bench     benchmarks: each prints a ratio to a baseline of the same run'
 	@echo 'make check     formatting, clippy, documentation, rules of the tree'
 	@echo 'make fuzz      every fuzz target for $(SECONDS_PER_FUZZ_TARGET) s'
@@ -60,7 +61,12 @@ library-portable: needs
 
 demo: build
 	cc -O2 -o target/release/checkpoint demo/checkpoint.c
-	scripts/demo $(PLIMSOLL) target/release/checkpoint
+	scripts/demo $(PLIMSOLL) target/release/checkpoint target/demo
+
+# Pictures of the documentation, from pages of real runs.
+screenshots: demo
+	@scripts/need 'pictures of pages are taken by a browser' chromium=chromium
+	scripts/screenshots $(PLIMSOLL) target/demo docs/images
 
 test: needs-test library
 	$(CARGO) test --workspace
