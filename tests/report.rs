@@ -98,6 +98,8 @@ fn the_page_is_one_file_without_links_outward() {
     for part in [
         "The run",
         "I/O in the run time",
+        "<figcaption>I/O takes ",
+        "<figcaption>What each process does: ",
         "Bandwidth",
         "Findings",
         "Over time",

@@ -286,6 +286,7 @@ fn a_page_of_a_sweep_says_what_the_sweep_shows() {
     assert!(along.starts_with("69.6 s with a throttling factor of 0, and "), "{}", &along[..80]);
     assert!(along.contains(" from a throttling factor of 0.5 on."), "{}", &along[..200]);
     assert!(html.contains("</svg>coordinator:inquiry=off</button>"), "the legend");
+    assert!(html.contains("<figcaption>Makespan: from 5."));
 }
 
 #[test]

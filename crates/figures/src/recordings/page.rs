@@ -1,8 +1,8 @@
 //! A recording as one HTML page.
 
 use plimsoll_explain::{
-    Analysis, Direction, FileAnalysis, Finding, MpiCall, MpiTime, Options, Recording, RuntimeFile,
-    call_on_each_rank, conclusion,
+    Activity, Analysis, Direction, FileAnalysis, Finding, MpiCall, MpiTime, Options, Recording,
+    RuntimeFile, call_on_each_rank, conclusion,
 };
 use plimsoll_report::html::{
     Axis, Bars, Gantt, Hue, Page, Scale, Scatter, Section, Span, StackedBars, Tile,
@@ -72,9 +72,30 @@ fn subtitle(recording: &Recording, analysis: &Analysis) -> String {
 
 /// Returns what part of the run time I/O takes, and of what kind.
 fn cost(analysis: &Analysis, found: &[Finding]) -> Section {
-    Section::new("I/O in the run time")
-        .text(conclusion(analysis, found))
-        .record(&overview::io(analysis))
+    let section = Section::new("I/O in the run time").text(conclusion(analysis, found));
+    let section = match shares(analysis) {
+        Some(bars) => section.chart(bars),
+        None => section,
+    };
+    section.record(&overview::io(analysis))
+}
+
+/// Returns what part of the run time each kind of call takes, on an axis that is the whole run time.
+fn shares(analysis: &Analysis) -> Option<StackedBars> {
+    let io = &analysis.io_share;
+    let known = |it: Activity| Some((it, io.share_of(it).filter(|share| *share > 0.0)?));
+    let kinds: Vec<(Activity, f64)> = Activity::ALL.into_iter().filter_map(known).collect();
+    let (most, _) = kinds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let title = format!(
+        "I/O takes {} of the run time, most of it for {}",
+        words::percent(io.share()?),
+        hues::said(*most)
+    );
+    let axis = Axis::new("share of the run time of processes", Unit::Share).reaching(0.0, 1.0);
+    let names = kinds.iter().map(|(it, _)| hues::said(*it).to_string()).collect();
+    let bars = StackedBars::new(title, "", axis, names)
+        .hues(kinds.iter().map(|(it, _)| hues::of_activity(*it)).collect());
+    Some(bars.row("I/O", kinds.into_iter().map(|(_, share)| share).collect()))
 }
 
 fn findings_section(found: &[Finding]) -> Section {

@@ -82,19 +82,52 @@ fn of_sweep(name: &str, scenario: &Scenario, swept: &Sweep, points: &[Point]) ->
 }
 
 fn over_values(
-    title: &str,
+    what: &str,
     swept: &Sweep,
     points: &[Point],
     of: impl Fn(&plimsoll_simulate::Outcome) -> Option<f64>,
 ) -> Lines {
+    let at = |point: &Point, nth: usize| {
+        Some((point.value?, point.policies[nth].over_seeds(&of).as_ref().map(Sample::median)?))
+    };
+    let lines: Vec<(String, Vec<(f64, f64)>)> = (0..points[0].policies.len())
+        .map(|nth| {
+            let name = sweep::swept_name(swept, &points[0].policies[nth].policy);
+            (name, points.iter().filter_map(|point| at(point, nth)).collect())
+        })
+        .collect();
+    let title = heading(what, lines.iter().flat_map(|(_, line)| line.iter().map(|it| it.1)));
     let y = Axis::new("median over the seeds", Unit::Seconds);
-    let mut lines = Lines::new(title, sweep::value_axis(swept.parameter), y);
-    for nth in 0..points[0].policies.len() {
-        let at = |point: &Point| {
-            Some((point.value?, point.policies[nth].over_seeds(&of).as_ref().map(Sample::median)?))
-        };
-        let name = sweep::swept_name(swept, &points[0].policies[nth].policy);
-        lines = lines.line(name, points.iter().filter_map(at).collect());
+    let chart = Lines::new(title, sweep::value_axis(swept.parameter), y);
+    lines.into_iter().fold(chart, |chart, (name, line)| chart.line(name, line))
+}
+
+/// Says between what the values lie, or that they hardly differ.
+fn heading(what: &str, values: impl Iterator<Item = f64>) -> String {
+    const ALIKE: f64 = 1.05;
+    let ends = values.map(|it| (it, it)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    match ends {
+        None => what.into(),
+        Some((least, most)) if most <= least * ALIKE => {
+            format!("{what}: {} at every value, within 5 %", words::time(least))
+        }
+        Some((least, most)) => {
+            format!("{what}: from {} to {}", words::time(least), words::time(most))
+        }
     }
-    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heading_states_what_the_values_show() {
+        assert_eq!(heading("Makespan", [77.0, 5.37].into_iter()), "Makespan: from 5.37 s to 77 s");
+        assert_eq!(
+            heading("Makespan", [5.0, 5.2].into_iter()),
+            "Makespan: 5 s at every value, within 5 %"
+        );
+        assert_eq!(heading("Makespan", std::iter::empty()), "Makespan");
+    }
 }
