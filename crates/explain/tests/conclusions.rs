@@ -127,11 +127,15 @@ fn waiting_for_a_file_to_be_opened_is_no_matter_of_aggregators() {
         });
         process.finish_at(3 * S);
     }
+    let mut launcher = bed.helper(1, Program::default());
+    launcher.call(Op::Stat, 1, MS);
+    launcher.finish_at(3 * S);
     let found = bed.findings();
     let waiting = find(&found, "waiting-in-mpi-io").unwrap();
     assert!(
         waiting.evidence[1].ends_with("the calls themselves take that long, and no rank is late")
     );
+    assert!(waiting.evidence[1].starts_with("both ranks were inside"), "{:?}", waiting.evidence);
     assert!(waiting.evidence[2].starts_with("they wait longest in MPI_File_open"));
     let advice = waiting.advice.last().unwrap();
     assert!(advice.contains("open each file once") && !advice.contains("cb_nodes"), "{advice}");

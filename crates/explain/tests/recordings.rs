@@ -8,6 +8,7 @@ use common::{Bed, KIB, MIB, MS, S, START, close};
 use plimsoll_explain::{Change, ExplainError, Options, Recording, Verdict, analyze, compare};
 use plimsoll_trace::Op;
 use plimsoll_trace::definition::DefinitionKind;
+use plimsoll_trace::layout::{BLOCK_BYTES, HEADER_BYTES};
 
 #[test]
 fn directories_that_are_no_recording_say_so() {
@@ -49,6 +50,11 @@ fn what_a_cut_off_file_still_has_is_read() {
     let analysis = bed.analyze();
     assert!(analysis.events > 5_000 && analysis.events < 40_000, "{}", analysis.events);
     assert!(analysis.warnings[0].contains("blocks are missing"), "{:?}", analysis.warnings);
+    // Between two blocks.
+    fs::write(&path, &whole[..HEADER_BYTES + BLOCK_BYTES]).unwrap();
+    let told = &bed.analyze().warnings[0];
+    assert!(told.contains("0 bytes in 0 chunks cannot be read and "), "{told}");
+    assert!(told.contains(" blocks are missing"), "{told}");
 }
 
 #[test]

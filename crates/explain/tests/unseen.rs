@@ -187,6 +187,16 @@ fn a_process_that_could_not_begin_its_file_is_unseen() {
     assert_eq!(missing.programs, [program("(unknown)", Unseen::NoSpace, 1)]);
 }
 
+#[test]
+fn of_very_many_programs_the_first_are_remembered() {
+    let started: Vec<(u32, u64, &[u8])> =
+        (10..70_010).map(|pid| (pid, STATIC, &b"/s"[..])).collect();
+    let state = State::Finished;
+    let shell = Image { pid: 9, times: (1, 1), program: "/bin/sh", started: &started, state };
+    let missing = missing(&[shell]);
+    assert_eq!((missing.unseen_processes, missing.known_processes), (1 << 16, (1 << 16) + 1));
+}
+
 /// The header counts children that could not be recorded, and has the reason.
 #[test]
 fn children_that_could_not_be_recorded_are_counted() {
