@@ -1,7 +1,7 @@
 //! What removing stragglers would give (Xie, fig. 21).
 
-use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Lines, Section};
+use plimsoll_report::{Unit, words};
 use plimsoll_score::gain::Removed;
 
 use super::Measured;
@@ -18,7 +18,16 @@ pub fn section(measured: &Measured) -> Section {
     let axis = Axis::new("gain, times as fast", Unit::Ratio).reaching(1.0, 1.0);
     let share = Axis::new("instances that gain at most so much", Unit::Percent);
     let share = share.reaching(0.0, 100.0);
-    let mut lines = Lines::new("Gain from removing stragglers", axis, share).steps();
+    let slowest = measured.gains.iter().find(|it| it.removed == Removed::Slowest);
+    let title = match slowest {
+        Some(it) => format!(
+            "Gain from removing stragglers: without the slowest pair, half of {} would be {} times as fast or more",
+            words::count(it.gains.n() as u64, "instance"),
+            words::short(it.gains.median())
+        ),
+        None => "Gain from removing stragglers".into(),
+    };
+    let mut lines = Lines::new(title, axis, share).steps();
     for gain in &measured.gains {
         let name = match gain.removed {
             Removed::Slowest => "the slowest removed",

@@ -195,7 +195,11 @@ impl Table {
         let share = all.clone().find(|nth| matches!(unit(*nth), Some(Unit::Share | Unit::Percent)));
         let rate = || all.clone().find(|nth| unit(*nth) == Some(Unit::BytesPerSec));
         let time = time.or_else(rate);
-        let mut major: Vec<usize> = [Some(0), names, time, share].into_iter().flatten().collect();
+        // Before and after, from and to.
+        let after = |time: usize| all.clone().find(|nth| *nth > time && unit(*nth) == unit(time));
+        let second = time.filter(|_| share.is_none()).and_then(after);
+        let mut major: Vec<usize> =
+            [Some(0), names, time, second, share].into_iter().flatten().collect();
         major.sort_unstable();
         major.dedup();
         let others: Vec<usize> = all.filter(|nth| !major.contains(nth)).collect();
@@ -274,6 +278,13 @@ mod tests {
         let html = table.to_html();
         assert!(html.contains("<td class=\"n minor\" data-v=\"1\"") && html.contains(ALL_COLUMNS));
         assert!(html.contains("<th scope=\"col\" class=\"n minor\"><button type=\"button\">calls"));
+        let times = [Unit::Count, Unit::Count, Unit::Seconds, Unit::Seconds, Unit::Seconds];
+        let cells = times.iter().map(|unit| Cell::value(1.0, *unit));
+        let changes = ["calls before", "calls after", "before", "after", "more"];
+        let changes = [Column::text("operation")].into_iter().chain(changes.map(Column::figures));
+        let changes = Table::new(changes.collect());
+        let changes = changes.row([Cell::Text("a".into())].into_iter().chain(cells).collect());
+        assert_eq!(changes.major_columns(), [0, 3, 4], "before and after");
         let few = Table::new(["a", "b", "c"].map(Column::figures).to_vec());
         let few = few.row(vec![Cell::Missing; 3]).to_html();
         assert!(!few.contains("minor") && !few.contains("all columns"), "{few}");
