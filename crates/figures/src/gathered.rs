@@ -1,7 +1,7 @@
 //! Reading results into columns.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plimsoll_domain::site::Site;
 use plimsoll_measures::{MeasuresError, Outcome, Results};
@@ -38,13 +38,76 @@ pub enum GatherError {
         /// Another one.
         other: String,
     },
+    /// They would take too much memory.
+    #[error(
+        "{directory}: more than {most} {what} in all results together, which would not fit into memory; \
+         hint: {hint}"
+    )]
+    TooMuch {
+        /// The directory that has one too many.
+        directory: String,
+        /// What there is room for.
+        most: usize,
+        /// Of what.
+        what: &'static str,
+        /// What can be done.
+        hint: &'static str,
+    },
+}
+
+/// What all results together may have: a Parquet file of a few bytes can be rows without end.
+struct Room {
+    /// Instances and pairs. A year of one instance an hour on a thousand targets has nine million; these take
+    /// about a gigabyte and a half.
+    rows: usize,
+    /// Clients with one of their targets: a thousand clients, each with each of a thousand targets.
+    pairings: usize,
+    /// Distinct names and settings: those of the nodes and targets of the largest machines several times over.
+    distinct: usize,
+    /// Bytes of all distinct names.
+    name_bytes: usize,
+}
+
+const ROOM: Room =
+    Room { rows: 10_000_000, pairings: 1_000_000, distinct: 200_000, name_bytes: 64 << 20 };
+
+impl Room {
+    /// Refuses measures for which there is no room.
+    fn check(&self, columns: &Columns, directory: &Path) -> Result<(), GatherError> {
+        let rows = "instances and pairs";
+        let in_parts =
+            "score them in parts, by directory or by filtered copies of the Parquet files";
+        let names = "distinct names and settings";
+        let is_one = "is this one machine's experiment?";
+        let found = [
+            (columns.rows(), self.rows, rows, in_parts),
+            (columns.pairings(), self.pairings, "clients with one of their targets", in_parts),
+            (columns.distinct(), self.distinct, names, is_one),
+            (columns.name_bytes(), self.name_bytes, "bytes of names", is_one),
+        ];
+        match found.into_iter().find(|(held, most, ..)| held > most) {
+            None => Ok(()),
+            Some((_, most, what, hint)) => {
+                let directory = directory.display().to_string();
+                Err(GatherError::TooMuch { directory, most, what, hint })
+            }
+        }
+    }
 }
 
 /// Reads directories of results. Servers of targets come from the site where results do not tell them.
 ///
 /// # Errors
-/// If results cannot be read, or are given twice.
+/// If results cannot be read, are given twice, or would not fit into memory.
 pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered, GatherError> {
+    gather_within(directories, site, &ROOM)
+}
+
+fn gather_within(
+    directories: &[PathBuf],
+    site: Option<&Site>,
+    room: &Room,
+) -> Result<Gathered, GatherError> {
     let servers: HashMap<&str, &String> = site
         .iter()
         .flat_map(|site| &site.targets)
@@ -70,6 +133,7 @@ pub fn gather(directories: &[PathBuf], site: Option<&Site>) -> Result<Gathered, 
                 count(&mut failures, reason);
             }
             columns.add(source, &instance);
+            room.check(&columns, directory)?;
         }
         all.push(results);
     }
@@ -114,4 +178,62 @@ fn several_machines(columns: &Columns) -> Option<String> {
 pub fn names(directories: &[PathBuf]) -> String {
     let names: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_domain::Bytes;
+    use plimsoll_domain::burst::Setting;
+    use plimsoll_measures::{Instance, Journal, Pair};
+
+    use super::*;
+
+    /// Makes results of two instances with three pairs each: two clients, three targets, four pairings.
+    fn results(directory: &Path) {
+        let pair = |client: &str, target: &str| Pair {
+            client: client.into(),
+            target: target.into(),
+            server: None,
+            processes: 1,
+            bytes: 1 << 20,
+            start: 1,
+            end: 2,
+        };
+        let mut journal = Journal::create(directory, "pairs", "", &Value::Null).unwrap();
+        for number in 0..2 {
+            let target = format!("t{number}");
+            let pairs = vec![pair("c0", "t"), pair("c1", "t"), pair("c0", &target)];
+            let setting = Setting::pairs(2, 1, Bytes::new(1 << 20));
+            let (varied, outcome) = ("1".into(), Outcome::Complete);
+            let (run, group, round, instance) = (0, 0, 0, number);
+            let it = Instance { run, group, round, instance, setting, varied, outcome, pairs };
+            journal.append(&it).unwrap();
+        }
+        journal.finish(true, Value::Null).unwrap();
+    }
+
+    /// Whatever would fill the memory is refused at the first that is too much, over all directories together.
+    #[test]
+    fn results_have_their_bounds_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        results(&one);
+        results(&other);
+        // Names: one experiment, two clients, three targets, a varied value; and a setting.
+        let room = || Room { rows: 8, pairings: 4, distinct: 8, name_bytes: 15 };
+        gather_within(std::slice::from_ref(&one), None, &room()).unwrap();
+        for (room, what) in [
+            (Room { rows: 7, ..room() }, "more than 7 instances and pairs"),
+            (Room { pairings: 3, ..room() }, "more than 3 clients with one of their targets"),
+            (Room { distinct: 7, ..room() }, "more than 7 distinct names and settings"),
+            (Room { name_bytes: 14, ..room() }, "more than 14 bytes of names"),
+        ] {
+            let refused = gather_within(std::slice::from_ref(&one), None, &room).err().unwrap();
+            let said = refused.to_string();
+            assert!(said.contains(what) && said.contains("hint:"), "{said}");
+        }
+        let both = [one, other];
+        let said = gather_within(&both, None, &room()).err().unwrap().to_string();
+        assert!(said.contains("other: more than 8 instances and pairs"), "{said}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The measures as columns: about 40 bytes for a pair and 80 for an instance.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use plimsoll_domain::burst::{Operation, Setting};
@@ -104,6 +104,8 @@ pub struct Columns {
     setting_numbers: HashMap<Setting, u32>,
     instances: Vec<InstanceRow>,
     pairs: Vec<PairRow>,
+    /// Clients with the targets that they were paired with.
+    pairings: HashSet<(u32, u32)>,
 }
 
 impl Columns {
@@ -125,6 +127,7 @@ impl Columns {
                 bytes: pair.bytes,
                 seconds: pair.seconds(),
             };
+            self.pairings.insert((row.client, row.target));
             self.pairs.push(row);
         }
         let experiment = self.sources.get(source as usize).map_or("", |it| &it.experiment);
@@ -148,6 +151,30 @@ impl Columns {
             first_pair,
             pair_count: instance.pairs.len(),
         });
+    }
+
+    /// How many rows are held: instances, and their pairs.
+    pub fn rows(&self) -> usize {
+        self.instances.len() + self.pairs.len()
+    }
+
+    /// How many distinct names and settings are held.
+    pub fn distinct(&self) -> usize {
+        self.names().iter().map(|it| it.len()).sum::<usize>() + self.settings.len()
+    }
+
+    /// How many clients with one of their targets there are; each of them gets scores.
+    pub fn pairings(&self) -> usize {
+        self.pairings.len()
+    }
+
+    /// Bytes of all distinct names that are held.
+    pub fn name_bytes(&self) -> usize {
+        self.names().iter().map(|it| it.bytes()).sum()
+    }
+
+    fn names(&self) -> [&Names; 5] {
+        [&self.experiments, &self.clients, &self.targets, &self.servers, &self.varied]
     }
 
     /// All instances in the order in which they came.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 pub struct Names {
     list: Vec<String>,
     numbers: HashMap<String, u32>,
+    bytes: usize,
 }
 
 impl Names {
@@ -17,6 +18,7 @@ impl Names {
         }
         // Four thousand million names would not fit into memory.
         let number = self.list.len() as u32;
+        self.bytes += name.len();
         self.list.push(name.to_string());
         self.numbers.insert(name.to_string(), number);
         number
@@ -35,6 +37,11 @@ impl Names {
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.list.len()
+    }
+
+    /// Bytes of all names together.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Whether there is none.
@@ -60,6 +67,7 @@ mod tests {
         assert_eq!((names.name(1), names.name(9)), ("a", ""));
         assert!(!names.is_empty() && names.len() == 2);
         assert_eq!((names.find("a"), names.find("c")), (Some(1), None));
-        assert_eq!(names.iter().collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!((names.number("longer"), names.bytes()), (2, 8), "each counts once");
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["b", "a", "longer"]);
     }
 }

@@ -352,6 +352,18 @@ fn a_client_that_is_slow_at_times_is_not_held_against_targets() {
     assert!((0..4).all(|client| kinds[client] == (client == slow)), "{kinds:?}");
 }
 
+/// For each component, the others are looked at together: one by one, these would take minutes.
+#[test]
+fn an_instance_may_have_very_many_pairs() {
+    let nanos: Vec<u64> = (0..30_000).map(|it| SECOND * (1 + it % 3)).collect();
+    let (columns, scores) = scores(&[instance(0, &nanos)]);
+    assert_eq!((columns.rows(), columns.distinct()), (30_001, 60_003));
+    let verdicts = &scores.target_verdicts.verdicts;
+    assert_eq!(verdicts.len(), 30_000);
+    // A third is as fast as the median, a third slower: of the others of any, most are not low.
+    assert!(verdicts.iter().all(|it| it.usual_low == Some(0.0)));
+}
+
 /// Half a minute without optimisation; the sizes are what matters.
 #[test]
 #[ignore = "takes long without optimisation: cargo test --release -p plimsoll-score -- --ignored"]

@@ -77,7 +77,7 @@ pub(super) fn against_others(logs: &[f64]) -> Vec<f64> {
 }
 
 /// The median of ascending values without the one at `place`; there are at least two.
-fn median_without(sorted: &[f64], place: usize) -> f64 {
+pub(super) fn median_without(sorted: &[f64], place: usize) -> f64 {
     let at = |index: usize| sorted[if index < place { index } else { index + 1 }];
     let others = sorted.len() - 1;
     match others % 2 {

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use plimsoll_stats::dependence::autoregressive_time;
+use plimsoll_stats::sample::quantile_sorted;
 use plimsoll_stats::{Sample, series_median_interval};
 
-use super::component::Component;
+use super::component::{Component, median_without};
 use super::settings::Common;
 use super::{FLOOR, Kind, LEAST_MEASURES, PValues, Test, Verdict, holm};
 use super::{dependence, exchange, settings, signs, spread, stretch};
-use crate::distribution::{CONFIDENCE, median_of};
+use crate::distribution::CONFIDENCE;
 
 /// What the single tests may err by, each over all components of a side (Holm), as shares of the error. The first two
 /// err far less than they may, as noise that all components have turns fewer than half of the measures low.
@@ -45,6 +46,31 @@ impl Chronology {
     }
 }
 
+/// The shares of low measures of all components that have measures, put in order once: for each component of
+/// thousands, the others are nearly the same.
+struct LowShares {
+    sorted: Vec<f64>,
+}
+
+impl LowShares {
+    fn new(components: &[Component], limit: f64) -> Self {
+        let measured = components.iter().filter(|it| !it.measures.is_empty());
+        let mut sorted: Vec<f64> = measured.map(|it| it.low_share(limit)).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        LowShares { sorted }
+    }
+
+    /// Returns the median over the components but this one; nothing without others.
+    fn median_of_others(&self, component: &Component, limit: f64) -> Option<f64> {
+        if component.measures.is_empty() {
+            return quantile_sorted(&self.sorted, 0.5);
+        }
+        let own = component.low_share(limit);
+        let place = self.sorted.partition_point(|it| it.total_cmp(&own).is_lt());
+        (self.sorted.len() > 1).then(|| median_without(&self.sorted, place))
+    }
+}
+
 /// Verdicts in the making.
 pub(super) struct Judging<'a> {
     components: &'a [Component],
@@ -66,24 +92,22 @@ impl<'a> Judging<'a> {
         let chronology = Chronology::new(components);
         let error = test.error;
         let mut judging = Judging { components, limit, error, chronology, verdicts: Vec::new() };
+        let shares = LowShares::new(components, limit);
         let described = |(number, correlation): (usize, &f64)| {
-            judging.described(number, autoregressive_time(*correlation))
+            judging.described(number, autoregressive_time(*correlation), &shares)
         };
         judging.verdicts = correlations.iter().enumerate().map(described).collect();
         judging
     }
 
     /// What is known of a component before any test.
-    fn described(&self, number: usize, time: f64) -> Verdict {
+    fn described(&self, number: usize, time: f64, shares: &LowShares) -> Verdict {
         let component = &self.components[number];
         let measures = &component.measures;
         let ratios: Vec<f64> = measures.iter().map(|it| it.log_ratio.exp()).collect();
         let interval = series_median_interval(&ratios, CONFIDENCE).ok();
         let sample = Sample::new(ratios).ok();
         let ends = measures.first().zip(measures.last());
-        let others = self.components.iter().enumerate();
-        let others = others.filter(|(at, it)| *at != number && !it.measures.is_empty());
-        let mut shares: Vec<f64> = others.map(|(_, it)| it.low_share(self.limit)).collect();
         Verdict {
             kind: None,
             needed: LEAST_MEASURES,
@@ -92,7 +116,7 @@ impl<'a> Judging<'a> {
             median: sample.as_ref().map(Sample::median),
             interval: interval.map(|it| (it.low, it.high)),
             low: component.low(self.limit),
-            usual_low: median_of(&mut shares),
+            usual_low: shares.median_of_others(component, self.limit),
             lowest: sample.as_ref().map(Sample::min),
             p: PValues::default(),
             stretch: None,
