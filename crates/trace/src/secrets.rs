@@ -4,6 +4,12 @@
 //! follows such an option, passwords in addresses, and tokens that begin as those of well-known
 //! services do.
 
+mod address;
+mod value;
+
+use address::password_of_address;
+use value::length_of_value;
+
 /// What stands in a secret's place.
 const MASK: &[u8] = b"***";
 
@@ -32,6 +38,26 @@ const NAMES: [&[u8]; 18] = [
 /// Short names that are also parts of other words: only where a word begins.
 const SHORT_NAMES: [&[u8]; 6] = [b"pass", b"pwd", b"pw", b"bearer", b"auth", b"sig"];
 
+/// Words that end with a short name and tell nothing.
+const NO_PASS: [&[u8]; 12] = [
+    b"bypass",
+    b"compass",
+    b"multipass",
+    b"singlepass",
+    b"onepass",
+    b"twopass",
+    b"firstpass",
+    b"lowpass",
+    b"highpass",
+    b"bandpass",
+    b"allpass",
+    b"trespass",
+];
+
+/// What follows a telling name where the value is a measure of it.
+const MEASURES: [&[u8]; 9] =
+    [b"size", b"sizes", b"count", b"length", b"len", b"limit", b"budget", b"rate", b"type"];
+
 /// What stands before the secret in a header of HTTP (RFC 9110, section 11.4).
 const SCHEMES: [&[u8]; 6] = [b"basic", b"bearer", b"digest", b"negotiate", b"token", b"apikey"];
 
@@ -39,7 +65,7 @@ const SCHEMES: [&[u8]; 6] = [b"basic", b"bearer", b"digest", b"negotiate", b"tok
 const USER_OPTIONS: [&[u8]; 3] = [b"-u", b"--user", b"--proxy-user"];
 
 /// How the tokens of GitHub, GitLab, Slack, Amazon, Hugging Face and others begin, and JSON Web Tokens.
-const TOKENS: [&[u8]; 16] = [
+const TOKENS: [&[u8]; 30] = [
     b"ghp_",
     b"gho_",
     b"ghs_",
@@ -56,8 +82,26 @@ const TOKENS: [&[u8]; 16] = [
     b"dckr_pat_",
     b"hf_",
     b"eyJ",
+    b"ghu_",
+    b"ghr_",
+    b"glrt-",
+    b"sk_live_",
+    b"sk_test_",
+    b"rk_live_",
+    b"xapp-",
+    b"xoxa-",
+    b"xoxr-",
+    b"xoxs-",
+    b"hvs.",
+    b"ya29.",
+    b"SG.",
+    b"shpat_",
 ];
 const TOKEN_BYTES_MIN: usize = 16;
+
+/// How a key in a text begins (RFC 7468), and what its first line says somewhere.
+const KEY_BEGINS: &[u8] = b"-----BEGIN ";
+const PRIVATE_KEY: &[u8] = b"PRIVATE KEY";
 
 /// Masks what looks like a secret in arguments that each end with a zero, in place. What comes after
 /// the last one is zeros.
@@ -112,7 +156,7 @@ fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)
     if from >= whole {
         return None;
     }
-    if before == Before::SecretOption && from == 0 && !argument.starts_with(b"-") {
+    if before == Before::SecretOption && from == 0 && !is_option(argument) {
         return Some((0, whole));
     }
     let is_user =
@@ -124,9 +168,28 @@ fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)
     {
         return Some((colon + 1, whole));
     }
-    let found = [named(argument, from), password_of_address(argument, from), token(argument, from)];
-    // Of those that begin at one place, each is at least as long as the ones after it here.
-    found.into_iter().flatten().min_by_key(|(start, _)| *start)
+    let found = [
+        private_key(argument, from),
+        named(argument, from),
+        password_of_address(argument, from),
+        token(argument, from),
+    ];
+    // Of those that begin at one place, the longest: the others may end inside the secret.
+    found.into_iter().flatten().min_by_key(|(start, end)| (*start, whole - end))
+}
+
+/// Returns true for `--option` and `-o`. A single dash may also begin a secret.
+fn is_option(argument: &[u8]) -> bool {
+    argument.starts_with(b"--") || argument.starts_with(b"-") && argument.len() <= 2
+}
+
+/// Returns a key in a text, to its end and beyond.
+fn private_key(argument: &[u8], from: usize) -> Option<(usize, usize)> {
+    let rest = argument.get(from..)?;
+    let start = from + rest.windows(KEY_BEGINS.len()).position(|it| it == KEY_BEGINS)?;
+    let key = argument.get(start..)?;
+    let is_private = key.windows(PRIVATE_KEY.len()).any(|it| it == PRIVATE_KEY);
+    is_private.then_some((start, argument.len()))
 }
 
 /// Returns true for `--option=value` and `-ovalue`.
@@ -152,35 +215,40 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
             Some(earlier) if word == at && *byte == b'=' => earlier,
             _ => word,
         };
-        let name = argument.get(begins..at).unwrap_or(&[]).trim_ascii_end();
-        let is_option = *byte == b' ' && name.starts_with(b"-");
-        let is_separator = matches!(byte, b'=' | b':')
-            || *byte == b' ' && name.eq_ignore_ascii_case(b"bearer")
-            || matches!(byte, b'"' | b'\'') && is_key(argument, at)
-            || *byte == b'>' && word > 0 && argument.get(word - 1) == Some(&b'<');
+        let name = match byte {
+            b'>' => tag(argument, at),
+            _ => argument.get(begins..at).unwrap_or(&[]).trim_ascii_end(),
+        };
+        let is_blank = byte.is_ascii_whitespace();
+        let is_option = is_blank && name.starts_with(b"-");
+        let is_key = matches!(byte, b'"' | b'\'') && is_key(argument, at);
+        let is_separator = matches!(byte, b'=' | b':' | b'>')
+            || is_blank && name.eq_ignore_ascii_case(b"bearer")
+            || is_key;
         let is_user = is_option && USER_OPTIONS.contains(&name);
         if is_user || (is_separator || is_option) && is_telling(name) {
             let rest = argument.get(at..).unwrap_or(&[]);
-            let blank =
-                |byte: &u8| matches!(byte, b'=' | b':' | b' ' | b'"' | b'\'' | b'\\' | b'>');
-            let start = at + rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+            let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'\\>]".contains(byte);
+            let start = at + rest.iter().position(|byte| !is_between(byte)).unwrap_or(rest.len());
             let value = argument.get(start..).unwrap_or(&[]);
             // A header, or all that an option is set to, goes on to the end; a part of more does not.
             let is_all = begins == 0 && matches!(byte, b'=' | b':') && name.len() == at;
-            let of_header = quote_before(argument, begins).filter(|_| *byte == b':');
-            let end =
-                if is_all { whole } else { start + length_of_value(argument, start, of_header) };
+            let place = if *byte == b'>' { at } else { begins };
+            let end = if is_all {
+                whole
+            } else {
+                start + length_of_value(argument, start, place, is_key)
+            };
             // The user's name stays.
             let colon = || Some(1 + value.iter().position(|byte| *byte == b':')?);
             let start = if is_user { colon().map_or(end, |it| start + it) } else { start };
-            let value = argument.get(start..).unwrap_or(&[]);
-            let is_next_option = is_option && value.starts_with(b"-");
+            let value = argument.get(start..end).unwrap_or(&[]);
+            let is_next_option = is_option && self::is_option(value);
             if start >= from && start < end && !value.starts_with(MASK) && !is_next_option {
                 return Some((start, end));
             }
         }
         if is_end(*byte) || is_separator {
-            let is_blank = *byte == b' ';
             // Of several blanks, those after the first change nothing.
             if !is_blank || word != at {
                 earlier = is_blank.then_some(word);
@@ -191,55 +259,20 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns true if a quotation mark ends a key: a colon follows.
+/// Returns the name of the element whose tag ends there; nothing if there is none.
+fn tag(argument: &[u8], end: usize) -> &[u8] {
+    let before = argument.get(..end).unwrap_or(&[]);
+    let begin = before.iter().rposition(|byte| matches!(byte, b'<' | b'>'));
+    let begin = begin.filter(|begin| before.get(*begin) == Some(&b'<'));
+    let inside = begin.and_then(|begin| before.get(begin + 1..)).unwrap_or(&[]);
+    inside.split(u8::is_ascii_whitespace).next().unwrap_or(&[])
+}
+
+/// Returns true if a quotation mark ends a key: a colon follows, or it is set to something.
 fn is_key(argument: &[u8], quote: usize) -> bool {
     let rest = argument.get(quote + 1..).unwrap_or(&[]);
-    rest.iter().find(|byte| **byte != b' ') == Some(&b':')
-}
-
-/// Returns the quotation mark before this place.
-fn quote_before(argument: &[u8], place: usize) -> Option<u8> {
-    let before = place.checked_sub(1).and_then(|before| argument.get(before));
-    before.copied().filter(|byte| matches!(byte, b'"' | b'\''))
-}
-
-/// Returns how long the value is that begins there: to the quotation mark that it, or the header that it is in, began
-/// with; or to the end of the word, or of the next one, in which headers without quotation marks have the secret.
-fn length_of_value(argument: &[u8], start: usize, of_header: Option<u8>) -> usize {
-    let value = argument.get(start..).unwrap_or(&[]);
-    let quote = quote_before(argument, start).or(of_header);
-    if let Some(length) = quote.and_then(|quote| value.iter().position(|byte| *byte == quote)) {
-        return length;
-    }
-    let word_from = |from: usize| {
-        let rest = value.get(from..).unwrap_or(&[]);
-        from + rest.iter().position(|byte| is_end(*byte)).unwrap_or(rest.len())
-    };
-    let first = word_from(0);
-    let is_scheme =
-        |it: &&[u8]| value.get(..first).is_some_and(|word| word.eq_ignore_ascii_case(it));
-    if SCHEMES.iter().any(is_scheme) && value.get(first) == Some(&b' ') {
-        word_from(first + 1)
-    } else {
-        first
-    }
-}
-
-/// `scheme://user:PASSWORD@host` and `scheme://TOKEN@host`.
-fn password_of_address(argument: &[u8], from: usize) -> Option<(usize, usize)> {
-    let rest = argument.get(from..)?;
-    let addresses = rest.windows(3).enumerate().filter(|(_, it)| it == b"://");
-    addresses.map(|(at, _)| from + at + 3).find_map(|start| {
-        let authority = argument.get(start..)?;
-        let authority = authority.split(|byte| *byte == b'/' || is_end(*byte)).next()?;
-        let end = authority.iter().rposition(|byte| *byte == b'@')?;
-        let user = authority.get(..end)?;
-        if is_token(user.split(|byte| *byte == b':').next()?) {
-            return Some((start, start + end));
-        }
-        let colon = user.iter().position(|byte| *byte == b':')?;
-        Some((start + colon + 1, start + end)).filter(|(from, to)| from < to)
-    })
+    let next = rest.iter().find(|byte| !byte.is_ascii_whitespace() && **byte != b']');
+    matches!(next, Some(b':' | b'='))
 }
 
 /// Returns a word that begins as a token does.
@@ -261,25 +294,40 @@ fn is_token(word: &[u8]) -> bool {
         && word.iter().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(it))
 }
 
-/// Returns true if a name says that its value must not be known.
+/// Returns true if a name says that its value must not be known. Of a path, the last part is its name.
 fn is_telling(name: &[u8]) -> bool {
+    let name = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
     (0..name.len()).any(|start| {
         let rest = name.get(start..).unwrap_or(&[]);
         let begins = start == 0 || name.get(start - 1).is_some_and(|it| !it.is_ascii_alphabetic());
         NAMES.iter().any(|wanted| is_at(rest, wanted))
             || begins && SHORT_NAMES.iter().any(|wanted| is_at(rest, wanted))
-    })
+    }) || ends_with_pass(name)
+}
+
+/// Returns true for a name such as `SSHPASS`.
+fn ends_with_pass(name: &[u8]) -> bool {
+    let ends_with = |end: &[u8]| {
+        let from = name.len().checked_sub(end.len());
+        from.and_then(|from| name.get(from..)).is_some_and(|it| it.eq_ignore_ascii_case(end))
+    };
+    ends_with(b"pass") && !NO_PASS.iter().any(|it| ends_with(it))
 }
 
 /// Returns true if the text begins with these letters, whatever their case and what joins them, and with no
-/// further one: a tokenizer is no token.
+/// further one: a tokenizer is no token, and neither is the size of one.
 fn is_at(text: &[u8], wanted: &[u8]) -> bool {
     let mut rest = text.iter();
     let is_there = wanted.iter().all(|letter| {
         let next = rest.by_ref().find(|byte| !b"-_".contains(byte));
         next.is_some_and(|it| it.to_ascii_lowercase() == *letter)
     });
-    is_there && rest.next().is_none_or(|it| !it.is_ascii_alphabetic())
+    let behind = rest.as_slice();
+    let is_measure = behind
+        .strip_prefix(b"-")
+        .or(behind.strip_prefix(b"_"))
+        .is_some_and(|word| MEASURES.iter().any(|it| word.eq_ignore_ascii_case(it)));
+    is_there && !is_measure && behind.first().is_none_or(|it| !it.is_ascii_alphabetic())
 }
 
 /// Puts the mask in the place of some bytes and moves what follows; gives the mask's length, which is

@@ -1,0 +1,50 @@
+//! Passwords in addresses.
+
+use super::value::quote_before;
+use super::{MASK, is_token};
+
+/// `scheme://user:PASSWORD@host` and `scheme://TOKEN@host`. A password may have anything in it but blanks: it ends at
+/// the last `@` of the word.
+pub(super) fn password_of_address(argument: &[u8], from: usize) -> Option<(usize, usize)> {
+    let rest = argument.get(from..)?;
+    let addresses = rest.windows(3).enumerate().filter(|(_, it)| it == b"://");
+    addresses.map(|(at, _)| from + at).find_map(|colon| {
+        let start = colon + 3;
+        let address = argument.get(start..start + length_of_address(argument, colon))?;
+        let is_slash = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
+        let authority = address.split(is_slash).next()?;
+        let colon = authority.iter().position(|byte| *byte == b':');
+        // A port, or no colon at all: what comes behind is a path.
+        let port = colon.and_then(|it| authority.get(it + 1..));
+        let is_port = port.is_some_and(|it| it.iter().all(u8::is_ascii_digit));
+        let has_path = authority.len() < address.len();
+        let searched = if has_path && is_port || colon.is_none() { authority } else { address };
+        let end = searched.iter().rposition(|byte| *byte == b'@')?;
+        let user = searched.get(..end)?;
+        if is_token(user.split(|byte| *byte == b':').next()?) {
+            return Some((start, start + end));
+        }
+        let colon = user.iter().position(|byte| *byte == b':')?;
+        Some((start + colon + 1, start + end))
+            .filter(|(from, to)| from < to && user.get(colon + 1..) != Some(MASK))
+    })
+}
+
+/// Returns the bytes of the address behind `://`: to a blank, the quotation mark that it began with, or the next one.
+fn length_of_address(argument: &[u8], colon: usize) -> usize {
+    let address = argument.get(colon + 3..).unwrap_or(&[]);
+    let before = argument.get(..colon).unwrap_or(&[]);
+    let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let begin = before.iter().rposition(|byte| !is_of_scheme(byte)).map_or(0, |it| it + 1);
+    let quote = quote_before(argument, begin);
+    let is_over = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'"' || Some(*byte) == quote;
+    let length = address.iter().position(is_over).unwrap_or(address.len());
+    let address = address.get(..length).unwrap_or(&[]);
+    match address.windows(3).position(|it| it == b"://") {
+        Some(next) => address
+            .get(..next)
+            .and_then(|it| it.iter().rposition(|byte| !is_of_scheme(byte)))
+            .unwrap_or(0),
+        None => length,
+    }
+}

@@ -1,0 +1,103 @@
+//! Where a value ends: with what it began with, or with what it stands in.
+
+use super::{SCHEMES, is_end};
+
+/// Returns how long the value is that begins at `start`, of the name that begins at `name`: to the quotation mark that
+/// it, or what it is in, began with; to the bracket that closes what it began with; or else to the end of the word, or
+/// of the next one, in which headers without quotation marks have the secret.
+pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key: bool) -> usize {
+    let value = argument.get(start..).unwrap_or(&[]);
+    let before = name.checked_sub(1).and_then(|it| argument.get(it)).copied().unwrap_or(0);
+    let ends: &[u8] = match (before, argument.get(name)) {
+        _ if is_key => b",}])",
+        (_, Some(b'>')) => b"<",
+        (b'?' | b'&', _) => b"&#",
+        (b';', _) => b";",
+        (b'(' | b',' | b'{' | b'[', _) => b",)}]",
+        _ => b"",
+    };
+    if let Some(quote) = quote_before(argument, start) {
+        let is_escaped = start > 1 && argument.get(start - 2) == Some(&b'\\');
+        let closing = closing_quote(value, quote, is_escaped);
+        let Some(length) = closing else { return value.len() };
+        return length + adjacent(value, length, ends);
+    }
+    if matches!(value.first(), Some(b'{' | b'[')) {
+        return to_closing_bracket(value);
+    }
+    let of_name = quote_before(argument, name).filter(|_| !is_key);
+    if let Some(length) = of_name.and_then(|quote| closing_quote(value, quote, false)) {
+        return length;
+    }
+    let first = word_length(value, 0, ends);
+    let is_scheme =
+        |it: &&[u8]| value.get(..first).is_some_and(|word| word.eq_ignore_ascii_case(it));
+    let is_followed = value.get(first).is_some_and(u8::is_ascii_whitespace);
+    if SCHEMES.iter().any(is_scheme) && is_followed {
+        word_length(value, first + 1, ends)
+    } else {
+        first
+    }
+}
+
+/// Returns the quotation mark before this place.
+pub(super) fn quote_before(argument: &[u8], place: usize) -> Option<u8> {
+    let before = place.checked_sub(1).and_then(|before| argument.get(before));
+    before.copied().filter(|byte| matches!(byte, b'"' | b'\''))
+}
+
+/// Returns where the quotation mark is that ends a text. One behind a backslash is part of the text, unless the text
+/// began with such a one.
+fn closing_quote(text: &[u8], quote: u8, is_escaped: bool) -> Option<usize> {
+    let mut is_behind_backslash = false;
+    text.iter().position(|byte| {
+        let ends = *byte == quote && (is_escaped || !is_behind_backslash);
+        is_behind_backslash = *byte == b'\\' && !is_behind_backslash;
+        ends
+    })
+}
+
+/// Returns how much of a word follows directly behind a quotation mark, as shells join them.
+fn adjacent(value: &[u8], quote: usize, ends: &[u8]) -> usize {
+    let next = value.get(quote + 1).copied().unwrap_or(b' ');
+    if next.is_ascii_whitespace() || b",;&)}]>:#\\<".contains(&next) || ends.contains(&next) {
+        return 0;
+    }
+    word_length(value, quote + 1, ends) - quote
+}
+
+/// Returns where the word ends that goes on at `from`: at a blank, at one of `ends`, or at a quotation mark that
+/// closes what the word is in. Quoted parts and what is behind a backslash belong to it.
+fn word_length(value: &[u8], from: usize, ends: &[u8]) -> usize {
+    let mut at = from;
+    while let Some(byte) = value.get(at) {
+        let rest = value.get(at + 1..).unwrap_or(&[]);
+        match byte {
+            _ if byte.is_ascii_whitespace() || ends.contains(byte) => break,
+            b'\\' => at += 2,
+            b'"' | b'\'' => {
+                let is_over = rest.first().is_none_or(|it| is_end(*it) && !b"\"'".contains(it));
+                match closing_quote(rest, *byte, false).filter(|_| !is_over) {
+                    Some(length) => at += length + 2,
+                    None => break,
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    at.min(value.len())
+}
+
+/// Returns where the bracket is closed that a value begins with, and all within it; its end if it is not.
+fn to_closing_bracket(value: &[u8]) -> usize {
+    let mut depth = 0usize;
+    let closing = value.iter().position(|byte| {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    closing.map_or(value.len(), |it| it + 1)
+}
