@@ -61,6 +61,13 @@ fn text(value: Option<f64>) -> String {
     value.map_or(String::new(), |it| it.to_string())
 }
 
+/// Returns a cell that no spreadsheet takes for a formula: names come from files that anybody may have written. One that
+/// begins as a formula does, and is no number, gets an apostrophe before it.
+fn harmless(cell: String) -> String {
+    let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if begins && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
+}
+
 /// Returns the names of the columns.
 pub fn names() -> [&'static str; COLUMNS.len()] {
     COLUMNS.map(|(name, _)| name)
@@ -96,8 +103,24 @@ pub fn rows<E>(
                 distance,
                 routers,
             };
-            take(COLUMNS.map(|(_, cell)| cell(&row)))?;
+            take(COLUMNS.map(|(_, cell)| harmless(cell(&row))))?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spreadsheet_takes_a_name_for_a_formula() {
+        for begin in ["=", "+", "-", "@", "\t", "\r"] {
+            let name = format!("{begin}HYPERLINK(\"http://h\")");
+            assert_eq!(harmless(name.clone()), format!("'{name}"));
+        }
+        for kept in ["", "node-1", "-1.5", "+3", "1e-9", "'x"] {
+            assert_eq!(harmless(kept.into()), kept);
+        }
+    }
 }
