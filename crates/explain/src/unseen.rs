@@ -24,8 +24,10 @@ pub(crate) struct Started {
 /// What a process says about what is not in its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// Programs that it started and, last, the one that it became.
+    /// Programs that it started.
     pub started: Vec<Started>,
+    /// The program that it became last.
+    pub became: Option<Started>,
     /// What it does and is not recorded.
     pub gaps: BTreeSet<(Unseen, String)>,
     /// Children that could not create a file.
@@ -50,10 +52,15 @@ impl Told {
         let pid = (definition.number > 0).then_some(definition.number);
         if pid.is_none() {
             // An attempt before this one failed.
-            self.started.retain(|started| started.pid.is_some());
+            self.became = None;
         }
-        if self.started.len() < STARTED_MAX && room.take_text(definition.text.len()) {
-            self.started.push(Started { pid, program, reason, detail });
+        let is_kept = pid.is_none() || self.started.len() < STARTED_MAX;
+        if is_kept && room.take_text(definition.text.len()) {
+            let started = Started { pid, program, reason, detail };
+            match pid {
+                Some(_) => self.started.push(started),
+                None => self.became = Some(started),
+            }
         }
     }
 
@@ -65,11 +72,6 @@ impl Told {
         {
             self.gaps.insert((reason, String::from_utf8_lossy(definition.text).into_owned()));
         }
-    }
-
-    /// Returns the program that the process became last.
-    fn became(&self) -> Option<&Started> {
-        self.started.iter().find(|started| started.pid.is_none())
     }
 }
 
@@ -217,7 +219,7 @@ impl ProgramCounts {
             if process.state != ProcessState::Executed {
                 continue;
             }
-            let Some(became) = process.told.became() else { continue };
+            let Some(became) = &process.told.became else { continue };
             is_unseen |= self.add(became);
             let is_last = index + 1 == life.len();
             if is_last && became.reason.is_none() && is_over(process) {

@@ -84,6 +84,19 @@ fn a_chain_of_programs_is_one_process() {
     assert_eq!(missing(&images), expected);
 }
 
+/// As many as are remembered, and then very many attempts, of which each is looked at by itself: beside all that was
+/// started before, they would take an hour.
+#[test]
+fn what_a_process_becomes_is_known_however_many_it_started() {
+    let mut started: Vec<(u32, u64, &[u8])> =
+        (1..=1 << 16).map(|pid| (pid, 0, &b"/a"[..])).collect();
+    started.extend(std::iter::repeat_n((0, 0, &b"/b"[..]), 1 << 16));
+    started.push((0, STATIC, b"/s"));
+    let (program_of, state) = ("/bin/sh", State::Executed);
+    let image = Image { pid: 9, times: (1, 1), program: program_of, started: &started, state };
+    assert_eq!(missing(&[image]).programs, [program("/s", Unseen::Static, 1)]);
+}
+
 #[test]
 fn a_number_that_is_used_again_is_another_process() {
     let image = |began, at, started, state| Image {
