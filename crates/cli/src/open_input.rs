@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use plimsoll_guarded::{Directory, Readers, open_to_read, open_trusted};
+use plimsoll_measures::FILES;
+use rustix::fs::OFlags;
 
 /// A directory or a file that the user named.
 pub enum OpenInput {
@@ -35,12 +37,21 @@ impl OpenInput {
     }
 }
 
-/// Returns who may read all of these directories of results, which are read by their paths: nobody else where
-/// somebody else could exchange one meanwhile.
+/// Returns who may read all of these directories of results and each file in them that is read, by its path: nobody
+/// else where somebody else could exchange one meanwhile.
 pub fn readers_of_results(paths: &[PathBuf]) -> Readers {
     let readers = |path: &PathBuf| {
         let trusted = open_trusted(path).ok().filter(|it| it.missing.is_empty());
-        trusted.map_or(Readers::OwnerAlone, |it| Readers::of(it.directory))
+        trusted.map_or(Readers::OwnerAlone, |it| readers_of_files(&it.directory))
     };
     paths.iter().map(readers).fold(Readers::Everyone, Readers::and)
+}
+
+fn readers_of_files(directory: &Directory) -> Readers {
+    let of_file = |name| match directory.open_file(name, OFlags::RDONLY) {
+        Ok(file) => Readers::of(file),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Readers::Everyone,
+        Err(_) => Readers::OwnerAlone,
+    };
+    FILES.into_iter().map(of_file).fold(Readers::of(directory), Readers::and)
 }

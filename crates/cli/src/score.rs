@@ -11,6 +11,7 @@ use plimsoll_domain::site::SiteFile;
 use plimsoll_figures::results::{self, Measured};
 use plimsoll_figures::scores::{self, View, pairs};
 use plimsoll_figures::{gather, names};
+use plimsoll_guarded::Readers;
 use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, score};
@@ -111,14 +112,15 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if arguments.table.is_given() {
         return runs_table::run(&arguments.table, arguments.utc_offset, output);
     }
-    let readers = readers_of_results(&arguments.results);
+    let site = arguments.site.clone().or_else(found_site::path);
+    let mut site = site.as_deref().map(SiteFile::load).transpose()?;
+    let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
+    let readers = readers_of_results(&arguments.results).and(of_site);
     let create = |path: &Option<PathBuf>| {
         let create = |path| arguments.replacing.create_from(path, readers);
         path.as_deref().map(create).transpose()
     };
     let (csv, html) = (create(&arguments.csv)?, create(&arguments.html)?);
-    let site = arguments.site.clone().or_else(found_site::path);
-    let mut site = site.as_deref().map(SiteFile::load).transpose()?;
     let mut gathered = gather(&arguments.results, site.as_ref().map(SiteFile::site))?;
     let columns = &gathered.columns;
     if columns.instances().is_empty() {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use plimsoll_domain::site::SiteFile;
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_figures::simulated;
-use plimsoll_guarded::{open_input, read_at_most};
+use plimsoll_guarded::{Readers, open_input, read_at_most};
 use plimsoll_report::Record;
 use plimsoll_route::{CoordinatorSettings, Policy, Tf};
 use plimsoll_simulate::scenario::{
@@ -169,8 +169,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         return fuzz::run(runs, arguments.seed, output);
     }
     let name = arguments.scenario.as_deref().unwrap_or_default();
-    let mut scenario = load(name)?;
-    apply(arguments, &mut scenario)?;
+    let (mut scenario, of_scenario) = load(name)?;
+    let readers = of_scenario.and(apply(arguments, &mut scenario)?);
     scenario.check()?;
     ensure!(
         !arguments.each_target || scenario.sweep.is_none(),
@@ -187,8 +187,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         arguments.seed,
         repetition.seeds
     );
-    let html =
-        arguments.html.as_deref().map(|path| arguments.replacing.create(path)).transpose()?;
+    let create = |path| arguments.replacing.create_from(path, readers);
+    let html = arguments.html.as_deref().map(create).transpose()?;
     let progress = Progress::new("simulating", runs(&scenario, repetition));
     let points = experiment(&scenario, repetition, &progress.done)?;
     drop(progress);
@@ -217,13 +217,15 @@ fn list(output: Output) -> Result<()> {
 /// A scenario of more than this is something else.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-fn load(name: &str) -> Result<Scenario> {
+/// Returns the scenario, and who may read it.
+fn load(name: &str) -> Result<(Scenario, Readers)> {
     let is_path = name.contains('/') || name.ends_with(".toml") || Path::new(name).is_file();
     if !is_path || EMBEDDED.iter().any(|one| one.name == name) {
-        return Ok(embedded(name)?);
+        return Ok((embedded(name)?, Readers::Everyone));
     }
     let file =
         open_input(Path::new(name)).with_context(|| format!("cannot read scenario {name}"))?;
+    let readers = Readers::of(&file);
     let bytes = read_at_most(FILE_BYTES_MAX, file)
         .with_context(|| format!("cannot read scenario {name}"))?
         .with_context(|| {
@@ -232,11 +234,12 @@ fn load(name: &str) -> Result<Scenario> {
             )
         })?;
     let text = String::from_utf8(bytes).with_context(|| format!("cannot read scenario {name}"))?;
-    Ok(Scenario::parse(name, &text)?)
+    Ok((Scenario::parse(name, &text)?, readers))
 }
 
-/// Applies the flags. A flag that sets what the scenario sweeps over ends the sweep.
-fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
+/// Applies the flags, and returns who may read the files that they name. A flag that sets what the scenario sweeps over
+/// ends the sweep.
+fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<Readers> {
     let swept = scenario.sweep.as_ref().map(|sweep| (sweep.parameter, sweep.across));
     let sweeps =
         |parameter| swept.is_some_and(|(one, other)| one == parameter || other == Some(parameter));
@@ -278,14 +281,15 @@ fn apply(arguments: &Arguments, scenario: &mut Scenario) -> Result<()> {
     scenario.policies = policies(arguments, &scenario.policies)?;
     match &arguments.site {
         Some(path) => take_site(path, scenario),
-        None => Ok(()),
+        None => Ok(Readers::Everyone),
     }
 }
 
-fn take_site(path: &Path, scenario: &mut Scenario) -> Result<()> {
+fn take_site(path: &Path, scenario: &mut Scenario) -> Result<Readers> {
     let file = SiteFile::load(path)?;
     let taken = scenario.storage.take_site(file.site());
-    taken.map_err(|lacks| anyhow!("site file {} has {lacks}", path.display()))
+    taken.map_err(|lacks| anyhow!("site file {} has {lacks}", path.display()))?;
+    Ok(file.readers())
 }
 
 fn policies(arguments: &Arguments, of_scenario: &[Policy]) -> Result<Vec<Policy>> {

@@ -11,7 +11,7 @@
 //! - [`open_input`]: what the user named for reading, unless that would wait forever.
 //! - [`read_small`]: the text of a small file, whatever somebody may have put in its place; [`read_at_most`]: all
 //!   that a stream has, within a bound.
-//! - [`open_to_read`]: a regular file of any size, wherever links lead.
+//! - [`open_to_read`]: a regular file of any size, wherever links lead; [`open_by_own_links`]: not where links of others lead.
 //! - [`acting_user`]: the one whose rights count, to whom what is ours must belong; [`act_as`] another one.
 //! - [`Draft`]: a file that gets its name once it is complete.
 //! - [`Readers`]: who may read something, and so what is made of it.
@@ -43,7 +43,7 @@ pub use left_behind::remove_left_behind;
 pub use on_targets::{NoWorkingDirectory, WorkingDirectories};
 pub use readers::Readers;
 pub use refusal::Refusal;
-pub use regular_file::{open_to_read, require_stored};
+pub use regular_file::{open_by_own_links, open_to_read, require_stored};
 pub use small_file::{SMALL_BYTES_MAX, read_at_most, read_small};
 pub use trust::{Trusted, Untrusted, open_trusted};
 pub use working::{Claim, WorkingDirectory, random_hex};

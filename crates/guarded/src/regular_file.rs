@@ -6,8 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
-use crate::Refusal;
+use crate::{Directory, Refusal};
 
 /// Opens a regular file to read it, wherever links lead, and waits for nobody: a pipe would wait for
 /// somebody at its other end.
@@ -15,14 +16,40 @@ use crate::Refusal;
 /// # Errors
 /// If it is not a regular file, or if the system refuses.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
-    let require_file = |facts: Metadata| {
+    open(path, &fs::metadata(path)?, OFlags::empty())
+}
+
+/// Links that are followed, as the kernel does (path_resolution(7)).
+const LINKS_MAX: usize = 40;
+
+/// Does the same for a file of a directory that somebody else may have filled: a link of theirs could lead to any file
+/// of this user's. Those of this user and of root are followed.
+///
+/// # Errors
+/// As there, and if it is a link of somebody else.
+pub fn open_by_own_links(path: &Path) -> io::Result<File> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new(".")).to_path_buf();
+        let name = path.file_name().ok_or_else(|| io::Error::from(Refusal::NotAFile))?;
+        match Directory::open(&parent)?.own_link(name)? {
+            Some(target) => path = parent.join(target),
+            None => return open(&path, &fs::symlink_metadata(&path)?, OFlags::NOFOLLOW),
+        }
+    }
+    Err(Errno::LOOP.into())
+}
+
+fn open(path: &Path, facts: &Metadata, more: OFlags) -> io::Result<File> {
+    let require_file = |facts: &Metadata| {
         if facts.is_file() { Ok(()) } else { Err(io::Error::from(Refusal::NotAFile)) }
     };
     // Some devices do something when they are opened.
-    require_file(fs::metadata(path)?)?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    require_file(facts)?;
+    let flags = more | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    require_file(file.metadata()?)?;
+    require_file(&file.metadata()?)?;
     require_stored(&file, QUICKLY_READ_BYTES)?;
     Ok(file)
 }
@@ -62,6 +89,18 @@ mod tests {
         let mut text = String::new();
         open_to_read(&link).unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "text");
+        open_by_own_links(&file).unwrap();
+        open_by_own_links(&link).unwrap();
+        let found = fs::metadata(&file).unwrap();
+        assert!(open(&link, &found, OFlags::NOFOLLOW).is_err(), "put there after it was looked at");
+        if crate::acting_user() == 0 {
+            std::os::unix::fs::lchown(&link, Some(65533), None).unwrap();
+            let error = open_by_own_links(&link).unwrap_err();
+            assert_eq!(Refusal::of(&error), Some(Refusal::LinkOf { owner: 65533 }));
+        }
+        let circle = directory.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert!(open_by_own_links(&circle).is_err());
         // A hole of a terabyte, and one that is read in no time.
         File::create(&file).unwrap().set_len(1 << 40).unwrap();
         let error = open_to_read(&link).unwrap_err();

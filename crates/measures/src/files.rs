@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, Draft, open_to_read, read_at_most};
+use plimsoll_guarded::{Directory, Draft, open_by_own_links, read_at_most};
 use rustix::fs::OFlags;
 
 use crate::MeasuresError;
@@ -21,6 +21,9 @@ pub const PAIRS: &str = "pairs.parquet";
 pub const INSTANCES: &str = "instances.parquet";
 /// What came of it.
 pub const SUMMARY: &str = "summary.json";
+
+/// All of them.
+pub const FILES: [&str; 6] = [PLAN, ENVIRONMENT, JOURNAL, PAIRS, INSTANCES, SUMMARY];
 
 /// No text file of a directory is larger: a plan or an environment has kilobytes.
 const TEXT_BYTES_MAX: u64 = 16 << 20;
@@ -114,7 +117,7 @@ pub(crate) fn read_text_in(
 
 /// Returns a text file; nothing when it is not there.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, MeasuresError> {
-    text_of(open_to_read(path), path)
+    text_of(open_by_own_links(path), path)
 }
 
 fn text_of(file: io::Result<File>, path: &Path) -> Result<Option<String>, MeasuresError> {

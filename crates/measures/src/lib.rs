@@ -33,7 +33,7 @@ mod summary;
 mod totals;
 
 pub use error::MeasuresError;
-pub use files::{ENVIRONMENT, INSTANCES, JOURNAL, PAIRS, PLAN, SUMMARY};
+pub use files::{ENVIRONMENT, FILES, INSTANCES, JOURNAL, PAIRS, PLAN, SUMMARY};
 pub use instance::{Instance, Outcome, Pair};
 pub use journal::{Journal, Resumed};
 pub use line::LINE_BYTES_MAX;

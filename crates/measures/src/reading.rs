@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, open_to_read};
+use plimsoll_guarded::{Directory, open_by_own_links};
 
 use crate::files;
 use crate::line::{FORMAT, Header, Line, Lines, VERSION};
@@ -36,7 +36,8 @@ impl JournalReader {
 
     /// Reads no more than the first bytes: an experiment may be going on.
     pub fn open_part(path: &Path, bytes: u64) -> Result<Self, MeasuresError> {
-        let file = open_to_read(path).map_err(|error| MeasuresError::io("read", path, error))?;
+        let file =
+            open_by_own_links(path).map_err(|error| MeasuresError::io("read", path, error))?;
         Self::new(file, path, bytes)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::open_to_read;
+use plimsoll_guarded::open_by_own_links;
 use plimsoll_table::TableReader;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ impl Results {
     pub fn is_results(directory: &Path) -> bool {
         use std::io::Read;
         let mut begin = Vec::new();
-        let file = open_to_read(&directory.join(JOURNAL));
+        let file = open_by_own_links(&directory.join(JOURNAL));
         let read = file.and_then(|file| file.take(256).read_to_end(&mut begin));
         let is_journal = read.is_ok() && String::from_utf8_lossy(&begin).contains(FORMAT);
         is_journal || directory.join(PAIRS).is_file()

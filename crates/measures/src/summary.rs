@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, open_to_read};
+use plimsoll_guarded::{Directory, open_by_own_links};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -140,7 +140,8 @@ impl Summary {
             if !is_ours || !path.exists() {
                 continue;
             }
-            let file = open_to_read(&path).map_err(|it| MeasuresError::io("read", &path, it))?;
+            let file =
+                open_by_own_links(&path).map_err(|it| MeasuresError::io("read", &path, it))?;
             if Checksum::of(file, &path)? != *written {
                 warnings.push(format!("{} was changed after plimsoll wrote it", path.display()));
             }

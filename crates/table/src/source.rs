@@ -7,7 +7,7 @@ use std::path::Path;
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
-use plimsoll_guarded::{open_to_read, require_stored};
+use plimsoll_guarded::{open_by_own_links, require_stored};
 
 /// A file of up to this size is read whatever of it is a hole.
 const QUICKLY_READ_BYTES: u64 = 16 << 20;
@@ -21,7 +21,7 @@ pub(crate) struct Source {
 impl Source {
     /// Opens a regular file.
     pub fn open(path: &Path) -> std::io::Result<Self> {
-        let file = open_to_read(path)?;
+        let file = open_by_own_links(path)?;
         require_stored(&file, QUICKLY_READ_BYTES)?;
         let length = file.metadata()?.len();
         Ok(Source { file, length })

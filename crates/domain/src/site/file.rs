@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, Draft, open_input, read_at_most};
+use plimsoll_guarded::{Directory, Draft, Readers, open_input, read_at_most};
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
@@ -25,6 +25,7 @@ pub struct SiteFile {
     site: Site,
     /// Device and number of the file that was read; `None` for a new one.
     read_from: Option<(u64, u64)>,
+    readers: Readers,
 }
 
 impl SiteFile {
@@ -34,6 +35,7 @@ impl SiteFile {
         let file = open_input(path).map_err(read_error)?;
         let facts = file.metadata().map_err(read_error)?;
         let read_from = Some((facts.dev(), facts.ino()));
+        let readers = Readers::of(&file);
         let bytes = read_at_most(FILE_BYTES_MAX, file).map_err(read_error)?.ok_or_else(|| {
             SiteError::TooLarge { path: path.to_path_buf(), limit: FILE_BYTES_MAX }
         })?;
@@ -42,7 +44,7 @@ impl SiteFile {
             line: line_at(error.as_bytes(), error.utf8_error().valid_up_to()),
             message: "not UTF-8 text".into(),
         })?;
-        Ok(SiteFile { read_from, ..Self::parse(path, &text)? })
+        Ok(SiteFile { read_from, readers, ..Self::parse(path, &text)? })
     }
 
     /// Reads and checks a text; `path` is for messages and for [`save`](Self::save).
@@ -60,7 +62,8 @@ impl SiteFile {
             toml_edit::de::from_str(text).map_err(|error| syntax(error.span(), error.message()))?;
         site.check()
             .map_err(|problem| SiteError::Contradiction { path: path.to_path_buf(), problem })?;
-        Ok(SiteFile { path: path.to_path_buf(), document, site, read_from: None })
+        let (read_from, readers) = (None, Readers::Everyone);
+        Ok(SiteFile { path: path.to_path_buf(), document, site, read_from, readers })
     }
 
     /// Returns a new file with the contents of `site`; nothing is written yet.
@@ -69,6 +72,11 @@ impl SiteFile {
             SiteError::Contradiction { path: path.to_path_buf(), problem: error.to_string() }
         })?;
         Self::parse(path, &format!("{HEADER}{text}"))
+    }
+
+    /// Returns who may read the file that was read.
+    pub fn readers(&self) -> Readers {
+        self.readers
     }
 
     /// Returns what the file says.
