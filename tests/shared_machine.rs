@@ -5,6 +5,7 @@ mod changed_user;
 mod outputs;
 mod pipes;
 mod record;
+mod served;
 mod sparse;
 mod targets;
 

@@ -48,7 +48,7 @@ impl Node {
     }
 
     /// Where this recording's spool is in everybody's directory, and a file of it that was left there.
-    fn left_behind(&self) -> (PathBuf, PathBuf) {
+    pub(super) fn left_behind(&self) -> (PathBuf, PathBuf) {
         let script = "for d in tmp/plimsoll-spool-*; do echo $d; cp $d/*.rec kept; done; true";
         let outcome = self.run(&["-o", "rec", "--spool", "tmp", "--", "sh", "-c", script]);
         assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);

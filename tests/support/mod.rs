@@ -4,4 +4,5 @@ pub mod attacker;
 pub mod command;
 pub mod measured;
 pub mod recording;
+pub mod served;
 pub mod storage;

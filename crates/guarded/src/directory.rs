@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat,
-    linkat, mkdirat, openat, openat2, renameat, statat,
+    linkat, mkdirat, openat, openat2, renameat,
 };
 use rustix::io::Errno;
 
+use crate::mount::mount_of;
 use crate::trust::is_writable_by_others;
 use crate::working::{NEW_PREFIX, random_hex};
 use crate::{Refusal, acting_user};
@@ -28,6 +29,8 @@ pub(crate) const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFla
 pub struct Directory {
     descriptor: OwnedFd,
     path: PathBuf,
+    /// What it is on, if the kernel tells.
+    pub(crate) mount: Option<u64>,
 }
 
 impl Directory {
@@ -37,47 +40,27 @@ impl Directory {
     /// If it is not there or cannot be entered.
     pub fn open(path: &Path) -> io::Result<Self> {
         let descriptor = rustix::fs::open(path, HELD, Mode::empty())?;
-        Ok(Self { descriptor, path: path.to_path_buf() })
+        Ok(Self::opened(descriptor, path.to_path_buf()))
     }
 
     /// Returns the directory of that name in this one.
     ///
     /// # Errors
-    /// If it is not there, is no directory, or is a link to one.
+    /// If it is not there, is no directory, or is a link to one; if another user serves what is mounted there
+    /// ([`Refusal::ServedBy`]), who is not asked.
     pub fn child(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = checked(name.as_ref())?;
         match openat(self, name, HELD | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(descriptor) => Ok(Self { descriptor, path: self.path.join(name) }),
-            Err(errno) => Err(self.no_child(name, errno)),
-        }
-    }
-
-    /// Returns the directory of that name in this one, if it is of the same file system. What is mounted on it is not
-    /// even asked: another user may serve it (FUSE), and never answer.
-    ///
-    /// # Errors
-    /// As [`Directory::child`], or if something is mounted there.
-    pub fn child_not_mounted(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
-        let name = checked(name.as_ref())?;
-        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
-        match openat2(self, name, HELD | OFlags::NOFOLLOW, Mode::empty(), resolve) {
-            Ok(descriptor) => Ok(Self { descriptor, path: self.path.join(name) }),
-            Err(Errno::XDEV) => Err(Refusal::Mounted.into()),
-            // Linux before 5.6, and containers that do not know it.
-            Err(Errno::NOSYS | Errno::PERM) => {
-                let child = self.child(name)?;
-                if child.facts()?.st_dev == self.facts()?.st_dev {
-                    Ok(child)
-                } else {
-                    Err(Refusal::Mounted.into())
-                }
+            Ok(descriptor) => {
+                self.require_mount(&descriptor)?;
+                Ok(Self::opened(descriptor, self.path.join(name)))
             }
             Err(errno) => Err(self.no_child(name, errno)),
         }
     }
 
     /// Returns why a directory could not be opened, in words if possible.
-    fn no_child(&self, name: &OsStr, errno: Errno) -> io::Error {
+    pub(crate) fn no_child(&self, name: &OsStr, errno: Errno) -> io::Error {
         match (errno, self.kind_of(name)) {
             (Errno::NOTDIR | Errno::LOOP, Ok(FileType::Symlink)) => Refusal::Symlink.into(),
             (Errno::NOTDIR | Errno::LOOP, Ok(_)) => Refusal::NotADirectory.into(),
@@ -113,10 +96,21 @@ impl Directory {
     pub fn open_file(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
         let name = checked(name.as_ref())?;
         // Some devices do something when they are opened.
-        require_file(&self.facts_of(name)?)?;
+        let held = self.held(name)?;
+        require_file(&fstat(&held)?)?;
         // A pipe would wait for somebody at its other end.
         let quick = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = match openat(self, name, flags | quick, Mode::empty()) {
+        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+        let opened = match openat2(self, name, flags | quick, Mode::empty(), resolve) {
+            // A file that is mounted there, as containers do: the very one that was looked at.
+            Err(Errno::XDEV) => {
+                let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+                rustix::fs::open(path, (flags | quick) - OFlags::NOFOLLOW, Mode::empty())
+            }
+            Err(Errno::NOSYS | Errno::PERM) => openat(self, name, flags | quick, Mode::empty()),
+            opened => opened,
+        };
+        let file = match opened {
             Err(Errno::LOOP) => return Err(Refusal::Symlink.into()),
             opened => File::from(opened?),
         };
@@ -216,7 +210,15 @@ impl Directory {
     /// # Errors
     /// If it is not there.
     pub fn facts_of(&self, name: impl AsRef<OsStr>) -> io::Result<Stat> {
-        Ok(statat(self, checked(name.as_ref())?, AtFlags::SYMLINK_NOFOLLOW)?)
+        Ok(fstat(self.held(checked(name.as_ref())?)?)?)
+    }
+
+    /// Holds what has that name, even a link, to look at it. Another user who serves it is not asked.
+    pub(crate) fn held(&self, name: &OsStr) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = openat(self, name, flags, Mode::empty())?;
+        self.require_mount(&held)?;
+        Ok(held)
     }
 
     /// Makes sure that it is this user's and that nobody else may write to it.
@@ -227,7 +229,11 @@ impl Directory {
         let facts = self.facts()?;
         self.require_owner(&facts)?;
         let mode = facts.st_mode & 0o7777;
-        if is_writable_by_others(&facts) { Err(Refusal::Writable { mode }.into()) } else { Ok(()) }
+        if is_writable_by_others(self, &facts) {
+            Err(Refusal::Writable { mode }.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Gives a file a further name, unless there is something of that name: of several that do so at once,
@@ -274,7 +280,8 @@ impl Directory {
 
     /// One that was opened by other means.
     pub(crate) fn opened(descriptor: OwnedFd, path: PathBuf) -> Self {
-        Self { descriptor, path }
+        let mount = mount_of(&descriptor);
+        Self { descriptor, path, mount }
     }
 
     /// Returns the same one with the path that leads to it from the root, without links (proc(5), /proc/self/fd).

@@ -181,6 +181,8 @@ mod tests {
         let mut words = String::new();
         opened.read_to_string(&mut words).unwrap();
         assert_eq!(words, "later");
+        // A reader that stays would let the next writer come and go before it is read.
+        drop(opened);
         let link = folder.path().join("link");
         symlink("pipe", &link).unwrap();
         assert_eq!(refused(&link), Refusal::LinkToNoFile);

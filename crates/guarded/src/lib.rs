@@ -24,6 +24,7 @@ mod directory;
 mod draft;
 mod input;
 mod left_behind;
+mod mount;
 mod on_targets;
 mod own_link;
 mod readers;

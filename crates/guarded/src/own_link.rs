@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, openat, readlinkat};
+use rustix::fs::{FileType, Mode, fstat, openat, readlinkat};
 use rustix::io::Errno;
 
 use crate::directory::{HELD, checked};
@@ -48,11 +48,18 @@ impl Directory {
         let parts = |path: &Path| -> Vec<OsString> {
             path.components().rev().map(|part| part.as_os_str().to_os_string()).collect()
         };
+        if path.is_relative() {
+            self.require_served_by_none_else()?;
+        }
         let (mut at, mut left, mut links) = (self, parts(path), 0);
         while let Some(part) = left.pop() {
             if part == "/" || part == ".." || part == "." {
                 let descriptor = openat(&at, &part, HELD, Mode::empty())?;
-                at = Self::opened(descriptor, at.path().join(part));
+                let next = Self::opened(descriptor, at.path().join(&part));
+                if part != "/" && !next.is_on_mount_of(&at) {
+                    next.require_served_by_none_else()?;
+                }
+                at = next;
             } else if let Some(target) = at.own_link(&part)? {
                 links += 1;
                 if links > LINKS_MAX {
@@ -78,11 +85,10 @@ impl Directory {
     /// If it is a link of somebody else.
     pub fn own_link(&self, name: impl AsRef<OsStr>) -> io::Result<Option<PathBuf>> {
         let name = checked(name.as_ref())?;
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // The link itself is held while it is looked at and read, so that it is one and the same.
-        let link = match openat(self, name, flags, Mode::empty()) {
-            Err(Errno::NOENT) => return Ok(None),
-            opened => opened?,
+        let link = match self.held(name) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            held => held?,
         };
         let facts = fstat(&link)?;
         if FileType::from_raw_mode(facts.st_mode) != FileType::Symlink {

@@ -71,7 +71,7 @@ impl Readers {
 }
 
 /// Returns true if an access control list decides, or might.
-fn has_list(opened: &impl AsFd) -> bool {
+pub(crate) fn has_list(opened: &impl AsFd) -> bool {
     // A directory that is only held has no attributes but by its path (open(2), O_PATH).
     let path = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
     !matches!(getxattr(path, ACL, &mut [0u8; 0][..]), Err(Errno::NODATA | Errno::NOTSUP))

@@ -86,6 +86,15 @@ pub enum Refusal {
     /// The tree goes on in another file system.
     #[error("another file system is mounted there")]
     Mounted,
+    /// It says of its files what its user likes, and may never answer.
+    #[error("it is a file system of user {user} (FUSE; use one that root or you mounted)")]
+    ServedBy {
+        /// Who mounted it.
+        user: u32,
+    },
+    /// Nobody can tell who serves it.
+    #[error("its file system was unmounted just now")]
+    Unmounted,
     /// It would name something elsewhere.
     #[error("it is not the name of a file in a directory")]
     NotAName,

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Stat, readlinkat};
 use thiserror::Error;
 
+use crate::readers::has_list;
 use crate::{Directory, Refusal, acting_user};
 
 const ROOT: u32 = 0;
@@ -51,6 +52,9 @@ pub enum Untrusted {
     /// The owner of a link on the way.
     #[error("{} is a symlink of user {owner}", path.display())]
     Link { path: PathBuf, owner: u32 },
+    /// Who mounted it (FUSE).
+    #[error("{} is a file system of user {user}, who says what is in it", path.display())]
+    Served { path: PathBuf, user: u32 },
     /// It cannot be looked at.
     #[error("cannot open {}: {cause}", path.display())]
     File { path: PathBuf, cause: io::Error },
@@ -65,7 +69,10 @@ pub enum Untrusted {
 pub fn open_trusted(path: &Path) -> Result<Trusted, Untrusted> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
-        move |cause: io::Error| Untrusted::File { path, cause }
+        move |cause: io::Error| match Refusal::of(&cause) {
+            Some(Refusal::ServedBy { user }) => Untrusted::Served { path, user },
+            _ => Untrusted::File { path, cause },
+        }
     };
     let absolute = std::path::absolute(path).map_err(failed(path))?;
     let mut pending = parts(&absolute);
@@ -87,11 +94,13 @@ pub fn open_trusted(path: &Path) -> Result<Trusted, Untrusted> {
         let below = here.path().join(&name);
         match step(here, &name).map_err(failed(&below))? {
             Step::Directory(next, facts) => {
-                check_directory(&below, &facts)?;
+                check_maker(here, &facts, |owner| Untrusted::Owner { path: below, owner })?;
+                check_directory(&next, &facts)?;
                 chain.push(next);
             }
             Step::Link(target, facts) => {
-                check_link(&below, &facts)?;
+                let path = below.clone();
+                check_maker(here, &facts, |owner| Untrusted::Link { path, owner })?;
                 links += 1;
                 if links > LINKS_MAX {
                     return Err(failed(&below)(rustix::io::Errno::LOOP.into()));
@@ -165,7 +174,7 @@ fn root() -> Result<Directory, Untrusted> {
     let path = Path::new("/");
     let failed = |cause| Untrusted::File { path: path.to_path_buf(), cause };
     let directory = Directory::open(path).map_err(failed)?;
-    check_directory(path, &directory.facts().map_err(failed)?)?;
+    check_directory(&directory, &directory.facts().map_err(failed)?)?;
     Ok(directory)
 }
 
@@ -174,18 +183,25 @@ fn last(mut chain: Vec<Directory>) -> Result<Directory, Untrusted> {
     chain.pop().ok_or_else(none)
 }
 
-fn check_link(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
-    if is_mine_or_roots(facts) {
+/// Makes sure that this user or root made what was found in a directory. In a container for one user, root's cannot be
+/// told from anybody else's: it passes where only root can have made it, and not where everyone can.
+fn check_maker(
+    parent: &Directory,
+    facts: &Stat,
+    untrusted: impl FnOnce(u32) -> Untrusted,
+) -> Result<(), Untrusted> {
+    let is_shared = || parent.facts().map_or(true, |it| it.st_mode & STICKY != 0);
+    if is_mine_or_roots(facts) || is_unmapped(facts) && !is_shared() {
         Ok(())
     } else {
-        Err(Untrusted::Link { path: path.to_path_buf(), owner: facts.st_uid })
+        Err(untrusted(facts.st_uid))
     }
 }
 
-fn check_directory(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
-    let path = path.to_path_buf();
+fn check_directory(directory: &Directory, facts: &Stat) -> Result<(), Untrusted> {
+    let path = directory.path().to_path_buf();
     let (owner, group, mode) = (facts.st_uid, facts.st_gid, facts.st_mode & 0o7777);
-    if !is_mine_or_roots(facts) {
+    if !is_mine_or_roots(facts) && !is_unmapped(facts) {
         return Err(Untrusted::Owner { path, owner });
     }
     if mode & STICKY != 0 {
@@ -194,22 +210,28 @@ fn check_directory(path: &Path, facts: &Stat) -> Result<(), Untrusted> {
     }
     if mode & EVERYONE_WRITES != 0 {
         Err(Untrusted::Everyone { path, mode })
-    } else if is_writable_by_others(facts) {
+    } else if is_writable_by_others(directory, facts) {
         Err(Untrusted::Group { path, group, mode })
     } else {
         Ok(())
     }
 }
 
-/// Returns true if a directory of this user can be written to by somebody else.
-pub(crate) fn is_writable_by_others(facts: &Stat) -> bool {
+/// Returns true if a directory of this user can be written to by somebody else. Where it has an access control list, the
+/// bits of the group are those of everybody in the list (acl(5)).
+pub(crate) fn is_writable_by_others(directory: &Directory, facts: &Stat) -> bool {
     let mode = facts.st_mode;
-    mode & EVERYONE_WRITES != 0 || mode & GROUP_WRITES != 0 && !is_private_group(facts.st_gid)
+    let is_groups_alone = || is_private_group(facts.st_gid) && !has_list(directory);
+    mode & EVERYONE_WRITES != 0 || mode & GROUP_WRITES != 0 && !is_groups_alone()
 }
 
 fn is_mine_or_roots(facts: &Stat) -> bool {
-    let owner = facts.st_uid;
-    [ROOT, acting_user()].contains(&owner) || owner == UNMAPPED && is_root_unmapped()
+    [ROOT, acting_user()].contains(&facts.st_uid)
+}
+
+/// Returns true for what may be the machine's root's, seen from inside a container.
+fn is_unmapped(facts: &Stat) -> bool {
+    facts.st_uid == UNMAPPED && is_root_unmapped()
 }
 
 /// What users are shown as who are none in this container (user_namespaces(7)), the machine's root among them.

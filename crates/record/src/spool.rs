@@ -76,8 +76,8 @@ fn own_spools(place: &Directory, name: &str) -> Vec<Directory> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-"))
     };
     let names = place.names().unwrap_or_else(|_| vec![name.into()]).into_iter().filter(is_named);
-    // A link of that name would lead to another recording of this user's.
-    let spools = names.filter_map(|name| place.child(name).ok());
+    // A link of that name would lead to another recording of this user's, and a mount to whatever its server says.
+    let spools = names.filter_map(|name| place.child_not_mounted(name).ok());
     spools.filter(|spool| spool.require_own().is_ok() && !is_recording(spool)).collect()
 }
 

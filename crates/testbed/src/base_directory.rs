@@ -13,12 +13,14 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, Trusted, Untrusted, acting_user, open_trusted};
+use plimsoll_guarded::{Directory, Refusal, Trusted, Untrusted, acting_user, open_trusted};
 use rustix::fs::{readlinkat, symlinkat};
 
 use crate::TestbedError;
 use crate::error::file_error;
 use crate::place::{DIRECTORY_MODE, Place};
+
+const ROOT: u32 = 0;
 
 /// Says that a base directory was made for beds: "NUMBER:DIRECTORY", where the number is
 /// that of the directories that were made, this one and those right above it.
@@ -50,9 +52,21 @@ pub(crate) fn check_bed(place: &Place) -> Result<(), TestbedError> {
             Err(TestbedError::NotYours { directory, owner, me: acting_user() })
         }
         Err(reason) => Err(TestbedError::Untrusted { base: place.base().to_path_buf(), reason }),
-        Ok(trusted) if trusted.path() == place.directory() && trusted.missing.is_empty() => Ok(()),
+        Ok(trusted) if trusted.path() == place.directory() && trusted.missing.is_empty() => {
+            check_maker(&trusted.directory)
+        }
         Ok(_) => Err(leads_elsewhere(place)),
     }
+}
+
+/// Refuses a bed that neither this user nor root made. What is above may be shown as nobody's in a container.
+fn check_maker(bed: &Directory) -> Result<(), TestbedError> {
+    let (owner, me) =
+        (bed.facts().map_err(file_error("look at", bed.path()))?.st_uid, acting_user());
+    if [ROOT, me].contains(&owner) {
+        return Ok(());
+    }
+    Err(TestbedError::NotYours { directory: bed.path().to_path_buf(), owner, me })
 }
 
 /// Refuses what somebody else could exchange.
@@ -72,9 +86,21 @@ fn leads_elsewhere(place: &Place) -> TestbedError {
 
 /// Opens the base directory to look at what is there, whoever may write to it; `None` where it is not there.
 pub(crate) fn open(place: &Place) -> Result<Option<Directory>, TestbedError> {
-    match Directory::open(place.base()) {
+    match Directory::open_by_own_links(place.base()) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-        opened => opened.map(Some).map_err(file_error("open", place.base())),
+        opened => opened.map(Some).map_err(not_opened(place.base())),
+    }
+}
+
+/// Returns why a directory could not be opened.
+pub(crate) fn not_opened(path: &Path) -> impl FnOnce(io::Error) -> TestbedError {
+    let path = path.to_path_buf();
+    move |cause| match Refusal::of(&cause) {
+        Some(Refusal::ServedBy { user }) => {
+            let reason = Untrusted::Served { path: path.clone(), user };
+            TestbedError::Untrusted { base: path, reason }
+        }
+        _ => file_error("open", path)(cause),
     }
 }
 

@@ -1,14 +1,13 @@
 //! The bed's directory: made with a marker, and removed without touching what is
 //! not the bed's own.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::{Directory, Refusal, acting_user};
 use rustix::fs::FileType;
 
+use crate::base_directory::{self, not_opened};
 use crate::error::file_error;
 use crate::lock::Lock;
 use crate::marker::Marker;
@@ -58,12 +57,14 @@ pub(crate) fn open(base: &Directory, place: &Place) -> Result<Option<Directory>,
 
 /// Opens the directory to look at it, whosever it is; `None` where there is none.
 pub(crate) fn look(place: &Place) -> Result<Option<Directory>, TestbedError> {
-    let opened = Directory::open(place.base()).and_then(|base| base.child(place.name()));
-    match opened {
+    let Some(base) = base_directory::open(place)? else { return Ok(None) };
+    match base.child(place.name()) {
         Ok(directory) => Ok(Some(directory)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(cause) if Refusal::of(&cause).is_some() => Ok(None),
-        Err(cause) => Err(file_error("open", place.directory())(cause)),
+        Err(cause) => match Refusal::of(&cause) {
+            None | Some(Refusal::ServedBy { .. }) => Err(not_opened(&place.directory())(cause)),
+            Some(_) => Ok(None),
+        },
     }
 }
 
@@ -75,16 +76,16 @@ fn check(directory: &Directory) -> Result<(), TestbedError> {
 /// Refuses a directory that another user could have made or could exchange under our
 /// hands. One that does not exist is fine.
 pub(crate) fn check_owned(path: &Path) -> Result<(), TestbedError> {
-    let metadata = match fs::symlink_metadata(path) {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let facts = Directory::open_by_own_links(parent).and_then(|parent| parent.facts_of(name));
+    let facts = match facts {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        metadata => metadata.map_err(file_error("look at", path))?,
+        facts => facts.map_err(not_opened(path))?,
     };
-    if metadata.file_type().is_symlink() {
-        Err(refused(path, Refusal::Symlink))
-    } else if !metadata.is_dir() {
-        Err(refused(path, Refusal::NotADirectory))
-    } else {
-        check_facts(path, metadata.uid(), metadata.mode())
+    match FileType::from_raw_mode(facts.st_mode) {
+        FileType::Directory => check_facts(path, facts.st_uid, facts.st_mode),
+        FileType::Symlink => Err(refused(path, Refusal::Symlink)),
+        _ => Err(refused(path, Refusal::NotADirectory)),
     }
 }
 
@@ -143,6 +144,7 @@ pub(crate) fn entries(bed: &Directory) -> Result<Vec<PathBuf>, TestbedError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]

@@ -77,7 +77,7 @@ impl Testbed {
             let bed = bed_directory::look(&self.place)?;
             Ok(Mark::read(bed.as_ref(), &self.place).own().is_some())
         };
-        match Owner::other_than_root(&directory) {
+        match bed_directory::look(&self.place)?.as_ref().and_then(Owner::other_than_root) {
             Some(_) if !is_bed()? => self.leave_alone(),
             Some(owner) => owner
                 .work(|| self.waiting_at_most(PATIENCE_WITH_OTHERS).down_as_owner(options))
@@ -98,12 +98,13 @@ impl Testbed {
 
     fn down_as_owner(&self, options: DownOptions) -> Result<Removed, TestbedError> {
         self.check_directories()?;
-        let is_there = |path: PathBuf| fs::symlink_metadata(path).is_ok();
-        if !is_there(self.directory()) && !is_there(self.place.lock_file()) {
+        let base = base_directory::open(&self.place)?;
+        let is_there = |name: &str| base.as_ref().is_some_and(|base| base.facts_of(name).is_ok());
+        if !is_there(self.place.name()) && !is_there(&self.place.lock_name()) {
             // Devices may have outlived their directory.
             let found = Found::scan(&self.machine, &self.place, None)?;
             let removed = self.remove_remains(&found, None, None, options.force)?;
-            base_directory::open(&self.place)?.iter().for_each(base_directory::remove_if_made);
+            base.iter().for_each(base_directory::remove_if_made);
             return Ok(removed);
         }
         let lock = self.lock_existing()?;

@@ -77,7 +77,7 @@ impl Testbed {
     ) -> Result<LimitOutcome, TestbedError> {
         self.check_directories()?;
         let directory = self.directory();
-        if !directory.exists() {
+        if bed_directory::look(&self.place)?.is_none() {
             return Err(TestbedError::NoBed { directory });
         }
         let lock = self.lock_existing()?;

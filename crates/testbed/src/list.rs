@@ -1,11 +1,12 @@
 //! What a bed consists of now.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use plimsoll_domain::Bytes;
+use plimsoll_guarded::Directory;
 use plimsoll_machine::DeviceNumber;
+use rustix::fs::FileType;
 
 use crate::marker::Mark;
 use crate::scan::Found;
@@ -133,7 +134,7 @@ impl Testbed {
         let bed = bed_directory::look(&self.place)?;
         let found = Found::scan(&self.machine, &self.place, bed.as_ref())?;
         let targets: Result<Vec<TargetInfo>, TestbedError> =
-            found.targets().map(|target| self.look_at(&found, target)).collect();
+            found.targets().map(|target| self.look_at(&found, bed.as_ref(), target)).collect();
         let owner = bed.as_ref().and_then(|bed| Some(bed.facts().ok()?.st_uid));
         Ok(Listing {
             directory: self.directory(),
@@ -150,14 +151,18 @@ impl Testbed {
         })
     }
 
-    fn look_at(&self, found: &Found, target: TargetName) -> Result<TargetInfo, TestbedError> {
+    fn look_at(
+        &self,
+        found: &Found,
+        bed: Option<&Directory>,
+        target: TargetName,
+    ) -> Result<TargetInfo, TestbedError> {
         let path = self.place.point(target);
-        let (mut state, mut problem) = self.state_of(found, target);
+        let (mut state, mut problem) = self.state_of(found, bed, target);
         let device = found.device_of(target);
         let recorded = found.state.as_ref().map(|state| state.limits(target));
         let limits = limits::current(&self.machine, device, recorded.unwrap_or_default())?;
-        let image = self.place.image(target);
-        let image_size = || fs::symlink_metadata(image).ok().map(|image| image.len());
+        let image_size = || bed?.facts_of(target.image_name()).ok()?.st_size.try_into().ok();
         let size = found
             .state
             .as_ref()
@@ -181,11 +186,18 @@ impl Testbed {
     }
 
     /// Returns the state, and what is the matter where that does not say it all.
-    fn state_of(&self, found: &Found, target: TargetName) -> (TargetState, Option<String>) {
+    fn state_of(
+        &self,
+        found: &Found,
+        bed: Option<&Directory>,
+        target: TargetName,
+    ) -> (TargetState, Option<String>) {
         let point = self.place.point(target);
-        let is_directory = match fs::symlink_metadata(&point) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => return unreachable(&cause),
-            metadata => metadata.is_ok_and(|metadata| metadata.is_dir()),
+        let is_directory = match bed.map(|bed| bed.kind_of(target.to_string())) {
+            Some(Err(cause)) if cause.kind() != io::ErrorKind::NotFound => {
+                return unreachable(&cause);
+            }
+            kind => matches!(kind, Some(Ok(FileType::Directory))),
         };
         // Of several mounts on one directory the last one is visible.
         let state = match found.mounts.iter().rfind(|mount| mount.point == point) {

@@ -1,11 +1,8 @@
 //! Working on another user's bed with that user's rights.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
-use plimsoll_guarded::act_as;
+use plimsoll_guarded::{Directory, act_as};
 
 /// A user and group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +13,10 @@ pub(crate) struct Owner {
 
 impl Owner {
     /// Returns whose directory this is, if this process is root's and the directory is not.
-    pub(crate) fn other_than_root(directory: &Path) -> Option<Self> {
-        let metadata = fs::symlink_metadata(directory).ok().filter(fs::Metadata::is_dir)?;
-        let is_others = rustix::process::geteuid().is_root() && metadata.uid() != 0;
-        is_others.then(|| Self { user: metadata.uid(), group: metadata.gid() })
+    pub(crate) fn other_than_root(directory: &Directory) -> Option<Self> {
+        let facts = directory.facts().ok()?;
+        let is_others = rustix::process::geteuid().is_root() && facts.st_uid != 0;
+        is_others.then_some(Self { user: facts.st_uid, group: facts.st_gid })
     }
 
     /// Does the work as this user, who may exchange directories under our hands: root's
@@ -36,6 +33,9 @@ impl Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
 
     #[test]
     fn only_the_work_is_done_as_the_owner() {
@@ -44,9 +44,10 @@ mod tests {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
-        assert_eq!(Owner::other_than_root(directory.path()), None);
+        let owner = || Owner::other_than_root(&Directory::open(directory.path()).unwrap());
+        assert_eq!(owner(), None);
         std::os::unix::fs::chown(directory.path(), Some(65534), Some(65533)).unwrap();
-        let owner = Owner::other_than_root(directory.path()).unwrap();
+        let owner = owner().unwrap();
         let file = directory.path().join("file");
         owner.work(|| fs::write(&file, "").unwrap()).unwrap();
         let metadata = file.metadata().unwrap();
@@ -64,7 +65,7 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         std::os::unix::fs::chown(directory.path(), Some(65534), Some(65533)).unwrap();
-        let owner = Owner::other_than_root(directory.path()).unwrap();
+        let owner = Owner::other_than_root(&Directory::open(directory.path()).unwrap()).unwrap();
         let status = owner.work(|| fs::read_to_string("/proc/thread-self/status").unwrap());
         let status = status.unwrap();
         let is = |line: &str| status.lines().any(|it| it.trim_end() == line);

@@ -4,6 +4,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use plimsoll_guarded::{Directory, Refusal};
+
 use crate::{TargetName, TestbedError};
 
 /// Others may look into the directories of a bed but not change them.
@@ -116,12 +118,14 @@ fn is_good_name(name: &str) -> bool {
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     if absolute.components().any(|part| part == Component::ParentDir) {
-        return absolute.canonicalize();
+        return without_links(&absolute);
     }
     let mut missing = Vec::new();
     let mut existing = absolute.as_path();
     loop {
-        match existing.canonicalize() {
+        match without_links(existing) {
+            // Every command refuses it, each in its words.
+            Err(cause) if is_served_by_others(&cause) => return Ok(absolute),
             Ok(real) => return Ok(missing.iter().rev().fold(real, |path, part| path.join(part))),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 missing.push(existing.file_name().ok_or(cause)?);
@@ -130,6 +134,20 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
             Err(cause) => return Err(cause),
         }
     }
+}
+
+/// What another user serves is not asked for links.
+fn without_links(path: &Path) -> io::Result<PathBuf> {
+    match Directory::open_by_own_links(path).and_then(Directory::with_whole_path) {
+        Ok(directory) => Ok(directory.path().to_path_buf()),
+        Err(cause) if is_served_by_others(&cause) => Err(cause),
+        // No directory, or one that a link of somebody else leads to: it may be looked at.
+        Err(_) => path.canonicalize(),
+    }
+}
+
+fn is_served_by_others(cause: &io::Error) -> bool {
+    matches!(Refusal::of(cause), Some(Refusal::ServedBy { .. }))
 }
 
 #[cfg(test)]

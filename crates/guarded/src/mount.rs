@@ -1,0 +1,192 @@
+//! Which mount a file is on, and who serves it.
+//!
+//! Any user can mount a FUSE file system on a directory of theirs. Its server says of its files what it likes, also
+//! that they are root's, and may never answer: who asks it anything waits, and cannot even be killed. So the kernel is
+//! asked first, which answers alone, and nothing is looked up in a file system that another user serves.
+//!
+//! The modules `directory` and `mount` use each other: a directory keeps its mount, and each step from one to the next is
+//! checked here.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
+use rustix::io::Errno;
+
+use crate::directory::{HELD, checked};
+use crate::{Directory, Refusal, acting_user};
+
+const ROOT: u32 = 0;
+
+/// The list may change while it is read.
+const LOOKS: usize = 3;
+
+/// Returns the number of the mount that an open file is on, without asking its file system; `None` where the kernel
+/// does not tell (before Linux 5.8, without /proc).
+pub(crate) fn mount_of(file: impl AsFd) -> Option<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    match statx(&file, "", flags, StatxFlags::MNT_ID) {
+        Ok(facts) if facts.stx_mask & StatxFlags::MNT_ID.bits() != 0 => Some(facts.stx_mnt_id),
+        _ => mount_in_proc(file),
+    }
+}
+
+/// The same, told by older kernels (proc(5), /proc/self/fdinfo).
+fn mount_in_proc(file: impl AsFd) -> Option<u64> {
+    let path = format!("/proc/thread-self/fdinfo/{}", file.as_fd().as_raw_fd());
+    let text = std::fs::read_to_string(path).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
+}
+
+/// Makes sure that no other user serves a mount: it is the kernel's or a server's that root, or this user, mounted.
+///
+/// # Errors
+/// If somebody else does, or if it is in no list of mounts: it was unmounted just now, and its server is still there.
+pub(crate) fn require_served_by_none_else(mount: u64) -> io::Result<()> {
+    let mut verdict = Ok(());
+    for _ in 0..LOOKS {
+        let Ok(list) = std::fs::read("/proc/thread-self/mountinfo") else { return Ok(()) };
+        verdict = match server_in(&String::from_utf8_lossy(&list), mount) {
+            Some(Server::User(user)) if !is_trusted(user) => {
+                return Err(Refusal::ServedBy { user }.into());
+            }
+            Some(_) => return Ok(()),
+            None => Err(Refusal::Unmounted.into()),
+        };
+    }
+    verdict
+}
+
+impl Directory {
+    /// Makes sure that what was opened in this directory is on the same mount, or on another one that root or this
+    /// user serve: only then may it be asked anything.
+    pub(crate) fn require_mount(&self, opened: impl AsFd) -> io::Result<()> {
+        match mount_of(opened) {
+            Some(mount) if self.mount != Some(mount) => require_served_by_none_else(mount),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns true if both are on one mount.
+    pub(crate) fn is_on_mount_of(&self, other: &Self) -> bool {
+        self.mount == other.mount
+    }
+
+    /// Makes sure that no other user serves it. Fails if somebody does ([`Refusal::ServedBy`]).
+    pub(crate) fn require_served_by_none_else(&self) -> io::Result<()> {
+        match self.mount.map_or(Ok(()), require_served_by_none_else) {
+            // What this process works in, or is shut up in, may be in no list.
+            Err(error) if Refusal::of(&error) == Some(Refusal::Unmounted) => Ok(()),
+            verdict => verdict,
+        }
+    }
+
+    /// Returns the directory of that name in this one, if it is of the same file system. What is mounted on it is not
+    /// even asked: another user may serve it (FUSE), and never answer.
+    ///
+    /// # Errors
+    /// As [`Directory::child`], or if something is mounted there.
+    pub fn child_not_mounted(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        let name = checked(name.as_ref())?;
+        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+        match openat2(self, name, HELD | OFlags::NOFOLLOW, Mode::empty(), resolve) {
+            Ok(descriptor) => Ok(Self::opened(descriptor, self.path().join(name))),
+            Err(Errno::XDEV) => Err(Refusal::Mounted.into()),
+            // Linux before 5.6, and containers that do not know it.
+            Err(Errno::NOSYS | Errno::PERM) => {
+                let child = self.child(name)?;
+                if child.mount == self.mount && child.facts()?.st_dev == self.facts()?.st_dev {
+                    Ok(child)
+                } else {
+                    Err(Refusal::Mounted.into())
+                }
+            }
+            Err(errno) => Err(self.no_child(name, errno)),
+        }
+    }
+}
+
+/// Who answers for what is on a mount.
+#[derive(Debug, PartialEq, Eq)]
+enum Server {
+    Kernel,
+    User(u32),
+}
+
+/// Returns who serves a mount by a list of them (proc(5), /proc/self/mountinfo); `None` if it is not in the list.
+fn server_in(list: &str, mount: u64) -> Option<Server> {
+    let number = mount.to_string();
+    let line = list.lines().find(|line| line.split(' ').next() == Some(&number))?;
+    // Blanks in names are spelled out there, so this is not part of one.
+    let (_, file_system) = line.split_once(" - ")?;
+    let mut fields = file_system.split(' ');
+    let (kind, options) = (fields.next()?, fields.nth(1)?);
+    let user =
+        || options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok());
+    let is_fuse = ["fuse", "fuseblk"].contains(&kind.split('.').next()?);
+    Some(if is_fuse { user().map_or(Server::Kernel, Server::User) } else { Server::Kernel })
+}
+
+/// Returns true for root, and for this user also by the number that they have outside of a container.
+fn is_trusted(user: u32) -> bool {
+    let me = acting_user();
+    let map = || std::fs::read_to_string("/proc/thread-self/uid_map").unwrap_or_default();
+    [ROOT, me].contains(&user) || outside(&map(), me) == Some(user)
+}
+
+/// Lines of a first user inside, the same outside, and how many (user_namespaces(7)).
+fn outside(map: &str, user: u32) -> Option<u32> {
+    map.lines().find_map(|line| {
+        let mut numbers = line.split_whitespace().map(|number| number.parse::<u32>().ok());
+        let (inside, outside, count) = (numbers.next()??, numbers.next()??, numbers.next()??);
+        let distance = user.checked_sub(inside).filter(|distance| *distance < count)?;
+        outside.checked_add(distance)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    const LIST: &str = "\
+        22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+        30 22 0:40 / /tmp/x\\040-\\040ext4 rw,nosuid,nodev - fuse forged rw,user_id=65533,group_id=1,allow_other\n\
+        31 22 0:41 / /home/me/far rw - fuse.sshfs me@far: rw,user_id=1000,group_id=1000\n\
+        32 22 8:2 / /win rw shared:2 master:3 - fuseblk /dev/sda2 rw,user_id=0,group_id=0,allow_other\n\
+        33 22 0:42 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n\
+        34 22 0:43 / /cvmfs rw - fuse cvmfs2,user_id=7 ro,user_id=0\n\
+        35 22 0:44 / /odd rw - tmpfs user_id=9 rw,user_id=9\n";
+
+    #[test]
+    fn fuse_is_served_by_who_mounted_it_and_the_rest_by_the_kernel() {
+        let user = |mount| server_in(LIST, mount);
+        assert_eq!(user(22), Some(Server::Kernel));
+        assert_eq!(user(30), Some(Server::User(65_533)));
+        assert_eq!(user(31), Some(Server::User(1000)));
+        assert_eq!(user(32), Some(Server::User(0)));
+        assert_eq!(user(33), Some(Server::Kernel));
+        assert_eq!(user(34), Some(Server::User(0)), "by the mount, not by a name of it");
+        assert_eq!(user(35), Some(Server::Kernel));
+        assert_eq!(user(2), None, "numbers are whole");
+    }
+
+    #[test]
+    fn a_container_gives_users_other_numbers() {
+        assert_eq!(outside("0 1000 1\n1 100000 65536\n", 0), Some(1000));
+        assert_eq!(outside("0 1000 1\n1 100000 65536\n", 3), Some(100_002));
+        assert_eq!(outside("0 1000 1\n", 1), None);
+        assert!(is_trusted(0) && is_trusted(acting_user()) && !is_trusted(4_294_967_000));
+    }
+
+    #[test]
+    fn both_ways_to_ask_for_a_mount_agree() {
+        let (root, proc) = (File::open("/").unwrap(), File::open("/proc").unwrap());
+        assert_eq!(mount_of(&root), mount_in_proc(&root));
+        assert_ne!(mount_of(&root), mount_of(&proc));
+        require_served_by_none_else(mount_of(&proc).unwrap()).unwrap();
+        let refusal = require_served_by_none_else(u64::MAX).unwrap_err();
+        assert_eq!(Refusal::of(&refusal), Some(Refusal::Unmounted));
+    }
+}

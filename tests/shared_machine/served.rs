@@ -1,0 +1,104 @@
+//! File systems of another user (FUSE), who says of them what they like and may never answer: nobody asks them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::record::Node;
+use super::{Base, assert_refused};
+use crate::support::attacker::Attacker;
+use crate::support::command::binary;
+use crate::support::recording::{library, processes};
+use crate::support::served::Served;
+
+fn testbed(base: &Path, arguments: &str) -> Command {
+    let mut command = binary();
+    command.args(["testbed", "--base"]).arg(base).args(arguments.split_whitespace());
+    command
+}
+
+fn record(node: &Node, arguments: &[&str]) -> Command {
+    let mut command = binary();
+    command.arg("record").args(arguments).env("PLIMSOLL_LIBRARY", library());
+    command.current_dir(node.folder.path()).env("TMPDIR", node.tmp());
+    command
+}
+
+/// The attack: the base directory of root's beds is mounted before root makes it, and claims to be root's.
+#[test]
+fn no_bed_is_made_on_storage_of_another_user_nor_looked_for_there() {
+    let Some(base) = Base::new() else { return };
+    base.directory("tmp", 0, 0o1777);
+    let planted = base.folder.path().join("tmp/plimsoll-testbed-0");
+    let Some(served) = Served::on_new(&planted) else { return };
+    for below in [planted.clone(), planted.join("deep/base")] {
+        for arguments in
+            ["up --kind directory --targets 1 --size 16MiB", "list", "down", "run -- true"]
+        {
+            let outcome = served.run_unasked(&mut testbed(&below, arguments));
+            assert_refused(&outcome, "is a file system of user 65533");
+        }
+    }
+    let site = base.folder.path().join("site.toml");
+    let mut init = binary();
+    init.args(["site", "init", "--base"]).arg(&planted).arg("-o").arg(&site);
+    let outcome = served.run_unasked(&mut init);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(site.exists());
+}
+
+/// The attack: the same, below a directory of the attacker's that has the name of the base.
+#[test]
+fn a_bed_of_another_user_is_listed_without_asking_who_serves_it() {
+    let Some(base) = Base::new() else { return };
+    let theirs = base.directory("theirs", crate::support::attacker::ATTACKER, 0o755);
+    let Some(served) = Served::on_new(&theirs.join("default")) else { return };
+    for arguments in ["list", "down"] {
+        let outcome = served.run_unasked(&mut testbed(&theirs, arguments));
+        assert_refused(&outcome, "is a file system of user 65533");
+    }
+}
+
+/// The attack: what is mounted under the name of a spool claims to be the victim's, and full of recordings.
+#[test]
+fn what_another_user_serves_is_no_spool() {
+    let Some(node) = Node::new() else { return };
+    let (spool, _) = node.left_behind();
+    let before = processes(&node.recording()).len();
+    let Some(served) = Served::on_new(&spool) else { return };
+    for arguments in [&["--collect", "rec"][..], &["--collect", "rec", "--spool", "tmp"]] {
+        let outcome = served.run_unasked(&mut record(&node, arguments));
+        assert!(matches!(outcome.status, Some(0 | 2)), "{}", outcome.stderr);
+        assert_eq!(processes(&node.recording()).len(), before);
+    }
+    fs::remove_dir_all(node.recording()).unwrap();
+    let recorded = ["-o", "rec", "--spool", "tmp", "--", "sh", "-c", "exit 7"];
+    let outcome = served.run_unasked(&mut record(&node, &recorded));
+    assert_eq!(outcome.status, Some(7), "{}", outcome.stderr);
+    assert!(!processes(&node.recording()).is_empty());
+    // Nor is anything made there that is named outright.
+    for arguments in [["-o", "rec2", "--spool"], ["--spool", "tmp", "-o"]] {
+        let mut command = record(&node, &arguments);
+        let outcome = served.run_unasked(command.arg(spool.join("below")).args(["--", "true"]));
+        assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("file system of user 65533"), "{}", outcome.stderr);
+    }
+}
+
+/// What root or the user themselves mounted stays in use.
+#[test]
+fn a_mount_of_ones_own_is_used() {
+    if !Attacker::can_be_had() {
+        return;
+    }
+    let Some(base) = Base::new() else { return };
+    let own = base.directory("own", 0, 0o755);
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&own).status().unwrap();
+    assert!(mounted.success());
+    fs::create_dir(own.join("base")).unwrap();
+    for arguments in ["up --kind directory --targets 1 --size 16MiB", "list", "down"] {
+        let outcome = testbed(&own.join("base"), arguments).output().unwrap();
+        assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
+    }
+}
