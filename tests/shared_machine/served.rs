@@ -1,8 +1,11 @@
 //! File systems of another user (FUSE), who says of them what they like and may never answer: nobody asks them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::record::Node;
 use super::{Base, assert_refused};
@@ -83,6 +86,42 @@ fn what_another_user_serves_is_no_spool() {
         assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
         assert!(outcome.stderr.contains("file system of user 65533"), "{}", outcome.stderr);
+    }
+}
+
+/// The attack: the directory above a recording is exchanged for one in which the recording, or what it is in, is served by the
+/// attacker. The program goes on, and so do those that it starts.
+#[test]
+fn a_recorded_program_does_not_wait_for_a_file_system_of_another_user() {
+    for (recording, served) in [("run", "run"), ("deep/run", "deep")] {
+        let Some(node) = Node::new() else { return };
+        let at = |path: &str| node.folder.path().join(path);
+        let theirs =
+            "mkdir -m 777 theirs theirs/sub theirs/evil && seq 20000 > big && chmod 644 big";
+        fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        Attacker::does(node.folder.path(), theirs);
+        let Some(served) = Served::on_new(&at("theirs/evil").join(served)) else { return };
+        let script = "touch ready; until [ -e go ]; do sleep 0.01; done; \
+             while read x; do :; done < big; sleep 0; echo $x done; exit 7";
+        let recording = format!("theirs/sub/{recording}");
+        let arguments = ["-o", &recording, "--", "bash", "-c", script];
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !at("ready").exists() {
+                    std::thread::yield_now();
+                }
+                let (sub, evil) = (at("theirs/sub"), at("theirs/evil"));
+                renameat_with(CWD, sub, CWD, evil, RenameFlags::EXCHANGE).unwrap();
+                fs::write(at("go"), "").unwrap();
+            });
+            served.run_unasked(&mut record(&node, &arguments))
+        });
+        assert_eq!(
+            (outcome.status, outcome.stdout.trim()),
+            (Some(7), "done"),
+            "{}",
+            outcome.stderr
+        );
     }
 }
 

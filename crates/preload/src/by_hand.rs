@@ -57,7 +57,7 @@ fn make(directory: &Text<PATH_BYTES>, is_shared: bool) -> Result<(), Errno> {
     }
     match outcome {
         Ok(()) => Ok(()),
-        Err(_) if sys::is_writable(directory.as_c_str()) && is_directory(directory) => Ok(()),
+        Err(_) if sys::is_writable(CWD, directory.as_c_str()) && is_directory(directory) => Ok(()),
         Err(Errno::EXIST) if is_directory(directory) => Err(Errno::ACCESS),
         Err(Errno::EXIST) => Err(Errno::NOTDIR),
         Err(error) => Err(error),

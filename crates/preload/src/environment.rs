@@ -8,8 +8,10 @@ use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
 
 use plimsoll_trace::{Unseen, variables};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
+use crate::folder::Folder;
 use crate::text::{PATH_BYTES, Text};
 use crate::{config, sys};
 
@@ -57,19 +59,26 @@ pub fn keep() {
 /// added to `detail`. `None` when it can.
 pub fn out_of_reach<const N: usize>(detail: &mut Text<N>) -> Option<Unseen> {
     let spool = config::get().spool.as_c_str();
-    for path in [library().as_c_str(), spool] {
-        if !path.is_empty() && !sys::is_reachable(path) {
-            detail.push(path.to_bytes());
-            return Some(Unseen::OutOfReach);
-        }
+    let mut reach_ends_at = |path: &CStr| {
+        detail.push(path.to_bytes());
+        Some(Unseen::OutOfReach)
+    };
+    if is_library_gone() {
+        return reach_ends_at(library().as_c_str());
     }
-    if spool.is_empty() || sys::is_writable(spool) {
+    if spool.is_empty() {
         return None;
     }
-    detail.push(b"(user ");
-    detail.push_number(u64::from(rustix::process::getuid().as_raw()), 10);
-    detail.push(b")");
-    Some(Unseen::OtherUser)
+    match Folder::Spool.open() {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => reach_ends_at(spool),
+        Ok(directory) if !sys::is_writable(&directory, c".") => {
+            detail.push(b"(user ");
+            detail.push_number(u64::from(rustix::process::getuid().as_raw()), 10);
+            detail.push(b")");
+            Some(Unseen::OtherUser)
+        }
+        _ => None,
+    }
 }
 
 /// Returns true when the dynamic linker would not find our library. That the recording is out of reach is no reason to

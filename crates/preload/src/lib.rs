@@ -36,6 +36,7 @@ mod inspect;
 pub mod library_table;
 mod lock;
 mod mappings;
+mod mount;
 pub mod mpi;
 pub mod own_descriptors;
 mod own_memory;

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use rustix::fd::BorrowedFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -127,7 +127,8 @@ pub fn close_range(first: u32, last: u32) {
 
 /// Returns the first bytes of a small file; empty when it cannot be read.
 pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    // Others may have put a pipe there, in a root directory of theirs.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let Ok(file) = rustix::fs::openat(CWD, path, flags, Mode::empty()) else { return &[] };
     let mut length = 0;
     while let Some(room) = buffer.get_mut(length..).filter(|room| !room.is_empty()) {
@@ -146,9 +147,9 @@ pub fn is_reachable(path: &CStr) -> bool {
 }
 
 /// Returns false when this process may not create files in a directory.
-pub fn is_writable(directory: &CStr) -> bool {
+pub fn is_writable(from: impl AsFd, directory: &CStr) -> bool {
     let wanted = Access::WRITE_OK | Access::EXEC_OK;
-    let allowed = rustix::fs::accessat(CWD, directory, wanted, AtFlags::empty());
+    let allowed = rustix::fs::accessat(from, directory, wanted, AtFlags::empty());
     !matches!(allowed, Err(Errno::ACCESS | Errno::ROFS))
 }
 
