@@ -2,7 +2,7 @@
 //! program started is done here, when the program is loaded.
 
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char};
 
 use plimsoll_trace::variables;
 use rustix::fs::{CWD, Mode};
@@ -78,20 +78,17 @@ fn is_first_rank() -> bool {
 /// Says on standard error that nothing is recorded, and why.
 #[cold]
 fn tell(directory: &Text<PATH_BYTES>, error: Errno) {
-    // SAFETY: glibc has it since 2.32 (strerror(3)), and it only looks up a string.
-    unsafe extern "C" {
-        safe fn strerrordesc_np(error: c_int) -> *const c_char;
-    }
     let mut line = Text::<{ PATH_BYTES + 256 }>::new();
     line.push(b"plimsoll: nothing is recorded: cannot write to ");
     for byte in directory.as_bytes() {
         line.push(if byte.is_ascii_control() { b"?" } else { core::slice::from_ref(byte) });
     }
-    let words = strerrordesc_np(error.raw_os_error());
-    if !words.is_null() {
+    let mut words = [0 as c_char; 128];
+    // SAFETY: the buffer has that many bytes, of which the last stays zero.
+    if unsafe { libc::strerror_r(error.raw_os_error(), words.as_mut_ptr(), words.len() - 1) } == 0 {
         line.push(b": ");
-        // SAFETY: a string of the C library's that never changes.
-        line.push(unsafe { CStr::from_ptr(words) }.to_bytes());
+        // SAFETY: it ends with a zero.
+        line.push(unsafe { CStr::from_ptr(words.as_ptr()) }.to_bytes());
     }
     line.push(b"\n");
     if let Some(stderr) = sys::borrow(libc::STDERR_FILENO) {
