@@ -87,7 +87,7 @@ pub fn of_runs(plan: &RacePlan, runs: &[FinishedRace], ending: &str, with_races:
     for note in notes(plan, runs) {
         record = record.note(note);
     }
-    record.sentence("conclusion", conclusion(plan, runs))
+    record
 }
 
 fn notes(plan: &RacePlan, runs: &[FinishedRace]) -> Vec<String> {

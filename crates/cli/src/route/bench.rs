@@ -234,12 +234,9 @@ fn conclude(
     if let Some(file) = html {
         file.write(races::page(plan, runs, &ending).as_bytes())?;
     }
-    output.print_version(
-        "route.bench",
-        SCHEMA_VERSION,
-        &title,
-        &of_runs(plan, runs, &ending, output.json),
-    )?;
+    let record = of_runs(plan, runs, &ending, output.json)
+        .sentence("conclusion", races::conclusion(plan, runs));
+    output.print_version("route.bench", SCHEMA_VERSION, &title, &record)?;
     if unsound > 0 {
         output::message(&format!("error: data was lost or wrong in {unsound} race(s)"));
     }
