@@ -46,7 +46,7 @@ fn programs_that_change_their_rights_are_named() {
     let outcome: Outcome = Command::new(nobody[0])
         .args(&nobody[1..])
         .arg(bed.at("plimsoll"))
-        .args(["record", "-o", "rec", "--", "sh", "-c", script])
+        .args(["record", "--quiet", "-o", "rec", "--", "sh", "-c", script])
         .env("PLIMSOLL_LIBRARY", bed.at("libplimsoll.so"))
         .current_dir(&bed.folder)
         .output()
