@@ -53,7 +53,9 @@ library: needs
 	$(CARGO) build --release --manifest-path crates/preload/Cargo.toml --target-dir target/preload
 	@scripts/check-library target/preload/release/libplimsoll.so
 	@mkdir -p target/release
-	cp target/preload/release/libplimsoll.so $(LIBRARY)
+	@# Under another name first: programs that have the old one loaded must not find another in its place.
+	cp target/preload/release/libplimsoll.so $(LIBRARY).new
+	mv $(LIBRARY).new $(LIBRARY)
 
 library-portable: needs
 	scripts/build-portable-library target/portable $(GLIBC)

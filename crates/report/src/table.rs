@@ -116,7 +116,9 @@ impl FittedTable {
         };
         let columns = table.columns.iter().enumerate().map(column).collect();
         let mut fitted = FittedTable { columns, left_out: Vec::new() };
-        if fitted.width() > room && !table.rows.is_empty() {
+        // A table without any value stays what it is.
+        let has_value = (1..table.columns.len()).any(|index| !table.is_empty(index));
+        if fitted.width() > room && has_value {
             let mut is_first = true;
             fitted.columns.retain(|it| std::mem::take(&mut is_first) || !table.is_empty(it.index));
         }
@@ -294,6 +296,12 @@ mod tests {
             "{fewer}"
         );
         assert!(fewer.contains("1 GiB"), "{fewer}");
+        let mut nothing = TextTable { rows: Vec::new(), ..table.clone() };
+        nothing.push(vec!["a".into(), "-".into(), "-".into()]);
+        assert!(
+            nothing.laid_out(Some(60)).to_plain().contains("bytes"),
+            "which columns have no value"
+        );
         let fewest = fitted(1);
         let words: Vec<&str> = fewest.split_whitespace().collect();
         assert!(words.join(" ").contains("share of run time, bytes, use"), "{fewest}");
