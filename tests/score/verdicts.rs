@@ -76,6 +76,12 @@ fn a_plan_that_cannot_tell_says_so() {
     let even = |_, _, random: &mut Random| noise(random);
     let alone = said(&score(&results(folder.path(), "target", 12, 1, even), ""));
     assert!(alone.starts_with("no verdicts: one target and one client have nobody"), "{alone}");
+    let few = score(&results(folder.path(), "few", 4, 3, even), "");
+    let answer = few["conclusion"].as_str().unwrap();
+    assert!(answer.starts_with("Nobody can be judged yet: "), "{answer}");
+    let enough = score(&results(folder.path(), "enough", 20, 3, even), "");
+    let answer = enough["conclusion"].as_str().unwrap();
+    assert!(answer.starts_with("No straggler was found: "), "{answer}");
 }
 
 #[test]

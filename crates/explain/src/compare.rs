@@ -8,7 +8,7 @@ use plimsoll_trace::{Layer, Op};
 use crate::analysis::Analysis;
 use crate::findings::{Finding, findings};
 use crate::totals::{Direction, Totals};
-use plimsoll_report::words::{short, time};
+use plimsoll_report::words::{bytes, short, time};
 
 /// Run times within this of each other are about the same: runs of one program differ by as much.
 pub const SAME_WITHIN: f64 = 0.05;
@@ -136,7 +136,7 @@ pub fn compare(before: &Analysis, after: &Analysis) -> Comparison {
         wall_seconds,
         io_seconds,
         verdict,
-        statement: statement(verdict, wall_seconds, io_seconds),
+        statement: statement(verdict, wall_seconds, io_seconds) + &other_work(before, after),
         durations: durations(before, after, &ops),
         ops,
         bandwidths: bandwidth_changes(before, after),
@@ -159,7 +159,9 @@ fn statement(verdict: Verdict, wall: Change, io: Change) -> String {
         (false, false) => "neither makes I/O calls".to_string(),
         (true, false) => "it makes no I/O calls any more".to_string(),
         (false, true) => "it makes I/O calls now".to_string(),
-        (true, true) => format!("its I/O calls are {}", times(io)),
+        (true, true) => {
+            format!("its processes spent {} in I/O instead of {}", time(io.after), time(io.before))
+        }
     };
     format!(
         "The second run is {}: {} instead of {} ({}); {io}. One run each gives no interval: repeat \
@@ -169,6 +171,26 @@ fn statement(verdict: Verdict, wall: Change, io: Change) -> String {
         time(wall.before),
         times(wall),
     )
+}
+
+/// Returns a sentence about runs that did not move the same data, so that their times say little about each other.
+fn other_work(before: &Analysis, after: &Analysis) -> String {
+    let differs = |direction: Direction| {
+        let (old, new) = (before.own.bytes(direction), after.own.bytes(direction));
+        let is_other = old.abs_diff(new) as f64 > SAME_WITHIN * old.max(new) as f64;
+        is_other.then(|| {
+            let done = if direction == Direction::Read { "read" } else { "wrote" };
+            format!("{done} {} instead of {}", bytes(new), bytes(old))
+        })
+    };
+    let others: Vec<String> =
+        [Direction::Read, Direction::Write].into_iter().filter_map(differs).collect();
+    match others.as_slice() {
+        [] => String::new(),
+        others => {
+            format!(" The runs did not do the same work: the second {}.", others.join(" and "))
+        }
+    }
 }
 
 /// "2 times as fast", "1.5 times as slow".
@@ -269,14 +291,14 @@ mod tests {
             (
                 (4.0, 2.0),
                 (1.0, 0.25),
-                "The second run is faster: 2 s instead of 4 s (2 times as fast); its I/O calls are \
-                 4 times as fast.",
+                "The second run is faster: 2 s instead of 4 s (2 times as fast); its processes \
+                 spent 250 ms in I/O instead of 1 s.",
             ),
             (
                 (2.0, 3.0),
                 (0.001, 1.0),
-                "The second run is slower: 3 s instead of 2 s (1.5 times as slow); its I/O calls \
-                 are 1,000 times as slow.",
+                "The second run is slower: 3 s instead of 2 s (1.5 times as slow); its processes \
+                 spent 1 s in I/O instead of 1 ms.",
             ),
             (
                 (2.0, 2.0),

@@ -170,6 +170,7 @@ fn a_comparison_says_what_changed() {
     assert_eq!(comparison.verdict, Verdict::Faster);
     assert!((comparison.wall_seconds.speedup().unwrap() - 6.0).abs() < 0.01);
     assert!(comparison.statement.contains("no interval"), "{}", comparison.statement);
+    assert!(!comparison.statement.contains("same work"), "{}", comparison.statement);
     assert_eq!(comparison.findings_gone[0].id, "fsync-storm");
     assert!(comparison.findings_new.is_empty() && comparison.findings_kept.is_empty());
     let fsync = comparison.ops.iter().find(|change| change.op == Op::Fsync).unwrap();
@@ -185,6 +186,23 @@ fn a_comparison_says_what_changed() {
     assert_eq!(compare(&fast, &slow).verdict, Verdict::Slower);
     let same = compare(&slow, &slow);
     assert_eq!((same.verdict, same.findings_kept.len()), (Verdict::Same, 1));
+}
+
+#[test]
+fn a_run_that_moves_less_is_not_just_faster() {
+    let written = |blocks: u64| {
+        let bed = Bed::new();
+        let mut rank = bed.rank(0, 1);
+        for block in 0..blocks {
+            rank.data(Op::Pwrite, 2, block * MIB, MIB, 10 * MS);
+        }
+        rank.finish();
+        bed.analyze()
+    };
+    let statement = compare(&written(100), &written(40)).statement;
+    let expected = "The runs did not do the same work: the second wrote 40 MiB instead of 100 MiB.";
+    assert!(statement.ends_with(expected), "{statement}");
+    assert!(!compare(&written(100), &written(97)).statement.contains("same work"));
 }
 
 /// Names cost nothing, and each would take as much memory as a file.

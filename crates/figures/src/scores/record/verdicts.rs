@@ -40,7 +40,8 @@ fn texts(view: &View) -> Vec<String> {
         if let Some(first) = open.next() {
             texts.push(match open.count() {
                 0 => first.sentence(),
-                more => format!("{} (and {more} others)", first.sentence()),
+                1 => format!("{} (and one more)", first.sentence()),
+                more => format!("{} (and {more} more)", first.sentence()),
             });
         }
     }
@@ -58,11 +59,14 @@ pub fn who_straggles(view: &View) -> String {
     let clients = clients.iter().filter(|it| it.partner.is_none());
     let mut slow: Vec<&Judged> = targets
         .iter()
-        .chain(clients)
+        .chain(clients.clone())
         .filter(|it| it.verdict.kind.is_some_and(Kind::is_straggler))
         .collect();
     slow.sort_by_key(|it| std::cmp::Reverse(it.verdict.kind));
     match slow.as_slice() {
+        [] if targets.iter().chain(clients).all(|it| it.verdict.kind.is_none()) => {
+            format!("Nobody can be judged yet: {}.", texts(view).join("; "))
+        }
         [] => format!("No straggler was found: {}.", texts(view).join("; ")),
         [worst] => format!("{}.", worst.sentence()),
         [worst, others @ ..] => {
