@@ -13,7 +13,11 @@ pub struct Bar {
     pub shown: String,
 }
 
-const BAR_COLUMNS: f64 = 40.0;
+/// The longest bar; shorter where labels leave less of [`LINE_COLUMNS`].
+const BAR_COLUMNS: usize = 40;
+const BAR_COLUMNS_MIN: usize = 10;
+/// What the narrowest of usual terminals has.
+const LINE_COLUMNS: usize = 80;
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /// Horizontal bars on one scale that starts at zero.
@@ -22,9 +26,10 @@ pub fn bars(bars: &[Bar]) -> String {
     let shown = bars.iter().map(|bar| bar.shown.width()).max().unwrap_or(0);
     let lengths = bars.iter().map(|bar| bar.value).filter(|value| value.is_finite());
     let longest = lengths.fold(0.0, f64::max);
+    let room = LINE_COLUMNS.saturating_sub(labels + shown + 6).clamp(BAR_COLUMNS_MIN, BAR_COLUMNS);
     let mut out = String::new();
     for bar in bars {
-        let columns = if longest > 0.0 { bar.value / longest * BAR_COLUMNS } else { 0.0 };
+        let columns = if longest > 0.0 { bar.value / longest * room as f64 } else { 0.0 };
         let label = " ".repeat(labels - bar.label.width()) + &bar.label;
         let value = " ".repeat(shown - bar.shown.width()) + &bar.shown;
         out.push_str(format!("  {label}  {value}  {}", block(columns)).trim_end());
@@ -131,6 +136,16 @@ fn tick(value: f64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn bars_beside_long_labels_fit_a_terminal() {
+        let bar = |label: &str, value| Bar { label: label.into(), value, shown: "34.82 s".into() };
+        let width =
+            |label: &str| bars(&[bar(label, 1.0), bar("b", 0.5)]).lines().map(str::width).max();
+        assert_eq!(width("a"), Some(1 + 7 + 6 + 40));
+        assert_eq!(width("coordinator:tf=optimal:split=4MiB"), Some(80));
+        assert_eq!(width(&"a".repeat(90)), Some(90 + 7 + 6 + 10));
+    }
 
     #[test]
     fn bars_share_one_scale() {

@@ -250,7 +250,8 @@ pub fn phases(analysis: &Analysis, rows: usize) -> Vec<Record> {
 
 /// Returns a line for each kind of POSIX calls: how many are in flight from the beginning to the end.
 fn calls_in_flight(analysis: &Analysis) -> Option<String> {
-    const COLUMNS: usize = 64;
+    // With a name before it and a number behind it, a line fits 80 columns.
+    const COLUMNS: usize = 56;
     let mut lines = String::new();
     for series in analysis.in_flight.iter().filter(|it| it.layer == Layer::Posix) {
         let bins = series.mean.len().div_ceil(COLUMNS).max(1);
