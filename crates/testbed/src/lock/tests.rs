@@ -75,12 +75,13 @@ fn whoever_waits_long_is_told_for_whom() {
     let place = Place::new(base.path(), "bed").unwrap();
     let lock = acquire(&place);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let waiting = scope.spawn(|| {
             let tell = |waiting: Waiting| TOLD.store(waiting.pid.unwrap(), Ordering::SeqCst);
             let patience = Patience { told: Some(tell), at_most: None };
             drop(Lock::acquire(&place, patience).unwrap());
         });
-        while TOLD.load(Ordering::SeqCst) == 0 {
+        // A thread that failed has told nothing and never will.
+        while TOLD.load(Ordering::SeqCst) == 0 && !waiting.is_finished() {
             std::thread::sleep(POLL);
         }
         drop(lock);
