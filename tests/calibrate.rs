@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::busy_machine::measured_until_right;
 use crate::support::command::{Outcome, binary};
 
 /// A test bed with one target, removed also when a test fails.
@@ -69,13 +70,6 @@ fn calibrate(target: &Path, arguments: &str) -> Outcome {
     command.args(arguments.split_whitespace()).output().unwrap().into()
 }
 
-/// The machine is shared with others: what is out of range once is measured once more.
-fn measured_twice_at_most(mut is_right: impl FnMut() -> Result<(), String>) {
-    if let Err(first) = is_right() {
-        is_right().unwrap_or_else(|second| panic!("{first}; again: {second}"));
-    }
-}
-
 fn number(result: &Value, direction: &str, key: &str) -> f64 {
     result[direction][key].as_f64().unwrap_or_else(|| panic!("{direction}.{key} in {result:#}"))
 }
@@ -96,7 +90,7 @@ const LONG: &str = "--seconds 2 --repetitions 1 --seed 1";
 fn a_limit_in_bytes_is_the_rate_of_bytes() {
     let Some(bed) = Bed::up() else { return };
     bed.testbed("slow t0 16MiB/s");
-    measured_twice_at_most(|| {
+    measured_until_right(|| {
         let (result, _) = bed.calibrate(&format!("{LONG} --sizes 64KiB,256KiB,1MiB"));
         assert_eq!(result["transactions"], "device");
         for direction in ["read", "write"] {
@@ -111,7 +105,7 @@ fn a_limit_in_bytes_is_the_rate_of_bytes() {
 fn a_limit_in_operations_is_the_cost_of_an_operation() {
     let Some(bed) = Bed::up() else { return };
     bed.testbed("slow t0 200op/s");
-    measured_twice_at_most(|| {
+    measured_until_right(|| {
         // A transfer of 2 MiB is several transactions: their number, not that of the
         // transfers, is what the limit counts.
         let (result, _) = bed.calibrate(&format!("{LONG} --sizes 4KiB,64KiB,2MiB --depth 4"));
@@ -131,9 +125,9 @@ fn two_limits_are_no_sum_of_two_costs_and_that_is_said() {
     // The limits meet at 41 KiB.
     bed.testbed("slow t0 8MiB/s,200op/s");
     let site = bed.folder.path().join("site.toml");
-    fs::write(&site, "version = 1\n").unwrap();
     let target = PathBuf::from(format!("t0={}", bed.target().display()));
-    measured_twice_at_most(|| {
+    measured_until_right(|| {
+        fs::write(&site, "version = 1\n").unwrap();
         let outcome = calibrate(
             &target,
             &format!(

@@ -8,9 +8,9 @@ mod small;
 mod spool;
 mod told;
 mod vandal;
+mod variables;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
@@ -184,6 +184,26 @@ fn status_output_and_signals_are_the_programs_own() {
     assert_eq!(run_recorded(&rec("d"), &["/etc/passwd"]).status, Some(126));
 }
 
+/// Batch systems warn by SIGUSR1, and send it to what they started: that is `record`.
+#[test]
+fn signals_sent_to_record_reach_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    for signal in ["USR1", "USR2", "ALRM", "QUIT", "XCPU", "ABRT", "WINCH", "RTMIN+3", "TERM"] {
+        let rec = folder.path().join(signal);
+        // The shell notices a signal between two commands.
+        let script = format!(
+            "trap 'exit 9' {signal}; kill -{signal} $PPID; for i in {{1..3000}}; do sleep 0.01; done"
+        );
+        // What is ignored here, as in the background of a script, would stay so.
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(binary().get_program()).args(["record", "-o"]);
+        command.arg(&rec).args(["bash", "-c", &script]);
+        let outcome: Outcome = command.env("PLIMSOLL_LIBRARY", library()).output().unwrap().into();
+        assert_eq!(outcome.status, Some(9), "{signal}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("recorded into"), "{signal}: {}", outcome.stderr);
+    }
+}
+
 #[test]
 fn a_recording_is_not_mixed_with_another() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,20 +244,6 @@ fn a_record_inside_a_record_joins_it() {
     let outcome = run_recorded(&rec, &["sh", "-c", &inner]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_writes(&processes(&rec), 50);
-}
-
-#[test]
-fn variables_alone_are_enough() {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let (rec, out) = (folder.path().join("rec"), folder.path().join("out"));
-    fs::create_dir(&rec).unwrap();
-    let status = Command::new(program("traps.c", "cc", &[]))
-        .args(["plain", out.to_str().unwrap(), "90"])
-        .env("LD_PRELOAD", library())
-        .env("PLIMSOLL_RECORD_DIR", &rec)
-        .status();
-    assert!(status.unwrap().success());
-    assert_writes(&processes(&rec), 90);
 }
 
 #[test]
@@ -355,28 +361,4 @@ fn a_shell_with_pipes_and_redirections_works() {
         "{}",
         outcome.stderr
     );
-}
-
-#[test]
-fn variables_alone_make_the_directory_and_say_once_when_they_cannot() {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let run = |directory: &str, script: &str| -> Outcome {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).current_dir(folder.path());
-        command.env("LD_PRELOAD", library()).env("PLIMSOLL_RECORD_DIR", directory);
-        command.output().unwrap().into()
-    };
-    let outcome = run("new/rec", "cd /; cat /etc/hostname > /dev/null; cat /etc/hostname");
-    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
-    let rec = folder.path().join("new/rec");
-    assert!(calls(&processes(&rec), Op::Open, "/etc/hostname").0 >= 2, "in another directory");
-    assert_eq!(fs::metadata(&rec).unwrap().permissions().mode() & 0o777, 0o700);
-    fs::write(folder.path().join("file"), "").unwrap();
-    for (wrong, why) in [("/proc/nowhere/rec", "No such file"), ("file", "Not a directory")] {
-        let outcome = run(wrong, "cat /etc/hostname > /dev/null; ls > /dev/null; echo fine");
-        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "fine\n"));
-        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
-        assert!(outcome.stderr.starts_with("plimsoll: nothing is recorded"), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
-    }
 }

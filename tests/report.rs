@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::command::{Outcome, binary};
-use crate::support::recording::{program, run_recorded};
+use crate::support::recording::{library, program, run_recorded};
 
 mod first_screen;
 mod planted;
@@ -126,7 +126,7 @@ fn two_recordings_have_one_page_with_one_time_line() {
     let again = binary().args(["compare", &before, &after, "--html", file]).output().unwrap();
     assert_eq!(again.status.code(), Some(2), "nothing is replaced without --force");
     let html = fs::read_to_string(&page).unwrap();
-    let verdict = html.find("<p>The second run is ").expect("the verdict");
+    let verdict = html.find("The second run is ").expect("the verdict");
     assert!(verdict < html.find("<figure").unwrap());
     assert!(html.contains(" changes most: ") || html.contains("by kind is about the same"));
     let map = html.split_once("\"kind\":\"heat\"").unwrap().1.split_once("</script>").unwrap().0;
@@ -188,4 +188,34 @@ fn damage_costs_only_what_is_damaged() {
         report["totals"].as_array().unwrap().iter().map(|row| row["calls"].as_u64().unwrap()).sum();
     assert!(calls > 40_000 && calls < 60_004, "{calls}");
     assert!(report["notes"].to_string().contains("damage"), "{}", report["notes"]);
+}
+
+/// Most processes and phases are small here, and the last ones are not.
+#[test]
+fn tables_that_are_cut_keep_what_matters() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let rec = folder.path().join("rec");
+    let script = "for i in $(seq 20); do cat /etc/hostname > /dev/null; sleep 0.03; done; \
+                  dd if=/dev/zero of=big bs=1M count=20 conv=fsync";
+    let mut command = binary();
+    command.args(["record", "-q", "-o"]).arg(&rec).args(["sh", "-c", script]);
+    command.env("PLIMSOLL_LIBRARY", library()).current_dir(folder.path());
+    assert!(command.output().unwrap().status.success());
+    let report = |more: &[&str]| -> Outcome {
+        binary().arg("report").arg(&rec).args(more).output().unwrap().into()
+    };
+    let shown = report(&["--wide"]).stdout;
+    let after = |title: &str| shown.split_once(title).unwrap_or_else(|| panic!("{shown}")).1;
+    let slowest = after("slowest process").lines().next().unwrap().trim();
+    let first = after("processes, most time first\n").lines().nth(1).unwrap();
+    assert!(first.trim_start().starts_with(slowest), "{slowest}: {shown}");
+    let phases = after("I/O phases\n").split("\n\n").next().unwrap();
+    assert!(phases.contains("20 MiB"), "{shown}");
+    assert!(shown.contains("phases that are not shown: "), "{shown}");
+    let nothing = folder.path().join("nothing");
+    let mut command = binary();
+    command.args(["record", "-q", "-o"]).arg(&nothing).arg("true");
+    assert!(command.env("PLIMSOLL_LIBRARY", library()).output().unwrap().status.success());
+    let json = binary().arg("report").arg(&nothing).arg("--json").output().unwrap().stdout;
+    assert!(!String::from_utf8(json).unwrap().contains("-0.0"), "a time of nothing");
 }

@@ -216,7 +216,7 @@ fn a_scenario_from_a_file() {
 #[test]
 fn wrong_use_is_refused_in_one_line() {
     for (arguments, part) in [
-        ("simulate", "SCENARIO"),
+        ("simulate", "which scenario? hint: a TOML file, or heavy-noise"),
         ("simulate no-such-scenario", "--list"),
         ("simulate no/such/file.toml", "cannot read scenario"),
         ("simulate quiet --processes 0", "application.processes is zero"),

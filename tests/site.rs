@@ -293,3 +293,54 @@ fn the_site_file_of_a_directory_above_applies_unless_another_is_named() {
     let flag = run("model contention --targets 5 --per-job 1 --jobs 2", None);
     assert_eq!((flag.status, flag.stderr.as_str()), (Some(0), ""), "nothing of it is needed");
 }
+
+#[test]
+fn settings_of_the_project_the_user_and_the_system_apply_unless_the_command_line_says_otherwise() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (project, user) = (folder.path().join("project/run"), folder.path().join("config"));
+    std::fs::create_dir_all(&project).unwrap();
+    std::fs::create_dir_all(user.join("plimsoll")).unwrap();
+    let of_project = folder.path().join("project/plimsoll.toml");
+    let of_user = user.join("plimsoll/plimsoll.toml");
+    std::fs::write(&of_project, "[all]\ncolor = \"always\"\n[report]\ntop = 3\n").unwrap();
+    std::fs::write(&of_user, "[all]\ncolor = \"never\"\nwide = true\n").unwrap();
+    let run = |arguments: &str, named: Option<&str>| -> Outcome {
+        let mut command = binary();
+        command.args(arguments.split_whitespace()).current_dir(&project);
+        command.env("XDG_CONFIG_HOME", &user).env("PLIMSOLL_SITE", "").env_remove("NO_COLOR");
+        if let Some(named) = named {
+            command.env("PLIMSOLL_SETTINGS", named);
+        }
+        command.output().unwrap().into()
+    };
+    let shown = run("site show --json", None);
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let settings = shown["result"]["settings"].as_array().unwrap();
+    let told = |option: &str| settings.iter().find(|it| it["option"] == option).unwrap();
+    assert_eq!((settings.len(), &told("color")["value"]), (3, &"always".into()), "the nearest");
+    assert_eq!(told("color")["file"], of_project.to_str().unwrap());
+    assert_eq!(told("wide")["origin"], "the user's");
+    let model = "model contention --targets 480 --per-job 160 --jobs 4";
+    assert!(run(model, None).stdout.contains('\u{1b}'), "colours off a terminal");
+    assert!(!run(&format!("{model} --color never"), None).stdout.contains('\u{1b}'));
+    assert!(!run(model, Some("")).stdout.contains('\u{1b}'), "none");
+    // None may replace files, and what nobody typed is told to come from the file.
+    std::fs::write(&of_project, "[report]\nforce = true\n").unwrap();
+    let refused = run(model, None);
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.stderr.contains("plimsoll.toml: [report] force cannot be set; hint: top"));
+    let recorded = run("record /no/such/program", None);
+    // A job goes on.
+    assert!(
+        recorded.stderr.starts_with("warning: cannot use the settings "),
+        "{}",
+        recorded.stderr
+    );
+    std::fs::write(&of_project, "[all]\ncolor = \"blue\"\n").unwrap();
+    let wrong = run(model, None);
+    assert_eq!((wrong.status, wrong.stderr.lines().count()), (Some(2), 1), "{}", wrong.stderr);
+    assert!(wrong.stderr.ends_with("plimsoll.toml says so\n"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains(of_project.to_str().unwrap()), "{}", wrong.stderr);
+    let recorded = run("record /no/such/program", None);
+    assert!(recorded.stderr.starts_with("warning: invalid value 'blue'"), "{}", recorded.stderr);
+}

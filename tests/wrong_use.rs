@@ -1,6 +1,6 @@
 //! Wrong use gets one clear line and exit status 2, never a panic.
 
-use crate::support::command::{binary, plimsoll};
+use crate::support::command::{Outcome, binary, plimsoll};
 
 #[track_caller]
 fn refused(arguments: &str, part: &str) {
@@ -121,4 +121,22 @@ fn a_reader_that_stops_reading_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The last line against files that make a command take more and more memory, whatever is in them.
+#[test]
+fn a_command_takes_no_more_memory_than_it_may() {
+    let simulate = |most: &str| -> Outcome {
+        let mut command = binary();
+        command
+            .args(["simulate", "quiet", "--seeds", "1", "--processes", "4096"])
+            .env("PLIMSOLL_MEMORY", most);
+        command.output().unwrap().into()
+    };
+    assert_eq!(simulate("1GiB").status, Some(0));
+    let ended = simulate("1MiB");
+    assert_eq!((ended.status, ended.stderr.lines().count()), (Some(2), 1), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("error: this takes more than 1MiB of memory; hint: "));
+    let wrong = simulate("much");
+    assert_eq!((wrong.status, wrong.stderr.lines().count()), (Some(2), 1), "{}", wrong.stderr);
 }

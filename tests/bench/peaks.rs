@@ -6,6 +6,7 @@ use std::process::Command;
 use plimsoll_domain::site::SiteFile;
 use serde_json::Value;
 
+use crate::support::busy_machine::measured_until_right;
 use crate::support::command::{Outcome, binary};
 use crate::testbed::{Base, has_limits, has_loop_devices};
 
@@ -59,7 +60,7 @@ fn the_peak_of_a_limited_target_is_its_limit() {
     let site = folder.path().join("site.toml");
     let target = bed.target();
     let text = format!("version = 1\n[[target]]\nname = \"t0\"\npath = \"{}\"\n", target.display());
-    std::fs::write(&site, text).unwrap();
+    std::fs::write(&site, &text).unwrap();
     // Bursts that the throttle lets through at once, as far as it has credit.
     let small = folder.path().join("small");
     let tiny = "target --clients 4 --values 4 --transfer 64KiB --burst 256KiB,1MiB --rounds 24";
@@ -68,11 +69,32 @@ fn the_peak_of_a_limited_target_is_its_limit() {
     assert_eq!(peak, None, "{said}");
     assert!(said.contains("site file: 0 measured peaks; none of t0: "), "{said}");
     // Those that the template finds itself. Where others keep the machine busy, rates may scatter too much
-    // to tell: then more are needed.
+    // to tell, or be lower than the limit: then it is tried anew.
+    let is_of_steps =
+        |it: &Value| it["target"] == "t0" && it["steps"].as_array().unwrap().len() > 2;
+    let mut tries = 0;
+    measured_until_right(|| {
+        std::fs::write(&site, &text).unwrap();
+        tries += 1;
+        let results = folder.path().join(format!("try{tries}"));
+        let (peak, growths) = grown_peak(&bed, &results, &site);
+        assert!(growths.iter().all(is_of_steps), "{growths:?}");
+        let is_limit = peak.is_some_and(|peak| (19.0..21.8).contains(&peak));
+        let is_right = is_limit && growths.iter().any(outlasts);
+        if is_right { Ok(()) } else { Err(format!("{peak:?} MiB/s, {growths:?}")) }
+    });
+}
+
+fn outlasts(growth: &Value) -> bool {
+    growth["outlasts_caches"] == true
+}
+
+/// Lets the template find bursts, up to twice, until they tell the peak of the target; and how the bursts were grown.
+fn grown_peak(bed: &SlowBed, folder: &Path, site: &Path) -> (Option<f64>, Vec<Value>) {
+    std::fs::create_dir(folder).unwrap();
     let (mut grown, mut growths, mut peak) = (Vec::new(), Vec::new(), None);
-    let outlasts = |it: &Value| it["outlasts_caches"] == true;
-    while (peak.is_none() || !growths.iter().any(outlasts)) && grown.len() < 4 {
-        let results = folder.path().join(format!("grown{}", grown.len()));
+    while (peak.is_none() || !growths.iter().any(outlasts)) && grown.len() < 2 {
+        let results = folder.join(format!("grown{}", grown.len()));
         let arguments = "target --clients 4 --values 4 --rounds 20";
         let outcome = succeeds(bed.bench(arguments).arg("-o").arg(&results));
         assert!(
@@ -83,15 +105,11 @@ fn the_peak_of_a_limited_target_is_its_limit() {
         let environment = std::fs::read_to_string(results.join("environment.json")).unwrap();
         growths.push(serde_json::from_str::<Value>(&environment).unwrap()["growth"][0].clone());
         grown.push(results);
-        let (said, found) = written_back(&grown, &site);
+        let (said, found) = written_back(&grown, site);
         eprintln!("{}{said}", outcome.stderr);
         peak = found;
     }
-    assert!(peak.is_some_and(|peak| (19.0..21.8).contains(&peak)), "{peak:?} MiB/s");
-    assert!(growths.iter().any(outlasts), "{growths:?}");
-    let is_of_steps =
-        |it: &Value| it["target"] == "t0" && it["steps"].as_array().unwrap().len() > 2;
-    assert!(growths.iter().all(is_of_steps), "{growths:?}");
+    (peak, growths)
 }
 
 #[test]

@@ -76,3 +76,22 @@ fn secrets_of_the_command_line_are_not_kept() {
     }
     assert!(looked_at >= 2, "the marker and the file of the process tell the rest");
 }
+
+/// Every user can read the arguments of every process; programs wipe secrets from their own.
+#[test]
+fn who_waits_for_a_program_does_not_show_its_arguments() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let script = "tr '\\0' ' ' < /proc/$PPID/cmdline; echo; cat /proc/$$/cmdline";
+    let mut command = binary();
+    command
+        .env("PLIMSOLL_LIBRARY", library())
+        .arg("record")
+        .arg("-o")
+        .arg(folder.path().join("rec"));
+    command.args(["--", "sh", "-c", script, "me", "opensesame"]);
+    let outcome = Outcome::from(command.output().unwrap());
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let (waiting, own) = outcome.stdout.split_once('\n').unwrap();
+    assert!(waiting.contains("record") && waiting.trim_end().ends_with(" sh"), "{waiting:?}");
+    assert!(own.contains("opensesame"), "the program has all of them: {own:?}");
+}

@@ -122,7 +122,7 @@ fn what_cannot_be_merged_is_refused() {
     assert!(cut.contains("cut") && cut.contains("damaged"), "{cut}");
     fs::write(at("text"), "something else").unwrap();
     let text = refusal(&["report", &at("text")]);
-    assert!(text.contains("not a summary"), "{text}");
+    assert!(text.contains("neither a recording nor a summary"), "{text}");
     assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
     let pipe = refusal(&["report", &first, &at("pipe")]);
     assert!(pipe.contains("pipe"), "{pipe}");

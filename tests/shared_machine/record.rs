@@ -127,6 +127,30 @@ fn a_name_that_somebody_else_took_keeps_nobody_from_recording() {
     }
 }
 
+/// The attack: the name that the recording of a batch job will have is taken before the job begins.
+#[test]
+fn a_recording_has_another_name_if_somebody_else_took_its_own() {
+    let Some(node) = Node::new() else { return };
+    fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    for plant in ["mkdir -m 777", "touch", "mkfifo", "ln -s /etc"] {
+        Attacker::does(node.folder.path(), &format!("{plant} plimsoll-true-4711"));
+        let mut command = binary();
+        command
+            .args(["record", "true"])
+            .env("SLURM_JOB_ID", "4711")
+            .current_dir(node.folder.path());
+        let outcome: Outcome = command.env("PLIMSOLL_LIBRARY", library()).output().unwrap().into();
+        assert_eq!(outcome.status, Some(0), "{plant}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("recorded into plimsoll-true-4711-2;"),
+            "{}",
+            outcome.stderr
+        );
+        fs::remove_dir_all(node.folder.path().join("plimsoll-true-4711-2")).unwrap();
+        Attacker::does(node.folder.path(), "rm -r plimsoll-true-4711");
+    }
+}
+
 /// The attack: on the way to the spool is a link of the attacker's.
 #[test]
 fn no_spool_is_made_behind_links_of_others() {
@@ -264,6 +288,26 @@ fn an_exchanged_recording_leads_no_process_to_another_directory_of_ours() {
         }
         fs::remove_dir_all(gone).unwrap();
     }
+}
+
+/// The attack: a program that becomes the attacker's knows the id of the recording, and puts one with that id in its place.
+#[test]
+fn a_recording_that_somebody_else_forged_gets_no_file() {
+    let Some(node) = Node::new() else { return };
+    fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let forge = "mv rec gone && mkdir -m 777 rec && printf \"plimsoll recording 1\\nid ${PLIMSOLL_RECORDING_ID%%.*}\\nrun 7\\n\" > rec/recording.txt";
+    let attack = format!("setpriv --reuid={ATTACKER} --clear-groups sh -c '{forge}'");
+    let script = format!("{attack}; for i in 1 2 3; do cat /dev/null; done; echo done");
+    let outcome = node.run(&["-o", "rec", "--", "sh", "-c", &script]);
+    assert_eq!(
+        (outcome.status, outcome.stdout.as_str()),
+        (Some(0), "done\n"),
+        "{}",
+        outcome.stderr
+    );
+    let forged = fs::read_to_string(node.recording().join("recording.txt")).unwrap();
+    assert!(forged.lines().nth(1).is_some_and(|id| id.len() > 10), "{forged}");
+    assert_eq!(fs::read_dir(node.recording()).unwrap().count(), 1, "the forged file alone");
 }
 
 /// The attack: what the victim takes for a spool is a link to another recording of the victim's.

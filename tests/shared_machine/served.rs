@@ -48,6 +48,15 @@ fn no_bed_is_made_on_storage_of_another_user_nor_looked_for_there() {
     let outcome = served.run_unasked(&mut init);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(site.exists());
+    // Nor behind a link of theirs.
+    Attacker::does(&base.folder.path().join("tmp"), "ln -s plimsoll-testbed-0/deep link");
+    let link = base.folder.path().join("tmp/link");
+    let outcome = served.run_unasked(&mut testbed(&link, "list"));
+    assert_refused(&outcome, "is a symlink of user 65533");
+    let mut init = binary();
+    init.args(["site", "init", "-o", "-", "--base"]).arg(&link);
+    let outcome = served.run_unasked(&mut init);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
 }
 
 /// The attack: the same, below a directory of the attacker's that has the name of the base.
@@ -123,6 +132,35 @@ fn a_recorded_program_does_not_wait_for_a_file_system_of_another_user() {
             outcome.stderr
         );
     }
+}
+
+/// The attack: what the variables of a recording name is mounted before the program starts, or what is above it.
+#[test]
+fn a_program_with_variables_by_hand_does_not_wait_for_one_either() {
+    for below in ["", "deep/rec"] {
+        let Some(node) = Node::new() else { return };
+        let planted = node.folder.path().join("run1");
+        let Some(served) = Served::on_new(&planted) else { return };
+        let mut command = Command::new("cat");
+        command.arg("/etc/hostname").env("LD_PRELOAD", library());
+        let outcome = served.run_unasked(command.env("PLIMSOLL_RECORD_DIR", planted.join(below)));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        let told = outcome.stderr.strip_prefix("plimsoll: nothing is recorded: cannot write to ");
+        assert!(told.is_some_and(|it| it.lines().count() == 1), "{}", outcome.stderr);
+    }
+}
+
+/// The attack: a site file that is nobody's until it is mounted, and then claims to be root's.
+#[test]
+fn a_site_file_of_a_file_system_of_another_user_is_not_found() {
+    let Some(node) = Node::new() else { return };
+    let planted = node.folder.path().join("site.toml");
+    let Some(served) = Served::on_new_file(&planted) else { return };
+    let mut show = binary();
+    show.args(["site", "show"]).current_dir(node.folder.path()).env("HOME", "/nowhere");
+    let outcome = served.run_unasked(&mut show);
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("there is no site.toml"), "{}", outcome.stderr);
 }
 
 /// What root or the user themselves mounted stays in use.

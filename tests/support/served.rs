@@ -22,6 +22,9 @@ const FORGET: u32 = 2;
 const INIT: u32 = 26;
 const INTERRUPT: u32 = 36;
 const BATCH_FORGET: u32 = 42;
+/// Kinds of files (inode(7)).
+const DIRECTORY: u32 = 0o040_000;
+const REGULAR: u32 = 0o100_000;
 const PROTOCOL: [u32; 2] = [7, 31];
 
 /// A mount of the attacker's that everybody may look into. Whoever does is noted, and gets an error rather than
@@ -36,10 +39,14 @@ pub struct Served {
 impl Served {
     /// Mounts it on a directory; `None`, and says so, where that cannot be done. Nothing outside of it is changed.
     pub fn on(point: &Path) -> Option<Self> {
+        Self::of_kind(point, DIRECTORY)
+    }
+
+    fn of_kind(point: &Path, kind: u32) -> Option<Self> {
         let device = File::options().read(true).write(true).open("/dev/fuse");
         let mounted = device.map_err(|error| error.to_string()).and_then(|device| {
             let options = format!(
-                "fd={},rootmode=40000,user_id={ATTACKER},group_id={ATTACKER},allow_other",
+                "fd={},rootmode={kind:o},user_id={ATTACKER},group_id={ATTACKER},allow_other",
                 device.as_raw_fd()
             );
             let options = std::ffi::CString::new(options).unwrap();
@@ -69,6 +76,13 @@ impl Served {
         std::fs::create_dir(point).unwrap();
         chown(point, Some(ATTACKER), Some(ATTACKER)).unwrap();
         Self::on(point)
+    }
+
+    /// Makes a file of the attacker's, and mounts one that the attacker serves in its place.
+    pub fn on_new_file(point: &Path) -> Option<Self> {
+        std::fs::write(point, "").unwrap();
+        chown(point, Some(ATTACKER), Some(ATTACKER)).unwrap();
+        Self::of_kind(point, REGULAR)
     }
 
     /// Runs a command that must not ask for anything that is mounted there.

@@ -14,7 +14,7 @@ type Arrows = (&'static str, &'static [&'static str]);
 /// Who may use whom: arrows point down only. ARCHITECTURE.md shows the same list.
 const MAY_USE: &[Arrows] = &[
     ("domain", &["guarded"]),
-    ("guarded", &[]),
+    ("guarded", &["trace"]),
     ("stats", &[]),
     ("process", &[]),
     ("report", &["stats"]),
@@ -26,7 +26,7 @@ const MAY_USE: &[Arrows] = &[
     ("table", &["guarded"]),
     ("export", &["explain", "table", "trace"]),
     ("theory", &["stats"]),
-    ("machine", &["domain"]),
+    ("machine", &["domain", "guarded"]),
     ("testbed", &["domain", "guarded", "machine", "process"]),
     ("record", &["guarded", "machine", "trace"]),
     ("engine", &["domain", "guarded", "stats"]),

@@ -29,6 +29,8 @@ pub struct Estimate {
     pub bytes_of_repetition: Bytes,
     /// The most that the files of one instance take on one target.
     pub bytes_at_once_per_target: Bytes,
+    /// The most memory that the transfers of one process take.
+    pub memory_of_process: Bytes,
     /// Processes that each client needs.
     pub processes_per_client: u32,
     /// Seconds with pauses, each instance as long as its slowest target; targets of unknown rate take no
@@ -73,6 +75,7 @@ pub fn estimate(plan: &Plan, rates: &[Option<BytesPerSec>]) -> Estimate {
         bytes: Span { least: bytes(repetitions.least), most: bytes(repetitions.most) },
         bytes_of_repetition: Bytes::new(each.bytes),
         bytes_at_once_per_target: Bytes::new(each.at_once),
+        memory_of_process: Bytes::new(each.memory),
         processes_per_client: plan.processes_most(),
         seconds: Span {
             least: each.busy.map(|_| each.time(plan, repetitions.least)),
@@ -87,17 +90,20 @@ struct Repetition {
     bytes: u64,
     /// The most on one target in one instance.
     at_once: u64,
+    /// The most memory of one process.
+    memory: u64,
     /// Seconds of its instances; `None` if no rate is known.
     busy: Option<f64>,
 }
 
 impl Repetition {
     fn of(plan: &Plan, rates: &[Option<BytesPerSec>]) -> Self {
-        let mut each = Repetition { settings: 0, bytes: 0, at_once: 0, busy: None };
+        let mut each = Repetition { settings: 0, bytes: 0, at_once: 0, memory: 0, busy: None };
         for shape in Shape::all(plan).filter_map(Result::ok) {
             each.settings += 1;
             each.bytes = each.bytes.saturating_add(shape.bytes_moved());
             each.at_once = each.at_once.max(shape.bytes_on_one_target());
+            each.memory = each.memory.max(shape.memory_of_process());
         }
         let rate = |target: u32| rates.get(target as usize).copied().flatten();
         let any_known = rates.iter().any(Option::is_some);

@@ -79,6 +79,14 @@ impl Job {
         });
     }
 
+    /// Returns the processes for a plan on the machine that has most of them.
+    pub fn processes_on_one_machine(&self, plan: &Plan) -> u64 {
+        match self {
+            Job::Alone => u64::from(plan.clients.count) * u64::from(plan.processes_most()),
+            Job::Ranks { team, .. } => team.ranks().div_ceil(team.nodes().max(1)) as u64,
+        }
+    }
+
     /// Returns who started the processes.
     pub fn launcher(&self) -> &'static str {
         match self {

@@ -91,6 +91,13 @@ impl Shape {
         }
     }
 
+    /// Returns the memory that the transfers of one process take: those in flight, and one more to compare with.
+    pub fn memory_of_process(&self) -> u64 {
+        let (burst, transfer) = (self.setting.burst.get(), self.setting.transfer.get().max(1));
+        let in_flight = u64::from(self.setting.depth.max(1)).min(burst.div_ceil(transfer));
+        transfer.saturating_mul(in_flight + 1)
+    }
+
     /// Files of an instance whose processes share: one for each set of targets.
     pub fn shared_files(&self) -> u32 {
         (self.laid_over / self.setting.stripe_count.max(1)).max(1)

@@ -1,8 +1,12 @@
 //! What a plan will cost, from what its targets can do and what it may take.
 
 use plimsoll_bench::estimate::{Estimate, estimate};
+use plimsoll_bench::job::Job;
 use plimsoll_bench::plan::Plan;
+use plimsoll_bench::preflight::{TooMuch, check_machine};
 use plimsoll_domain::BytesPerSec;
+use plimsoll_domain::burst::Engine;
+use plimsoll_machine::Machine;
 
 const MIB: u64 = 1 << 20;
 
@@ -65,4 +69,24 @@ fn a_budget_of_bytes_bounds_instances_and_time() {
     assert_eq!((cost.instances.least, cost.instances.most), (30, 40));
     assert_eq!(cost.bytes.most.get(), 800 * MIB);
     close(cost.seconds.most, 40.0);
+}
+
+#[test]
+fn a_machine_is_left_to_others() {
+    let check = |clients: u32, burst: &str| {
+        let mut plan = plan(&format!("[clients]\ncount = {clients}\nused = 1\n"));
+        plan.burst.sizes = vec![burst.parse().unwrap()];
+        (plan.burst.transfer, plan.burst.depth) = ("1GiB".parse().unwrap(), 4096);
+        plan.burst.engine = Engine::Uring;
+        let machine = tempfile::tempdir().unwrap();
+        std::fs::create_dir(machine.path().join("proc")).unwrap();
+        let memory = "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n";
+        std::fs::write(machine.path().join("proc/meminfo"), memory).unwrap();
+        let machine = Machine::at(machine.path(), "");
+        check_machine(&plan, &estimate(&plan, &[]), &Job::Alone, &machine)
+    };
+    assert_eq!(check(1, "1GiB"), Ok(()), "one transfer, and one to compare with");
+    assert!(matches!(check(2, "1GiB"), Err(TooMuch::Memory { processes: 2, .. })));
+    assert!(matches!(check(1, "4GiB"), Err(TooMuch::Memory { processes: 1, .. })));
+    assert_eq!(check(1001, "1MiB"), Err(TooMuch::Processes { processes: 1001 }));
 }

@@ -26,6 +26,7 @@ use plimsoll_bench::stage::Stage;
 use plimsoll_bench::template::Template;
 use plimsoll_bench::worker;
 use plimsoll_figures::experiment;
+use plimsoll_guarded::{Readers, open_input};
 use plimsoll_machine::Machine;
 use plimsoll_measures::Journal;
 use plimsoll_process::leave_end_to_coordinator;
@@ -95,7 +96,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(directory) = &arguments.resume {
         return resume(arguments, directory, &machine, joined, output);
     }
-    let (mut plan, grows) = wanted_plan(arguments, &machine, &mut joined.job)?;
+    let Wanted { mut plan, grows, readers } = wanted_plan(arguments, &machine, &mut joined.job)?;
     if grows && (arguments.print_plan || arguments.dry_run) {
         output::message(
             "note: burst sizes are a guess; the experiment begins by growing bursts on each target until they \
@@ -110,6 +111,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if !arguments.dry_run {
         remove_left_behind(&paths(&plan));
     }
+    preflight::check_machine(&plan, &cost, &joined.job, &machine)?;
     check_targets(&plan, &cost, &machine)?;
     if arguments.dry_run {
         return dry_run(&plan, &cost, output);
@@ -137,7 +139,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
             }
         }
     }
-    let journal = Journal::create(&directory, &plan.name, &plan.to_toml(), &environment)?;
+    let journal =
+        Journal::create_for(readers, &directory, &plan.name, &plan.to_toml(), &environment)?;
     run_experiment(&plan, stage, &interruption, (journal, &directory), output)
 }
 
@@ -196,14 +199,23 @@ pub fn serve() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the plan, and whether its burst sizes are to be found by growing them.
-fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Job) -> Result<(Plan, bool)> {
+/// What was asked for.
+struct Wanted {
+    plan: Plan,
+    /// Whether its burst sizes are to be found by growing them.
+    grows: bool,
+    /// Who may read what it came from.
+    readers: Readers,
+}
+
+fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Job) -> Result<Wanted> {
     let name = arguments.plan.as_deref().unwrap_or_default();
-    let mut grows = false;
+    let (grows, readers);
     let mut plan = match name.parse::<Template>() {
         Ok(template) => {
             grows = template.grows() && !arguments.options.names_bursts();
-            let targets = arguments.targets.find()?;
+            let targets;
+            (targets, readers) = arguments.targets.find()?;
             let planned = template::plan(template, targets, &arguments.options, machine, job)?;
             planned.notes.iter().for_each(|note| output::message(&format!("note: {note}")));
             planned.plan
@@ -218,7 +230,10 @@ fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Job) -> Resul
             if let Some(flag) = changes.or(arguments.targets.given_beside_site()) {
                 bail!("--{flag} changes a template, not a plan; hint: edit the plan");
             }
-            read_plan(path)?
+            grows = false;
+            let plan;
+            (plan, readers) = read_plan(path)?;
+            plan
         }
     };
     if let Some(seed) = arguments.options.seed {
@@ -226,13 +241,16 @@ fn wanted_plan(arguments: &Arguments, machine: &Machine, job: &mut Job) -> Resul
     }
     job.fit(&mut plan)?;
     plan.check()?;
-    Ok((plan, grows))
+    Ok(Wanted { plan, grows, readers })
 }
 
-fn read_plan(path: &Path) -> Result<Plan> {
+/// Returns the plan in a file, and who may read it: of the same opening, whatever has its name meanwhile.
+fn read_plan(path: &Path) -> Result<(Plan, Readers)> {
     let shown = path.display();
-    let plan = Plan::load(path).with_context(|| format!("cannot read {shown}"))?;
-    plan.with_context(|| format!("cannot use the plan {shown}"))
+    let file = open_input(path).with_context(|| format!("cannot read {shown}"))?;
+    let readers = Readers::of(&file);
+    let plan = Plan::read(file).with_context(|| format!("cannot read {shown}"))?;
+    Ok((plan.with_context(|| format!("cannot use the plan {shown}"))?, readers))
 }
 
 fn check_targets(plan: &Plan, cost: &Estimate, machine: &Machine) -> Result<()> {

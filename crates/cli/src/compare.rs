@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use plimsoll_explain::{Analysis, compare};
 use plimsoll_figures::recordings::compared::{self, Side};
 use plimsoll_guarded::Readers;
@@ -30,7 +30,6 @@ pub use plimsoll_figures::recordings::compared::NUMBERS;
     plimsoll compare before after --json")]
 pub struct Arguments {
     /// The recording before the change, or its summary [default: the second newest here]
-    #[arg(requires = "after")]
     before: Option<PathBuf>,
 
     /// The recording after it, or its summary [default: the newest here]
@@ -59,6 +58,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let include_runtime = arguments.include_runtime;
     let [first, second] = match (&arguments.before, &arguments.after) {
         (Some(before), Some(after)) => [before.clone(), after.clone()],
+        (Some(one), None) => bail!(
+            "{} is to be compared with what? hint: name two, or none for the two newest here",
+            one.display()
+        ),
         _ => newest::two_recordings()?,
     };
     let sources = [OpenInput::open(&first)?, OpenInput::open(&second)?];

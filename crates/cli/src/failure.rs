@@ -1,6 +1,7 @@
 //! How the program fails: one line on stderr that says what to do, and exit status 2.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -52,8 +53,36 @@ pub fn of_arguments(error: &clap::Error) -> ExitCode {
     let problem = text.split("\n\nUsage:").next().unwrap_or(&text);
     let problem = problem.split("\n\nFor more information").next().unwrap_or(problem);
     let problem = problem.strip_prefix("error: ").unwrap_or(problem);
-    say(&format!("{}; hint: see --help", one_line(problem)));
+    let (problem, tips) = problem.split_once("\n\n  tip: ").unwrap_or((problem, ""));
+    let hint = match tips {
+        "" => format!("see {} --help", command_of(&text)),
+        tips => tips.replace("\n  tip: ", "; "),
+    };
+    say(&format!("{}; hint: {}", one_line(problem), one_line(&hint)));
     ExitCode::from(WRONG_USE)
+}
+
+/// Returns the failure of options that nobody typed: a file of settings gives them.
+pub fn of_settings(error: &clap::Error, files: &[PathBuf]) -> ExitCode {
+    say(&problem_of_settings(error, files));
+    ExitCode::from(WRONG_USE)
+}
+
+/// Returns what is wrong with options that these files of settings give.
+pub fn problem_of_settings(error: &clap::Error, files: &[PathBuf]) -> String {
+    let text = error.to_string();
+    let problem = text.split("\n\n").next().unwrap_or(&text);
+    let problem = problem.strip_prefix("error: ").unwrap_or(problem);
+    let files: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
+    format!("{}; hint: {} says so", one_line(problem), files.join(" or "))
+}
+
+/// Returns the command whose usage a text of clap's shows: "plimsoll simulate".
+fn command_of(text: &str) -> String {
+    let usage = text.split_once("Usage: ").map_or("plimsoll", |(_, usage)| usage);
+    let is_word = |word: &&str| word.chars().all(|it| it.is_ascii_lowercase() || it == '-');
+    let words = usage.split_whitespace().take_while(is_word);
+    words.take_while(|word| !word.starts_with('-')).collect::<Vec<_>>().join(" ")
 }
 
 fn say(problem: &str) {

@@ -1,9 +1,10 @@
 //! The site file of a command that is given none.
 
 use std::path::PathBuf;
+use std::sync::Once;
 
 use anyhow::{Context, Result};
-use plimsoll_domain::site::{FoundSite, Origin, SearchPath};
+use plimsoll_domain::site::{FILE_NAME, FoundFile, Origin, PassedOver, SearchPath, SiteFile};
 
 use crate::output;
 
@@ -19,17 +20,33 @@ pub fn path() -> Option<PathBuf> {
     Some(path)
 }
 
+/// Returns the site file that applies here if it has a target of that name, and says which it is.
+pub fn path_with(target: &str) -> Option<PathBuf> {
+    let (path, _) = find()?;
+    let site = SiteFile::load(&path).ok()?;
+    site.site().target(target).and_then(|_| self::path())
+}
+
 /// Returns the site file that is named, or else the one that applies here and whose that is.
 pub fn named_or_found(named: Option<PathBuf>) -> Result<(PathBuf, Option<Origin>)> {
     named.map(|path| (path, None)).or_else(find).context(
-        "there is no site.toml in this directory or one above it, nor one of the user or the system; \
-         hint: make one with `plimsoll site init`, or name it",
+        "there is no site.toml in this directory or one above it, nor one of the user or the system, \
+         that others could not change; hint: make one with `plimsoll site init`, or name it",
     )
 }
+
+/// Whether it was told which file is not used: once is enough.
+static TOLD: Once = Once::new();
 
 fn find() -> Option<(PathBuf, Option<Origin>)> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         return Some((PathBuf::from(named), None)).filter(|(path, _)| !path.as_os_str().is_empty());
     }
-    SearchPath::of_process().find().map(|FoundSite { path, origin }| (path, Some(origin)))
+    let search = SearchPath::of_process();
+    if let Some(PassedOver { path, cause }) = search.passed_over(FILE_NAME) {
+        TOLD.call_once(|| {
+            output::message(&format!("plimsoll: {} is not used: {cause}", path.display()));
+        });
+    }
+    search.find().map(|FoundFile { path, origin }| (path, Some(origin)))
 }

@@ -24,6 +24,11 @@ impl<W: Write + IsTerminal> Harmless<W> {
         Self::new(to, visible_json)
     }
 
+    /// For a JSON document that may be shown later, wherever it goes now.
+    pub fn always_json(to: W) -> Self {
+        Harmless { is_terminal: true, ..Self::json(to) }
+    }
+
     fn new(to: W, spell: fn(&str) -> String) -> Self {
         Harmless { is_terminal: to.is_terminal(), to, spell, cut: Vec::new() }
     }

@@ -9,6 +9,7 @@
 //! It is a library as well as a binary, so that man pages, completions and docs/numbers.md are
 //! generated from the definitions that the program itself uses.
 
+mod argument;
 mod bench;
 mod calibrate;
 mod compare;
@@ -18,6 +19,7 @@ mod failure;
 mod found_site;
 mod harmless;
 mod interruption;
+mod memory;
 mod model;
 mod new_file;
 mod newest;
@@ -29,6 +31,7 @@ mod record;
 mod report;
 mod route;
 mod score;
+mod settings;
 mod simulate;
 mod site;
 mod targets;
@@ -38,10 +41,11 @@ mod value;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use plimsoll_report::Number;
 
 use output::Output;
+use settings::WithSettings;
 
 /// Shows why a program's I/O is slow, which storage targets are slow, and what would help.
 #[derive(Parser)]
@@ -110,9 +114,13 @@ struct Completions {
 
 /// Runs the program with these arguments, the program's name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    plimsoll_process::outlive_limit_of_file_size();
+    if let Err(failure) = memory::limit() {
+        return failure;
+    }
+    let arguments = match parse(arguments.into_iter().collect()) {
         Ok(arguments) => arguments,
-        Err(error) => return failure::of_arguments(&error),
+        Err(failure) => return failure,
     };
     let output = arguments.output;
     output.choose_colour();
@@ -140,6 +148,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     result.unwrap_or_else(|error| failure::of_command(&error))
+}
+
+/// Reads the arguments, and what settings add to them.
+fn parse(given: Vec<OsString>) -> Result<Arguments, ExitCode> {
+    let failed = |error: clap::Error| failure::of_arguments(&error);
+    let matches = command().try_get_matches_from(&given).map_err(failed)?;
+    let added = settings::added_to(&given, &matches);
+    match added.map_err(|error| failure::of_command(&error))? {
+        None => Arguments::from_arg_matches(&matches).map_err(failed),
+        Some(WithSettings { arguments, files }) => match Arguments::try_parse_from(arguments) {
+            Err(error) if settings::are_optional(&matches) => {
+                let problem = failure::problem_of_settings(&error, &files);
+                output::message(&format!("warning: {problem}"));
+                Arguments::from_arg_matches(&matches).map_err(failed)
+            }
+            parsed => parsed.map_err(|error| failure::of_settings(&error, &files)),
+        },
+    }
 }
 
 /// Returns the whole command tree, for man pages and completions.

@@ -8,11 +8,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use plimsoll_guarded::{Directory, Draft, Readers, is_own_stream, random_hex};
+use plimsoll_guarded::{Directory, Draft, Readers, is_own_stream, open_own_stream, random_hex};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
 use crate::harmless::Harmless;
+use crate::output;
 
 /// Options of commands that write a file named by their user.
 #[derive(clap::Args)]
@@ -64,7 +65,7 @@ impl NewFile {
     pub fn create(path: &Path, replace: bool, readers: Readers) -> Result<Self> {
         let failed = || format!("cannot create {}", path.display());
         if is_own_stream(path) {
-            let file = File::options().write(true).open(path).with_context(failed)?;
+            let file = open_own_stream(path, File::options().append(true)).with_context(failed)?;
             return Ok(NewFile {
                 path: path.into(),
                 destination: Destination::channel(file),
@@ -113,11 +114,17 @@ impl NewFile {
         self.readers = self.readers.and(readers);
     }
 
-    /// Writes all of it.
+    /// Writes all of it, and says so.
     pub fn write(mut self, text: &[u8]) -> Result<()> {
         let written = self.write_all(text);
         written.with_context(|| format!("cannot write {}", self.path.display()))?;
-        self.finish()
+        let told = match self.destination {
+            Destination::Draft { .. } => Some(format!("plimsoll: wrote {}", self.path.display())),
+            Destination::Channel(_) => None,
+        };
+        self.finish()?;
+        told.iter().for_each(|told| output::message(told));
+        Ok(())
     }
 
     /// It is whole: gives it its name.

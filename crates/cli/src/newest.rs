@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use plimsoll_guarded::Directory;
+use plimsoll_record::marker;
 
 use crate::output;
 
@@ -20,7 +22,7 @@ pub fn recording() -> Result<PathBuf> {
     Ok(newest.clone())
 }
 
-/// Returns the two newest recordings in the working directory, the older one first.
+/// Returns the newest recording in the working directory, and before it the next one of the same program, or else the next one.
 pub fn two_recordings() -> Result<[PathBuf; 2]> {
     let found = all()?;
     let [newest, second, ..] = found.as_slice() else {
@@ -29,9 +31,23 @@ pub fn two_recordings() -> Result<[PathBuf; 2]> {
             if found.is_empty() { "there is none" } else { "there is only one" }
         );
     };
-    let (before, after) = (second.display(), newest.display());
-    output::message(&format!("plimsoll: {before} and {after}, the two newest recordings here"));
-    Ok([second.clone(), newest.clone()])
+    let program = program_of(newest);
+    let same = |it: &&PathBuf| program.is_some() && program_of(it) == program;
+    let (before, whose) = match (found.iter().skip(1).find(same), &program) {
+        (Some(same), Some(program)) => (same, format!(" of {program}")),
+        _ => (second, String::new()),
+    };
+    let (first, last) = (before.display(), newest.display());
+    output::message(&format!(
+        "plimsoll: {first} and {last}, the two newest recordings{whose} here"
+    ));
+    Ok([before.clone(), newest.clone()])
+}
+
+/// Returns the program of a recording: what is changed between two runs is often an argument.
+fn program_of(recording: &Path) -> Option<String> {
+    let command = marker::command(&Directory::open(recording).ok()?)?;
+    command.split_whitespace().next().map(str::to_string)
 }
 
 fn all() -> Result<Vec<PathBuf>> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use plimsoll_guarded::{Directory, Readers, open_to_read, open_trusted};
 use plimsoll_measures::FILES;
+use plimsoll_record::marker;
 use rustix::fs::OFlags;
 
 /// A directory or a file that the user named.
@@ -31,7 +32,8 @@ impl OpenInput {
     /// Returns who may read it.
     pub fn readers(&self) -> Readers {
         match self {
-            OpenInput::Directory(directory) => Readers::of(directory),
+            // Files of processes and results are asked about when they are read.
+            OpenInput::Directory(directory) => readers_of(directory, [marker::NAME]),
             OpenInput::File(file, _) => Readers::of(file),
         }
     }
@@ -42,16 +44,17 @@ impl OpenInput {
 pub fn readers_of_results(paths: &[PathBuf]) -> Readers {
     let readers = |path: &PathBuf| {
         let trusted = open_trusted(path).ok().filter(|it| it.missing.is_empty());
-        trusted.map_or(Readers::OwnerAlone, |it| readers_of_files(&it.directory))
+        trusted.map_or(Readers::OwnerAlone, |it| readers_of(&it.directory, FILES))
     };
     paths.iter().map(readers).fold(Readers::Everyone, Readers::and)
 }
 
-fn readers_of_files(directory: &Directory) -> Readers {
+/// Returns who may read a directory and all of these files that are in it.
+fn readers_of(directory: &Directory, names: impl IntoIterator<Item = &'static str>) -> Readers {
     let of_file = |name| match directory.open_file(name, OFlags::RDONLY) {
         Ok(file) => Readers::of(file),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Readers::Everyone,
         Err(_) => Readers::OwnerAlone,
     };
-    FILES.into_iter().map(of_file).fold(Readers::of(directory), Readers::and)
+    names.into_iter().map(of_file).fold(Readers::of(directory), Readers::and)
 }

@@ -1,12 +1,12 @@
 //! What the program prints: data on stdout, messages on stderr.
 
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 
 use anyhow::Result;
-use plimsoll_report::{
-    Emphasis, Layout, Record, StyledText, envelope, visible_json, visible_lines,
-};
+use plimsoll_report::{Emphasis, Envelope, Layout, Record, StyledText, visible_lines};
 use rustix::termios::tcgetwinsize;
+
+use crate::harmless::Harmless;
 
 /// How results are printed.
 #[derive(Clone, Copy, clap::Args)]
@@ -19,7 +19,7 @@ pub struct Output {
     #[arg(long, global = true)]
     wide: bool,
 
-    /// Colour for headings, severities and verdicts; NO_COLOR turns it off as well
+    /// Colour for headings, severities and verdicts: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(
         long,
         global = true,
@@ -56,8 +56,7 @@ impl Output {
         result: &Record,
     ) -> Result<()> {
         if self.json {
-            let json = format!("{:#}\n", envelope(command, version, result));
-            return print(&visible_json(&json));
+            return print_json(&Envelope::new(command, version, result));
         }
         let mut text = StyledText::default();
         text.push(Emphasis::Strong, title);
@@ -101,6 +100,14 @@ fn columns() -> Option<usize> {
 /// Writes lines to stdout, without what would steer a terminal. Fails when nobody reads any more.
 pub fn data(text: &str) -> Result<()> {
     print(&visible_lines(text))
+}
+
+fn print_json(document: &Envelope<'_>) -> Result<()> {
+    let mut stdout = BufWriter::new(Harmless::always_json(std::io::stdout().lock()));
+    serde_json::to_writer_pretty(&mut stdout, document).map_err(std::io::Error::from)?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    Ok(())
 }
 
 fn print(text: &str) -> Result<()> {

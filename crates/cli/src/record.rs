@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use plimsoll_record::{Collected, Launch, collect, is_inside_recording, rank};
+use plimsoll_process::{hide_last_arguments, run_to_end};
+use plimsoll_record::{Collected, Launch, collect, rank, recording_around};
 use plimsoll_report::{Record, numbers};
 
+use crate::argument::argument;
 use crate::output::{self, Output};
 
 numbers! {
@@ -96,7 +98,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut prepared = launch.prepare()?;
     let rank = rank();
     // Inside another recording, that one says it.
-    let is_told = !arguments.quiet && !is_inside_recording() && rank.is_none_or(|rank| rank == 0);
+    let is_told =
+        !arguments.quiet && recording_around().is_none() && rank.is_none_or(|rank| rank == 0);
     if prepared.is_direct() && (rank.is_some() || !is_told) {
         // Nothing is left to do afterwards, so the program takes our place: its process id, its
         // signals and its status are then nobody else's. Launchers count on that.
@@ -107,7 +110,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         prepared.did_not_start();
         return Ok(program::not_started(program, &error));
     }
-    let status = match program::run(&mut prepared.command) {
+    hide_last_arguments(rest.len());
+    // Signals are the program's to answer, whoever of the two they are sent to; we go on to bring its recording home.
+    let status = match run_to_end(&mut prepared.command) {
         Ok(status) => status,
         Err(error) => {
             prepared.did_not_start();
@@ -116,7 +121,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     };
     if let Err(error) = prepared.bring_home() {
         // The status is the program's: nobody else changes it, not even by filling the disk.
-        let (home, spool) = (prepared.path().display(), prepared.spool().display());
+        let (home, spool) = (argument(prepared.path()), argument(prepared.spool()));
         let hint = format!("plimsoll record --collect {home} --spool {spool}");
         output::message(&format!("warning: {error}; hint: {hint}"));
     } else if is_told {
@@ -130,9 +135,8 @@ fn tell(what: &str, directory: &Path) {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| directory.strip_prefix(here).ok().map(Path::to_path_buf));
     let path = below.as_deref().filter(|it| !it.as_os_str().is_empty()).unwrap_or(directory);
-    let path = path.to_string_lossy();
-    let quoted = shlex::try_quote(&path).unwrap_or(path.clone());
-    output::message(&format!("plimsoll: {what} {path}; to see it: plimsoll report {quoted}"));
+    let (shown, quoted) = (path.display(), argument(path));
+    output::message(&format!("plimsoll: {what} {shown}; to see it: plimsoll report {quoted}"));
 }
 
 /// Prints what was collected.

@@ -12,10 +12,12 @@ use plimsoll_figures::results::{self, Measured};
 use plimsoll_figures::scores::{self, View, pairs};
 use plimsoll_figures::{gather, names};
 use plimsoll_guarded::Readers;
+use plimsoll_record::marker;
 use plimsoll_score::locality::{Places, locality};
 use plimsoll_score::verdict::Test;
 use plimsoll_score::{Kind, Options, Peaks, score};
 
+use crate::argument::argument;
 use crate::found_site;
 use crate::new_file::{NewFile, Replacing};
 use crate::open_input::readers_of_results;
@@ -112,6 +114,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if arguments.table.is_given() {
         return runs_table::run(&arguments.table, arguments.utc_offset, output);
     }
+    if let Some(recording) = arguments.results.iter().find(|it| it.join(marker::NAME).is_file()) {
+        let shown = argument(recording);
+        bail!("{shown} is a recording, not results of bench; hint: plimsoll report {shown}");
+    }
     let site = arguments.site.clone().or_else(found_site::path);
     let mut site = site.as_deref().map(SiteFile::load).transpose()?;
     let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
@@ -153,6 +159,11 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         let lines = scores::write_back(site, &view)?;
         site.save()?;
         lines.iter().for_each(|line| message(&format!("site file: {line}")));
+        if readers != of_site {
+            message(
+                "note: others may read the site file who may not read the results: names and peaks are in it now",
+            );
+        }
     }
     let title = format!("scores of {}", names(&arguments.results));
     if let Some(file) = html {

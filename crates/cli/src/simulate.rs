@@ -48,7 +48,7 @@ const SCHEMA_VERSION: u32 = 2;
     plimsoll simulate --fuzz 100 --seed 7")]
 pub struct Arguments {
     /// A scenario's name or TOML file
-    #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "fuzz"])]
+    #[arg(value_name = "SCENARIO")]
     scenario: Option<String>,
 
     /// List the scenarios that come with the program
@@ -168,7 +168,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(runs) = arguments.fuzz {
         return fuzz::run(runs, arguments.seed, output);
     }
-    let name = arguments.scenario.as_deref().unwrap_or_default();
+    let name = arguments.scenario.as_deref().with_context(|| {
+        let names: Vec<&str> = EMBEDDED.iter().map(|one| one.name).collect();
+        format!("which scenario? hint: a TOML file, or {}; --list describes them", names.join(", "))
+    })?;
     let (mut scenario, of_scenario) = load(name)?;
     let readers = of_scenario.and(apply(arguments, &mut scenario)?);
     scenario.check()?;
@@ -192,9 +195,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let progress = Progress::new("simulating", runs(&scenario, repetition));
     let points = experiment(&scenario, repetition, &progress.done)?;
     drop(progress);
-    if let (Some(file), Some(path)) = (html, &arguments.html) {
+    if let Some(file) = html {
         file.write(simulated::page(name, &scenario, &points).as_bytes())?;
-        crate::output::message(&format!("wrote {}", path.display()));
     }
     let (title, record) = simulated::record(name, &scenario, &points, arguments.each_target);
     output.print_version("simulate", SCHEMA_VERSION, &title, &record)?;
@@ -219,8 +221,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Returns the scenario, and who may read it.
 fn load(name: &str) -> Result<(Scenario, Readers)> {
-    let is_path = name.contains('/') || name.ends_with(".toml") || Path::new(name).is_file();
-    if !is_path || EMBEDDED.iter().any(|one| one.name == name) {
+    let is_path = || name.contains('/') || name.ends_with(".toml") || Path::new(name).is_file();
+    if EMBEDDED.iter().any(|one| one.name == name) || !is_path() {
         return Ok((embedded(name)?, Readers::Everyone));
     }
     let file =

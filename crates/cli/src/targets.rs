@@ -9,6 +9,7 @@ mod named_directory;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use plimsoll_guarded::{Directory, acting_user};
 use plimsoll_machine::PreflightError;
 
 pub use bed::{BedArguments, DefaultBed};
@@ -53,29 +54,51 @@ impl TargetArguments {
             Some(known) if self.targets.is_empty() => {
                 Ok(known.targets.into_iter().map(|(_, target)| Choice::Known(target)).collect())
             }
-            Some(known) => self.parts().map(|text| known.choose(text)).collect(),
+            Some(known) => {
+                let named = self.targets.iter().flat_map(|text| known.names_in(text));
+                named.map(|text| known.choose(text)).collect()
+            }
         }
     }
 
     /// Splits arguments that are lists with commas. A directory may have commas in its name.
     fn parts(&self) -> impl Iterator<Item = &str> {
         self.targets.iter().flat_map(|text| {
-            if Path::new(text).is_dir() {
-                vec![text.as_str()]
-            } else {
-                text.split(',').filter(|part| !part.is_empty()).collect()
-            }
+            if is_one_directory(text) { vec![text.as_str()] } else { in_list(text) }
         })
     }
 }
 
+/// Returns whether what could be a list with commas is a directory. What has no comma is no list, and nothing is asked about it; and
+/// a list of directories is one, whatever somebody made that has the whole list as its name.
+fn is_one_directory(text: &str) -> bool {
+    let is_there = |part: &&str| {
+        let path = part.split_once('=').map_or(*part, |(_, path)| path);
+        Directory::open_by_own_links(Path::new(path)).is_ok()
+    };
+    text.contains(',') && !in_list(text).iter().all(is_there) && is_own_directory(text)
+}
+
+/// Returns the parts of a list with commas.
+fn in_list(text: &str) -> Vec<&str> {
+    text.split(',').filter(|part| !part.is_empty()).collect()
+}
+
 impl<T: Clone> Known<T> {
+    /// Returns the parts of a list of targets. What is known goes before a directory that has the whole list as its name: anybody
+    /// may have made that here.
+    fn names_in<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let parts = in_list(text);
+        let is_known = |part: &&str| self.targets.iter().any(|(name, _)| name == part);
+        if !parts.iter().all(is_known) && is_one_directory(text) { vec![text] } else { parts }
+    }
+
     /// Returns the target that a person names, by its name or as a directory.
     pub fn choose(&self, text: &str) -> Result<Choice<T>> {
         if let Some((_, target)) = self.targets.iter().find(|(name, _)| name == text) {
             return Ok(Choice::Known(target.clone()));
         }
-        if text.contains(['/', '=']) || Path::new(text).is_dir() {
+        if text.contains(['/', '=']) || is_own_directory(text) {
             return directory(text);
         }
         let names: Vec<&str> = self.targets.iter().map(|(name, _)| name.as_str()).collect();
@@ -95,6 +118,13 @@ pub fn with_hint(error: PreflightError, cached: &str, less: &str) -> anyhow::Err
         _ => return error.into(),
     };
     anyhow!("{error}; hint: {hint}")
+}
+
+/// Returns whether there is such a directory of this user's or of root's: anybody may have made one whose name is what the user
+/// typed.
+pub fn is_own_directory(text: &str) -> bool {
+    let facts = Directory::open_by_own_links(Path::new(text)).and_then(|it| it.facts());
+    facts.is_ok_and(|it| [0, acting_user()].contains(&it.st_uid))
 }
 
 fn directory<T>(text: &str) -> Result<Choice<T>> {

@@ -19,7 +19,7 @@ mod update;
 pub use error::SiteError;
 pub use file::{FILE_BYTES_MAX, SiteFile};
 pub use peak::{MeasuredPeak, Peak};
-pub use search::{FoundSite, Origin, SearchPath};
+pub use search::{FILE_NAME, FoundFile, Origin, PassedOver, SearchPath};
 
 use std::path::{Path, PathBuf};
 

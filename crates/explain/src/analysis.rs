@@ -175,6 +175,9 @@ pub struct FileAnalysis {
     pub access: [AccessCounts; 2],
     /// Independent MPI writes.
     pub independent_writes: Volume,
+    /// POSIX writes of processes that opened it with `O_SYNC` or `O_DSYNC`: each waits until its
+    /// data is on storage.
+    pub forced_writes: Volume,
     /// Collective MPI calls, reads and writes.
     pub collective: [Volume; 2],
     /// Data sieving in MPI writes.

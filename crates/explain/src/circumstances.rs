@@ -21,7 +21,11 @@ impl Circumstances {
             return Circumstances::default();
         }
         let name = String::from_utf8_lossy(get_text(&recorded.user)).into_owned();
-        let user = if name.is_empty() { format!("user {}", recorded.user_id) } else { name };
+        let user = match (name.as_str(), recorded.user_id) {
+            ("", 0) => "root".to_string(),
+            ("", number) => format!("user {number}"),
+            _ => name,
+        };
         let processors = Processors { bits: recorded.processors };
         let began_ns = (recorded.began_ns > 0).then_some(recorded.began_ns);
         Circumstances { user: Some(user), processors, began_ns }

@@ -136,7 +136,7 @@ pub fn compare(before: &Analysis, after: &Analysis) -> Comparison {
         wall_seconds,
         io_seconds,
         verdict,
-        statement: statement(verdict, wall_seconds, io_seconds) + &other_work(before, after),
+        statement: other_work(before, after) + &statement(verdict, wall_seconds, io_seconds),
         durations: durations(before, after, &ops),
         ops,
         bandwidths: bandwidth_changes(before, after),
@@ -188,7 +188,7 @@ fn other_work(before: &Analysis, after: &Analysis) -> String {
     match others.as_slice() {
         [] => String::new(),
         others => {
-            format!(" The runs did not do the same work: the second {}.", others.join(" and "))
+            format!("The runs did not do the same work: the second {}. ", others.join(" and "))
         }
     }
 }

@@ -77,10 +77,14 @@ pub enum ExplainError {
         left_out: u64,
     },
     /// The bytes are not those of a summary.
-    #[error("it is not a summary of a recording")]
+    #[error(
+        "it is neither a recording nor a summary of one; hint: `plimsoll record PROGRAM` makes a recording"
+    )]
     NotASummary,
     /// Another version of the program wrote the summary.
-    #[error("it is a summary of version {version}, and this program reads version {readable}")]
+    #[error(
+        "it is a summary of version {version}, and this program reads versions up to {readable}"
+    )]
     SummaryVersion {
         /// The version.
         version: u32,

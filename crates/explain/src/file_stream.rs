@@ -10,6 +10,8 @@ use crate::coverages::{Cursors, layer_index};
 use crate::extents::Extents;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileTotals};
+use crate::forced::Openings;
+use crate::histogram::Volume;
 use crate::runtime::Rule;
 use crate::sums::Sums;
 use crate::totals::Direction;
@@ -26,6 +28,7 @@ pub(crate) struct FileStream {
     pub close_up: Option<Box<CloseUp>>,
     /// Layers by which the process itself has written the file.
     pub written: Layers,
+    pub openings: Openings,
     /// While the file is not the program's but the runtime's.
     runtime: Option<&'static Rule>,
 }
@@ -69,6 +72,7 @@ impl FileStream {
             trails: [Trail::default(); 2],
             close_up: None,
             written: Layers::default(),
+            openings: Openings::default(),
             runtime,
         }
     }
@@ -104,6 +108,13 @@ impl FileStream {
         if let (Some(index), Some(close_up)) = (self.detail, &mut self.close_up) {
             close_up.cursors.finish(&mut sums.detail(index, agreed).coverages);
         }
+    }
+
+    /// Returns the process's own POSIX writes, if each of them waited until it was on storage.
+    pub fn forced_writes(&self) -> Option<Volume> {
+        let data = self.totals.data.as_ref().filter(|_| self.openings.are_forced())?;
+        let writes = data.own.volumes[layer_index(Layer::Posix)][Direction::Write as usize];
+        (writes.calls > 0).then_some(writes)
     }
 
     pub fn finish(&mut self, sums: &mut Sums, agreed: &Agreed) {

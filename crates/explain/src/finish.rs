@@ -17,7 +17,7 @@ use crate::common_sizes::SizeCounts;
 use crate::coverages::layer_index;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileDetail, FileTotals};
-use crate::histogram::SizeHistogram;
+use crate::histogram::{SizeHistogram, Volume};
 use crate::io_share::io_share;
 use crate::mpi_waiting::mpi_waiting;
 use crate::nesting::MpiTime;
@@ -126,6 +126,9 @@ impl Finish<'_> {
             .filter_map(|(id, totals)| Some((FileId(id as u32), totals?)))
             .map(|(id, totals)| self.file(id, *totals, details.remove(&id)))
             .collect();
+        for file in &mut files {
+            file.forced_writes = sums.forced_writes.get(&file.id).copied().unwrap_or_default();
+        }
         files.sort_by_key(|file| (Reverse(file.own.total_nanos()), file.id));
         files
     }
@@ -160,6 +163,7 @@ impl Finish<'_> {
             bandwidths,
             access: data.access,
             independent_writes: data.independent_writes,
+            forced_writes: Volume::default(),
             collective: data.collective,
             sieving: data.sieving,
             detail,

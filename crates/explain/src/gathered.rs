@@ -160,7 +160,7 @@ impl Gathered {
             return Err(ExplainError::NotASummary);
         };
         let version = u32::from_le_bytes(*version);
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(ExplainError::SummaryVersion { version, readable: VERSION });
         }
         let (body, sum) = bytes.split_last_chunk().ok_or(ExplainError::DamagedSummary)?;
@@ -169,7 +169,7 @@ impl Gathered {
         }
         let content = body.get(MAGIC.len() + 4..).ok_or(ExplainError::DamagedSummary)?;
         let mut reader = Reader::new(content);
-        Gathered::decode(&mut reader).map_err(|Malformed| {
+        Gathered::decode(&mut reader, version).map_err(|Malformed| {
             let is_too_much = reader.is_too_much();
             if is_too_much { ExplainError::TooMuch } else { ExplainError::DamagedSummary }
         })
@@ -180,14 +180,14 @@ impl Gathered {
         bytes.starts_with(MAGIC)
     }
 
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn decode(reader: &mut Reader<'_>, version: u32) -> Result<Self, Malformed> {
         let length = usize::get(reader)?;
         let behind = reader.len().checked_sub(length).ok_or(Malformed)?;
         let agreed = Agreed::get(reader)?;
         if reader.len() != behind {
             return Err(Malformed);
         }
-        let sums = Sums::get(reader, &agreed)?;
+        let sums = Sums::get(reader, &agreed, version)?;
         if reader.len() > 0 {
             return Err(Malformed);
         }
@@ -208,5 +208,5 @@ impl Gathered {
 /// How a summary begins.
 const MAGIC: &[u8] = b"plimsoll summary\n";
 
-/// The only version that there is.
-const VERSION: u32 = 1;
+/// The version that is written; 2 added forced writes. Older ones are read.
+pub(crate) const VERSION: u32 = 2;

@@ -78,7 +78,8 @@ pub(crate) fn io_share(processes: &mut [ProcessAnalysis]) -> IoShare {
         }
     }
     sum.processes = lives.len();
-    sum.busy_seconds = lives.values().map(|(busy, _)| busy).sum();
+    // Not `sum`, which of nothing is minus zero.
+    sum.busy_seconds = lives.values().fold(0.0, |sum, (busy, _)| sum + busy);
     sum.wall_seconds = lives.values().map(|(_, wall)| wall).sum();
     let shares =
         lives.values().filter(|(_, wall)| *wall > 0.0).map(|(busy, wall)| (busy / wall).min(1.0));

@@ -32,6 +32,7 @@ mod file_table;
 mod file_totals;
 mod findings;
 mod finish;
+mod forced;
 mod frame;
 mod gathered;
 mod grid;

@@ -190,6 +190,7 @@ impl<'a> ProcessPass<'a> {
             Class::Sync | Class::Close if moment.is_own => {
                 self.make_durable(event, moment, stream);
             }
+            Class::Open => self.streams[stream].openings.add(event),
             Class::Lock => {
                 self.lock_nanos = self.lock_nanos.saturating_add(moment.nanos());
                 self.cover(Covers::LOCKS, span, stream);
@@ -318,6 +319,9 @@ impl<'a> ProcessPass<'a> {
                 totals.sieving.merge(&data.sieving);
             }
             totals.files += u64::from(stream.id > FileId::FOLDED);
+            if let Some(writes) = stream.forced_writes() {
+                self.sums.forced_writes.entry(stream.id).or_default().merge(&writes);
+            }
             self.sums.files[id].get_or_insert_default().merge(&stream.totals);
         }
         totals.own.take_back_time(&self.counted_twice);

@@ -1,13 +1,16 @@
 //! What is added up while events are read. Adding is exact, and its order does not matter.
 
+use std::collections::BTreeMap;
+
 use plimsoll_trace::Op;
 
 use crate::activity::{Series, TimelineSums};
 use crate::agreed::Agreed;
 use crate::common_sizes::SizeCounts;
 use crate::coverages::Coverages;
+use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileDetail, FileTotals, merge_common, merge_sizes};
-use crate::histogram::{JumpHistogram, SizeHistogram};
+use crate::histogram::{JumpHistogram, SizeHistogram, Volume};
 use crate::nesting::{MpiTime, SlowCalls};
 use crate::process_totals::ProcessTotals;
 use crate::room::TotalsRoom;
@@ -32,6 +35,8 @@ pub(crate) struct Sums {
     /// Files of the runtime. A file may be the program's for one process and the runtime's for
     /// another.
     pub runtime: Vec<Option<Box<FileTotals>>>,
+    /// Own POSIX writes that each waited until they were on storage.
+    pub forced_writes: BTreeMap<FileId, Volume>,
     pub details: Vec<Option<Box<FileDetail>>>,
     pub coverages: Coverages,
     pub sizes: ByLayer<SizeHistogram>,
@@ -58,6 +63,7 @@ impl Sums {
             left_out: 0,
             files: agreed.details.iter().map(|_| None).collect(),
             runtime: agreed.details.iter().map(|_| None).collect(),
+            forced_writes: BTreeMap::new(),
             details: agreed.detailed.iter().map(|_| None).collect(),
             coverages: Coverages::new(agreed.grid),
             sizes: Default::default(),
@@ -96,6 +102,9 @@ impl Sums {
         self.left_out = self.left_out.saturating_add(other.left_out);
         merge_each(&mut self.files, other.files, |own, other| own.merge(&other));
         merge_each(&mut self.runtime, other.runtime, |own, other| own.merge(&other));
+        for (file, writes) in &other.forced_writes {
+            self.forced_writes.entry(*file).or_default().merge(writes);
+        }
         merge_each(&mut self.details, other.details, |own, other| own.merge(*other));
         self.coverages.merge(other.coverages);
         merge_sizes(&mut self.sizes, &other.sizes);
@@ -156,12 +165,15 @@ impl Sums {
             sample.is_some().put(out);
             sample.iter().for_each(|sample| sample.put(out));
         }
+        let forced: Vec<(usize, Volume)> =
+            self.forced_writes.iter().map(|(file, writes)| (file.0 as usize, *writes)).collect();
+        forced.put(out);
     }
 
-    /// Reads what was written of sums of this frame.
-    pub fn get(from: &mut Reader<'_>, agreed: &Agreed) -> Result<Self, Malformed> {
+    /// Reads what was written of sums of this frame. Those of version 1 have no forced writes.
+    pub fn get(from: &mut Reader<'_>, agreed: &Agreed, version: u32) -> Result<Self, Malformed> {
         let grid = agreed.grid;
-        let sums = Sums {
+        let mut sums = Sums {
             processes: get_at_most(from, agreed.processes())?,
             left_out: 0,
             warnings: get_at_most(from, agreed.processes())?,
@@ -169,6 +181,7 @@ impl Sums {
             outside_span: Stored::get(from)?,
             files: get_at_most(from, agreed.details.len())?,
             runtime: get_at_most(from, agreed.details.len())?,
+            forced_writes: BTreeMap::new(),
             details: get_each(from, agreed.detailed.iter(), |from, file| {
                 FileDetail::get(from, *file, agreed.file_grid).map(Box::new)
             })?,
@@ -182,6 +195,15 @@ impl Sums {
             slow: SlowCalls::get(from, agreed.options.slow_calls)?,
             durations: get_each(from, 0..OPS, |from, _| HashSample::get(from, DURATION_SAMPLES))?,
         };
+        if version > 1 {
+            let files = agreed.details.len();
+            let forced: Vec<(usize, Volume)> = get_at_most(from, files)?;
+            if forced.iter().any(|(file, _)| *file >= files) {
+                return Err(Malformed);
+            }
+            let named = |(file, writes)| (FileId(file as u32), writes);
+            sums.forced_writes = forced.into_iter().map(named).collect();
+        }
         if sums.is_within(agreed) { Ok(sums) } else { Err(Malformed) }
     }
 
@@ -234,7 +256,7 @@ mod tests {
         change(&mut sums);
         let mut out = Vec::new();
         sums.put(&mut out);
-        Sums::get(&mut Reader::new(&out), &agreed).is_ok()
+        Sums::get(&mut Reader::new(&out), &agreed, crate::gathered::VERSION).is_ok()
     }
 
     fn slow_call(process: usize) -> MpiCall {
@@ -265,6 +287,12 @@ mod tests {
         assert!(!is_read(|sums| sums.warnings.push((2, "a".into()))));
         assert!(is_read(|sums| sums.slow.insert(0, slow_call(1))));
         assert!(!is_read(|sums| sums.slow.insert(0, slow_call(2))));
+        let forced = |file: u32| {
+            is_read(|sums| {
+                sums.forced_writes.insert(FileId(file), Volume::default());
+            })
+        };
+        assert!(forced(0) && !forced(1_000_000));
         assert!(!is_read(|sums| sums.files.truncate(1)));
         assert!(!is_read(|sums| sums.runtime.truncate(1)));
     }

@@ -243,6 +243,21 @@ fn nothing_costs_much_only_when_io_takes_little() {
 }
 
 #[test]
+fn a_storm_that_is_too_short_is_not_called_unknown() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for block in 0..20 {
+        rank.data(Op::Write, 2, block * 64 * KIB, 64 * KIB, MS / 10).call(Op::Fsync, 2, 2 * MS);
+    }
+    rank.finish_at(50 * MS);
+    assert_eq!(
+        concluded(&bed),
+        "I/O took 84 % of the run time of 1 process: sync 80 %. It looks like fsync-storm (about \
+         38 ms), but less than 50 ms may be noise: record a longer run to be sure."
+    );
+}
+
+#[test]
 fn the_conclusion_names_the_worst_finding_and_what_it_leaves_open() {
     let storm = metadata(3);
     assert_eq!(

@@ -213,6 +213,28 @@ fn fsync_storm() {
     assert_eq!(syncs(100).ids(), [""; 0], "once");
 }
 
+/// Writes of 4 KiB that take a millisecond each, into a file that was opened in this way.
+fn opened(flags: u64, writes: u64) -> Bed {
+    program(1, move |_, process| {
+        process.open(2, flags);
+        for block in 0..writes {
+            process.data(Op::Pwrite, 2, block * 4 * KIB, 4 * KIB, MS);
+        }
+    })
+}
+
+#[test]
+fn forced_writes() {
+    const O_DSYNC: u64 = 0o10_000;
+    let found = opened(1 | O_DSYNC, 500).findings();
+    assert_eq!((found.len(), found[0].id), (1, "forced-writes"));
+    assert!((found[0].cost_seconds - 0.498).abs() < 1e-3, "{}", found[0].cost_seconds);
+    assert!(found[0].evidence[0].starts_with("500 writes of 4 KiB on average to 1 file, opened"));
+    assert_eq!(opened(1, 500).ids(), [""; 0]);
+    let first = opened(1 | O_DSYNC, 2000).ids();
+    assert_eq!(first, ["forced-writes", "small-requests"], "either would save it");
+}
+
 fn again(op: Op, times: u64) -> Bed {
     program(1, move |_, process| {
         for round in 0..times {

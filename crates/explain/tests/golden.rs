@@ -9,7 +9,7 @@ use plimsoll_explain::{Direction, Frame, Gathered, Options};
 use plimsoll_trace::Op;
 use plimsoll_trace::definition::DefinitionKind;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 fn golden(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/summary-v{version}"))

@@ -201,7 +201,7 @@ fn a_run_that_moves_less_is_not_just_faster() {
     };
     let statement = compare(&written(100), &written(40)).statement;
     let expected = "The runs did not do the same work: the second wrote 40 MiB instead of 100 MiB.";
-    assert!(statement.ends_with(expected), "{statement}");
+    assert!(statement.starts_with(expected), "{statement}");
     assert!(!compare(&written(100), &written(97)).statement.contains("same work"));
 }
 

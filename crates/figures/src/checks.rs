@@ -18,6 +18,8 @@ pub struct Check {
     pub found: String,
     /// What to do to get it, when it is missing.
     pub missing: Option<String>,
+    /// Whether something does not work without it. What some machines have and others have not is no fault.
+    pub is_needed: bool,
     /// The commands that need it, with a star where they are to come.
     pub needed_for: &'static str,
 }
@@ -40,7 +42,7 @@ pub fn check(machine: &Machine, backing: &Path) -> Vec<Check> {
 
 /// Returns what was found, and what to do about what is missing.
 pub fn record(checks: &[Check]) -> Record {
-    let missing = checks.iter().filter(|check| check.missing.is_some()).count();
+    let missing = checks.iter().filter(|check| check.missing.is_some() && check.is_needed).count();
     let advice = checks.iter().filter_map(|check| {
         let advice = check.missing.as_ref()?;
         Some(Record::new().text("check", "for", check.name).text("advice", "do this", advice))
@@ -55,7 +57,8 @@ pub fn record(checks: &[Check]) -> Record {
 fn row(check: &Check) -> Record {
     let (state, emphasis) = match check.missing {
         None => ("ok", Emphasis::Good),
-        Some(_) => ("missing", Emphasis::Warning),
+        Some(_) if check.is_needed => ("missing", Emphasis::Warning),
+        Some(_) => ("none", Emphasis::None),
     };
     Record::new()
         .judgement("state", "state", state, emphasis)
@@ -65,7 +68,7 @@ fn row(check: &Check) -> Record {
 }
 
 fn found(name: &'static str, needed_for: &'static str, found: impl Into<String>) -> Check {
-    Check { name, found: found.into(), missing: None, needed_for }
+    Check { name, found: found.into(), missing: None, is_needed: true, needed_for }
 }
 
 fn missing(
@@ -74,7 +77,7 @@ fn missing(
     found: impl Into<String>,
     advice: impl Into<String>,
 ) -> Check {
-    Check { name, found: found.into(), missing: Some(advice.into()), needed_for }
+    Check { name, found: found.into(), missing: Some(advice.into()), is_needed: true, needed_for }
 }
 
 fn root(machine: &Machine) -> Check {
@@ -164,12 +167,15 @@ fn lustre(machine: &Machine) -> Check {
     const NAME: &str = "Lustre";
     const FOR: &str = "site init: targets and servers";
     match machine.lustre_file_systems() {
-        Ok(found_here) if found_here.is_empty() => missing(
-            NAME,
-            FOR,
-            "no Lustre mount",
-            "nothing, if this machine uses no Lustre: directories and block devices work too",
-        ),
+        Ok(found_here) if found_here.is_empty() => Check {
+            is_needed: false,
+            ..missing(
+                NAME,
+                FOR,
+                "no Lustre mount",
+                "nothing, if this machine uses no Lustre: directories and block devices work too",
+            )
+        },
         Ok(file_systems) => {
             let described = file_systems.iter().map(|it| {
                 format!("{} on {} with {} targets", it.name, it.mount.display(), it.targets.len())
@@ -236,7 +242,7 @@ fn mpi(machine: &Machine) -> Check {
 
 fn fuse(machine: &Machine) -> Check {
     const NAME: &str = "FUSE";
-    const FOR: &str = "stow *: mounting containers";
+    const FOR: &str = "stow mount *: containers as files";
     let fuse = machine.fuse();
     match (fuse.device, &fuse.fusermount3) {
         (true, Some(program)) => found(NAME, FOR, format!("/dev/fuse, {}", program.display())),
@@ -247,7 +253,7 @@ fn fuse(machine: &Machine) -> Check {
 
 fn preload() -> Check {
     const NAME: &str = "preload library";
-    const FOR: &str = "record, stow *";
+    const FOR: &str = "record, stow run *";
     match preload_library() {
         Ok(path) => found(NAME, FOR, path.display().to_string()),
         Err(error) => missing(NAME, FOR, "not found", error.hint()),

@@ -23,6 +23,8 @@ numbers! {
     BYTES_MOVED = "bytes_moved", "bytes to move", Bytes, "Least number of bytes that the experiment writes or reads, including those written before a read.", "the plan";
     BYTES_MOST = "bytes_most", "at most", Bytes, "Bytes that it moves if the precision is never reached; the budget limits it.", "the plan";
     SPACE_NEEDED = "space_needed", "space on one target", Bytes, "The most space that the files of one instance take on one target; they are removed after it.", "the plan";
+    PROCESSES = "processes", "processes", Count, "Processes of all clients, also of those that an instance does not use.", "the plan";
+    MEMORY = "memory_of_process", "memory of a process", Bytes, "The most memory that one process takes for its transfers: those in flight, and one more.", "the plan";
     SECONDS = "seconds", "time", Seconds, "Least time, with targets at their peak (from a site file, given or measured with bursts that outlast caches) or at the limit of a test bed. Targets for which neither is known add no time; missing if this holds for all of them.", "the peaks, which others' load lowers";
     SECONDS_MOST = "seconds_most", "at most", Seconds, "The same if the precision is never reached; the budget limits it. Missing where a target's rate is not known and no budget limits it.", "the peaks, which others' load lowers";
     FAILED = "failed", "failed", Count, "Instances in which a process could not do its part.", "exact";
@@ -51,6 +53,8 @@ pub fn planned(plan: &Plan, cost: &Estimate, first_round: Vec<String>) -> Record
         .number(&BYTES_MOVED, cost.bytes.least.get())
         .number(&BYTES_MOST, cost.bytes.most.get())
         .number(&SPACE_NEEDED, cost.bytes_at_once_per_target.get())
+        .number(&PROCESSES, u64::from(plan.clients.count) * u64::from(cost.processes_per_client))
+        .number(&MEMORY, cost.memory_of_process.get())
         .number(&SECONDS, cost.seconds.least)
         .number(&SECONDS_MOST, cost.seconds.most)
         .texts("first_round", "first round", first_round)

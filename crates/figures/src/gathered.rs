@@ -62,14 +62,25 @@ struct Room {
     rows: usize,
     /// Clients with one of their targets: a thousand clients, each with each of a thousand targets.
     pairings: usize,
-    /// Distinct names and settings: those of the nodes and targets of the largest machines several times over.
+    /// Runs: one every six minutes of a year. `score --json` takes about 6 KB for each.
+    runs: usize,
+    /// Distinct settings. What is judged takes memory by the square: about 200 MB.
+    settings: usize,
+    /// Distinct names and settings: those of the nodes and targets of the largest machines. `score --json` takes about
+    /// 35 KB for each.
     distinct: usize,
     /// Bytes of all distinct names.
     name_bytes: usize,
 }
 
-const ROOM: Room =
-    Room { rows: 10_000_000, pairings: 1_000_000, distinct: 200_000, name_bytes: 64 << 20 };
+const ROOM: Room = Room {
+    rows: 10_000_000,
+    pairings: 1_000_000,
+    runs: 100_000,
+    settings: 5_000,
+    distinct: 20_000,
+    name_bytes: 64 << 20,
+};
 
 impl Room {
     /// Refuses measures for which there is no room.
@@ -82,6 +93,8 @@ impl Room {
         let found = [
             (columns.rows(), self.rows, rows, in_parts),
             (columns.pairings(), self.pairings, "clients with one of their targets", in_parts),
+            (columns.runs(), self.runs, "runs", in_parts),
+            (columns.settings_held(), self.settings, "distinct settings", in_parts),
             (columns.distinct(), self.distinct, names, is_one),
             (columns.name_bytes(), self.name_bytes, "bytes of names", is_one),
         ];
@@ -220,11 +233,14 @@ mod tests {
         results(&one);
         results(&other);
         // Names: one experiment, two clients, three targets, a varied value; and a setting.
-        let room = || Room { rows: 8, pairings: 4, distinct: 8, name_bytes: 15 };
+        let room =
+            || Room { rows: 8, pairings: 4, runs: 1, settings: 1, distinct: 8, name_bytes: 15 };
         gather_within(std::slice::from_ref(&one), None, &room()).unwrap();
         for (room, what) in [
             (Room { rows: 7, ..room() }, "more than 7 instances and pairs"),
             (Room { pairings: 3, ..room() }, "more than 3 clients with one of their targets"),
+            (Room { runs: 0, ..room() }, "more than 0 runs"),
+            (Room { settings: 0, ..room() }, "more than 0 distinct settings"),
             (Room { distinct: 7, ..room() }, "more than 7 distinct names and settings"),
             (Room { name_bytes: 14, ..room() }, "more than 14 bytes of names"),
         ] {

@@ -6,10 +6,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use rustix::fs::{OFlags, RenameFlags, renameat_with};
+use rustix::fs::{Gid, Mode, OFlags, RenameFlags, fchmod, fchown, fstat, renameat_with};
 use rustix::io::Errno;
 
 use crate::Directory;
+use crate::readers::has_list;
 
 /// A file that is written under another name and gets its own once it is complete, so that readers find
 /// the old one or the new one. It is removed if it is dropped before that.
@@ -61,6 +62,27 @@ impl<D: Borrow<Directory>> Draft<D> {
     /// Returns the file itself.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Lets those read and write it who may read and write the file of this user's that it will replace. Where that file's
+    /// group cannot be given to it, or an access control list decides, bits of the group would be another's, and nobody
+    /// gets them.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn take_rights_of(&self, old: &File) -> io::Result<()> {
+        let facts = fstat(old)?;
+        let (owner, group, others) =
+            (facts.st_mode & 0o600, facts.st_mode & 0o060, facts.st_mode & 0o006);
+        let has_group = fstat(&self.file)?.st_gid == facts.st_gid
+            || fchown(&self.file, None, Some(Gid::from_raw(facts.st_gid))).is_ok();
+        let mode = if has_group && !has_list(old) && !has_list(&self.file) {
+            owner | group | others
+        } else {
+            // Members of the old group are among the others now.
+            owner | others & group >> 3
+        };
+        Ok(fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
     /// Makes what was written durable, still under the other name.
@@ -137,6 +159,65 @@ mod tests {
     use crate::Refusal;
     use crate::refusal::refused;
     use std::fs;
+
+    /// Group and bits of the file that replaces one of this group and these bits.
+    fn rights_after(folder: &std::path::Path, group: u32, mode: u32) -> (u32, u32) {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let path = folder.join("it");
+        fs::write(&path, "").unwrap();
+        std::os::unix::fs::chown(&path, None, Some(group)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        rights_of_replacement(folder).map(|it| (it.gid(), it.mode() & 0o7777)).unwrap()
+    }
+
+    fn rights_of_replacement(folder: &std::path::Path) -> io::Result<fs::Metadata> {
+        let directory = Directory::open(folder)?;
+        let draft = Draft::create(&directory, "it", 0o600)?;
+        draft.take_rights_of(&File::open(folder.join("it"))?)?;
+        draft.publish()?;
+        fs::metadata(folder.join("it"))
+    }
+
+    #[test]
+    fn what_replaces_a_file_is_open_to_nobody_else() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        if !rustix::process::geteuid().is_root() {
+            println!("SKIPPED: groups need root");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(rights_after(folder.path(), 4321, 0o664), (4321, 0o664));
+        assert_eq!(rights_after(folder.path(), 4321, 0o6640), (4321, 0o640), "no other bits");
+        // A list of this user, user 4321, the group, its mask and others (acl(5), posix_acl_xattr.h).
+        let entries = [(1u16, 6u16, u32::MAX), (2, 6, 4321), (4, 0, u32::MAX), (16, 6, u32::MAX)];
+        let mut list = 2u32.to_le_bytes().to_vec();
+        for (tag, rights, who) in entries.into_iter().chain([(32, 0, u32::MAX)]) {
+            list.extend(tag.to_le_bytes().into_iter().chain(rights.to_le_bytes()));
+            list.extend(who.to_le_bytes());
+        }
+        let path = folder.path().join("it");
+        let flags = rustix::fs::XattrFlags::empty();
+        match rustix::fs::setxattr(&path, "system.posix_acl_access", &list, flags) {
+            Ok(()) => {
+                assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o660, "the mask");
+                let mode = rights_of_replacement(folder.path()).unwrap().mode();
+                assert_eq!(mode & 0o777, 0o600, "the mask was not the group's");
+            }
+            Err(cause) => println!("SKIPPED: no access control lists here: {cause}"),
+        }
+        // Whoever is not in the group cannot give it.
+        fs::write(&path, "").unwrap();
+        std::os::unix::fs::chown(&path, Some(1234), Some(4321)).unwrap();
+        std::os::unix::fs::chown(folder.path(), Some(1234), Some(1234)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+        let folder = folder.path().to_path_buf();
+        let facts = std::thread::spawn(move || {
+            crate::act_as(1234, 1234).unwrap();
+            rights_of_replacement(&folder).unwrap()
+        });
+        let facts = facts.join().unwrap();
+        assert_eq!((facts.gid(), facts.mode() & 0o777), (1234, 0o604), "others could read it");
+    }
 
     #[test]
     fn readers_find_the_old_file_or_the_new_one() {

@@ -1,8 +1,8 @@
 //! What the user names for reading: usually a file, sometimes a pipe.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -30,7 +30,7 @@ const BETWEEN_LOOKS: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// If it is not there, is anything else, or nobody writes to it.
 pub fn open_input(path: &Path) -> io::Result<File> {
     if is_own_stream(path) {
-        return File::open(path);
+        return open_own_stream(path, File::options().read(true));
     }
     // Looked at before it is opened: some devices do something when they are opened.
     let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -66,6 +66,26 @@ pub fn is_own_stream(path: &Path) -> bool {
     let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|it| text.strip_prefix(it));
     ["/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&&*text)
         || number.is_some_and(|it| !it.is_empty() && it.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// Opens a stream that the program was started with. Standard input, output and error are the very same, with their position in a file
+/// that the shell opened: what is written goes behind what is there.
+///
+/// # Errors
+/// If it is not open.
+pub fn open_own_stream(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let text = path.to_string_lossy();
+    let is = |names: [&str; 3]| names.contains(&&*text);
+    let same = |stream: BorrowedFd<'_>| Ok(stream.try_clone_to_owned()?.into());
+    if is(["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"]) {
+        same(io::stdin().as_fd())
+    } else if is(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
+        same(io::stdout().as_fd())
+    } else if is(["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2"]) {
+        same(io::stderr().as_fd())
+    } else {
+        options.open(path)
+    }
 }
 
 /// No link leads to it.

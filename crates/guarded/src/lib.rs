@@ -7,7 +7,7 @@
 //!
 //! - [`Directory`]: makes, opens, lists and removes by name.
 //! - [`WorkingDirectory`]: a private one on a target, which other processes find again by a secret.
-//! - [`open_trusted`]: one that no other user can replace, nor anything above it.
+//! - [`open_trusted`]: one that no other user can replace, nor anything above it; [`open_trusted_file`]: the same of a file.
 //! - [`open_input`]: what the user named for reading, unless that would wait forever.
 //! - [`read_small`]: the text of a small file, whatever somebody may have put in its place; [`read_at_most`]: all
 //!   that a stream has, within a bound.
@@ -23,6 +23,7 @@ mod acting_user;
 mod directory;
 mod draft;
 mod input;
+mod is_there;
 mod left_behind;
 mod mount;
 mod on_targets;
@@ -33,13 +34,15 @@ mod regular_file;
 mod removal;
 mod small_file;
 mod trust;
+mod trusted_file;
 mod working;
 pub mod working_file;
 
 pub use acting_user::{act_as, acting_user};
 pub use directory::Directory;
 pub use draft::Draft;
-pub use input::{is_own_stream, open_input};
+pub use input::{is_own_stream, open_input, open_own_stream};
+pub use is_there::is_there;
 pub use left_behind::remove_left_behind;
 pub use on_targets::{NoWorkingDirectory, WorkingDirectories};
 pub use readers::Readers;
@@ -47,4 +50,5 @@ pub use refusal::Refusal;
 pub use regular_file::{open_by_own_links, open_to_read, require_stored};
 pub use small_file::{SMALL_BYTES_MAX, read_at_most, read_small};
 pub use trust::{Trusted, Untrusted, open_trusted};
+pub use trusted_file::{is_mine_or_roots, open_trusted_file};
 pub use working::{Claim, WorkingDirectory, random_hex};

@@ -11,13 +11,14 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use plimsoll_trace::{MountLine, user_outside};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
 use rustix::io::Errno;
 
 use crate::directory::{HELD, checked};
 use crate::{Directory, Refusal, acting_user};
 
-const ROOT: u32 = 0;
+const ROOT: u64 = 0;
 
 /// The list may change while it is read.
 const LOOKS: usize = 3;
@@ -47,8 +48,10 @@ pub(crate) fn require_served_by_none_else(mount: u64) -> io::Result<()> {
     let mut verdict = Ok(());
     for _ in 0..LOOKS {
         let Ok(list) = std::fs::read("/proc/thread-self/mountinfo") else { return Ok(()) };
-        verdict = match server_in(&String::from_utf8_lossy(&list), mount) {
-            Some(Server::User(user)) if !is_trusted(user) => {
+        let mut lines = list.split(|byte| *byte == b'\n').filter_map(MountLine::parse);
+        verdict = match lines.find(|line| line.number == mount).map(|line| line.server) {
+            Some(Some(user)) if !is_trusted(user) => {
+                let user = u32::try_from(user).unwrap_or(u32::MAX);
                 return Err(Refusal::ServedBy { user }.into());
             }
             Some(_) => return Ok(()),
@@ -107,42 +110,12 @@ impl Directory {
     }
 }
 
-/// Who answers for what is on a mount.
-#[derive(Debug, PartialEq, Eq)]
-enum Server {
-    Kernel,
-    User(u32),
-}
-
-/// Returns who serves a mount by a list of them (proc(5), /proc/self/mountinfo); `None` if it is not in the list.
-fn server_in(list: &str, mount: u64) -> Option<Server> {
-    let number = mount.to_string();
-    let line = list.lines().find(|line| line.split(' ').next() == Some(&number))?;
-    // Blanks in names are spelled out there, so this is not part of one.
-    let (_, file_system) = line.split_once(" - ")?;
-    let mut fields = file_system.split(' ');
-    let (kind, options) = (fields.next()?, fields.nth(1)?);
-    let user =
-        || options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok());
-    let is_fuse = ["fuse", "fuseblk"].contains(&kind.split('.').next()?);
-    Some(if is_fuse { user().map_or(Server::Kernel, Server::User) } else { Server::Kernel })
-}
-
-/// Returns true for root, and for this user also by the number that they have outside of a container.
-fn is_trusted(user: u32) -> bool {
-    let me = acting_user();
-    let map = || std::fs::read_to_string("/proc/thread-self/uid_map").unwrap_or_default();
-    [ROOT, me].contains(&user) || outside(&map(), me) == Some(user)
-}
-
-/// Lines of a first user inside, the same outside, and how many (user_namespaces(7)).
-fn outside(map: &str, user: u32) -> Option<u32> {
-    map.lines().find_map(|line| {
-        let mut numbers = line.split_whitespace().map(|number| number.parse::<u32>().ok());
-        let (inside, outside, count) = (numbers.next()??, numbers.next()??, numbers.next()??);
-        let distance = user.checked_sub(inside).filter(|distance| *distance < count)?;
-        outside.checked_add(distance)
-    })
+/// Returns true for root, and for this user by the number that they have outside of a container: by that inside it, it may be
+/// somebody else.
+fn is_trusted(user: u64) -> bool {
+    let me = u64::from(acting_user());
+    let map = std::fs::read("/proc/thread-self/uid_map").unwrap_or_default();
+    user == ROOT || user == user_outside(&map, me).unwrap_or(me)
 }
 
 #[cfg(test)]
@@ -150,34 +123,9 @@ mod tests {
     use super::*;
     use std::fs::File;
 
-    const LIST: &str = "\
-        22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
-        30 22 0:40 / /tmp/x\\040-\\040ext4 rw,nosuid,nodev - fuse forged rw,user_id=65533,group_id=1,allow_other\n\
-        31 22 0:41 / /home/me/far rw - fuse.sshfs me@far: rw,user_id=1000,group_id=1000\n\
-        32 22 8:2 / /win rw shared:2 master:3 - fuseblk /dev/sda2 rw,user_id=0,group_id=0,allow_other\n\
-        33 22 0:42 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n\
-        34 22 0:43 / /cvmfs rw - fuse cvmfs2,user_id=7 ro,user_id=0\n\
-        35 22 0:44 / /odd rw - tmpfs user_id=9 rw,user_id=9\n";
-
     #[test]
-    fn fuse_is_served_by_who_mounted_it_and_the_rest_by_the_kernel() {
-        let user = |mount| server_in(LIST, mount);
-        assert_eq!(user(22), Some(Server::Kernel));
-        assert_eq!(user(30), Some(Server::User(65_533)));
-        assert_eq!(user(31), Some(Server::User(1000)));
-        assert_eq!(user(32), Some(Server::User(0)));
-        assert_eq!(user(33), Some(Server::Kernel));
-        assert_eq!(user(34), Some(Server::User(0)), "by the mount, not by a name of it");
-        assert_eq!(user(35), Some(Server::Kernel));
-        assert_eq!(user(2), None, "numbers are whole");
-    }
-
-    #[test]
-    fn a_container_gives_users_other_numbers() {
-        assert_eq!(outside("0 1000 1\n1 100000 65536\n", 0), Some(1000));
-        assert_eq!(outside("0 1000 1\n1 100000 65536\n", 3), Some(100_002));
-        assert_eq!(outside("0 1000 1\n", 1), None);
-        assert!(is_trusted(0) && is_trusted(acting_user()) && !is_trusted(4_294_967_000));
+    fn root_and_oneself_are_trusted_and_nobody_else() {
+        assert!(is_trusted(0) && is_trusted(acting_user().into()) && !is_trusted(4_294_967_000));
     }
 
     #[test]

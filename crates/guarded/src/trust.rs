@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -15,7 +16,7 @@ use crate::{Directory, Refusal, acting_user};
 const ROOT: u32 = 0;
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
-const EVERYONE_WRITES: u32 = 0o002;
+pub(crate) const EVERYONE_WRITES: u32 = 0o002;
 
 /// As many as the kernel follows (MAXSYMLINKS in include/linux/namei.h).
 const LINKS_MAX: usize = 40;
@@ -185,7 +186,7 @@ fn last(mut chain: Vec<Directory>) -> Result<Directory, Untrusted> {
 
 /// Makes sure that this user or root made what was found in a directory. In a container for one user, root's cannot be
 /// told from anybody else's: it passes where only root can have made it, and not where everyone can.
-fn check_maker(
+pub(crate) fn check_maker(
     parent: &Directory,
     facts: &Stat,
     untrusted: impl FnOnce(u32) -> Untrusted,
@@ -217,15 +218,15 @@ fn check_directory(directory: &Directory, facts: &Stat) -> Result<(), Untrusted>
     }
 }
 
-/// Returns true if a directory of this user can be written to by somebody else. Where it has an access control list, the
+/// Returns true if a file or directory of this user can be written to by somebody else. Where it has an access control list, the
 /// bits of the group are those of everybody in the list (acl(5)).
-pub(crate) fn is_writable_by_others(directory: &Directory, facts: &Stat) -> bool {
+pub(crate) fn is_writable_by_others(opened: &impl AsFd, facts: &Stat) -> bool {
     let mode = facts.st_mode;
-    let is_groups_alone = || is_private_group(facts.st_gid) && !has_list(directory);
+    let is_groups_alone = || is_private_group(facts.st_gid) && !has_list(opened);
     mode & EVERYONE_WRITES != 0 || mode & GROUP_WRITES != 0 && !is_groups_alone()
 }
 
-fn is_mine_or_roots(facts: &Stat) -> bool {
+pub(crate) fn is_mine_or_roots(facts: &Stat) -> bool {
     [ROOT, acting_user()].contains(&facts.st_uid)
 }
 

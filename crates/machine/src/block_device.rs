@@ -105,15 +105,15 @@ impl Machine {
 
     /// Returns whether the disk rotates. A partition has no queue of its own; its disk is the directory above.
     fn rotational(&self, name: &str) -> Option<bool> {
-        let device = fs::canonicalize(self.locate(Path::new(BLOCK_CLASS).join(name))).ok()?;
+        let device = Path::new(BLOCK_CLASS).join(name);
         let own = device.join("queue/rotational");
-        let disk = device.parent()?.join("queue/rotational");
-        let text = fs::read_to_string(own).or_else(|_| fs::read_to_string(disk)).ok()?;
-        Some(text.trim() == "1")
+        let disk = device.join("../queue/rotational");
+        let line = self.read_line(own).or_else(|| self.read_line(disk))?;
+        Some(line.trim() == "1")
     }
 
     fn loop_backing(&self, directory: &Path) -> Option<LoopBacking> {
-        let bytes = fs::read(self.locate(directory.join("loop/backing_file"))).ok()?;
+        let bytes = self.bytes(directory.join("loop/backing_file")).ok()?;
         let (file, deleted) = parse_backing_file(&bytes)?;
         let direct_io = self.read_line(directory.join("loop/dio")).as_deref() == Some("1");
         Some(LoopBacking { file, deleted, direct_io })

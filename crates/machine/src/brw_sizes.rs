@@ -1,7 +1,6 @@
 //! Sizes of the I/O between a Lustre server and its disk, from `brw_stats`.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use crate::Machine;
 
@@ -28,7 +27,7 @@ impl Machine {
             of_target(&file.instance, file.path.file_name().and_then(|name| name.to_str()))
         });
         found.find_map(|file| {
-            let bytes = fs::read(self.locate(&file.path)).ok()?;
+            let bytes = self.bytes(&file.path).ok()?;
             parse_brw_sizes(&String::from_utf8_lossy(&bytes))
         })
     }
@@ -68,6 +67,8 @@ fn binary_size(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use proptest::prelude::*;
 

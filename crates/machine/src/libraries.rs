@@ -37,7 +37,7 @@ const VALUE_OFFSET: usize = 8;
 impl Machine {
     /// Libraries whose file name satisfies `wanted`, each once, ordered by path.
     pub(crate) fn find_libraries(&self, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-        let cached = fs::read(self.locate(CACHE)).map(|bytes| parse_ld_cache(&bytes));
+        let cached = self.bytes(CACHE).map(|bytes| parse_ld_cache(&bytes));
         let mut found: BTreeSet<PathBuf> = cached
             .unwrap_or_default()
             .into_iter()

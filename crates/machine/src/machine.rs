@@ -1,10 +1,17 @@
 //! A machine: a root directory and a program search path.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use plimsoll_guarded::read_at_most;
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+
 use crate::MachineError;
+
+/// No file of a captured tree is larger: the largest, the cache of the dynamic linker, has some hundred kilobytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Used when the environment has no PATH; execvp(3) of glibc uses the same two.
 const FALLBACK_SEARCH_PATH: &str = "/bin:/usr/bin";
@@ -61,14 +68,34 @@ impl Machine {
 
     /// Returns the text of a file of this machine. Bytes that are not UTF-8 are replaced.
     pub(crate) fn read(&self, what: &'static str, path: &str) -> Result<String, MachineError> {
-        fs::read(self.locate(path))
+        self.bytes(path)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .map_err(|cause| MachineError::Read { what, path: PathBuf::from(path), cause })
     }
 
+    /// Returns what is in a file of this machine. In a captured tree, which anybody may have made, links lead nowhere else, pipes
+    /// and devices are refused, and so is what is larger than such a file can be.
+    pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+        if self.root == Path::new("/") {
+            return fs::read(path);
+        }
+        let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        // Looked at before it is opened: some devices do something when they are opened.
+        let looked_at = OFlags::PATH | OFlags::CLOEXEC;
+        let found = openat2(&root, path.as_ref(), looked_at, Mode::empty(), inside)?;
+        if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::RegularFile {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let file = File::from(openat2(&root, path.as_ref(), flags, Mode::empty(), inside)?);
+        let bytes = read_at_most(FILE_BYTES_MAX, file)?;
+        bytes.ok_or_else(|| io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes")))
+    }
+
     /// Returns the one line of a file of this machine; `None` when it cannot be read.
     pub(crate) fn read_line(&self, path: impl AsRef<Path>) -> Option<String> {
-        let bytes = fs::read(self.locate(path)).ok()?;
+        let bytes = self.bytes(path).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned())
     }
 }
@@ -83,5 +110,33 @@ mod tests {
         assert_eq!(machine.locate("/proc/self"), Path::new("/captured/proc/self"));
         assert_eq!(machine.locate("/../../etc/passwd"), Path::new("/captured/etc/passwd"));
         assert_eq!(Machine::host().locate("/proc"), Path::new("/proc"));
+    }
+
+    #[test]
+    fn what_anybody_may_have_captured_is_neither_waited_for_nor_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir(at("tree")).unwrap();
+        fs::write(at("secret"), "mine").unwrap();
+        fs::write(at("tree/plain"), "theirs").unwrap();
+        let machine = Machine::at(at("tree"), "");
+        for (name, target) in [
+            ("inside", "/plain"),
+            ("absolute", at("secret").to_str().unwrap()),
+            ("up", "../secret"),
+            ("endless", "/dev/zero"),
+            ("magic", "/proc/self/cwd"),
+        ] {
+            std::os::unix::fs::symlink(target, at("tree").join(name)).unwrap();
+        }
+        let pipe = at("tree/pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        File::create(at("tree/huge")).unwrap().set_len(FILE_BYTES_MAX + 1).unwrap();
+        for name in ["/plain", "/inside"] {
+            assert_eq!(machine.bytes(name).unwrap(), b"theirs", "{name}");
+        }
+        for name in ["/absolute", "/up", "/endless", "/magic", "/pipe", "/huge", "/none", "/"] {
+            assert!(machine.bytes(name).is_err(), "{name}");
+        }
     }
 }

@@ -29,6 +29,13 @@ pub struct Mount {
 }
 
 impl Mount {
+    /// Returns who mounted it, if a process of theirs serves it (FUSE): whoever looks at it waits for that process.
+    pub fn served_by(&self) -> Option<u32> {
+        let is_fuse = self.fs_type.starts_with("fuse");
+        let mut options = self.super_options.split(',').filter(|_| is_fuse);
+        options.find_map(|option| option.strip_prefix("user_id=")?.parse().ok())
+    }
+
     /// Returns true if the file system itself has the option, e.g. "blkio".
     pub fn has_super_option(&self, option: &str) -> bool {
         self.super_options.split(',').any(|have| have == option)
@@ -38,8 +45,7 @@ impl Mount {
 impl Machine {
     /// Returns all mounts that this process sees, in the order they were made.
     pub fn mounts(&self) -> Result<Vec<Mount>, MachineError> {
-        let path = self.locate(MOUNTINFO);
-        let text = std::fs::read(&path).map_err(|cause| MachineError::Read {
+        let text = self.bytes(MOUNTINFO).map_err(|cause| MachineError::Read {
             what: "the mounts",
             path: PathBuf::from(MOUNTINFO),
             cause,
@@ -69,7 +75,8 @@ pub fn parse_mountinfo(text: &[u8]) -> Vec<Mount> {
 }
 
 fn parse_line(line: &[u8]) -> Option<Mount> {
-    let mut fields = line.split(|&byte| byte == b' ').filter(|field| !field.is_empty());
+    // A source may be empty: two blanks in a row.
+    let mut fields = line.split(|&byte| byte == b' ');
     let (_id, _parent) = (fields.next()?, fields.next()?);
     let device = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     let root = path(fields.next()?);

@@ -128,6 +128,13 @@ fn add_network(site: &mut Site, machine: &Machine, mount: &Mount, notes: &mut Ve
     if is_systems_own(&mount.point) {
         return;
     }
+    let me = rustix::process::geteuid().as_raw();
+    let is_here = machine.root() == Path::new("/");
+    if let Some(user) = mount.served_by().filter(|user| is_here && ![0, me].contains(user)) {
+        let (kind, point) = (&mount.fs_type, mount.point.display());
+        notes.push(format!("{point} ({kind}) is no target: user {user} serves it"));
+        return;
+    }
     if !mount.is_writable() {
         let (kind, point) = (&mount.fs_type, mount.point.display());
         notes.push(format!("{point} ({kind}) is no target: it is mounted read-only"));

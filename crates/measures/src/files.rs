@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, Draft, open_by_own_links, read_at_most};
+use plimsoll_guarded::{Directory, Draft, Readers, open_by_own_links, read_at_most};
 use rustix::fs::OFlags;
 
 use crate::MeasuresError;
@@ -30,11 +30,19 @@ const TEXT_BYTES_MAX: u64 = 16 << 20;
 
 /// Nobody else may write to what is kept, whatever the umask.
 const DIRECTORY_MODE: u32 = 0o755;
+const PRIVATE_DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o644;
+const PRIVATE_FILE_MODE: u32 = 0o600;
 
-/// Makes a directory to keep results in, unless it is there, and opens it.
-pub(crate) fn make_own_directory(path: &Path) -> Result<Directory, MeasuresError> {
-    let made = Directory::make_by_own_links(path, DIRECTORY_MODE);
+/// Makes a directory to keep results in, unless it is there, and opens it. If not everyone may read what goes into it, a new one
+/// is private.
+pub(crate) fn make_own_directory(
+    path: &Path,
+    readers: Readers,
+) -> Result<Directory, MeasuresError> {
+    let is_private = readers != Readers::Everyone;
+    let mode = if is_private { PRIVATE_DIRECTORY_MODE } else { DIRECTORY_MODE };
+    let made = Directory::make_by_own_links(path, mode);
     require_own(made.map_err(|error| MeasuresError::io("create", path, error))?)
 }
 
@@ -52,9 +60,26 @@ fn require_own(directory: Directory) -> Result<Directory, MeasuresError> {
     }
 }
 
+/// Returns the mode of files for these readers: a directory that was there may be everybody's to read.
+pub(crate) fn mode_for(readers: Readers) -> u32 {
+    if readers == Readers::Everyone { FILE_MODE } else { PRIVATE_FILE_MODE }
+}
+
+/// Returns the mode of files that are written beside the plan, which tells names and paths as they do: nobody may read them who
+/// may not read the plan.
+pub(crate) fn mode_beside_plan(directory: &Directory) -> u32 {
+    let plan = directory.open_file(PLAN, OFlags::RDONLY);
+    mode_for(plan.map_or(Readers::OwnerAlone, Readers::of))
+}
+
 /// Writes a file that must not be there yet.
-pub(crate) fn create(directory: &Directory, name: &str, text: &[u8]) -> Result<(), MeasuresError> {
-    let result = directory.create(name, OFlags::WRONLY, FILE_MODE).and_then(|mut file| {
+pub(crate) fn create(
+    directory: &Directory,
+    name: &str,
+    mode: u32,
+    text: &[u8],
+) -> Result<(), MeasuresError> {
+    let result = directory.create(name, OFlags::WRONLY, mode).and_then(|mut file| {
         file.write_all(text)?;
         file.sync_all()
     });
@@ -63,7 +88,7 @@ pub(crate) fn create(directory: &Directory, name: &str, text: &[u8]) -> Result<(
 
 /// Replaces a file, so that readers find either the old or the new one.
 pub(crate) fn replace(directory: &Directory, name: &str, text: &[u8]) -> Result<(), MeasuresError> {
-    let draft = Draft::create(directory, name, FILE_MODE);
+    let draft = Draft::create(directory, name, mode_beside_plan(directory));
     let mut draft =
         draft.map_err(|error| MeasuresError::io("create", &directory.path().join(name), error))?;
     let written = draft.write_all(text).and_then(|()| draft.sync());

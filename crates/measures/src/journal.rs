@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Readers, is_there};
 use rustix::fs::OFlags;
 use serde_json::Value;
 
@@ -50,26 +50,41 @@ pub struct Resumed {
 }
 
 impl Journal {
-    /// Begins an experiment in a directory, which is made if need be.
+    /// Begins an experiment in a directory that everyone may read.
     ///
     /// # Errors
-    /// When the directory already has results or a file of one of their names, or when others can write
-    /// to it.
+    /// As [`Journal::create_for`].
     pub fn create(
         directory: &Path,
         experiment: &str,
         plan_text: &str,
         environment: &Value,
     ) -> Result<Journal, MeasuresError> {
-        let directory = files::make_own_directory(directory)?;
+        Self::create_for(Readers::Everyone, directory, experiment, plan_text, environment)
+    }
+
+    /// Begins an experiment in a directory, which is made if need be, for those who may read what the plan came from.
+    ///
+    /// # Errors
+    /// When the directory already has results or a file of one of their names, or when others can write
+    /// to it.
+    pub fn create_for(
+        readers: Readers,
+        directory: &Path,
+        experiment: &str,
+        plan_text: &str,
+        environment: &Value,
+    ) -> Result<Journal, MeasuresError> {
+        let directory = files::make_own_directory(directory, readers)?;
         // Looked at once it is open: by its path, somebody who may write above it could put other results there since.
         refuse_results_in(&directory)?;
         let header = Header::new(experiment).line();
         let header =
             header.map_err(|it| MeasuresError::format(&directory.path().join(JOURNAL), it))?;
-        files::create(&directory, PLAN, plan_text.as_bytes())?;
-        files::create(&directory, ENVIRONMENT, format!("{environment:#}\n").as_bytes())?;
-        files::create(&directory, JOURNAL, header.as_bytes())?;
+        let mode = files::mode_for(readers);
+        files::create(&directory, PLAN, mode, plan_text.as_bytes())?;
+        files::create(&directory, ENVIRONMENT, mode, format!("{environment:#}\n").as_bytes())?;
+        files::create(&directory, JOURNAL, mode, header.as_bytes())?;
         files::sync_directory(&directory);
         Journal::open(directory, header.len() as u64, 0)
     }
@@ -80,7 +95,8 @@ impl Journal {
     /// When the directory already has results or a file of one of their names, or when others can write
     /// to it.
     pub fn refuse_existing(directory: &Path) -> Result<(), MeasuresError> {
-        if directory.symlink_metadata().is_err() {
+        let there = is_there(directory);
+        if !there.map_err(|cause| MeasuresError::io("open", directory, cause))? {
             return Ok(());
         }
         refuse_results_in(&files::open_own_directory(directory)?)
@@ -95,7 +111,7 @@ impl Journal {
     /// users can.
     pub fn resume(directory: &Path) -> Result<(Journal, Resumed), MeasuresError> {
         let path = directory.join(JOURNAL);
-        if !path.exists() {
+        if !is_there(&path).unwrap_or(true) {
             return Err(MeasuresError::NoResults { directory: directory.to_owned() });
         }
         // The lock comes first: what another process is appending is not torn.

@@ -4,6 +4,7 @@ use plimsoll_guarded::{Directory, Draft};
 use plimsoll_table::{Cell, RowFile};
 
 use crate::columns::{Field, INSTANCE, PAIR, SHARED, instances_table, pairs_table};
+use crate::files::mode_beside_plan;
 use crate::{INSTANCES, Instance, MeasuresError, PAIRS};
 
 /// Both Parquet files in the making.
@@ -17,10 +18,11 @@ impl<'a> RowWriter<'a> {
     /// Begins both files.
     pub fn create(directory: &'a Directory, experiment: &str) -> Result<Self, MeasuresError> {
         let facts = || vec![("plimsoll.experiment".to_string(), experiment.to_string())];
+        let mode = mode_beside_plan(directory);
         Ok(RowWriter {
             experiment: experiment.into(),
-            pairs: RowFile::create(directory, PAIRS, &pairs_table(), facts())?,
-            instances: RowFile::create(directory, INSTANCES, &instances_table(), facts())?,
+            pairs: RowFile::create(directory, PAIRS, mode, &pairs_table(), facts())?,
+            instances: RowFile::create(directory, INSTANCES, mode, &instances_table(), facts())?,
         })
     }
 

@@ -4,12 +4,13 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use common::instance;
+use plimsoll_guarded::Readers;
 use plimsoll_measures::{
-    ENVIRONMENT, INSTANCES, JOURNAL, Journal, MeasuresError, PAIRS, PLAN, Results, SUMMARY,
+    ENVIRONMENT, FILES, INSTANCES, JOURNAL, Journal, MeasuresError, PAIRS, PLAN, Results, SUMMARY,
 };
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
@@ -51,6 +52,24 @@ fn links_under_temporary_names_are_replaced_and_not_written_through() {
     let read = Results::open(&results).unwrap();
     assert!(read.complete && read.warnings.is_empty(), "{:?}", read.warnings);
     assert_eq!(fs::read_dir(&results).unwrap().count(), 6, "nothing temporary is left");
+}
+
+#[test]
+fn what_comes_from_a_private_plan_is_private_in_a_directory_that_is_everybodys_to_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let modes_for = |readers: Readers, name: &str| {
+        let results = folder.path().join(name);
+        fs::create_dir(&results).unwrap();
+        fs::set_permissions(&results, fs::Permissions::from_mode(0o755)).unwrap();
+        let begun = Journal::create_for(readers, &results, "private", PLAN_TEXT, &json!({}));
+        begun.unwrap().append(&instance(0, 2)).unwrap();
+        let (journal, _) = Journal::resume(&results).unwrap();
+        journal.finish(true, Value::Null).unwrap();
+        let mode = |name: &str| fs::metadata(results.join(name)).unwrap().mode() & 0o777;
+        FILES.map(mode)
+    };
+    assert_eq!(modes_for(Readers::Everyone, "public"), [0o644; 6]);
+    assert_eq!(modes_for(Readers::OwnerAlone, "private"), [0o600; 6]);
 }
 
 #[test]

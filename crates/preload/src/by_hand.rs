@@ -5,11 +5,11 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 
 use plimsoll_trace::variables;
-use rustix::fs::{CWD, Mode};
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use crate::sys;
 use crate::text::{PATH_BYTES, Text};
+use crate::{sys, walk};
 
 /// The variable with the whole path of the recording.
 struct Absolute(UnsafeCell<Text<{ PATH_BYTES + 64 }>>);
@@ -42,32 +42,15 @@ pub unsafe fn prepare(directory: &Text<PATH_BYTES>, is_shared: bool) -> bool {
     outcome.is_ok()
 }
 
-/// Makes the directory and those above it. Only this user can read them unless others may.
+/// Makes the directory and those above it, as far as they are missing. Only this user can read them unless others may.
 fn make(directory: &Text<PATH_BYTES>, is_shared: bool) -> Result<(), Errno> {
     let mode = Mode::from_raw_mode(if is_shared { 0o755 } else { 0o700 });
-    let path = directory.as_bytes();
-    let mut outcome = rustix::fs::mkdirat(CWD, directory.as_c_str(), mode);
-    if outcome == Err(Errno::NOENT) {
-        let ends = (1..path.len()).filter(|at| path.get(*at) == Some(&b'/'));
-        for end in ends.chain([path.len()]) {
-            let mut above = Text::<PATH_BYTES>::new();
-            above.push(path.get(..end).unwrap_or(&[]));
-            outcome = rustix::fs::mkdirat(CWD, above.as_c_str(), mode);
-        }
-    }
-    match outcome {
-        Ok(()) => Ok(()),
-        Err(_) if sys::is_writable(CWD, directory.as_c_str()) && is_directory(directory) => Ok(()),
-        Err(Errno::EXIST) if is_directory(directory) => Err(Errno::ACCESS),
-        Err(Errno::EXIST) => Err(Errno::NOTDIR),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_directory(path: &Text<PATH_BYTES>) -> bool {
-    rustix::fs::stat(path.as_c_str()).is_ok_and(|facts| {
-        rustix::fs::FileType::from_raw_mode(facts.st_mode) == rustix::fs::FileType::Directory
-    })
+    let made = walk::make(directory.as_bytes(), mode).map_err(|error| match error {
+        // Somebody else's link or file system is on the way.
+        Errno::STALE => Errno::ACCESS,
+        other => other,
+    })?;
+    if sys::is_writable(&made, c".") { Ok(()) } else { Err(Errno::ACCESS) }
 }
 
 /// Returns true for a process that no launcher started, and for the first of those that one started.
@@ -81,7 +64,9 @@ fn tell(directory: &Text<PATH_BYTES>, error: Errno) {
     let mut line = Text::<{ PATH_BYTES + 256 }>::new();
     line.push(b"plimsoll: nothing is recorded: cannot write to ");
     for byte in directory.as_bytes() {
-        line.push(if byte.is_ascii_control() { b"?" } else { core::slice::from_ref(byte) });
+        // Nothing that could steer a terminal, in whatever encoding.
+        let is_plain = byte.is_ascii_graphic() || *byte == b' ';
+        line.push(if is_plain { core::slice::from_ref(byte) } else { b"?" });
     }
     let mut words = [0 as c_char; 128];
     // SAFETY: the buffer has that many bytes, of which the last stays zero.

@@ -69,13 +69,15 @@ pub fn get() -> &'static Config {
     unsafe { &*CONFIG.0.get() }
 }
 
-/// Reads the environment. Returns the bits of the layers that are to be recorded; 0 without a directory.
+/// Reads the environment. Returns the bits of the layers that are to be recorded; 0 without a directory, and in a program that has rights
+/// which whoever made the environment may not have (set-user-ID): the linker loads the library there only if the
+/// system's administrator says so.
 ///
 /// # Safety
 /// Only the one that decides calls it, once, and nobody reads the configuration before that.
 pub unsafe fn read() -> u32 {
     match sys::variable(variables::RECORD_DIR) {
-        Some(directory) if !directory.is_empty() => {
+        Some(directory) if !directory.is_empty() && !sys::is_secure() => {
             // SAFETY: as the caller says.
             read_into(unsafe { &mut *CONFIG.0.get() }, directory)
         }

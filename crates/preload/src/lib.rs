@@ -53,6 +53,7 @@ mod text;
 mod thread;
 mod transfers;
 mod unwind;
+mod walk;
 
 use plimsoll_trace::layout::State;
 

@@ -3,13 +3,14 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use plimsoll_trace::{MountLine, user_outside};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 use crate::sys;
 
-/// Lines are longer where paths are; what follows is left out.
+/// Lines are longer where paths are; of one that is cut off before it says who serves, nobody can tell.
 const LINE_BYTES: usize = 2048;
 const ROOT: u64 = 0;
 
@@ -34,7 +35,6 @@ pub fn require_served_by_none_else(mount: u64) -> Result<(), Errno> {
     let list = rustix::fs::openat(CWD, c"/proc/self/mountinfo", flags, Mode::empty());
     // Nobody else can take it away from this process.
     let Ok(list) = list else { return Ok(()) };
-    let me = u64::from(rustix::process::geteuid().as_raw());
     let (mut line, mut length, mut room) = ([0; LINE_BYTES], 0, [0; 1024]);
     loop {
         let read = rustix::io::read(&list, &mut room)?;
@@ -51,51 +51,25 @@ pub fn require_served_by_none_else(mount: u64) -> Result<(), Errno> {
             }
             let whole = line.get(..length).unwrap_or(&[]);
             length = 0;
-            if first_number(whole) != Some(mount) {
+            let Some(found) = MountLine::parse(whole).filter(|it| it.number == mount) else {
                 continue;
-            }
-            return match server(whole) {
-                Some(user) if user != ROOT && user != me && outside(me) != Some(user) => {
-                    Err(Errno::STALE)
-                }
-                _ => {
-                    GOOD.store(mount, Ordering::Relaxed);
-                    Ok(())
-                }
             };
+            if found.server.is_some_and(|user| !is_trusted(user)) {
+                return Err(Errno::STALE);
+            }
+            GOOD.store(mount, Ordering::Relaxed);
+            return Ok(());
         }
     }
 }
 
-/// Returns the number that a user has outside of a container: lines have the first inside, the same outside, and how
-/// many (user_namespaces(7)).
-fn outside(user: u64) -> Option<u64> {
+/// Returns true for root, and for this user by the number that they have outside of a container: by that inside it, it may be
+/// somebody else.
+fn is_trusted(user: u64) -> bool {
+    let me = u64::from(rustix::process::geteuid().as_raw());
     let mut room = [0; 1024];
-    sys::read_file(c"/proc/self/uid_map", &mut room).split(|byte| *byte == b'\n').find_map(|line| {
-        let fields = line.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
-        let mut numbers = fields.map(first_number);
-        let (inside, outside, count) = (numbers.next()??, numbers.next()??, numbers.next()??);
-        let distance = user.checked_sub(inside).filter(|distance| *distance < count)?;
-        outside.checked_add(distance)
-    })
-}
-
-/// Returns the user who serves the mount of a line of /proc/self/mountinfo (proc(5)); `None` for the kernel's.
-fn server(line: &[u8]) -> Option<u64> {
-    // Blanks in names are spelled out there, so this is not part of one.
-    let at = line.windows(3).position(|it| it == b" - ")?;
-    let mut fields = line.get(at + 3..)?.split(|byte| *byte == b' ');
-    let (kind, options) = (fields.next()?, fields.nth(1)?);
-    let is_fuse = matches!(kind.split(|byte| *byte == b'.').next(), Some(b"fuse" | b"fuseblk"));
-    let user = |option: &[u8]| first_number(option.strip_prefix(b"user_id=")?);
-    options.split(|byte| *byte == b',').find_map(user).filter(|_| is_fuse)
-}
-
-fn first_number(text: &[u8]) -> Option<u64> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
-    let number = |sum: u64, digit: &u8| sum.checked_mul(10)?.checked_add(u64::from(*digit - b'0'));
-    text.first()?.is_ascii_digit().then_some(())?;
-    digits.into_iter().try_fold(0, number)
+    let map = sys::read_file(c"/proc/self/uid_map", &mut room);
+    user == ROOT || user == user_outside(map, me).unwrap_or(me)
 }
 
 #[cfg(test)]
@@ -103,24 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_told_by_the_list_of_mounts() {
-        let of = |line: &str| server(line.as_bytes());
-        assert_eq!(of("22 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw"), None);
-        assert_eq!(
-            of("30 22 0:40 / /a\\040-\\040b rw - fuse x,user_id=0 rw,user_id=65533"),
-            Some(65533)
-        );
-        assert_eq!(of("31 22 0:41 / /a rw - fuse.sshfs me@far: rw,user_id=0,group_id=0"), Some(0));
-        assert_eq!(of("33 22 0:42 / /a rw - fusectl fusectl rw"), None);
-        assert_eq!((first_number(b"30 22"), first_number(b"x")), (Some(30), None));
-    }
-
-    #[test]
     fn what_the_kernel_serves_is_good_and_what_is_gone_is_not() {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let proc = rustix::fs::openat(CWD, c"/proc", flags, Mode::empty()).unwrap();
         require_served_by_none_else(number(&proc).unwrap()).unwrap();
-        assert!(outside(u64::from(rustix::process::geteuid().as_raw())).is_some());
+        assert!(is_trusted(0) && !is_trusted(u64::MAX));
         assert_eq!(require_served_by_none_else(u64::MAX), Err(Errno::STALE));
     }
 }

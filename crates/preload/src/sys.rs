@@ -24,6 +24,12 @@ pub fn environment() -> *const *const c_char {
     unsafe { environ }
 }
 
+/// Returns true in a program that has rights which whoever started it may not have (AT_SECURE in getauxval(3)).
+pub fn is_secure() -> bool {
+    // SAFETY: it reads what the kernel gave the program at its start, and AT_SECURE is always there.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
 /// Returns the strings of a list that ends with a null pointer.
 ///
 /// # Safety

@@ -9,6 +9,28 @@ use libc::{c_int, c_void, siginfo_t};
 
 use crate::signals::ASK_TO_END;
 
+/// Beside those that ask to end: what people, batch systems and programs send to a program so that it does something, such
+/// as writing a checkpoint, and what would end a process that does not expect it. Not what stops and continues one: whoever
+/// looks at this process wants to see it stopped.
+const MEANT_FOR_THE_PROGRAM: [c_int; 16] = [
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGXCPU,
+    libc::SIGXFSZ,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+    libc::SIGABRT,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    libc::SIGWINCH,
+    libc::SIGURG,
+];
+
 /// The process that gets the signals; zero when there is none yet.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 /// A signal that came before there was a process to get it.
@@ -17,7 +39,7 @@ static EARLY: AtomicI32 = AtomicI32::new(0);
 /// Handlers belong to the whole process, so that one command has them at a time.
 static HANDLERS: Mutex<()> = Mutex::new(());
 
-/// While it lives, signals that ask this process to end go to a command instead.
+/// While it lives, signals that other processes send to this one go to a command instead.
 pub(crate) struct Forwarding {
     earlier: Vec<(c_int, libc::sigaction)>,
     _only: MutexGuard<'static, ()>,
@@ -30,7 +52,9 @@ impl Forwarding {
         let only = HANDLERS.try_lock().ok()?;
         CHILD.store(0, Ordering::SeqCst);
         EARLY.store(0, Ordering::SeqCst);
-        let earlier = ASK_TO_END.into_iter().filter_map(|signal| Some((signal, handle(signal)?)));
+        let of_real_time = libc::SIGRTMIN()..=libc::SIGRTMAX();
+        let all = ASK_TO_END.into_iter().chain(MEANT_FOR_THE_PROGRAM).chain(of_real_time);
+        let earlier = all.filter_map(|signal| Some((signal, handle(signal)?)));
         Some(Self { earlier: earlier.collect(), _only: only })
     }
 

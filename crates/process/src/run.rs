@@ -10,9 +10,8 @@ use rustix::process::{
 
 use crate::forward::Forwarding;
 
-/// Starts the command and waits until it ends. Signals that ask this process to end (SIGHUP, SIGINT,
-/// SIGTERM) go to the command meanwhile; a Ctrl-C in the terminal reaches it anyway. If this process is
-/// killed, so is the command.
+/// Starts the command and waits until it ends. Signals that other processes send to this one go to the command
+/// meanwhile; a Ctrl-C in the terminal reaches it anyway. If this process is killed, so is the command.
 ///
 /// # Errors
 /// Fails if the command cannot be started.

@@ -1,13 +1,15 @@
 //! The directory of a recording: for its owner alone, unless it is to be shared.
 
-use std::fs::{self, Permissions};
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use plimsoll_guarded::Directory;
+use rustix::fs::Mode;
+use rustix::process::umask;
 
 use crate::RecordError;
+use crate::error::CREATE;
 
 const PRIVATE: u32 = 0o700;
 const SHARED: u32 = 0o755;
@@ -17,29 +19,32 @@ const ABOVE: u32 = 0o777;
 /// Makes the directory, with those above it, or takes the one that is there if nobody else can write to it. It
 /// has its whole path.
 pub fn make(path: &Path, is_shared: bool) -> Result<Directory, RecordError> {
-    let failed = || RecordError::io("create the recording", path);
+    let failed = || RecordError::io(CREATE, path);
     // "." and ".." have no name, and are there.
     let Some(name) = path.file_name() else { return open(path) };
     let above = above(path);
     let above = Directory::make_by_own_links(above, ABOVE).map_err(failed())?;
-    let mode = if is_shared { SHARED } else { PRIVATE };
-    match above.make(name, mode) {
-        // Whatever the user's mask is. Not by the path: others may have exchanged it.
-        Ok(made) => open_up(&made, mode).and_then(|()| made.with_whole_path()).map_err(failed()),
+    match make_whatever_the_mask(&above, name, is_shared) {
+        Ok(made) => made.require_own().and_then(|()| made.with_whole_path()).map_err(failed()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => open(path),
         Err(error) => Err(failed()(error)),
     }
 }
 
-/// Gives a directory that was made just now its mode. Who may write beside it could have put another directory of
-/// this user's in its place, which would be opened to everyone: that one is not empty, and keeps its mode. So does one into
-/// which another process of the same job was quicker to write.
-fn open_up(made: &Directory, mode: u32) -> io::Result<()> {
-    made.require_own()?;
-    if made.names()?.is_empty() {
-        fs::set_permissions(made.path_by_descriptor(), Permissions::from_mode(mode))?;
+/// Makes a directory with its mode. The mode of one that is there is never changed: who may write beside it could have put another
+/// directory of this user's in its place, which would be opened to everyone.
+fn make_whatever_the_mask(
+    above: &Directory,
+    name: &OsStr,
+    is_shared: bool,
+) -> io::Result<Directory> {
+    if !is_shared {
+        return above.make(name, PRIVATE);
     }
-    Ok(())
+    let before = umask(Mode::from_raw_mode(0o777 & !SHARED));
+    let made = above.make(name, SHARED);
+    umask(before);
+    made
 }
 
 fn above(path: &Path) -> &Path {
@@ -61,6 +66,7 @@ pub fn open(path: &Path) -> Result<Directory, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::MetadataExt;
 
     fn mode(path: &Path) -> u32 {
@@ -73,11 +79,10 @@ mod tests {
         let new = folder.path().join("new");
         make(&new, true).unwrap();
         assert_eq!(mode(&new), SHARED);
-        // One that this user filled, which somebody else moved here between making and opening.
+        // One of this user's own, which somebody else moved here before.
         let private = folder.path().join("private");
         make(&private, false).unwrap();
-        fs::write(private.join("thesis"), "").unwrap();
-        open_up(&Directory::open(&private).unwrap(), SHARED).unwrap();
+        make(&private, true).unwrap();
         assert_eq!(mode(&private), PRIVATE);
     }
 }

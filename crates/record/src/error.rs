@@ -14,7 +14,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The system refused.
-    #[error("cannot {action} {}: {cause}", path.display())]
+    #[error("cannot {action} {}: {cause}{}", path.display(), hint(action, cause))]
     Io {
         /// What was attempted.
         action: &'static str,
@@ -109,4 +109,13 @@ impl RecordError {
         };
         RecordError::Refused { path: path.to_path_buf(), cause, hint }
     }
+}
+
+/// What the place of a recording is chosen by, where the one that was chosen is no good.
+pub(crate) const CREATE: &str = "create the recording";
+
+fn hint(action: &str, cause: &io::Error) -> &'static str {
+    let is_refused =
+        matches!(cause.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+    if action == CREATE && is_refused { "; hint: -o DIR names another place" } else { "" }
 }

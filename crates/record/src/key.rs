@@ -1,5 +1,6 @@
 //! What processes of one run have in common, from the launcher's variables.
 
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use plimsoll_trace::variables;
@@ -20,9 +21,11 @@ fn job_of(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
 
 const SLURM_JOB: &str = variables::BATCH_JOBS[0];
 
-/// Returns whether this process is recorded itself: the recording is that of whoever began it.
-pub fn is_inside_recording() -> bool {
-    std::env::var_os(variables::RECORD_DIR).is_some()
+/// Returns the recording that this process is part of itself, as whoever began it named it. An empty name is none: the library
+/// leaves it to the programs of one that could not be recorded.
+pub fn recording_around() -> Option<PathBuf> {
+    let named = std::env::var_os(variables::RECORD_DIR)?;
+    (!named.is_empty()).then(|| PathBuf::from(named))
 }
 
 /// This process's rank, when a launcher started it.

@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, acting_user};
 use plimsoll_machine::{Machine, preload_library};
 use plimsoll_trace::variables;
 
@@ -64,7 +65,7 @@ impl Launch<'_> {
         command.args(self.arguments);
         self.set_environment(&mut command, &library, directory.path(), &spool)?;
         // By the path alone, processes could come to another directory that somebody put there.
-        command.env(variables::RECORDING_ID, id.unwrap_or_default());
+        command.env(variables::RECORDING_ID, self::id(&directory, id));
         let unseen = UnseenProgram::find(self.program);
         if unseen.as_ref().is_some_and(UnseenProgram::must_not_be_preloaded) {
             keep_preload(&mut command);
@@ -77,11 +78,12 @@ impl Launch<'_> {
         if let Some(directory) = self.directory {
             return directory.to_path_buf();
         }
-        if let Some(inherited) = std::env::var_os(variables::RECORD_DIR) {
-            return PathBuf::from(inherited);
+        if let Some(around) = key::recording_around() {
+            return around;
         }
         let name = Path::new(self.program).file_name().unwrap_or(self.program).to_string_lossy();
-        PathBuf::from(format!("plimsoll-{}-{}", key::clean(&name), key::of_this_run()))
+        let name = format!("plimsoll-{}-{}", key::clean(&name), key::of_this_run());
+        not_of_others(&name)
     }
 
     fn is_shared(&self) -> bool {
@@ -127,6 +129,29 @@ impl Launch<'_> {
         Ok(())
     }
 }
+
+/// Returns the id of a recording, with the number of its owner behind it.
+fn id(directory: &Directory, id: Option<String>) -> String {
+    match (id, directory.facts_of(marker::NAME)) {
+        (Some(id), Ok(facts)) => format!("{id}.{}", facts.st_uid),
+        (id, _) => id.unwrap_or_default(),
+    }
+}
+
+/// Returns the name, or that with a number behind it which nobody else has taken: names of jobs are known to all. Ranks that
+/// start together see the same.
+fn not_of_others(name: &str) -> PathBuf {
+    let numbered = (2..=NAMES_MAX).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_string()).chain(numbered);
+    let Ok(here) = Directory::open(Path::new(".")) else { return name.into() };
+    let is_open_to_us = |name: &String| match here.facts_of(name) {
+        Ok(facts) => facts.st_uid == acting_user(),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    };
+    names.find(is_open_to_us).unwrap_or_else(|| name.to_string()).into()
+}
+
+const NAMES_MAX: usize = 99;
 
 impl Prepared {
     /// Returns the whole path of the recording.

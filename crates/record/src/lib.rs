@@ -20,6 +20,6 @@ mod unseen;
 
 pub use collect::{Collected, collect};
 pub use error::RecordError;
-pub use key::{is_inside_recording, rank};
+pub use key::{rank, recording_around};
 pub use launch::{Launch, Prepared};
 pub use newest::newest;

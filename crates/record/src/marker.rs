@@ -5,14 +5,13 @@ use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::{Directory, SMALL_BYTES_MAX, random_hex};
 use plimsoll_machine::Machine;
-pub(crate) use plimsoll_trace::marker::NAME;
+pub use plimsoll_trace::marker::NAME;
 use plimsoll_trace::marker::{FIRST_LINE, ID};
-use plimsoll_trace::{secrets, variables};
+use plimsoll_trace::secrets;
 use rustix::fs::OFlags;
 
 use crate::{RecordError, key};
@@ -100,7 +99,7 @@ fn text(id: &str, key: &str, program: &OsStr, arguments: &[OsString]) -> String 
 /// ranks that a launcher without job names started together.
 fn may_join(directory: &Directory, text: &str, key: &str) -> Result<(), RecordError> {
     let path = directory.path();
-    if std::env::var_os(variables::RECORD_DIR).is_some_and(|it| Path::new(&it) == path) {
+    if key::recording_around().is_some_and(|it| it == path) {
         return Ok(());
     }
     let same_run = text.lines().any(|line| line == format!("run {key}"));

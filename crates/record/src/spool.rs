@@ -21,20 +21,22 @@ pub fn choose(
     said: Option<&Path>,
     machine: &Machine,
 ) -> Result<PathBuf, RecordError> {
-    if let Some(said) = said {
+    // A `record` around this one has chosen already, if it is of the same recording.
+    let variable = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let around = variable(variables::SPOOL);
+    let is_inside = variable(variables::RECORD_DIR).is_some_and(|around| around == directory);
+    if let Some(inherited) = around.as_deref().filter(|_| is_inside && said.is_none()) {
+        return Ok(inherited.to_path_buf());
+    }
+    // Without one, whoever set the variable says it.
+    let is_alone = variable(variables::RECORD_DIR).is_none();
+    if let Some(said) = said.or(around.as_deref().filter(|_| is_alone)) {
         let spool = in_place(said, directory).map_err(RecordError::io("use the spool", said))?;
         return if spool.path() != directory && is_recording(&spool) {
             Err(RecordError::SpoolIsRecording { spool: said.to_path_buf() })
         } else {
             Ok(spool.path().to_path_buf())
         };
-    }
-    // A `record` around this one has chosen already, if it is of the same recording.
-    let variable = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
-    if let Some(inherited) = variable(variables::SPOOL)
-        && variable(variables::RECORD_DIR).is_none_or(|around| around == directory)
-    {
-        return Ok(inherited);
     }
     // A mapping of a file on another machine is slow, and the load would disturb what is measured.
     if !machine.space(directory).is_ok_and(|space| space.is_remote()) {

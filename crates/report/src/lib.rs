@@ -23,7 +23,7 @@ pub mod words;
 
 pub use chart::{Bar, bars, line_plot};
 pub use fit_plot::{Axes, fit_plot};
-pub use json::envelope;
+pub use json::Envelope;
 pub use number::{Number, Unit};
 pub use ratio_map::RatioMap;
 pub use record::Record;

@@ -61,6 +61,8 @@ pub enum Unit {
     SecondsPerByte,
     /// A pure number.
     Ratio,
+    /// Of a test: how probable such a difference is by chance.
+    Probability,
     /// Of one hundred.
     Percent,
     /// Part of a whole: 0 to 1 in JSON, a percentage in tables.
@@ -77,6 +79,7 @@ impl Unit {
             Unit::Seconds => "seconds",
             Unit::SecondsPerByte => "seconds per byte",
             Unit::Ratio => "ratio",
+            Unit::Probability => "probability",
             Unit::Percent => "percent",
             Unit::Share => "share",
         }
@@ -90,6 +93,9 @@ impl Unit {
         match self {
             Unit::Count if value.fract() == 0.0 => grouped(value),
             Unit::Count | Unit::Ratio => decimals(value),
+            // None is impossible.
+            Unit::Probability if value < 1e-3 => "< 0.001".to_string(),
+            Unit::Probability => format!("{value:.3}"),
             Unit::Percent => format!("{value:.1} %"),
             Unit::Share => share(value),
             Unit::Bytes => scaled(value, &BYTE_STEPS, "B"),

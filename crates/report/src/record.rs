@@ -1,6 +1,7 @@
 //! A result as an ordered list of named values, shown to people or to programs.
 
-use serde_json::{Map, Value as Json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value as Json;
 
 use crate::{Emphasis, Number, Value};
 
@@ -184,45 +185,46 @@ impl Record {
 
     /// For programs: keys and base units.
     pub fn to_json(&self) -> Json {
-        let mut object = Map::new();
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// As [`Record::to_json`], entry by entry: a result may have millions of them.
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
         let mut notes = Vec::new();
         for entry in &self.entries {
             match entry {
-                Entry::Number { number, value } => {
-                    object.insert(number.key.into(), value.json());
-                }
-                Entry::Text { key, text, .. } => {
-                    object.insert((*key).into(), Json::from(text.clone()));
-                }
-                Entry::Sentence { key, text } => {
-                    object.insert((*key).into(), Json::from(text.as_str()));
-                }
-                Entry::Texts { key, texts, .. } => {
-                    object.insert((*key).into(), Json::from(texts.clone()));
-                }
-                Entry::Section { key, record, .. } => {
-                    object.insert((*key).into(), record.to_json());
-                }
+                Entry::Number { number, value } => object.serialize_entry(number.key, value)?,
+                Entry::Text { key, text, .. } => object.serialize_entry(key, text)?,
+                Entry::Sentence { key, text } => object.serialize_entry(key, text)?,
+                Entry::Texts { key, texts, .. } => object.serialize_entry(key, texts)?,
+                Entry::Section { key, record, .. } => object.serialize_entry(key, record)?,
                 Entry::Rows { key, rows, .. } | Entry::Cards { key, cards: rows, .. } => {
-                    let rows = rows.iter().map(Record::to_json).collect();
-                    object.insert((*key).into(), Json::Array(rows));
+                    object.serialize_entry(key, rows)?;
                 }
-                Entry::Named { key, rows, .. } => {
-                    let rows = rows.iter().map(|(name, row)| (name.to_string(), row.to_json()));
-                    object.insert((*key).into(), Json::Object(rows.collect()));
-                }
+                Entry::Named { key, rows, .. } => object.serialize_entry(key, &Pairs(rows))?,
                 Entry::Spectrum { number, points, .. } => {
-                    let points = points.iter().map(|(k, v)| (k.to_string(), Json::from(*v)));
-                    object.insert(number.key.into(), Json::Object(points.collect()));
+                    object.serialize_entry(number.key, &Pairs(points))?;
                 }
                 Entry::Picture(_) => {}
-                Entry::Note(note) => notes.push(Json::from(note.as_str())),
+                Entry::Note(note) => notes.push(note),
             }
         }
         if !notes.is_empty() {
-            object.insert("notes".into(), Json::Array(notes));
+            object.serialize_entry("notes", &notes)?;
         }
-        Json::Object(object)
+        object.end()
+    }
+}
+
+/// Keys and values, as an object.
+struct Pairs<'a, K, V>(&'a [(K, V)]);
+
+impl<K: Serialize, V: Serialize> Serialize for Pairs<'_, K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 

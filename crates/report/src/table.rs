@@ -49,7 +49,7 @@ impl TextTable {
     }
 
     /// Returns the table so that it fits into the width, if one is given. First columns without a value are left out,
-    /// then headings take several lines, then names are shortened, and then the last columns are left out; the last
+    /// then headings take several lines, then sentences do and names are shortened, and then the last columns are left out; the last
     /// line names the columns that have values and are not shown.
     pub fn laid_out(&self, width: Option<usize>) -> StyledText {
         let fitted = FittedTable::new(self, width.unwrap_or(usize::MAX));
@@ -66,11 +66,15 @@ impl TextTable {
             fitted.line(cells, &mut out);
         }
         for row in &self.rows {
-            let cell = |column: &FittedColumn| {
-                let (text, emphasis) = &row[column.index];
-                (shortened(text, column.width), *emphasis)
-            };
-            fitted.line(shown().map(cell).collect(), &mut out);
+            let lines: Vec<Vec<String>> =
+                shown().map(|column| folded(&row[column.index].0, column.width)).collect();
+            for line in 0..lines.iter().map(Vec::len).max().unwrap_or(0) {
+                let cell = |(column, lines): (&FittedColumn, &Vec<String>)| {
+                    let text = lines.get(line).cloned().unwrap_or_default();
+                    (text, row[column.index].1)
+                };
+                fitted.line(shown().zip(&lines).map(cell).collect(), &mut out);
+            }
         }
         if !fitted.left_out.is_empty() {
             let names = fitted.left_out.join(", ");
@@ -206,6 +210,15 @@ impl FittedColumn {
     }
 }
 
+/// Returns the text in lines of at most that width: sentences take several, names are shortened.
+fn folded(text: &str, width: usize) -> Vec<String> {
+    if text.width() <= width || !text.contains(' ') {
+        return vec![shortened(text, width)];
+    }
+    let lines = textwrap::wrap(text, textwrap::Options::new(width).break_words(false));
+    lines.iter().map(|line| shortened(line, width)).collect()
+}
+
 /// Returns the text without its middle, if it is too wide: paths differ at their ends.
 fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -305,6 +318,22 @@ mod tests {
         let fewest = fitted(1);
         let words: Vec<&str> = fewest.split_whitespace().collect();
         assert!(words.join(" ").contains("share of run time, bytes, use"), "{fewest}");
+    }
+
+    #[test]
+    fn sentences_are_folded_and_not_cut() {
+        let left = |name: &str| (name.to_string(), Align::Left);
+        let mut table = TextTable::new(vec![left("for"), left("do this")]);
+        let advice = "nothing, if this machine does not use it: directories work too";
+        table.push(vec!["Lustre".into(), advice.into()]);
+        table.push(vec!["x".into(), "y".into()]);
+        assert_eq!(
+            table.laid_out(Some(40)).to_plain(),
+            "  for     do this\n  \
+             Lustre  nothing, if this machine does\n          \
+             not use it: directories work\n          too\n  \
+             x       y\n"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The value of a number, which may be missing.
 
-use serde_json::Value as Json;
+use serde::{Serialize, Serializer};
 
 use crate::Number;
 use crate::number::MISSING;
@@ -34,21 +34,23 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Integer(value) => serializer.serialize_u64(*value),
+            // JSON has no NaN or infinity: such a value becomes null.
+            Value::Real(value) => serializer.serialize_f64(*value),
+            Value::Missing => serializer.serialize_none(),
+        }
+    }
+}
+
 impl Value {
     pub(crate) fn show(self, number: &Number) -> String {
         match self {
             Value::Integer(value) => number.unit.show(value as f64),
             Value::Real(value) => number.unit.show(value),
             Value::Missing => MISSING.to_string(),
-        }
-    }
-
-    pub(crate) fn json(self) -> Json {
-        match self {
-            Value::Integer(value) => Json::from(value),
-            // serde_json has no NaN or infinity: such a value becomes null.
-            Value::Real(value) => Json::from(value),
-            Value::Missing => Json::Null,
         }
     }
 }

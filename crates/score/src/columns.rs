@@ -106,6 +106,8 @@ pub struct Columns {
     pairs: Vec<PairRow>,
     /// Clients with the targets that they were paired with.
     pairings: HashSet<(u32, u32)>,
+    /// Runs with their sources.
+    runs: HashSet<(u32, u32)>,
 }
 
 impl Columns {
@@ -130,6 +132,7 @@ impl Columns {
             self.pairings.insert((row.client, row.target));
             self.pairs.push(row);
         }
+        self.runs.insert((source, instance.run));
         let experiment = self.sources.get(source as usize).map_or("", |it| &it.experiment);
         self.instances.push(InstanceRow {
             source,
@@ -163,9 +166,19 @@ impl Columns {
         self.names().iter().map(|it| it.len()).sum::<usize>() + self.settings.len()
     }
 
+    /// How many distinct settings are held; some of what is judged is of each two of them.
+    pub fn settings_held(&self) -> usize {
+        self.settings.len()
+    }
+
     /// How many clients with one of their targets there are; each of them gets scores.
     pub fn pairings(&self) -> usize {
         self.pairings.len()
+    }
+
+    /// How many runs there are; each of them is judged.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
     }
 
     /// Bytes of all distinct names that are held.

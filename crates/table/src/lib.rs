@@ -13,10 +13,14 @@
 
 mod cell;
 mod column;
+mod compact;
 mod damage;
 mod error;
+mod page_header;
+mod pages;
 mod reader;
 mod row_file;
+mod schema_depth;
 mod source;
 mod writer;
 

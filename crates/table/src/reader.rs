@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
@@ -16,6 +16,7 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::cell::{CellAt, Value};
 use crate::column::SCHEMA_KEY;
 use crate::damage::{check_chunks, guarded};
+use crate::pages::CheckedPages;
 use crate::source::Source;
 use crate::{Column, Kind, Table, TableError};
 
@@ -48,6 +49,7 @@ impl TableReader {
     pub fn open(path: &Path, table: &Table, names: &[&str]) -> Result<Self, TableError> {
         let source = Source::open(path).map_err(|it| TableError::io("open", path, it))?;
         let length = source.len();
+        source.check_schema().map_err(|error| TableError::read(path, error))?;
         let file = guarded(|| SerializedFileReader::new(source))
             .map_err(|error| TableError::read(path, error))?;
         check_chunks(file.metadata(), length).map_err(|it| TableError::format(path, it))?;
@@ -133,7 +135,12 @@ impl TableReader {
             self.first_row += rows as u64;
         } else {
             let group = self.file.get_row_group(self.next_group).map_err(failed)?;
-            let readers = self.columns.iter().map(|wanted| group.get_column_reader(wanted.index));
+            let readers = self.columns.iter().map(|wanted| {
+                let description = group.metadata().column(wanted.index).column_descr_ptr();
+                let pages = group.get_column_page_reader(wanted.index)?;
+                let pages = CheckedPages::new(pages, rows, description.physical_type());
+                Ok(get_column_reader(description, Box::new(pages)))
+            });
             self.readers = guarded(|| readers.collect()).map_err(failed)?;
             self.left = rows;
         }

@@ -12,9 +12,6 @@ use crate::{ColumnSink, Kind, Table, TableError, TableWriter, Text};
 /// Rows of a row group: about 30 MiB while it is gathered, and still few groups for millions.
 const ROWS_PER_GROUP: usize = 1 << 16;
 
-/// Nobody else may write to what is kept, whatever the umask.
-const FILE_MODE: u32 = 0o644;
-
 /// A Parquet file that is written row by row, and gets its name once it is whole.
 pub struct RowFile<'a> {
     draft: Draft<&'a Directory>,
@@ -40,17 +37,18 @@ pub enum Cell<'a> {
 
 impl<'a> RowFile<'a> {
     /// Begins the file in that directory that gets this name once it is whole, with `facts` about it in its
-    /// metadata.
+    /// metadata. `mode` is who may read it.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn create(
         directory: &'a Directory,
         name: &str,
+        mode: u32,
         table: &Table,
         facts: Vec<(String, String)>,
     ) -> Result<Self, TableError> {
-        let draft = Draft::create(directory, name, FILE_MODE);
+        let draft = Draft::create(directory, name, mode);
         let draft =
             draft.map_err(|it| TableError::io("create", &directory.path().join(name), it))?;
         let writer = draft.file().try_clone().and_then(|file| TableWriter::new(file, table, facts));

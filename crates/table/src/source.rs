@@ -6,11 +6,18 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use parquet::errors::ParquetError;
+use parquet::file::FOOTER_SIZE;
 use parquet::file::reader::{ChunkReader, Length};
 use plimsoll_guarded::{open_by_own_links, require_stored};
 
+use crate::page_header::check_page_header;
+use crate::schema_depth::check_schema_depth;
+
 /// A file of up to this size is read whatever of it is a hole.
 const QUICKLY_READ_BYTES: u64 = 16 << 20;
+
+/// Most headers of pages are shorter.
+const USUAL_HEADER_BYTES: usize = 256;
 
 /// A file that refuses what lies outside of it before room is made for it.
 pub(crate) struct Source {
@@ -26,6 +33,18 @@ impl Source {
         let length = file.metadata()?.len();
         Ok(Source { file, length })
     }
+
+    /// Looks at the schema before it is built. What is no Parquet file at all is left to the reader, who says so.
+    pub fn check_schema(&self) -> Result<(), ParquetError> {
+        let mut footer = [0; FOOTER_SIZE];
+        let Some(end) = self.length.checked_sub(FOOTER_SIZE as u64) else { return Ok(()) };
+        self.file.read_exact_at(&mut footer, end)?;
+        let [a, b, c, d, ..] = footer;
+        let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+        let Some(position) = end.checked_sub(length) else { return Ok(()) };
+        let metadata = At { file: self.file.try_clone()?, position };
+        check_schema_depth(metadata.take(length))
+    }
 }
 
 impl Length for Source {
@@ -37,8 +56,13 @@ impl Length for Source {
 impl ChunkReader for Source {
     type T = BufReader<At>;
 
+    /// Is called for the end of the file and for headers of pages.
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::new(At { file: self.file.try_clone()?, position: start }))
+        let reader = || std::io::Result::Ok(At { file: self.file.try_clone()?, position: start });
+        if start.checked_add(FOOTER_SIZE as u64) != Some(self.length) {
+            check_page_header(BufReader::with_capacity(USUAL_HEADER_BYTES, reader()?))?;
+        }
+        Ok(BufReader::new(reader()?))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<bytes::Bytes, ParquetError> {

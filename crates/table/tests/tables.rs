@@ -38,7 +38,7 @@ fn row(number: u64) -> [Cell<'static>; 5] {
 fn write(directory: &Path, rows: u64) {
     let directory = Directory::open(directory).unwrap();
     let facts = vec![("plimsoll.site".to_string(), "one".to_string())];
-    let mut file = RowFile::create(&directory, "samples.parquet", &table(), facts).unwrap();
+    let mut file = RowFile::create(&directory, "samples.parquet", 0o644, &table(), facts).unwrap();
     (0..rows).for_each(|number| file.row(&row(number)).unwrap());
     file.finish().unwrap().publish().unwrap();
 }
@@ -163,7 +163,8 @@ fn what_cannot_be_is_told_in_one_line() {
 fn what_is_not_finished_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
     let directory = Directory::open(place.path()).unwrap();
-    let mut file = RowFile::create(&directory, "samples.parquet", &table(), Vec::new()).unwrap();
+    let mut file =
+        RowFile::create(&directory, "samples.parquet", 0o644, &table(), Vec::new()).unwrap();
     (0..100_000).for_each(|number| file.row(&row(number)).unwrap());
     drop(file);
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);

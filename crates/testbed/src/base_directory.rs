@@ -100,6 +100,10 @@ pub(crate) fn not_opened(path: &Path) -> impl FnOnce(io::Error) -> TestbedError 
             let reason = Untrusted::Served { path: path.clone(), user };
             TestbedError::Untrusted { base: path, reason }
         }
+        Some(Refusal::LinkOf { owner }) => {
+            let reason = Untrusted::Link { path: path.clone(), owner };
+            TestbedError::Untrusted { base: path, reason }
+        }
         _ => file_error("open", path)(cause),
     }
 }

@@ -140,9 +140,11 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 fn without_links(path: &Path) -> io::Result<PathBuf> {
     match Directory::open_by_own_links(path).and_then(Directory::with_whole_path) {
         Ok(directory) => Ok(directory.path().to_path_buf()),
-        Err(cause) if is_served_by_others(&cause) => Err(cause),
-        // No directory, or one that a link of somebody else leads to: it may be looked at.
-        Err(_) => path.canonicalize(),
+        // Wherever a link of somebody else leads, nobody goes.
+        Err(cause) if matches!(Refusal::of(&cause), Some(Refusal::LinkOf { .. })) => {
+            std::path::absolute(path)
+        }
+        Err(cause) => Err(cause),
     }
 }
 

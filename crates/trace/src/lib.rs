@@ -5,7 +5,7 @@
 //! bytes. See [`layout`] for the bytes, [`encode`] for how an event is packed.
 //!
 //! The writing half ([`layout`], [`op`](Op), [`encode`], [`definition`], [`executable`], [`marker`], [`secrets`],
-//! [`StatLine`], [`variables`]) allocates nothing, calls
+//! [`MountLine`], [`StatLine`], [`variables`]) allocates nothing, calls
 //! nothing and cannot panic, because it runs inside other people's programs. The reading half
 //! (feature `reader`) streams: memory does not grow with the number of events.
 //!
@@ -16,6 +16,7 @@ pub mod encode;
 pub mod executable;
 pub mod layout;
 pub mod marker;
+mod mount_line;
 mod op;
 pub mod secrets;
 mod stat_line;
@@ -39,6 +40,7 @@ mod writing_process;
 pub use decode::{Event, ThreadDecoder};
 #[cfg(feature = "reader")]
 pub use error::TraceError;
+pub use mount_line::{MountLine, user_outside};
 pub use op::{Class, Layer, Op};
 #[cfg(feature = "reader")]
 pub use process_file::{Chunk, Damage, ProcessFile};

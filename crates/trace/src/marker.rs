@@ -30,9 +30,30 @@ pub fn has_id(text: &[u8], id: &[u8]) -> bool {
     is_marker && line.and_then(|line| line.strip_prefix(ID.as_bytes())) == Some(id)
 }
 
+/// Returns the id and the number of the user whose file it is in, as programs of the recording get them in a variable: others may
+/// know the id, and could not make such a file.
+pub fn split_variable(value: &[u8]) -> (&[u8], Option<u32>) {
+    let dot = value.iter().position(|byte| *byte == b'.').unwrap_or(value.len());
+    let (id, owner) = (value.get(..dot).unwrap_or(&[]), value.get(dot + 1..).unwrap_or(&[]));
+    let add = |sum: u32, digit: &u8| {
+        sum.checked_mul(10)?.checked_add(u32::from(digit.checked_sub(b'0').filter(|it| *it < 10)?))
+    };
+    let owner = if owner.is_empty() { None } else { owner.iter().try_fold(0, add) };
+    (id, owner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_has_the_id_and_perhaps_the_owner() {
+        assert_eq!(split_variable(b"abc.1234"), (&b"abc"[..], Some(1234)));
+        assert_eq!(split_variable(b"abc.4294967295"), (&b"abc"[..], Some(u32::MAX)));
+        for odd in [&b"abc"[..], b"abc.", b"abc.4294967296", b"abc.1x"] {
+            assert_eq!(split_variable(odd), (&b"abc"[..], None));
+        }
+    }
 
     #[test]
     fn an_id_is_a_whole_line_behind_the_first() {

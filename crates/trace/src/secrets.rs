@@ -14,7 +14,7 @@ use value::length_of_value;
 const MASK: &[u8] = b"***";
 
 /// Parts of the names of what must not be known, in small letters and without dashes and underscores.
-const NAMES: [&[u8]; 18] = [
+const NAMES: [&[u8]; 22] = [
     b"password",
     b"passwords",
     b"passwd",
@@ -23,6 +23,10 @@ const NAMES: [&[u8]; 18] = [
     b"secrets",
     b"secretkey",
     b"token",
+    b"passcode",
+    b"encryptionkey",
+    b"licensekey",
+    b"sessionid",
     b"credential",
     b"credentials",
     b"apikey",
@@ -36,7 +40,8 @@ const NAMES: [&[u8]; 18] = [
 ];
 
 /// Short names that are also parts of other words: only where a word begins.
-const SHORT_NAMES: [&[u8]; 6] = [b"pass", b"pwd", b"pw", b"bearer", b"auth", b"sig"];
+const SHORT_NAMES: [&[u8]; 11] =
+    [b"pass", b"pwd", b"pw", b"bearer", b"auth", b"sig", b"cred", b"creds", b"otp", b"psk", b"jwt"];
 
 /// Words that end with a short name and tell nothing.
 const NO_PASS: [&[u8]; 12] = [
@@ -319,7 +324,7 @@ fn ends_with_pass(name: &[u8]) -> bool {
 fn is_at(text: &[u8], wanted: &[u8]) -> bool {
     let mut rest = text.iter();
     let is_there = wanted.iter().all(|letter| {
-        let next = rest.by_ref().find(|byte| !b"-_".contains(byte));
+        let next = rest.by_ref().find(|byte| !b"-_.".contains(byte));
         next.is_some_and(|it| it.to_ascii_lowercase() == *letter)
     });
     let behind = rest.as_slice();

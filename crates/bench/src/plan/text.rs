@@ -1,9 +1,10 @@
 //! A plan as text.
 
+use std::fs::File;
 use std::path::Path;
 
 use plimsoll_domain::Bytes;
-use plimsoll_guarded::{open_input, read_at_most};
+use plimsoll_guarded::read_at_most;
 use serde::{Deserialize, Serialize, Serializer};
 use toml_edit::{Document, Item, Table, TableLike};
 
@@ -19,12 +20,12 @@ const HEADER: &str = "\
 ";
 
 impl Plan {
-    /// Reads and checks a file.
+    /// Reads and checks an open file.
     ///
     /// # Errors
     /// What the system said about the file, or why the plan in it cannot be used.
-    pub fn load(path: &Path) -> std::io::Result<Result<Plan, PlanError>> {
-        Ok(match read_at_most(FILE_BYTES_MAX, open_input(path)?)? {
+    pub fn read(file: File) -> std::io::Result<Result<Plan, PlanError>> {
+        Ok(match read_at_most(FILE_BYTES_MAX, file)? {
             Some(bytes) => Self::from_bytes(&bytes),
             None => Err(PlanError::TooLarge { limit: Bytes::new(FILE_BYTES_MAX) }),
         })

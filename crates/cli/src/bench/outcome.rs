@@ -10,6 +10,7 @@ use plimsoll_figures::{experiment, scores};
 use plimsoll_measures::Journal;
 use serde_json::json;
 
+use crate::argument::argument;
 use crate::output::{self, Output};
 
 /// Writes the tables and prints what came of it.
@@ -31,7 +32,7 @@ pub fn conclude(
     });
     journal.finish(ending.is_complete(), summary)?;
     output.print("bench", &format!("{}: {}", plan.name, sentence), &record)?;
-    let shown = directory.display();
+    let shown = argument(directory);
     if spent.cache.cached > 0 {
         output::message(&format!(
             "note: {} of {} bursts measured memory at least in part: the page cache could not be kept out",

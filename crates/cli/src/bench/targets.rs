@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use plimsoll_bench::plan::{ONE_CALL_MOST, Plan, TargetPlan};
 use plimsoll_domain::BytesPerSec;
 use plimsoll_domain::site::{Site, SiteFile};
+use plimsoll_guarded::Readers;
 use plimsoll_testbed::{KnownLimits, TargetInfo};
 
 use crate::found_site;
@@ -23,17 +24,23 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Returns the targets that are named, or all of the site or the test bed.
-    pub fn find(&self) -> Result<Vec<TargetPlan>> {
+    /// Returns the targets that are named, or all of the site or the test bed, and who may read where they are named.
+    pub fn find(&self) -> Result<(Vec<TargetPlan>, Readers)> {
+        let mut readers = Readers::Everyone;
+        let mut of_file = |path: &Path| -> Result<_> {
+            let file = SiteFile::load(path)?;
+            readers = file.readers();
+            Ok(Known { place: "site", targets: of_site(file.site()) })
+        };
         let known = match (self.named.bed.find()?, &self.site) {
             (Some((_, targets)), _) => Some(Known { place: "test bed", targets: of_bed(targets) }),
-            (None, Some(path)) => Some(Known { place: "site", targets: of_site(&load(path)?) }),
+            (None, Some(path)) => Some(of_file(path)?),
             (None, None) if self.named.are_named() => None,
             (None, None) => {
                 let site = found_site::path().with_context(
                     || "which targets? hint: --targets DIR…, --testbed NAME or --site FILE",
                 )?;
-                Some(Known { place: "site", targets: of_site(&load(&site)?) })
+                Some(of_file(&site)?)
             }
         };
         let target = |choice| match choice {
@@ -44,7 +51,7 @@ impl Targets {
         };
         let found: Vec<TargetPlan> = self.named.choose(known)?.into_iter().map(target).collect();
         ensure!(!found.is_empty(), "there are no targets; hint: the site's targets need a path");
-        Ok(found)
+        Ok((found, readers))
     }
 
     /// Returns which of these options were given; a site file is welcome beside a plan for its peaks.

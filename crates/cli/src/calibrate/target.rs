@@ -34,8 +34,10 @@ impl Chosen {
             Some(path) => (Some(text), path.as_path()),
             None => split(text).map(|(name, path)| (name, Path::new(path)))?,
         };
-        let is_a_name = name.is_none() && !directory.exists() && !text.contains('/');
-        let found = if is_a_name && site.is_none() { found_site::path() } else { None };
+        let is_word = name.is_none() && !text.contains('/');
+        // A target's name goes before a directory of the same name: anybody may have made that here.
+        let found = if is_word && site.is_none() { found_site::path_with(text) } else { None };
+        let is_a_name = is_word && (found.is_some() || !directory.exists());
         let site = site.or(found.as_deref()).map(SiteFile::load).transpose()?;
         let Some(mut site) = site else {
             if is_a_name {

@@ -3,10 +3,9 @@
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{ExitCode, ExitStatus};
 
 use anyhow::Result;
-use plimsoll_process::run_to_end;
 
 use crate::output;
 
@@ -16,18 +15,12 @@ pub fn not_started(program: &OsStr, error: &io::Error) -> ExitCode {
     ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 })
 }
 
-/// Starts the program and waits. Signals that ask to end are the program's to answer, whoever of
-/// the two they are sent to; we go on to bring its recording home.
-pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
-    let unused = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    // Sent by a terminal to both. If it cannot be caught it ends us, and the recording waits in the spool.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGQUIT, unused);
-    run_to_end(command)
-}
-
 /// Ends as the program did: with its status, or by its signal.
 pub fn end_like(status: ExitStatus) -> Result<ExitCode> {
     if let Some(signal) = status.signal() {
+        // Its core is the one that matters, and ours would take its place.
+        let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
         // Returns only for signals whose default is not to end the process.
         let _ = signal_hook::low_level::emulate_default_handler(signal);
         return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)));

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use plimsoll_domain::site::SiteFile;
+use plimsoll_guarded::is_there;
 use plimsoll_machine::{Discovered, Machine};
 use plimsoll_testbed::TargetInfo;
 
@@ -57,7 +58,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (file, added) = match (arguments.output.exists(), arguments.update) {
+    let shown = arguments.output.display();
+    let is_there = is_there(&arguments.output).with_context(|| format!("cannot use {shown}"))?;
+    let (file, added) = match (is_there, arguments.update) {
         (true, true) => {
             let mut file = SiteFile::load(&arguments.output)?;
             let added = file.add_new(&found)?;

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use plimsoll_domain::site::{
-    Cost, Server, ServerRole, Site, SiteFile, Slowness, Straggler, Target,
+    Cost, Origin, Server, ServerRole, Site, SiteFile, Slowness, Straggler, Target,
 };
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_report::{Record, numbers};
 
 use crate::found_site;
 use crate::output::Output;
+use crate::settings::{self, Setting};
 
 numbers! {
     CAPACITY = "capacity", "capacity", Bytes, "Bytes that a target holds.", "site file";
@@ -35,11 +36,38 @@ numbers! {
 }
 
 pub fn run(file: Option<PathBuf>, output: Output) -> Result<ExitCode> {
-    let (path, origin) = found_site::named_or_found(file)?;
+    let settings: Vec<Record> = settings::read()?.iter().map(setting).collect();
+    let (path, origin) = match found_site::named_or_found(file) {
+        // Settings are shown also where there is no site file.
+        Err(_) if !settings.is_empty() => {
+            let record = Record::new().rows("settings", SETTINGS, settings);
+            output.print("site", "no site file", &record)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        found => found?,
+    };
     let origin = origin.map(|it| it.words().to_string());
     let begin = Record::new().optional_text("origin", "found as", origin);
-    output.print("site", &title(&path), &record(begin, SiteFile::load(&path)?.site()))?;
+    let mut record = record(begin, SiteFile::load(&path)?.site());
+    if !settings.is_empty() {
+        record = record.rows("settings", SETTINGS, settings);
+    }
+    output.print("site", &title(&path), &record)?;
     Ok(ExitCode::SUCCESS)
+}
+
+const SETTINGS: &str = "settings";
+
+fn setting(setting: &Setting) -> Record {
+    let values = setting.values.iter().map(|it| it.as_deref().unwrap_or("true"));
+    let value = values.collect::<Vec<_>>().join(", ");
+    let origin = setting.origin.map_or("named by PLIMSOLL_SETTINGS", Origin::words);
+    Record::new()
+        .text("command", "command", &setting.command)
+        .text("option", "option", &setting.option)
+        .text("value", "value", if value.is_empty() { "false" } else { &value })
+        .text("file", "file", setting.path.display().to_string())
+        .text("origin", "found as", origin)
 }
 
 pub fn print(site: &Site, file: &Path, output: Output) -> Result<()> {

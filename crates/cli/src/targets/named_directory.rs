@@ -1,8 +1,10 @@
 //! A directory that a person names on the command line, as DIR or NAME=DIR.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+
+use super::is_own_directory;
 
 /// A directory and what to call it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +36,9 @@ impl NamedDirectory {
 /// slash.
 pub fn split(text: &str) -> Result<(Option<&str>, &str)> {
     match text.split_once('=') {
-        Some((name, path)) if !name.contains('/') && !Path::new(text).is_dir() => {
+        Some((name, path))
+            if !name.contains('/') && (path.starts_with('/') || !is_own_directory(text)) =>
+        {
             ensure!(!name.is_empty(), "{text}: a target without a name; hint: NAME=DIR");
             Ok((Some(name), path))
         }

@@ -1,12 +1,13 @@
 //! Reading a site file, and updating one without losing what a person wrote in it.
 
 use std::collections::HashSet;
-use std::fs::Permissions;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, Draft, Readers, open_input, read_at_most};
+use plimsoll_guarded::{Directory, Draft, Readers, open_input, random_hex, read_at_most};
+use rustix::fs::OFlags;
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
@@ -116,13 +117,14 @@ impl SiteFile {
 
     /// Says something else from now on; still the same file.
     pub(super) fn replace_text(&mut self, text: &str) -> Result<(), SiteError> {
-        *self = SiteFile { read_from: self.read_from, ..Self::parse(&self.path, text)? };
+        let (read_from, readers) = (self.read_from, self.readers);
+        *self = SiteFile { read_from, readers, ..Self::parse(&self.path, text)? };
         Ok(())
     }
 
     /// Writes the text to a temporary file beside the old one and renames it, so that
     /// a crash or a full disk leaves the old file whole. A symbolic link of this user's stays one, and
-    /// the file keeps its permissions.
+    /// the file keeps its permissions and its group; those of a group that it cannot keep are given to nobody.
     ///
     /// # Errors
     /// If the system refuses, or if the file is not the one that was read: where others may write, they
@@ -133,24 +135,27 @@ impl SiteFile {
 
     fn replace(&self) -> io::Result<()> {
         let (directory, name) = place_of(&self.path)?;
-        let old = match directory.facts_of(&name) {
+        // Opened once: whoever may write there could exchange it between two looks.
+        let old = match directory.open_file(&name, OFlags::RDONLY) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            facts => Some(facts?),
+            opened => Some(opened?),
         };
-        let found = old.as_ref().map(|old| (old.st_dev, old.st_ino));
+        let facts = old.as_ref().map(File::metadata).transpose()?;
+        let found = facts.as_ref().map(|old| (old.dev(), old.ino()));
         if self.read_from.is_some() && found != self.read_from {
             return Err(io::Error::other("it is not the file that was read; hint: read it again"));
         }
-        let mode = old.as_ref().map_or(0o644, |old| old.st_mode & 0o666);
-        let mut draft = Draft::create(&directory, &name, mode)?;
-        if let Some(old) = &old {
-            let file = draft.file();
+        // Where others may write, they could take a name that is known.
+        let temporary = format!(".{name}.{}.tmp", random_hex(8)?);
+        let mode = if old.is_some() { 0o600 } else { 0o644 };
+        let mut draft = Draft::create_as(&directory, temporary, &name, mode)?;
+        if let (Some(old), Some(facts)) = (&old, &facts) {
             // Rights that somebody else gave to a file of theirs would be given to one of ours.
-            if old.st_uid != file.metadata()?.uid() {
-                let problem = format!("it belongs to user {}; hint: copy it first", old.st_uid);
+            if facts.uid() != draft.file().metadata()?.uid() {
+                let problem = format!("it belongs to user {}; hint: copy it first", facts.uid());
                 return Err(io::Error::other(problem));
             }
-            file.set_permissions(Permissions::from_mode(mode))?;
+            draft.take_rights_of(old)?;
         }
         draft.write_all(self.text().as_bytes())?;
         draft.sync()?;

@@ -1,9 +1,8 @@
-//! Where a site file is looked for when none is named.
+//! Where a site file, or one of settings, is looked for when none is named.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::acting_user;
+use plimsoll_guarded::{Untrusted, is_mine_or_roots, is_there, open_trusted_file};
 
 /// What a site file is called.
 pub const FILE_NAME: &str = "site.toml";
@@ -30,9 +29,9 @@ impl Origin {
     }
 }
 
-/// A site file that was found.
+/// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundSite {
+pub struct FoundFile {
     /// Where it is.
     pub path: PathBuf,
     /// Whose it is.
@@ -63,27 +62,56 @@ impl SearchPath {
         }
     }
 
-    /// Returns the site file of the project, or else the user's, or else the system's. Files that others than this
-    /// user and root have made, may change or may exchange are passed over.
-    pub fn find(&self) -> Option<FoundSite> {
-        let project = self.here.ancestors().map(|it| (it.join(FILE_NAME), Origin::Project));
-        let settings = |directory: &Path| directory.join("plimsoll").join(FILE_NAME);
-        let user = self.user.iter().map(|it| (settings(it), Origin::User));
-        let system = std::iter::once((settings(&self.system), Origin::System));
-        let mut places = project.chain(user).chain(system);
-        places.find(|(path, _)| is_trusted(path)).map(|(path, origin)| FoundSite { path, origin })
+    /// Returns the site file of the project, or else the user's, or else the system's.
+    pub fn find(&self) -> Option<FoundFile> {
+        self.find_each(FILE_NAME).into_iter().next()
+    }
+
+    /// Returns the nearest file of that name in the working directory or one above it that is passed over, if it is nearer than the one
+    /// that is found.
+    pub fn passed_over(&self, name: &str) -> Option<PassedOver> {
+        let paths = self.here.ancestors().map(|it| it.join(name));
+        let mut passed =
+            paths.take_while(|path| !is_own(path)).filter(|it| is_there(it).is_ok_and(|it| it));
+        let path = passed.next()?;
+        open_trusted_file(&path).err().map(|cause| PassedOver { path, cause })
+    }
+
+    /// Returns the file of that name of the project, the user and the system, as far as there are such files. Files that others
+    /// than this user and root have made or put there, may change or may exchange are passed over, so what is found is still
+    /// the same when it is opened by its path.
+    pub fn find_each(&self, name: &str) -> Vec<FoundFile> {
+        let project = || self.here.ancestors().map(|it| it.join(name)).find(is_own);
+        let below = |directory: &Path| directory.join("plimsoll").join(name);
+        let user = || self.user.as_deref().map(below).filter(is_own);
+        let system = || Some(below(&self.system)).filter(is_trusted);
+        let found =
+            [(project(), Origin::Project), (user(), Origin::User), (system(), Origin::System)];
+        let named =
+            |(path, origin): (Option<PathBuf>, Origin)| Some(FoundFile { path: path?, origin });
+        found.into_iter().filter_map(named).collect()
     }
 }
 
-fn is_trusted(path: &Path) -> bool {
-    let me = acting_user();
-    let is_ours = |facts: &std::fs::Metadata| [0, me].contains(&facts.uid());
-    let is_closed = |facts: &std::fs::Metadata| facts.mode() & 0o002 == 0;
-    let is_sticky = |facts: &std::fs::Metadata| facts.mode() & 0o1000 != 0;
-    let file = std::fs::symlink_metadata(path);
-    let directory = path.parent().and_then(|it| std::fs::metadata(it).ok());
-    file.is_ok_and(|it| it.is_file() && is_ours(&it) && is_closed(&it))
-        && directory.is_some_and(|it| is_ours(&it) && (is_closed(&it) || is_sticky(&it)))
+/// Why a file is not used that is nearer than the one that was found.
+#[derive(Debug)]
+pub struct PassedOver {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Who could have put it there, or could change it.
+    pub cause: Untrusted,
+}
+
+/// In a container for one user, all others are shown alike, root among them: their files may be root's in a directory of the
+/// system, and anybody's elsewhere.
+#[allow(clippy::ptr_arg, reason = "what filters of paths are given")]
+fn is_own(path: &PathBuf) -> bool {
+    open_trusted_file(path).is_ok_and(|file| is_mine_or_roots(&file))
+}
+
+#[allow(clippy::ptr_arg, reason = "what filters of paths are given")]
+fn is_trusted(path: &PathBuf) -> bool {
+    open_trusted_file(path).is_ok()
 }
 
 #[cfg(test)]
@@ -94,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_nearest_comes_first_and_strangers_are_passed_over() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let at = |path: &str| folder.path().join(path);
         for directory in ["work/run/1", "config/plimsoll", "etc/plimsoll"] {
             fs::create_dir_all(at(directory)).unwrap();
@@ -103,6 +131,7 @@ mod tests {
             SearchPath { here: at("work/run/1"), user: Some(at("config")), system: at("etc") };
         let found = |origin| path.find().filter(|it| it.origin == origin).map(|it| it.path);
         assert_eq!(path.find(), None);
+        assert!(path.passed_over(FILE_NAME).is_none(), "there is none");
         for (name, origin) in [
             ("etc/plimsoll/site.toml", Origin::System),
             ("config/plimsoll/site.toml", Origin::User),
@@ -118,9 +147,14 @@ mod tests {
             Some(at("work/site.toml")),
             "anybody may change the other"
         );
+        let passed = path.passed_over(FILE_NAME).unwrap();
+        assert_eq!(passed.path, at("work/run/1/site.toml"));
+        assert!(passed.cause.to_string().starts_with("everyone can write to "), "{}", passed.cause);
         fs::set_permissions(at("work"), fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(found(Origin::Project), None, "anybody may exchange it");
         fs::set_permissions(at("work"), fs::Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(found(Origin::Project), None, "anybody may have moved it there");
+        fs::set_permissions(at("work"), fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(found(Origin::Project), Some(at("work/site.toml")));
         fs::remove_file(at("work/site.toml")).unwrap();
         std::os::unix::fs::symlink(at("etc/plimsoll/site.toml"), at("work/site.toml")).unwrap();

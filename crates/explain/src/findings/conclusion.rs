@@ -1,6 +1,6 @@
 //! What a report concludes, in a sentence or two.
 
-use super::{Finding, mpi::worst_file};
+use super::{COST_SECONDS_MIN, Finding, mpi::worst_file, too_short_to_tell};
 use crate::activity::Activity;
 use crate::analysis::Analysis;
 use crate::unseen::Missing;
@@ -46,12 +46,26 @@ fn recorded(analysis: &Analysis, findings: &[Finding]) -> String {
                 "Nothing of it costs much.".to_string()
             }
         }
+        None => without_finding(analysis),
+    };
+    format!("{took} {rest}")
+}
+
+/// What is said of much I/O without a finding. Of times that are too short, only what they look
+/// like.
+fn without_finding(analysis: &Analysis) -> String {
+    match too_short_to_tell(analysis) {
+        Some((id, cost_seconds)) => format!(
+            "It looks like {id} (about {}), but less than {} may be noise: record a longer run to \
+             be sure.",
+            time(cost_seconds),
+            time(COST_SECONDS_MIN)
+        ),
         None => format!(
             "No known fault explains it: this is what the calls themselves take{}.",
             most_of_it(analysis)
         ),
-    };
-    format!("{took} {rest}")
+    }
 }
 
 /// " 3 of 8 processes could not be recorded: /opt/tool (statically linked)."

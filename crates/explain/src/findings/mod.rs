@@ -127,6 +127,11 @@ pub const FINDINGS: &[FindingKind] = &[
         "much time goes into opening, closing and looking up files",
         metadata::metadata_storm,
     ),
+    kind(
+        "forced-writes",
+        "every write waits until it is on storage (O_SYNC, O_DSYNC)",
+        requests::forced_writes,
+    ),
     kind("fsync-storm", "data is forced to storage again and again", metadata::fsync_storm),
     kind("rereads", "the same bytes are read again and again", requests::rereads),
     kind("rewrites", "the same bytes are written again and again", requests::rewrites),
@@ -142,12 +147,27 @@ pub fn findings(analysis: &Analysis) -> Vec<Finding> {
     findings
 }
 
+/// Returns what would be the worst finding if its cost were not shorter than
+/// [`COST_SECONDS_MIN`]: what a longer run of the same kind may be told.
+fn too_short_to_tell(analysis: &Analysis) -> Option<(&'static str, f64)> {
+    let candidates = FINDINGS.iter().filter_map(|kind| {
+        let cost_seconds = (kind.look_for)(analysis)?.cost_seconds;
+        let is_short = cost_seconds > 0.0 && cost_seconds < COST_SECONDS_MIN;
+        (is_short && is_large(analysis, cost_seconds)).then_some((kind.id, cost_seconds))
+    });
+    candidates.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 /// True for costs above the thresholds.
 fn matters(analysis: &Analysis, cost_seconds: f64) -> bool {
+    cost_seconds >= COST_SECONDS_MIN && is_large(analysis, cost_seconds)
+}
+
+/// True for costs that are a large enough part of the run or of its I/O.
+fn is_large(analysis: &Analysis, cost_seconds: f64) -> bool {
     let io_seconds = analysis.io_share.busy_seconds / analysis.io_share.processes.max(1) as f64;
-    cost_seconds >= COST_SECONDS_MIN
-        && (cost_seconds >= COST_SHARE_OF_RUN * analysis.span_seconds
-            || cost_seconds >= COST_SHARE_OF_IO * io_seconds)
+    cost_seconds >= COST_SHARE_OF_RUN * analysis.span_seconds
+        || cost_seconds >= COST_SHARE_OF_IO * io_seconds
 }
 
 /// A possible finding: it is not yet known whether its cost matters.

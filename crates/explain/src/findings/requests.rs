@@ -12,6 +12,8 @@ use plimsoll_report::words::{bytes, count, percent, short, time};
 
 /// Fewer requests are no pattern.
 const REQUESTS_MIN: u64 = 1000;
+/// Up to this many forced writes of a file are headers and checkpoints.
+const FORCED_MIN: u64 = 10;
 /// Fewer aligned or unaligned requests make no rate to compare.
 const ALIGNMENT_MIN: u64 = 100;
 /// Rates are compared between requests of about one size.
@@ -63,6 +65,41 @@ pub(super) fn small_requests(analysis: &Analysis) -> Option<Candidate> {
             "gather data in memory and move at least 1 MiB with each call: a larger buffer \
              (setvbuf, bs=1M, block_size), one readv or writev for many pieces, or MPI collective \
              calls with romio_cb_write=enable"
+                .to_string(),
+        ],
+    })
+}
+
+/// Cost: the time of writes to files that were opened with O_SYNC or O_DSYNC, 10 for each file or
+/// more, less what their bytes take at the rate of large requests (of this recording, or 1 GiB/s),
+/// for each process that writes.
+pub(super) fn forced_writes(analysis: &Analysis) -> Option<Candidate> {
+    let forced = analysis.files.iter().filter(|file| file.forced_writes.calls > 0);
+    let (mut writes, mut files) = (Volume::default(), 0);
+    for file in forced {
+        writes.merge(&file.forced_writes);
+        files += 1;
+    }
+    if writes.calls < FORCED_MIN * files.max(1) {
+        return None;
+    }
+    let rate = large_request_rate(analysis, Layer::Posix, Direction::Write);
+    let excess = (writes.seconds() - writes.bytes as f64 / rate).max(0.0);
+    let mut evidence = vec![format!(
+        "{} of {} on average to {}, opened with O_SYNC or O_DSYNC, took {} in all processes together",
+        count(writes.calls, "write"),
+        bytes(writes.bytes / writes.calls),
+        count(files, "file"),
+        time(writes.seconds())
+    )];
+    evidence.extend(worst_file(analysis, |file| file.forced_writes.nanos));
+    Some(Candidate {
+        cost_seconds: excess / sharers_of(analysis, is_posix(Direction::Write)),
+        evidence,
+        advice: vec![
+            "open without O_SYNC and O_DSYNC, and call fsync once, when the file or the checkpoint \
+             is complete (dd: conv=fsync instead of oflag=dsync); where every record must be safe \
+             before the next one, gather several into one write"
                 .to_string(),
         ],
     })

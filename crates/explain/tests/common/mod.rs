@@ -165,6 +165,23 @@ impl Rank {
         self.pause(nanos)
     }
 
+    /// Opens a file in no time.
+    pub fn open(&mut self, file: u32, flags: u64) -> &mut Self {
+        let now = self.start + self.now;
+        let call = Call {
+            op: Op::Open,
+            file,
+            offset: UNKNOWN_OFFSET,
+            length: 0,
+            outcome: Outcome::Value(3),
+            argument: flags,
+            start: now,
+            end: now,
+        };
+        self.writer.call(self.thread, &call).unwrap();
+        self
+    }
+
     /// A call that fails.
     pub fn fail(&mut self, op: Op, file: u32, nanos: u64) -> &mut Self {
         let end = self.now + nanos;

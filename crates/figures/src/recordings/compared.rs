@@ -31,7 +31,7 @@ numbers! {
     RATIO_LOW = "ratio_low", "95 % from", Ratio, "Lower end of the bootstrap interval of the ratio.", "two recordings";
     RATIO_HIGH = "ratio_high", "to", Ratio, "Upper end of the bootstrap interval of the ratio.", "two recordings";
     DELTA = "delta", "Cliff's delta", Ratio, "Effect size: probability that a call after is longer minus that it is shorter.", "two recordings";
-    P_VALUE = "p_value", "p", Ratio, "Brunner-Munzel test of equal durations.", "two recordings";
+    P_VALUE = "p_value", "p", Probability, "Brunner-Munzel test of equal durations.", "two recordings";
 }
 
 /// Returns the comparison, with at most this many operations.

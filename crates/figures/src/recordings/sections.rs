@@ -128,10 +128,14 @@ fn not_shown(what: &str, more: usize) -> String {
     format!("{what} that are not shown: {more}; --top N shows more, --json all")
 }
 
-/// Processes, by rank.
+/// Processes, by rank; those with most I/O time where not all are shown.
 pub fn ranks(record: Record, analysis: &Analysis, rows: usize) -> Record {
-    let active: Vec<&ProcessAnalysis> =
+    let mut active: Vec<&ProcessAnalysis> =
         analysis.processes.iter().filter(|process| process.events > 0).collect();
+    let is_cut = active.len() > rows;
+    if is_cut {
+        active.sort_by(|a, b| b.own.total_seconds().total_cmp(&a.own.total_seconds()));
+    }
     let shown = active.iter().take(rows).map(|process| {
         Record::new()
             .text("name", "process", process.label())
@@ -145,7 +149,8 @@ pub fn ranks(record: Record, analysis: &Analysis, rows: usize) -> Record {
             .text("program", "program", &process.program)
             .number(&LOST, process.lost_events)
     });
-    let mut record = record.rows("ranks", "processes", shown.collect());
+    let title = if is_cut { "processes, most time first" } else { "processes" };
+    let mut record = record.rows("ranks", title, shown.collect());
     if let Some(more) = active.len().checked_sub(rows).filter(|more| *more > 0) {
         record = record.note(not_shown("processes", more));
     }
@@ -228,16 +233,24 @@ pub fn access(record: Record, analysis: &Analysis) -> Record {
 
 /// Phases, and calls in flight over time.
 pub fn time(record: Record, analysis: &Analysis, rows: usize) -> Record {
-    let record = record.rows("phases", "I/O phases", phases(analysis, rows));
+    let mut record = record.rows("phases", "I/O phases", phases(analysis, rows));
+    if let Some(more) = analysis.phases.len().checked_sub(rows).filter(|more| *more > 0) {
+        record = record.note(not_shown("phases", more));
+    }
     match calls_in_flight(analysis) {
         Some(line) => record.picture(line),
         None => record,
     }
 }
 
-/// Stretches of time with data calls.
+/// Stretches of time with data calls; those that moved most where not all are shown.
 pub fn phases(analysis: &Analysis, rows: usize) -> Vec<Record> {
-    let phases = analysis.phases.iter().take(rows);
+    let mut largest: Vec<usize> = (0..analysis.phases.len()).collect();
+    let moved = |phase: &Phase| phase.read_bytes.saturating_add(phase.written_bytes);
+    largest.sort_by_key(|index| std::cmp::Reverse(moved(&analysis.phases[*index])));
+    largest.truncate(rows);
+    largest.sort_unstable();
+    let phases = largest.into_iter().map(|index| &analysis.phases[index]);
     let row = |phase: &Phase| {
         Record::new()
             .number(&START, phase.start_seconds)

@@ -67,7 +67,7 @@ numbers! {
     CORRELATION = "correlation", "correlation", Ratio, "Spearman's rank correlation, over sets of nodes, of the bandwidth with the mean distance L over all pairs of nodes, or with the number of distinct I/O routers; missing below 8 sets.", "Xie, section 5.5";
     CORRELATION_LOW = "correlation_low", "95 % from", Ratio, "Lower end of its 95 % interval.", "Bonett and Wright 2000";
     CORRELATION_HIGH = "correlation_high", "to", Ratio, "Upper end of that interval.", "Bonett and Wright 2000";
-    CORRELATION_P = "correlation_p", "p", Ratio, "Probability of such a correlation if bandwidths were assigned to sets of nodes at random or, where sets share nodes, if the nodes exchanged places (permutations; the greater of both), corrected for the number of such tests (Holm).", "ours";
+    CORRELATION_P = "correlation_p", "p", Probability, "Probability of such a correlation if bandwidths were assigned to sets of nodes at random or, where sets share nodes, if the nodes exchanged places (permutations; the greater of both), corrected for the number of such tests (Holm).", "ours";
     VALUE_FROM = "value_from", "from", Ratio, "Smallest mean distance between nodes (hops), or smallest number of routers, of a range.", "site file";
     VALUE_TO = "value_to", "to", Ratio, "Largest of the same.", "site file";
     LOCAL_MEDIAN = "set_median", "median", Ratio, "Median over sets of nodes of the median EAB of a set; where peaks are missing, of its aggregate bandwidth over the median of all sets.", "Xie, section 5.5";
@@ -78,7 +78,7 @@ numbers! {
     CHANGE_AT = "change_at", "after instance", Count, "Instances before that change.", "ours";
     LAG_ONE = "lag_one", "autocorrelation", Ratio, "Correlation of consecutive instances of a run, normalised by setting and target.", "results";
     FIRST_RATIO = "first_ratio", "first over rest", Ratio, "Bandwidth of the first rounds over that of the rest.", "ours";
-    FIRST_P = "first_p", "p", Ratio, "Brunner-Munzel test of equal bandwidths in first rounds and the rest.", "Brunner and Munzel 2000";
+    FIRST_P = "first_p", "p", Probability, "Brunner-Munzel test of equal bandwidths in first rounds and the rest.", "Brunner and Munzel 2000";
     FIRST_N = "first_instances", "in first rounds", Count, "Instances in the first fifth of the rounds of each run, three rounds at most.", "results";
     BURST = "burst_seconds", "time of a burst", Seconds, "Median time of an instance.", "results";
     SKIPPED = "rows_skipped", "rows left out", Count, "Rows of a table without a number in the value's column.", "table";

@@ -179,7 +179,7 @@ impl Fitted {
 /// Returns the value as it reads, and exactly: for tooltips.
 pub(crate) fn exact(value: f64, unit: Unit) -> String {
     let symbol = match unit {
-        Unit::Count | Unit::Ratio | Unit::Share => "",
+        Unit::Count | Unit::Ratio | Unit::Probability | Unit::Share => "",
         Unit::Bytes | Unit::ExactBytes => " B",
         Unit::BytesPerSec => " B/s",
         Unit::Seconds => " s",

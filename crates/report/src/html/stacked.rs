@@ -142,9 +142,14 @@ impl StackedBars {
             let drawn = if width > 4.0 { width - 1.8 } else { width };
             let class = format!("f {}", self.palette.class(part));
             out.push_str(&rect(x, y, drawn, THICK, &class, &tip));
+            // A share is shown as what it is, not as a part of those that are drawn.
+            let shown = match self.value.unit {
+                Unit::Share if !self.shares => Unit::Share.show(value),
+                _ => format!("{share:.0} %"),
+            };
             out.push_str(&inner_label(
                 &self.parts[part],
-                share,
+                &shown,
                 x,
                 y,
                 drawn,
@@ -174,8 +179,8 @@ impl StackedBars {
 }
 
 /// Returns the name of the part inside it, with its share where there is room for both.
-fn inner_label(part: &str, share: f64, x: f64, y: f64, width: f64, colour: &str) -> String {
-    let both = format!("{part} {share:.0} %");
+fn inner_label(part: &str, share: &str, x: f64, y: f64, width: f64, colour: &str) -> String {
+    let both = format!("{part} {share}");
     let fitting = [both.as_str(), part].into_iter().find(|text| text_width(text) + 10.0 < width);
     let Some(label) = fitting else { return String::new() };
     let class = format!("on {colour}");

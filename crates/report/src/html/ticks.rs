@@ -126,7 +126,7 @@ fn prefix(greatest: f64, unit: Unit) -> (f64, String) {
         Unit::SecondsPerByte => (seconds.0, seconds.1, " s/B"),
         Unit::Percent => (1.0, "", " %"),
         Unit::Share => (0.01, "", " %"),
-        Unit::Count | Unit::Ratio => (1.0, "", ""),
+        Unit::Count | Unit::Ratio | Unit::Probability => (1.0, "", ""),
     };
     let suffix = match symbol.strip_prefix(' ') {
         Some(symbol) => format!(" {prefix}{symbol}"),

@@ -43,6 +43,11 @@ fn what_looks_like_a_secret_is_masked() {
             "x sk-0123456789abcdef https://a:abcd@h,https://b:abcd@g",
             "x *** https://a:***@h,https://b:***@g",
         ),
+        (
+            "a --creds abcd --passcode=abcd JWT=abcd --psk abcd",
+            "a --creds *** --passcode=*** JWT=*** --psk ***",
+        ),
+        ("a fs.azure.account.key.name=abcd", "a fs.azure.account.key.name=***"),
         // A service's token as the user, with no password.
         ("curl -u ghp_0123456789abcdef01: https://h/", "curl -u ***: https://h/"),
         ("app --db-pass=abcd MY_PWD=abcd my-pass=abcd", "app --db-pass=*** MY_PWD=*** my-pass=***"),
