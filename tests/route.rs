@@ -2,6 +2,7 @@
 
 mod ends;
 mod limits;
+mod shared;
 
 use std::process::Command;
 
@@ -214,6 +215,7 @@ fn wrong_use_is_refused_before_anything_is_written() {
         ("--drop ost1=1MiB/s@-1", "0 to 86400"),
         ("--drop ost1=1MiB/s@1ss", "TARGET=RATE@SECONDS"),
         ("--block-size 1GiB --writers 64 --blocks 2", "memory"),
+        ("--shared --think 60001", "60001"),
     ];
     for (arguments, word) in refused {
         let outcome = storage.race(arguments);

@@ -53,6 +53,24 @@ fn the_simulator_agrees_with_the_race_on_real_devices() {
     }
 }
 
+/// Uselton's cost of a request, and M/D/1 with processor sharing: 8 ms at a load of 0.4. The run ends, so that a little less is seen.
+#[test]
+fn requests_that_cost_and_open_arrivals_are_as_the_formulas_say() {
+    let of = |result: &serde_json::Value, key: &str| {
+        let policies = result["policies"].as_array().unwrap();
+        let policy = policies.iter().find(|policy| policy["policy"] == "static").unwrap();
+        policy[key].as_f64().unwrap()
+    };
+    let costs = of(&json("simulate request-cost"), "of_bound");
+    let expected = 1.0 + 1.04e-3 / (1.73e-9 * 4_194_304.0);
+    assert!((costs / expected - 1.0).abs() < 2e-3, "{costs}, expected {expected}");
+    let open = json("simulate open-arrivals");
+    let delay = of(&open, "mean_delay");
+    assert!((delay / (0.008 / 0.6) - 1.0).abs() < 0.08, "{delay}");
+    let late = json("simulate late-notice");
+    assert!(of(&late, "of_bound") < 1.03 && of(&late, "of_bound") > 1.02, "a look late: {late}");
+}
+
 #[test]
 fn threads_do_not_change_a_digit() {
     let with =

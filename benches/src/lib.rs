@@ -4,6 +4,7 @@
 //! Absolute times are noise on shared machines; ratios of neighbours in time are not. The
 //! order within a pair alternates, so that neither side always finds the caches warm.
 
+pub mod drawn;
 pub mod noise;
 pub mod rivals;
 pub mod series;

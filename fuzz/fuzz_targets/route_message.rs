@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_route::coordinated::{ByQueue, Client, Coordinator, Layout, RoleSettings, Sub};
 use plimsoll_route::{ActorId, Attempt, AttemptId, Closed, Commit, Input, Machine, Message};
-use plimsoll_route::{Outputs, TargetId, Timer};
+use plimsoll_route::{Outputs, Refusal, TargetId, Timer};
 
 struct Nowhere;
 
@@ -14,6 +14,7 @@ impl Outputs for Nowhere {
     fn start(&mut self, _: Attempt) {}
     fn committed(&mut self, _: Commit) {}
     fn superseded(&mut self, _: AttemptId) {}
+    fn refused(&mut self, _: Refusal) {}
     fn closed(&mut self, _: Closed) {}
 }
 

@@ -20,6 +20,7 @@ const MAY_USE: &[Arrows] = &[
     ("report", &["stats"]),
     ("trace", &[]),
     ("route", &["domain", "stats"]),
+    ("node", &["guarded", "route"]),
     ("wire", &[]),
     ("preload", &["trace"]),
     ("explain", &["guarded", "report", "stats", "trace"]),
@@ -36,7 +37,10 @@ const MAY_USE: &[Arrows] = &[
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
     (
         "race",
-        &["domain", "engine", "guarded", "machine", "route", "stats", "testbed", "theory", "wire"],
+        &[
+            "domain", "engine", "guarded", "machine", "node", "route", "stats", "testbed",
+            "theory", "wire",
+        ],
     ),
     ("calibrate", &["domain", "engine", "guarded", "machine", "stats"]),
     (

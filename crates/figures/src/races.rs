@@ -8,9 +8,8 @@ pub use conclusion::conclusion;
 pub use numbers::NUMBERS;
 pub use page::page;
 
-use plimsoll_race::{FinishedRace, RaceOutcome, RacePlan, RateSource};
+use plimsoll_race::{FinishedRace, RaceOutcome, RacePlan, Racer, RateSource};
 use plimsoll_report::Record;
-use plimsoll_route::Policy;
 use plimsoll_stats::{Sample, median_interval};
 
 use numbers as number;
@@ -68,8 +67,8 @@ pub fn of_plan(plan: &RacePlan) -> Record {
 }
 
 /// Returns the size of parts, if all policies that split blocks have the same.
-fn part_bytes(policies: &[Policy]) -> Option<u64> {
-    let mut sizes = policies.iter().filter_map(|policy| policy.split);
+fn part_bytes(racers: &[Racer]) -> Option<u64> {
+    let mut sizes = racers.iter().filter_map(|racer| racer.policy.split);
     let first = sizes.next()?;
     sizes.all(|size| size == first).then_some(first.get())
 }

@@ -26,6 +26,8 @@ pub struct Course {
     pub way: Way,
     /// Streams of noise on each target; none where it is shorter.
     pub noise: Vec<u32>,
+    /// The most that a writer computes between two blocks.
+    pub think_ms: u64,
     /// What serves as a writer.
     pub program: Program,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use plimsoll_domain::{Bytes, BytesPerSec};
 use plimsoll_machine::PreflightError;
-use plimsoll_route::PolicyError;
+use plimsoll_route::{PolicyError, Refusal};
 use plimsoll_testbed::{TargetName, TestbedError};
 use thiserror::Error;
 
@@ -42,6 +42,9 @@ pub enum RaceError {
         /// All bytes that writers submitted.
         submitted_bytes: u64,
     },
+    /// A writer submitted what the router does not take. A defect of the writer.
+    #[error("{0}")]
+    Refused(Refusal),
     /// A file could not be read back.
     #[error("cannot read back {path}: {error}", path = path.display())]
     ReadBack {
@@ -123,6 +126,9 @@ pub enum RaceError {
         /// The most that there may be.
         most: u32,
     },
+    /// There is no memory that writers could share.
+    #[error("cannot make a directory for memory that writers share: {0}")]
+    SharedMemory(#[source] io::Error),
     /// Too much memory.
     #[error(
         "the blocks of all writers take {needed} of memory, at most {most} are used; hint: a smaller --block-size"

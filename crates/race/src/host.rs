@@ -5,10 +5,11 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use plimsoll_route::{
     ActorId, AnyRouter, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs,
-    Router, TargetId, Timer, TimerId,
+    Refusal, Router, TargetId, Timer, TimerId,
 };
 use plimsoll_wire::clock::monotonic;
 
+use crate::RaceError;
 use crate::ledger::{Committed, Ledger, Open, concerns};
 
 /// What the router wants of the writers.
@@ -36,6 +37,7 @@ struct State {
     /// Where the write that just ended lies.
     ended_offset: u64,
     failed_targets: BTreeSet<u16>,
+    refusal: Option<Refusal>,
 }
 
 impl Host {
@@ -50,6 +52,7 @@ impl Host {
             ledger: Ledger::new(writers),
             ended_offset: 0,
             failed_targets: BTreeSet::new(),
+            refusal: None,
         };
         let mut host = Host { router, state };
         host.tell_all(Input::Begin);
@@ -78,9 +81,14 @@ impl Host {
         std::mem::take(&mut self.state.requests)
     }
 
-    pub fn submit(&mut self, writer: u32, length_bytes: u64) {
+    /// A writer has more to write.
+    ///
+    /// # Errors
+    /// Fails if the router refuses it.
+    pub fn submit(&mut self, writer: u32, length_bytes: u64) -> Result<(), RaceError> {
         self.state.ledger.submitted[writer as usize].push(length_bytes);
         self.tell(self.router.actor_of(writer), Input::Submit { writer, length_bytes });
+        self.state.refusal.take().map_or(Ok(()), |refusal| Err(RaceError::Refused(refusal)))
     }
 
     pub fn close(&mut self, writer: u32) {
@@ -191,9 +199,32 @@ impl Outputs for Sink<'_> {
         self.state.ledger.superseded += 1;
     }
 
+    fn refused(&mut self, refusal: Refusal) {
+        self.state.refusal.get_or_insert(refusal);
+    }
+
     fn closed(&mut self, closed: Closed) {
         if let Closed::Writer { writer, .. } = closed {
             self.state.requests.push(Request::Finish(writer));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Contender;
+
+    #[test]
+    fn a_submission_after_the_close_is_an_error() {
+        for policy in ["static", "striped", "window", "coordinator"] {
+            let router = Contender::new(policy.parse().unwrap(), 0.0).router(2, 2);
+            let mut host = Host::new(router, 2);
+            host.submit(1, 4096).unwrap();
+            host.close(1);
+            let said = host.submit(1, 512).unwrap_err().to_string();
+            assert_eq!(said, "the router refused 512 bytes of writer 1, which has closed");
+            host.submit(0, 4096).unwrap();
         }
     }
 }

@@ -1,9 +1,14 @@
 //! What the coordinator and a writer process say to each other.
 
+use std::time::Duration;
+
 use plimsoll_guarded::Claim;
 use plimsoll_route::{Attempt, AttemptId, TargetId, WriteId};
+use plimsoll_stats::Random;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
+
+use crate::ledger::Committed;
 
 /// How data gets onto a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +83,19 @@ pub(crate) struct Preparation {
     pub way: Way,
     /// Tells this race's data from that of any other.
     pub race: u64,
+    /// The most that it computes between two blocks.
+    pub think_ms: u64,
+    /// Where the memory is that it shares with other writers, if it routes itself.
+    pub memory: Option<Claim>,
+}
+
+impl Preparation {
+    /// How long the writer computes after a block: anything up to the most.
+    pub fn thinking(&self, block: u32) -> Duration {
+        let which = u64::from(self.writer) << 32 | u64::from(block);
+        let most = self.think_ms as usize * 1000 + 1;
+        Duration::from_micros(Random::new(self.race ^ which).index(most) as u64)
+    }
 }
 
 /// A write to be started, with the host's name for it.
@@ -117,6 +135,27 @@ impl Start {
     }
 }
 
+/// A piece that a writer wrote, and where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Written {
+    start: Start,
+    file_offset: u64,
+    durable_ns: u64,
+}
+
+impl Written {
+    pub fn of(committed: &Committed, durable_ns: u64) -> Self {
+        let start = Start::of(&committed.attempt);
+        Written { start, file_offset: committed.file_offset, durable_ns }
+    }
+
+    /// The piece again, which `writer` has, and when it was durable.
+    pub fn committed(&self, writer: u32) -> (Committed, u64) {
+        let attempt = self.start.attempt(writer);
+        (Committed { attempt, file_offset: self.file_offset }, self.durable_ns)
+    }
+}
+
 /// From a writer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Answer {
@@ -141,6 +180,19 @@ pub(crate) enum Answer {
         file_offset: u64,
         /// The error number, if it failed.
         error: Option<i32>,
+    },
+    /// A piece of data that lies there, from a writer that routes itself.
+    Written(Written),
+    /// What such a writer did.
+    Shared {
+        /// Leases that it had.
+        leases: u64,
+        /// Of them, those that held data a second time.
+        copies: u64,
+        /// The longest that a lease took.
+        worst_ns: u64,
+        /// The windows as it saw them last.
+        windows: Vec<u64>,
     },
     /// All files are durable.
     Finished {

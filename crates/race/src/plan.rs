@@ -10,7 +10,7 @@ use plimsoll_theory::MeasuredRates;
 use crate::bounds::{ALL_STREAMS_MAX, Counted, check_size};
 use crate::course::Course;
 use crate::race::{Entry, race};
-use crate::{Contender, LimitDrop, RaceError, RaceOutcome, Targets, Way};
+use crate::{Contender, LimitDrop, RaceError, RaceOutcome, Racer, Targets, Way};
 
 /// Races of several policies on the same targets.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct RacePlan {
     /// What all policies are raced on.
     pub course: Course,
     /// Who races.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<Racer>,
     /// Limits that are lowered during each race.
     pub drops: Vec<LimitDrop>,
     /// Races of each policy.
@@ -117,7 +117,7 @@ impl RacePlan {
         Counted::Blocks.check(course.blocks.into())?;
         Counted::Rounds.check(self.rounds)?;
         check_size("blocks", Bytes::new(course.block_bytes))?;
-        let mut parts = self.policies.iter().filter_map(|policy| policy.split);
+        let mut parts = self.policies.iter().filter_map(|racer| racer.policy.split);
         parts.try_for_each(|size| check_size("parts", size))?;
         self.targets.check()?;
         let streams: u32 = course.noise.iter().sum();
@@ -177,8 +177,7 @@ impl RacePlan {
     }
 
     fn contender(&self, policy: usize) -> Contender {
-        let policy = self.policies[policy];
-        Contender::new(policy, self.optimal_factor().unwrap_or(0.0))
+        Contender::of(self.policies[policy], self.optimal_factor().unwrap_or(0.0))
     }
 }
 
@@ -237,12 +236,13 @@ mod tests {
             block_bytes: 100,
             way: Way::Direct,
             noise: vec![0, 0],
+            think_ms: 0,
             program: Program { path: "/bin/true".into(), arguments: Vec::new() },
         };
         RacePlan {
             targets: Targets { list, bed: None },
             course,
-            policies: policies("all", CoordinatorSettings::default()).unwrap(),
+            policies: Racer::hosted(policies("all", CoordinatorSettings::default()).unwrap()),
             drops: Vec::new(),
             rounds: 1,
             seed: 1,
@@ -318,8 +318,8 @@ mod tests {
         let small = refused(&|it| it.course.block_bytes = 1);
         assert_eq!(small, "blocks of 1B; hint: 4KiB to 1GiB");
         let parts = refused(&|it| {
-            it.policies =
-                policies("coordinator:split=2GiB", CoordinatorSettings::default()).unwrap();
+            let policies = policies("coordinator:split=2GiB", CoordinatorSettings::default());
+            it.policies = Racer::hosted(policies.unwrap());
         });
         assert_eq!(parts, "parts of 2GiB; hint: 4KiB to 1GiB");
         assert_eq!(

@@ -1,8 +1,10 @@
 //! One race: a policy, its writers, their data, from the first submission to the last fsync.
 
+use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_guarded::working_file::NOISE;
+use plimsoll_guarded::{Claim, WorkingDirectory};
 use plimsoll_route::AttemptId;
 use plimsoll_wire::clock::monotonic;
 
@@ -11,6 +13,7 @@ use crate::course::{Course, NOISE_FILE_BYTES};
 use crate::host::{Host, Request};
 use crate::order::{Answer, Flood, Order, Preparation, Start};
 use crate::outcome::{Loss, RaceOutcome};
+use crate::shared_ledger::SharedLedger;
 use crate::team::{Team, Word};
 use crate::{Contender, RaceError, read_back};
 
@@ -43,7 +46,9 @@ pub fn race(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<RaceOutcome, RaceError> {
     let Entry { contender, changes, seed, verify } = entry;
-    let outcome = Running::prepare(course, seed, interrupted).and_then(|mut running| {
+    let memory = if contender.is_shared() { Some(shared_memory()?) } else { None };
+    let claim = memory.as_ref().map(WorkingDirectory::claim);
+    let outcome = Running::prepare(course, seed, claim, interrupted).and_then(|mut running| {
         running.begin(contender, changes)?;
         while !running.is_over() {
             running.go_on()?;
@@ -56,9 +61,17 @@ pub fn race(
         }
         Ok(outcome)
     });
+    memory.iter().for_each(|memory| drop(memory.remove()));
     let is_followed = !matches!(outcome, Err(RaceError::Interrupted));
     read_back::remove_files(course, is_followed);
     outcome
+}
+
+/// A private directory in memory, for what writers share.
+fn shared_memory() -> Result<WorkingDirectory, RaceError> {
+    let shm = Path::new("/dev/shm");
+    let place = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
+    WorkingDirectory::make(&place).map_err(RaceError::SharedMemory)
 }
 
 /// A race under way. The members after the writers make noise.
@@ -70,6 +83,8 @@ struct Running<'a> {
     changes: Vec<Scheduled>,
     team: Team,
     host: Option<Host>,
+    /// Instead of a host, where writers route themselves.
+    shared: Option<SharedLedger>,
     began_ns: u64,
     /// Writers that have said all that they have, or died.
     closed: Vec<bool>,
@@ -84,6 +99,7 @@ impl<'a> Running<'a> {
     fn prepare(
         course: &'a Course,
         seed: u64,
+        memory: Option<Claim>,
         interrupted: &'a dyn Fn() -> bool,
     ) -> Result<Self, RaceError> {
         let noise = course.noise_targets();
@@ -98,6 +114,8 @@ impl<'a> Running<'a> {
                 block_bytes: course.block_bytes,
                 way: course.way,
                 race: seed,
+                think_ms: course.think_ms,
+                memory: memory.clone(),
             };
             team.tell(writer as usize, &Order::Prepare(preparation))?;
         }
@@ -118,6 +136,7 @@ impl<'a> Running<'a> {
             changes: Vec::new(),
             team,
             host: None,
+            shared: None,
             began_ns: 0,
             closed: vec![false; writers],
             asked_to_finish: vec![false; writers],
@@ -149,10 +168,13 @@ impl<'a> Running<'a> {
     }
 
     fn begin(&mut self, contender: Contender, changes: Vec<Change>) -> Result<(), RaceError> {
-        let targets = self.course.working.len() as u16;
-        let router = contender.router(targets, self.course.writers);
+        let (targets, writers) = (self.course.working.len() as u16, self.course.writers);
         self.began_ns = monotonic();
-        self.host = Some(Host::new(router, self.course.writers as usize));
+        if contender.is_shared() {
+            self.shared = Some(SharedLedger::new(writers as usize));
+        } else {
+            self.host = Some(Host::new(contender.router(targets, writers), writers as usize));
+        }
         self.changes = changes.into_iter().map(Scheduled::new).collect();
         for writer in 0..self.course.writers as usize {
             self.team.tell(writer, &Order::Begin)?;
@@ -168,7 +190,10 @@ impl<'a> Running<'a> {
         if (self.interrupted)() {
             return Err(RaceError::Interrupted);
         }
-        let Some(host) = &mut self.host else { return Ok(()) };
+        let Some(host) = &mut self.host else {
+            let words = self.team.listen(LOOK_EVERY)?;
+            return words.into_iter().try_for_each(|(member, word)| self.hear(member, word));
+        };
         let next_ns = host.ring_timers();
         self.fulfil()?;
         let until_timer = next_ns.map(|at| Duration::from_nanos(at.saturating_sub(monotonic())));
@@ -196,24 +221,35 @@ impl<'a> Running<'a> {
     }
 
     fn hear(&mut self, member: usize, word: Word) -> Result<(), RaceError> {
-        let Some(host) = &mut self.host else { return Ok(()) };
         let writer = member as u32;
         let is_noise = member >= self.finished.len();
+        let word = match (&mut self.shared, word) {
+            (Some(shared), Word::Said(said)) => match shared.hear(writer, said) {
+                Some(said) => Word::Said(said),
+                None => return Ok(()),
+            },
+            (_, word) => word,
+        };
         match word {
-            Word::Said(Answer::Submit { length_bytes }) => host.submit(writer, length_bytes),
+            Word::Said(Answer::Submit { length_bytes }) => {
+                let host = self.host.as_mut();
+                host.map_or(Ok(()), |host| host.submit(writer, length_bytes))?;
+            }
             Word::Said(Answer::Close) => {
                 self.closed[member] = true;
-                host.close(writer);
+                self.host.iter_mut().for_each(|host| host.close(writer));
             }
             Word::Said(Answer::Ended { slot, generation, file_offset, error }) => {
-                host.ended(writer, AttemptId { slot, generation }, file_offset, error);
+                let attempt = AttemptId { slot, generation };
+                let host = self.host.iter_mut();
+                host.for_each(|host| host.ended(writer, attempt, file_offset, error));
             }
             Word::Said(Answer::Finished { durable_ns }) => {
                 let last = durable_ns.into_iter().max().unwrap_or_else(monotonic);
                 self.finished[member] = Some(last);
             }
             Word::Said(Answer::Flooded { bytes }) => self.noise_bytes += bytes,
-            Word::Said(Answer::Ready) => {}
+            Word::Said(Answer::Ready | Answer::Written(_) | Answer::Shared { .. }) => {}
             Word::Said(Answer::Failed(why)) | Word::Gone(why) if is_noise => {
                 return Err(RaceError::Unfit { writer: member, why });
             }
@@ -233,6 +269,10 @@ impl<'a> Running<'a> {
         if let Some(host) = &mut self.host {
             host.writer_died(writer);
             let lost_bytes = host.ledger().lost_bytes(writer);
+            self.losses.push(Loss { writer, why, lost_bytes });
+        } else if let Some(shared) = &self.shared {
+            let whole = u64::from(self.course.blocks) * self.course.block_bytes;
+            let lost_bytes = whole.saturating_sub(shared.committed_bytes(writer));
             self.losses.push(Loss { writer, why, lost_bytes });
         }
     }
@@ -268,7 +308,10 @@ impl<'a> Running<'a> {
             .host
             .as_ref()
             .and_then(|host| host.router().windows(self.course.working.len() as u16));
-        let ledger = self.host.take().map(Host::into_ledger).unwrap_or_default();
+        let (windows, ledger) = match (self.shared.take(), self.host.take()) {
+            (Some(shared), _) => shared.into_parts(),
+            (None, host) => (windows, host.map(Host::into_ledger).unwrap_or_default()),
+        };
         let mut outcome = RaceOutcome::of(self.course, ledger, self.began_ns, &self.losses);
         outcome.makespan_ns = last.saturating_sub(self.began_ns);
         outcome.noise_bytes = self.noise_bytes;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
 use plimsoll_engine::{Memory, ring_of};
@@ -106,14 +107,22 @@ impl WriteQueue {
         self.begin_waiting()
     }
 
-    /// Submits what is ready and waits until something ended or the coordinator speaks.
-    pub fn wait(&mut self) -> io::Result<Events> {
+    /// Submits what is ready and waits until something ended or the coordinator speaks, at most so long.
+    pub fn wait(&mut self, most: Option<Duration>) -> io::Result<Events> {
         if !self.is_watching {
             let poll = opcode::PollAdd::new(types::Fd(self.connection), libc::POLLIN as u32);
             self.push(&poll.build().user_data(CONNECTION))?;
             self.is_watching = true;
         }
-        match self.ring.submit_and_wait(1) {
+        let waited = match most {
+            None => self.ring.submit_and_wait(1),
+            Some(most) => {
+                let timeout = types::Timespec::from(most);
+                let arguments = types::SubmitArgs::new().timespec(&timeout);
+                self.ring.submitter().submit_with_args(1, &arguments)
+            }
+        };
+        match waited {
             Err(cause) if !is_passing(cause.raw_os_error().unwrap_or(0)) => return Err(cause),
             _ => {}
         }
@@ -252,5 +261,5 @@ fn no_queue(cause: io::Error) -> io::Error {
 }
 
 fn is_passing(error: i32) -> bool {
-    matches!(error, libc::EINTR | libc::EAGAIN | libc::EBUSY)
+    matches!(error, libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME)
 }

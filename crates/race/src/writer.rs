@@ -6,20 +6,17 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::time::{Duration, Instant};
 
 use plimsoll_engine::Memory;
 use plimsoll_guarded::{Claim, WorkingDirectory};
-use plimsoll_wire::clock::monotonic;
 use plimsoll_wire::{receive, send};
 use rustix::fs::OFlags;
 
+use crate::files::{MODE, about, create, make_durable};
 use crate::order::{Answer, Flood, Order, Preparation, Way};
-use crate::stamp::padded;
+use crate::sharer::Sharer;
 use crate::write_queue::WriteQueue;
-
-/// Nobody else has to do with the files.
-const MODE: u32 = 0o600;
 
 /// Serves the coordinator until it is gone.
 ///
@@ -42,6 +39,8 @@ pub fn serve() -> io::Result<()> {
             });
             if ended == Ended::Abandoned {
                 working.iter().flatten().for_each(|it| drop(it.remove()));
+                let memory = preparation.memory.iter().flat_map(WorkingDirectory::join);
+                memory.for_each(|it| drop(it.remove()));
             }
             Ok(())
         }
@@ -79,13 +78,28 @@ fn take_part(
     working: &[WorkingDirectory],
     stream: &mut UnixStream,
 ) -> io::Result<Ended> {
+    if let Some(memory) = &preparation.memory {
+        let sharer = Sharer::join(preparation, memory, working)?;
+        send(stream, &Answer::Ready)?;
+        return match receive::<Order>(stream)? {
+            Some(Order::Begin) => {
+                sharer.take_part(stream)?;
+                Ok(wait_for_the_end(stream))
+            }
+            Some(Order::Leave) => Ok(Ended::Dismissed),
+            _ => Ok(Ended::Abandoned),
+        };
+    }
+    let flags = preparation.way.flags();
     let files: io::Result<Vec<File>> =
-        working.iter().map(|working| create(working, preparation)).collect();
+        working.iter().map(|working| create(working, preparation, flags)).collect();
     let mut queue =
         WriteQueue::new(files?, preparation.way, preparation.race, stream.as_fd().as_raw_fd())?;
     send(stream, &Answer::Ready)?;
+    let mut blocks = Blocks::default();
     loop {
-        let events = queue.wait()?;
+        let events = queue.wait(blocks.next_in())?;
+        blocks.go_on(preparation, stream)?;
         for ended in events.ended {
             let (slot, generation) = (ended.attempt.attempt.slot, ended.attempt.attempt.generation);
             let (file_offset, error) = (ended.file_offset, ended.error);
@@ -97,7 +111,7 @@ fn take_part(
         match receive::<Order>(stream)? {
             None => return Ok(Ended::Abandoned),
             Some(Order::Leave) => return Ok(Ended::Dismissed),
-            Some(Order::Begin) => submit(preparation, stream)?,
+            Some(Order::Begin) => blocks.begin(preparation, stream)?,
             Some(Order::Start(start)) => queue.start(start.attempt(preparation.writer))?,
             Some(Order::Finish { targets }) => finish(&queue, &targets, stream)?,
             Some(Order::Prepare(_) | Order::Flood(_)) => {
@@ -107,44 +121,45 @@ fn take_part(
     }
 }
 
-/// A sparse file as long as it can get: writes that make a file longer come one at a time.
-fn create(working: &WorkingDirectory, preparation: &Preparation) -> io::Result<File> {
-    let failed = |error| about("create", &working.path().join(&preparation.file), error);
-    let flags = OFlags::WRONLY | preparation.way.flags();
-    let file = working.directory().create(&preparation.file, flags, MODE).map_err(failed)?;
-    let whole = padded(preparation.block_bytes).saturating_mul(u64::from(preparation.blocks));
-    // Twice, as every write may be tried a second time.
-    file.set_len(whole.saturating_mul(2)).map_err(failed)?;
-    Ok(file)
+/// What the program does whose data it is: it submits blocks, and computes in between.
+#[derive(Default)]
+struct Blocks {
+    submitted: u32,
+    /// When it has computed long enough.
+    next: Option<Instant>,
 }
 
-fn about(what: &str, path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("cannot {what} {}: {error}", path.display()))
-}
-
-fn submit(preparation: &Preparation, stream: &mut UnixStream) -> io::Result<()> {
-    for _ in 0..preparation.blocks {
-        send(stream, &Answer::Submit { length_bytes: preparation.block_bytes })?;
+impl Blocks {
+    fn begin(&mut self, preparation: &Preparation, stream: &mut UnixStream) -> io::Result<()> {
+        self.next = Some(Instant::now());
+        self.go_on(preparation, stream)
     }
-    send(stream, &Answer::Close)
+
+    fn next_in(&self) -> Option<Duration> {
+        self.next.map(|next| next.saturating_duration_since(Instant::now()))
+    }
+
+    fn go_on(&mut self, preparation: &Preparation, stream: &mut UnixStream) -> io::Result<()> {
+        while self.next.is_some_and(|next| next <= Instant::now()) {
+            if self.submitted == preparation.blocks {
+                self.next = None;
+                return send(stream, &Answer::Close);
+            }
+            send(stream, &Answer::Submit { length_bytes: preparation.block_bytes })?;
+            self.submitted += 1;
+            let is_last = self.submitted == preparation.blocks;
+            let thinking = preparation.thinking(self.submitted - 1);
+            self.next = Some(Instant::now() + if is_last { Duration::ZERO } else { thinking });
+        }
+        Ok(())
+    }
 }
 
-/// All files at once: a slow target must not keep the others from being made durable.
 fn finish(queue: &WriteQueue, targets: &[u16], stream: &mut UnixStream) -> io::Result<()> {
-    let files = queue.files();
-    let durable: io::Result<Vec<u64>> = std::thread::scope(|scope| {
-        let sync = |target: &u16| {
-            let file = files.get(usize::from(*target)).copied();
-            scope.spawn(move || {
-                file.map_or(Ok(()), File::sync_data)?;
-                Ok(monotonic())
-            })
-        };
-        let threads: Vec<_> = targets.iter().map(sync).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.map(|it| it.unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))).collect()
-    });
-    send(stream, &Answer::Finished { durable_ns: durable? })
+    let all = queue.files();
+    let files: Vec<&File> =
+        targets.iter().filter_map(|target| all.get(usize::from(*target)).copied()).collect();
+    send(stream, &Answer::Finished { durable_ns: make_durable(&files)? })
 }
 
 /// Writes one file again and again, as fast as the target takes it.

@@ -1,5 +1,7 @@
 //! The one shape of every machine: `step(now, input, out)`.
 
+use std::fmt;
+
 use crate::{ActorId, AttemptId, Failure, Message, TargetId, WriteId};
 
 /// A party of a router. It does nothing by itself: no I/O, no clock, no randomness.
@@ -17,7 +19,8 @@ pub enum Input {
     /// The first input of every machine, once.
     Begin,
     /// `writer` has `length_bytes` more to write. The machine numbers submissions of a writer
-    /// from 0 in the order in which they come. A submission of nothing is ignored.
+    /// from 0 in the order in which they come. A submission of nothing is ignored; one of a writer that
+    /// has closed or is unknown is [refused](Outputs::refused).
     Submit {
         /// The process that has the data.
         writer: u32,
@@ -92,6 +95,39 @@ pub trait Outputs {
     fn superseded(&mut self, attempt: AttemptId);
     /// A writer or a role is done.
     fn closed(&mut self, closed: Closed);
+    /// A submission was not taken, and its data is nowhere: a defect of whoever submitted.
+    fn refused(&mut self, refusal: Refusal);
+}
+
+/// A submission that was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Refusal {
+    /// Whose.
+    pub writer: u32,
+    /// How much.
+    pub length_bytes: u64,
+    /// Why.
+    pub reason: RefusalReason,
+}
+
+/// Why a submission was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RefusalReason {
+    /// The writer has closed, or died.
+    Closed,
+    /// It is no writer of this machine.
+    UnknownWriter,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { writer, length_bytes, reason } = self;
+        let who = match reason {
+            RefusalReason::Closed => "which has closed",
+            RefusalReason::UnknownWriter => "which the router does not know",
+        };
+        write!(f, "the router refused {length_bytes} bytes of writer {writer}, {who}")
+    }
 }
 
 /// Which timer of a machine.

@@ -4,6 +4,8 @@
 //! one commit of each, the throttle, termination, and what to do when a writer or a
 //! target fails.
 
+mod late;
+
 use std::collections::VecDeque;
 
 use crate::attempts::{Attempts, PartState};
@@ -11,7 +13,7 @@ use crate::placement::{Advice, Lane, Lanes, Placement, Timing, Waiting};
 use crate::prefetch::prefetch;
 use crate::writer::Writer;
 use crate::{Attempt, AttemptId, Factor, Failure, Input, Machine, Outputs, TargetId};
-use crate::{Timer, TimerId};
+use crate::{Refusal, RefusalReason, TimerId};
 
 /// What a node is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -50,6 +52,9 @@ pub struct Node<P> {
     waiting_bytes: u64,
     in_flight_bytes: u64,
     submitted_bytes: u64,
+    /// What was tried a second time, while nothing waited.
+    rescued_bytes: u64,
+    now_ns: u64,
     look_generation: u32,
     is_look_set: bool,
     /// The policy found no place for what waits: nowhere before something ends.
@@ -60,13 +65,6 @@ impl<P: Placement> Node<P> {
     /// A node with nothing to do. Panics without targets: there is nothing to route to.
     pub fn new(settings: NodeSettings, policy: P) -> Self {
         assert!(!settings.targets.is_empty(), "a node needs at least one target");
-        let lane = |target: &TargetId| Lane {
-            target: *target,
-            in_flight_bytes: 0,
-            attempts: 0,
-            placed_bytes: 0,
-            failure: None,
-        };
         Node {
             policy,
             factor: settings.factor,
@@ -75,7 +73,7 @@ impl<P: Placement> Node<P> {
             open_writers: settings.writers,
             ready: VecDeque::new(),
             again: VecDeque::new(),
-            lanes: settings.targets.iter().map(lane).collect(),
+            lanes: settings.targets.iter().map(|target| Lane::new(*target)).collect(),
             failed_lanes: 0,
             idle_lanes: settings.targets.len() as u32,
             most_placed_bytes: u64::MAX,
@@ -83,6 +81,8 @@ impl<P: Placement> Node<P> {
             waiting_bytes: 0,
             in_flight_bytes: 0,
             submitted_bytes: 0,
+            rescued_bytes: 0,
+            now_ns: 0,
             look_generation: 0,
             is_look_set: false,
             is_refused: false,
@@ -142,12 +142,13 @@ impl<P: Placement> Node<P> {
 
 impl<P: Placement> Machine for Node<P> {
     fn step<O: Outputs>(&mut self, now_ns: u64, input: Input, out: &mut O) {
+        self.now_ns = now_ns;
         match input {
             Input::AttemptDone { attempt, pending_until_ns } => {
                 let lane = self.done(now_ns, attempt, pending_until_ns, out);
                 return self.after_end(now_ns, lane, out);
             }
-            Input::Submit { writer, length_bytes } => self.submit(writer, length_bytes),
+            Input::Submit { writer, length_bytes } => self.submit(writer, length_bytes, out),
             Input::Close { writer } => self.close(writer, out),
             Input::AttemptFailed { attempt, failure } => self.failed(attempt, failure, out),
             Input::Timer { id: TimerId::Overdue, generation } => self.look(now_ns, generation),
@@ -169,10 +170,19 @@ impl<P: Placement> Machine for Node<P> {
 
 // What writers submit.
 impl<P: Placement> Node<P> {
-    fn submit(&mut self, writer: u32, length_bytes: u64) {
+    fn submit<O: Outputs>(&mut self, writer: u32, length_bytes: u64, out: &mut O) {
         let index = writer.wrapping_sub(self.first_writer);
-        let Some(owner) = self.writers.get_mut(index as usize) else { return };
-        if owner.is_closed || length_bytes == 0 {
+        let owner = match self.writers.get_mut(index as usize) {
+            Some(owner) if !owner.is_closed => owner,
+            known => {
+                let reason = match known {
+                    Some(_) => RefusalReason::Closed,
+                    None => RefusalReason::UnknownWriter,
+                };
+                return out.refused(Refusal { writer, length_bytes, reason });
+            }
+        };
+        if length_bytes == 0 {
             return;
         }
         owner.submit(length_bytes);
@@ -314,6 +324,7 @@ impl<P: Placement> Node<P> {
             in_flight_bytes: self.in_flight_bytes,
             idle: self.idle_lanes as usize,
             most_placed_bytes: self.most_placed_bytes,
+            now_ns: self.now_ns,
         };
         question(&mut self.policy, lanes)
     }
@@ -361,9 +372,7 @@ impl<P: Placement> Node<P> {
         let at = &mut self.lanes[lane];
         self.in_flight_bytes += part.length_bytes;
         self.idle_lanes -= u32::from(at.attempts == 0);
-        at.in_flight_bytes += part.length_bytes;
-        at.placed_bytes += part.length_bytes;
-        at.attempts += 1;
+        at.begin(now_ns, part.length_bytes);
         let (write, target) = (part.write, at.target);
         let (offset_bytes, length_bytes) = (part.offset_bytes, part.length_bytes);
         out.start(Attempt { attempt, write, target, offset_bytes, length_bytes });
@@ -382,7 +391,8 @@ impl<P: Placement> Node<P> {
         let length_bytes = self.leave_lane(lane, running.part);
         let at_most_ns = now_ns.saturating_sub(running.started_ns);
         let at_least_ns = pending_until_ns.saturating_sub(running.started_ns).min(at_most_ns);
-        let timing = Timing { lane, length_bytes, at_least_ns, at_most_ns };
+        let older_bytes = self.lanes[lane].older_bytes(now_ns);
+        let timing = Timing { lane, length_bytes, at_least_ns, at_most_ns, older_bytes };
         self.ask(|policy, lanes| policy.ended(timing, lanes));
         self.commit(running.part, attempt, lane, out);
         Some(lane)
@@ -586,64 +596,5 @@ impl<P: Placement> Node<P> {
             self.settle(running.part, PartState::Lost, out);
         }
         self.attempts.forget_if_settled(running.part);
-    }
-}
-
-// Attempts that take long: the policy learns of it, and where nothing waits they are tried twice.
-impl<P: Placement> Node<P> {
-    fn set_look<O: Outputs>(&mut self, now_ns: u64, out: &mut O) {
-        let Some(every_ns) = self.policy.look_every_ns() else { return };
-        if self.is_look_set || self.attempts.count() == 0 {
-            return;
-        }
-        self.is_look_set = true;
-        self.look_generation = self.look_generation.wrapping_add(1);
-        let (generation, at_ns) = (self.look_generation, now_ns.saturating_add(every_ns));
-        out.timer(Timer { id: TimerId::Overdue, generation, at_ns });
-    }
-
-    fn look(&mut self, now_ns: u64, generation: u32) {
-        if !self.is_look_set || generation != self.look_generation {
-            return;
-        }
-        self.is_look_set = false;
-        for slot in 0..self.attempts.slots() {
-            let Some((timing, reactions)) = self.timing(slot, now_ns) else { continue };
-            let now = self.ask(|policy, lanes| policy.overdue(timing, reactions, lanes));
-            if now != reactions {
-                self.attempts.set_reactions(slot, now);
-            }
-        }
-    }
-
-    fn timing(&self, slot: u32, now_ns: u64) -> Option<(Timing, u8)> {
-        let running = self.attempts.under_way(slot)?;
-        let age_ns = now_ns.saturating_sub(running.started_ns);
-        let (lane, length_bytes) = (usize::from(running.lane), running.length_bytes);
-        let timing = Timing { lane, length_bytes, at_least_ns: age_ns, at_most_ns: age_ns };
-        Some((timing, running.reactions))
-    }
-
-    /// Second attempts, when nothing waits. More may come, but whoever writes one block after the
-    /// other sends none before this one is durable.
-    fn rescue<O: Outputs>(&mut self, now_ns: u64, out: &mut O) {
-        if self.waiting_bytes > 0 || self.attempts.count() == 0 {
-            return;
-        }
-        for slot in 0..self.attempts.slots() {
-            let Some((timing, _)) = self.timing(slot, now_ns) else { continue };
-            let Some(running) = self.attempts.under_way(slot) else { continue };
-            let part = self.attempts.part(running.part);
-            if part.state != PartState::Open || part.attempts() > 1 {
-                continue;
-            }
-            let better = self.ask(|policy, lanes| {
-                let is_sound = |lane: &usize| lanes.admits(*lane) && *lane != timing.lane;
-                policy.rescue(timing, lanes).filter(is_sound)
-            });
-            if let Some(lane) = better {
-                self.begin_attempt(now_ns, running.part, lane, out);
-            }
-        }
     }
 }

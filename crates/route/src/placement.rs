@@ -23,6 +23,64 @@ pub struct Lane {
     pub placed_bytes: u64,
     /// Why it takes nothing, if so.
     pub failure: Option<Failure>,
+    /// Of what is in flight, what began at one moment, the last at which something did.
+    newest_bytes: u32,
+    newest: Moment,
+}
+
+/// A time, as much of it as tells it from others nearby.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Moment(u32);
+
+impl Moment {
+    fn of(now_ns: u64) -> Self {
+        Moment((now_ns >> 8) as u32)
+    }
+}
+
+impl Lane {
+    /// Returns a target that takes data and has none.
+    pub fn new(target: TargetId) -> Self {
+        Lane {
+            target,
+            in_flight_bytes: 0,
+            attempts: 0,
+            placed_bytes: 0,
+            failure: None,
+            newest_bytes: 0,
+            newest: Moment(0),
+        }
+    }
+
+    /// Returns what is in flight here and began before now.
+    #[inline]
+    pub fn older_bytes(&self, now_ns: u64) -> u64 {
+        let newest = if self.newest == Moment::of(now_ns) { self.newest_bytes } else { 0 };
+        self.in_flight_bytes.saturating_sub(u64::from(newest))
+    }
+
+    /// An attempt begins here.
+    #[inline]
+    pub fn begin(&mut self, now_ns: u64, length_bytes: u64) {
+        let (now, length) = (Moment::of(now_ns), u32::try_from(length_bytes).unwrap_or(u32::MAX));
+        let before = if self.newest == now { self.newest_bytes } else { 0 };
+        (self.newest, self.newest_bytes) = (now, before.saturating_add(length));
+        self.in_flight_bytes += length_bytes;
+        self.placed_bytes += length_bytes;
+        self.attempts += 1;
+    }
+
+    /// Takes over what began last here, and when.
+    pub(crate) fn set_newest(&mut self, bits: u64) {
+        (self.newest, self.newest_bytes) = (Moment((bits >> 32) as u32), bits as u32);
+    }
+
+    /// Returns what [`Lane::set_newest`] takes over, once so much more has begun now.
+    pub(crate) fn newest_with(bits: u64, now_ns: u64, more_bytes: u32) -> u64 {
+        let now = Moment::of(now_ns).0;
+        let before = if (bits >> 32) as u32 == now { bits as u32 } else { 0 };
+        u64::from(now) << 32 | u64::from(before.saturating_add(more_bytes))
+    }
 }
 
 /// All targets of a node, and the most that each may hold.
@@ -36,6 +94,8 @@ pub struct Lanes<'a> {
     pub idle: usize,
     /// From the throttle: a lane with as much or more placed takes nothing now.
     pub most_placed_bytes: u64,
+    /// The time, on the clock of the machine.
+    pub now_ns: u64,
 }
 
 impl Lanes<'_> {
@@ -95,6 +155,9 @@ pub struct Timing {
     pub at_least_ns: u64,
     /// It took at most so long; for one under way the same as `at_least_ns`.
     pub at_most_ns: u64,
+    /// What is still in flight on the lane and began before now. Where the host polls, 0 means that the lane was idle for
+    /// a while.
+    pub older_bytes: u64,
 }
 
 /// A policy of a node.
@@ -125,8 +188,9 @@ pub trait Placement {
     /// [`Node::prefetch`](crate::Node::prefetch).
     fn prefetch(&self, _lane: usize) {}
 
-    /// Nothing waits: try this one a second time, and where?
-    fn rescue(&mut self, _timing: Timing, _lanes: Lanes<'_>) -> Option<usize> {
+    /// Nothing waits: try this one a second time, and where? `is_much` if a good part of the data was tried a
+    /// second time before.
+    fn rescue(&mut self, _timing: Timing, _is_much: bool, _lanes: Lanes<'_>) -> Option<usize> {
         None
     }
 }

@@ -54,6 +54,8 @@ pub struct RouterSettings<'a> {
     pub homes: Homes<'a>,
     /// Parts of `striped` have at least this many bytes: what a device writes in any case.
     pub part_bytes_min: u64,
+    /// What a request costs a target beside its bytes, in bytes that it writes in that time; 0 if nobody knows.
+    pub request_bytes: u64,
     /// See [`RoleSettings::retry_ns`].
     pub retry_ns: u64,
 }
@@ -125,15 +127,19 @@ fn striped_nodes(settings: &RouterSettings<'_>) -> Nodes<Striped> {
 }
 
 fn window_nodes(policy: &Policy, settings: &RouterSettings<'_>) -> Nodes<Window> {
-    let RouterSettings { targets, writers, writers_per_node, factor, .. } = *settings;
-    let mut law = WindowSettings::default();
+    let RouterSettings { targets, writers, writers_per_node, factor, request_bytes, .. } =
+        *settings;
+    let mut law = WindowSettings::default().where_requests_cost(request_bytes);
     if let Some(tau) = policy.tau {
         law.tau_ns = tau.get();
     }
-    let law = Arc::new(law);
     let nodes = writers.div_ceil(writers_per_node.max(1));
-    let lanes = policy.lanes.unwrap_or_else(|| u32::from(Window::lanes(nodes, targets)));
+    let lanes =
+        policy.lanes.unwrap_or_else(|| u32::from(Window::lanes(nodes, writers_per_node, targets)));
     let lanes = lanes.min(u32::from(targets)) as u16;
+    let uses = u64::from(nodes) * u64::from(lanes);
+    law.nodes_per_target = uses.div_ceil(u64::from(targets.max(1))) as u32;
+    let law = Arc::new(law);
     Nodes::new(writers, writers_per_node, factor, |node, own| {
         let targets = Window::spread(node, targets, lanes);
         let window = Window::new(law.clone(), targets.len(), own.len() as u32);

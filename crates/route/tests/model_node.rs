@@ -49,7 +49,7 @@ impl Placement for Anything {
         before + 1
     }
 
-    fn rescue(&mut self, _timing: Timing, _lanes: Lanes<'_>) -> Option<usize> {
+    fn rescue(&mut self, _timing: Timing, _is_much: bool, _lanes: Lanes<'_>) -> Option<usize> {
         Some(self.next())
     }
 }

@@ -33,6 +33,7 @@ const SETTINGS: RouterSettings<'_> = RouterSettings {
     factor: Factor::NONE,
     homes: Homes::Grouped,
     part_bytes_min: 1,
+    request_bytes: 0,
     retry_ns: 0,
 };
 
@@ -114,8 +115,13 @@ fn stripes_of_pinned_writers_are_theirs_in_order() {
     assert_eq!(targets, [0, 1, 3].map(TargetId));
     let mut node = node(2, targets.clone(), Striped::new(0, 1));
     step(&mut node, 0, Input::Begin);
-    let lanes =
-        Lanes { lanes: node.lanes(), in_flight_bytes: 0, idle: 3, most_placed_bytes: u64::MAX };
+    let lanes = Lanes {
+        lanes: node.lanes(),
+        in_flight_bytes: 0,
+        idle: 3,
+        most_placed_bytes: u64::MAX,
+        now_ns: 0,
+    };
     let mut place = |writer, offset_bytes| {
         let (submission_bytes, node_bytes) = (11, 11);
         let length_bytes = submission_bytes - offset_bytes;
@@ -186,7 +192,7 @@ fn homes_that_are_given_are_dealt_to_nodes() {
     }
     let window = AnyRouter::new(&"window:lanes=2".parse().unwrap(), &settings);
     let windows = window.windows(4).unwrap();
-    let least = WindowSettings::default().lease_bytes_min;
+    let least = WindowSettings::default().lease_bytes_usual;
     assert_eq!(windows.iter().filter(|bytes| **bytes == least).count(), 2, "{windows:?}");
     assert_eq!(windows.iter().filter(|bytes| **bytes == 0).count(), 2, "{windows:?}");
 }
@@ -221,15 +227,14 @@ fn sources_are_asked_in_turn_without_an_inquiry() {
 
 #[test]
 fn a_full_or_failed_lane_admits_nothing() {
-    let lane = |placed_bytes, failure| Lane {
-        target: TargetId(0),
-        in_flight_bytes: 0,
-        attempts: 0,
-        placed_bytes,
-        failure,
+    let lane = |placed_bytes, failure| {
+        let mut lane = Lane::new(TargetId(0));
+        (lane.placed_bytes, lane.failure) = (placed_bytes, failure);
+        lane
     };
     let admits = |lane: Lane| {
-        let lanes = Lanes { lanes: &[lane], in_flight_bytes: 0, idle: 1, most_placed_bytes: 10 };
+        let lanes =
+            Lanes { lanes: &[lane], in_flight_bytes: 0, idle: 1, most_placed_bytes: 10, now_ns: 0 };
         (lanes.admits(0), lanes.least_loaded())
     };
     assert_eq!(admits(lane(9, None)), (true, Some(0)));

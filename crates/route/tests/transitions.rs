@@ -75,15 +75,19 @@ fn a_quick_target_gets_a_larger_window_and_a_slow_one_a_smaller() {
 }
 
 #[test]
-fn a_late_look_does_not_shrink_a_window() {
+fn a_late_look_does_not_shrink_a_window_and_an_idle_target_gets_more() {
     let mut node = window_node(1, 1);
     let started = step(&mut node, 0, Input::Submit { writer: 0, length_bytes: 64 * MIB }).started;
     let next = step(&mut node, 10 * MS, done(started[0].attempt, 10 * MS)).started;
     let before = node.policy().window_bytes(0);
-    assert_eq!(before, 512 << 10);
+    assert_eq!(before, 2 * MIB);
+    assert_eq!(next.len(), 2);
     // Seen durable at 500 ms, seen pending at 20 ms: nobody knows whether it took longer than tau.
     step(&mut node, 500 * MS, done(next[0].attempt, 20 * MS));
     assert_eq!(node.policy().window_bytes(0), before);
+    // But then all had ended, and the target was idle until somebody looked.
+    step(&mut node, 500 * MS, done(next[1].attempt, 20 * MS));
+    assert_eq!(node.policy().window_bytes(0), 4 * before);
 }
 
 #[test]

@@ -27,7 +27,13 @@ struct Bench<D> {
 
 impl<D: Fn(TargetId) -> u64> Bench<D> {
     fn new(writers: u32, targets: u16, delay_ns: D) -> Self {
-        let policy = Window::new(WindowSettings::default(), usize::from(targets), writers);
+        Bench::among(1, writers, targets, delay_ns)
+    }
+
+    /// One of so many nodes on each target.
+    fn among(nodes_per_target: u32, writers: u32, targets: u16, delay_ns: D) -> Self {
+        let law = WindowSettings { nodes_per_target, ..WindowSettings::default() };
+        let policy = Window::new(law, usize::from(targets), writers);
         let settings = NodeSettings {
             first_writer: 0,
             writers,
@@ -120,7 +126,7 @@ fn a_neighbour_that_floods_all_targets_does_not_take_the_share() {
 fn a_node_among_very_many_keeps_its_share_from_the_start() {
     // Ten times the setting before anything ends: looks come and find every target late.
     let writers = 16;
-    let mut bench = Bench::new(writers, 16, |_| 500 * MS);
+    let mut bench = Bench::among(100, writers, 16, |_| 500 * MS);
     bench.play(writers, 1);
     assert!(bench.sum_of_windows() >= 4 * MIB, "a least lease on each");
     bench.play(0, 200);
@@ -134,8 +140,16 @@ fn a_node_among_very_many_keeps_its_share_from_the_start() {
 }
 
 #[test]
+fn beside_a_flood_no_writer_has_more_than_64_mib_in_flight() {
+    let mut bench = Bench::new(4, 4, |_| 2000 * MS);
+    bench.play(4, 4000);
+    let sum = bench.sum_of_windows();
+    assert!((240 * MIB..=270 * MIB).contains(&sum), "blocks are much larger: {sum}");
+}
+
+#[test]
 fn the_aim_comes_back_when_the_flood_is_over() {
-    let flooded_until = std::cell::Cell::new(300u32);
+    let flooded_until = std::cell::Cell::new(1000u32);
     let mut bench = Bench::new(2, 2, |_| {
         flooded_until.set(flooded_until.get().saturating_sub(1));
         if flooded_until.get() > 0 { 1000 * MS } else { 10 * MS }
@@ -149,7 +163,7 @@ fn the_aim_comes_back_when_the_flood_is_over() {
 #[test]
 fn more_targets_than_fit_the_delay_take_turns() {
     // As if very many nodes used the same targets: one lease on each of 256 is far too much.
-    let mut bench = Bench::new(1, 256, |_| 400 * MS);
+    let mut bench = Bench::among(100, 1, 256, |_| 400 * MS);
     bench.play(1, 256);
     bench.most_in_flight_bytes = 0;
     bench.play(0, 4000);
@@ -180,9 +194,13 @@ fn what_is_stuck_on_one_target_goes_to_another_however_small_its_window() {
 
 #[test]
 fn nodes_have_a_sensible_number_of_targets_without_knowing_their_rates() {
-    assert_eq!(Window::lanes(1, 480), 480, "one node uses all");
-    assert_eq!(Window::lanes(64, 480), 60);
-    assert_eq!(Window::lanes(100_000, 1008), 16);
-    assert_eq!(Window::lanes(7, 4), 4);
-    assert_eq!(Window::lanes(0, 1), 1);
+    assert_eq!(Window::lanes(1, 16, 480), 480, "one node uses all");
+    assert_eq!(Window::lanes(1, 1, 480), 480, "however few writers it has");
+    assert_eq!(Window::lanes(64, 16, 480), 60);
+    assert_eq!(Window::lanes(100_000, 16, 1008), 16);
+    assert_eq!(Window::lanes(100_000, 2, 1008), 16);
+    assert_eq!(Window::lanes(100_000, 1, 1008), 8, "one writer among very many has little data");
+    assert_eq!(Window::lanes(8 * 1008, 1, 1008), 16, "these are not too many");
+    assert_eq!(Window::lanes(7, 16, 4), 4);
+    assert_eq!(Window::lanes(0, 0, 1), 1);
 }

@@ -125,6 +125,8 @@ mod tests {
                 bytes_per_ns: scenario.storage.rate_of(index) / 1e9 * faster[index],
                 curve: Rc::new(ServiceCurve::flat()),
                 stream_cap: f64::INFINITY,
+                request_bytes: 0.0,
+                is_by_node: false,
             };
             Target::new(kind, Interference::none())
         };
@@ -135,8 +137,8 @@ mod tests {
             repeat: 0.0,
             random: Random::new(1),
         };
-        let program = Program::new(&scenario.application);
-        let stages = Stages::new(&scenario.storage, 1.0);
+        let program = Program::new(&scenario.application, 1);
+        let stages = Stages::new(&scenario.storage);
         let mut host = Host::new((0..2).map(target).collect(), stages, program, settings, 1);
         host.program.begin_burst(0);
         while host.program.next_call(0).is_some() {}

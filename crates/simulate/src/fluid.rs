@@ -2,9 +2,9 @@
 
 use crate::noise::Timeline;
 use crate::queue::HORIZON_NS;
-use crate::scenario::Discipline;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{Application, Discipline, Scenario, ScenarioError, Storage};
 use crate::stage::Stages;
+use crate::think::Thinkers;
 
 /// Nanoseconds until everything is written if all targets were always busy with us and no
 /// target gave less than it can.
@@ -14,17 +14,39 @@ use crate::stage::Stages;
 /// the number of streams its best total counts, and where our share depends on how many
 /// writes we have in flight (`sharing = "stream"`, or first in, first out) all of the target
 /// counts: no placement is faster, but none may reach it.
+///
+/// Where requests cost something, each node makes at least one for what it writes, on the target where
+/// that costs the fewest bytes. A router may gather small writes, so more requests than these cannot be counted.
+/// Of processes that compute before each block, no block exists before all that its process computed before it, and where
+/// a process is held back, the time that all targets together need for what it waits for. Requests do not count then.
+/// Stages and clients limit bytes and not requests: where they limit anything, only bytes count. That ends
+/// are noticed late makes nothing faster and does not count.
 pub fn fluid_bound_ns(scenario: &Scenario, seed: u64) -> Result<u64, ScenarioError> {
     let application = &scenario.application;
     let per_burst = application.burst_bytes() as f64 * f64::from(application.processes);
     let mut capacity = Capacity::new(scenario, seed)?;
+    let requests = capacity.least_requests(scenario);
+    let mut thinkers = Thinkers::new(application, seed);
+    let between_ns = capacity.least_wait_ns(application);
+    // The fullest node lets its own data through, whatever the others do.
+    let of_node = application.processes.min(application.processes_per_node);
+    let node_burst = application.burst_bytes() as f64 * f64::from(of_node);
+    let of_node_ns = (node_burst / node_limit(&scenario.storage)) as u64;
     let compute_ns = application.compute.get();
     if application.cache.get() == 0 {
         // Each burst ends before the next compute begins.
         let mut now_ns = 0;
         for _ in 0..application.bursts {
-            capacity.skip_to(now_ns + compute_ns);
-            now_ns = capacity.serve(per_burst);
+            let begin_ns = now_ns + compute_ns;
+            capacity.skip_to(begin_ns);
+            now_ns = match &mut thinkers {
+                None => capacity.serve(per_burst + requests),
+                Some(thinkers) => {
+                    let earliest_ns = thinkers.earliest_ns(application.blocks, between_ns);
+                    capacity.serve_as_it_comes(&earliest_ns, application.block.get() as f64)
+                }
+            };
+            now_ns = now_ns.max(begin_ns + of_node_ns);
             if now_ns >= HORIZON_NS {
                 return Ok(now_ns);
             }
@@ -36,9 +58,20 @@ pub fn fluid_bound_ns(scenario: &Scenario, seed: u64) -> Result<u64, ScenarioErr
         let mut capacity = capacity.clone();
         capacity.skip_to(u64::from(burst) * compute_ns);
         let left = f64::from(application.bursts - burst + 1);
-        latest_ns = latest_ns.max(capacity.serve(per_burst * left));
+        let begin_ns = u64::from(burst) * compute_ns;
+        latest_ns = latest_ns.max(begin_ns + (of_node_ns as f64 * left) as u64);
+        latest_ns = latest_ns.max(capacity.serve(per_burst * left + requests));
     }
     Ok(latest_ns)
+}
+
+fn nodes(application: &Application) -> u32 {
+    application.processes.div_ceil(application.processes_per_node)
+}
+
+/// Bytes per nanosecond that a node lets through; infinite if it has no limit.
+fn node_limit(storage: &Storage) -> f64 {
+    storage.client_limit.map_or(f64::INFINITY, |limit| limit.get() as f64 / 1e9)
 }
 
 /// What all targets and stages give together, as it changes over time.
@@ -49,6 +82,8 @@ struct Capacity {
     stages: std::rc::Rc<Stages>,
     best_rates: std::rc::Rc<[f64]>,
     service: Service,
+    /// What all nodes let through together, in bytes per nanosecond.
+    clients: f64,
     now_ns: u64,
     /// Sum over targets and stages now, in bytes per nanosecond.
     total: f64,
@@ -61,19 +96,40 @@ impl Capacity {
         let best_rates: std::rc::Rc<[f64]> = (0..lines.len())
             .map(|target| scenario.storage.rate_of(target) / 1e9 * best_share)
             .collect();
-        let peak = best_rates.iter().copied().fold(0.0, f64::max);
-        let stages = Stages::new(&scenario.storage, peak).into();
+        let stages = Stages::new(&scenario.storage).into();
         let service = Service::new(scenario);
         let rates =
             lines.iter().zip(&*best_rates).map(|(line, best)| service.rate(line, *best)).collect();
+        let node_limit = node_limit(&scenario.storage);
+        let clients = node_limit * f64::from(nodes(&scenario.application));
         let mut capacity =
-            Capacity { rates, lines, stages, best_rates, service, now_ns: 0, total: 0.0 };
+            Capacity { rates, lines, stages, best_rates, service, clients, now_ns: 0, total: 0.0 };
         capacity.add_up();
         Ok(capacity)
     }
 
+    /// What the least number of requests costs beside bytes: one of each node.
+    fn least_requests(&self, scenario: &Scenario) -> f64 {
+        let limits = [self.clients, scenario.network.stream_cap()];
+        if self.stages.is_limiting() || limits.iter().any(|limit| limit.is_finite()) {
+            return 0.0;
+        }
+        let nodes = nodes(&scenario.application);
+        let cost = |target| scenario.storage.request_bytes(target);
+        let least = (0..self.lines.len()).map(cost).fold(f64::INFINITY, f64::min);
+        f64::from(nodes) * least
+    }
+
+    /// What a process that is held back waits at least after each block: until all targets together could have
+    /// taken what must be durable of it.
+    fn least_wait_ns(&self, application: &Application) -> u64 {
+        let waits_for = application.block.get().saturating_sub(application.outstanding_max());
+        let best = self.stages.bound(|target| self.best_rates[target]).min(self.clients);
+        (waits_for as f64 / best) as u64
+    }
+
     fn add_up(&mut self) {
-        self.total = self.stages.bound(|target| self.rates[target]);
+        self.total = self.stages.bound(|target| self.rates[target]).min(self.clients);
     }
 
     fn next_change_ns(&self) -> u64 {
@@ -103,6 +159,24 @@ impl Capacity {
             bytes -= possible;
             self.skip_to(change_ns);
         }
+    }
+}
+
+impl Capacity {
+    /// Serves blocks of so many bytes that come at these times from now on; tells when all are done.
+    fn serve_as_it_comes(&mut self, earliest_ns: &[u64], block: f64) -> u64 {
+        let (begin_ns, mut waiting) = (self.now_ns, 0.0);
+        for at_ns in earliest_ns {
+            let at_ns = begin_ns.saturating_add(*at_ns).min(HORIZON_NS);
+            while self.now_ns < at_ns {
+                let until_ns = at_ns.min(self.next_change_ns());
+                let possible = self.total * (until_ns - self.now_ns) as f64;
+                waiting = f64::max(waiting - possible, 0.0);
+                self.skip_to(until_ns);
+            }
+            waiting += block;
+        }
+        self.serve(waiting)
     }
 }
 

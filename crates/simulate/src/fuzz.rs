@@ -61,6 +61,7 @@ fn failures(
 pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     const SCENARIO_STREAM: u64 = 1 << 35;
     const NEWER_STREAM: u64 = 1 << 36;
+    const PHYSICS_STREAM: u64 = 1 << 37;
     let mut random = Random::for_stream(seed, SCENARIO_STREAM);
     let random = &mut random;
     let mut policy = policy(random);
@@ -74,6 +75,7 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
         .map(|_| fault(random, storage.targets, application.processes, quiet_ns))
         .collect();
     add_newer(&mut Random::for_stream(seed, NEWER_STREAM), &mut policy, &mut application);
+    add_physics(&mut Random::for_stream(seed, PHYSICS_STREAM), &mut storage, &mut application);
     leave_out_what_means_nothing(&mut storage, &mut noise);
     let title = format!(
         "{} processes, {} targets, {} bursts of {} blocks of {}",
@@ -114,6 +116,26 @@ fn add_newer(random: &mut Random, policy: &mut Policy, application: &mut Applica
     if policy.kind == PolicyKind::Coordinator {
         let rejects = [None, None, Some(Rejects::Remember), Some(Rejects::Forget)];
         policy.rejects = rejects[random.index(rejects.len())];
+    }
+}
+
+/// The same again, of what requests cost, when ends are noticed and what processes compute between blocks.
+fn add_physics(random: &mut Random, storage: &mut Storage, application: &mut Application) {
+    if one_in(random, 3) {
+        storage.request_cost = Nanos::new(random.below(20 * MILLISECOND));
+    }
+    if one_in(random, 3) {
+        application.notice_every = Nanos::new(random.below(200 * MILLISECOND));
+    }
+    if one_in(random, 4) {
+        storage.client_limit = Some(BytesPerSec::new(between(random, 1 << 20, 1 << 27)));
+    }
+    if one_in(random, 4) {
+        application.think = Some(Durations {
+            mean: Nanos::new(between(random, 1, 200) * MILLISECOND),
+            distribution: [Distribution::Fixed, Distribution::Exponential][random.index(2)],
+            spread: 1.0,
+        });
     }
 }
 
@@ -190,11 +212,13 @@ fn storage(random: &mut Random) -> Storage {
         targets,
         rate: BytesPerSec::new(between(random, 1 << 20, 1 << 27)),
         rates: Vec::new(),
+        request_cost: Nanos::new(0),
         service: if one_in(random, 4) { Discipline::Fifo } else { Discipline::ProcessorSharing },
         curve: if one_in(random, 3) { Curve::Wright } else { Curve::Flat },
         targets_per_server: limits_server.then(|| between(random, 1, 4) as u32),
         server_targets: Vec::new(),
         server_limit: limits_server.then(|| BytesPerSec::new(between(random, 1 << 20, 1 << 28))),
+        client_limit: None,
         network_limit: one_in(random, 4)
             .then(|| BytesPerSec::new(between(random, 1 << 21, 1 << 29))),
     }
@@ -216,6 +240,8 @@ fn application(random: &mut Random, targets: u32, kind: PolicyKind) -> Applicati
         cache: Bytes::new(if has_cache { between(random, 0, 8 << 20) } else { 0 }),
         submit: Submit::AtOnce,
         outstanding: Bytes::new(0),
+        notice_every: Nanos::new(0),
+        think: None,
     }
 }
 

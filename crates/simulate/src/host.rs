@@ -4,9 +4,11 @@
 use std::collections::VecDeque;
 
 use plimsoll_route::{ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message};
-use plimsoll_route::{Outputs, Timer, TimerId};
+use plimsoll_route::{Outputs, Refusal, Timer, TimerId};
 
+use crate::clients::Clients;
 use crate::messages::{Arrival, InTransit, MessageSettings, Messages, Sent};
+use crate::notice::Notice;
 use crate::program::Program;
 use crate::queue::{Event, EventQueue};
 use crate::stage::Stages;
@@ -36,8 +38,11 @@ pub struct Host {
     /// at once, however much happened.
     changed: Vec<u32>,
     stages: Stages,
+    /// Where nodes have limits.
+    clients: Option<Clients>,
     timers: Vec<TimerEntry>,
     messages: Messages,
+    notice: Notice,
     finished: Vec<Job>,
 }
 
@@ -97,10 +102,27 @@ impl Host {
             changed: Vec::new(),
             targets,
             stages,
+            clients: None,
             timers: vec![TimerEntry::default(); actors * TIMERS],
             messages: Messages::new(settings, actors),
+            notice: Notice::new(0, actors),
             finished: Vec::new(),
         }
+    }
+
+    /// Machines notice ends only when they look: at these intervals. 0 is at once.
+    pub fn notice_every(&mut self, every_ns: u64, actors: usize) {
+        self.notice = Notice::new(every_ns, actors);
+    }
+
+    /// Nodes have limits.
+    pub fn limit_clients(&mut self, clients: Clients) {
+        self.clients = Some(clients);
+    }
+
+    /// A machine looks which of its writes have ended.
+    pub fn look(&mut self, actor: u32) {
+        self.notice.look(self.now_ns, actor, &mut self.next_inputs);
     }
 
     /// The targets, to look at.
@@ -169,21 +191,22 @@ impl Host {
             return;
         }
         self.service_entries[target].sequence = 0;
-        let mut some_left = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.targets[target].take_done(self.now_ns, &mut finished);
         for job in finished.drain(..) {
-            let Job { actor, attempt, length_bytes } = job;
+            let Job { actor, attempt, length_bytes, .. } = job;
             self.tally.done_bytes += length_bytes;
             self.tally.ends += 1;
             let pending_until_ns = self.now_ns;
+            if self.notice.is_late() {
+                if let Some(at_ns) = self.notice.end(self.now_ns, actor, attempt) {
+                    self.queue.push(at_ns, Event::Look(actor));
+                }
+                continue;
+            }
             self.next_inputs.push_back((actor, Input::AttemptDone { attempt, pending_until_ns }));
-            some_left = true;
         }
         self.finished = finished;
-        if some_left && self.targets[target].jobs() == 0 && self.stages.is_limiting() {
-            self.change_stages(target, false);
-        }
         self.note_change(target);
     }
 
@@ -214,24 +237,13 @@ impl Host {
     fn fail_all(&mut self, target: usize, failure: Failure) {
         let mut taken = Vec::new();
         self.targets[target].take_all(self.now_ns, &mut taken);
-        if !taken.is_empty() && self.stages.is_limiting() {
-            self.change_stages(target, false);
-        }
+        self.note_change(target);
         taken.into_iter().for_each(|job| self.fail(job, failure));
     }
 
     fn fail(&mut self, job: Job, failure: Failure) {
         let Job { actor, attempt, .. } = job;
         self.next_inputs.push_back((actor, Input::AttemptFailed { attempt, failure }));
-    }
-
-    fn change_stages(&mut self, target: usize, is_busy: bool) {
-        for other in self.stages.set_busy(target, is_busy) {
-            self.targets[other].set_limit(self.now_ns, self.stages.limit(other));
-            if other != target {
-                self.note_change(other);
-            }
-        }
     }
 
     fn note_change(&mut self, target: usize) {
@@ -241,7 +253,41 @@ impl Host {
         }
     }
 
+    /// Shares stages anew among the targets, if one that changed can use more or less than before.
+    fn share_stages(&mut self) {
+        for target in &self.changed {
+            let target = *target as usize;
+            self.stages.set_demand(target, self.targets[target].demand());
+        }
+        let Host { stages, targets, service_entries, changed, now_ns, .. } = self;
+        stages.share(|target, limit| {
+            let is_new = targets[target].set_limit(*now_ns, limit);
+            if is_new && !std::mem::replace(&mut service_entries[target].is_changed, true) {
+                changed.push(target as u32);
+            }
+        });
+    }
+
+    /// The same where nodes have limits, too.
+    fn share_clients(&mut self) {
+        let Host { clients, stages, targets, service_entries, changed, now_ns, .. } = self;
+        let Some(clients) = clients else { return };
+        for target in &*changed {
+            clients.look_at(*target as usize, &targets[*target as usize]);
+        }
+        clients.share(*now_ns, stages, targets, |target| {
+            if !std::mem::replace(&mut service_entries[target].is_changed, true) {
+                changed.push(target as u32);
+            }
+        });
+    }
+
     fn schedule_changed(&mut self) {
+        if self.clients.is_some() {
+            self.share_clients();
+        } else if self.stages.is_limiting() {
+            self.share_stages();
+        }
         for nth in 0..self.changed.len() {
             let target = self.changed[nth] as usize;
             self.service_entries[target].is_changed = false;
@@ -295,27 +341,27 @@ impl Outputs for Host {
     }
 
     fn start(&mut self, attempt: Attempt) {
-        let Attempt { attempt, target, length_bytes, .. } = attempt;
+        let Attempt { attempt, target, write, length_bytes, .. } = attempt;
         let target = target.index();
-        let job = Job { actor: self.actor, attempt, length_bytes };
+        let node = self.clients.as_ref().map_or(0, |clients| clients.node_of(write.writer));
+        let job = Job { actor: self.actor, attempt, node, length_bytes };
         match self.failures[target] {
             Some(failure) if failure != Failure::Stopped => return self.fail(job, failure),
             _ => {}
         }
         self.targets[target].arrive(self.now_ns, job);
-        if self.targets[target].jobs() == 1 && self.stages.is_limiting() {
-            self.change_stages(target, true);
-        }
         self.note_change(target);
     }
 
     fn committed(&mut self, commit: Commit) {
         let target = commit.target.index();
-        self.tally.committed_bytes += commit.length_bytes;
-        self.tally.target_bytes[target] += commit.length_bytes;
-        self.tally.target_end_ns[target] = self.now_ns;
+        self.tally.committed(self.now_ns, target, commit.length_bytes);
         self.progress_ns = self.now_ns;
         self.program.committed(self.now_ns, commit.write.writer, commit.length_bytes);
+    }
+
+    fn refused(&mut self, refusal: Refusal) {
+        self.program.broken.get_or_insert(refusal.to_string());
     }
 
     fn superseded(&mut self, _attempt: AttemptId) {

@@ -13,10 +13,12 @@
 //! Deliberately not here: closed forms (`theory`), the protocol (`route`), reading of files
 //! and printing (`cli`).
 
+mod clients;
 mod conservation;
 mod curve;
 mod experiment;
 mod factor;
+mod filling;
 mod fluid;
 mod fuzz;
 mod homes;
@@ -24,6 +26,7 @@ mod host;
 mod huge_pages;
 mod messages;
 mod noise;
+mod notice;
 mod outcome;
 mod program;
 mod queue;
@@ -33,6 +36,8 @@ mod seeds;
 mod stage;
 mod tally;
 mod target;
+mod think;
+mod world;
 
 pub use curve::{CurveError, ServiceCurve};
 pub use experiment::{Point, PolicyOutcomes, Repetition, experiment, runs};

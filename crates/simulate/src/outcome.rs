@@ -53,6 +53,8 @@ pub struct Outcome {
     pub stall: Option<f64>,
     /// Share of the time until all could go on after the last burst that was compute.
     pub efficiency: Option<f64>,
+    /// Mean time from handing over a byte until it was durable.
+    pub mean_delay: Option<f64>,
     /// Aggregate bandwidth over the rate of all targets (Xie's EAB).
     pub effective_bandwidth: Option<f64>,
     /// Completion of each target.
@@ -146,6 +148,7 @@ impl Outcome {
             events: tally.inputs,
             stall: is_complete.then(|| host.program.stalls_ns.last().copied().map_or(0.0, seconds)),
             efficiency: is_complete.then(|| if released > 0.0 { compute / released } else { 1.0 }),
+            mean_delay: is_complete.then(|| tally.mean_delay_ns() / 1e9),
             effective_bandwidth: makespan
                 .map(|makespan| tally.committed_bytes as f64 / (makespan * storage.total_rate())),
             each_target: each_target(host),

@@ -1,7 +1,8 @@
 //! The program that writes: all processes compute, then all write a burst.
 //!
 //! A process hands its blocks over at once, or paced: the next only when few bytes are
-//! outstanding, as one that calls write() and is held back. It closes by the same rule.
+//! outstanding, as one that calls write() and is held back. It closes by the same rule. Before each block it may
+//! compute for a while of its own.
 //! A process that has a cache goes on when what it has not yet got rid of fits there; the
 //! next compute begins when all can go on, as at a barrier.
 
@@ -10,6 +11,7 @@ use std::collections::VecDeque;
 use plimsoll_route::prefetch;
 
 use crate::scenario::Application;
+use crate::think::{Thinkers, Thought};
 
 /// The processes and where they are.
 #[derive(Debug)]
@@ -21,6 +23,7 @@ pub struct Program {
     last_burst: u32,
     /// A process hands over more, or closes, while at most this many bytes are outstanding.
     outstanding_max: u64,
+    think: Option<Thinkers>,
     /// Processes that may have something to hand over; some may be there twice.
     ready: VecDeque<u32>,
     /// Bytes that processes had but never handed over: they died, or gave up.
@@ -66,6 +69,8 @@ pub enum Call {
     Submit(u64),
     /// It hands over no more.
     Close,
+    /// It computes for so many nanoseconds.
+    Think(u64),
 }
 
 impl Process {
@@ -86,8 +91,8 @@ impl Process {
 }
 
 impl Program {
-    /// Nothing is written yet.
-    pub fn new(application: &Application) -> Self {
+    /// Nothing is written yet. The seed is for what is drawn at random.
+    pub fn new(application: &Application, seed: u64) -> Self {
         Program {
             processes: vec![Process::default(); application.processes as usize],
             cache_bytes: application.cache.get(),
@@ -95,6 +100,7 @@ impl Program {
             blocks: application.blocks,
             last_burst: application.bursts,
             outstanding_max: application.outstanding_max(),
+            think: Thinkers::new(application, seed),
             ready: VecDeque::new(),
             kept_bytes: 0,
             waiting: 0,
@@ -114,9 +120,10 @@ impl Program {
     }
 
     /// True while a process of the burst cannot go on, or the last burst is not done. False while
-    /// all compute.
+    /// any computes by itself, or all do.
     pub fn is_waiting(&self) -> bool {
-        self.waiting > 0 || self.bursts == self.last_burst && self.open > 0
+        let is_thinking = self.think.as_ref().is_some_and(Thinkers::are_thinking);
+        !is_thinking && (self.waiting > 0 || self.bursts == self.last_burst && self.open > 0)
     }
 
     /// True once for each burst, when every process can go on.
@@ -182,12 +189,25 @@ impl Program {
             return None;
         }
         if books.blocks > 0 {
+            match self.think.as_mut().map(|think| think.before_block(process)) {
+                None | Some(Thought::Done) => {}
+                Some(Thought::Takes(nanoseconds)) => return Some(Call::Think(nanoseconds)),
+                Some(Thought::GoesOn) => return None,
+            }
             books.blocks -= 1;
             books.outstanding_bytes += self.block_bytes;
             return Some(Call::Submit(self.block_bytes));
         }
         books.has_closed = is_last;
         is_last.then_some(Call::Close)
+    }
+
+    /// A process has computed: it is ready.
+    pub fn has_thought(&mut self, process: u32) {
+        if let Some(think) = &mut self.think {
+            think.done(process);
+            self.ready.push_back(process);
+        }
     }
 
     /// Processes hand over no more and close; those that have not closed are ready. False if

@@ -8,7 +8,9 @@ pub const HORIZON_NS: u64 = 1 << TIME_BITS;
 
 const TIME_BITS: u32 = 56;
 const SEQUENCE_BITS: u32 = 40;
-const INDEX_BITS: u32 = 29;
+const INDEX_BITS: u32 = 28;
+const KIND_BITS: u32 = 4;
+const WHAT_BITS: u32 = KIND_BITS + INDEX_BITS;
 
 /// What a scheduled moment is for. The index is into the array of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,10 @@ pub enum Event {
     Fault(u32),
     /// A target that stopped long ago has failed for good.
     GiveUp(u32),
+    /// A machine looks which of its writes have ended.
+    Look(u32),
+    /// A process has computed and has a block to hand over.
+    Thought(u32),
 }
 
 /// Time, then order of scheduling, then what: one integer, so that the heap moves 16 bytes
@@ -72,8 +78,8 @@ impl EventQueue {
         let sequence = self.next_sequence();
         let at = u128::from(at_ns.min(HORIZON_NS - 1));
         let (kind, index) = encode(event);
-        let low = u128::from(sequence) << (INDEX_BITS + 3) | u128::from(kind << INDEX_BITS | index);
-        self.insert(at << (SEQUENCE_BITS + INDEX_BITS + 3) | low);
+        let low = u128::from(sequence) << WHAT_BITS | u128::from(kind << INDEX_BITS | index);
+        self.insert(at << (SEQUENCE_BITS + WHAT_BITS) | low);
         sequence
     }
 
@@ -111,11 +117,11 @@ impl EventQueue {
 }
 
 fn time(key: Key) -> u64 {
-    (key >> (SEQUENCE_BITS + INDEX_BITS + 3)) as u64
+    (key >> (SEQUENCE_BITS + WHAT_BITS)) as u64
 }
 
 fn sequence(key: Key) -> u64 {
-    (key >> (INDEX_BITS + 3)) as u64 & ((1 << SEQUENCE_BITS) - 1)
+    (key >> WHAT_BITS) as u64 & ((1 << SEQUENCE_BITS) - 1)
 }
 
 fn encode(event: Event) -> (u32, u32) {
@@ -127,6 +133,8 @@ fn encode(event: Event) -> (u32, u32) {
         Event::Delivery(index) => (4, index),
         Event::Fault(index) => (5, index),
         Event::GiveUp(index) => (6, index),
+        Event::Look(index) => (7, index),
+        Event::Thought(index) => (8, index),
     }
 }
 
@@ -139,7 +147,9 @@ fn decode(low: u32) -> Event {
         3 => Event::Timer(index),
         4 => Event::Delivery(index),
         5 => Event::Fault(index),
-        _ => Event::GiveUp(index),
+        6 => Event::GiveUp(index),
+        7 => Event::Look(index),
+        _ => Event::Thought(index),
     }
 }
 
@@ -209,6 +219,8 @@ mod tests {
             Event::Delivery,
             Event::Fault,
             Event::GiveUp,
+            Event::Look,
+            Event::Thought,
         ];
         let events: Vec<Event> =
             kinds.iter().flat_map(|kind| [kind(last), kind(0)]).chain([Event::Burst]).collect();

@@ -1,29 +1,22 @@
 //! One run: a scenario, a policy and a seed give an outcome, always the same.
 
-use std::rc::Rc;
-
 use plimsoll_route::{
     ActorId, AnyRouter, AttemptId, Failure, Homes, Input, PREFETCH_DEPTHS, Policy, Router,
     RouterSettings, TargetId, prefetch,
 };
-use plimsoll_stats::Random;
 
 use crate::factor::factor_for;
 use crate::homes::{home_bytes, homes};
 use crate::host::{Host, Next};
 use crate::huge_pages::ask_for_huge_pages;
-use crate::messages::MessageSettings;
 use crate::noise::Timeline;
 use crate::outcome::{Outcome, Placed};
-use crate::program::{Call, Program};
+use crate::program::Call;
 use crate::queue::{Event, HORIZON_NS};
 use crate::scenario::{Breakage, Scenario};
-use crate::stage::Stages;
-use crate::target::{Target, TargetKind};
+use crate::target::Target;
+use crate::world::world;
 use crate::{SimulateError, conservation};
-
-/// Random streams of a seed: the network has its own.
-const MESSAGE_STREAM: u64 = 1 << 34;
 
 /// A target that stopped and is not back by then has failed for good: writes that are under
 /// way there are given up. Lustre's client waits for 100 s (obd_timeout).
@@ -80,6 +73,7 @@ pub(crate) fn run_around(
         factor: factor_for(scenario, policy)?,
         homes: Homes::Given { targets: &homes, each: application.stripes as usize },
         part_bytes_min: 1,
+        request_bytes: scenario.storage.mean_request_bytes(),
         retry_ns: scenario.network.retry_ns(),
     };
     let placed = Placed { home_bytes: home_bytes(scenario, &homes), seed, policy: *policy };
@@ -98,9 +92,14 @@ fn drive<R: Router>(
     placed: Placed,
 ) -> Result<Outcome, SimulateError> {
     let mut run = Simulation::new(scenario, router, placed.seed)?;
-    run.play(scenario)?;
-    conservation::check(&run.host, scenario)
-        .map_err(|problem| SimulateError::Broken { seed: placed.seed, problem })?;
+    let played = run.play(scenario);
+    let broken = |problem| SimulateError::Broken { seed: placed.seed, problem };
+    // What is wrong with the program may be why nothing more happens.
+    if let Some(problem) = run.host.program.broken.take() {
+        return Err(broken(problem));
+    }
+    played?;
+    conservation::check(&run.host, scenario).map_err(broken)?;
     Ok(Outcome::new(scenario, &run.host, run.router.coordinator(), &placed))
 }
 
@@ -115,40 +114,7 @@ struct Simulation<R> {
 impl<R: Router> Simulation<R> {
     fn new(scenario: &Scenario, router: R, seed: u64) -> Result<Self, SimulateError> {
         let lines = Timeline::of_all(&scenario.noise, scenario.storage.targets as usize, seed);
-        let curve = Rc::new(scenario.curve()?);
-        let storage = &scenario.storage;
-        let rate_of = |target: usize| storage.rate_of(target) / 1e9;
-        let peak = (0..lines.len()).map(rate_of).fold(0.0, f64::max) * curve.best_share();
-        let target = |(index, line): (usize, &Timeline)| {
-            let kind = TargetKind {
-                discipline: storage.service,
-                bytes_per_ns: rate_of(index),
-                curve: curve.clone(),
-                stream_cap: scenario.network.stream_cap(),
-            };
-            Target::new(kind, line.now())
-        };
-        let targets = lines.iter().enumerate().map(target).collect();
-        let network = &scenario.network;
-        let messages = MessageSettings {
-            latency_ns: network.message_latency.get(),
-            cost_ns: network.message_cost.get(),
-            loss: network.loss,
-            repeat: network.repeat,
-            random: Random::for_stream(seed, MESSAGE_STREAM),
-        };
-        let stages = Stages::new(storage, peak);
-        let program = Program::new(&scenario.application);
-        let mut host = Host::new(targets, stages, program, messages, router.actors() as usize);
-        for (target, line) in lines.iter().enumerate() {
-            if let Some(change_ns) = line.next_change_ns() {
-                host.queue.push(change_ns, Event::Noise(target as u32));
-            }
-        }
-        for (index, fault) in scenario.fault.iter().enumerate() {
-            host.queue.push(fault.at.get(), Event::Fault(index as u32));
-        }
-        host.queue.push(scenario.application.compute.get(), Event::Burst);
+        let host = world(scenario, &lines, router.actors() as usize, seed)?;
         Ok(Simulation { host, router, lines, seed })
     }
 
@@ -233,6 +199,9 @@ impl<R: Router> Simulation<R> {
             }
             Event::Timer(index) => {
                 if let Some((actor, input)) = self.host.take_timer(index) {
+                    // Who is awake looks first, so that nothing that has ended counts as late.
+                    self.host.look(actor);
+                    self.follow_up();
                     self.give(actor, input);
                 }
             }
@@ -244,6 +213,11 @@ impl<R: Router> Simulation<R> {
             Event::Fault(index) => self.fail(scenario, index),
             Event::GiveUp(target) => {
                 self.host.give_up(target as usize);
+                self.follow_up();
+            }
+            Event::Thought(process) => self.host.program.has_thought(process),
+            Event::Look(actor) => {
+                self.host.look(actor);
                 self.follow_up();
             }
         }
@@ -338,11 +312,17 @@ impl<R: Router> Simulation<R> {
         while let Some(writer) = self.host.program.take_ready() {
             let actor = self.router.actor_of(writer).0;
             while let Some(call) = self.host.program.next_call(writer) {
-                let input = match call {
-                    Call::Submit(length_bytes) => Input::Submit { writer, length_bytes },
-                    Call::Close => Input::Close { writer },
-                };
-                self.give(actor, input);
+                let now_ns = self.host.now_ns;
+                match call {
+                    Call::Submit(length_bytes) => {
+                        self.host.tally.submitted(now_ns, length_bytes);
+                        self.give(actor, Input::Submit { writer, length_bytes });
+                    }
+                    Call::Close => self.give(actor, Input::Close { writer }),
+                    Call::Think(takes_ns) => {
+                        self.host.queue.push(now_ns + takes_ns.max(1), Event::Thought(writer));
+                    }
+                }
             }
         }
     }

@@ -10,7 +10,9 @@ mod site;
 mod sweep;
 
 pub use application::{Application, Home, Submit};
-pub use check::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX};
+pub use check::{
+    BLOCKS_MAX, PARTS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX,
+};
 pub use durations::{Distribution, Durations};
 pub use error::ScenarioError;
 pub use library::{EMBEDDED, Embedded, embedded};
@@ -73,6 +75,9 @@ pub struct Storage {
     /// The same for each target by itself, where they differ; `rate` is then not used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<BytesPerSec>,
+    /// Time that every request takes of a target, whatever its size (Uselton's a_0).
+    #[serde(default)]
+    pub request_cost: Nanos,
     /// How each serves several streams.
     #[serde(default)]
     pub service: Discipline,
@@ -89,6 +94,9 @@ pub struct Storage {
     /// What a server lets through.
     #[serde(default)]
     pub server_limit: Option<BytesPerSec>,
+    /// What a client node lets through.
+    #[serde(default)]
+    pub client_limit: Option<BytesPerSec>,
     /// What the network between clients and servers lets through.
     #[serde(default)]
     pub network_limit: Option<BytesPerSec>,
@@ -277,6 +285,17 @@ impl Storage {
     /// What one stream gets from a target, in bytes per second.
     pub fn rate_of(&self, target: usize) -> f64 {
         self.rates.get(target).unwrap_or(&self.rate).get() as f64
+    }
+
+    /// What a request costs a target beside its bytes, as the bytes that one stream gets in that time.
+    pub(crate) fn request_bytes(&self, target: usize) -> f64 {
+        self.request_cost.as_seconds() * self.rate_of(target)
+    }
+
+    /// The same of a target as they are on the average, in whole bytes: what a router knows from calibration.
+    pub(crate) fn mean_request_bytes(&self) -> u64 {
+        let rate = self.total_rate() / f64::from(self.targets.max(1));
+        (self.request_cost.as_seconds() * rate) as u64
     }
 
     /// The targets of each server.

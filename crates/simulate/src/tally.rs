@@ -21,6 +21,8 @@ pub struct Tally {
     pub committed_bytes: u64,
     /// The same by target.
     pub target_bytes: Vec<u64>,
+    /// The sum over all bytes of the time from being handed over until being committed, once all are.
+    delays_ns: i128,
     /// When something was last committed on each target.
     pub target_end_ns: Vec<u64>,
 }
@@ -34,6 +36,24 @@ impl Tally {
             target_end_ns: vec![0; targets],
             ..Tally::default()
         }
+    }
+
+    /// A process handed over some bytes.
+    pub fn submitted(&mut self, now_ns: u64, bytes: u64) {
+        self.delays_ns -= i128::from(now_ns) * i128::from(bytes);
+    }
+
+    /// Some bytes were committed on a target.
+    pub fn committed(&mut self, now_ns: u64, target: usize, bytes: u64) {
+        self.delays_ns += i128::from(now_ns) * i128::from(bytes);
+        self.committed_bytes += bytes;
+        self.target_bytes[target] += bytes;
+        self.target_end_ns[target] = now_ns;
+    }
+
+    /// The mean time from handing over a byte until it was committed, in nanoseconds, where all were committed.
+    pub fn mean_delay_ns(&self) -> f64 {
+        self.delays_ns as f64 / self.committed_bytes.max(1) as f64
     }
 
     /// A message was sent.

@@ -111,6 +111,42 @@ fn the_network_takes_at_most_a_minute() {
 }
 
 #[test]
+fn a_request_costs_and_a_look_is_due_within_a_minute() {
+    let cost = |time: &str| refusal(&format!("request_cost = \"{time}\""), BLOCK, "");
+    let notice = |time: &str| refusal("", &format!("{BLOCK}\nnotice_every = \"{time}\""), "");
+    assert_eq!((cost("60s"), notice("60s")), (None, None));
+    refused(cost("60000000001ns"), "storage.request_cost is");
+    refused(notice("60000000001ns"), "application.notice_every is");
+    // Eight processes with 10,000 blocks: requests alone take 55 days on one target.
+    let many = |cost: &str| {
+        let keys = format!("{BLOCK}\nblocks = 10000");
+        refusal(&format!("request_cost = \"{cost}\""), &keys, "")
+    };
+    assert_eq!(many("50s"), None);
+    refused(many("59s"), "application.block is too large");
+}
+
+#[test]
+fn what_lets_nothing_through_is_refused() {
+    for limit in ["client_limit", "network_limit"] {
+        let with = |rate: &str| refusal(&format!("{limit} = \"{rate}\""), BLOCK, "");
+        assert_eq!(with("1MB/s"), None);
+        refused(with("0B/s"), &format!("storage.{limit} is zero"));
+    }
+    let think = |mean: &str, blocks: u32| {
+        refusal("", &format!("{BLOCK}\nblocks = {blocks}\nthink = {{ mean = \"{mean}\" }}"), "")
+    };
+    assert_eq!(think("1h", 100), None);
+    refused(think("100h", 1_000_000), "application.think is too long");
+    refused(think("100ns", 1), "application.think has a mean of");
+    // Eight processes: 8 million blocks are not too many, and 16 processes have 16 million.
+    assert_eq!(think("1ms", 1_000_000), None);
+    let many = "[sweep]\nparameter = \"processes\"\nvalues = [16]\n";
+    let keys = format!("{BLOCK}\nblocks = 1000000\nthink = {{ mean = \"1ms\" }}");
+    refused(refusal("", &keys, many), "application.think would be before 16000000 blocks");
+}
+
+#[test]
 fn what_is_no_scenario_is_told_by_its_line() {
     let line = |text: &str| Scenario::parse("x", text).unwrap_err().to_string();
     let head = "version = 1\ntitle = \"\"\npolicies = [\"static\"]\n";

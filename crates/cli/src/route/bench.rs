@@ -10,7 +10,7 @@ use plimsoll_figures::races::{self, of_plan, of_runs};
 use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_race::{
-    Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Way, policies,
+    Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Racer, Way, policies,
 };
 use plimsoll_route::{CoordinatorSettings, Tf};
 use plimsoll_testbed::enter_limits;
@@ -90,6 +90,15 @@ pub struct Arguments {
     #[arg(long, value_name = "TARGET:STREAMS")]
     noise: Vec<String>,
 
+    /// Also race window as processes that know nothing of each other: they share a table of leases in memory, and
+    /// write through the page cache
+    #[arg(long)]
+    shared: bool,
+
+    /// Writers compute up to this many milliseconds between two blocks
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = clap::value_parser!(u64).range(..=60_000))]
+    think: u64,
+
     /// Write through the page cache, pushing each write out, instead of O_DIRECT
     #[arg(long)]
     buffered: bool,
@@ -154,7 +163,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 
 fn plan(arguments: &Arguments) -> Result<RacePlan> {
     let unsaid = CoordinatorSettings { tf: arguments.tf, split: arguments.split };
-    let policies = policies(&arguments.policy, unsaid)?;
+    let mut racers = Racer::hosted(policies(&arguments.policy, unsaid)?);
+    racers.extend(arguments.shared.then_some(Racer::SHARED));
     let targets = arguments.source.find()?;
     let noise = streams(&arguments.noise, &targets)?;
     let drops = drops(&arguments.drop, &targets)?;
@@ -165,12 +175,13 @@ fn plan(arguments: &Arguments) -> Result<RacePlan> {
         block_bytes: arguments.block_size.get(),
         way: if arguments.buffered { Way::Buffered } else { Way::Direct },
         noise,
+        think_ms: arguments.think,
         program: this_program(super::WRITER_COMMAND)?,
     };
     let plan = RacePlan {
         targets,
         course,
-        policies,
+        policies: racers,
         drops,
         rounds: arguments.rounds,
         seed: arguments.seed.unwrap_or_else(crate::now::seed),

@@ -21,10 +21,10 @@ fn entrants(plan: &RacePlan, runs: &[FinishedRace]) -> Vec<Entrant> {
     };
     let entrant = |nth: usize| {
         let own = runs.iter().filter(|run| run.policy == nth);
-        let policy = &plan.policies[nth];
+        let racer = &plan.policies[nth];
         Entrant {
-            name: policy.to_string(),
-            is_static: policy.kind == PolicyKind::Static,
+            name: racer.to_string(),
+            is_static: racer.policy.kind == PolicyKind::Static,
             rounds: own.map(|run| (run.round, time(run))).collect(),
         }
     };

@@ -9,7 +9,7 @@ numbers! {
     MAKESPAN_MEAN = "makespan_mean", "mean", Seconds, "Mean of the makespan over the seeds.", "Huang, section 4: mu";
     MAKESPAN_DEVIATION = "makespan_deviation", "deviation", Seconds, "Standard deviation of the makespan over the seeds (n - 1); null for one seed.", "Huang, section 4: sigma";
     MAKESPAN_CV = "makespan_cv", "c_v over seeds", Ratio, "Deviation of the makespan over the seeds over its mean; null for one seed.", "Huang, section 4: c_v";
-    FLUID_BOUND = "fluid_bound", "least possible time", Seconds, "All data over all bandwidth that noise leaves, integrated over time with the noise of the seed, each burst after its compute: no placement is faster. The median over the seeds. Where our share grows with what is in flight (sharing = \"stream\", or first in, first out), noise streams count as none. Null with faults.", "sum of D_i over sum of B_i";
+    FLUID_BOUND = "fluid_bound", "least possible time", Seconds, "All data over all bandwidth that noise leaves, integrated over time with the noise of the seed, each burst after its compute and each block after what its process computed before it (think): no placement is faster. The median over the seeds. Where our share grows with what is in flight (sharing = \"stream\", or first in, first out), noise streams count as none. Where requests cost something, one of each node and burst counts. Null with faults.", "sum of D_i over sum of B_i";
     OF_BOUND = "of_bound", "times the least possible", Ratio, "Makespan over the least possible time (the fluid bound) of the same seed: the median over the seeds.", "simulated";
     STATIC_MAKESPAN = "static_makespan", "static makespan", Seconds, "Makespan when every process writes to its own targets, same seeds: the median.", "simulated";
     SPEEDUP = "speedup", "times as fast as static", Ratio, "Static makespan over the makespan of the same seed: the median over the seeds.", "simulated";
@@ -30,6 +30,7 @@ numbers! {
     IMBALANCE = "imbalance", "imbalance", Ratio, "Bytes on the fullest target over the mean of all targets.", "simulated";
     EAB = "eab", "EAB", Ratio, "Effective aggregate bandwidth: all bytes over the makespan and over the rate of all targets.", "Xie, section 3";
     BANDWIDTH = "bandwidth", "bandwidth", BytesPerSec, "All bytes over the makespan: the median over the seeds.", "simulated";
+    MEAN_DELAY = "mean_delay", "delay, mean", Seconds, "Mean time from handing over a byte until it is durable: the median over the seeds. Only where processes compute between blocks (think).", "M/G/1-PS: S over 1 - rho";
     STALL = "stall", "wait a burst", Seconds, "Time that the program waits in its last burst until what is left fits its caches.", "Xie, section 2.1";
     EFFICIENCY = "efficiency", "efficiency", Ratio, "Compute time over the time until the program could continue after its last burst.", "Xie, section 2.1";
     EVENTS = "events", "events", Count, "Inputs that the router's machines handled in one run: the median over the seeds.", "simulated";

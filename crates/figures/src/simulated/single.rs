@@ -9,9 +9,9 @@ use super::loss;
 use super::numbers::{
     BUSIEST, COORDINATOR, CV, DATA, EAB, EFFICIENCY, EVENTS, FLUID_BOUND, IMBALANCE, LOST,
     MAKESPAN, MAKESPAN_CV, MAKESPAN_DEVIATION, MAKESPAN_HIGH, MAKESPAN_LOW, MAKESPAN_MEAN,
-    MESSAGE_COUNT, MESSAGES, MOVED, OF_BOUND, PROCESS_MEAN, PROCESS_P95, PROCESSES, READ, SEED,
-    SEEDS, SPEEDUP, STALL, STATIC_MAKESPAN, TARGET, TARGET_BUSY, TARGET_BYTES, TARGET_END, TARGETS,
-    TF_OPTIMUM, WASTED,
+    MEAN_DELAY, MESSAGE_COUNT, MESSAGES, MOVED, OF_BOUND, PROCESS_MEAN, PROCESS_P95, PROCESSES,
+    READ, SEED, SEEDS, SPEEDUP, STALL, STATIC_MAKESPAN, TARGET, TARGET_BUSY, TARGET_BYTES,
+    TARGET_END, TARGETS, TF_OPTIMUM, WASTED,
 };
 
 /// Returns the title and everything about one point: the first policy in full, then all of them.
@@ -91,6 +91,9 @@ fn row(point: &Point, policy: &PolicyOutcomes) -> Record {
         .number(&CV, over(policy, process_cv));
     if loss::is_in(std::slice::from_ref(point)) {
         row = row.number(&LOST, loss::most_bytes(policy));
+    }
+    if point.scenario.application.think.is_some() {
+        row = row.number(&MEAN_DELAY, over(policy, |outcome| outcome.mean_delay));
     }
     row.number(&MOVED, count(policy, |outcome| outcome.moved_bytes))
         .number(&MESSAGES, count(policy, |outcome| outcome.messages))

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use plimsoll_route::{
-    ActorId, Attempt, AttemptId, Closed, Commit, Input, Message, Outputs, Router, Timer,
+    ActorId, Attempt, AttemptId, Closed, Commit, Input, Message, Outputs, Refusal, Router, Timer,
 };
 
 /// One target: processor sharing in virtual time.
@@ -239,6 +239,10 @@ impl Outputs for Sink<'_> {
     fn committed(&mut self, commit: Commit) {
         self.world.committed_bytes += commit.length_bytes;
         self.world.last_commit_ns = self.world.now_ns;
+    }
+
+    fn refused(&mut self, refusal: Refusal) {
+        panic!("{refusal}");
     }
 
     fn superseded(&mut self, _attempt: AttemptId) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::lossy::Retry;
 use super::settings::RoleSettings;
 use crate::{ActorId, Attempt, AttemptId, Closed, Input, Machine, Message, Outputs, TargetId};
-use crate::{TimerId, WriteId};
+use crate::{Refusal, RefusalReason, TimerId, WriteId};
 
 /// A process that writes (P in the paper).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -92,8 +92,15 @@ impl Client {
         self.first_sequence + self.blocks.len() as u32
     }
 
-    fn submit<O: Outputs>(&mut self, length_bytes: u64, out: &mut O) {
-        if self.is_closed || length_bytes == 0 {
+    fn submit<O: Outputs>(&mut self, writer: u32, length_bytes: u64, out: &mut O) {
+        if writer != self.writer || self.is_closed {
+            let reason = match writer == self.writer {
+                true => RefusalReason::Closed,
+                false => RefusalReason::UnknownWriter,
+            };
+            return out.refused(Refusal { writer, length_bytes, reason });
+        }
+        if length_bytes == 0 {
             return;
         }
         let sequence = self.submitted();
@@ -326,9 +333,7 @@ impl Client {
 impl Machine for Client {
     fn step<O: Outputs>(&mut self, now_ns: u64, input: Input, out: &mut O) {
         match input {
-            Input::Submit { writer, length_bytes } if writer == self.writer => {
-                self.submit(length_bytes, out);
-            }
+            Input::Submit { writer, length_bytes } => self.submit(writer, length_bytes, out),
             Input::Close { writer } if writer == self.writer => self.close(out),
             Input::Message { message, .. } => self.hear(message, out),
             Input::AttemptDone { attempt, .. } => self.done(attempt, out),

@@ -14,8 +14,8 @@ use std::hash::Hash;
 
 pub use bounds::Bounds;
 use plimsoll_route::{
-    ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs, TargetId, Timer,
-    TimerId, WriteId,
+    ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message, Outputs, Refusal,
+    TargetId, Timer, TimerId, WriteId,
 };
 use stateright::{Model, Property};
 
@@ -41,6 +41,7 @@ pub struct Effects {
     pub started: Vec<Attempt>,
     pub committed: Vec<Commit>,
     pub closed: Vec<Closed>,
+    pub refused: Vec<Refusal>,
 }
 
 impl Outputs for Effects {
@@ -57,6 +58,9 @@ impl Outputs for Effects {
         self.committed.push(commit);
     }
     fn superseded(&mut self, _attempt: AttemptId) {}
+    fn refused(&mut self, refusal: Refusal) {
+        self.refused.push(refusal);
+    }
     fn closed(&mut self, closed: Closed) {
         self.closed.push(closed);
     }
@@ -128,6 +132,7 @@ impl<P: Party> Checked<P> {
             state.timers.insert((actor, timer.id), timer.generation);
         }
         state.attempts.extend(effects.started.into_iter().map(|attempt| (actor, attempt)));
+        assert_eq!(effects.refused, [], "writers submit before they close");
         for commit in effects.committed {
             *state.commits.entry(commit.write).or_default() += 1;
             state.committed_bytes += commit.length_bytes;

@@ -34,10 +34,10 @@ fn a_second_attempt_is_asked_for_when_nothing_waits_and_a_lane_is_idle() {
     assert!(node.policy().asked_to_rescue.is_empty(), "its lane has more under way");
     node.policy_mut().rescues.extend([1, 9]);
     let ended = node.end(started[1]);
-    assert_eq!(node.policy().asked_to_rescue, [1], "of what is under way");
+    assert_eq!(node.policy().asked_to_rescue, [(1, true)], "of what is under way");
     assert!(ended.started.is_empty(), "not where it is");
     assert_eq!(node.end(last[0]).committed.len(), 1);
-    assert_eq!(node.policy().asked_to_rescue, [1], "nothing is under way");
+    assert_eq!(node.policy().asked_to_rescue, [(1, true)], "nothing is under way");
 }
 
 /// A part on lanes 0 and 1, after another one: the second attempt began at 10 ns.
@@ -102,6 +102,42 @@ fn reactions_to_what_is_late_are_counted_by_attempt() {
     }
     let end = Input::AttemptDone { attempt: first.started[0].attempt, pending_until_ns: 400 };
     node.at(450, end);
-    let expected = Timing { lane: 0, length_bytes: 4, at_least_ns: 395, at_most_ns: 445 };
+    let expected =
+        Timing { lane: 0, length_bytes: 4, at_least_ns: 395, at_most_ns: 445, older_bytes: 0 };
     assert_eq!(node.policy().ended, [expected]);
+}
+
+#[test]
+fn a_policy_hears_when_much_was_tried_a_second_time() {
+    const MIB: u64 = 1 << 20;
+    let mut node = node(1, 2, Factor::NONE);
+    let much = |node: &Node<Script>| -> Vec<bool> {
+        node.policy().asked_to_rescue.iter().map(|(_, is_much)| *is_much).collect()
+    };
+    // A twentieth of what was submitted: 2 MiB of 40.
+    let places: Vec<_> = (0..40).map(|_| (0, MIB)).collect();
+    node.submit(10, 40 * MIB, &places);
+    node.policy_mut().rescues.extend([1; 40]);
+    node.at(0, Input::Close { writer: 10 });
+    assert_eq!(much(&node), (0..40).map(|before| before >= 2).collect::<Vec<_>>());
+}
+
+#[test]
+fn of_what_may_come_some_is_tried_in_advance() {
+    const KIB: u64 = 1 << 10;
+    // A twentieth of 3,840 KiB are 192 KiB, a third of that are 64 KiB.
+    for (closes, most) in [(true, 3), (false, 4)] {
+        let mut node = node(1, 3, Factor::NONE);
+        let mut places = vec![(0, 64 * KIB); 59];
+        places.push((2, 64 * KIB));
+        let started = node.submit(10, 60 * 64 * KIB, &places);
+        node.policy_mut().rescues.extend([1; 60]);
+        if closes {
+            node.at(0, Input::Close { writer: 10 });
+        } else {
+            node.end(started[59]);
+        }
+        let asked = &node.policy().asked_to_rescue;
+        assert_eq!(asked.iter().take_while(|(_, is_much)| !is_much).count(), most);
+    }
 }

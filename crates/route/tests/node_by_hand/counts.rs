@@ -1,7 +1,7 @@
 //! What waits, what is in flight and what was lost.
 
 use plimsoll_route::placement::Waiting;
-use plimsoll_route::{Closed, Factor, Input, Node, TargetId, WriteId};
+use plimsoll_route::{Closed, Factor, Input, Node, Refusal, RefusalReason, TargetId, WriteId};
 
 use super::{ByHand, Script, is_back, node, stops};
 
@@ -178,4 +178,20 @@ fn what_died_with_its_writer_is_not_counted_any_more() {
     node.submit(11, 4, &[]);
     node.at(0, Input::Close { writer: 11 });
     assert!(is_last(&node));
+}
+
+#[test]
+fn what_a_closed_or_unknown_writer_submits_is_refused() {
+    let mut node = node(2, 1, Factor::NONE);
+    let refusal = |writer, reason| vec![Refusal { writer, length_bytes: 5, reason }];
+    let late = |writer| Input::Submit { writer, length_bytes: 5 };
+    assert_eq!(node.at(0, late(10)).refused, []);
+    node.at(0, Input::Close { writer: 10 });
+    assert_eq!(node.at(0, late(10)).refused, refusal(10, RefusalReason::Closed));
+    node.at(0, Input::WriterDied { writer: 11 });
+    assert_eq!(node.at(0, late(11)).refused, refusal(11, RefusalReason::Closed));
+    for unknown in [9, 12] {
+        let expected = refusal(unknown, RefusalReason::UnknownWriter);
+        assert_eq!(node.at(0, late(unknown)).refused, expected);
+    }
 }

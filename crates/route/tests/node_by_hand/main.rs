@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use plimsoll_route::placement::{Advice, Lanes, Placement, Timing, Waiting};
 use plimsoll_route::{
     Attempt, AttemptId, Closed, Commit, Factor, Failure, Input, Machine, Message, Node,
-    NodeSettings, Outputs, TargetId, Timer,
+    NodeSettings, Outputs, Refusal, TargetId, Timer,
 };
 
 /// Answers in their order, then that there is no room.
@@ -24,7 +24,7 @@ struct Script {
     lanes: Vec<(u64, usize, u64)>,
     ended: Vec<Timing>,
     overdue: Vec<(usize, u8)>,
-    asked_to_rescue: Vec<usize>,
+    asked_to_rescue: Vec<(usize, bool)>,
 }
 
 impl Placement for Script {
@@ -47,8 +47,8 @@ impl Placement for Script {
         before + 1
     }
 
-    fn rescue(&mut self, timing: Timing, _lanes: Lanes<'_>) -> Option<usize> {
-        self.asked_to_rescue.push(timing.lane);
+    fn rescue(&mut self, timing: Timing, is_much: bool, _lanes: Lanes<'_>) -> Option<usize> {
+        self.asked_to_rescue.push((timing.lane, is_much));
         self.rescues.pop_front()
     }
 }
@@ -60,6 +60,7 @@ struct Effects {
     closed: Vec<Closed>,
     timers: Vec<Timer>,
     superseded: Vec<AttemptId>,
+    refused: Vec<Refusal>,
 }
 
 impl Outputs for Effects {
@@ -72,6 +73,9 @@ impl Outputs for Effects {
     }
     fn committed(&mut self, commit: Commit) {
         self.committed.push(commit);
+    }
+    fn refused(&mut self, refusal: Refusal) {
+        self.refused.push(refusal);
     }
     fn superseded(&mut self, attempt: AttemptId) {
         self.superseded.push(attempt);

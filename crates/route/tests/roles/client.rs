@@ -2,7 +2,8 @@
 
 use plimsoll_route::coordinated::{Client, RoleSettings};
 use plimsoll_route::{
-    ActorId, Attempt, Closed, Failure, Input, Message, TargetId, Timer, TimerId, WriteId,
+    ActorId, Attempt, Closed, Failure, Input, Message, Refusal, RefusalReason, TargetId, Timer,
+    TimerId, WriteId,
 };
 
 use super::model::Effects;
@@ -299,4 +300,17 @@ fn a_commit_elsewhere_is_said_until_it_is_counted() {
     hear(&mut client, sub, Message::SubmissionAck { writer: WRITER, next: u32::MAX });
     let set = timer(&at(&mut client, 0, Input::Submit { writer: WRITER, length_bytes: 3 }));
     assert_eq!(ring(&mut client, set).0, [submission(1, 3)]);
+}
+
+#[test]
+fn what_comes_after_the_close_or_from_others_is_refused() {
+    let mut client = client(settings());
+    let say = |client: &mut Client, writer| {
+        at(client, 0, Input::Submit { writer, length_bytes: 5 }).refused
+    };
+    let refusal = |writer, reason| vec![Refusal { writer, length_bytes: 5, reason }];
+    assert_eq!(say(&mut client, WRITER), []);
+    assert_eq!(say(&mut client, WRITER + 1), refusal(WRITER + 1, RefusalReason::UnknownWriter));
+    close(&mut client);
+    assert_eq!(say(&mut client, WRITER), refusal(WRITER, RefusalReason::Closed));
 }

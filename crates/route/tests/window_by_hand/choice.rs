@@ -228,6 +228,151 @@ fn a_second_attempt_must_be_worth_its_bytes() {
     assert_eq!((half.windows(), half.window.delay_ns(1)), (vec![64, 128], Some(1282)));
     assert_eq!(half.rescue(0, 1501), Some(1), "641 ns, for half of its window");
 
+    // Who has tried much a second time waits until something is stuck.
+    let mut much = Bed::new(SETTINGS, 2, 1);
+    assert_eq!((much.rescue_more(0, 63_999), much.rescue_more(0, 64_000)), (None, Some(1)));
+
     let never = WindowSettings { rescue: false, ..SETTINGS };
     assert_eq!(Bed::new(never, 2, 1).rescue(0, 100_000), None);
+}
+
+/// As [`SETTINGS`] on targets of its own, with usual leases of 192 and a share of 256 for each writer.
+const USUAL: WindowSettings = WindowSettings {
+    lease_bytes_usual: 192 * KIB,
+    share_bytes_per_writer: 256 * KIB,
+    nodes_per_target: 1,
+    ..SETTINGS
+};
+
+#[test]
+fn the_least_lease_is_the_share_over_all_lanes_or_a_usual_one() {
+    for (writers, lease) in [(1, 64), (2, 128), (3, 192), (100, 192)] {
+        let mut bed = Bed::new(USUAL, 4, writers);
+        assert_eq!((bed.windows(), bed.place(MUCH)), (vec![lease; 4], Some((1, lease))));
+        assert_eq!(bed.place(last(2 * 4 * 64)), Some((2, 64)), "less near the end");
+    }
+    let crowded = WindowSettings { nodes_per_target: 17, ..USUAL };
+    assert_eq!(Bed::new(crowded, 4, 100).place(MUCH), Some((1, 64)), "very many have leases there");
+}
+
+#[test]
+fn a_lease_is_smaller_on_a_lane_that_is_slower_than_others() {
+    // A window of 192, and three of these.
+    for (others, lease) in [(256, 192), (320, 96), (512, 64)] {
+        let mut bed = Bed::new(USUAL, 4, 4);
+        (1..4).for_each(|lane| bed.grow(lane, others));
+        assert_eq!(bed.windows(), [192, others, others, others]);
+        bed.set_in_flight(&[0, others, others, others]);
+        assert_eq!(bed.place(MUCH), Some((0, lease)), "{others}");
+    }
+}
+
+#[test]
+fn where_requests_cost_leases_are_sixteen_times_that() {
+    let with = |request: u64| WindowSettings { request_bytes: request * KIB, ..SETTINGS };
+    for (request, lease) in [(1, 64), (10, 160), (100, 256)] {
+        let mut bed = Bed::new(with(request), 2, 1);
+        assert_eq!(bed.place(MUCH), Some((1, lease)), "{request}");
+    }
+    // An idle lane takes one, unless its window is less than an eighth of it.
+    let mut bed = Bed::new(with(10), 2, 1).in_flight(&[200, 0]);
+    for _ in 0..2 {
+        bed.end(1, 160, 4000);
+    }
+    bed.end(1, 160, 2000);
+    assert_eq!(bed.windows(), [160, 5]);
+    assert_eq!(bed.place(MUCH), None, "64 are more than 8 times 5");
+    bed.grow(1, 8);
+    assert_eq!(bed.place(MUCH), Some((1, 64)));
+}
+
+#[test]
+fn beside_a_flood_windows_hold_leases_to_the_nearest_and_no_lease_is_more_than_a_share() {
+    // Two writers with a share of 128 each.
+    let bed = |delay_ns: u64| {
+        let mut bed =
+            Bed::new(WindowSettings { share_bytes_per_writer: 128 * KIB, ..SETTINGS }, 2, 2);
+        bed.grow(0, 1024);
+        bed.end_between(0, 1 << 20, delay_ns, delay_ns);
+        bed.end_between(0, 1, 0, delay_ns);
+        bed
+    };
+    let quiet = bed(1000);
+    assert_eq!((quiet.windows()[0], quiet.window.aim_ns()), (1024, 1000));
+    assert_eq!(bed(1000).in_flight(&[768, 64]).place(MUCH), Some((0, 256)));
+    assert_eq!(bed(1000).in_flight(&[769, 64]).place(MUCH), None);
+    let flooded = || {
+        let mut bed =
+            Bed::new(WindowSettings { share_bytes_per_writer: 512 * KIB, ..SETTINGS }, 1, 2);
+        bed.grow(0, 1024);
+        bed.end(0, 1024, 5000);
+        assert_eq!((bed.windows()[0], bed.window.aim_ns()), (1024, 5000));
+        bed
+    };
+    assert_eq!(flooded().in_flight(&[768]).place(MUCH), Some((0, 256)));
+    assert_eq!(flooded().in_flight(&[896]).place(MUCH), Some((0, 256)), "half of it fits");
+    assert_eq!(flooded().in_flight(&[897]).place(MUCH), None);
+    let mut many = Bed::new(WindowSettings { share_bytes_per_writer: 128 * KIB, ..SETTINGS }, 1, 8);
+    many.grow(0, 1024);
+    many.end(0, 1024, 5000);
+    assert_eq!((many.windows()[0], many.window.aim_ns()), (1024, 5000));
+    assert_eq!(many.place(MUCH), Some((0, 128)), "as many leases as writers");
+}
+
+#[test]
+fn where_ends_are_noticed_late_not_all_begins_at_one_look() {
+    let mut bed = Bed::with_windows(&[1024]);
+    for _ in 0..100 {
+        bed.end_at_look(0, 256, 900, 2900, 256);
+    }
+    assert_eq!(bed.windows(), [1024]);
+    bed.begin(0, 256);
+    bed.begin(0, 256);
+    assert_eq!(bed.place(MUCH), Some((0, 256)), "three quarters");
+    bed.begin(0, 256);
+    assert_eq!(bed.place(MUCH), None);
+    bed.now_ns += 1000;
+    assert_eq!(bed.place(MUCH), Some((0, 256)), "at the next look");
+    let mut soon = Bed::with_windows(&[1024]);
+    (0..3).for_each(|_| soon.begin(0, 256));
+    assert_eq!(soon.place(MUCH), Some((0, 256)), "who looks often may fill it");
+}
+
+#[test]
+fn at_the_end_only_lanes_that_the_throttle_leaves_open_count() {
+    // Lane 1 takes 20000 ns for its window of 256, so 5000 ns for a lease of 64.
+    let mut bed = Bed::with_windows(&[256, 256]).in_flight(&[0, 0]);
+    bed.seen(1, 78_500);
+    assert_eq!(bed.place(last(1024)), Some((0, 64)), "all that waits takes 3000 ns");
+    bed.lanes[0].placed_bytes = 1000 * KIB;
+    bed.most_placed_bytes = 1000 * KIB;
+    assert_eq!(bed.place(last(1024)), Some((1, 64)), "5000 ns, because it has to go there");
+}
+
+#[test]
+fn little_data_goes_to_all_lanes() {
+    let alone = WindowSettings { nodes_per_target: 1, ..SETTINGS };
+    let little = |kib: u64| Waiting { length_bytes: kib * KIB, node_bytes: kib * KIB, ..MUCH };
+    for (kib, each) in [(256, 64), (255, 64), (250, 64), (160, 40), (18, 8), (4, 4), (3, 3)] {
+        assert_eq!(Bed::new(alone, 4, 1).place(little(kib)), Some((1, each)), "{kib}");
+        assert_eq!(Bed::new(SETTINGS, 4, 1).place(little(kib)), Some((1, kib.min(64))), "a crowd");
+    }
+    let mut bed = Bed::new(alone, 4, 1).in_flight(&[0, 40, 40, 0]);
+    assert_eq!(bed.place(little(80)), Some((3, 40)), "with what is in flight");
+    // Four times what a request costs, if that is known.
+    let costly = WindowSettings { request_bytes: 12 * KIB, ..alone };
+    assert_eq!(Bed::new(costly, 4, 1).place(little(80)), Some((1, 48)));
+}
+
+#[test]
+fn settings_follow_what_a_request_costs() {
+    let of = |request_bytes: u64| WindowSettings::default().where_requests_cost(request_bytes);
+    let sizes = |settings: WindowSettings| {
+        [settings.lease_bytes_min, settings.lease_bytes_max, settings.share_bytes_per_writer]
+            .map(|bytes| bytes / KIB)
+    };
+    assert_eq!(of(0), WindowSettings::default());
+    assert_eq!(sizes(of(16 * KIB)), [256, 4096, 1024], "as if nobody knew");
+    assert_eq!(sizes(of(512 * KIB)), [4096, 8192, 8192]);
+    assert_eq!(sizes(of(u64::MAX)), [65_536; 3], "there is an end");
 }

@@ -1,7 +1,7 @@
 //! How windows and what is aimed at follow the delays.
 
 use plimsoll_route::WindowSettings;
-use plimsoll_route::placement::Placement;
+use plimsoll_route::placement::{Placement, Waiting};
 
 use super::{Bed, KIB, MUCH, SETTINGS, last};
 
@@ -85,7 +85,9 @@ fn the_aim_is_the_delay_at_which_the_share_would_be_in_flight() {
     bed.end(0, 1024, 10_000_000);
     assert_eq!(bed.window.aim_ns(), 1000 * 1024, "it has an end");
     assert_eq!(bed.windows(), [32, 128, 128, 128]);
-    bed.end(0, 1024, 100);
+    for lane in [0, 0, 0, 1] {
+        bed.end(lane, 1024, 1);
+    }
     assert_eq!(bed.window.aim_ns(), 1000, "and is never less than the setting");
 
     let mut quick = sharing();
@@ -101,12 +103,19 @@ fn the_aim_is_the_delay_at_which_the_share_would_be_in_flight() {
 }
 
 #[test]
-fn of_the_last_that_is_left_an_eighth_is_share_enough() {
-    for (waiting, share) in [(last(8192), 1024), (last(512), 256), (last(100_000), 2048)] {
-        let mut bed = sharing();
+fn of_the_last_that_is_left_a_part_is_share_enough() {
+    let aim = |nodes_per_target: u32, waiting| {
+        let share_bytes_per_writer = 1024 * KIB;
+        let settings = WindowSettings { share_bytes_per_writer, nodes_per_target, ..SETTINGS };
+        let mut bed = Bed::new(settings, 4, 2);
         bed.place(waiting);
         bed.end(0, 64, 3000);
-        assert_eq!(bed.window.aim_ns(), 3000 * share / 256, "{waiting:?}");
+        bed.window.aim_ns()
+    };
+    for (nodes, part) in [(1, 2), (2, 4), (16, 4), (17, 8)] {
+        assert_eq!(aim(nodes, last(1024 * part)), 3000 * 1024 / 256, "{nodes}");
+        assert_eq!(aim(nodes, last(512)), 3000 * 256 / 256, "a least lease for each lane");
+        assert_eq!(aim(nodes, last(100_000)), 3000 * 2048 / 256);
     }
     let mut bed = sharing();
     bed.place(last(512));
@@ -132,4 +141,84 @@ fn what_is_late_halves_its_window_again_and_again() {
     assert_eq!(bed.window.delay_ns(1), Some(256_000));
     bed.look(1, 2000, 0);
     assert_eq!(bed.window.delay_ns(1), Some(256_000), "the longest that was seen");
+}
+
+#[test]
+fn where_all_lanes_are_slow_a_node_has_a_block_for_each_writer_in_flight() {
+    // Windows that hold just the share, 256: with twice as much in flight, twice the delay.
+    let aim = |nodes_per_target: u32, slow: usize, delay_ns: u64, waiting| {
+        let settings =
+            WindowSettings { share_bytes_per_writer: 32 * KIB, nodes_per_target, ..SETTINGS };
+        let mut bed = Bed::new(settings, 4, 8);
+        (0..slow).for_each(|lane| bed.seen(lane, 2000));
+        bed.place(waiting);
+        // As many bytes as all windows hold, so that the mean is this.
+        bed.end(3, 256, delay_ns);
+        bed.window.aim_ns()
+    };
+    let blocks = Waiting { submission_bytes: 128 * KIB, ..MUCH };
+    assert_eq!(aim(16, 4, 1100, blocks), 1100 * 1024 / 256, "eight blocks of 128");
+    assert_eq!(aim(16, 2, 1100, blocks), 1100, "one is quick");
+    assert_eq!(aim(16, 4, 1100, last(1024)), 1100 * 512 / 256, "a half of what waits");
+    let few = Waiting { node_bytes: 1024 * KIB, ..MUCH };
+    assert_eq!(aim(16, 4, 1100, few), 1100 * 512 / 256, "also if more may come");
+    assert_eq!(aim(1, 4, 1100, blocks), 1100 * 1024 / 256);
+    assert_eq!(aim(17, 4, 1100, blocks), 1100, "the program's own nodes make them slow");
+    let none = Waiting { node_bytes: KIB, ..blocks };
+    assert_eq!(aim(16, 4, 1100, none), 1100, "a lease for each lane in any case");
+}
+
+#[test]
+fn the_share_holds_a_lease_for_each_lane_unless_nodes_crowd_them() {
+    let aim = |nodes_per_target: u32| {
+        let settings =
+            WindowSettings { share_bytes_per_writer: 64 * KIB, nodes_per_target, ..SETTINGS };
+        let mut bed = Bed::new(settings, 4, 1);
+        bed.end(0, 256, 3000);
+        bed.window.aim_ns()
+    };
+    assert_eq!((aim(16), aim(17)), (3000, 1000));
+}
+
+#[test]
+fn a_lane_on_which_all_had_ended_at_a_look_grows() {
+    // Looks are 2000 apart, and 1000 are aimed at: nothing is known but that the lane was idle.
+    let mut bed = Bed::new(SETTINGS, 2, 1);
+    bed.end_at_look(0, 64, 0, 2000, 0);
+    assert_eq!(bed.windows(), [256, 64], "four times");
+    bed.end_at_look(0, 64, 0, 2000, 192);
+    bed.end_at_look(0, 64, 0, 2000, 128);
+    assert_eq!(bed.windows(), [256, 64], "something is still under way");
+    bed.end_at_look(0, 64, 300, 2000, 0);
+    assert_eq!(bed.windows(), [256 + 192, 64], "by what ended since it was idle last");
+    bed.end_at_look(0, 64, 300, 2000, 0);
+    assert_eq!(bed.windows(), [448, 64], "less than half of it was used");
+    bed.end_at_look(0, 448, 2000, 4000, 0);
+    assert_eq!(bed.windows(), [896, 64], "less than the aim and the time between looks");
+    bed.end_at_look(0, 64, 300, 2000, 64);
+    bed.end_at_look(0, 832, 4000, 6000, 0);
+    assert!(bed.windows()[0] < 896, "it took longer than that");
+
+    // Those who look often enough know the delay.
+    let mut bed = Bed::new(SETTINGS, 1, 1);
+    bed.end_at_look(0, 64, 750, 1000, 0);
+    assert_eq!(bed.windows(), [64]);
+    bed.end_at_look(0, 64, 749, 1000, 0);
+    assert_eq!(bed.windows(), [128], "a quarter of the aim is late");
+}
+
+#[test]
+fn who_looks_late_has_more_in_flight() {
+    let mut bed = Bed::with_windows(&[256]);
+    for _ in 0..100 {
+        bed.end_at_look(0, 256, 900, 2900, 64);
+    }
+    assert_eq!(bed.windows(), [256], "the delay is unknown");
+    // Looks are 2000 apart: until the next one as much is written as in twice the aim.
+    bed.end_at_look(0, 64, 2999, 4999, 64);
+    assert_eq!(bed.windows(), [256], "aim and notice together are 3000");
+    bed.end_at_look(0, 64, 4000, 6000, 64);
+    assert_eq!(bed.windows(), [224], "twice as slow");
+    assert_eq!((bed.look(0, 5900, 0), bed.windows()), (0, vec![224]));
+    assert_eq!((bed.look(0, 6100, 0), bed.windows()), (1, vec![112]));
 }

@@ -9,6 +9,7 @@ enum Planted {
     LosesWhatItIsGiven,
     NeverCloses,
     WritesTwice,
+    SubmitsAfterClose,
 }
 
 /// A router that does something wrong with the nth input of a kind.
@@ -33,7 +34,9 @@ impl<R: Router> Router for Faulty<R> {
             Planted::LosesWhatItIsGiven | Planted::WritesTwice => {
                 matches!(input, Input::Submit { length_bytes, .. } if length_bytes > 0)
             }
-            Planted::NeverCloses => matches!(input, Input::Close { .. }),
+            Planted::NeverCloses | Planted::SubmitsAfterClose => {
+                matches!(input, Input::Close { .. })
+            }
         };
         let is_wrong = is_the_kind && self.left == 0;
         self.left = self.left.saturating_sub(u64::from(is_the_kind));
@@ -41,6 +44,12 @@ impl<R: Router> Router for Faulty<R> {
             (true, Planted::WritesTwice) => {
                 self.router.step(actor, now_ns, input, out);
                 self.router.step(actor, now_ns, input, out);
+            }
+            (true, Planted::SubmitsAfterClose) => {
+                self.router.step(actor, now_ns, input, out);
+                let Input::Close { writer } = input else { return };
+                let late = Input::Submit { writer, length_bytes: 1 };
+                self.router.step(actor, now_ns, late, out);
             }
             (true, _) => {}
             (false, _) => self.router.step(actor, now_ns, input, out),
@@ -101,10 +110,20 @@ fn a_faulty_machine_is_found() {
         Planted::LosesWhatItIsGiven,
         Planted::NeverCloses,
         Planted::WritesTwice,
+        Planted::SubmitsAfterClose,
     ] {
         let found = found(Some(fault));
         let seeds: Vec<u64> = found.iter().map(|(seed, _)| *seed).collect();
         assert_eq!(seeds, SEEDS.collect::<Vec<_>>(), "{fault:?} in every run");
+    }
+}
+
+#[test]
+fn a_submission_that_is_refused_is_not_dropped_silently() {
+    for (_, error) in found(Some(Planted::SubmitsAfterClose)) {
+        let said = error.to_string();
+        assert!(said.contains("the router refused 1 bytes of writer"), "{said}");
+        assert!(said.ends_with("which has closed"), "{said}");
     }
 }
 

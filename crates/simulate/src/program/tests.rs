@@ -6,7 +6,7 @@ fn program(submit: Submit, outstanding: u64) -> Program {
     let mut application = embedded("quiet").unwrap().application;
     (application.processes, application.blocks, application.block) = (1, 3, Bytes::new(10));
     (application.submit, application.outstanding) = (submit, Bytes::new(outstanding));
-    let mut program = Program::new(&application);
+    let mut program = Program::new(&application, 1);
     program.begin_burst(0);
     program
 }
@@ -66,7 +66,7 @@ fn two_bursts(cache: u64) -> Program {
     let mut application = embedded("quiet").unwrap().application;
     (application.processes, application.blocks, application.bursts) = (2, 2, 2);
     (application.block, application.cache) = (Bytes::new(10), Bytes::new(cache));
-    Program::new(&application)
+    Program::new(&application, 1)
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use plimsoll_domain::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::Durations;
+
 /// The program that writes, as all its processes do at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +38,12 @@ pub struct Application {
     /// Bytes that a process may leave behind in its cache when it goes on computing.
     #[serde(default)]
     pub cache: Bytes,
+    /// How long a process computes by itself before it hands over each block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Durations>,
+    /// A node looks which of its writes have ended only so often. 0 is at once.
+    #[serde(default)]
+    pub notice_every: Nanos,
     /// When a process hands over its blocks.
     #[serde(default)]
     pub submit: Submit,

@@ -3,7 +3,9 @@
 mod counts;
 mod noise;
 
-pub use counts::{BLOCKS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX};
+pub use counts::{
+    BLOCKS_MAX, PARTS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX,
+};
 
 use plimsoll_route::Policy;
 
@@ -85,6 +87,7 @@ impl Scenario {
         let some = [
             ("storage.rate", Some(storage.rate)),
             ("storage.server_limit", storage.server_limit),
+            ("storage.client_limit", storage.client_limit),
             ("storage.network_limit", storage.network_limit),
         ];
         for (key, rate) in some {
@@ -140,7 +143,11 @@ impl Scenario {
             Discipline::Fifo => 1.0,
         };
         let of_clients = self.network.stream_cap() * 1e9 * at_once;
-        let longest = total as f64 / self.slowest_rate()?.min(of_clients);
+        let requests = u128::from(application.blocks)
+            * u128::from(application.processes)
+            * u128::from(application.bursts);
+        let longest = total as f64 / self.slowest_rate()?.min(of_clients)
+            + requests as f64 * self.storage.request_cost.as_seconds();
         if total > u128::from(u64::MAX >> 4) || longest > (HORIZON_NS >> 34) as f64 {
             let problem = format!("is too large: {total} bytes in all would not end in two years");
             let hint = "smaller blocks, or faster storage";
@@ -150,6 +157,14 @@ impl Scenario {
         if compute_ns > u128::from(HORIZON_NS / 4) {
             let hint = "less compute or fewer bursts";
             return Err(ScenarioError::value("application.compute", "is too long", hint));
+        }
+        if let Some(think) = &application.think {
+            noise::check_durations("application.think", think)?;
+            let blocks = u128::from(application.blocks) * u128::from(application.bursts);
+            if blocks * u128::from(think.mean.get()) > u128::from(HORIZON_NS / 4) {
+                let hint = "less of it, or fewer blocks";
+                return Err(ScenarioError::value("application.think", "is too long", hint));
+            }
         }
         if application.submit == Submit::AtOnce && application.outstanding.get() > 0 {
             let hint = "submit = \"paced\", or leave it out";
@@ -171,7 +186,8 @@ impl Scenario {
     fn slowest_rate(&self) -> Result<f64, ScenarioError> {
         let storage = &self.storage;
         let rate = storage.rates.iter().min().unwrap_or(&storage.rate).get() as f64;
-        let limits = [storage.server_limit, storage.network_limit].into_iter().flatten();
+        let limits = [storage.server_limit, storage.client_limit, storage.network_limit];
+        let limits = limits.into_iter().flatten();
         let slowest = rate * self.curve()?.worst_share();
         Ok(limits.map(|limit| limit.get() as f64).fold(slowest, f64::min))
     }
@@ -188,6 +204,8 @@ impl Scenario {
         }
         let second = 1_000_000_000;
         let times = [
+            ("storage.request_cost", self.storage.request_cost),
+            ("application.notice_every", self.application.notice_every),
             ("network.message_latency", network.message_latency),
             ("network.message_cost", network.message_cost),
             ("network.rpc_round_trip", network.rpc_round_trip),

@@ -30,6 +30,15 @@ pub static EMBEDDED: &[Embedded] = embed![
     "absorb",
     "when-does-it-pay",
     "one-slow",
+    "request-cost",
+    "late-notice",
+    "flood-queue",
+    "flood-streams",
+    "one-writer",
+    "lone-writers",
+    "fixed-phases",
+    "throttled",
+    "open-arrivals",
 ];
 
 /// The scenario of that name.

@@ -47,6 +47,7 @@ impl Storage {
             None => Vec::new(),
         };
         self.network_limit = site.limits.network;
+        self.client_limit = site.limits.client;
         Ok(())
     }
 }
@@ -95,8 +96,11 @@ mod tests {
         let mut storage = embedded("heavy-noise").unwrap().storage;
         storage.take_site(&site).unwrap();
         assert_eq!(storage.rates, [1, 3, 2].map(BytesPerSec::new));
-        assert_eq!((storage.targets, storage.server_targets), (3, vec![2, 1]));
+        assert_eq!((storage.targets, &storage.server_targets[..]), (3, &[2, 1][..]));
         assert_eq!((storage.targets_per_server, storage.network_limit), (None, None));
+        site.limits.client = Some(BytesPerSec::new(7));
+        storage.take_site(&site).unwrap();
+        assert_eq!(storage.client_limit, site.limits.client);
     }
 
     #[test]

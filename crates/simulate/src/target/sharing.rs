@@ -7,11 +7,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::{Job, ROUNDING_BYTES};
 
 /// Jobs that share a target. Every stream of ours gets the same rate, so one virtual clock
-/// counts the bytes that each has received since it began, and a job is done when that clock
+/// counts the work that each has had done since it began, and a job is done when that clock
 /// reaches its mark.
 #[derive(Debug, Default)]
 pub struct SharingJobs {
-    /// Bytes that each stream has received since the target was last idle.
+    /// Work that each stream has had done since the target was last idle, in bytes.
     pub clock: f64,
     arrivals: u32,
     /// Jobs of one length end in the order in which they came, and there are few lengths: a line
@@ -59,8 +59,9 @@ impl SharingJobs {
         self.lines[head.line as usize].streams.front().map(|stream| &stream.job)
     }
 
-    pub fn push(&mut self, job: Job) {
-        let finish_bits = (self.clock + job.length_bytes as f64).to_bits();
+    /// A job begins that is so much work: the more, the longer it is.
+    pub fn push(&mut self, job: Job, work: f64) {
+        let finish_bits = (self.clock + work).to_bits();
         let end = End { finish_bits, arrival: self.arrivals };
         self.arrivals = self.arrivals.wrapping_add(1);
         let line = self.line_for(job.length_bytes);
@@ -84,7 +85,7 @@ impl SharingJobs {
         line
     }
 
-    /// Bytes that the job that ends first must still receive.
+    /// Work that is left of the job that ends first.
     pub fn first_left(&self) -> Option<f64> {
         let Reverse(head) = self.heads.peek()?;
         Some(f64::from_bits(head.end.finish_bits) - self.clock)
@@ -132,7 +133,8 @@ mod tests {
         let (mut expected, mut done) = (Vec::new(), Vec::new());
         for (nth, (length_bytes, bytes)) in (0u32..).zip(lengths.iter().zip(served)) {
             let attempt = AttemptId { slot: nth, generation: 0 };
-            sharing.push(Job { actor: 0, attempt, length_bytes: *length_bytes });
+            let job = Job { actor: 0, attempt, node: 0, length_bytes: *length_bytes };
+            sharing.push(job, *length_bytes as f64);
             under_way.push((sharing.clock + *length_bytes as f64, nth));
             under_way.sort_by(|a, b| a.partial_cmp(b).unwrap());
             sharing.clock += f64::from(*bytes);

@@ -16,9 +16,12 @@ pub const BLOCKS_MAX: u32 = 1_000_000;
 /// More would not end on the day on which they begin.
 pub const SEEDS_MAX: u32 = 1_000_000;
 
-/// More writes than this in one run take minutes and tens of gigabytes, and so do more views of a
-/// target by a node.
-const PARTS_MAX: u128 = 200_000_000;
+/// Writes of one run, and views of a target by a node: each takes about 270 bytes, so these are five gigabytes. All runs at
+/// one time together have no more, if a single one does not.
+pub const PARTS_MAX: u128 = 20_000_000;
+
+/// The least possible time of a program whose processes compute by themselves needs the moment of every block.
+const THOUGHTS_MAX: u64 = 10_000_000;
 
 /// Every run keeps a time for each process and each target: more of them are tens of gigabytes.
 const KEPT_MAX: u128 = 1_000_000_000;
@@ -57,19 +60,22 @@ impl Scenario {
     /// to do than a run can hold.
     pub(super) fn check_parts(&self) -> Result<(), ScenarioError> {
         let application = &self.application;
-        let blocks = u128::from(application.processes)
-            * u128::from(application.blocks)
-            * u128::from(application.bursts);
+        let of_burst = u64::from(application.processes) * u64::from(application.blocks);
+        if application.think.is_some() && of_burst > THOUGHTS_MAX {
+            let problem =
+                format!("would be before {of_burst} blocks of a burst, at most {THOUGHTS_MAX}");
+            let hint = "fewer processes or blocks, or compute instead";
+            return Err(ScenarioError::value("application.think", &problem, hint));
+        }
         for policy in self.policies_to_run() {
-            let parts = blocks * self.parts_of_a_block(&policy);
+            let parts = self.parts(&policy);
             if parts > PARTS_MAX {
                 let problem = format!("would make {parts} writes, at most {PARTS_MAX}");
                 let hint = "fewer processes, bursts or stripes, or larger blocks or parts";
                 return Err(ScenarioError::value(&format!("policy {policy}"), &problem, hint));
             }
-            let nodes = application.processes.div_ceil(application.processes_per_node);
-            let lanes = policy.lanes.unwrap_or(0).min(self.storage.targets);
-            let views = u128::from(nodes) * u128::from(lanes);
+            let nodes = self.nodes();
+            let views = self.views(&policy);
             if views > PARTS_MAX {
                 let problem =
                     format!("would have {views} lanes of {nodes} nodes, at most {PARTS_MAX}");
@@ -78,6 +84,28 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// Returns how much a run keeps, in writes and views of a target by a node together.
+    pub fn kept_parts(&self, policy: &Policy) -> u128 {
+        self.parts(policy) + self.views(policy)
+    }
+
+    fn parts(&self, policy: &Policy) -> u128 {
+        let application = &self.application;
+        u128::from(application.processes)
+            * u128::from(application.blocks)
+            * u128::from(application.bursts)
+            * self.parts_of_a_block(policy)
+    }
+
+    fn views(&self, policy: &Policy) -> u128 {
+        let lanes = policy.lanes.unwrap_or(0).min(self.storage.targets);
+        u128::from(self.nodes()) * u128::from(lanes)
+    }
+
+    fn nodes(&self) -> u32 {
+        self.application.processes.div_ceil(self.application.processes_per_node)
     }
 
     /// Writes that a policy makes at least of each block.
@@ -103,21 +131,21 @@ mod tests {
         scenario.storage.targets = 20;
         let application = &mut scenario.application;
         application.block = plimsoll_domain::Bytes::new(1);
-        (application.processes, application.processes_per_node) = (10_000, 1);
+        (application.processes, application.processes_per_node) = (1000, 1);
         (application.blocks, application.bursts, application.stripes) = (500, 2, 20);
-        assert_eq!(scenario.check(), Ok(()), "200 million writes");
+        assert_eq!(scenario.check(), Ok(()), "20 million writes");
         scenario.application.blocks = 501;
         let refused = scenario.check().unwrap_err().to_string();
-        assert!(refused.contains("would make 200400000 writes, at most 200000000"), "{refused}");
+        assert!(refused.contains("would make 20040000 writes, at most 20000000"), "{refused}");
 
         (scenario.application.blocks, scenario.application.bursts) = (1, 1);
         scenario.application.stripes = 1;
         scenario.policies.push("window:lanes=20".parse().unwrap());
-        scenario.application.processes = 10_000_000;
-        assert_eq!(scenario.check(), Ok(()), "200 million lanes");
+        scenario.application.processes = 1_000_000;
+        assert_eq!(scenario.check(), Ok(()), "20 million lanes");
         scenario.application.processes += 1;
         let refused = scenario.check().unwrap_err().to_string();
-        assert!(refused.contains("would have 200000020 lanes of 10000001 nodes"), "{refused}");
+        assert!(refused.contains("would have 20000020 lanes of 1000001 nodes"), "{refused}");
 
         scenario.policies.pop();
         (scenario.application.processes, scenario.seeds) = (999_980, 1000);

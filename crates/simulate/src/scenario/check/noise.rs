@@ -112,7 +112,7 @@ impl Scenario {
     }
 }
 
-fn check_durations(key: &str, durations: &Durations) -> Result<(), ScenarioError> {
+pub(super) fn check_durations(key: &str, durations: &Durations) -> Result<(), ScenarioError> {
     // Phases of less than this are vibration: a run would do nothing but change phases.
     const LEAST_NS: u64 = 1_000;
     if !(LEAST_NS..=HORIZON_NS / 4).contains(&durations.mean.get()) {
