@@ -25,6 +25,7 @@ mod score;
 mod shared_machine;
 mod simulate;
 mod site;
+mod stow;
 mod support;
 mod terminal;
 mod testbed;

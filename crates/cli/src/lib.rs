@@ -34,6 +34,7 @@ mod score;
 mod settings;
 mod simulate;
 mod site;
+mod stow;
 mod targets;
 mod testbed;
 mod value;
@@ -100,6 +101,7 @@ enum Command {
     )]
     RouteWriter,
     Site(site::Arguments),
+    Stow(Box<stow::Arguments>),
     Testbed(testbed::Arguments),
     Completions(Completions),
 }
@@ -140,6 +142,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::RouteKeeper => route::keep(),
         Command::RouteWriter => route::serve(),
         Command::Site(arguments) => site::run(arguments, output),
+        Command::Stow(arguments) => stow::run(&arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
         Command::Completions(arguments) => {
             let mut script = Vec::new();
@@ -182,6 +185,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("model utilization", model::utilization::NUMBERS),
         ("simulate", simulate::NUMBERS),
         ("site show", site::NUMBERS),
+        ("stow", stow::NUMBERS),
         ("testbed list", testbed::NUMBERS),
         ("doctor", doctor::NUMBERS),
         ("bench", bench::NUMBERS),

@@ -1,0 +1,90 @@
+//! `plimsoll stow`: containers, files that are kept on many targets.
+
+mod cat;
+mod check;
+mod copy;
+mod flatten;
+mod info;
+mod listing;
+mod remove;
+mod targets;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use clap::Subcommand;
+use plimsoll_stow::{Container, Reader, StowError, Target};
+
+use crate::output::Output;
+
+pub use info::NUMBERS;
+
+/// Keep a file as a container: on many targets, safe against kills, with checksums
+///
+/// A container is a directory at the file's path; its bytes are in logs on the targets. Several processes of a node can write
+/// to one at the same time. docs/stow.md says what holds and what does not.
+#[derive(clap::Args)]
+#[command(
+    before_help = "Examples:\n  \
+        plimsoll stow cp big.dat big --targets /mnt/ost0,/mnt/ost1,/mnt/ost2\n  \
+        plimsoll stow info big\n  \
+        plimsoll stow cat big | sha256sum\n  \
+        plimsoll stow check big\n  \
+        plimsoll stow flatten big",
+    subcommand_required = true,
+    disable_help_subcommand = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Cat(cat::Arguments),
+    Check(check::Arguments),
+    Cp(copy::Arguments),
+    Du(info::UsageArguments),
+    Flatten(flatten::Arguments),
+    Info(info::Arguments),
+    Ls(listing::Arguments),
+    Rm(remove::Arguments),
+    Stat(listing::StatArguments),
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    match &arguments.action {
+        Action::Cat(arguments) => cat::run(arguments),
+        Action::Check(arguments) => check::run(arguments, output),
+        Action::Cp(arguments) => copy::run(arguments, output),
+        Action::Du(arguments) => info::usage(arguments, output),
+        Action::Flatten(arguments) => flatten::run(arguments, output),
+        Action::Info(arguments) => info::run(arguments, output),
+        Action::Ls(arguments) => listing::run(arguments, output),
+        Action::Rm(arguments) => remove::run(arguments, output),
+        Action::Stat(arguments) => listing::stat(arguments, output),
+    }
+}
+
+fn open(path: &Path, targets: &[Target]) -> Result<Reader> {
+    let container = Container::open(path, targets).map_err(with_hint)?;
+    Reader::open(Arc::new(container)).map_err(with_hint)
+}
+
+/// Returns the error with what its user can do.
+fn with_hint(error: StowError) -> anyhow::Error {
+    let hint = match &error {
+        StowError::NotAContainer { .. } => "plimsoll stow ls DIR lists containers",
+        StowError::Damaged { .. } => "plimsoll stow check tells what can still be read",
+        StowError::Busy { .. } => "wait for its writers, or end them",
+        StowError::OtherNode { .. } => "write on one node at a time",
+        StowError::Unreadable { .. } => {
+            "if targets are mounted elsewhere: --targets NAME=DIR,...; plimsoll stow check tells more"
+        }
+        StowError::NoTarget { .. } => "free some room, or name others with --targets",
+        StowError::System { .. } | StowError::TooLarge { .. } => return error.into(),
+    };
+    anyhow!("{error}; hint: {hint}")
+}

@@ -1,0 +1,71 @@
+//! `plimsoll stow cat`: what a container holds.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use plimsoll_stow::Reader;
+
+use super::targets::LogTargets;
+use super::with_hint;
+use crate::harmless::Harmless;
+
+/// Bytes that are read at a time.
+pub const BLOCK_BYTES: usize = 4 << 20;
+
+/// Print what containers hold, byte for byte
+///
+/// Every record is compared with its checksum. Where a part cannot be read, the command ends with an error after what comes before it.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll stow cat big | sha256sum\n  \
+    plimsoll stow cat big --targets ost0=/elsewhere/ost0,ost1=/elsewhere/ost1")]
+pub struct Arguments {
+    /// The containers
+    #[arg(required = true, value_name = "CONTAINER")]
+    containers: Vec<PathBuf>,
+
+    #[command(flatten)]
+    targets: LogTargets,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let targets = arguments.targets.if_named()?;
+    let mut stdout = Harmless::text(std::io::stdout().lock());
+    for path in &arguments.containers {
+        let reader = super::open(path, &targets)?;
+        each_block(&reader, |bytes, _| stdout.write_all(bytes).map_err(Into::into))?;
+    }
+    stdout.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Hands over all bytes of a container, one block after the other, with the offset of each.
+pub fn each_block(reader: &Reader, mut take: impl FnMut(&[u8], u64) -> Result<()>) -> Result<u64> {
+    let mut bytes = vec![0; BLOCK_BYTES];
+    let mut offset = 0;
+    loop {
+        let count = read_block(reader, &mut bytes, offset)?;
+        if count == 0 {
+            return Ok(offset);
+        }
+        take(&bytes[..count], offset).context("cannot write")?;
+        offset += count as u64;
+    }
+}
+
+/// Reads a block; where that fails, the part of it that can be read.
+fn read_block(reader: &Reader, bytes: &mut [u8], offset: u64) -> Result<usize> {
+    let failed = match reader.read_verified_at(bytes, offset) {
+        Ok(count) => return Ok(count),
+        Err(error) => error,
+    };
+    match &failed {
+        plimsoll_stow::StowError::Unreadable { range, .. } if range.start > offset => {
+            let before = (range.start - offset).min(bytes.len() as u64) as usize;
+            reader.read_verified_at(&mut bytes[..before], offset).map_err(with_hint)
+        }
+        _ => Err(with_hint(failed)),
+    }
+}

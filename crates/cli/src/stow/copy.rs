@@ -1,0 +1,212 @@
+//! `plimsoll stow cp`: plain files to containers, containers to plain files, and containers to others.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result, ensure};
+use plimsoll_guarded::{Directory, Readers, open_input, random_hex};
+use plimsoll_report::Record;
+use plimsoll_stow::{Container, Placement, Reader, Target, Writer};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::cat::{BLOCK_BYTES, each_block};
+use super::info::{COPIED, TARGETS};
+use super::targets::LogTargets;
+use super::with_hint;
+use crate::interruption::Interruption;
+use crate::new_file::NewFile;
+use crate::output::{self, Output};
+use crate::progress::Progress;
+
+/// Copy a plain file to a container, or a container to a plain file or to another container
+///
+/// The copy is a container if targets are named, or if the source is a plain file (then the targets of the site are used); it
+/// is durable when the command ends, and has its name only then. Every record that is read is compared with its checksum.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll stow cp big.dat big --targets /mnt/ost0,/mnt/ost1\n  \
+    plimsoll stow cp big.dat big --testbed default --placement static\n  \
+    plimsoll stow cp big copy.dat\n  \
+    tar c dir | plimsoll stow cp /dev/stdin archive --site site.toml")]
+pub struct Arguments {
+    /// A plain file, a pipe or a container
+    source: PathBuf,
+
+    /// What to make
+    destination: PathBuf,
+
+    #[command(flatten)]
+    targets: LogTargets,
+
+    /// How segments are spread: striped goes round the targets, static keeps each writer on one
+    #[arg(long, value_enum, default_value = "striped")]
+    placement: PlacementName,
+
+    /// Replace a plain file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum PlacementName {
+    Striped,
+    Static,
+}
+
+/// What is copied.
+enum Copied {
+    Plain(File),
+    Container(Reader),
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let (source, destination) = (&arguments.source, &arguments.destination);
+    let named = arguments.targets.are_named();
+    let from = if Container::is_at(source) {
+        Copied::Container(super::open(source, &arguments.targets.if_named()?)?)
+    } else {
+        let file = open_input(source).with_context(|| format!("cannot read {}", source.display()));
+        Copied::Plain(file?)
+    };
+    // Containers are directories.
+    ensure!(!destination.is_dir(), "{} exists; hint: give another name", destination.display());
+    match from {
+        Copied::Container(reader) if !named => {
+            let copied = to_file(&reader, destination, arguments.force)?;
+            print(output, destination, copied, 0)
+        }
+        from => {
+            let targets = arguments.targets.find()?;
+            let placement = match arguments.placement {
+                PlacementName::Striped => Placement::Striped,
+                PlacementName::Static => Placement::Static,
+            };
+            let interruption = Interruption::watch()?;
+            match to_container(from, destination, &targets, placement, &interruption)? {
+                Some(copied) => print(output, destination, copied, targets.len()),
+                None => {
+                    output::message("interrupted: nothing was made");
+                    Ok(interruption.exit_code())
+                }
+            }
+        }
+    }
+}
+
+fn print(output: Output, made: &Path, copied: u64, targets: usize) -> Result<ExitCode> {
+    let record = Record::new()
+        .text("destination", "destination", made.display().to_string())
+        .number(&COPIED, copied)
+        .number(&TARGETS, (targets > 0).then_some(targets as u64));
+    output.print("stow.cp", "copied", &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn to_file(reader: &Reader, path: &Path, force: bool) -> Result<u64> {
+    let mut file = NewFile::create(path, force, Readers::of(reader.container().directory()))?;
+    let progress = Progress::new("copying", reader.size());
+    let copied = each_block(reader, |bytes, offset| {
+        file.write_all(bytes)?;
+        progress.done.store(offset + bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    })?;
+    file.finish()?;
+    Ok(copied)
+}
+
+/// Makes a container under another name, and renames it once it is whole; `None` if a signal came.
+fn to_container(
+    from: Copied,
+    path: &Path,
+    targets: &[Target],
+    placement: Placement,
+    interruption: &Interruption,
+) -> Result<Option<u64>> {
+    let name = path.file_name();
+    let name = name.with_context(|| format!("{} has no name", path.display()))?;
+    let mut draft = std::ffi::OsString::from(".");
+    draft.push(name);
+    draft.push(format!(".{}.part", random_hex(4)?));
+    let draft = path.with_file_name(draft);
+    let container = Arc::new(Container::create(&draft, targets).map_err(with_hint)?);
+    let filled = fill(from, &container, placement, interruption);
+    let published = match &filled {
+        Ok(Some(_)) => publish(&draft, path),
+        _ => Ok(()),
+    };
+    if !matches!(filled, Ok(Some(_))) || published.is_err() {
+        // Its own failure would hide why it has to go.
+        let _ = Container::open(&draft, targets).and_then(Container::remove);
+    }
+    published.and(filled)
+}
+
+fn fill(
+    from: Copied,
+    container: &Arc<Container>,
+    placement: Placement,
+    interruption: &Interruption,
+) -> Result<Option<u64>> {
+    let mut writer = Writer::open(container.clone(), placement).map_err(with_hint)?;
+    let total = match &from {
+        Copied::Plain(file) => file.metadata().map_or(0, |it| it.len()),
+        Copied::Container(reader) => reader.size(),
+    };
+    let progress = Progress::new("copying", total);
+    let mut copied = 0;
+    let mut take = |bytes: &[u8], offset: u64| -> Result<()> {
+        ensure!(!interruption.is_asked(), "interrupted");
+        writer.write_at(bytes, offset).map_err(with_hint)?;
+        copied = offset + bytes.len() as u64;
+        progress.done.store(copied, Ordering::Relaxed);
+        Ok(())
+    };
+    let taken = match from {
+        Copied::Plain(file) => each_block_of(file, &mut take),
+        Copied::Container(reader) => each_block(&reader, &mut take).map(drop),
+    };
+    if interruption.is_asked() {
+        return Ok(None);
+    }
+    taken?;
+    writer.sync().map_err(with_hint)?;
+    for (target, why) in writer.refusals() {
+        output::message(&format!("warning: target {target} took no more, others did: {why}"));
+    }
+    writer.close().map_err(with_hint)?;
+    Ok(Some(copied))
+}
+
+fn each_block_of(mut file: File, take: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+    let mut bytes = vec![0; BLOCK_BYTES];
+    let (mut offset, mut filled) = (0, 0);
+    loop {
+        let count = file.read(&mut bytes[filled..]).context("cannot read")?;
+        filled += count;
+        if filled == bytes.len() || count == 0 {
+            take(&bytes[..filled], offset)?;
+            offset += filled as u64;
+            filled = 0;
+        }
+        if count == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn publish(draft: &Path, path: &Path) -> Result<()> {
+    let renamed = match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
+        // Some file systems only know how to replace, which is refused where there is something.
+        Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::rename(draft, path),
+        renamed => renamed,
+    };
+    renamed.with_context(|| format!("cannot make {}", path.display()))?;
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let synced = Directory::open(above).and_then(|it| it.sync());
+    synced.with_context(|| format!("cannot make {} durable", path.display()))
+}

@@ -1,0 +1,102 @@
+//! `plimsoll stow ls` and `stat`: containers as the files that they are.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use plimsoll_guarded::Directory;
+use plimsoll_report::Record;
+use plimsoll_stow::{ANCHOR, Container};
+use rustix::fs::{FileType, Stat};
+
+use super::info::{LOGS, SIZE};
+use super::targets::LogTargets;
+use crate::output::Output;
+
+/// List a directory, with containers as files
+#[derive(clap::Args)]
+#[command(before_help = "Example:\n  plimsoll stow ls results/")]
+pub struct Arguments {
+    /// The directory [default: this one]
+    directory: Option<PathBuf>,
+
+    #[command(flatten)]
+    targets: LogTargets,
+}
+
+/// Show size, owner, rights and times of containers
+#[derive(clap::Args)]
+#[command(before_help = "Example:\n  plimsoll stow stat big")]
+pub struct StatArguments {
+    /// The containers
+    #[arg(required = true, value_name = "CONTAINER")]
+    containers: Vec<PathBuf>,
+
+    #[command(flatten)]
+    targets: LogTargets,
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let targets = arguments.targets.if_named()?;
+    let path = arguments.directory.as_deref().unwrap_or(Path::new("."));
+    let failed = || format!("cannot list {}", path.display());
+    let directory = Directory::open(path).with_context(failed)?;
+    let mut rows = Vec::new();
+    for name in directory.names().with_context(failed)? {
+        let Ok(facts) = directory.facts_of(&name) else { continue };
+        let row = Record::new().text("name", "name", name.to_string_lossy());
+        let at = path.join(&name);
+        let kind = FileType::from_raw_mode(facts.st_mode);
+        rows.push(match kind {
+            FileType::Directory if Container::is_at(&at) => match super::open(&at, &targets) {
+                Ok(reader) => row
+                    .text("kind", "kind", "container")
+                    .number(&SIZE, reader.size())
+                    .number(&LOGS, reader.logs().len() as u64),
+                // Others in the directory are listed all the same.
+                Err(_) => without_size(row, "damaged container"),
+            },
+            FileType::RegularFile => {
+                let row =
+                    row.text("kind", "kind", "file").number(&SIZE, facts.st_size.cast_unsigned());
+                row.number(&LOGS, None::<u64>)
+            }
+            FileType::Directory => without_size(row, "directory"),
+            _ => without_size(row, "other"),
+        });
+    }
+    let record = Record::new().rows("entries", "entries", rows);
+    output.print("stow.ls", &path.display().to_string(), &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn without_size(row: Record, kind: &str) -> Record {
+    row.text("kind", "kind", kind).number(&SIZE, None::<u64>).number(&LOGS, None::<u64>)
+}
+
+pub fn stat(arguments: &StatArguments, output: Output) -> Result<ExitCode> {
+    let targets = arguments.targets.if_named()?;
+    let mut cards = Vec::new();
+    for path in &arguments.containers {
+        let reader = super::open(path, &targets)?;
+        let anchor = reader.container().directory().facts_of(ANCHOR);
+        let anchor = anchor.with_context(|| format!("cannot look at {}", path.display()))?;
+        cards.push(facts_of(path, reader.size(), reader.logs().len(), &anchor));
+    }
+    output.print(
+        "stow.stat",
+        "containers",
+        &Record::new().rows("containers", "containers", cards),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn facts_of(path: &Path, size: u64, logs: usize, anchor: &Stat) -> Record {
+    Record::new()
+        .text("path", "path", path.display().to_string())
+        .number(&SIZE, size)
+        .number(&LOGS, logs as u64)
+        .text("mode", "mode", format!("{:04o}", anchor.st_mode & 0o7777))
+        .text("owner", "owner", anchor.st_uid.to_string())
+        .text("group", "group", anchor.st_gid.to_string())
+}

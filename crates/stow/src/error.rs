@@ -1,0 +1,105 @@
+//! What goes wrong with containers, in one line each.
+
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// Why a container cannot be used as asked.
+#[derive(Debug, Error)]
+pub enum StowError {
+    /// The system refused.
+    #[error("cannot {what} {}: {cause}", path.display())]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// There is something else at the path.
+    #[error("{} is not a container: {why}", path.display())]
+    NotAContainer {
+        /// The path.
+        path: PathBuf,
+        /// What it lacks.
+        why: String,
+    },
+    /// A file of the container says what no program wrote.
+    #[error("{} is damaged: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Somebody holds what one alone may have.
+    #[error("{} is being written", path.display())]
+    Busy {
+        /// The container.
+        path: PathBuf,
+    },
+    /// Writers of one container share memory.
+    #[error("{} is being written on another node, or through another mount", path.display())]
+    OtherNode {
+        /// The container.
+        path: PathBuf,
+    },
+    /// A part of the file cannot be read, and nothing else is returned in its place.
+    #[error("bytes {} to {} of {} cannot be read: {why}", range.start, range.end, path.display())]
+    Unreadable {
+        /// The container.
+        path: PathBuf,
+        /// Which bytes.
+        range: Range<u64>,
+        /// What is missing or damaged.
+        why: String,
+    },
+    /// No target takes any more.
+    #[error("no target of {} takes more: {why}", path.display())]
+    NoTarget {
+        /// The container.
+        path: PathBuf,
+        /// What each of them says.
+        why: String,
+        /// What a program gets to know.
+        errno: Errno,
+    },
+    /// A file cannot be that large.
+    #[error("{offset} and {length} bytes more are beyond the largest file")]
+    TooLarge {
+        /// Where the write begins.
+        offset: u64,
+        /// Its bytes.
+        length: u64,
+    },
+}
+
+impl StowError {
+    /// Returns the number that a program's call fails with.
+    pub fn errno(&self) -> Errno {
+        match self {
+            StowError::System { cause, .. } => Errno::from_io_error(cause).unwrap_or(Errno::IO),
+            StowError::NotAContainer { .. } => Errno::INVAL,
+            StowError::Damaged { .. } | StowError::Unreadable { .. } => Errno::IO,
+            StowError::Busy { .. } => Errno::BUSY,
+            StowError::OtherNode { .. } => Errno::OPNOTSUPP,
+            StowError::NoTarget { errno, .. } => *errno,
+            StowError::TooLarge { .. } => Errno::FBIG,
+        }
+    }
+}
+
+/// Says what was attempted, and on what, when the system refuses.
+pub(crate) trait Attempt<T> {
+    fn attempt(self, what: &'static str, path: impl Into<PathBuf>) -> Result<T, StowError>;
+}
+
+impl<T, E: Into<io::Error>> Attempt<T> for Result<T, E> {
+    fn attempt(self, what: &'static str, path: impl Into<PathBuf>) -> Result<T, StowError> {
+        self.map_err(|cause| StowError::System { what, path: path.into(), cause: cause.into() })
+    }
+}

@@ -1,0 +1,70 @@
+//! Containers: one logical file kept as append-only segments on many targets.
+//!
+//! Each writer appends what it writes to segments of logs on the targets; a segment says itself what it holds; the file is what
+//! the segments say. A container is a directory with a marker, an anchor, a manifest of its logs and a page of shared memory; the
+//! logs lie on the targets, in directories that are named after the container's id.
+//!
+//! - [`Container`]: makes, opens and removes.
+//! - [`Writer`]: writes, appends, truncates, makes holes, makes durable.
+//! - [`Reader`]: what the file holds, and which part of it cannot be read.
+//! - [`word`], [`header`], [`manifest`]: the format, version 1.
+//!
+//! Deliberately not here: threads, clocks, retries and anything that prints. Payload and slots go to the kernel by
+//! `rustix` alone, without the C library, so that a library inside of other programs can use this.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use plimsoll_stow::{Container, Placement, Reader, Target, Writer};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let targets = ["t0", "t1"].map(|name| Target { name: name.into(), path: folder.path().join(name) });
+//! for target in &targets {
+//!     std::fs::create_dir(&target.path)?;
+//! }
+//! let container = Arc::new(Container::create(&folder.path().join("big"), &targets)?);
+//! let mut writer = Writer::open(container.clone(), Placement::Striped)?;
+//! writer.write_at(b"words", 1_000_000)?;
+//! writer.sync()?;
+//! writer.close()?;
+//!
+//! let reader = Reader::open(container)?;
+//! let mut bytes = [0; 5];
+//! reader.read_at(&mut bytes, 1_000_000)?;
+//! assert_eq!((&bytes, reader.size()), (b"words", 1_000_005));
+//! # Ok(())
+//! # }
+//! ```
+
+mod check;
+mod container;
+mod error;
+pub mod header;
+mod id;
+mod log;
+pub mod manifest;
+mod pieces;
+mod placement;
+mod read_log;
+mod reader;
+mod rights;
+mod scan;
+mod segment;
+mod slot_page;
+mod state;
+pub mod word;
+mod writer;
+
+pub use check::{Problem, check, repair};
+pub use container::{ANCHOR, Container, MARKER, Target, id_in};
+pub use error::StowError;
+pub use id::Id;
+pub use log::DIRECTORY_PREFIX;
+pub use manifest::ListedLog;
+pub use pieces::{Piece, Pieces, Source, Stamp};
+pub use placement::Placement;
+pub use read_log::LogUse;
+pub use reader::Reader;
+pub use scan::{Record, Trouble};
+pub use state::StateCopy;
+pub use writer::Writer;

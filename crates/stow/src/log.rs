@@ -1,0 +1,257 @@
+//! A log: a file on a target, cut into segments.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use plimsoll_guarded::{Directory, Refusal};
+use rustix::fs::{
+    FallocateFlags, FlockOperation, OFlags, fallocate, flock, fstat, fstatfs, ftruncate,
+};
+use rustix::io::{Errno, pread, pwrite};
+
+use crate::Id;
+use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
+use crate::rights::PRIVATE_FILE;
+use crate::word::PAGE_BYTES;
+
+/// File systems on which a writer may store into a mapping of a slot page (statfs(2)): what was stored is what others read
+/// at once, and a page that was written before stays there.
+const MAPPED_WELL: [i64; 3] = [0xEF53, 0x5846_5342, TMPFS];
+const TMPFS: i64 = 0x0102_1994;
+
+/// An open log.
+#[derive(Debug)]
+pub struct Log {
+    file: File,
+    path: PathBuf,
+    container: Id,
+    number: u32,
+}
+
+/// Returns the name of the directory on a target that has a container's logs.
+pub fn directory_name(container: Id) -> String {
+    format!("{DIRECTORY_PREFIX}{container}")
+}
+
+/// What the names of all such directories begin with.
+pub const DIRECTORY_PREFIX: &str = "plimsoll-stow-";
+
+/// Returns the name of a log.
+pub fn file_name(number: u32) -> String {
+    format!("log-{number:04}")
+}
+
+impl Log {
+    /// Makes a log, which is empty.
+    ///
+    /// # Errors
+    /// If there is one already, or the target refuses.
+    pub fn create(directory: &Directory, container: Id, number: u32) -> std::io::Result<Self> {
+        let name = file_name(number);
+        let file = directory.create(&name, OFlags::RDWR, PRIVATE_FILE)?;
+        let log = Log { file, path: directory.path().join(&name), container, number };
+        let mut page = [0; PAGE_BYTES as usize];
+        page[..HEADER_BYTES].copy_from_slice(&LogHeader { container, log: number }.encode());
+        if let Err(errno) = log.write_all(&page, 0) {
+            let _ = directory.remove_file(&name);
+            return Err(errno.into());
+        }
+        Ok(log)
+    }
+
+    /// Opens a log that is there.
+    ///
+    /// # Errors
+    /// If it is not, if it is not this container's, or if it belongs to another user than the container (`owner`).
+    pub fn open(
+        target: &Path,
+        container: Id,
+        number: u32,
+        flags: OFlags,
+        owner: u32,
+    ) -> std::io::Result<Self> {
+        let directory = Directory::open(target)?.child(directory_name(container))?;
+        let name = file_name(number);
+        let file = directory.open_file(&name, flags)?;
+        let facts = fstat(&file)?;
+        if facts.st_uid != owner {
+            return Err(Refusal::Owner { owner: facts.st_uid, expected: owner }.into());
+        }
+        let log = Log { file, path: directory.path().join(name), container, number };
+        let mut bytes = [0; HEADER_BYTES];
+        let got = log.read(&mut bytes, 0)?;
+        match LogHeader::decode(&bytes[..got]) {
+            Some(header) if header == (LogHeader { container, log: number }) => Ok(log),
+            _ => Err(std::io::Error::other("it does not begin as a log of the container does")),
+        }
+    }
+
+    /// Appends a segment of at most `length` bytes, or less where there is not that much room, with its header.
+    ///
+    /// # Errors
+    /// If there is no room for `least` bytes, or the target refuses.
+    pub fn append_segment(
+        &self,
+        header: SegmentHeader,
+        least: u32,
+    ) -> Result<SegmentHeader, Errno> {
+        flock(&self.file, FlockOperation::LockExclusive)?;
+        let appended = self.append_locked(header, least);
+        let unlocked = flock(&self.file, FlockOperation::Unlock);
+        appended.and_then(|header| unlocked.map(|()| header))
+    }
+
+    fn append_locked(&self, header: SegmentHeader, least: u32) -> Result<SegmentHeader, Errno> {
+        let position = self.size()?.next_multiple_of(PAGE_BYTES);
+        let mut header = SegmentHeader { position, ..header };
+        loop {
+            match self.allocate(&header) {
+                Err(Errno::NOSPC | Errno::DQUOT) if header.length / 2 >= least => {
+                    header.length =
+                        (header.length / 2).next_multiple_of(PAGE_BYTES as u32).max(least);
+                }
+                allocated => return allocated.map(|()| header),
+            }
+        }
+    }
+
+    /// Writes the first page, so that readers who see the file grow find a header, and then gets the rest of the room.
+    fn allocate(&self, header: &SegmentHeader) -> Result<(), Errno> {
+        let allocated = self.write_header(header).and_then(|()| {
+            // On tmpfs this would write all pages, at 80 µs for each MiB.
+            if fstatfs(&self.file)?.f_type == TMPFS {
+                return ftruncate(&self.file, header.position + u64::from(header.length));
+            }
+            let (position, length) = (header.position, u64::from(header.length));
+            match fallocate(&self.file, FallocateFlags::empty(), position, length) {
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => ftruncate(&self.file, position + length),
+                allocated => allocated,
+            }
+        });
+        allocated.inspect_err(|_| {
+            // Whatever became of it, nobody has written there yet.
+            let _ = ftruncate(&self.file, header.position);
+        })
+    }
+
+    fn write_header(&self, header: &SegmentHeader) -> Result<(), Errno> {
+        let mut page = [0; PAGE_BYTES as usize];
+        page[..HEADER_BYTES].copy_from_slice(&header.encode());
+        self.write_all(&page, header.position)
+    }
+
+    /// Gives back what a segment did not use: its first `used` bytes stay.
+    ///
+    /// # Errors
+    /// If the target refuses; the segment is as it was.
+    pub fn trim_segment(&self, header: &SegmentHeader, used: u32) -> Result<(), Errno> {
+        let kept = used.next_multiple_of(PAGE_BYTES as u32);
+        if kept >= header.length {
+            return Ok(());
+        }
+        flock(&self.file, FlockOperation::LockExclusive)?;
+        let (begin, end) =
+            (header.position + u64::from(kept), header.position + u64::from(header.length));
+        let trimmed = self.size().and_then(|size| {
+            if size == end {
+                let shorter = SegmentHeader { length: kept, ..*header };
+                self.write_all(&shorter.encode(), header.position)?;
+                return ftruncate(&self.file, begin);
+            }
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            match fallocate(&self.file, hole, begin, end - begin) {
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+                punched => punched,
+            }
+        });
+        let unlocked = flock(&self.file, FlockOperation::Unlock);
+        trimmed.and(unlocked)
+    }
+
+    /// Writes all of these bytes.
+    ///
+    /// # Errors
+    /// If the target takes only a part.
+    pub fn write_all(&self, mut bytes: &[u8], mut position: u64) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            match pwrite(&self.file, bytes, position) {
+                Ok(0) => return Err(Errno::NOSPC),
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    position += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads until these bytes are full or the log ends; returns how many there are.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub fn read(&self, bytes: &mut [u8], position: u64) -> Result<usize, Errno> {
+        let mut got = 0;
+        while got < bytes.len() {
+            match pread(&self.file, &mut bytes[got..], position + got as u64) {
+                Ok(0) => break,
+                Ok(count) => got += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(got)
+    }
+
+    /// Returns its bytes.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub fn size(&self) -> Result<u64, Errno> {
+        Ok(u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0))
+    }
+
+    /// Returns the bytes that it takes on its target.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub fn stored(&self) -> Result<u64, Errno> {
+        Ok(u64::try_from(fstat(&self.file)?.st_blocks).unwrap_or(0).saturating_mul(512))
+    }
+
+    /// Makes all that was written to it durable, whoever wrote it.
+    ///
+    /// # Errors
+    /// If the target could not.
+    pub fn sync(&self) -> Result<(), Errno> {
+        rustix::fs::fdatasync(&self.file)
+    }
+
+    /// Returns whether slot pages can be stored into by a mapping here.
+    pub fn is_mapped_well(&self) -> bool {
+        fstatfs(&self.file).is_ok_and(|it| MAPPED_WELL.contains(&it.f_type))
+    }
+
+    /// Returns where it was found.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the container that it belongs to.
+    pub fn container(&self) -> Id {
+        self.container
+    }
+
+    /// Returns its number in the container.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+impl AsFd for Log {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}

@@ -1,0 +1,385 @@
+//! Reads what the segments of a log say, and later what was added.
+
+use std::ops::Range;
+
+use rustix::io::Errno;
+
+use crate::Id;
+use crate::header::{HEADER_BYTES, SEGMENT_BYTES_MAX, SegmentHeader};
+use crate::log::Log;
+use crate::pieces::Stamp;
+use crate::word::{
+    Damaged, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, record_checksum, words_checksum,
+};
+
+/// A record in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// The number of the log.
+    pub log: u32,
+    /// Where its bytes are there.
+    pub position: u64,
+    /// Where they are in the file.
+    pub offset: u64,
+    /// How many there are.
+    pub length: u32,
+    /// When they were written.
+    pub stamp: Stamp,
+    /// Of all this, and of the bytes.
+    pub checksum: u32,
+    /// Where its word is in the log.
+    pub word_at: u64,
+}
+
+impl Record {
+    /// Returns its bytes in the file.
+    pub fn range(&self) -> Range<u64> {
+        self.offset..self.offset + u64::from(self.length)
+    }
+
+    /// Returns whether these are its bytes.
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        record_checksum(self.offset, self.stamp.sequence, bytes) == self.checksum
+    }
+}
+
+/// Something that a segment says of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// Bytes were written.
+    Record(Record),
+    /// The file got another size.
+    Truncate(Stamp, u64),
+    /// A range (offset, length) became a hole.
+    Punch(Stamp, u64, u64),
+}
+
+/// A part of a log that does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It was never durable, and its node is gone: it counts as never written.
+    Dropped {
+        /// The number of the log.
+        log: u32,
+        /// Which bytes of the file it had; `None` if that is not known.
+        range: Option<Range<u64>>,
+        /// Where its word is in the log.
+        word_at: u64,
+    },
+    /// A segment has no header, so that nothing in it was durable: it counts as never written.
+    Headless {
+        /// The number of the log.
+        log: u32,
+        /// Where it begins in the log.
+        position: u64,
+        /// Its bytes.
+        length: u64,
+    },
+    /// It cannot be told what it says.
+    Damaged {
+        /// The number of the log.
+        log: u32,
+        /// Where in the log.
+        position: u64,
+    },
+}
+
+/// What was found at one look.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What counts.
+    pub said: Vec<Said>,
+    /// What does not.
+    pub troubles: Vec<Trouble>,
+}
+
+/// How far a log was read.
+#[derive(Debug)]
+pub struct LogScan {
+    log: Log,
+    /// Where the next segment may begin.
+    next: u64,
+    /// Where the last one begins: while it was the last, its writer may have cut off its end.
+    last: Option<u64>,
+    /// Segments to which something may be added.
+    open: Vec<SegmentScan>,
+    segments: u64,
+    slot_pages: u64,
+    /// The highest stamp that was found, even of something that does not count.
+    highest: u64,
+}
+
+impl LogScan {
+    /// Begins at the beginning.
+    pub fn new(log: Log) -> Self {
+        LogScan {
+            log,
+            next: PAGE_BYTES,
+            last: None,
+            open: Vec::new(),
+            segments: 0,
+            slot_pages: 0,
+            highest: 0,
+        }
+    }
+
+    /// Returns the log.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Returns how many segments were found.
+    pub fn segments(&self) -> u64 {
+        self.segments
+    }
+
+    /// Returns the highest stamp that was found; later ones are not in the log.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// Returns how many slot pages were found.
+    pub fn slot_pages(&self) -> u64 {
+        self.slot_pages
+    }
+
+    /// Adds what was published since the last look. What a node that is gone did not make durable is compared with its checksum.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub fn look(&mut self, node: Id, findings: &mut Findings) -> Result<(), Errno> {
+        let size = self.log.size()?;
+        let last = self.last.map(|position| self.header_at(position)).transpose()?;
+        if let Some(header) = last.flatten() {
+            self.next = header.position + u64::from(header.length);
+        }
+        while let Some(header) = self.next_segment(size, findings)? {
+            self.next = header.position + u64::from(header.length);
+            self.last = Some(header.position);
+            self.segments += 1;
+            self.slot_pages += 1;
+            self.open.push(SegmentScan::new(header));
+        }
+        for segment in &mut self.open {
+            self.slot_pages += segment.look(&self.log, node, findings)?;
+            self.highest = self.highest.max(segment.highest);
+        }
+        self.open.retain(|segment| !segment.has_ended);
+        Ok(())
+    }
+
+    /// Returns the next header. Where there should be one and is none, a power failure may have taken it: the next one is looked for.
+    fn next_segment(
+        &self,
+        size: u64,
+        findings: &mut Findings,
+    ) -> Result<Option<SegmentHeader>, Errno> {
+        let furthest = self.next.saturating_add(u64::from(SEGMENT_BYTES_MAX)).min(size);
+        let mut position = self.next;
+        while position < furthest {
+            if let Some(header) = self.header_at(position)? {
+                if position > self.next {
+                    findings.troubles.push(self.without_header(position)?);
+                }
+                return Ok(Some(header));
+            }
+            position += PAGE_BYTES;
+        }
+        Ok(None)
+    }
+
+    /// Returns what became of a segment that has no header. Whoever made a log durable made all its headers durable, so
+    /// that nothing durable can be behind zeros.
+    fn without_header(&self, end: u64) -> Result<Trouble, Errno> {
+        let mut bytes = [0; HEADER_BYTES];
+        self.log.read(&mut bytes, self.next)?;
+        let (log, position) = (self.log.number(), self.next);
+        Ok(match bytes.iter().all(|it| *it == 0) {
+            true => Trouble::Headless { log, position, length: end - position },
+            false => Trouble::Damaged { log, position },
+        })
+    }
+
+    fn header_at(&self, position: u64) -> Result<Option<SegmentHeader>, Errno> {
+        let mut bytes = [0; HEADER_BYTES];
+        let got = self.log.read(&mut bytes, position)?;
+        let belongs = |it: &SegmentHeader| {
+            (it.container, it.log, it.position)
+                == (self.log.container(), self.log.number(), position)
+        };
+        Ok(SegmentHeader::decode(&bytes[..got]).filter(belongs))
+    }
+}
+
+/// How far a segment was read.
+#[derive(Debug)]
+struct SegmentScan {
+    header: SegmentHeader,
+    /// Where its slot page begins in the segment.
+    page: u32,
+    /// The next word in it.
+    word: usize,
+    /// The run that is going on, and its records.
+    run: Option<(Run, u64)>,
+    highest: u64,
+    has_ended: bool,
+}
+
+/// The end of what a slot page says.
+struct PageEnd {
+    /// The page that goes on, if there is one.
+    next_page: Option<u32>,
+}
+
+impl SegmentScan {
+    fn new(header: SegmentHeader) -> Self {
+        let word = HEADER_BYTES / 8;
+        SegmentScan { header, page: 0, word, run: None, highest: 0, has_ended: false }
+    }
+
+    /// Returns how many further slot pages it has got.
+    fn look(&mut self, log: &Log, node: Id, findings: &mut Findings) -> Result<u64, Errno> {
+        let mut further = 0;
+        let mut found: Vec<(Said, u64)> = Vec::new();
+        let mut durable = 0;
+        let mut damage = None;
+        loop {
+            let mut bytes = [0; PAGE_BYTES as usize];
+            let begin = self.header.position + u64::from(self.page);
+            let got = log.read(&mut bytes, begin)?;
+            let words: Vec<u64> = bytes[..got - got % 8]
+                .chunks_exact(8)
+                .map(|it| it.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
+                .collect();
+            match self.read_page(&words, &mut found, &mut durable) {
+                Ok(PageEnd { next_page: Some(page) }) => {
+                    (self.page, self.word, self.run) = (page, 0, None);
+                    further += 1;
+                }
+                Ok(PageEnd { next_page: None }) => break,
+                Err(Damaged) => {
+                    damage = Some((begin + 8 * self.word as u64, is_durable(&words, self.word)));
+                    self.has_ended = true;
+                    break;
+                }
+            }
+        }
+        let is_gone = self.header.node != node;
+        if let Some((position, was_durable)) = damage {
+            let log = self.header.log;
+            findings.troubles.push(match is_gone && !was_durable {
+                true => Trouble::Dropped { log, range: None, word_at: position },
+                false => Trouble::Damaged { log, position },
+            });
+        }
+        let mut bytes = Vec::new();
+        for (index, (said, word_at)) in found.into_iter().enumerate() {
+            if index < durable || !is_gone || is_true(&said, log, &mut bytes)? {
+                findings.said.push(said);
+            } else {
+                let range = if let Said::Record(it) = said { Some(it.range()) } else { None };
+                findings.troubles.push(Trouble::Dropped { log: self.header.log, range, word_at });
+            }
+        }
+        Ok(further)
+    }
+
+    /// Reads words until there are no more, or the next page is named.
+    fn read_page(
+        &mut self,
+        words: &[u64],
+        found: &mut Vec<(Said, u64)>,
+        durable: &mut usize,
+    ) -> Result<PageEnd, Damaged> {
+        while let Some((entry, count)) = Entry::decode(words.get(self.word..).unwrap_or(&[]))? {
+            let word_at = self.header.position + u64::from(self.page) + 8 * self.word as u64;
+            match entry {
+                Entry::Run(run) => self.run = Some((run, 0)),
+                Entry::Record(stamped) => {
+                    let record = self.record(stamped, word_at)?;
+                    found.push((Said::Record(record), word_at));
+                }
+                Entry::Void => {
+                    let (_, count) = self.run.as_mut().ok_or(Damaged)?;
+                    *count += 1;
+                }
+                Entry::Truncate(stamped, size) => {
+                    let stamp = self.stamp(stamped);
+                    let is_whole = words_checksum(&[size, stamp.sequence]) == stamped.checksum;
+                    possible(size, 0).filter(|_| is_whole).ok_or(Damaged)?;
+                    found.push((Said::Truncate(stamp, size), word_at));
+                }
+                Entry::Punch(stamped, offset, length) => {
+                    let stamp = self.stamp(stamped);
+                    let sum = words_checksum(&[offset, length, stamp.sequence]);
+                    possible(offset, length).filter(|_| sum == stamped.checksum).ok_or(Damaged)?;
+                    found.push((Said::Punch(stamp, offset, length), word_at));
+                }
+                Entry::Synced => *durable = found.len(),
+                Entry::End => {
+                    self.has_ended = true;
+                    return Ok(PageEnd { next_page: None });
+                }
+                Entry::Link(page) => {
+                    let is_ahead = page > self.page
+                        && page.is_multiple_of(PAGE_BYTES as u32)
+                        && page < self.header.length;
+                    return is_ahead.then_some(PageEnd { next_page: Some(page) }).ok_or(Damaged);
+                }
+            }
+            self.word += count;
+        }
+        Ok(PageEnd { next_page: None })
+    }
+
+    fn stamp(&mut self, stamped: Stamped) -> Stamp {
+        let sequence = self.header.stamp + u64::from(stamped.delta);
+        self.highest = self.highest.max(sequence);
+        Stamp { epoch: self.header.epoch, sequence }
+    }
+
+    /// Returns the next record of the run.
+    fn record(&mut self, stamped: Stamped, word_at: u64) -> Result<Record, Damaged> {
+        let stamp = self.stamp(stamped);
+        let (run, count) = self.run.as_mut().ok_or(Damaged)?;
+        let length = u64::from(run.length);
+        let place = || {
+            let offset = run.stride.checked_mul(*count)?.checked_add(run.offset)?;
+            let position = length.checked_mul(*count)?.checked_add(u64::from(run.position))?;
+            let is_inside = position.checked_add(length)? <= u64::from(self.header.length);
+            possible(offset, length)?;
+            (is_inside && length > 0 && (*count == 0 || run.stride > 0))
+                .then_some((offset, position))
+        };
+        let (offset, position) = place().ok_or(Damaged)?;
+        *count += 1;
+        Ok(Record {
+            log: self.header.log,
+            position: self.header.position + position,
+            offset,
+            length: run.length,
+            stamp,
+            checksum: stamped.checksum,
+            word_at,
+        })
+    }
+}
+
+/// A range that a file can have.
+fn possible(offset: u64, length: u64) -> Option<()> {
+    (offset.checked_add(length)? <= i64::MAX as u64).then_some(())
+}
+
+/// Returns whether a later word of the page says that what is before it was durable.
+fn is_durable(words: &[u64], from: usize) -> bool {
+    let synced = Entry::Synced.encode().0[0];
+    words.iter().take(PAGE_WORDS).skip(from).any(|word| *word == synced)
+}
+
+/// Returns whether a record's bytes are those that were written. What is no record was compared when it was read.
+fn is_true(said: &Said, log: &Log, bytes: &mut Vec<u8>) -> Result<bool, Errno> {
+    let Said::Record(record) = said else { return Ok(true) };
+    bytes.resize(record.length as usize, 0);
+    let got = log.read(bytes, record.position)?;
+    Ok(record.is_of(&bytes[..got]))
+}

@@ -1,0 +1,68 @@
+//! Containers of version 1 stay readable: those in golden/v1 were written by the first program that wrote any.
+//!
+//! `STOW_MAKE_GOLDEN=1` writes them anew, which only a new version of the format may do.
+
+mod support;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use plimsoll_stow::{Container, Placement, Reader, Target, Writer, check};
+use support::content;
+
+/// What was written, and what a plain file would hold then.
+fn write(writer: &mut Writer) {
+    for index in 0..50u64 {
+        writer.write_at(&[index as u8 + 1; 16], index * 64).unwrap();
+    }
+    writer.write_at(b"words", 10).unwrap();
+    writer.sync().unwrap();
+    writer.punch(100, 1000).unwrap();
+    writer.truncate(3000).unwrap();
+    writer.append(b"the end").unwrap();
+}
+
+fn expected() -> Vec<u8> {
+    let mut file = vec![0; 3000];
+    for index in 0..47 {
+        let length = 16.min(3000 - index * 64);
+        file[index * 64..index * 64 + length].fill(index as u8 + 1);
+    }
+    file[10..15].copy_from_slice(b"words");
+    file[100..1100].fill(0);
+    file.extend(b"the end");
+    file
+}
+
+#[test]
+fn a_container_of_version_1_is_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");
+    let targets = ["t0", "t1"].map(|name| Target { name: name.into(), path: folder.join(name) });
+    if std::env::var_os("STOW_MAKE_GOLDEN").is_some() {
+        make(&folder, &targets);
+    }
+    let container = Arc::new(Container::open(&folder.join("it"), &targets).unwrap());
+    let reader = Reader::open(container).unwrap();
+    assert_eq!(content(&reader), expected());
+    assert_eq!(check(&reader, &mut |_| {}).unwrap(), []);
+    assert_eq!(reader.logs().len(), 2);
+}
+
+/// The manifest names places that are nowhere, as it would on another machine.
+fn make(folder: &Path, targets: &[Target]) {
+    for target in targets {
+        std::fs::create_dir_all(&target.path).unwrap();
+    }
+    let path = folder.join("it");
+    let container = Arc::new(Container::create(&path, targets).unwrap());
+    let mut writers = [0, 1].map(|_| Writer::open(container.clone(), Placement::Static).unwrap());
+    write(&mut writers[0]);
+    writers[1].write_at(b"rds", 12).unwrap();
+    writers.into_iter().for_each(|it| it.close().unwrap());
+    let mut lines = String::new();
+    for mut log in container.logs().unwrap() {
+        log.path = Path::new("/nowhere").join(&log.target);
+        lines += &log.line().unwrap();
+    }
+    std::fs::write(path.join("manifest"), lines).unwrap();
+}

@@ -1,0 +1,209 @@
+//! Containers that are damaged or made to deceive: reading fails or gives what was written, and nothing else.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plimsoll_stow::{Container, Placement, Reader, StowError, Writer, check};
+use support::{Random, container, content, targets};
+
+/// A container with everything in it that a segment can say.
+fn sample(folder: &Path) -> Vec<u8> {
+    let container = container(folder, 2);
+    let mut writers = [0, 1].map(|_| Writer::open(container.clone(), Placement::Striped).unwrap());
+    let mut random = Random::new(5);
+    for step in 0..400u64 {
+        let writer = &mut writers[(step % 2) as usize];
+        let fill = (step % 250) as u8 + 1;
+        match step % 40 {
+            38 => writer.truncate(random.below(50_000)).unwrap(),
+            39 => writer.punch(random.below(40_000), random.below(5000)).unwrap(),
+            20 => writer.sync().unwrap(),
+            0..20 => writer.write_at(&[fill; 100], step * 220).unwrap(),
+            _ => {
+                let length = 1 + random.below(3000) as usize;
+                writer.write_at(&vec![fill; length], random.below(60_000)).unwrap();
+            }
+        }
+    }
+    writers.into_iter().for_each(|it| it.close().unwrap());
+    content(&Reader::open(container).unwrap())
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(self::files(&path)) } else { files.push(path) }
+    }
+    files
+}
+
+/// All bytes, compared with their checksums, or why not.
+fn read(path: &Path) -> Result<Vec<u8>, StowError> {
+    let reader = Reader::open(Arc::new(Container::open(path, &[])?))?;
+    let mut bytes = vec![0; 1 << 20];
+    let count = reader.read_verified_at(&mut bytes, 0)?;
+    bytes.truncate(count);
+    // It ends, whatever it finds.
+    let _ = check(&reader, &mut |_| {});
+    Ok(bytes)
+}
+
+#[test]
+fn a_flipped_bit_is_never_read_as_data() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let original = sample(folder.path());
+    let (mut random, mut refused) = (Random::new(1), 0);
+    for file in files(folder.path()) {
+        let bytes = fs::read(&file).unwrap();
+        for _ in 0..if bytes.is_empty() { 0 } else { 150 } {
+            let mut damaged = bytes.clone();
+            // Most of them where the words and headers are.
+            let room = if random.below(3) > 0 { bytes.len().min(4096) } else { bytes.len() };
+            let place = random.below(room as u64) as usize;
+            damaged[place] ^= 1 << random.below(8);
+            fs::write(&file, damaged).unwrap();
+            match read(&folder.path().join("it")) {
+                Ok(read) => assert!(read == original, "{}, byte {place}", file.display()),
+                Err(error) => {
+                    refused += 1;
+                    assert!(!error.to_string().contains('\n'), "one line: {error}");
+                }
+            }
+        }
+        fs::write(&file, bytes).unwrap();
+    }
+    assert!(refused > 100, "{refused} were noticed");
+    assert_eq!(read(&folder.path().join("it")).unwrap(), original);
+}
+
+#[test]
+fn a_log_that_is_cut_short_is_never_read_as_zeros() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let original = sample(folder.path());
+    let is_log = |it: &PathBuf| it.to_string_lossy().contains("log-");
+    for file in files(folder.path()).into_iter().filter(is_log) {
+        let bytes = fs::read(&file).unwrap();
+        for length in (0..bytes.len()).step_by(997) {
+            fs::write(&file, &bytes[..length]).unwrap();
+            if let Ok(read) = read(&folder.path().join("it")) {
+                assert!(read == original, "{} of {length} bytes", file.display());
+            }
+        }
+        fs::write(&file, bytes).unwrap();
+    }
+}
+
+#[test]
+fn a_log_that_is_gone_is_told_by_its_name_and_what_came_later_is_read() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    let mut writer = Writer::open(container.clone(), Placement::Static).unwrap();
+    writer.write_at(&[1; 5000], 0).unwrap();
+    fs::rename(folder.path().join("t0"), folder.path().join("gone")).unwrap();
+    // The writer that has the log open goes on; another one finds the other target.
+    let mut other = Writer::open(container.clone(), Placement::Striped).unwrap();
+    other.write_at(&[2; 5000], 10_000).unwrap();
+    let mut third = Writer::open(container.clone(), Placement::Static).unwrap();
+    third.write_at(&[3; 100], 12_000).unwrap();
+    assert_eq!(third.refusals().map(|(name, _)| name).collect::<Vec<_>>(), ["t0"]);
+    let reader = Reader::open(container).unwrap();
+    let mut bytes = [0; 5000];
+    assert_eq!(reader.read_at(&mut bytes, 10_000).unwrap(), 5000);
+    assert_eq!((bytes[0], bytes[2000], bytes[4999]), (2, 3, 2));
+    for (offset, length, range) in
+        [(0, 10, 0..10), (9000, 2000, 9000..10_000), (15_000, 1, 15_000..15_001)]
+    {
+        let error = reader.read_at(&mut bytes[..length], offset).unwrap_err();
+        let StowError::Unreadable { range: told, why, .. } = &error else { panic!("{error}") };
+        assert_eq!(*told, range);
+        assert!(why.starts_with("log 0 on target t0: No such file"), "{why}");
+        assert_eq!(error.errno(), rustix::io::Errno::IO);
+    }
+}
+
+#[test]
+fn links_and_tricks_lead_nowhere() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let original = sample(folder.path());
+    let it = folder.path().join("it");
+    let log = files(&folder.path().join("t0")).remove(0);
+    let aside = folder.path().join("aside");
+    let replaced = |what: &dyn Fn()| {
+        fs::rename(&log, &aside).unwrap();
+        what();
+        let outcome = read(&it).unwrap_err().to_string();
+        fs::remove_file(&log).unwrap();
+        fs::rename(&aside, &log).unwrap();
+        outcome
+    };
+    let link = || std::os::unix::fs::symlink(&aside, &log).unwrap();
+    assert!(replaced(&link).contains("it is a symlink"));
+    let pipe = || {
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &log, mode).unwrap();
+    };
+    assert!(replaced(&pipe).contains("not a regular file"));
+    let others = || fs::write(&log, fs::read(&aside).unwrap().split_at(4096).1).unwrap();
+    assert!(replaced(&others).contains("does not begin as a log of the container"));
+    if rustix::process::geteuid().is_root() {
+        let owned = || {
+            fs::copy(&aside, &log).unwrap();
+            std::os::unix::fs::chown(&log, Some(12_345), None).unwrap();
+        };
+        assert!(replaced(&owned).contains("it belongs to user 12345"));
+    }
+    let manifest = it.join("manifest");
+    fs::rename(&manifest, &aside).unwrap();
+    std::os::unix::fs::symlink(&aside, &manifest).unwrap();
+    assert!(read(&it).unwrap_err().to_string().contains("it is a symlink"));
+    fs::remove_file(&manifest).unwrap();
+    fs::rename(&aside, &manifest).unwrap();
+    assert_eq!(read(&it).unwrap(), original);
+}
+
+#[test]
+fn two_containers_do_not_take_each_others_logs() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let shared = targets(folder.path(), 1);
+    let paths = ["one", "two"].map(|name| folder.path().join(name));
+    for (fill, path) in (1..).zip(&paths) {
+        let container = Arc::new(Container::create(path, &shared).unwrap());
+        let mut writer = Writer::open(container, Placement::Striped).unwrap();
+        writer.write_at(&[fill; 1000], 0).unwrap();
+    }
+    let logs = files(&shared[0].path);
+    fs::copy(&logs[0], &logs[1]).unwrap();
+    let outcomes: Vec<_> = paths.iter().map(|path| read(path)).collect();
+    assert_eq!(outcomes.iter().filter(|it| it.is_ok()).count(), 1);
+    let told = outcomes.into_iter().find_map(Result::err).unwrap().to_string();
+    assert!(told.contains("does not begin as a log of the container"), "{told}");
+    assert!(Container::create(&paths[0], &shared).unwrap_err().to_string().contains("exists"));
+}
+
+/// Whoever can read a file can lock it, and so keep its writers waiting.
+#[test]
+fn nobody_else_can_read_what_a_container_is_made_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let container = container(folder.path(), 2);
+    let mut writer = Writer::open(container, Placement::Striped).unwrap();
+    writer.write_at(b"secret", 0).unwrap();
+    writer.close().unwrap();
+    let mut seen = 0;
+    let mut open = vec![folder.path().join("it")];
+    let logs = targets(folder.path(), 2).into_iter().map(|it| it.path);
+    open.extend(logs.flat_map(|it| fs::read_dir(it).unwrap()).map(|it| it.unwrap().path()));
+    while let Some(path) = open.pop() {
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & 0o077, 0, "{} has mode {mode:o}", path.display());
+        seen += 1;
+        if path.is_dir() {
+            open.extend(fs::read_dir(path).unwrap().map(|it| it.unwrap().path()));
+        }
+    }
+    assert_eq!(seen, 8, "the container with five files, a directory and a log");
+}

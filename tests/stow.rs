@@ -1,0 +1,225 @@
+//! `plimsoll stow`: files as containers on many targets, and what becomes of them when targets fill up or go away.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::command::{Outcome, binary};
+use crate::support::storage::{SmallDisk, Storage};
+
+/// A folder with targets, and the program run in it.
+struct Place {
+    storage: Storage,
+}
+
+impl Place {
+    fn new(targets: usize) -> Self {
+        Place { storage: Storage::with_targets(targets) }
+    }
+
+    fn path(&self) -> &Path {
+        self.storage.folder.path()
+    }
+
+    fn run(&self, arguments: &str) -> Outcome {
+        let mut command = binary();
+        command.arg("stow").args(arguments.split_whitespace()).current_dir(self.path());
+        command.output().unwrap().into()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &str) -> Value {
+        let outcome = self.run(&format!("{arguments} --json"));
+        assert!(outcome.status.is_some_and(|it| it < 2), "{arguments}: {}", outcome.stderr);
+        let document: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        document["result"].clone()
+    }
+
+    /// Makes a plain file of this length, whose bytes all differ from their neighbours.
+    fn plain(&self, name: &str, length: usize) -> Vec<u8> {
+        let bytes: Vec<u8> = (0..length as u64).map(|it| (it * it / 7 + it) as u8).collect();
+        fs::write(self.path().join(name), &bytes).unwrap();
+        bytes
+    }
+
+    #[track_caller]
+    fn cat(&self, arguments: &str) -> Vec<u8> {
+        let mut command = binary();
+        command.args(["stow", "cat"]).args(arguments.split_whitespace()).current_dir(self.path());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    }
+}
+
+#[test]
+fn a_file_goes_into_a_container_and_comes_back() {
+    let place = Place::new(3);
+    let bytes = place.plain("big.dat", 9_000_001);
+    let copied = place.json("cp big.dat big --targets ost0,ost1,ost2");
+    assert_eq!((&copied["copied_bytes"], &copied["targets"]), (&9_000_001.into(), &3.into()));
+    let info = place.json("info big");
+    assert_eq!((&info["size"], &info["logs"]), (&9_000_001.into(), &3.into()));
+    assert!(info["segments"].as_u64() > Some(2) && info["index_bytes"].as_u64() > Some(0));
+    let targets = info["targets"].as_array().unwrap();
+    let names: Vec<&str> = targets.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ost0", "ost1", "ost2"]);
+    let on_targets: u64 = targets.iter().map(|it| it["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(on_targets, 9_000_001);
+    assert!(place.cat("big") == bytes);
+    let checked = place.run("check big");
+    assert_eq!(checked.status, Some(0), "{}", checked.stdout);
+    assert_eq!(place.run("cp big back.dat").status, Some(0));
+    assert!(fs::read(place.path().join("back.dat")).unwrap() == bytes);
+    assert_eq!(place.run("cp big other --targets ost0 --placement static").status, Some(0));
+    assert!(place.cat("other") == bytes);
+    let entries = place.json("ls .");
+    let kinds: Vec<(&str, &str)> = entries["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["name"].as_str().unwrap(), it["kind"].as_str().unwrap()))
+        .filter(|(_, kind)| *kind != "directory")
+        .collect();
+    let expected =
+        [("back.dat", "file"), ("big", "container"), ("big.dat", "file"), ("other", "container")];
+    assert_eq!(kinds, expected);
+    assert_eq!(place.json("stat big")["containers"][0]["size"], 9_000_001);
+    assert_eq!(place.json("du big")["targets"].as_array().unwrap().len(), 3);
+    assert_eq!(place.run("rm other").status, Some(0));
+    assert_eq!(place.run("flatten big").status, Some(0));
+    assert!(fs::read(place.path().join("big")).unwrap() == bytes);
+    place.storage.assert_nothing_left();
+}
+
+#[test]
+fn what_makes_no_sense_is_told_in_one_line_with_a_hint() {
+    let place = Place::new(1);
+    place.plain("file", 100);
+    for (arguments, told) in [
+        ("cp file big", "which targets?"),
+        ("cp file big --targets missing", "no target of"),
+        ("cp file ost0 --targets ost0", "exists; hint"),
+        ("cp nothing big --targets ost0", "cannot read nothing"),
+        ("cat file", "Not a directory"),
+        ("cat ost0", "is not a container: it has no plimsoll-container; hint"),
+        ("info nothing", "No such file"),
+        ("cp file big --targets ost0,x/../ost0", "two targets are called"),
+    ] {
+        let mut command = binary();
+        command.arg("stow").args(arguments.split_whitespace()).current_dir(place.path());
+        let outcome: Outcome = command.env("PLIMSOLL_SITE", "").output().unwrap().into();
+        assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(told), "{arguments}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{arguments}: {}", outcome.stderr);
+    }
+    place.storage.assert_nothing_left();
+    let hidden: Vec<_> = fs::read_dir(place.path()).unwrap().collect();
+    assert_eq!(hidden.len(), 2, "half a container is none: {hidden:?}");
+}
+
+#[test]
+fn a_target_that_went_away_is_named_and_never_read_as_zeros() {
+    let place = Place::new(2);
+    let bytes = place.plain("big.dat", 9_000_000);
+    assert_eq!(place.run("cp big.dat big --targets ost0,ost1").status, Some(0));
+    fs::rename(place.path().join("ost1"), place.path().join("moved")).unwrap();
+    let outcome = place.run("cat big");
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("log 1 on target ost1: No such file"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("bytes 0 to "), "{}", outcome.stderr);
+    let found = place.run("check big");
+    assert_eq!(found.status, Some(1));
+    assert!(found.stdout.contains("log 1 on target ost1"), "{}", found.stdout);
+    assert!(place.json("info big")["lost_bytes"].as_u64() > Some(0));
+    assert!(place.cat("big --targets ost1=moved") == bytes);
+    let rest = place.run("rm big");
+    assert_eq!(rest.status, Some(1), "{}", rest.stderr);
+    assert!(rest.stderr.contains("log 1 on target ost1 cannot be reached"), "{}", rest.stderr);
+}
+
+#[test]
+fn a_full_target_is_left_for_others_and_the_last_one_tells_why() {
+    let place = Place::new(2);
+    let Some(_disk) = SmallDisk::mount(&place.storage.targets[0], "1m") else { return };
+    let bytes = place.plain("big.dat", 6_000_000);
+    let outcome = place.run("cp big.dat big --targets ost0,ost1");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("target ost0 took no more"), "{}", outcome.stderr);
+    assert!(place.cat("big") == bytes);
+    assert_eq!(place.run("check big").status, Some(0));
+    let outcome = place.run("cp big.dat none --targets ost0");
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("No space left on device"), "{}", outcome.stderr);
+    assert!(!place.path().join("none").exists());
+    assert_eq!(place.run("rm big").status, Some(0));
+    place.storage.assert_nothing_left();
+}
+
+#[test]
+fn a_damaged_record_is_told_by_its_place_in_the_file() {
+    let place = Place::new(1);
+    let bytes = place.plain("big.dat", 500_000);
+    assert_eq!(place.run("cp big.dat big --targets ost0").status, Some(0));
+    let folder = fs::read_dir(&place.storage.targets[0]).unwrap().next().unwrap().unwrap().path();
+    let log = folder.join("log-0000");
+    let mut damaged = fs::read(&log).unwrap();
+    let place_of_data = damaged.len() - 10_000;
+    damaged[place_of_data] ^= 4;
+    fs::write(&log, damaged).unwrap();
+    let found = place.run("check big");
+    assert_eq!(found.status, Some(1));
+    assert!(found.stdout.contains("of the file: damaged"), "{}", found.stdout);
+    let outcome = place.run("cp big back.dat");
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("its checksum differs"), "{}", outcome.stderr);
+    assert!(!place.path().join("back.dat").exists());
+    let outcome = place.run("flatten big");
+    assert_eq!(outcome.status, Some(2));
+    assert_eq!(place.json("info big")["size"], bytes.len() as u64, "the container is still there");
+}
+
+#[test]
+fn flattening_goes_on_where_it_was_interrupted() {
+    let place = Place::new(1);
+    let bytes = place.plain("big.dat", 5_000_000);
+    assert_eq!(place.run("cp big.dat big --targets ost0").status, Some(0));
+    let id = place.json("info big")["id"].as_str().unwrap().to_string();
+    let part = place.path().join(format!(".{id}.flat"));
+    // The first block is there, and what was half written.
+    fs::write(&part, &bytes[..4_500_000]).unwrap();
+    assert_eq!(place.run("flatten big").status, Some(0));
+    assert!(fs::read(place.path().join("big")).unwrap() == bytes);
+    // What is there and wrong is noticed, removed, and the container stays.
+    assert_eq!(place.run("cp big.dat second --targets ost0").status, Some(0));
+    let id = place.json("info second")["id"].as_str().unwrap().to_string();
+    let part = place.path().join(format!(".{id}.flat"));
+    fs::write(&part, vec![1; 4_500_000]).unwrap();
+    let outcome = place.run("flatten second");
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("is not what the container holds"), "{}", outcome.stderr);
+    assert!(place.cat("second") == bytes && !part.exists());
+    assert_eq!(place.run("flatten second").status, Some(0));
+}
+
+#[test]
+fn a_copy_that_is_interrupted_leaves_nothing() {
+    let place = Place::new(2);
+    let mut copy = binary()
+        .args(["stow", "cp", "/dev/stdin", "big", "--targets", "ost0,ost1"])
+        .current_dir(place.path())
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = copy.stdin.take().unwrap();
+    std::io::Write::write_all(&mut pipe, &vec![1; 9 << 20]).unwrap();
+    let pid = rustix::process::Pid::from_child(&copy);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    drop(pipe);
+    let outcome: Outcome = copy.wait_with_output().unwrap().into();
+    assert_eq!(outcome.status, Some(143), "{}", outcome.stderr);
+    place.storage.assert_nothing_left();
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2, "the targets");
+}
