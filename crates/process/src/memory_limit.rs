@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The system's memory up to a limit, to be the process's `#[global_allocator]`. Memory that is mapped, as for the transfers of
 /// benchmarks, is not counted.
@@ -12,6 +12,8 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// What a process says that reaches the limit: there is no memory left to put words together.
 static LAST_WORDS: OnceLock<String> = OnceLock::new();
+/// A thread is saying them.
+static SAYS_THEM: AtomicBool = AtomicBool::new(false);
 
 /// The status of a command that fails.
 const FAILED: i32 = 2;
@@ -43,6 +45,11 @@ fn give_back(bytes: usize) {
 
 #[cold]
 fn give_up() -> ! {
+    while SAYS_THEM.swap(true, Ordering::Relaxed) {
+        // Another thread reached the limit first, and ends this one with the process.
+        // SAFETY: it only waits.
+        unsafe { libc::pause() };
+    }
     let words = LAST_WORDS.get().map_or("", String::as_str);
     for text in [words, "\n"] {
         // SAFETY: the pointer is to bytes that live through the call.
