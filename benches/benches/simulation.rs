@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 use std::hint::black_box;
 
 use anyhow::Result;
+use plimsoll_benches::cpu_seconds;
 use plimsoll_simulate::{Policy, Scenario, run};
-use rustix::time::{ClockId, clock_gettime};
 
 const TARGETS: u32 = 1008;
 const POLICIES: [&str; 4] =
@@ -107,11 +107,6 @@ fn bare_heap_events_per_second() -> f64 {
         }
     }
     EVENTS as f64 / (cpu_seconds() - begin)
-}
-
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// Where the kernel does not let us, the peak of a row includes that of the rows before.

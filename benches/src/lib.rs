@@ -4,6 +4,7 @@
 //! Absolute times are noise on shared machines; ratios of neighbours in time are not. The
 //! order within a pair alternates, so that neither side always finds the caches warm.
 
+pub mod crowd;
 pub mod drawn;
 pub mod noise;
 pub mod rivals;
@@ -13,6 +14,7 @@ pub mod simulated;
 use std::time::Instant;
 
 use plimsoll_stats::{Sample, median_interval};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Pairs that give a 95 % interval of a median: six are the least, more narrow it.
 pub const PAIRS: usize = 11;
@@ -41,6 +43,12 @@ pub fn seconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_secs_f64()
+}
+
+/// CPU time of this thread until now.
+pub fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// Prints one line: what, the median ratio, its interval, and n.

@@ -27,6 +27,8 @@ pub struct Log {
     path: PathBuf,
     container: Id,
     number: u32,
+    /// Of its file system, as statfs(2) tells it; 0 if it does not.
+    kind: i64,
 }
 
 /// Returns the name of the directory on a target that has a container's logs.
@@ -50,7 +52,7 @@ impl Log {
     pub fn create(directory: &Directory, container: Id, number: u32) -> std::io::Result<Self> {
         let name = file_name(number);
         let file = directory.create(&name, OFlags::RDWR, PRIVATE_FILE)?;
-        let log = Log { file, path: directory.path().join(&name), container, number };
+        let log = Log::of(file, directory.path().join(&name), container, number);
         let mut page = [0; PAGE_BYTES as usize];
         page[..HEADER_BYTES].copy_from_slice(&LogHeader { container, log: number }.encode());
         if let Err(errno) = log.write_all(&page, 0) {
@@ -78,13 +80,18 @@ impl Log {
         if facts.st_uid != owner {
             return Err(Refusal::Owner { owner: facts.st_uid, expected: owner }.into());
         }
-        let log = Log { file, path: directory.path().join(name), container, number };
+        let log = Log::of(file, directory.path().join(name), container, number);
         let mut bytes = [0; HEADER_BYTES];
         let got = log.read(&mut bytes, 0)?;
         match LogHeader::decode(&bytes[..got]) {
             Some(header) if header == (LogHeader { container, log: number }) => Ok(log),
             _ => Err(std::io::Error::other("it does not begin as a log of the container does")),
         }
+    }
+
+    fn of(file: File, path: PathBuf, container: Id, number: u32) -> Self {
+        let kind = fstatfs(&file).map_or(0, |it| it.f_type);
+        Log { file, path, container, number, kind }
     }
 
     /// Appends a segment of at most `length` bytes, or less where there is not that much room, with its header.
@@ -120,7 +127,7 @@ impl Log {
     fn allocate(&self, header: &SegmentHeader) -> Result<(), Errno> {
         let allocated = self.write_header(header).and_then(|()| {
             // On tmpfs this would write all pages, at 80 µs for each MiB.
-            if fstatfs(&self.file)?.f_type == TMPFS {
+            if self.kind == TMPFS {
                 return ftruncate(&self.file, header.position + u64::from(header.length));
             }
             let (position, length) = (header.position, u64::from(header.length));
@@ -231,7 +238,7 @@ impl Log {
 
     /// Returns whether slot pages can be stored into by a mapping here.
     pub fn is_mapped_well(&self) -> bool {
-        fstatfs(&self.file).is_ok_and(|it| MAPPED_WELL.contains(&it.f_type))
+        MAPPED_WELL.contains(&self.kind)
     }
 
     /// Returns where it was found.

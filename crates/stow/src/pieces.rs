@@ -97,6 +97,12 @@ impl Pieces {
             })
     }
 
+    /// Returns the piece that has all bytes of a range that is not empty, if there is one.
+    pub fn around(&self, start: u64, length: u64) -> Option<Piece> {
+        let (_, piece) = self.by_start.range(..=start).next_back()?;
+        (length > 0 && start.checked_add(length)? <= piece.end).then_some(*piece)
+    }
+
     /// Returns how many pieces there are.
     pub fn count(&self) -> usize {
         self.by_start.len()

@@ -1,6 +1,7 @@
 //! Writes to a container.
 
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use plimsoll_guarded::Directory;
@@ -18,9 +19,10 @@ use crate::state::{LogMark, SharedState};
 use crate::word::PAGE_BYTES;
 use crate::{Container, Placement, Reader, StowError};
 
-/// Logs of a container on each target: writers that share one wait for each other's changes of its inode, and many of them make
-/// many files.
-const LOGS_PER_TARGET: u64 = 2;
+/// Logs that the writers of a node share: those of one log wait for each other's changes of its inode (four processes wrote 4 KiB to
+/// logs of their own twice as fast as to one), and many logs are many files.
+const LOGS_PER_NODE: u64 = 16;
+const LOGS_PER_TARGET: RangeInclusive<u64> = 2..=8;
 
 /// Segments begin small, for small files, and each is twice as long as the one before.
 const SEGMENT_BYTES_FIRST: u32 = 256 << 10;
@@ -320,7 +322,9 @@ impl Writer {
         let listed = self.container.logs()?;
         let of_target: Vec<&ListedLog> =
             listed.iter().filter(|it| it.target == target.name).collect();
-        let wanted = (self.number % LOGS_PER_TARGET) as usize;
+        let count = LOGS_PER_NODE / self.lanes.len() as u64;
+        let count = count.clamp(*LOGS_PER_TARGET.start(), *LOGS_PER_TARGET.end());
+        let wanted = (self.number % count) as usize;
         if let Some(listed) = of_target.get(wanted) {
             let name = format!("log {} on target {}", listed.number, listed.target);
             let log = self.container.open_log(listed, OFlags::RDWR).attempt("open", &name)?;

@@ -1,0 +1,110 @@
+//! Several processes that do the same work at the same time: copies of the benchmark itself, which begin together.
+//!
+//! A benchmark calls [`work_if_asked`] first: a copy does its work there and ends.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+/// What tells a copy that it is one; its work comes behind it.
+const WORKER: &str = "--worker";
+
+/// One of several processes, as it knows itself.
+pub struct Worker {
+    /// Its number among them.
+    pub rank: usize,
+    /// How many there are.
+    pub of: usize,
+    /// What it is asked to do.
+    pub work: Vec<String>,
+}
+
+/// Does the work and returns true, if this process was started for that.
+///
+/// `prepare` is not measured; what it returns is.
+///
+/// # Errors
+/// Fails if the work does.
+pub fn work_if_asked<F: FnOnce() -> Result<()>>(
+    prepare: impl FnOnce(Worker) -> Result<F>,
+) -> Result<bool> {
+    let mut arguments = std::env::args().skip_while(|it| it != WORKER).skip(1);
+    let (Some(rank), Some(of)) = (arguments.next(), arguments.next()) else { return Ok(false) };
+    let work = prepare(Worker { rank: rank.parse()?, of: of.parse()?, work: arguments.collect() })?;
+    say("ready")?;
+    std::io::stdin().read_exact(&mut [0])?;
+    work()?;
+    say("done")?;
+    // Whatever its values do at their end is not measured: the parent has read "done" by then.
+    Ok(true)
+}
+
+fn say(word: &str) -> Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "{word}")?;
+    Ok(out.flush()?)
+}
+
+/// Returns the seconds from the moment at which all may begin until the last one is done.
+///
+/// # Errors
+/// Fails if one of them does.
+pub fn seconds_of(processes: usize, work: &[&str]) -> Result<f64> {
+    seconds_while(processes, work, || ())
+}
+
+/// As [`seconds_of`]; calls `meanwhile` when they have begun.
+///
+/// # Errors
+/// Fails if one of them does.
+pub fn seconds_while(processes: usize, work: &[&str], meanwhile: impl FnOnce()) -> Result<f64> {
+    let mut crowd = Vec::new();
+    for rank in 0..processes {
+        crowd.push(Member::start(rank, processes, work)?);
+    }
+    for member in &mut crowd {
+        member.expect("ready")?;
+    }
+    let start = Instant::now();
+    for member in &mut crowd {
+        member.begin.write_all(b"!")?;
+    }
+    meanwhile();
+    for member in &mut crowd {
+        member.expect("done")?;
+    }
+    let took = start.elapsed().as_secs_f64();
+    for mut member in crowd {
+        ensure!(member.child.wait()?.success(), "a process failed at its end");
+    }
+    Ok(took)
+}
+
+struct Member {
+    child: Child,
+    begin: ChildStdin,
+    says: BufReader<ChildStdout>,
+}
+
+impl Member {
+    fn start(rank: usize, of: usize, work: &[&str]) -> Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args([WORKER, &rank.to_string(), &of.to_string()])
+            .args(work)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let begin = child.stdin.take().context("no pipe")?;
+        let says = BufReader::new(child.stdout.take().context("no pipe")?);
+        Ok(Member { child, begin, says })
+    }
+
+    fn expect(&mut self, word: &str) -> Result<()> {
+        let mut line = String::new();
+        self.says.read_line(&mut line)?;
+        ensure!(line.trim() == word, "a process ended before it was {word}");
+        Ok(())
+    }
+}
