@@ -68,9 +68,16 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
 }
 
+/// Opens a container by its merged index, if it has one.
 fn open(path: &Path, targets: &[Target]) -> Result<Reader> {
     let container = Container::open(path, targets).map_err(with_hint)?;
     Reader::open(Arc::new(container)).map_err(with_hint)
+}
+
+/// Opens a container and looks at all of its records, which have the checksums.
+fn open_scanned(path: &Path, targets: &[Target]) -> Result<Reader> {
+    let container = Container::open(path, targets).map_err(with_hint)?;
+    Reader::open_scanned(Arc::new(container)).map_err(with_hint)
 }
 
 /// Returns the error with what its user can do.

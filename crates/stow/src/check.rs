@@ -6,8 +6,8 @@ use rustix::fs::OFlags;
 
 use crate::container::ANCHOR;
 use crate::error::Attempt;
+use crate::findings::Trouble;
 use crate::header::SegmentHeader;
-use crate::scan::Trouble;
 use crate::state::SharedState;
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
@@ -57,6 +57,8 @@ pub enum Problem {
 /// # Errors
 /// If the container itself cannot be read. What is wrong with its logs is told.
 pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Problem>, StowError> {
+    // An index has no checksums of records.
+    let reader = reader.scanned()?;
     let mut problems = Vec::new();
     for log in reader.logs() {
         if let Some(why) = log.missing {

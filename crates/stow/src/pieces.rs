@@ -3,7 +3,8 @@
 //! Pieces may be laid down in any order: of two that overlap, the one with the later stamp is seen. So a reader may find
 //! the segments of many writers in any order, and later ones again, and the answer is the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::iter::Peekable;
 use std::ops::Range;
 
 /// When something was written. Stamps of a later epoch are later.
@@ -46,6 +47,17 @@ pub struct Pieces {
 }
 
 impl Pieces {
+    /// Begins with records that are all laid down at once, which takes a fraction of the time: each is a range and when it was
+    /// written, and is known by its place. Of two of the same stamp, the one behind is seen.
+    pub fn of_records(count: u32, record: impl Fn(u32) -> (Range<u64>, Stamp)) -> Self {
+        Pieces { by_start: sweep(count, record), truncated: Default::default() }
+    }
+
+    /// Has this size from then on, as far as is known: what is below is elsewhere.
+    pub fn begin_with_size(&mut self, size: u64, stamp: Stamp) {
+        self.truncated = (stamp, size);
+    }
+
     /// Lays down a record.
     pub fn write(&mut self, range: Range<u64>, stamp: Stamp, record: u32) {
         self.lay(range, stamp, Source::Record(record));
@@ -143,6 +155,52 @@ impl Pieces {
             piece.end = place;
             self.by_start.insert(place, behind);
         }
+    }
+}
+
+/// Goes through the file once, from its beginning to its end, with the records that are there at each place.
+fn sweep(count: u32, record: impl Fn(u32) -> (Range<u64>, Stamp)) -> BTreeMap<u64, Piece> {
+    let mut starts: Vec<(u64, u32)> = (0..count)
+        .map(|number| (record(number).0.start, number))
+        .filter(|(start, number)| *start < record(*number).0.end)
+        .collect();
+    starts.sort_unstable();
+    let mut laid = Joined::default();
+    laid.pieces.reserve(starts.len());
+    // Those that have begun, the latest first; some may have ended.
+    let mut there: BinaryHeap<(Stamp, u32, u64)> = BinaryHeap::new();
+    let mut next = starts.into_iter().peekable();
+    let mut place = 0;
+    loop {
+        while there.peek().is_some_and(|(_, _, end)| *end <= place) {
+            there.pop();
+        }
+        let begin = next.peek().map(|(start, _)| *start);
+        let Some(&(stamp, number, end)) = there.peek() else {
+            let Some(begin) = begin else { break };
+            place = begin;
+            take(&mut next, place, &mut there, &record);
+            continue;
+        };
+        let stop = begin.map_or(end, |begin| begin.min(end));
+        let source = Source::Record(number);
+        laid.push(place, Piece { end: stop, stamp, source, written: stamp });
+        place = stop;
+        take(&mut next, place, &mut there, &record);
+    }
+    laid.pieces.into_iter().collect()
+}
+
+/// Takes those that begin at a place.
+fn take(
+    next: &mut Peekable<impl Iterator<Item = (u64, u32)>>,
+    place: u64,
+    there: &mut BinaryHeap<(Stamp, u32, u64)>,
+    record: &impl Fn(u32) -> (Range<u64>, Stamp),
+) {
+    while let Some((_, number)) = next.next_if(|(start, _)| *start <= place) {
+        let (range, stamp) = record(number);
+        there.push((stamp, number, range.end));
     }
 }
 
@@ -251,6 +309,26 @@ mod tests {
             let ranges: Vec<_> = pieces.of(start..start + length).map(|(range, _)| range).collect();
             prop_assert!(ranges.iter().all(|it| it.start < it.end));
             prop_assert_eq!(ranges.iter().map(|it| it.end - it.start).sum::<u64>(), length);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn laid_at_once_or_one_by_one_is_the_same(
+            records in prop::collection::vec((0u64..40, 0u64..20, 0u64..30), 0..20),
+        ) {
+            let record = |number: u32| {
+                let (start, length, sequence) = records[number as usize];
+                (start..start + length, Stamp { epoch: 1, sequence })
+            };
+            let at_once = Pieces::of_records(records.len() as u32, record);
+            let mut one_by_one = Pieces::default();
+            for number in 0..records.len() as u32 {
+                let (range, stamp) = record(number);
+                one_by_one.write(range, stamp, number);
+            }
+            prop_assert_eq!(content(&at_once), content(&one_by_one));
+            prop_assert_eq!(at_once.size(), one_by_one.size());
         }
     }
 

@@ -1,33 +1,36 @@
 //! Reads a container.
 
-use std::collections::BTreeMap;
-use std::io::IoSliceMut;
+mod reading;
+
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::OFlags;
-use rustix::io::{Errno, pread, preadv};
 
 use crate::container::MANIFEST;
-use crate::pieces::{Piece, Pieces, Source};
+use crate::findings::{Change, Findings, Note, Record, Trouble};
+use crate::index::{INDEX, IndexedLog};
+use crate::index_entry::Extent;
+use crate::index_file::{DamagedIndex, IndexFile};
+use crate::pieces::{Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
-use crate::scan::{Findings, LogScan, Record, Said, Trouble};
+use crate::scan::LogScan;
 use crate::{Container, StateCopy, StowError};
-
-/// Most parts that one system call fills (IOV_MAX, limits.h).
-const PARTS_MAX: usize = 1024;
-
-/// From so many parts on, they are told apart by log before they are put in order.
-const MANY_PARTS: usize = 32;
 
 /// A reader of a container. It sees what was written until it was opened, or until [`Reader::refresh`].
 pub struct Reader {
     container: Arc<Container>,
     logs: Vec<ReadLog>,
+    /// What was there when the index was written.
+    index: Result<IndexFile, String>,
+    /// What was written since then, or everything.
     records: Vec<Record>,
     pieces: Pieces,
+    latest: Stamp,
     troubles: Vec<Trouble>,
     doubt: Option<Doubt>,
+    /// The same container without the index, once that is needed.
+    scanned: OnceLock<Box<Reader>>,
 }
 
 /// Something may be missing: only what is later than all of it can be told.
@@ -36,28 +39,51 @@ struct Doubt {
     why: String,
 }
 
-impl Doubt {
-    fn covers(&self, piece: Option<Piece>) -> bool {
-        piece.is_none_or(|it| it.stamp.sequence <= self.last)
-    }
-}
-
 impl Reader {
-    /// Opens a container for reading.
+    /// Opens a container for reading. What its merged index says is not looked for in the logs, if it is that of the logs.
     ///
     /// # Errors
     /// If its manifest cannot be read. Logs that cannot be read fail only those reads that need them.
     pub fn open(container: Arc<Container>) -> Result<Self, StowError> {
-        let mut reader = Reader {
-            container,
-            logs: Vec::new(),
-            records: Vec::new(),
-            pieces: Pieces::default(),
-            troubles: Vec::new(),
-            doubt: None,
-        };
+        let index = usable_index(&container);
+        let mut reader = Self::new(container.clone(), index);
+        reader.refresh()?;
+        if let Ok(index) = &reader.index
+            && let Some(why) = reader.contradiction(index)
+        {
+            reader = Self::new(container, Err(why));
+            reader.refresh()?;
+        }
+        Ok(reader)
+    }
+
+    /// Opens a container for reading, and looks for everything in the logs.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_scanned(container: Arc<Container>) -> Result<Self, StowError> {
+        let mut reader = Self::new(container, Err("it was not asked for".into()));
         reader.refresh()?;
         Ok(reader)
+    }
+
+    fn new(container: Arc<Container>, index: Result<IndexFile, String>) -> Self {
+        let (mut pieces, mut latest) = (Pieces::default(), Stamp::default());
+        if let Ok(index) = &index {
+            latest = index.head().stamp;
+            pieces.begin_with_size(index.head().size, latest);
+        }
+        Reader {
+            container,
+            logs: Vec::new(),
+            index,
+            records: Vec::new(),
+            pieces,
+            latest,
+            troubles: Vec::new(),
+            doubt: None,
+            scanned: OnceLock::new(),
+        }
     }
 
     /// Adds what was written since.
@@ -81,8 +107,13 @@ impl Reader {
         let mut findings = Findings::default();
         for log in &mut self.logs {
             if log.scan.is_err() {
+                let known = known_of(&self.index, log.listed.number);
                 let opened = self.container.open_log(&log.listed, OFlags::RDONLY);
-                log.scan = opened.map(LogScan::new).map_err(|cause| cause.to_string());
+                let scan = |log| match known {
+                    Some(known) => LogScan::behind(log, known.size, known.highest),
+                    None => LogScan::new(log),
+                };
+                log.scan = opened.map(scan).map_err(|cause| cause.to_string());
             }
             if let Ok(scan) = &mut log.scan
                 && let Err(errno) = scan.look(self.container.node(), &mut findings)
@@ -95,32 +126,71 @@ impl Reader {
         }
         self.add(findings);
         self.doubt = self.doubt(state.as_ref());
+        self.scanned = OnceLock::new();
         Ok(())
+    }
+
+    /// Returns why the index is not that of the logs; `None` if it is.
+    fn contradiction(&self, index: &IndexFile) -> Option<String> {
+        let logs = &index.head().logs;
+        if logs.len() > self.logs.len() {
+            return Some(format!(
+                "it knows {} logs, and {} are listed",
+                logs.len(),
+                self.logs.len()
+            ));
+        }
+        let mut logs = self.logs.iter().zip(logs);
+        logs.find_map(|(log, known)| {
+            let size = log.scan.as_ref().ok().and_then(|it| it.log().size().ok())?;
+            (size < known.size)
+                .then(|| format!("log {} is shorter than it says", log.listed.number))
+        })
     }
 
     fn add(&mut self, findings: Findings) {
         self.troubles.extend(findings.troubles);
-        for said in findings.said {
-            match said {
-                Said::Record(record) => {
-                    let Ok(number) = u32::try_from(self.records.len()) else { return };
-                    self.pieces.write(record.range(), record.stamp, number);
-                    self.records.push(record);
-                }
-                Said::Truncate(stamp, size) => self.pieces.truncate(size, stamp),
-                Said::Punch(stamp, offset, length) => {
-                    self.pieces.punch(offset..offset + length, stamp);
-                }
+        let records = findings.records.iter().map(|it| it.stamp);
+        let found = records.chain(findings.notes.iter().map(|it| it.stamp)).max();
+        self.latest = self.latest.max(found.unwrap_or_default());
+        // A container has less than this many: more would take hundreds of gigabytes here.
+        let most = u32::MAX as usize - self.records.len();
+        if self.records.is_empty() && self.index.is_err() {
+            self.records = findings.records;
+            self.records.truncate(most);
+            let records = &self.records;
+            self.pieces = Pieces::of_records(records.len() as u32, |number| {
+                (records[number as usize].range(), records[number as usize].stamp)
+            });
+        } else {
+            for record in findings.records.into_iter().take(most) {
+                self.pieces.write(record.range(), record.stamp, self.records.len() as u32);
+                self.records.push(record);
+            }
+        }
+        let mut notes = findings.notes;
+        // The last one first: what it has taken is not looked at again.
+        notes.sort_unstable_by_key(|it| std::cmp::Reverse(it.stamp));
+        for Note { stamp, change } in notes {
+            match change {
+                Change::Truncate(size) => self.pieces.truncate(size, stamp),
+                Change::Punch(offset, length) => self.pieces.punch(offset..offset + length, stamp),
             }
         }
     }
 
     /// What cannot be read may have been written over anything that is older.
     fn doubt(&self, state: Option<&StateCopy>) -> Option<Doubt> {
+        let intended =
+            |log: u32| state.and_then(|it| it.last(log)).map_or(u64::MAX, |it| it.intended);
+        // The index tells all that was in a log until then.
+        let is_known =
+            |log: u32| known_of(&self.index, log).is_some_and(|it| it.intended == intended(log));
         let missing = self
             .logs
             .iter()
-            .filter_map(|log| Some((log.listed.number, log.problem()?.to_string())));
+            .filter_map(|log| Some((log.listed.number, log.problem()?.to_string())))
+            .filter(|(log, _)| !is_known(*log));
         let damaged = self.troubles.iter().filter_map(|trouble| match trouble {
             Trouble::Damaged { log, position } => {
                 Some((*log, format!("it is damaged at byte {position}")))
@@ -129,8 +199,7 @@ impl Reader {
         });
         let mut doubt: Option<Doubt> = None;
         for (log, cause) in missing.chain(damaged) {
-            let last = state.and_then(|it| it.last(log));
-            let last = last.map_or(u64::MAX, |it| it.intended);
+            let last = intended(log);
             let why = || format!("{}: {cause}", self.name_of(log));
             let so_far = doubt.get_or_insert_with(|| Doubt { last, why: why() });
             so_far.last = so_far.last.max(last);
@@ -138,168 +207,33 @@ impl Reader {
         doubt
     }
 
+    /// Returns whether something that cannot be read may be later than a piece.
+    fn is_doubtful(&self, piece: Option<Piece>) -> bool {
+        let known = self.index.as_ref().ok().map(|it| it.head().stamp);
+        let stamp = piece.map(|it| it.stamp).or(known);
+        self.doubt.as_ref().is_some_and(|doubt| stamp.is_none_or(|it| it.sequence <= doubt.last))
+    }
+
+    /// Returns this container as the logs have it, without the index.
+    pub(crate) fn scanned(&self) -> Result<&Reader, StowError> {
+        if self.index.is_err() {
+            return Ok(self);
+        }
+        if let Some(reader) = self.scanned.get() {
+            return Ok(reader);
+        }
+        let reader = Box::new(Self::open_scanned(self.container.clone())?);
+        Ok(self.scanned.get_or_init(|| reader))
+    }
+
+    /// Returns the bytes of the merged index that is used, or why none is.
+    pub fn index(&self) -> Result<u64, &str> {
+        self.index.as_ref().map(IndexFile::bytes).map_err(String::as_str)
+    }
+
     /// Returns the size of the file, as far as its logs can be read.
     pub fn size(&self) -> u64 {
         self.pieces.size()
-    }
-
-    /// Reads from this offset on, until the bytes are full or the file ends; returns how many there are.
-    ///
-    /// # Errors
-    /// If a part cannot be read: nothing else is returned in its place.
-    pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, StowError> {
-        if self.read_within_record(bytes, offset).is_some() {
-            return Ok(bytes.len());
-        }
-        let (parts, length) = self.parts(bytes, offset)?;
-        self.fill(parts)?;
-        Ok(length)
-    }
-
-    /// Reads as [`Reader::read_at`] does, and compares every record that is touched with its checksum.
-    ///
-    /// # Errors
-    /// As there, and if a checksum differs.
-    pub fn read_verified_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, StowError> {
-        let length = self.read_at(bytes, offset)?;
-        let mut in_parts: BTreeMap<u32, Range<u64>> = BTreeMap::new();
-        for (range, piece) in self.pieces.of(offset..offset + length as u64) {
-            let Some(Source::Record(number)) = piece.map(|it| it.source) else { continue };
-            let record = &self.records[number as usize];
-            if range != record.range() {
-                in_parts.entry(number).or_insert(range);
-                continue;
-            }
-            let (start, end) = (range.start - offset, range.end - offset);
-            if !record.is_of(&bytes[start as usize..end as usize]) {
-                return Err(self.differs(record, range));
-            }
-        }
-        for (number, range) in in_parts {
-            let record = &self.records[number as usize];
-            if !record.is_of(&self.record_bytes(record)?) {
-                return Err(self.differs(record, range));
-            }
-        }
-        Ok(length)
-    }
-
-    /// Reads what comes of one record with one system call and no memory; `None` if it does not, or anything is in the way.
-    fn read_within_record(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
-        let piece = self.pieces.around(offset, bytes.len() as u64)?;
-        let Source::Record(number) = piece.source else { return None };
-        let record = &self.records[number as usize];
-        let log = self.logs.get(record.log as usize)?.scan.as_ref().ok()?.log();
-        if self.doubt.is_some() {
-            return None;
-        }
-        let got = pread(log, &mut *bytes, record.position + (offset - record.offset)).ok()?;
-        (got == bytes.len()).then_some(())
-    }
-
-    /// Divides the buffer by where its parts come from; holes are filled at once.
-    fn parts<'a>(
-        &'a self,
-        bytes: &'a mut [u8],
-        offset: u64,
-    ) -> Result<(Vec<Part<'a>>, usize), StowError> {
-        let end = offset.saturating_add(bytes.len() as u64);
-        // Where something is missing, nobody knows that the file ends here.
-        let end = if self.doubt.is_some() { end } else { end.min(self.size()) };
-        let length = end.saturating_sub(offset) as usize;
-        let mut rest = &mut bytes[..length];
-        let mut parts: Vec<Part> = Vec::new();
-        for (range, piece) in self.pieces.of(offset..offset + length as u64) {
-            let (part, behind) = rest.split_at_mut((range.end - range.start) as usize);
-            rest = behind;
-            if let Some(doubt) = &self.doubt
-                && doubt.covers(piece)
-            {
-                return Err(self.unreadable(range, doubt.why.clone()));
-            }
-            match piece.map(|it| it.source) {
-                Some(Source::Record(number)) => {
-                    let record = &self.records[number as usize];
-                    parts.push(Part { record, from: range.start - record.offset, bytes: part });
-                }
-                Some(Source::Hole) | None => part.fill(0),
-            }
-        }
-        Ok((parts, length))
-    }
-
-    /// Reads the parts, with one system call for those that lie side by side in a log, wherever they are in the file.
-    fn fill(&self, mut parts: Vec<Part>) -> Result<(), StowError> {
-        if parts.len() < MANY_PARTS {
-            parts.sort_unstable_by_key(|it| (it.record.log, it.position()));
-            return self.fill_in_order(&mut parts);
-        }
-        // Writers' strides have the parts of each log in order: sorting all of them would take longer than reading them.
-        let mut by_log: Vec<Vec<Part>> = (0..self.logs.len()).map(|_| Vec::new()).collect();
-        for part in parts {
-            by_log[part.record.log as usize].push(part);
-        }
-        for parts in &mut by_log {
-            if !parts.is_sorted_by_key(Part::position) {
-                parts.sort_unstable_by_key(Part::position);
-            }
-            self.fill_in_order(parts)?;
-        }
-        Ok(())
-    }
-
-    fn fill_in_order(&self, parts: &mut [Part]) -> Result<(), StowError> {
-        let joins = |before: &Part, next: &Part| {
-            before.record.log == next.record.log
-                && before.position() + before.bytes.len() as u64 == next.position()
-        };
-        for group in parts.chunk_by_mut(joins) {
-            for some in group.chunks_mut(PARTS_MAX) {
-                self.fill_side_by_side(some)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn fill_side_by_side(&self, parts: &mut [Part]) -> Result<(), StowError> {
-        let Some(first) = parts.first() else { return Ok(()) };
-        let (number, mut position) = (first.record.log, first.position());
-        let (start, last) = (first.range(), parts.last().map(|it| it.range()));
-        let failed = |why: &str| {
-            let end = last.as_ref().map_or(start.end, |it| it.end.max(start.end));
-            let begin = last.as_ref().map_or(start.start, |it| it.start.min(start.start));
-            self.unreadable(begin..end, format!("{}: {why}", self.name_of(number)))
-        };
-        let scan = self.logs.get(number as usize).map(|it| &it.scan);
-        let log = match scan {
-            Some(Ok(scan)) => scan.log(),
-            Some(Err(why)) => return Err(failed(why)),
-            None => return Err(failed("it is not listed")),
-        };
-        let mut slices: Vec<IoSliceMut> =
-            parts.iter_mut().map(|it| IoSliceMut::new(it.bytes)).collect();
-        let mut left = &mut slices[..];
-        while !left.is_empty() {
-            match preadv(log, left, position) {
-                Ok(0) => return Err(failed("the log is cut short")),
-                Ok(count) => {
-                    position += count as u64;
-                    IoSliceMut::advance_slices(&mut left, count);
-                }
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(failed(&errno.to_string())),
-            }
-        }
-        Ok(())
-    }
-
-    fn differs(&self, record: &Record, range: Range<u64>) -> StowError {
-        let why = format!("{}: its checksum differs", self.name_of(record.log));
-        self.unreadable(range, why)
-    }
-
-    fn unreadable(&self, range: Range<u64>, why: String) -> StowError {
-        StowError::Unreadable { path: self.container.path().into(), range, why }
     }
 
     fn name_of(&self, log: u32) -> String {
@@ -317,7 +251,7 @@ impl Reader {
         let Some(doubt) = &self.doubt else { return Vec::new() };
         let mut lost: Vec<(Range<u64>, &str)> = Vec::new();
         for (range, piece) in self.pieces.of(0..self.size()) {
-            if !doubt.covers(piece) {
+            if !self.is_doubtful(piece) {
                 continue;
             }
             match lost.last_mut() {
@@ -338,12 +272,13 @@ impl Reader {
         self.pieces.of(record.offset..end).any(|(_, piece)| piece.as_ref().is_some_and(is_it))
     }
 
-    /// Returns all records, also those that others have covered.
+    /// Returns all records that were found in the logs, also those that others have covered: all there are, of a reader that
+    /// was opened without an index.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// Returns the pieces of which the file consists.
+    /// Returns the pieces of which the file consists, those in the index not included.
     pub fn pieces(&self) -> &Pieces {
         &self.pieces
     }
@@ -353,45 +288,67 @@ impl Reader {
         &self.troubles
     }
 
-    /// Returns what is in each log.
+    /// Returns the logs, as they were read.
+    pub(crate) fn read_logs(&self) -> &[ReadLog] {
+        &self.logs
+    }
+
+    /// Returns the stamp of what was written last.
+    pub(crate) fn latest(&self) -> Stamp {
+        self.latest
+    }
+
+    /// Returns whether something is missing, so that not all can be told.
+    pub(crate) fn has_doubts(&self) -> bool {
+        self.doubt.is_some()
+    }
+
+    /// Returns where all bytes of the file lie that are not in holes, in the order of the file.
+    ///
+    /// # Errors
+    /// If the index is not what was written.
+    pub(crate) fn extents(&self) -> Result<Vec<Extent>, DamagedIndex> {
+        let mut extents = Vec::new();
+        for (range, piece) in self.pieces.of(0..self.size()) {
+            match (piece.map(|it| it.source), &self.index) {
+                (Some(Source::Record(number)), _) => {
+                    extents.push(self.records[number as usize].cut(&range));
+                }
+                (None, Ok(index)) => extents.extend(index.of(range)?),
+                (Some(Source::Hole), _) | (None, Err(_)) => {}
+            }
+        }
+        Ok(extents)
+    }
+
+    /// Returns what is in each log. Segments that are in the index were not looked at and are not counted.
     pub fn logs(&self) -> Vec<LogUse<'_>> {
         let mut live = vec![0; self.logs.len()];
-        for (range, piece) in self.pieces.of(0..self.size()) {
-            if let Some(Source::Record(number)) = piece.map(|it| it.source)
-                && let Some(bytes) = live.get_mut(self.records[number as usize].log as usize)
-            {
-                *bytes += range.end - range.start;
+        for extent in self.extents().unwrap_or_default() {
+            if let Some(bytes) = live.get_mut(extent.log as usize) {
+                *bytes += extent.length;
             }
         }
         self.logs.iter().zip(live).map(|(log, live)| log.used(live)).collect()
     }
+}
 
-    /// Reads all bytes of a record.
-    ///
-    /// # Errors
-    /// If its log cannot be read.
-    pub fn record_bytes(&self, record: &Record) -> Result<Vec<u8>, StowError> {
-        let mut bytes = vec![0; record.length as usize];
-        self.fill(vec![Part { record, from: 0, bytes: &mut bytes }])?;
-        Ok(bytes)
+/// Returns the index of a container, if there is one that may be used.
+fn usable_index(container: &Container) -> Result<IndexFile, String> {
+    let file = container.directory().open_file(INDEX, OFlags::RDONLY);
+    let file = file.map_err(|cause| match cause.kind() {
+        std::io::ErrorKind::NotFound => "there is none".to_string(),
+        _ => cause.to_string(),
+    })?;
+    let index = IndexFile::open(file)?;
+    let state = container.state().ok_or("what writers share is damaged")?;
+    match index.head().refusal(container.id(), container.node(), &state) {
+        Some(why) => Err(why),
+        None => Ok(index),
     }
 }
 
-/// A part of a buffer that comes from a record.
-struct Part<'a> {
-    record: &'a Record,
-    /// How many bytes of the record are before it.
-    from: u64,
-    bytes: &'a mut [u8],
-}
-
-impl Part<'_> {
-    fn position(&self) -> u64 {
-        self.record.position + self.from
-    }
-
-    fn range(&self) -> Range<u64> {
-        let start = self.record.offset + self.from;
-        start..start + self.bytes.len() as u64
-    }
+/// Returns what an index that is used knows of a log.
+fn known_of(index: &Result<IndexFile, String>, log: u32) -> Option<IndexedLog> {
+    index.as_ref().ok()?.head().logs.get(log as usize).copied()
 }

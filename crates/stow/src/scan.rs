@@ -1,97 +1,13 @@
 //! Reads what the segments of a log say, and later what was added.
 
-use std::ops::Range;
-
 use rustix::io::Errno;
 
 use crate::Id;
+use crate::findings::{Change, Findings, Note, Record, Said, Trouble};
 use crate::header::{HEADER_BYTES, SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::log::Log;
 use crate::pieces::Stamp;
-use crate::word::{
-    Damaged, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, record_checksum, words_checksum,
-};
-
-/// A record in a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
-    /// The number of the log.
-    pub log: u32,
-    /// Where its bytes are there.
-    pub position: u64,
-    /// Where they are in the file.
-    pub offset: u64,
-    /// How many there are.
-    pub length: u32,
-    /// When they were written.
-    pub stamp: Stamp,
-    /// Of all this, and of the bytes.
-    pub checksum: u32,
-    /// Where its word is in the log.
-    pub word_at: u64,
-}
-
-impl Record {
-    /// Returns its bytes in the file.
-    pub fn range(&self) -> Range<u64> {
-        self.offset..self.offset + u64::from(self.length)
-    }
-
-    /// Returns whether these are its bytes.
-    pub fn is_of(&self, bytes: &[u8]) -> bool {
-        record_checksum(self.offset, self.stamp.sequence, bytes) == self.checksum
-    }
-}
-
-/// Something that a segment says of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
-    /// Bytes were written.
-    Record(Record),
-    /// The file got another size.
-    Truncate(Stamp, u64),
-    /// A range (offset, length) became a hole.
-    Punch(Stamp, u64, u64),
-}
-
-/// A part of a log that does not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// It was never durable, and its node is gone: it counts as never written.
-    Dropped {
-        /// The number of the log.
-        log: u32,
-        /// Which bytes of the file it had; `None` if that is not known.
-        range: Option<Range<u64>>,
-        /// Where its word is in the log.
-        word_at: u64,
-    },
-    /// A segment has no header, so that nothing in it was durable: it counts as never written.
-    Headless {
-        /// The number of the log.
-        log: u32,
-        /// Where it begins in the log.
-        position: u64,
-        /// Its bytes.
-        length: u64,
-    },
-    /// It cannot be told what it says.
-    Damaged {
-        /// The number of the log.
-        log: u32,
-        /// Where in the log.
-        position: u64,
-    },
-}
-
-/// What was found at one look.
-#[derive(Debug, Default)]
-pub struct Findings {
-    /// What counts.
-    pub said: Vec<Said>,
-    /// What does not.
-    pub troubles: Vec<Trouble>,
-}
+use crate::word::{Damaged, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, words_checksum};
 
 /// How far a log was read.
 #[derive(Debug)]
@@ -112,15 +28,13 @@ pub struct LogScan {
 impl LogScan {
     /// Begins at the beginning.
     pub fn new(log: Log) -> Self {
-        LogScan {
-            log,
-            next: PAGE_BYTES,
-            last: None,
-            open: Vec::new(),
-            segments: 0,
-            slot_pages: 0,
-            highest: 0,
-        }
+        Self::behind(log, PAGE_BYTES, 0)
+    }
+
+    /// Begins behind what is known: so many bytes of the log, with stamps up to the highest.
+    pub fn behind(log: Log, known: u64, highest: u64) -> Self {
+        let (next, last, open) = (known.next_multiple_of(PAGE_BYTES), None, Vec::new());
+        LogScan { log, next, last, open, segments: 0, slot_pages: 0, highest }
     }
 
     /// Returns the log.
@@ -275,7 +189,10 @@ impl SegmentScan {
         let mut bytes = Vec::new();
         for (index, (said, word_at)) in found.into_iter().enumerate() {
             if index < durable || !is_gone || is_true(&said, log, &mut bytes)? {
-                findings.said.push(said);
+                match said {
+                    Said::Record(record) => findings.records.push(record),
+                    Said::Note(note) => findings.notes.push(note),
+                }
             } else {
                 let range = if let Said::Record(it) = said { Some(it.range()) } else { None };
                 findings.troubles.push(Trouble::Dropped { log: self.header.log, range, word_at });
@@ -307,13 +224,13 @@ impl SegmentScan {
                     let stamp = self.stamp(stamped);
                     let is_whole = words_checksum(&[size, stamp.sequence]) == stamped.checksum;
                     possible(size, 0).filter(|_| is_whole).ok_or(Damaged)?;
-                    found.push((Said::Truncate(stamp, size), word_at));
+                    found.push((noted(stamp, Change::Truncate(size)), word_at));
                 }
                 Entry::Punch(stamped, offset, length) => {
                     let stamp = self.stamp(stamped);
                     let sum = words_checksum(&[offset, length, stamp.sequence]);
                     possible(offset, length).filter(|_| sum == stamped.checksum).ok_or(Damaged)?;
-                    found.push((Said::Punch(stamp, offset, length), word_at));
+                    found.push((noted(stamp, Change::Punch(offset, length)), word_at));
                 }
                 Entry::Synced => *durable = found.len(),
                 Entry::End => {
@@ -363,6 +280,10 @@ impl SegmentScan {
             word_at,
         })
     }
+}
+
+fn noted(stamp: Stamp, change: Change) -> Said {
+    Said::Note(Note { stamp, change })
 }
 
 /// A range that a file can have.

@@ -33,6 +33,7 @@ const LINES_PER_PAGE: usize = PAGE_BYTES as usize / LINE_BYTES;
 const MAGIC: u64 = u64::from_le_bytes(*b"plimstat");
 const NODE_AT: usize = 16;
 const SEQUENCE_AT: usize = 64;
+const INDEXED_AT: usize = 72;
 const WRITERS_AT: usize = 128;
 const LOGS_AT: usize = 192;
 const DURABLE_LOGS_AT: usize = 200;
@@ -156,6 +157,18 @@ impl SharedState {
     /// Takes the next stamp.
     pub fn next_stamp(&self) -> u64 {
         self.word(SEQUENCE_AT).fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// Returns how many stamps were taken since the index was written.
+    pub fn writes_since_index(&self) -> u64 {
+        let next = self.word(SEQUENCE_AT).load(Ordering::Acquire);
+        next.saturating_sub(self.word(INDEXED_AT).load(Ordering::Acquire))
+    }
+
+    /// Notes that the index is written.
+    pub fn note_indexed(&self) {
+        let next = self.word(SEQUENCE_AT).load(Ordering::Acquire);
+        self.word(INDEXED_AT).store(next, Ordering::Release);
     }
 
     /// Returns the number of a new writer.

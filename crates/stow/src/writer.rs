@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use crate::container::{LOCK, MANIFEST, Target};
 use crate::error::Attempt;
 use crate::header::SegmentHeader;
+use crate::index_write::write_when_last;
 use crate::log::{self, Log};
 use crate::manifest::ListedLog;
 use crate::rights::PRIVATE_DIRECTORY;
@@ -181,13 +182,16 @@ impl Writer {
         Ok((mark, stamp))
     }
 
-    /// Ends its segment, and gives back what that did not use.
+    /// Ends its segment, and gives back what that did not use. The last writer to close writes the merged index.
     ///
     /// # Errors
     /// If the target refuses; what was written stays.
     pub fn close(mut self) -> Result<(), StowError> {
         let ended = self.segment.take().map_or(Ok(()), OpenSegment::end);
-        ended.attempt("end a segment of", self.container.path())
+        ended.attempt("end a segment of", self.container.path())?;
+        // Whoever finds no index reads the slot pages.
+        let _ = write_when_last(&self.container, &self.state);
+        Ok(())
     }
 
     /// Returns the targets that refused, and why.

@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let targets = arguments.targets.if_named()?;
     let mut stdout = Harmless::text(std::io::stdout().lock());
     for path in &arguments.containers {
-        let reader = super::open(path, &targets)?;
+        let reader = super::open_scanned(path, &targets)?;
         each_block(&reader, |bytes, _| stdout.write_all(bytes).map_err(Into::into))?;
     }
     stdout.flush()?;

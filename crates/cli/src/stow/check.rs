@@ -36,7 +36,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let targets = arguments.targets.if_named()?;
-    let reader = super::open(&arguments.container, &targets)?;
+    let reader = super::open_scanned(&arguments.container, &targets)?;
     let total = reader.records().iter().map(|it| u64::from(it.length)).sum();
     let progress = Progress::new("checking", total);
     let mut tell = |bytes| {

@@ -61,14 +61,14 @@ enum PlacementName {
 /// What is copied.
 enum Copied {
     Plain(File),
-    Container(Reader),
+    Container(Box<Reader>),
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let (source, destination) = (&arguments.source, &arguments.destination);
     let named = arguments.targets.are_named();
     let from = if Container::is_at(source) {
-        Copied::Container(super::open(source, &arguments.targets.if_named()?)?)
+        Copied::Container(Box::new(super::open_scanned(source, &arguments.targets.if_named()?)?))
     } else {
         let file = open_input(source).with_context(|| format!("cannot read {}", source.display()));
         Copied::Plain(file?)

@@ -36,7 +36,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let path = &arguments.container;
     let targets = arguments.targets.if_named()?;
-    let reader = super::open(path, &targets)?;
+    let reader = super::open_scanned(path, &targets)?;
     let name = path.file_name().with_context(|| format!("{} has no name", path.display()))?;
     let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parent =

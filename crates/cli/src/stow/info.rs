@@ -18,6 +18,7 @@ numbers! {
     RECORDS = "records", "records", Count, "Records in these segments, those included that later ones cover.", "the logs";
     PIECES = "pieces", "pieces", Count, "Parts of the file that come from one record or are one hole.", "the logs";
     INDEX_BYTES = "index_bytes", "index", Bytes, "Bytes that say where the data is: slot pages with their headers.", "the logs";
+    MERGED_INDEX = "merged_index_bytes", "merged index", Bytes, "Bytes of the merged index, which readers open instead of the slot pages; missing if there is none that may be used.", "the container's index";
     OVERWRITTEN = "overwritten_bytes", "overwritten", Bytes, "Bytes of records that are not seen any more.", "the logs";
     LOST = "lost_bytes", "lost", Bytes, "Bytes of the file that cannot be read, as far as its size is known.", "the logs";
     IMBALANCE = "imbalance", "imbalance", Ratio, "Bytes of the file on the target that has most, divided by the mean over its targets; missing for an empty file.", "the logs";
@@ -57,9 +58,14 @@ pub struct UsageArguments {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    let reader = super::open(&arguments.container, &arguments.targets.if_named()?)?;
+    let reader = super::open_scanned(&arguments.container, &arguments.targets.if_named()?)?;
     let title = format!("container {}", arguments.container.display());
-    output.print("stow.info", &title, &record_of(&reader))?;
+    let indexed = super::open(&arguments.container, &arguments.targets.if_named()?)?;
+    let mut record = record_of(&reader, indexed.index().ok());
+    if let Err(why) = indexed.index() {
+        record = record.note(format!("no merged index is used: {why}"));
+    }
+    output.print("stow.info", &title, &record)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,7 +73,7 @@ pub fn usage(arguments: &UsageArguments, output: Output) -> Result<ExitCode> {
     let targets = arguments.targets.if_named()?;
     let mut rows = Vec::new();
     for path in &arguments.containers {
-        let reader = super::open(path, &targets)?;
+        let reader = super::open_scanned(path, &targets)?;
         for target in by_target(&reader.logs()) {
             rows.push(
                 Record::new()
@@ -82,7 +88,7 @@ pub fn usage(arguments: &UsageArguments, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn record_of(reader: &Reader) -> Record {
+fn record_of(reader: &Reader, merged_index: Option<u64>) -> Record {
     let logs = reader.logs();
     let targets = by_target(&logs);
     let total = |count: fn(&LogUse) -> u64| logs.iter().map(count).sum::<u64>();
@@ -99,6 +105,7 @@ fn record_of(reader: &Reader) -> Record {
         .number(&RECORDS, reader.records().len() as u64)
         .number(&PIECES, reader.pieces().count() as u64)
         .number(&INDEX_BYTES, total(|it| it.index))
+        .number(&MERGED_INDEX, merged_index)
         .number(&OVERWRITTEN, written - live)
         .number(&LOST, lost.iter().map(|(range, _)| range.end - range.start).sum::<u64>())
         .number(&IMBALANCE, (live > 0).then(|| most as f64 / mean))

@@ -1,0 +1,224 @@
+//! A merged index as a reader has it: blocks are read when they are needed, and compared with their checksums.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use rustix::fs::fstat;
+use rustix::io::{Errno, pread};
+
+use crate::index::{Fence, IndexHead};
+use crate::index_entry::{Extent, IndexRun, RUN_BYTES, SINGLE_BYTES, decode_single};
+
+/// Bytes that are read at first: all of a small index's beginning.
+const FIRST_BYTES: usize = 4096;
+
+/// Most parts that are told at once: an index that claims more is not believed.
+const PARTS_MAX: usize = 1 << 26;
+
+/// An open index.
+pub struct IndexFile {
+    file: File,
+    head: IndexHead,
+    runs: Blocks<IndexRun>,
+    singles: Blocks<Extent>,
+    bytes: u64,
+}
+
+/// The blocks of one kind.
+struct Blocks<T> {
+    /// Where each begins in the file.
+    begins: Vec<u64>,
+    /// Those that were needed; `None` if they are damaged.
+    entries: Vec<OnceLock<Option<Box<[T]>>>>,
+}
+
+/// The index is not what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DamagedIndex;
+
+impl IndexFile {
+    /// Reads the beginning of an index.
+    ///
+    /// # Errors
+    /// Says why it cannot be used.
+    pub fn open(file: File) -> Result<Self, String> {
+        let told = |errno: Errno| errno.to_string();
+        let bytes = u64::try_from(fstat(&file).map_err(told)?.st_size).unwrap_or(0);
+        let mut first = vec![0; FIRST_BYTES.min(bytes as usize)];
+        let got = read(&file, &mut first, 0).map_err(told)?;
+        first.truncate(got);
+        let length = IndexHead::bytes_of(&first, bytes)? as usize;
+        let so_far = first.len();
+        first.resize(length, 0);
+        if length > so_far {
+            let got = read(&file, &mut first[so_far..], so_far as u64).map_err(told)?;
+            first.truncate(so_far + got);
+        }
+        let head = IndexHead::decode(&first, bytes)?;
+        let (runs, end) = Blocks::at(length as u64, &head.runs, RUN_BYTES);
+        let (singles, _) = Blocks::at(end, &head.singles, SINGLE_BYTES);
+        Ok(IndexFile { file, head, runs, singles, bytes })
+    }
+
+    /// Returns its beginning.
+    pub fn head(&self) -> &IndexHead {
+        &self.head
+    }
+
+    /// Returns its bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns the parts of a range, each cut to it, in the order of the file; what is between them are holes.
+    ///
+    /// # Errors
+    /// If a block that is needed is not what was written.
+    pub fn of(&self, range: Range<u64>) -> Result<Vec<Extent>, DamagedIndex> {
+        let mut parts =
+            Parts { left: range.end.saturating_sub(range.start), range, found: Vec::new() };
+        if parts.left == 0 {
+            return Ok(parts.found);
+        }
+        self.singles_of(&mut parts)?;
+        let is_one_kind = parts.found.is_empty() || self.head.runs.is_empty();
+        self.runs_of(&mut parts)?;
+        if !is_one_kind || self.head.runs.len() + parts.found.len() > 1 {
+            parts.found.sort_unstable_by_key(|it| it.start);
+        }
+        let is_apart = |pair: &[Extent]| pair[0].end() <= pair[1].start;
+        parts.found.windows(2).all(is_apart).then_some(parts.found).ok_or(DamagedIndex)
+    }
+
+    fn singles_of(&self, parts: &mut Parts) -> Result<(), DamagedIndex> {
+        let fences = &self.head.singles;
+        let first = fences.partition_point(|it| it.reach <= parts.range.start);
+        for (block, fence) in (first..).zip(&fences[first..]) {
+            if fence.first >= parts.range.end {
+                break;
+            }
+            let singles = self.singles_in(block, fence)?;
+            let from = singles.partition_point(|it| it.end() <= parts.range.start);
+            for single in &singles[from..] {
+                if single.start >= parts.range.end {
+                    break;
+                }
+                parts.add(*single)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs may be interleaved, so that some that begin far before the range have parts in it.
+    fn runs_of(&self, parts: &mut Parts) -> Result<(), DamagedIndex> {
+        let fences = &self.head.runs;
+        let behind = fences.partition_point(|it| it.first < parts.range.end);
+        for (block, fence) in fences[..behind].iter().enumerate().rev() {
+            if fence.reach <= parts.range.start {
+                break;
+            }
+            for run in self.runs_in(block, fence)? {
+                parts.add_run(run)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn runs_in(&self, block: usize, fence: &Fence) -> Result<&[IndexRun], DamagedIndex> {
+        let read = || {
+            let bytes = self.block(self.runs.begins[block], fence, RUN_BYTES)?;
+            let runs: Option<Box<[IndexRun]>> =
+                bytes.chunks_exact(RUN_BYTES).map(IndexRun::decode).collect();
+            runs.filter(|it| it.is_sorted_by_key(|run| run.first.start))
+        };
+        self.runs.entries[block].get_or_init(read).as_deref().ok_or(DamagedIndex)
+    }
+
+    fn singles_in(&self, block: usize, fence: &Fence) -> Result<&[Extent], DamagedIndex> {
+        let read = || {
+            let bytes = self.block(self.singles.begins[block], fence, SINGLE_BYTES)?;
+            let single = |it| decode_single(it, fence.first);
+            let singles: Option<Box<[Extent]>> =
+                bytes.chunks_exact(SINGLE_BYTES).map(single).collect();
+            singles.filter(|it| it.is_sorted_by(|a, b| a.end() <= b.start))
+        };
+        self.singles.entries[block].get_or_init(read).as_deref().ok_or(DamagedIndex)
+    }
+
+    fn block(&self, begin: u64, fence: &Fence, each: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; fence.entries as usize * each];
+        let got = read(&self.file, &mut bytes, begin).ok()?;
+        (got == bytes.len() && crc32c::crc32c(&bytes) == fence.checksum).then_some(bytes)
+    }
+}
+
+impl<T> Blocks<T> {
+    /// Returns the blocks that begin here, and where they end.
+    fn at(begin: u64, fences: &[Fence], each: usize) -> (Self, u64) {
+        let mut next = begin;
+        let mut place = |fence: &Fence| {
+            let place = next;
+            next += u64::from(fence.entries) * each as u64;
+            place
+        };
+        let begins = fences.iter().map(&mut place).collect();
+        let entries = fences.iter().map(|_| OnceLock::new()).collect();
+        (Blocks { begins, entries }, next)
+    }
+}
+
+/// The parts of a range that were found.
+struct Parts {
+    range: Range<u64>,
+    found: Vec<Extent>,
+    /// Bytes of the range that no part has yet: parts that take more overlap.
+    left: u64,
+}
+
+impl Parts {
+    /// Adds a part, cut to the range.
+    fn add(&mut self, it: Extent) -> Result<(), DamagedIndex> {
+        let start = it.start.max(self.range.start);
+        let Some(length) = it.end().min(self.range.end).checked_sub(start).filter(|it| *it > 0)
+        else {
+            return Ok(());
+        };
+        self.left = self.left.checked_sub(length).ok_or(DamagedIndex)?;
+        if self.found.len() >= PARTS_MAX {
+            return Err(DamagedIndex);
+        }
+        let position = it.position + (start - it.start);
+        self.found.push(Extent { start, length, log: it.log, position });
+        Ok(())
+    }
+
+    fn add_run(&mut self, run: &IndexRun) -> Result<(), DamagedIndex> {
+        let start = run.first.start;
+        if start >= self.range.end || run.end() <= self.range.start {
+            return Ok(());
+        }
+        let first = self.range.start.saturating_sub(start) / run.stride;
+        for step in first..u64::from(run.count) {
+            let part = run.part(step);
+            if part.start >= self.range.end {
+                break;
+            }
+            self.add(part)?;
+        }
+        Ok(())
+    }
+}
+
+fn read(file: &File, bytes: &mut [u8], position: u64) -> Result<usize, Errno> {
+    let mut got = 0;
+    while got < bytes.len() {
+        match pread(file, &mut bytes[got..], position + got as u64) {
+            Ok(0) => break,
+            Ok(count) => got += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(got)
+}

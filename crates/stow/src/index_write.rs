@@ -1,0 +1,83 @@
+//! Writes the merged index of a container.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use plimsoll_guarded::Draft;
+
+use crate::error::Attempt;
+use crate::index::{INDEX, INDEX_BYTES_MAX, IndexHead, IndexedLog};
+use crate::index_build::index_of;
+use crate::read_log::ReadLog;
+use crate::rights::PRIVATE_FILE;
+use crate::state::SharedState;
+use crate::{Container, Reader, StowError};
+/// Writes since the last index that are found in the logs as quickly as in an index, so that the last writer to close makes
+/// none for them.
+const WRITES_WORTH_AN_INDEX: u64 = 1000;
+
+/// Writes the index of a container to which nobody writes. Returns its bytes; `None` if something cannot be read or told, so that an
+/// index would hide it.
+///
+/// # Errors
+/// If somebody writes, or the index cannot be written.
+pub fn write_index(container: &Arc<Container>) -> Result<Option<u64>, StowError> {
+    let state = SharedState::join(container.directory(), container.node())?;
+    if !state.is_alone().attempt("lock", container.path())? {
+        return Err(StowError::Busy { path: container.path().into() });
+    }
+    state.note_indexed();
+    write_alone(container)
+}
+
+/// Writes the index if this is the last writer and an index is worth it.
+pub(crate) fn write_when_last(
+    container: &Arc<Container>,
+    state: &SharedState,
+) -> Result<(), StowError> {
+    if state.writes_since_index() < WRITES_WORTH_AN_INDEX
+        || !state.is_alone().attempt("lock", container.path())?
+    {
+        return Ok(());
+    }
+    state.note_indexed();
+    write_alone(container).map(drop)
+}
+
+/// Writes the index; the caller keeps all writers out.
+fn write_alone(container: &Arc<Container>) -> Result<Option<u64>, StowError> {
+    let reader = Reader::open(container.clone())?;
+    let Some(bytes) = bytes_of(&reader) else { return Ok(None) };
+    let directory = container.directory();
+    let path = || directory.path().join(INDEX);
+    let draft = Draft::create(directory, INDEX, PRIVATE_FILE).attempt("make", path())?;
+    draft.file().write_all(&bytes).attempt("write", path())?;
+    // Not made durable: whoever finds it torn reads the slot pages.
+    draft.publish().attempt("make", path())?;
+    Ok(Some(bytes.len() as u64))
+}
+
+fn bytes_of(reader: &Reader) -> Option<Vec<u8>> {
+    if reader.has_doubts() || !reader.troubles().is_empty() {
+        return None;
+    }
+    let container = reader.container();
+    let state = container.state()?;
+    let known = |log: &ReadLog| {
+        let scan = log.scan.as_ref().ok()?;
+        let intended = state.last(log.listed.number)?.intended;
+        Some(IndexedLog { size: scan.log().size().ok()?, intended, highest: scan.highest() })
+    };
+    let logs = reader.read_logs().iter().map(known).collect::<Option<Vec<_>>>()?;
+    let head = IndexHead {
+        container: container.id(),
+        node: container.node(),
+        size: reader.size(),
+        stamp: reader.latest(),
+        logs,
+        runs: Vec::new(),
+        singles: Vec::new(),
+    };
+    let extents = reader.extents().ok()?;
+    index_of(head, extents).filter(|it| it.len() as u64 <= INDEX_BYTES_MAX)
+}

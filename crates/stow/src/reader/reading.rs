@@ -1,0 +1,223 @@
+//! Reads bytes of a container.
+
+use std::collections::BTreeMap;
+use std::io::IoSliceMut;
+use std::ops::Range;
+
+use rustix::io::{Errno, pread, preadv};
+
+use super::Reader;
+use crate::StowError;
+use crate::findings::Record;
+use crate::index_entry::Extent;
+use crate::index_file::DamagedIndex;
+use crate::pieces::Source;
+
+/// Most parts that one system call fills (IOV_MAX, limits.h).
+const PARTS_MAX: usize = 1024;
+
+/// From so many parts on, they are told apart by log before they are put in order.
+const MANY_PARTS: usize = 32;
+
+impl Reader {
+    /// Reads from this offset on, until the bytes are full or the file ends; returns how many there are.
+    ///
+    /// # Errors
+    /// If a part cannot be read: nothing else is returned in its place.
+    pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, StowError> {
+        if self.read_within_record(bytes, offset).is_some() {
+            return Ok(bytes.len());
+        }
+        let Some((parts, length)) = self.parts(bytes, offset)? else {
+            return self.scanned()?.read_at(bytes, offset);
+        };
+        self.fill(parts)?;
+        Ok(length)
+    }
+
+    /// Reads as [`Reader::read_at`] does, and compares every record that is touched with its checksum. These are in the logs
+    /// only, so that a reader with an index reads all slot pages when this is first called.
+    ///
+    /// # Errors
+    /// As there, and if a checksum differs.
+    pub fn read_verified_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, StowError> {
+        if self.index.is_ok() {
+            return self.scanned()?.read_verified_at(bytes, offset);
+        }
+        let length = self.read_at(bytes, offset)?;
+        let mut in_parts: BTreeMap<u32, Range<u64>> = BTreeMap::new();
+        for (range, piece) in self.pieces.of(offset..offset + length as u64) {
+            let Some(Source::Record(number)) = piece.map(|it| it.source) else { continue };
+            let record = &self.records[number as usize];
+            if range != record.range() {
+                in_parts.entry(number).or_insert(range);
+                continue;
+            }
+            let (start, end) = (range.start - offset, range.end - offset);
+            if !record.is_of(&bytes[start as usize..end as usize]) {
+                return Err(self.differs(record, range));
+            }
+        }
+        for (number, range) in in_parts {
+            let record = &self.records[number as usize];
+            if !record.is_of(&self.record_bytes(record)?) {
+                return Err(self.differs(record, range));
+            }
+        }
+        Ok(length)
+    }
+
+    /// Reads what comes of one record with one system call and no memory; `None` if it does not, or anything is in the way.
+    fn read_within_record(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
+        let piece = self.pieces.around(offset, bytes.len() as u64)?;
+        let Source::Record(number) = piece.source else { return None };
+        let record = &self.records[number as usize];
+        let log = self.logs.get(record.log as usize)?.scan.as_ref().ok()?.log();
+        if self.doubt.is_some() {
+            return None;
+        }
+        let got = pread(log, &mut *bytes, record.position + (offset - record.offset)).ok()?;
+        (got == bytes.len()).then_some(())
+    }
+
+    /// Divides the buffer by where its parts come from; holes are filled at once. `None` if the index is damaged.
+    fn parts<'a>(
+        &self,
+        bytes: &'a mut [u8],
+        offset: u64,
+    ) -> Result<Option<(Vec<Part<'a>>, usize)>, StowError> {
+        let end = offset.saturating_add(bytes.len() as u64);
+        // Where something is missing, nobody knows that the file ends here.
+        let end = if self.doubt.is_some() { end } else { end.min(self.size()) };
+        let length = end.saturating_sub(offset) as usize;
+        let mut rest = &mut bytes[..length];
+        let mut parts: Vec<Part> = Vec::new();
+        for (range, piece) in self.pieces.of(offset..offset + length as u64) {
+            let (part, behind) = rest.split_at_mut((range.end - range.start) as usize);
+            rest = behind;
+            if let Some(doubt) = &self.doubt
+                && self.is_doubtful(piece)
+            {
+                return Err(self.unreadable(range, doubt.why.clone()));
+            }
+            match (piece.map(|it| it.source), &self.index) {
+                (Some(Source::Record(number)), _) => {
+                    parts.push(Part {
+                        extent: self.records[number as usize].cut(&range),
+                        bytes: part,
+                    });
+                }
+                (None, Ok(index)) => match index.of(range.clone()) {
+                    Ok(extents) => divide(part, range.start, &extents, &mut parts),
+                    Err(DamagedIndex) => return Ok(None),
+                },
+                (Some(Source::Hole), _) | (None, Err(_)) => part.fill(0),
+            }
+        }
+        Ok(Some((parts, length)))
+    }
+
+    /// Reads the parts, with one system call for those that lie side by side in a log, wherever they are in the file.
+    fn fill(&self, mut parts: Vec<Part>) -> Result<(), StowError> {
+        if parts.len() < MANY_PARTS {
+            parts.sort_unstable_by_key(|it| (it.extent.log, it.extent.position));
+            return self.fill_in_order(&mut parts);
+        }
+        // Writers' strides have the parts of each log in order: sorting all of them would take longer than reading them.
+        let mut by_log: Vec<Vec<Part>> = (0..=self.logs.len()).map(|_| Vec::new()).collect();
+        for part in parts {
+            // An index may name a log that is not there: those parts come last.
+            by_log[(part.extent.log as usize).min(self.logs.len())].push(part);
+        }
+        for parts in &mut by_log {
+            if !parts.is_sorted_by_key(|it| it.extent.position) {
+                parts.sort_unstable_by_key(|it| it.extent.position);
+            }
+            self.fill_in_order(parts)?;
+        }
+        Ok(())
+    }
+
+    fn fill_in_order(&self, parts: &mut [Part]) -> Result<(), StowError> {
+        let joins = |before: &Part, next: &Part| {
+            let (before, next) = (before.extent, next.extent);
+            before.log == next.log && before.position + before.length == next.position
+        };
+        for group in parts.chunk_by_mut(joins) {
+            for some in group.chunks_mut(PARTS_MAX) {
+                self.fill_side_by_side(some)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_side_by_side(&self, parts: &mut [Part]) -> Result<(), StowError> {
+        let Some(first) = parts.first() else { return Ok(()) };
+        let Extent { log: number, mut position, .. } = first.extent;
+        let (start, last) = (first.extent.range(), parts.last().map(|it| it.extent.range()));
+        let failed = |why: &str| {
+            let end = last.as_ref().map_or(start.end, |it| it.end.max(start.end));
+            let begin = last.as_ref().map_or(start.start, |it| it.start.min(start.start));
+            self.unreadable(begin..end, format!("{}: {why}", self.name_of(number)))
+        };
+        let scan = self.logs.get(number as usize).map(|it| &it.scan);
+        let log = match scan {
+            Some(Ok(scan)) => scan.log(),
+            Some(Err(why)) => return Err(failed(why)),
+            None => return Err(failed("it is not listed")),
+        };
+        let mut slices: Vec<IoSliceMut> =
+            parts.iter_mut().map(|it| IoSliceMut::new(it.bytes)).collect();
+        let mut left = &mut slices[..];
+        while !left.is_empty() {
+            match preadv(log, left, position) {
+                Ok(0) => return Err(failed("the log is cut short")),
+                Ok(count) => {
+                    position += count as u64;
+                    IoSliceMut::advance_slices(&mut left, count);
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(failed(&errno.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    fn differs(&self, record: &Record, range: Range<u64>) -> StowError {
+        let why = format!("{}: its checksum differs", self.name_of(record.log));
+        self.unreadable(range, why)
+    }
+
+    fn unreadable(&self, range: Range<u64>, why: String) -> StowError {
+        StowError::Unreadable { path: self.container.path().into(), range, why }
+    }
+
+    /// Reads all bytes of a record.
+    ///
+    /// # Errors
+    /// If its log cannot be read.
+    pub fn record_bytes(&self, record: &Record) -> Result<Vec<u8>, StowError> {
+        let mut bytes = vec![0; record.length as usize];
+        self.fill(vec![Part { extent: record.cut(&record.range()), bytes: &mut bytes }])?;
+        Ok(bytes)
+    }
+}
+
+/// A part of a buffer, and where its bytes are.
+struct Part<'a> {
+    extent: Extent,
+    bytes: &'a mut [u8],
+}
+
+/// Divides a buffer that begins at an offset of the file; what is between the extents are holes.
+fn divide<'a>(bytes: &'a mut [u8], offset: u64, extents: &[Extent], parts: &mut Vec<Part<'a>>) {
+    let (mut rest, mut next) = (bytes, offset);
+    for extent in extents {
+        let (hole, behind) = rest.split_at_mut((extent.start - next) as usize);
+        hole.fill(0);
+        let (part, behind) = behind.split_at_mut(extent.length as usize);
+        parts.push(Part { extent: *extent, bytes: part });
+        (rest, next) = (behind, extent.end());
+    }
+    rest.fill(0);
+}

@@ -1,0 +1,262 @@
+//! The merged index: what it says is what the logs say, and whoever damages it gains nothing.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use plimsoll_stow::index::IndexHead;
+use plimsoll_stow::{
+    Container, Id, Placement, Reader, StowError, Target, Writer, check, write_index,
+};
+use support::{Random, container, content, targets};
+
+/// All bytes as they are read through the index, or without one.
+fn read(reader: &Reader) -> Vec<u8> {
+    let mut bytes = vec![0xEE; reader.size() as usize + 10];
+    let count = reader.read_at(&mut bytes, 0).unwrap();
+    bytes.truncate(count);
+    bytes
+}
+
+/// The same bytes, read in random parts.
+fn compare_parts(reader: &Reader, whole: &[u8], random: &mut Random) {
+    for _ in 0..100 {
+        let offset = random.below(whole.len() as u64 + 100);
+        let mut bytes = vec![0xEE; random.below(5000) as usize];
+        let count = reader.read_at(&mut bytes, offset).unwrap();
+        let from = (offset as usize).min(whole.len());
+        let expected = &whole[from..(from + bytes.len()).min(whole.len())];
+        assert!(bytes[..count] == *expected, "{} bytes at {offset}", bytes.len());
+    }
+}
+
+/// Records in patterns and at random, holes, and another size now and then.
+fn change(writer: &mut Writer, random: &mut Random) {
+    let (kind, fill) = (random.below(30), random.below(255) as u8 + 1);
+    match kind {
+        0 => writer.truncate(random.below(300_000)).unwrap(),
+        1 => writer.punch(random.below(200_000), random.below(5000)).unwrap(),
+        2..8 => {
+            let (offset, length) = (random.below(100_000), 1 + random.below(300));
+            let stride = length + random.below(500);
+            for step in 0..random.below(200) {
+                writer.write_at(&vec![fill; length as usize], offset + step * stride).unwrap();
+            }
+        }
+        _ => {
+            let length = 1 + random.below(3000) as usize;
+            writer.write_at(&vec![fill; length], random.below(200_000)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_index_and_what_came_later_say_what_the_logs_say() {
+    for seed in 0..6 {
+        let mut random = Random::new(seed);
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let container = container(folder.path(), 3);
+        let mut early = Reader::open(container.clone()).unwrap();
+        for _ in 0..4 {
+            let open = || Writer::open(container.clone(), Placement::Striped).unwrap();
+            let mut writers = [open(), open(), open()];
+            for _ in 0..60 {
+                change(&mut writers[random.below(3) as usize], &mut random);
+            }
+            // With what is in no index yet.
+            let whole = content(&Reader::open_scanned(container.clone()).unwrap());
+            let reader = Reader::open(container.clone()).unwrap();
+            assert!(read(&reader) == whole, "seed {seed}: laid over the index");
+            compare_parts(&reader, &whole, &mut random);
+            writers.into_iter().for_each(|it| it.close().unwrap());
+            write_index(&container).unwrap().unwrap();
+            let late = Reader::open(container.clone()).unwrap();
+            assert!(late.index().is_ok(), "{:?}", late.index());
+            assert_eq!(late.records(), [], "all of it is in the index");
+            assert!(read(&late) == whole, "seed {seed}: by the index");
+            compare_parts(&late, &whole, &mut random);
+            early.refresh().unwrap();
+            assert!(read(&early) == whole, "seed {seed}: by a reader that saw it grow");
+            assert_eq!(check(&late, &mut |_| {}).unwrap(), []);
+        }
+    }
+}
+
+#[test]
+fn the_last_writer_to_close_writes_the_index() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    let open = || Writer::open(container.clone(), Placement::Striped).unwrap();
+    let mut writers = [open(), open()];
+    for index in 0..20_000u64 {
+        writers[(index % 2) as usize].write_at(&[index as u8; 256], index * 256).unwrap();
+    }
+    let [first, last] = writers;
+    first.close().unwrap();
+    let told = |reader: &Reader| reader.index().map_err(str::to_string);
+    let reader = Reader::open(container.clone()).unwrap();
+    assert_eq!(told(&reader), Err("there is none".into()));
+    last.close().unwrap();
+    let reader = Reader::open(container).unwrap();
+    assert!(told(&reader).unwrap() < 4096, "{:?} bytes for 20,000 records", told(&reader));
+    assert_eq!(reader.size(), 20_000 * 256);
+}
+
+#[test]
+fn records_at_random_take_at_most_16_bytes_each() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    let mut order: Vec<u64> = (0..20_000).collect();
+    let mut random = Random::new(4);
+    (0..order.len()).for_each(|at| order.swap(at, random.below(20_000) as usize));
+    for place in order {
+        writer.write_at(&[1; 50], place * 50).unwrap();
+    }
+    writer.close().unwrap();
+    let bytes = Reader::open(container).unwrap().index().unwrap();
+    assert!(bytes <= 16 * 20_000, "{bytes} bytes");
+}
+
+#[test]
+fn a_damaged_index_is_not_used_and_nothing_else_is_lost() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    let mut random = Random::new(9);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    (0..300).for_each(|_| change(&mut writer, &mut random));
+    writer.close().unwrap();
+    write_index(&container).unwrap().unwrap();
+    let whole = content(&Reader::open_scanned(container.clone()).unwrap());
+    let path = folder.path().join("it/index");
+    let original = fs::read(&path).unwrap();
+    let mut refused = 0;
+    for _ in 0..120 {
+        let mut damaged = original.clone();
+        match random.below(4) {
+            0 => damaged.truncate(random.below(original.len() as u64) as usize),
+            1 => damaged.extend([0; 7]),
+            _ => {
+                let place = random.below(original.len() as u64) as usize;
+                damaged[place] ^= 1 << random.below(8);
+            }
+        }
+        fs::write(&path, damaged).unwrap();
+        let reader = Reader::open(container.clone()).unwrap();
+        refused += u32::from(reader.index().is_err());
+        assert!(read(&reader) == whole);
+    }
+    assert!(refused > 20, "{refused} were told when the container was opened");
+    // One of another container, or one that is no file at all.
+    let other = folder.path().join("other");
+    let other = Arc::new(Container::create(&other, &targets(folder.path(), 2)).unwrap());
+    write_index(&other).unwrap();
+    fs::copy(other.path().join("index"), &path).unwrap();
+    let reader = Reader::open(container.clone()).unwrap();
+    assert_eq!(reader.index(), Err("it is another container's"));
+    assert!(read(&reader) == whole);
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+    let reader = Reader::open(container.clone()).unwrap();
+    assert!(reader.index().unwrap_err().contains("symlink"), "{:?}", reader.index());
+    write_index(&container).unwrap().unwrap();
+    assert!(!fs::symlink_metadata(&path).unwrap().is_symlink(), "it was replaced");
+}
+
+#[test]
+fn with_an_index_only_what_lies_in_a_missing_log_cannot_be_read() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    for fill in 1..3 {
+        let mut writer = Writer::open(container.clone(), Placement::Static).unwrap();
+        writer.write_at(&[fill; 5000], u64::from(fill) * 10_000).unwrap();
+        writer.close().unwrap();
+    }
+    write_index(&container).unwrap().unwrap();
+    fs::rename(folder.path().join("t1"), folder.path().join("gone")).unwrap();
+    let reader = Reader::open(container.clone()).unwrap();
+    let mut bytes = [9; 5000];
+    assert_eq!(reader.read_at(&mut bytes, 10_000).unwrap(), 5000);
+    assert_eq!(bytes, [1; 5000]);
+    assert_eq!(reader.read_at(&mut bytes[..100], 0).unwrap(), 100);
+    assert_eq!(bytes[..100], [0; 100], "a hole is known to be one");
+    let error = reader.read_at(&mut bytes, 19_000).unwrap_err();
+    let StowError::Unreadable { range, why, .. } = error else { panic!("{error}") };
+    assert_eq!(range, 20_000..24_000);
+    assert!(why.starts_with("log 1 on target t1"), "{why}");
+    // Once there is something in it that the index does not know, everything may be covered by that.
+    fs::rename(folder.path().join("gone"), folder.path().join("t1")).unwrap();
+    let _first = Writer::open(container.clone(), Placement::Static).unwrap();
+    let mut writer = Writer::open(container.clone(), Placement::Static).unwrap();
+    writer.write_at(&[3; 10], 0).unwrap();
+    fs::rename(folder.path().join("t1"), folder.path().join("gone")).unwrap();
+    assert!(Reader::open(container).unwrap().read_at(&mut bytes, 10_000).is_err());
+}
+
+#[test]
+fn after_a_restart_an_index_of_what_was_never_durable_is_not_used() {
+    for is_durable in [false, true] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let container = container(folder.path(), 2);
+        let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+        writer.write_at(&[1; 5000], 0).unwrap();
+        if is_durable {
+            writer.sync().unwrap();
+        }
+        writer.close().unwrap();
+        write_index(&container).unwrap().unwrap();
+        let path = folder.path().join("it/index");
+        let bytes = fs::read(&path).unwrap();
+        let head_bytes = IndexHead::bytes_of(&bytes, bytes.len() as u64).unwrap() as usize;
+        let head = IndexHead::decode(&bytes[..head_bytes], bytes.len() as u64).unwrap();
+        let head = IndexHead { node: Id::from_bytes([1; 16]), ..head }.encode();
+        fs::write(&path, [&head, &bytes[head_bytes..]].concat()).unwrap();
+        let reader = Reader::open(container).unwrap();
+        let expected = match is_durable {
+            true => Ok(bytes.len() as u64),
+            false => Err("what it says of log 0 was never durable"),
+        };
+        assert_eq!(reader.index(), expected);
+        assert_eq!(read(&reader), [1; 5000]);
+    }
+}
+
+/// An index of version 1 stays readable: that in golden/index was written by the first program that wrote any.
+/// `STOW_MAKE_GOLDEN=1` writes it anew, which only a new version of the format may do.
+#[test]
+fn an_index_of_version_1_is_used() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/index");
+    let targets = ["t0", "t1"].map(|name| Target { name: name.into(), path: folder.join(name) });
+    let path = folder.join("it");
+    if std::env::var_os("STOW_MAKE_GOLDEN").is_some() {
+        targets.iter().for_each(|it| fs::create_dir_all(&it.path).unwrap());
+        let container = Arc::new(Container::create(&path, &targets).unwrap());
+        let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+        for index in 0..40u64 {
+            writer.write_at(&[index as u8 + 1; 16], index * 64).unwrap();
+        }
+        writer.write_at(b"words", 10).unwrap();
+        writer.write_at(b"the end", 3000).unwrap();
+        writer.sync().unwrap();
+        writer.close().unwrap();
+        write_index(&container).unwrap().unwrap();
+        let mut lines = String::new();
+        for mut log in container.logs().unwrap() {
+            log.path = Path::new("/nowhere").join(&log.target);
+            lines += &log.line().unwrap();
+        }
+        fs::write(path.join("manifest"), lines).unwrap();
+    }
+    let container = Arc::new(Container::open(&path, &targets).unwrap());
+    let reader = Reader::open(container).unwrap();
+    assert!(reader.index().is_ok(), "{:?}", reader.index());
+    let mut expected = vec![0; 3007];
+    for index in 0..40 {
+        expected[index * 64..index * 64 + 16].fill(index as u8 + 1);
+    }
+    expected[10..15].copy_from_slice(b"words");
+    expected[3000..].copy_from_slice(b"the end");
+    assert_eq!(read(&reader), expected);
+}
