@@ -24,7 +24,7 @@ help:
 	@echo 'make deny      licences, duplicates and known vulnerabilities of dependencies'
 	@echo 'make generate  man pages and docs/numbers.md from the code'
 	@echo 'make library-portable  the preload library for hosts and containers with glibc $(GLIBC) or newer'
-	@echo 'make install   PREFIX=$(PREFIX): binary, library, man pages, completions'
+	@echo 'make install   PREFIX=$(PREFIX): binary, libraries, header, man pages, completions'
 
 needs:
 	@scripts/need 'Rust links with the C compiler' cc=gcc /usr/include/stdio.h=libc6-dev
@@ -43,10 +43,11 @@ needs-test: needs
 	    musl-gcc=musl-tools setcap=libcap2-bin
 	-@scripts/need 'tests record everyday programs and compare with what the kernel saw' \
 	    fio=fio sqlite3=sqlite3 git=git strace=strace
+	-@scripts/need 'tests mount containers as files' fusermount3=fuse3
 	-@scripts/need 'tests measure a network file system on this machine' glusterfs=glusterfs-client
 
 build: needs library
-	$(CARGO) build --release --package plimsoll
+	$(CARGO) build --release --package plimsoll --package plimsoll-stow-c
 
 # On its own, so that no other crate's features get into it.
 library: needs
@@ -106,6 +107,10 @@ generate:
 install: build
 	install -D -m 755 $(PLIMSOLL) $(DESTDIR)$(PREFIX)/bin/plimsoll
 	install -D -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/plimsoll/libplimsoll.so
+	install -D -m 644 include/plimsoll_stow.h $(DESTDIR)$(PREFIX)/include/plimsoll_stow.h
+	install -D -m 755 target/release/libplimsoll_stow_c.so $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so.1
+	ln -sf libplimsoll_stow.so.1 $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so
+	install -m 644 target/release/libplimsoll_stow_c.a $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.a
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \

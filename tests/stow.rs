@@ -1,5 +1,7 @@
 //! `plimsoll stow`: files as containers on many targets, and what becomes of them when targets fill up or go away.
 
+mod mount;
+
 use std::fs;
 use std::path::Path;
 

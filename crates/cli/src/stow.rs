@@ -6,6 +6,7 @@ mod copy;
 mod flatten;
 mod info;
 mod listing;
+mod mount;
 mod remove;
 mod targets;
 
@@ -32,6 +33,7 @@ pub use info::NUMBERS;
         plimsoll stow info big\n  \
         plimsoll stow cat big | sha256sum\n  \
         plimsoll stow check big\n  \
+        plimsoll stow mount results /mnt/results\n  \
         plimsoll stow flatten big",
     subcommand_required = true,
     disable_help_subcommand = true
@@ -50,6 +52,9 @@ enum Action {
     Flatten(flatten::Arguments),
     Info(info::Arguments),
     Ls(listing::Arguments),
+    Mount(mount::Arguments),
+    #[command(hide = true)]
+    MountKeeper(mount::KeeperArguments),
     Rm(remove::Arguments),
     Stat(listing::StatArguments),
 }
@@ -63,6 +68,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         Action::Flatten(arguments) => flatten::run(arguments, output),
         Action::Info(arguments) => info::run(arguments, output),
         Action::Ls(arguments) => listing::run(arguments, output),
+        Action::Mount(arguments) => mount::run(arguments),
+        Action::MountKeeper(arguments) => mount::keep(arguments),
         Action::Rm(arguments) => remove::run(arguments, output),
         Action::Stat(arguments) => listing::stat(arguments, output),
     }

@@ -267,6 +267,11 @@ impl Directory {
         Ok(FileType::from_raw_mode(self.facts_of(name)?.st_mode))
     }
 
+    /// Returns the number of the mount that it is on, which no other has at the same time; `None` where the kernel does not tell.
+    pub fn mount_number(&self) -> Option<u64> {
+        self.mount
+    }
+
     /// Returns where it was found: for messages, and for those who cannot be handed a descriptor.
     pub fn path(&self) -> &Path {
         &self.path

@@ -92,7 +92,15 @@ impl Container {
     /// # Errors
     /// If there is none, or one of a newer format.
     pub fn open(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
-        let directory = Directory::open(path).attempt("open", path)?;
+        Self::open_in(Directory::open(path).attempt("open", path)?, targets)
+    }
+
+    /// Opens the container whose directory this is, as [`Container::open`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_in(directory: Directory, targets: &[Target]) -> Result<Self, StowError> {
+        let path = directory.path();
         let facts = directory.facts().attempt("look at", path)?;
         let not = |why: String| StowError::NotAContainer { path: path.into(), why };
         let marker = directory.read_small(MARKER).map_err(|cause| match cause.kind() {
@@ -107,8 +115,12 @@ impl Container {
 
     /// Returns whether there is a container at this path.
     pub fn is_at(path: &Path) -> bool {
-        let marker = Directory::open(path).and_then(|it| it.read_small(MARKER));
-        marker.is_ok_and(|text| text.starts_with(FIRST_WORDS))
+        Directory::open(path).is_ok_and(|it| Self::is_in(&it))
+    }
+
+    /// Returns whether this directory is a container.
+    pub fn is_in(directory: &Directory) -> bool {
+        directory.read_small(MARKER).is_ok_and(|text| text.starts_with(FIRST_WORDS))
     }
 
     /// Returns where it is.

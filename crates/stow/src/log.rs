@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use plimsoll_guarded::{Directory, Refusal};
 use rustix::fs::{
@@ -218,6 +219,11 @@ impl Log {
     /// If the target does not answer.
     pub fn size(&self) -> Result<u64, Errno> {
         Ok(u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0))
+    }
+
+    /// Returns when it was written to last, if its target tells.
+    pub fn modified(&self) -> Option<SystemTime> {
+        self.file.metadata().and_then(|it| it.modified()).ok()
     }
 
     /// Returns the bytes that it takes on its target.

@@ -1,5 +1,6 @@
 //! Reads a container.
 
+mod facts;
 mod reading;
 
 use std::ops::Range;

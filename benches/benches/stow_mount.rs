@@ -1,0 +1,108 @@
+//! How fast is a container read through a mount, beside a plain file with the same bytes on the same disk?
+//!
+//! In order, by calls of 1 MiB, 256 MiB each time: from the disk (both are dropped from the cache before) and from memory, where the
+//! mount has to copy bytes three times and a plain file once. Needs root and /dev/fuse.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use plimsoll_benches::{PAIRS, interleaved, report};
+use plimsoll_stow::{Container, Placement, Target, Writer};
+use rustix::fs::{Advice, fadvise};
+
+const MIB: usize = 1 << 20;
+const BYTES: usize = 256 * MIB;
+
+fn main() -> Result<()> {
+    if File::options().read(true).write(true).open("/dev/fuse").is_err() {
+        println!("SKIPPED: a mount needs /dev/fuse and root");
+        return Ok(());
+    }
+    let folder = tempfile::tempdir_in("/var/tmp")?;
+    let [data, target, point] = ["data", "target", "view"].map(|it| folder.path().join(it));
+    for directory in [&data, &target, &point] {
+        fs::create_dir(directory)?;
+    }
+    let plain = folder.path().join("plain");
+    fs::write(&plain, bytes_of_file())?;
+    File::open(&plain)?.sync_all()?;
+    for record in [4 << 10, 47 << 10, MIB] {
+        write_container(&data.join(format!("records-{record}")), &target, record)?;
+    }
+    let mounted = plimsoll_mount::mount(&data, &point, Vec::new(), false)?;
+    let measured = [4 << 10, 47 << 10, MIB].into_iter().try_for_each(|record| {
+        let file = point.join(format!("records-{record}"));
+        let logs = logs_below(&target)?;
+        for is_cold in [true, false] {
+            let read = |path: &Path| {
+                if is_cold {
+                    drop_from_cache(&logs);
+                    drop_from_cache(std::slice::from_ref(&plain));
+                }
+                bandwidth(path).unwrap_or(f64::NAN)
+            };
+            let ratios = interleaved(PAIRS, || read(&file), || read(&plain));
+            let place = if is_cold { "from the disk" } else { "from memory" };
+            report(
+                &format!("mount, {place}, records of {record} B: bandwidth over plain's"),
+                ratios,
+            );
+        }
+        anyhow::Ok(())
+    });
+    mounted.end(Duration::from_secs(5))?;
+    measured
+}
+
+fn bytes_of_file() -> Vec<u8> {
+    (0..BYTES as u64).map(|it| (it * 31 + it / 4093) as u8).collect()
+}
+
+fn write_container(path: &Path, target: &Path, record: usize) -> Result<()> {
+    let target = Target { name: "target".into(), path: target.into() };
+    let container = Container::create(path, &[target])?;
+    let mut writer = Writer::open(Arc::new(container), Placement::Striped)?;
+    for (number, bytes) in bytes_of_file().chunks(record).enumerate() {
+        writer.write_at(bytes, (number * record) as u64)?;
+    }
+    writer.sync()?;
+    Ok(writer.close()?)
+}
+
+fn logs_below(target: &Path) -> Result<Vec<PathBuf>> {
+    let mut logs = Vec::new();
+    for folder in fs::read_dir(target)? {
+        for log in fs::read_dir(folder?.path())? {
+            logs.push(log?.path());
+        }
+    }
+    Ok(logs)
+}
+
+fn drop_from_cache(files: &[PathBuf]) {
+    for path in files {
+        if let Ok(file) = File::open(path) {
+            let _ = fadvise(&file, 0, None, Advice::DontNeed);
+        }
+    }
+}
+
+/// Reads all of a file; returns bytes per second.
+fn bandwidth(path: &Path) -> Result<f64> {
+    let mut buffer = vec![0; MIB];
+    let begin = Instant::now();
+    let mut file = File::open(path).with_context(|| path.display().to_string())?;
+    let mut total = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            count => total += count,
+        }
+    }
+    anyhow::ensure!(total == BYTES, "{} has {total} bytes", path.display());
+    Ok(total as f64 / begin.elapsed().as_secs_f64())
+}

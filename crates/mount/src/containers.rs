@@ -1,0 +1,109 @@
+//! Containers that are open, and those that were looked at last.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use fuser::{Errno, FileAttr};
+use plimsoll_guarded::Directory;
+use plimsoll_stow::{ANCHOR, Container, Reader, Target};
+
+use crate::entry::{attributes_of_file, identity_of};
+use crate::errno;
+use crate::nodes::Identity;
+
+/// Containers that stay open after they were looked at: listing a directory looks at each of them twice.
+const RECENT_MAX: usize = 16;
+
+/// Opens containers.
+#[derive(Debug)]
+pub struct Containers {
+    targets: Vec<Target>,
+    /// Where the mount is: a log there would be asked of this very program, which would wait for itself.
+    point: PathBuf,
+    recent: Mutex<VecDeque<(Identity, Arc<OpenContainer>)>>,
+}
+
+/// An open container, with what was in it at the last look.
+pub struct OpenContainer {
+    container: Arc<Container>,
+    reader: RwLock<Reader>,
+}
+
+impl std::fmt::Debug for OpenContainer {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        out.debug_struct("OpenContainer").field("container", &self.container).finish()
+    }
+}
+
+impl Containers {
+    /// Targets that are named are looked for at these paths.
+    pub fn new(targets: Vec<Target>, point: PathBuf) -> Self {
+        Containers { targets, point, recent: Mutex::new(VecDeque::new()) }
+    }
+
+    /// Returns what is in a container by now.
+    ///
+    /// # Errors
+    /// If that cannot be told.
+    pub fn look_at(&self, directory: Directory) -> Result<Arc<OpenContainer>, Errno> {
+        let facts = directory.facts().map_err(|it| errno::of_system(&it))?;
+        // It is held open, so that no other can have its number.
+        let identity = identity_of(&facts);
+        let known = {
+            let recent = self.recent();
+            recent.iter().find(|(it, _)| *it == identity).map(|(_, it)| it.clone())
+        };
+        if let Some(known) = known {
+            known.refresh()?;
+            return Ok(known);
+        }
+        let opened = Arc::new(self.open(directory).map_err(|it| errno::of_container(&it))?);
+        let mut recent = self.recent();
+        recent.push_front((identity, opened.clone()));
+        recent.truncate(RECENT_MAX);
+        Ok(opened)
+    }
+
+    fn open(&self, directory: Directory) -> Result<OpenContainer, plimsoll_stow::StowError> {
+        let container = Arc::new(Container::open_in(directory, &self.targets)?);
+        if container.logs()?.iter().any(|it| it.path.starts_with(&self.point)) {
+            let (path, why) =
+                (container.path().into(), "a log would be inside of the mount".into());
+            return Err(plimsoll_stow::StowError::Damaged { path, why });
+        }
+        let reader = RwLock::new(Reader::open(container.clone())?);
+        Ok(OpenContainer { container, reader })
+    }
+
+    fn recent(&self) -> std::sync::MutexGuard<'_, VecDeque<(Identity, Arc<OpenContainer>)>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenContainer {
+    /// Adds what was written since.
+    ///
+    /// # Errors
+    /// If that cannot be told.
+    pub fn refresh(&self) -> Result<(), Errno> {
+        let mut reader = self.reader.write().unwrap_or_else(PoisonError::into_inner);
+        reader.refresh().map_err(|it| errno::of_container(&it))
+    }
+
+    /// Returns its reader.
+    pub fn reader(&self) -> RwLockReadGuard<'_, Reader> {
+        self.reader.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what is told of it, as of the last look.
+    ///
+    /// # Errors
+    /// If its anchor cannot be looked at.
+    pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
+        let anchor = self.container.directory().facts_of(ANCHOR);
+        let anchor = anchor.map_err(|it| errno::of_system(&it))?;
+        let reader = self.reader();
+        Ok(attributes_of_file(number, &anchor, reader.size(), reader.last_written()))
+    }
+}

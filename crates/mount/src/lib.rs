@@ -1,0 +1,23 @@
+//! A directory mounted elsewhere, read-only, with its containers as the files that they hold (FUSE).
+//!
+//! - [`mount`]: mounts, and serves until it is unmounted.
+//! - [`unmount`]: takes away one mount, and no other that may be there by then; [`unmount_if_dead`]: one whose server is gone.
+//!
+//! What is below the directory is found anew at each look, by names and without following links; nothing about it is cached, so
+//! that what changes is seen. Containers that were looked at last stay open, and are refreshed at each look.
+//!
+//! Deliberately not here: writing, and anything that prints or answers signals.
+
+mod budget;
+mod containers;
+mod entry;
+mod errno;
+mod file_system;
+mod mounted;
+mod nodes;
+mod open_file;
+mod unmounting;
+mod windows;
+
+pub use mounted::{MountError, Mounted, mount};
+pub use unmounting::{unmount, unmount_if_dead};

@@ -1,0 +1,182 @@
+//! Mounts a directory, and serves it.
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use plimsoll_guarded::{Directory, Untrusted, acting_user, open_trusted};
+use plimsoll_stow::{Container, Target};
+use thiserror::Error;
+
+use crate::containers::Containers;
+use crate::file_system::View;
+use crate::unmounting::unmount;
+
+/// Requests that are answered at once: one that waits for a slow target holds up no other.
+const THREADS: usize = 16;
+
+/// What is read ahead where root can say so. The kernel's own 128 KiB (mm/readahead.c) are less than one request.
+const READ_AHEAD_KIB: u32 = 4096;
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Why a directory cannot be mounted.
+#[derive(Debug, Error)]
+pub enum MountError {
+    /// What is to be shown cannot be opened.
+    #[error("cannot open {}: {cause}", path.display())]
+    Source {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// It is a container itself.
+    #[error("{} is a container; hint: mount the directory that it is in", path.display())]
+    IsContainer {
+        /// The container.
+        path: PathBuf,
+    },
+    /// The mount would show itself.
+    #[error("{} and {} are inside of each other; hint: another mount point", path.display(), point.display())]
+    Inside {
+        /// The directory.
+        path: PathBuf,
+        /// The mount point.
+        point: PathBuf,
+    },
+    /// Somebody else could exchange the mount point.
+    #[error("cannot mount on {}: {cause}", point.display())]
+    Untrusted {
+        /// The mount point.
+        point: PathBuf,
+        /// Who.
+        cause: Untrusted,
+    },
+    /// The system refused.
+    #[error("cannot mount on {}: {cause}", point.display())]
+    Refused {
+        /// The mount point.
+        point: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+/// A directory that is mounted and served.
+pub struct Mounted {
+    /// Never dropped: it would unmount whatever is at the place by then.
+    session: ManuallyDrop<BackgroundSession>,
+    point: PathBuf,
+    number: u64,
+}
+
+/// Shows a directory at a mount point, read-only, until it is unmounted: to this user only, or to all (`is_shared`) as far as
+/// rights allow. Logs are looked for on these targets, and where they were.
+///
+/// # Errors
+/// If it cannot be mounted there.
+pub fn mount(
+    path: &Path,
+    point: &Path,
+    targets: Vec<Target>,
+    is_shared: bool,
+) -> Result<Mounted, MountError> {
+    let source = |cause| MountError::Source { path: path.into(), cause };
+    let root = Directory::open(path).and_then(Directory::with_whole_path).map_err(source)?;
+    root.names().map_err(source)?;
+    if Container::is_in(&root) {
+        return Err(MountError::IsContainer { path: path.into() });
+    }
+    let refused = |cause| MountError::Refused { point: point.into(), cause };
+    let point = whole_point(point)?;
+    if point.starts_with(root.path()) || root.path().starts_with(&point) {
+        return Err(MountError::Inside { path: root.path().into(), point });
+    }
+    let view = View::of(root, Containers::new(targets, point.clone())).map_err(source)?;
+    let before = Directory::open(&point).map_err(refused)?.mount_number();
+    let session = Session::new(view, &point, &config(is_shared)).map_err(refused)?;
+    let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
+    let mounted = Directory::open(&point).map_err(refused)?;
+    match mounted.mount_number() {
+        Some(number) if Some(number) != before => {
+            read_ahead_further(&mounted);
+            Ok(Mounted { session, point, number })
+        }
+        _ => Err(refused(io::Error::other(
+            "it was unmounted at once, or the kernel has no numbers for mounts",
+        ))),
+    }
+}
+
+impl Mounted {
+    /// Returns where it is mounted.
+    pub fn point(&self) -> &Path {
+        &self.point
+    }
+
+    /// Returns the number of the mount.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns whether it was unmounted, or its server failed.
+    pub fn has_ended(&self) -> bool {
+        self.session.guard.is_finished()
+    }
+
+    /// Unmounts it, and waits a little for programs that have files of it open.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn end(self, patience: Duration) -> io::Result<()> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        unmount(&self.point, self.number)?;
+        let deadline = Instant::now() + patience;
+        while !self.has_ended() && Instant::now() < deadline {
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the mount point without links. Root mounts only where nobody else can exchange it.
+fn whole_point(point: &Path) -> Result<PathBuf, MountError> {
+    let refused = |cause| MountError::Refused { point: point.into(), cause };
+    let directory = Directory::open(point).map_err(refused)?;
+    if acting_user() == 0 {
+        let trusted = open_trusted(point);
+        let trusted =
+            trusted.map_err(|cause| MountError::Untrusted { point: point.into(), cause })?;
+        return Ok(trusted.path());
+    }
+    let directory = directory.with_whole_path().map_err(refused)?;
+    Ok(directory.path().to_path_buf())
+}
+
+fn config(is_shared: bool) -> Config {
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::RO,
+        MountOption::NoSuid,
+        MountOption::NoDev,
+        MountOption::NoAtime,
+        MountOption::DefaultPermissions,
+        MountOption::FSName("plimsoll-stow".into()),
+    ];
+    config.acl = if is_shared { SessionACL::All } else { SessionACL::Owner };
+    config.n_threads = Some(THREADS);
+    config
+}
+
+/// Only root may. Without it, reading is slower and as right.
+fn read_ahead_further(mounted: &Directory) {
+    let Ok(facts) = mounted.facts() else { return };
+    let (major, minor) = (rustix::fs::major(facts.st_dev), rustix::fs::minor(facts.st_dev));
+    let path = format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb");
+    let _ = std::fs::write(path, READ_AHEAD_KIB.to_string());
+}

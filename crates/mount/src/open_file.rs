@@ -1,0 +1,110 @@
+//! A file that a program has open.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::sync::Arc;
+
+use fuser::{Errno, FileAttr, ReplyData};
+use rustix::fs::fstat;
+use rustix::io::pread;
+
+use crate::budget::Budget;
+use crate::containers::OpenContainer;
+use crate::entry::attributes_of;
+use crate::errno;
+use crate::windows::{Served, Windows};
+
+/// More than the kernel asks for at once (FUSE_MAX_MAX_PAGES in fs/fuse/fuse_i.h: 1 MiB, more where root allows it).
+const REQUEST_BYTES_MAX: usize = 16 << 20;
+
+thread_local! {
+    /// Each thread answers one request at a time.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A file that a program has open.
+#[derive(Debug)]
+pub enum OpenFile {
+    /// An ordinary one.
+    Plain(File),
+    /// A container.
+    Container(Arc<OpenContainer>, Windows),
+}
+
+impl OpenFile {
+    /// Opens what a container holds.
+    pub fn of(container: Arc<OpenContainer>, budget: &Budget) -> Self {
+        OpenFile::Container(container, Windows::new(budget.clone()))
+    }
+
+    /// Answers a request for bytes.
+    pub fn read(&self, offset: u64, length: u32, reply: ReplyData) {
+        let length = (length as usize).min(REQUEST_BYTES_MAX);
+        let mut reply = Some(reply);
+        let mut is_compared = false;
+        if let OpenFile::Container(container, windows) = self {
+            let answer = |bytes: &[u8]| {
+                if let Some(reply) = reply.take() {
+                    reply.data(bytes);
+                }
+            };
+            is_compared = windows.serve(container, offset, length, answer) != Served::OutOfOrder;
+        }
+        let Some(reply) = reply else { return };
+        BUFFER.with_borrow_mut(|buffer| {
+            if buffer.len() < length {
+                buffer.resize(length, 0);
+            }
+            let bytes = &mut buffer[..length];
+            match self.read_into(bytes, offset, is_compared) {
+                Ok(count) => reply.data(&bytes[..count]),
+                Err(errno) => reply.error(errno),
+            }
+        });
+    }
+
+    fn read_into(&self, bytes: &mut [u8], offset: u64, is_compared: bool) -> Result<usize, Errno> {
+        match self {
+            OpenFile::Plain(file) => read_plain(file, bytes, offset),
+            OpenFile::Container(container, _) => {
+                let reader = container.reader();
+                let read = match is_compared {
+                    true => reader.read_verified_at(bytes, offset),
+                    false => reader.read_at(bytes, offset),
+                };
+                read.map_err(|it| errno::of_container(&it))
+            }
+        }
+    }
+
+    /// Returns what is told of it by now.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
+        match self {
+            OpenFile::Plain(file) => match fstat(file) {
+                Ok(facts) => Ok(attributes_of(number, &facts)),
+                Err(errno) => Err(Errno::from_i32(errno.raw_os_error())),
+            },
+            OpenFile::Container(container, _) => {
+                container.refresh()?;
+                container.attributes(number)
+            }
+        }
+    }
+}
+
+/// A short answer would be taken for the end of the file.
+fn read_plain(file: &File, bytes: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    let mut got = 0;
+    while got < bytes.len() {
+        match pread(file, &mut bytes[got..], offset + got as u64) {
+            Ok(0) => break,
+            Ok(count) => got += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(Errno::from_i32(errno.raw_os_error())),
+        }
+    }
+    Ok(got)
+}

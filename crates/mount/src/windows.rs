@@ -1,0 +1,111 @@
+//! Parts of a container that is read in order: each is read once as a whole and compared with its checksums, and then serves
+//! the many requests that the kernel makes of it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use plimsoll_stow::Reader;
+
+use crate::budget::{Budget, Permit};
+use crate::containers::OpenContainer;
+
+/// Bytes of a window: as many as the longest record that `plimsoll stow cp` writes, so that hardly any record is in two.
+pub const WINDOW_BYTES: u64 = 4 << 20;
+
+/// The one that is read, and the one that the kernel reads ahead.
+const WINDOWS_PER_FILE: usize = 2;
+
+/// What became of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Served {
+    /// Its bytes were handed over.
+    Wholly,
+    /// A window has not all of them: the file ends there, or something cannot be read or differs from its checksum. They have to be
+    /// read, and compared, on their own.
+    NotHere,
+    /// The file is not read in order.
+    OutOfOrder,
+}
+
+/// The windows of one open file.
+#[derive(Debug)]
+pub struct Windows {
+    budget: Budget,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    windows: VecDeque<Arc<Window>>,
+    /// Where the last request ended.
+    last_end: u64,
+}
+
+#[derive(Debug)]
+struct Window {
+    start: u64,
+    /// Filled by the first that needs it, while others wait; `None` if not all of it can be read.
+    bytes: OnceLock<Option<Vec<u8>>>,
+    _permit: Permit,
+}
+
+impl Windows {
+    /// There are none yet.
+    pub fn new(budget: Budget) -> Self {
+        Windows { budget, state: Mutex::default() }
+    }
+
+    /// Hands over the bytes of a range if the file is read in order.
+    pub fn serve(
+        &self,
+        from: &OpenContainer,
+        offset: u64,
+        length: usize,
+        take: impl FnOnce(&[u8]),
+    ) -> Served {
+        let Some(window) = self.window(offset, length as u64) else { return Served::OutOfOrder };
+        let bytes = window.bytes.get_or_init(|| read(&from.reader(), window.start));
+        let begin = (offset - window.start) as usize;
+        match bytes.as_ref().and_then(|it| it.get(begin..begin + length)) {
+            Some(bytes) => {
+                take(bytes);
+                Served::Wholly
+            }
+            None => Served::NotHere,
+        }
+    }
+
+    /// Returns the window that has a range; a new one if the file is read in order.
+    fn window(&self, offset: u64, length: u64) -> Option<Arc<Window>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = offset.checked_add(length)?;
+        let last_end = std::mem::replace(&mut state.last_end, end);
+        let start = offset - offset % WINDOW_BYTES;
+        if end > start + WINDOW_BYTES {
+            return None;
+        }
+        if let Some(window) = state.windows.iter().find(|it| it.start == start) {
+            return Some(window.clone());
+        }
+        // The kernel's requests for what it reads ahead come in nearly the right order.
+        let is_behind = state.windows.iter().any(|it| it.start + WINDOW_BYTES == start);
+        if !is_behind && offset != last_end {
+            return None;
+        }
+        if state.windows.len() >= WINDOWS_PER_FILE {
+            state.windows.pop_front();
+        }
+        let window =
+            Arc::new(Window { start, bytes: OnceLock::new(), _permit: self.budget.take()? });
+        state.windows.push_back(window.clone());
+        Some(window)
+    }
+}
+
+fn read(reader: &Reader, start: u64) -> Option<Vec<u8>> {
+    let length = reader.size().saturating_sub(start).min(WINDOW_BYTES);
+    let mut bytes = vec![0; length as usize];
+    let count = reader.read_verified_at(&mut bytes, start).ok()?;
+    bytes.truncate(count);
+    Some(bytes)
+}

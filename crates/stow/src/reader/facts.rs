@@ -1,0 +1,18 @@
+//! What a reader can tell of a file beside its bytes.
+
+use std::time::SystemTime;
+
+use super::Reader;
+
+impl Reader {
+    /// Returns whether nothing is missing, so that the file ends where it seems to.
+    pub fn is_whole(&self) -> bool {
+        self.doubt.is_none()
+    }
+
+    /// Returns when a log was written to last, as far as the targets tell.
+    pub fn last_written(&self) -> Option<SystemTime> {
+        let scans = self.logs.iter().filter_map(|it| it.scan.as_ref().ok());
+        scans.filter_map(|it| it.log().modified()).max()
+    }
+}
