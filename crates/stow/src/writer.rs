@@ -65,12 +65,8 @@ impl Writer {
         let state = SharedState::join(container.directory(), container.node())?;
         let targets = container.targets()?;
         if targets.is_empty() {
-            let why = "none was named".to_string();
-            return Err(StowError::NoTarget {
-                path: container.path().into(),
-                why,
-                errno: Errno::INVAL,
-            });
+            let (path, why) = (container.path().into(), "none was named".into());
+            return Err(StowError::NoTarget { path, why, errno: Errno::INVAL });
         }
         let lane = |target| Lane { target, log: None, refusal: None };
         let lanes = targets.into_iter().map(lane).collect();
