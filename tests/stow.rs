@@ -96,6 +96,51 @@ fn a_file_goes_into_a_container_and_comes_back() {
 }
 
 #[test]
+fn holes_stay_holes() {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    let place = Place::new(2);
+    let path = |name: &str| place.path().join(name);
+    let plain = fs::File::create(path("sparse.dat")).unwrap();
+    plain.write_all_at(&[1; 70_000], 5_000_000).unwrap();
+    plain.write_all_at(&[2; 10], 30_000_000).unwrap();
+    plain.set_len(64_000_000).unwrap();
+    let bytes = fs::read(path("sparse.dat")).unwrap();
+    let stored = |name: &str| 512 * fs::metadata(path(name)).unwrap().blocks();
+    let copied = place.json("cp sparse.dat big --targets ost0,ost1");
+    assert_eq!(copied["copied_bytes"], 64_000_000);
+    assert!(place.cat("big") == bytes);
+    let info = place.json("info big");
+    let on_targets = |info: &serde_json::Value| -> u64 {
+        let targets = info["targets"].as_array().unwrap();
+        targets.iter().map(|it| it["stored_bytes"].as_u64().unwrap()).sum()
+    };
+    assert!(on_targets(&info) < 2_000_000, "{info}");
+    assert_eq!(place.run("cp big other --targets ost1").status, Some(0));
+    assert!(place.cat("other") == bytes && on_targets(&place.json("info other")) < 2_000_000);
+    assert_eq!(place.run("cp big back.dat").status, Some(0));
+    assert!(fs::read(path("back.dat")).unwrap() == bytes && stored("back.dat") < 2_000_000);
+    assert_eq!(place.run("flatten big").status, Some(0));
+    assert!(fs::read(path("big")).unwrap() == bytes && stored("big") < 2_000_000);
+}
+
+#[test]
+fn compacting_keeps_what_is_seen_and_writes_the_index() {
+    let place = Place::new(2);
+    let bytes = place.plain("big.dat", 3_000_000);
+    place.json("cp big.dat big --targets ost0,ost1");
+    let note = place.run("info big").stdout;
+    assert!(note.contains("no merged index is used: there is none"), "{note}");
+    let compacted = place.json("compact big --below 100");
+    assert!(compacted["merged_index_bytes"].as_u64() > Some(0), "{compacted}");
+    // Every segment has a slot page beside what is seen, so that all of them are copied.
+    assert_eq!(compacted["copied_bytes"], 3_000_000);
+    let info = place.json("info big");
+    assert_eq!(info["merged_index_bytes"], compacted["merged_index_bytes"]);
+    assert!(place.cat("big") == bytes);
+    assert_eq!(place.run("check big").status, Some(0));
+}
+
+#[test]
 fn what_makes_no_sense_is_told_in_one_line_with_a_hint() {
     let place = Place::new(1);
     place.plain("file", 100);

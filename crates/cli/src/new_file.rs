@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -125,6 +125,21 @@ impl NewFile {
         self.finish()?;
         told.iter().for_each(|told| output::message(told));
         Ok(())
+    }
+
+    /// Leaves out so many bytes, which are zeros: a hole, where there can be one.
+    pub fn leave_hole(&mut self, bytes: u64) -> io::Result<()> {
+        match &mut self.destination {
+            Destination::Channel(channel) => {
+                io::copy(&mut io::repeat(0).take(bytes), channel).map(drop)
+            }
+            Destination::Draft { draft, .. } => {
+                let mut file = draft.file();
+                let end = file.stream_position()? + bytes;
+                file.set_len(end)?;
+                file.seek(SeekFrom::Start(end)).map(drop)
+            }
+        }
     }
 
     /// It is whole: gives it its name.

@@ -2,6 +2,7 @@
 
 mod cat;
 mod check;
+mod compact;
 mod copy;
 mod flatten;
 mod info;
@@ -47,6 +48,7 @@ pub struct Arguments {
 enum Action {
     Cat(cat::Arguments),
     Check(check::Arguments),
+    Compact(compact::Arguments),
     Cp(copy::Arguments),
     Du(info::UsageArguments),
     Flatten(flatten::Arguments),
@@ -63,6 +65,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     match &arguments.action {
         Action::Cat(arguments) => cat::run(arguments),
         Action::Check(arguments) => check::run(arguments, output),
+        Action::Compact(arguments) => compact::run(arguments, output),
         Action::Cp(arguments) => copy::run(arguments, output),
         Action::Du(arguments) => info::usage(arguments, output),
         Action::Flatten(arguments) => flatten::run(arguments, output),
@@ -92,6 +95,7 @@ fn with_hint(error: StowError) -> anyhow::Error {
     let hint = match &error {
         StowError::NotAContainer { .. } => "plimsoll stow ls DIR lists containers",
         StowError::Damaged { .. } => "plimsoll stow check tells what can still be read",
+        StowError::BeingRead { .. } => "try again when nobody reads it",
         StowError::Busy { .. } => "wait for its writers, or end them",
         StowError::OtherNode { .. } => "write on one node at a time",
         StowError::Unreadable { .. } => {

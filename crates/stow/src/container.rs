@@ -1,10 +1,11 @@
 //! A container: the directory at the user's path, with its marker, anchor, manifest and shared state.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::{Directory, random_hex, read_at_most, read_small};
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::error::Attempt;
@@ -195,6 +196,28 @@ impl Container {
     pub fn state(&self) -> Option<StateCopy> {
         let file = self.directory.open_file(STATE, OFlags::RDONLY).ok()?;
         StateCopy::decode(&read_at_most(STATE_BYTES_MAX, file).ok()??)
+    }
+
+    /// Keeps others from giving room back until the file is dropped; `None` where files cannot be locked, or this user may not: nobody gives
+    /// room back there.
+    pub(crate) fn hold_for_reading(&self) -> Option<File> {
+        let file = self.directory.open_file(MARKER, OFlags::RDONLY).ok()?;
+        flock(&file, FlockOperation::LockShared).ok()?;
+        Some(file)
+    }
+
+    /// Keeps readers out until the file is dropped.
+    ///
+    /// # Errors
+    /// If there are any.
+    pub(crate) fn keep_readers_out(&self) -> Result<File, StowError> {
+        let path = || self.path().join(MARKER);
+        let file = self.directory.open_own_file(MARKER, OFlags::RDONLY).attempt("open", path())?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(file),
+            Err(Errno::AGAIN) => Err(StowError::BeingRead { path: self.path().into() }),
+            Err(errno) => Err(errno).attempt("lock", path()),
+        }
     }
 
     /// Removes the container and all its logs. Returns the logs that could not be reached and so are left.

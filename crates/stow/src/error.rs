@@ -42,6 +42,12 @@ pub enum StowError {
         /// The container.
         path: PathBuf,
     },
+    /// Room cannot be given back under those who read.
+    #[error("{} is being read", path.display())]
+    BeingRead {
+        /// The container.
+        path: PathBuf,
+    },
     /// Writers of one container share memory.
     #[error("{} is being written on another node, or through another mount", path.display())]
     OtherNode {
@@ -85,7 +91,7 @@ impl StowError {
             StowError::System { cause, .. } => Errno::from_io_error(cause).unwrap_or(Errno::IO),
             StowError::NotAContainer { .. } => Errno::INVAL,
             StowError::Damaged { .. } | StowError::Unreadable { .. } => Errno::IO,
-            StowError::Busy { .. } => Errno::BUSY,
+            StowError::Busy { .. } | StowError::BeingRead { .. } => Errno::BUSY,
             StowError::OtherNode { .. } => Errno::OPNOTSUPP,
             StowError::NoTarget { errno, .. } => *errno,
             StowError::TooLarge { .. } => Errno::FBIG,

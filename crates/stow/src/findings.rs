@@ -59,6 +59,10 @@ pub struct Note {
     pub stamp: Stamp,
     /// What it says.
     pub change: Change,
+    /// The number of its log.
+    pub log: u32,
+    /// Where its word is in the log.
+    pub word_at: u64,
 }
 
 /// How a file loses bytes.

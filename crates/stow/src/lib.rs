@@ -47,6 +47,7 @@ mod index_build;
 pub mod index_entry;
 mod index_file;
 mod index_write;
+mod liveness;
 mod log;
 pub mod manifest;
 mod pieces;
@@ -72,7 +73,7 @@ pub use manifest::ListedLog;
 pub use pieces::{Piece, Pieces, Source, Stamp};
 pub use placement::Placement;
 pub use read_log::LogUse;
-pub use reader::Reader;
+pub use reader::{Reader, Stretch};
 
 pub use state::StateCopy;
-pub use writer::Writer;
+pub use writer::{Reclaimed, Writer};

@@ -14,7 +14,7 @@ use rustix::io::{Errno, pread, pwrite};
 use crate::Id;
 use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
 use crate::rights::PRIVATE_FILE;
-use crate::word::PAGE_BYTES;
+use crate::word::{Entry, PAGE_BYTES, Stamped, freed_checksum};
 
 /// File systems on which a writer may store into a mapping of a slot page (statfs(2)): what was stored is what others read
 /// at once, and a page that was written before stays there.
@@ -175,6 +175,33 @@ impl Log {
         });
         let unlocked = flock(&self.file, FlockOperation::Unlock);
         trimmed.and(unlocked)
+    }
+
+    /// Marks a segment as free; its last stamp was this one.
+    ///
+    /// # Errors
+    /// If the target refuses.
+    pub fn mark_free(&self, header: &SegmentHeader, stamp: u64) -> Result<(), Errno> {
+        let stamp = stamp.max(header.stamp);
+        let delta = (stamp - header.stamp) as u32;
+        let word = Entry::Freed(Stamped { delta, checksum: freed_checksum(stamp) }).encode().0[0];
+        self.write_all(&word.to_le_bytes(), header.position + HEADER_BYTES as u64)
+    }
+
+    /// Gives back the room of a segment that is marked as free, but for the page with the mark.
+    ///
+    /// # Errors
+    /// If the target refuses. Some cannot give back a part of a file.
+    pub fn give_back(&self, header: &SegmentHeader) -> Result<(), Errno> {
+        let (begin, length) = (header.position + PAGE_BYTES, u64::from(header.length) - PAGE_BYTES);
+        if length == 0 {
+            return Ok(());
+        }
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match fallocate(&self.file, hole, begin, length) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            punched => punched,
+        }
     }
 
     /// Writes all of these bytes.

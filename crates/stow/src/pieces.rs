@@ -83,6 +83,11 @@ impl Pieces {
         size.max(last.map_or(0, |it| it.end))
     }
 
+    /// Returns the last truncation, and the size that it gave.
+    pub fn truncated(&self) -> (Stamp, u64) {
+        self.truncated
+    }
+
     /// Returns the pieces of a range, each cut to it, with the gaps between them, which nobody wrote to.
     pub fn of(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, Option<Piece>)> {
         let before = self.by_start.range(..range.start).next_back();

@@ -47,7 +47,8 @@ impl ReadLog {
         LogUse {
             listed: &self.listed,
             missing: self.problem(),
-            segments: scan.map_or(0, LogScan::segments),
+            segments: scan
+                .map_or(0, |it| it.segments().iter().filter(|it| !it.is_free).count() as u64),
             index: scan.map_or(0, LogScan::slot_pages) * PAGE_BYTES,
             bytes: scan.and_then(|scan| scan.log().size().ok()),
             stored: scan.and_then(|scan| scan.log().stored().ok()),

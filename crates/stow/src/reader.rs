@@ -3,6 +3,9 @@
 mod facts;
 mod reading;
 
+pub use reading::Stretch;
+
+use std::fs::File;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -26,12 +29,15 @@ pub struct Reader {
     index: Result<IndexFile, String>,
     /// What was written since then, or everything.
     records: Vec<Record>,
+    notes: Vec<Note>,
     pieces: Pieces,
     latest: Stamp,
     troubles: Vec<Trouble>,
     doubt: Option<Doubt>,
     /// The same container without the index, once that is needed.
     scanned: OnceLock<Box<Reader>>,
+    /// While it is there, nobody gives room back.
+    _held: Option<File>,
 }
 
 /// Something may be missing: only what is later than all of it can be told.
@@ -46,13 +52,15 @@ impl Reader {
     /// # Errors
     /// If its manifest cannot be read. Logs that cannot be read fail only those reads that need them.
     pub fn open(container: Arc<Container>) -> Result<Self, StowError> {
+        let held = container.hold_for_reading();
         let index = usable_index(&container);
-        let mut reader = Self::new(container.clone(), index);
+        let mut reader = Self::new(container.clone(), index, held);
         reader.refresh()?;
         if let Ok(index) = &reader.index
             && let Some(why) = reader.contradiction(index)
         {
-            reader = Self::new(container, Err(why));
+            let held = container.hold_for_reading();
+            reader = Self::new(container, Err(why), held);
             reader.refresh()?;
         }
         Ok(reader)
@@ -63,12 +71,17 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn open_scanned(container: Arc<Container>) -> Result<Self, StowError> {
-        let mut reader = Self::new(container, Err("it was not asked for".into()));
+        let held = container.hold_for_reading();
+        let mut reader = Self::new(container, Err("it was not asked for".into()), held);
         reader.refresh()?;
         Ok(reader)
     }
 
-    fn new(container: Arc<Container>, index: Result<IndexFile, String>) -> Self {
+    fn new(
+        container: Arc<Container>,
+        index: Result<IndexFile, String>,
+        held: Option<File>,
+    ) -> Self {
         let (mut pieces, mut latest) = (Pieces::default(), Stamp::default());
         if let Ok(index) = &index {
             latest = index.head().stamp;
@@ -79,11 +92,13 @@ impl Reader {
             logs: Vec::new(),
             index,
             records: Vec::new(),
+            notes: Vec::new(),
             pieces,
             latest,
             troubles: Vec::new(),
             doubt: None,
             scanned: OnceLock::new(),
+            _held: held,
         }
     }
 
@@ -172,12 +187,14 @@ impl Reader {
         let mut notes = findings.notes;
         // The last one first: what it has taken is not looked at again.
         notes.sort_unstable_by_key(|it| std::cmp::Reverse(it.stamp));
-        for Note { stamp, change } in notes {
-            match change {
+        for Note { stamp, change, .. } in &notes {
+            let stamp = *stamp;
+            match *change {
                 Change::Truncate(size) => self.pieces.truncate(size, stamp),
                 Change::Punch(offset, length) => self.pieces.punch(offset..offset + length, stamp),
             }
         }
+        self.notes.extend(notes);
     }
 
     /// What cannot be read may have been written over anything that is older.
@@ -287,6 +304,11 @@ impl Reader {
     /// Returns what does not count, and why.
     pub fn troubles(&self) -> &[Trouble] {
         &self.troubles
+    }
+
+    /// Returns all that was found in the logs and has no bytes.
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// Returns the logs, as they were read.

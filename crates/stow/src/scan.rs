@@ -7,7 +7,22 @@ use crate::findings::{Change, Findings, Note, Record, Said, Trouble};
 use crate::header::{HEADER_BYTES, SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::log::Log;
 use crate::pieces::Stamp;
-use crate::word::{Damaged, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, words_checksum};
+use crate::word::{
+    Damaged, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, freed_checksum, words_checksum,
+};
+
+/// Where a segment is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentSpan {
+    /// As it was when it was found.
+    pub header: SegmentHeader,
+    /// Its last stamp.
+    pub highest: u64,
+    /// Whether nothing will be added to it.
+    pub has_ended: bool,
+    /// Whether it was given back.
+    pub is_free: bool,
+}
 
 /// How far a log was read.
 #[derive(Debug)]
@@ -19,7 +34,7 @@ pub struct LogScan {
     last: Option<u64>,
     /// Segments to which something may be added.
     open: Vec<SegmentScan>,
-    segments: u64,
+    segments: Vec<SegmentSpan>,
     slot_pages: u64,
     /// The highest stamp that was found, even of something that does not count.
     highest: u64,
@@ -34,7 +49,7 @@ impl LogScan {
     /// Begins behind what is known: so many bytes of the log, with stamps up to the highest.
     pub fn behind(log: Log, known: u64, highest: u64) -> Self {
         let (next, last, open) = (known.next_multiple_of(PAGE_BYTES), None, Vec::new());
-        LogScan { log, next, last, open, segments: 0, slot_pages: 0, highest }
+        LogScan { log, next, last, open, segments: Vec::new(), slot_pages: 0, highest }
     }
 
     /// Returns the log.
@@ -42,9 +57,9 @@ impl LogScan {
         &self.log
     }
 
-    /// Returns how many segments were found.
-    pub fn segments(&self) -> u64 {
-        self.segments
+    /// Returns the segments that were found, in the order of the log.
+    pub fn segments(&self) -> &[SegmentSpan] {
+        &self.segments
     }
 
     /// Returns the highest stamp that was found; later ones are not in the log.
@@ -70,13 +85,19 @@ impl LogScan {
         while let Some(header) = self.next_segment(size, findings)? {
             self.next = header.position + u64::from(header.length);
             self.last = Some(header.position);
-            self.segments += 1;
+            let (highest, has_ended, is_free) = (0, false, false);
+            self.segments.push(SegmentSpan { header, highest, has_ended, is_free });
             self.slot_pages += 1;
             self.open.push(SegmentScan::new(header));
         }
         for segment in &mut self.open {
             self.slot_pages += segment.look(&self.log, node, findings)?;
             self.highest = self.highest.max(segment.highest);
+            let SegmentScan { header, highest, has_ended, is_free, .. } = *segment;
+            let position = |it: &SegmentSpan| it.header.position;
+            if let Ok(at) = self.segments.binary_search_by_key(&header.position, position) {
+                self.segments[at] = SegmentSpan { header, highest, has_ended, is_free };
+            }
         }
         self.open.retain(|segment| !segment.has_ended);
         Ok(())
@@ -137,6 +158,7 @@ struct SegmentScan {
     run: Option<(Run, u64)>,
     highest: u64,
     has_ended: bool,
+    is_free: bool,
 }
 
 /// The end of what a slot page says.
@@ -148,7 +170,8 @@ struct PageEnd {
 impl SegmentScan {
     fn new(header: SegmentHeader) -> Self {
         let word = HEADER_BYTES / 8;
-        SegmentScan { header, page: 0, word, run: None, highest: 0, has_ended: false }
+        let (run, highest) = (None, 0);
+        SegmentScan { header, page: 0, word, run, highest, has_ended: false, is_free: false }
     }
 
     /// Returns how many further slot pages it has got.
@@ -224,17 +247,28 @@ impl SegmentScan {
                     let stamp = self.stamp(stamped);
                     let is_whole = words_checksum(&[size, stamp.sequence]) == stamped.checksum;
                     possible(size, 0).filter(|_| is_whole).ok_or(Damaged)?;
-                    found.push((noted(stamp, Change::Truncate(size)), word_at));
+                    let change = Change::Truncate(size);
+                    found.push((self.noted(stamp, change, word_at), word_at));
                 }
                 Entry::Punch(stamped, offset, length) => {
                     let stamp = self.stamp(stamped);
                     let sum = words_checksum(&[offset, length, stamp.sequence]);
                     possible(offset, length).filter(|_| sum == stamped.checksum).ok_or(Damaged)?;
-                    found.push((noted(stamp, Change::Punch(offset, length)), word_at));
+                    let change = Change::Punch(offset, length);
+                    found.push((self.noted(stamp, change, word_at), word_at));
                 }
                 Entry::Synced => *durable = found.len(),
                 Entry::End => {
                     self.has_ended = true;
+                    return Ok(PageEnd { next_page: None });
+                }
+                Entry::Freed(stamped) => {
+                    let stamp = self.stamp(stamped).sequence;
+                    let is_first = self.page == 0 && self.word == HEADER_BYTES / 8;
+                    if !is_first || freed_checksum(stamp) != stamped.checksum {
+                        return Err(Damaged);
+                    }
+                    (self.has_ended, self.is_free) = (true, true);
                     return Ok(PageEnd { next_page: None });
                 }
                 Entry::Link(page) => {
@@ -247,6 +281,10 @@ impl SegmentScan {
             self.word += count;
         }
         Ok(PageEnd { next_page: None })
+    }
+
+    fn noted(&self, stamp: Stamp, change: Change, word_at: u64) -> Said {
+        Said::Note(Note { stamp, change, log: self.header.log, word_at })
     }
 
     fn stamp(&mut self, stamped: Stamped) -> Stamp {
@@ -280,10 +318,6 @@ impl SegmentScan {
             word_at,
         })
     }
-}
-
-fn noted(stamp: Stamp, change: Change) -> Said {
-    Said::Note(Note { stamp, change })
 }
 
 /// A range that a file can have.

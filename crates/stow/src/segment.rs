@@ -71,6 +71,11 @@ impl OpenSegment {
         Ok(OpenSegment { to, header, page, word, top, run: None, before: None, is_dirty: false })
     }
 
+    /// Returns its bytes.
+    pub fn length(&self) -> u64 {
+        u64::from(self.header.length)
+    }
+
     /// Returns the number of its log.
     pub fn log(&self) -> u32 {
         self.header.log

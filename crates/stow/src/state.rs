@@ -37,6 +37,9 @@ const INDEXED_AT: usize = 72;
 const WRITERS_AT: usize = 128;
 const LOGS_AT: usize = 192;
 const DURABLE_LOGS_AT: usize = 200;
+const TAKEN_AT: usize = 256;
+const KEPT_AT: usize = 264;
+const END_AT: usize = 272;
 
 /// Words of a log's line.
 const INTENDED: usize = 0;
@@ -46,6 +49,9 @@ const DURABLE: usize = 16;
 /// Stamps that are skipped when another node, or the same one after a restart, goes on: more than anybody takes between two
 /// moments at which the kernel writes the file out by itself (30 s).
 const SKIPPED: u64 = 1 << 32;
+
+/// Bytes that are not worth looking for.
+const SPACE_TO_WASTE: u64 = 32 << 20;
 
 /// The shared memory of a container's writers.
 pub struct SharedState {
@@ -154,6 +160,14 @@ impl SharedState {
         }
     }
 
+    /// Lets others write again.
+    ///
+    /// # Errors
+    /// If the system does not lock.
+    pub fn share(&self) -> Result<(), Errno> {
+        flock(&self.file, FlockOperation::LockShared)
+    }
+
     /// Takes the next stamp.
     pub fn next_stamp(&self) -> u64 {
         self.word(SEQUENCE_AT).fetch_add(1, Ordering::AcqRel)
@@ -195,6 +209,27 @@ impl SharedState {
             }
         }
         Ok(LogMark { page: SharedPage::map(&self.file, begin)?, line: line * LINE_BYTES })
+    }
+
+    /// Notes that a segment of so many bytes was begun, and that the file reaches to this end by now. Returns whether more than half
+    /// of all that was taken must be of no use any more.
+    pub fn note_taken(&self, bytes: u64, end: u64) -> bool {
+        let taken = self.word(TAKEN_AT).fetch_add(bytes, Ordering::AcqRel).saturating_add(bytes);
+        let end = self.word(END_AT).fetch_max(end, Ordering::AcqRel).max(end);
+        let kept = self.word(KEPT_AT).load(Ordering::Acquire);
+        taken > end.max(kept).saturating_mul(2).saturating_add(SPACE_TO_WASTE)
+    }
+
+    /// Returns the bytes of all segments, as far as they were noted.
+    pub fn taken(&self) -> u64 {
+        self.word(TAKEN_AT).load(Ordering::Acquire)
+    }
+
+    /// Notes that the file ends here, and that so many bytes are in use.
+    pub fn note_kept(&self, bytes: u64, end: u64) {
+        self.word(TAKEN_AT).store(bytes, Ordering::Release);
+        self.word(KEPT_AT).store(bytes, Ordering::Release);
+        self.word(END_AT).store(end, Ordering::Release);
     }
 
     /// Notes how many logs are listed.

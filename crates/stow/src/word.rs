@@ -66,6 +66,8 @@ pub enum Entry {
     End,
     /// All that is before it in this segment was durable.
     Synced,
+    /// Nothing of the segment counts any more, and its bytes were given back; its last stamp was this.
+    Freed(Stamped),
 }
 
 /// A word that no version of this program wrote.
@@ -86,6 +88,7 @@ impl Entry {
             }
             Entry::Record(it) => ([stamped(RECORD, it), 0, 0, 0], 1),
             Entry::Void => ([VOID, 0, 0, 0], 1),
+            Entry::Freed(it) => ([stamped(VOID, it), 0, 0, 0], 1),
             Entry::Truncate(it, size) => ([stamped(TRUNCATE, it), *size, 0, 0], 2),
             Entry::Punch(it, offset, length) => ([stamped(PUNCH, it), *offset, *length, 0], 3),
             Entry::Link(position) => ([LINK | u64::from(*position) << 32, 0, 0, 0], 1),
@@ -121,6 +124,7 @@ impl Entry {
             LINK if delta == 0 => (Entry::Link(high), 1),
             SYNCED if first == SYNCED => (Entry::Synced, 1),
             VOID if first == VOID => (Entry::Void, 1),
+            VOID => (Entry::Freed(stamped), 1),
             _ => return Err(Damaged),
         };
         Ok(Some(entry))
@@ -153,6 +157,11 @@ fn append_checksum(sum: u32, bytes: &[u8]) -> u32 {
 /// Returns the checksum of a truncation or a hole, which have no bytes.
 pub fn words_checksum(words: &[u64]) -> u32 {
     words.iter().fold(0, |sum, word| crc32c::crc32c_append(sum, &word.to_le_bytes()))
+}
+
+/// Returns the checksum of a word that says that a segment is free, which is never zero.
+pub fn freed_checksum(stamp: u64) -> u32 {
+    words_checksum(&[u64::MAX, stamp]).max(1)
 }
 
 /// What the first word of a run has instead of a stamp.
@@ -189,6 +198,7 @@ mod tests {
             Just(Entry::End),
             Just(Entry::Synced),
             Just(Entry::Void),
+            stamped().prop_filter("told from a void", |it| it.checksum > 0).prop_map(Entry::Freed),
         ]
     }
 

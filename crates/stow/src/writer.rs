@@ -1,5 +1,12 @@
 //! Writes to a container.
 
+mod refusals;
+mod size;
+mod space;
+
+pub use space::Reclaimed;
+use space::SpaceWatch;
+
 use std::fs::File;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -8,7 +15,7 @@ use plimsoll_guarded::Directory;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::container::{LOCK, MANIFEST, Target};
+use crate::container::{MANIFEST, Target};
 use crate::error::Attempt;
 use crate::header::SegmentHeader;
 use crate::index_write::write_when_last;
@@ -45,6 +52,9 @@ pub struct Writer {
     segment: Option<OpenSegment>,
     /// Segments begun so far.
     begun: u64,
+    /// Where its writes end.
+    end: u64,
+    space: SpaceWatch,
     reader: Option<Reader>,
 }
 
@@ -72,20 +82,41 @@ impl Writer {
         let lanes = targets.into_iter().map(lane).collect();
         let number = state.next_writer();
         let (segment, reader) = (None, None);
-        Ok(Writer { container, state, placement, number, lanes, segment, begun: 0, reader })
+        Ok(Writer {
+            container,
+            state,
+            placement,
+            number,
+            lanes,
+            segment,
+            begun: 0,
+            end: 0,
+            space: SpaceWatch::Enough,
+            reader,
+        })
     }
 
     /// Writes all of these bytes at an offset.
     ///
     /// # Errors
     /// If no target takes them: some of them may have been written.
-    pub fn write_at(&mut self, mut bytes: &[u8], mut offset: u64) -> Result<(), StowError> {
+    pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<(), StowError> {
         let length = bytes.len() as u64;
         if offset.checked_add(length).is_none_or(|end| end > i64::MAX as u64) {
             return Err(StowError::TooLarge { offset, length });
         }
         // All parts of a write have one stamp, so that they are later or earlier than another write as a whole.
         let stamp = self.state.next_stamp();
+        self.end = self.end.max(offset + length);
+        self.write_stamped(bytes, offset, stamp)
+    }
+
+    fn write_stamped(
+        &mut self,
+        mut bytes: &[u8],
+        mut offset: u64,
+        stamp: u64,
+    ) -> Result<(), StowError> {
         while !bytes.is_empty() {
             let segment = self.segment_for(stamp, bytes.len())?;
             let count = match segment.write(bytes, offset, stamp) {
@@ -103,40 +134,6 @@ impl Writer {
             offset += count as u64;
         }
         Ok(())
-    }
-
-    /// Writes all of these bytes at the end of the file, wherever that is by then; returns where.
-    ///
-    /// # Errors
-    /// As [`Writer::write_at`].
-    pub fn append(&mut self, bytes: &[u8]) -> Result<u64, StowError> {
-        let _held = self.hold_size()?;
-        let size = self.reader()?.size();
-        self.write_at(bytes, size)?;
-        Ok(size)
-    }
-
-    /// Gives the file another size: what is behind it is gone, and what comes before is zeros where nothing was written.
-    ///
-    /// # Errors
-    /// If no target takes a note of it.
-    pub fn truncate(&mut self, size: u64) -> Result<(), StowError> {
-        if size > i64::MAX as u64 {
-            return Err(StowError::TooLarge { offset: size, length: 0 });
-        }
-        let _held = self.hold_size()?;
-        self.note(|segment, stamp| segment.truncate(size, stamp))
-    }
-
-    /// Makes a hole of a range. The size stays.
-    ///
-    /// # Errors
-    /// If no target takes a note of it.
-    pub fn punch(&mut self, offset: u64, length: u64) -> Result<(), StowError> {
-        if offset.checked_add(length).is_none_or(|end| end > i64::MAX as u64) {
-            return Err(StowError::TooLarge { offset, length });
-        }
-        self.note(|segment, stamp| segment.punch(offset, length, stamp))
     }
 
     /// Makes all durable that was written to the container on this node, by any process.
@@ -190,14 +187,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns the targets that refused, and why.
-    pub fn refusals(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.lanes.iter().filter_map(|lane| {
-            let (_, why) = lane.refusal.as_ref()?;
-            Some((lane.target.name.as_str(), why.as_str()))
-        })
-    }
-
     /// Returns a reader that sees what was written until now.
     ///
     /// # Errors
@@ -210,33 +199,10 @@ impl Writer {
         self.reader.as_ref().ok_or(Errno::IO).attempt("read", self.container.path())
     }
 
-    /// Keeps others from changing the size until the file is dropped.
-    fn hold_size(&self) -> Result<File, StowError> {
-        let path = || self.container.path().join(LOCK);
-        let file = self.container.directory().open_own_file(LOCK, OFlags::RDWR);
-        let file = file.attempt("open", path())?;
-        flock(&file, FlockOperation::LockExclusive).attempt("lock", path())?;
-        Ok(file)
-    }
-
-    /// Publishes something that has no bytes.
-    fn note(
-        &mut self,
-        note: impl Fn(&mut OpenSegment, u64) -> Result<bool, Errno>,
-    ) -> Result<(), StowError> {
-        let stamp = self.state.next_stamp();
-        loop {
-            match note(self.segment_for(stamp, 0)?, stamp) {
-                Ok(true) => return Ok(()),
-                Ok(false) => self.end_segment(),
-                Err(errno) => self.give_up_target(errno),
-            }
-        }
-    }
-
     /// Returns the segment that the next record goes to.
     fn segment_for(&mut self, stamp: u64, length: usize) -> Result<&mut OpenSegment, StowError> {
         if self.segment.is_none() {
+            self.reclaim_if_due();
             self.segment = Some(self.begin_segment(stamp, length)?);
         }
         let segment = self.segment.as_mut().ok_or(Errno::IO);
@@ -273,6 +239,7 @@ impl Writer {
             match self.begin_on(index, stamp, length) {
                 Ok(segment) => {
                     self.begun += 1;
+                    self.note_taken(segment.length());
                     return Ok(segment);
                 }
                 Err(error) => {
@@ -376,19 +343,6 @@ impl Writer {
         directory.sync()?;
         target.sync()?;
         Ok(log)
-    }
-
-    /// The next write tries all of them again: there may be room by then.
-    fn no_target(&mut self) -> StowError {
-        let refusals = self.lanes.iter_mut().filter_map(|lane| {
-            let (errno, why) = lane.refusal.take()?;
-            Some((errno, format!("{}: {why}", lane.target.name)))
-        });
-        let refusals: Vec<(Errno, String)> = refusals.collect();
-        let is_full = refusals.iter().find(|(errno, _)| *errno == Errno::NOSPC);
-        let errno = is_full.or(refusals.first()).map_or(Errno::IO, |(errno, _)| *errno);
-        let why: Vec<String> = refusals.into_iter().map(|(_, why)| why).collect();
-        StowError::NoTarget { path: self.container.path().into(), why: why.join("; "), errno }
     }
 }
 

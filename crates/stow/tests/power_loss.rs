@@ -45,6 +45,13 @@ fn fail(random: &mut Random) -> usize {
             continue;
         }
         if random.below(150) == 0 {
+            // Makes everything durable on the way.
+            writers[which].reclaim(0.9).unwrap();
+            possible.iter_mut().for_each(|it| drop(it.drain(..it.len() - 1)));
+            durable = image(folder.path());
+            continue;
+        }
+        if random.below(150) == 0 {
             std::mem::replace(&mut writers[which], open()).close().unwrap();
         }
         let cell = random.below(CELLS);

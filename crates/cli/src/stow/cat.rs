@@ -1,6 +1,7 @@
 //! `plimsoll stow cat`: what a container holds.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -52,6 +53,37 @@ pub fn each_block(reader: &Reader, mut take: impl FnMut(&[u8], u64) -> Result<()
         }
         take(&bytes[..count], offset).context("cannot write")?;
         offset += count as u64;
+    }
+}
+
+/// A part of a container that is handed over.
+pub enum FilePart<'a> {
+    /// Bytes, and where they begin.
+    Data(&'a [u8], u64),
+    /// A hole.
+    Hole(Range<u64>),
+}
+
+/// Hands over all of a container, one part after the other, holes as such. Returns its size.
+pub fn each_part(reader: &Reader, mut take: impl FnMut(FilePart) -> Result<()>) -> Result<u64> {
+    let mut bytes = vec![0; BLOCK_BYTES];
+    let mut offset = 0;
+    while let Some(stretch) = reader.stretch_from(offset).map_err(with_hint)? {
+        if stretch.is_hole {
+            take(FilePart::Hole(offset..stretch.end)).context("cannot write")?;
+            offset = stretch.end;
+        }
+        while !stretch.is_hole && offset < stretch.end {
+            let most = (stretch.end - offset).min(BLOCK_BYTES as u64) as usize;
+            let count = read_block(reader, &mut bytes[..most], offset)?;
+            take(FilePart::Data(&bytes[..count], offset)).context("cannot write")?;
+            offset += count as u64;
+        }
+    }
+    // Where something is missing, the file may go on: this says so.
+    match read_block(reader, &mut bytes[..1], offset)? {
+        0 => Ok(offset),
+        _ => anyhow::bail!("it grows while it is read"),
     }
 }
 

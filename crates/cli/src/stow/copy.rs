@@ -1,7 +1,8 @@
 //! `plimsoll stow cp`: plain files to containers, containers to plain files, and containers to others.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use plimsoll_stow::{Container, Placement, Reader, Target, Writer};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::cat::{BLOCK_BYTES, each_block};
+use super::cat::{BLOCK_BYTES, FilePart, each_part};
 use super::info::{COPIED, TARGETS};
 use super::targets::LogTargets;
 use super::with_hint;
@@ -110,10 +111,13 @@ fn print(output: Output, made: &Path, copied: u64, targets: usize) -> Result<Exi
 fn to_file(reader: &Reader, path: &Path, force: bool) -> Result<u64> {
     let mut file = NewFile::create(path, force, Readers::of(reader.container().directory()))?;
     let progress = Progress::new("copying", reader.size());
-    let copied = each_block(reader, |bytes, offset| {
-        file.write_all(bytes)?;
-        progress.done.store(offset + bytes.len() as u64, Ordering::Relaxed);
-        Ok(())
+    let copied = each_part(reader, |part| match part {
+        FilePart::Data(bytes, offset) => {
+            file.write_all(bytes)?;
+            progress.done.store(offset + bytes.len() as u64, Ordering::Relaxed);
+            Ok(())
+        }
+        FilePart::Hole(range) => Ok(file.leave_hole(range.end - range.start)?),
     })?;
     file.finish()?;
     Ok(copied)
@@ -168,12 +172,20 @@ fn fill(
     };
     let taken = match from {
         Copied::Plain(file) => each_block_of(file, &mut take),
-        Copied::Container(reader) => each_block(&reader, &mut take).map(drop),
+        Copied::Container(reader) => each_part(&reader, |part| match part {
+            FilePart::Data(bytes, offset) => take(bytes, offset),
+            FilePart::Hole(_) => Ok(()),
+        }),
     };
     if interruption.is_asked() {
         return Ok(None);
     }
-    taken?;
+    let size = taken?;
+    if size > copied {
+        // It ends with a hole.
+        writer.truncate(size).map_err(with_hint)?;
+        copied = size;
+    }
     writer.sync().map_err(with_hint)?;
     for (target, why) in writer.refusals() {
         output::message(&format!("warning: target {target} took no more, others did: {why}"));
@@ -182,20 +194,38 @@ fn fill(
     Ok(Some(copied))
 }
 
-fn each_block_of(mut file: File, take: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+/// Hands over all bytes that are not in holes; returns the size.
+fn each_block_of(mut file: File, take: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<u64> {
     let mut bytes = vec![0; BLOCK_BYTES];
-    let (mut offset, mut filled) = (0, 0);
+    let (mut offset, mut filled, mut most) = (0, 0, BLOCK_BYTES);
     loop {
-        let count = file.read(&mut bytes[filled..]).context("cannot read")?;
+        if filled == 0
+            && let Some(data) = data_from(&file, offset)
+        {
+            offset = data.start;
+            most = (data.end - data.start).clamp(1, BLOCK_BYTES as u64) as usize;
+            file.seek(SeekFrom::Start(offset)).context("cannot read")?;
+        }
+        let count = file.read(&mut bytes[filled..most]).context("cannot read")?;
         filled += count;
-        if filled == bytes.len() || count == 0 {
+        if filled == most || (count == 0 && filled > 0) {
             take(&bytes[..filled], offset)?;
             offset += filled as u64;
             filled = 0;
+        } else if count == 0 {
+            return Ok(offset);
         }
-        if count == 0 {
-            return Ok(());
-        }
+    }
+}
+
+/// Returns the next bytes of a plain file that are not in a hole; `None` if that cannot be told.
+fn data_from(file: &File, offset: u64) -> Option<Range<u64>> {
+    use rustix::fs::{SeekFrom, seek};
+    let size = file.metadata().ok().filter(|it| it.is_file() && it.len() > offset)?.len();
+    match seek(file, SeekFrom::Data(offset)) {
+        Ok(start) => Some(start..seek(file, SeekFrom::Hole(start)).ok()?),
+        Err(Errno::NXIO) => Some(size..size),
+        Err(_) => None,
     }
 }
 

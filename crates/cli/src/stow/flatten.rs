@@ -12,7 +12,7 @@ use plimsoll_report::Record;
 use plimsoll_stow::{ANCHOR, Container, Reader};
 use rustix::fs::{Mode, OFlags, fchmod};
 
-use super::cat::{BLOCK_BYTES, each_block};
+use super::cat::{BLOCK_BYTES, FilePart, each_block, each_part};
 use super::info::COPIED;
 use super::targets::LogTargets;
 use super::with_hint;
@@ -81,11 +81,14 @@ fn write(reader: &Reader, parent: &Directory, part: &str) -> Result<u64> {
     let there = file.metadata().with_context(failed)?.len() / BLOCK_BYTES as u64;
     let there = there * BLOCK_BYTES as u64;
     let progress = Progress::new("writing", reader.size());
-    let copied = each_block(reader, |bytes, offset| {
-        if offset >= there {
-            file.write_all_at(bytes, offset)?;
+    let copied = each_part(reader, |part| {
+        if let FilePart::Data(bytes, offset) = part {
+            // What was written before is compared like the rest.
+            if offset + bytes.len() as u64 > there {
+                file.write_all_at(bytes, offset)?;
+            }
+            progress.done.store(offset, Ordering::Relaxed);
         }
-        progress.done.store(offset, Ordering::Relaxed);
         Ok(())
     })?;
     let anchor = reader.container().directory().facts_of(ANCHOR).with_context(failed)?;

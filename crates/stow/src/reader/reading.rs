@@ -67,6 +67,26 @@ impl Reader {
         Ok(length)
     }
 
+    /// Returns how the file goes on from an offset: until where it is data, or a hole; `None` at its end. What cannot be read is
+    /// data.
+    ///
+    /// # Errors
+    /// If the manifest cannot be read.
+    pub fn stretch_from(&self, offset: u64) -> Result<Option<Stretch>, StowError> {
+        let reader = self.scanned()?;
+        let mut stretch: Option<Stretch> = None;
+        for (range, piece) in reader.pieces.of(offset..reader.size().max(offset)) {
+            let is_data = matches!(piece.map(|it| it.source), Some(Source::Record(_)));
+            let is_hole = !is_data && !reader.is_doubtful(piece);
+            let so_far = stretch.get_or_insert(Stretch { end: range.end, is_hole });
+            if so_far.is_hole != is_hole {
+                break;
+            }
+            so_far.end = range.end;
+        }
+        Ok(stretch)
+    }
+
     /// Reads what comes of one record with one system call and no memory; `None` if it does not, or anything is in the way.
     fn read_within_record(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
         let piece = self.pieces.around(offset, bytes.len() as u64)?;
@@ -183,7 +203,7 @@ impl Reader {
         Ok(())
     }
 
-    fn differs(&self, record: &Record, range: Range<u64>) -> StowError {
+    pub(crate) fn differs(&self, record: &Record, range: Range<u64>) -> StowError {
         let why = format!("{}: its checksum differs", self.name_of(record.log));
         self.unreadable(range, why)
     }
@@ -201,6 +221,15 @@ impl Reader {
         self.fill(vec![Part { extent: record.cut(&record.range()), bytes: &mut bytes }])?;
         Ok(bytes)
     }
+}
+
+/// A part of a file that is all data, or all a hole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// Where it ends.
+    pub end: u64,
+    /// Whether nothing was written there.
+    pub is_hole: bool,
 }
 
 /// A part of a buffer, and where its bytes are.
