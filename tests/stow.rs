@@ -59,7 +59,7 @@ impl Place {
 fn a_file_goes_into_a_container_and_comes_back() {
     let place = Place::new(3);
     let bytes = place.plain("big.dat", 9_000_001);
-    let copied = place.json("cp big.dat big --targets ost0,ost1,ost2");
+    let copied = place.json("cp big.dat big --targets ost0,ost1,ost2 --policy striped");
     assert_eq!((&copied["copied_bytes"], &copied["targets"]), (&9_000_001.into(), &3.into()));
     let info = place.json("info big");
     assert_eq!((&info["size"], &info["logs"]), (&9_000_001.into(), &3.into()));
@@ -74,7 +74,7 @@ fn a_file_goes_into_a_container_and_comes_back() {
     assert_eq!(checked.status, Some(0), "{}", checked.stdout);
     assert_eq!(place.run("cp big back.dat").status, Some(0));
     assert!(fs::read(place.path().join("back.dat")).unwrap() == bytes);
-    assert_eq!(place.run("cp big other --targets ost0 --placement static").status, Some(0));
+    assert_eq!(place.run("cp big other --targets ost0 --policy static").status, Some(0));
     assert!(place.cat("other") == bytes);
     let entries = place.json("ls .");
     let kinds: Vec<(&str, &str)> = entries["entries"]
@@ -149,6 +149,8 @@ fn what_makes_no_sense_is_told_in_one_line_with_a_hint() {
         ("cp file big --targets missing", "no target of"),
         ("cp file ost0 --targets ost0", "exists; hint"),
         ("cp nothing big --targets ost0", "cannot read nothing"),
+        ("cp file big --targets ost0 --policy static --throttle 0.1", "for --policy window"),
+        ("cp file big --targets ost0 --throttle optimal", "hint: --throttle 0.1"),
         ("cat file", "Not a directory"),
         ("cat ost0", "is not a container: it has no plimsoll-container; hint"),
         ("info nothing", "No such file"),
@@ -170,7 +172,8 @@ fn what_makes_no_sense_is_told_in_one_line_with_a_hint() {
 fn a_target_that_went_away_is_named_and_never_read_as_zeros() {
     let place = Place::new(2);
     let bytes = place.plain("big.dat", 9_000_000);
-    assert_eq!(place.run("cp big.dat big --targets ost0,ost1").status, Some(0));
+    let copied = place.run("cp big.dat big --targets ost0,ost1 --policy striped");
+    assert_eq!(copied.status, Some(0), "{}", copied.stderr);
     fs::rename(place.path().join("ost1"), place.path().join("moved")).unwrap();
     let outcome = place.run("cat big");
     assert_eq!(outcome.status, Some(2));

@@ -8,6 +8,7 @@ mod flatten;
 mod info;
 mod listing;
 mod mount;
+mod policy;
 mod remove;
 mod targets;
 

@@ -17,6 +17,8 @@
 //!
 //! A member is used by one thread at a time, and not by a signal handler that may interrupt another use of it.
 //!
+//! [`written`] says of files whether data has been written out, for callers whose data is in files.
+//!
 //! Not here: threads, timers, the data itself.
 
 mod alive;
@@ -27,6 +29,7 @@ mod mapping;
 mod member;
 mod plan;
 mod shared;
+pub mod written;
 
 pub use lock::{Lock, LockHolder, Patience, Stuck};
 pub use member::{Member, MemberError};

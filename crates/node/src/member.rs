@@ -119,6 +119,13 @@ impl Member {
         self.longest_ns
     }
 
+    /// Returns whether no other process takes part just now.
+    pub fn is_alone(&self) -> bool {
+        let file = self.node.file().as_fd();
+        let others = (0..self.node.shape().holders()).filter(|it| *it != self.holder.place());
+        others.into_iter().all(|place| alive::is_vacant(file, place))
+    }
+
     /// Waits for a lease. `length_bytes` is the most that this process could fill ([`u64::MAX`] if more may come),
     /// `waiting_bytes` what it has at hand. `durable` says of a lease of any member whether its data is on the target; `None` if this process cannot know.
     ///

@@ -31,11 +31,23 @@ impl NodePlan {
         TableShape::new(self.targets, self.members, self.leases)
     }
 
-    /// One number for all of it (FNV-1a).
-    pub(crate) fn digest(&self) -> u64 {
-        let all = format!("{self:?}");
-        all.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
-            (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+    /// Returns one number for several words, in their order.
+    pub fn fingerprint<'a>(words: impl Iterator<Item = &'a [u8]>) -> u64 {
+        // Each ends with a byte that is in none of them.
+        words.fold(FNV_BASIS, |digest, word| fnv(fnv(digest, word), &[0xff]))
     }
+
+    /// Returns one number for all of it.
+    pub fn digest(&self) -> u64 {
+        fnv(FNV_BASIS, format!("{self:?}").as_bytes())
+    }
+}
+
+/// FNV-1a, 64 bits.
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn fnv(digest: u64, bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(digest, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -6,18 +6,17 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 
 use plimsoll_engine::Memory;
 use plimsoll_guarded::{Claim, WorkingDirectory};
-use plimsoll_node::{Member, NodePlan, SharedNode};
+use plimsoll_node::{Member, NodePlan, SharedNode, written};
 use plimsoll_route::lease::{LeaseId, Place, Reserved, SealedLease, Seen};
 use plimsoll_route::{Attempt, AttemptId, Failure, TargetId, WriteId};
-use plimsoll_wire::clock::monotonic;
 use plimsoll_wire::send;
-use rustix::fs::{OFlags, fstatfs};
+use rustix::fs::OFlags;
 
 use crate::course::Course;
 use crate::files::{create, make_durable};
@@ -30,20 +29,6 @@ const NODE: &str = "node";
 
 /// Leases at a time: of 256 KiB they would be 256 MiB on their way.
 const LEASES: usize = 1024;
-
-/// Whoever finds data that was sealed so long ago and that nobody has pushed out does it.
-const PUSH_AFTER_NS: u64 = 2_000_000;
-
-/// Have it written out, and wait for that.
-const WAIT: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-    | libc::SYNC_FILE_RANGE_WRITE
-    | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-
-/// tmpfs and ramfs.
-const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
-
-/// `cachestat` is the same on every machine.
-const SYS_CACHESTAT: libc::c_long = 451;
 
 /// A writer that has joined the node.
 pub(crate) struct Sharer<'a> {
@@ -240,8 +225,9 @@ impl<'a> Sharer<'a> {
 
     fn seal_and_push(&mut self, reserved: Reserved) -> io::Result<()> {
         match self.member.seal(reserved.id).map_err(io::Error::other)? {
-            Some(sealed) => {
-                push(&self.eyes.own[reserved.lane], &sealed, libc::SYNC_FILE_RANGE_WRITE)
+            Some(SealedLease { place, length_bytes, .. }) => {
+                let file = self.eyes.own[reserved.lane].as_fd();
+                written::push(file, place.offset_bytes, u64::from(length_bytes))
             }
             None => Ok(()),
         }
@@ -301,22 +287,9 @@ impl<'a> Sharer<'a> {
 }
 
 impl Eyes<'_> {
-    /// Whether a lease of anybody is on its target; pushes it out if nobody has.
+    /// Whether a lease of anybody is on its target.
     fn look(&mut self, lease: &SealedLease) -> Option<Seen> {
-        let file = self.file(lease)?;
-        let Ok([_, dirty, written_back, ..]) = cachestat(file, lease) else {
-            // A kernel that cannot say so can wait for it.
-            return push(file, lease, WAIT).is_ok().then_some(Seen::Durable);
-        };
-        if dirty == 0 && written_back == 0 {
-            return Some(Seen::Durable);
-        }
-        if dirty > 0 && monotonic().saturating_sub(lease.started_ns) > PUSH_AFTER_NS {
-            let _ = push(file, lease, libc::SYNC_FILE_RANGE_WRITE);
-        }
-        // Files in memory are never written out.
-        let is_in_memory = fstatfs(file).is_ok_and(|facts| IN_MEMORY.contains(&facts.f_type));
-        Some(if is_in_memory { Seen::Durable } else { Seen::Pending })
+        written::look(self.file(lease)?.as_fd(), lease)
     }
 
     fn file(&mut self, lease: &SealedLease) -> Option<&File> {
@@ -332,23 +305,4 @@ impl Eyes<'_> {
         }
         self.others.get(&(log, lane))
     }
-}
-
-/// Has a lease's data written out.
-fn push(file: &File, lease: &SealedLease, flags: u32) -> io::Result<()> {
-    let (offset, length) = (lease.place.offset_bytes as i64, i64::from(lease.length_bytes));
-    // SAFETY: the call takes numbers only.
-    let result = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// Pages of a lease in the page cache: all, dirty, being written, evicted, evicted lately.
-fn cachestat(file: &File, lease: &SealedLease) -> io::Result<[u64; 5]> {
-    let range = [lease.place.offset_bytes, u64::from(lease.length_bytes)];
-    let mut counts = [0; 5];
-    // SAFETY: the kernel reads two numbers and writes five, all of which outlive the call.
-    let result = unsafe {
-        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), range.as_ptr(), counts.as_mut_ptr(), 0)
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(counts) }
 }

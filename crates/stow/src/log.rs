@@ -1,7 +1,7 @@
 //! A log: a file on a target, cut into segments.
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -259,6 +259,21 @@ impl Log {
     /// If the target does not answer.
     pub fn stored(&self) -> Result<u64, Errno> {
         Ok(u64::try_from(fstat(&self.file)?.st_blocks).unwrap_or(0).saturating_mul(512))
+    }
+
+    /// Has all that was written to it written out, without waiting for that. It is only sooner so: whoever needs it syncs.
+    pub fn write_out(&self) {
+        let (whole, file) = (0i64, self.file.as_raw_fd());
+        // SAFETY: the call takes numbers only.
+        unsafe {
+            libc::syscall(
+                libc::SYS_sync_file_range,
+                file,
+                whole,
+                whole,
+                libc::SYNC_FILE_RANGE_WRITE,
+            )
+        };
     }
 
     /// Makes all that was written to it durable, whoever wrote it.

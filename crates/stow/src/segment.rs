@@ -81,6 +81,21 @@ impl OpenSegment {
         self.header.log
     }
 
+    /// Returns its log.
+    pub fn to(&self) -> Arc<MarkedLog> {
+        self.to.clone()
+    }
+
+    /// Returns where what it holds begins in its log.
+    pub fn payload_position(&self) -> u64 {
+        self.header.position + PAGE_BYTES
+    }
+
+    /// Returns how much it holds, further slot pages included.
+    pub fn payload(&self) -> u32 {
+        self.top - PAGE_BYTES as u32
+    }
+
     /// Writes as much of these bytes as there is room for, and publishes it as one record.
     ///
     /// # Errors

@@ -7,30 +7,22 @@ mod space;
 pub use space::Reclaimed;
 use space::SpaceWatch;
 
-use std::fs::File;
-use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use plimsoll_guarded::Directory;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::container::{MANIFEST, Target};
 use crate::error::Attempt;
-use crate::header::SegmentHeader;
+use crate::header::{SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::index_write::write_when_last;
-use crate::log::{self, Log};
+use crate::log_pool::LogPool;
 use crate::manifest::ListedLog;
-use crate::rights::PRIVATE_DIRECTORY;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
 use crate::state::{LogMark, SharedState};
 use crate::word::PAGE_BYTES;
-use crate::{Container, Placement, Reader, StowError};
-
-/// Logs that the writers of a node share: those of one log wait for each other's changes of its inode (four processes wrote 4 KiB to
-/// logs of their own twice as fast as to one), and many logs are many files.
-const LOGS_PER_NODE: u64 = 16;
-const LOGS_PER_TARGET: RangeInclusive<u64> = 2..=8;
+use crate::{Berth, Container, Placement, Reader, StowError};
 
 /// Segments begin small, for small files, and each is twice as long as the one before.
 const SEGMENT_BYTES_FIRST: u32 = 256 << 10;
@@ -120,7 +112,10 @@ impl Writer {
         while !bytes.is_empty() {
             let segment = self.segment_for(stamp, bytes.len())?;
             let count = match segment.write(bytes, offset, stamp) {
-                Ok(Taken::Bytes(count)) => count,
+                Ok(Taken::Bytes(count)) => {
+                    self.note_filled();
+                    count
+                }
                 Ok(Taken::Full) => {
                     self.end_segment();
                     continue;
@@ -142,6 +137,8 @@ impl Writer {
     /// If a log cannot be made durable.
     pub fn sync(&mut self) -> Result<(), StowError> {
         let listed = self.container.logs()?;
+        // All targets begin at once, and not each when the one before has ended.
+        self.lanes.iter().filter_map(|it| it.log.as_ref()).for_each(|it| it.log.write_out());
         let mut durable = Vec::new();
         for listed in &listed {
             let synced = self.sync_log(listed);
@@ -156,6 +153,9 @@ impl Writer {
         self.state.note_durable_logs(listed.len() as u64);
         durable.iter().for_each(|(mark, stamp)| mark.note_durable(*stamp));
         self.state.sync().attempt("make durable", directory.path())?;
+        if let Placement::Routed(router) = &mut self.placement {
+            router.look();
+        }
         if let Some(segment) = &mut self.segment {
             // That it is known to be durable only spares a later check.
             let _ = segment.note_synced();
@@ -180,7 +180,7 @@ impl Writer {
     /// # Errors
     /// If the target refuses; what was written stays.
     pub fn close(mut self) -> Result<(), StowError> {
-        let ended = self.segment.take().map_or(Ok(()), OpenSegment::end);
+        let ended = self.try_end_segment();
         ended.attempt("end a segment of", self.container.path())?;
         // Whoever finds no index reads the slot pages.
         let _ = write_when_last(&self.container, &self.state);
@@ -209,62 +209,113 @@ impl Writer {
         segment.attempt("write to", self.container.path())
     }
 
-    fn end_segment(&mut self) {
-        if let Some(segment) = self.segment.take() {
-            // Room that cannot be given back is lost until the container is compacted.
-            let _ = segment.end();
+    /// Tells the router how far the segment is filled; ends it if the router wants to place what comes next.
+    fn note_filled(&mut self) {
+        if let (Placement::Routed(router), Some(segment)) = (&mut self.placement, &self.segment)
+            && !router.fill(segment.payload())
+        {
+            self.end_segment();
         }
+    }
+
+    fn end_segment(&mut self) {
+        // Room that cannot be given back is lost until the container is compacted.
+        let _ = self.try_end_segment();
+    }
+
+    fn try_end_segment(&mut self) -> Result<(), Errno> {
+        let Some(segment) = self.segment.take() else { return Ok(()) };
+        let (to, payload) = (segment.to(), segment.payload());
+        let ended = segment.end();
+        if let Placement::Routed(router) = &mut self.placement {
+            router.end(to.log.as_fd(), payload);
+        }
+        ended
     }
 
     /// Writes no more to the target of the segment.
     fn give_up_target(&mut self, errno: Errno) {
-        let Some(segment) = self.segment.take() else { return };
-        let number = segment.log();
-        let is_its =
-            |lane: &&mut Lane| lane.log.as_ref().is_some_and(|it| it.log.number() == number);
-        if let Some(lane) = self.lanes.iter_mut().find(is_its) {
-            lane.refusal = Some((errno, errno.to_string()));
-            lane.log = None;
+        let Some(number) = self.segment.as_ref().map(OpenSegment::log) else { return };
+        self.end_segment();
+        let is_its = |lane: &Lane| lane.log.as_ref().is_some_and(|it| it.log.number() == number);
+        if let Some(index) = self.lanes.iter().position(is_its) {
+            self.lanes[index].refusal = Some((errno, errno.to_string()));
+            self.lanes[index].log = None;
+            if let Placement::Routed(router) = &mut self.placement {
+                router.refuse(index, errno);
+            }
         }
-        let _ = segment.end();
     }
 
-    /// Begins a segment on the first target that takes one.
+    /// Begins a segment: where the router says, or on the first target that takes one.
     fn begin_segment(&mut self, stamp: u64, length: usize) -> Result<OpenSegment, StowError> {
-        let order = self.placement.order(self.number, self.begun, self.lanes.len());
-        for index in order {
-            if self.lanes[index].refusal.is_some() {
-                continue;
-            }
-            match self.begin_on(index, stamp, length) {
-                Ok(segment) => {
-                    self.begun += 1;
-                    self.note_taken(segment.length());
-                    return Ok(segment);
-                }
-                Err(error) => {
-                    self.lanes[index].refusal = Some((error.errno(), error.to_string()));
-                    self.lanes[index].log = None;
-                }
+        let wished = u32::try_from(length).unwrap_or(u32::MAX / 2);
+        if let Some(segment) = self.begin_routed(stamp, wished) {
+            return Ok(segment);
+        }
+        let size = SEGMENT_BYTES_FIRST << self.begun.min(8);
+        let size = size.max(wished.saturating_add(2 << 12)).min(SEGMENT_BYTES_LAST);
+        for index in self.placement.order(self.number, self.begun, self.lanes.len()) {
+            if let Some(segment) = self.try_on(index, stamp, size) {
+                return Ok(segment);
             }
         }
         Err(self.no_target())
     }
 
-    fn begin_on(
-        &mut self,
-        index: usize,
-        stamp: u64,
-        length: usize,
-    ) -> Result<OpenSegment, StowError> {
+    /// Begins a segment where the router says; nothing if there is none, or it knows no target that takes one.
+    fn begin_routed(&mut self, stamp: u64, wished: u32) -> Option<OpenSegment> {
+        // Each target may refuse once.
+        for _ in 0..=self.lanes.len() {
+            let Placement::Routed(router) = &mut self.placement else { return None };
+            let Berth { lane, length } = router.place(u64::from(wished))?;
+            // What it says of the segment it says of the bytes in it.
+            let size = length.saturating_add(PAGE_BYTES as u32).min(SEGMENT_BYTES_MAX);
+            let segment = match self.lanes.get(lane) {
+                Some(_) => self.try_on(lane, stamp, size),
+                None => None,
+            };
+            let Placement::Routed(router) = &mut self.placement else { return None };
+            if let Some(segment) = segment {
+                router.begin(segment.log(), segment.payload_position());
+                return Some(segment);
+            }
+            let refusal = self.lanes.get(lane).and_then(|it| it.refusal.as_ref());
+            router.refuse(lane, refusal.map_or(Errno::IO, |it| it.0));
+        }
+        None
+    }
+
+    /// Begins a segment on a target, unless that refuses or has refused.
+    fn try_on(&mut self, index: usize, stamp: u64, size: u32) -> Option<OpenSegment> {
+        if self.lanes[index].refusal.is_some() {
+            return None;
+        }
+        match self.begin_on(index, stamp, size) {
+            Ok(segment) => {
+                self.begun += 1;
+                self.note_taken(segment.length());
+                Some(segment)
+            }
+            Err(error) => {
+                self.lanes[index].refusal = Some((error.errno(), error.to_string()));
+                self.lanes[index].log = None;
+                None
+            }
+        }
+    }
+
+    fn begin_on(&mut self, index: usize, stamp: u64, size: u32) -> Result<OpenSegment, StowError> {
         let to = match &self.lanes[index].log {
             Some(log) => log.clone(),
-            None => Arc::new(self.obtain_log(&self.lanes[index].target)?),
+            None => {
+                let (container, state) = (&*self.container, &self.state);
+                let pool = LogPool { container, state, targets: self.lanes.len() as u64 };
+                Arc::new(pool.obtain(&self.lanes[index].target, self.number)?)
+            }
         };
         self.lanes[index].log = Some(to.clone());
-        let size = SEGMENT_BYTES_FIRST << self.begun.min(8);
-        let wished = u32::try_from(length).unwrap_or(u32::MAX / 2).saturating_add(2 << 12);
-        let size = size.max(wished.next_multiple_of(PAGE_BYTES as u32)).min(SEGMENT_BYTES_LAST);
+        let size = size.next_multiple_of(PAGE_BYTES as u32).max(SEGMENT_BYTES_LEAST);
         let header = SegmentHeader {
             container: self.container.id(),
             log: to.log.number(),
@@ -277,72 +328,6 @@ impl Writer {
         let header = to.log.append_segment(header, SEGMENT_BYTES_LEAST);
         let segment = header.and_then(|header| OpenSegment::begin(to.clone(), header));
         segment.attempt("begin a segment in", to.log.path())
-    }
-
-    /// Returns the log of a target that this writer uses, which is made and listed if it is not there.
-    fn obtain_log(&self, target: &Target) -> Result<MarkedLog, StowError> {
-        let directory = self.container.directory();
-        let path = || directory.path().join(MANIFEST);
-        let flags = OFlags::RDWR | OFlags::APPEND;
-        let manifest = directory.open_own_file(MANIFEST, flags).attempt("open", path())?;
-        flock(&manifest, FlockOperation::LockExclusive).attempt("lock", path())?;
-        let listed = self.container.logs()?;
-        let of_target: Vec<&ListedLog> =
-            listed.iter().filter(|it| it.target == target.name).collect();
-        let count = LOGS_PER_NODE / self.lanes.len() as u64;
-        let count = count.clamp(*LOGS_PER_TARGET.start(), *LOGS_PER_TARGET.end());
-        let wanted = (self.number % count) as usize;
-        if let Some(listed) = of_target.get(wanted) {
-            let name = format!("log {} on target {}", listed.number, listed.target);
-            let log = self.container.open_log(listed, OFlags::RDWR).attempt("open", &name)?;
-            let mark = self.state.mark(listed.number).attempt("open", name)?;
-            return Ok(MarkedLog { log, mark });
-        }
-        let number = listed.len() as u32;
-        let listed = ListedLog { number, target: target.name.clone(), path: target.path.clone() };
-        let line = listed.line().ok_or(Errno::INVAL).attempt("list the target", &target.path)?;
-        let mark = self.state.mark(number).attempt("list the target", &target.path)?;
-        let log = self.make_log(target, number).attempt("make a log on", &target.path)?;
-        self.cut_half_line(&manifest).attempt("write", path())?;
-        let written = rustix::io::write(&manifest, line.as_bytes());
-        match written.attempt("write", path())? {
-            count if count == line.len() => {
-                self.state.note_logs(u64::from(number) + 1);
-                Ok(MarkedLog { log, mark })
-            }
-            _ => Err(Errno::NOSPC).attempt("write", path()),
-        }
-    }
-
-    /// Half a line of somebody who was killed would spoil the next one.
-    fn cut_half_line(&self, manifest: &File) -> std::io::Result<()> {
-        let text = plimsoll_guarded::read_at_most(crate::manifest::MANIFEST_BYTES_MAX, manifest)?;
-        let text = text.unwrap_or_default();
-        let whole = text.iter().rposition(|it| *it == b'\n').map_or(0, |end| end + 1);
-        if whole < text.len() {
-            rustix::fs::ftruncate(manifest, whole as u64)?;
-        }
-        Ok(())
-    }
-
-    fn make_log(&self, target: &Target, number: u32) -> std::io::Result<Log> {
-        let name = log::directory_name(self.container.id());
-        let target = Directory::open(&target.path)?;
-        let directory = match target.make(&name, PRIVATE_DIRECTORY) {
-            Err(cause) if cause.kind() == std::io::ErrorKind::AlreadyExists => {
-                target.child(&name)?
-            }
-            made => made?,
-        };
-        directory.require_own()?;
-        // One that is not listed was left by somebody who was killed, and never had a record.
-        directory.remove_file_if_there(log::file_name(number))?;
-        let log = Log::create(&directory, self.container.id(), number)?;
-        // Durable before it is listed: a log that is listed and not there has lost something.
-        log.sync()?;
-        directory.sync()?;
-        target.sync()?;
-        Ok(log)
     }
 }
 

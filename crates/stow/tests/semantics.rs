@@ -95,8 +95,8 @@ proptest! {
     ) {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let container = container(folder.path(), count);
-        let placement = if is_static { Placement::Static } else { Placement::Striped };
-        let open = || Writer::open(container.clone(), placement).unwrap();
+        let placement = || if is_static { Placement::Static } else { Placement::Striped };
+        let open = || Writer::open(container.clone(), placement()).unwrap();
         let mut writers = [open(), open(), open()];
         let mut early = Reader::open(container.clone()).unwrap();
         let mut model = Model::default();

@@ -106,13 +106,14 @@ fn spawn(role: &str) -> Child {
 fn write_until_killed(path: &Path, journal: &Path, seed: u64, first_value: u64) {
     let mut random = Random::new(seed);
     let container = Arc::new(Container::open(path, &[]).unwrap());
-    let placement = if random.below(2) == 0 { Placement::Striped } else { Placement::Static };
+    let is_striped = random.below(2) == 0;
+    let placement = || if is_striped { Placement::Striped } else { Placement::Static };
     let targets = support::targets(path.parent().unwrap(), 3);
     let container = match container.targets().unwrap().is_empty() {
         true => Arc::new(Container::open(path, &targets).unwrap()),
         false => container,
     };
-    let mut writer = Writer::open(container, placement).unwrap();
+    let mut writer = Writer::open(container, placement()).unwrap();
     let journal = File::create(journal).unwrap();
     let mut line = 0;
     for value in first_value.. {
@@ -153,7 +154,7 @@ fn write_until_killed(path: &Path, journal: &Path, seed: u64, first_value: u64) 
             1 => {
                 // A writer that goes on where it left.
                 let container = Arc::new(Container::open(path, &targets).unwrap());
-                std::mem::replace(&mut writer, Writer::open(container, placement).unwrap())
+                std::mem::replace(&mut writer, Writer::open(container, placement()).unwrap())
                     .close()
                     .unwrap();
             }

@@ -11,12 +11,13 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, ensure};
 use plimsoll_guarded::{Directory, Readers, open_input, random_hex};
 use plimsoll_report::Record;
-use plimsoll_stow::{Container, Placement, Reader, Target, Writer};
+use plimsoll_stow::{Container, Reader, Target, Writer};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::cat::{BLOCK_BYTES, FilePart, each_part};
 use super::info::{COPIED, TARGETS};
+use super::policy::PolicyArguments;
 use super::targets::LogTargets;
 use super::with_hint;
 use crate::interruption::Interruption;
@@ -31,7 +32,7 @@ use crate::progress::Progress;
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll stow cp big.dat big --targets /mnt/ost0,/mnt/ost1\n  \
-    plimsoll stow cp big.dat big --testbed default --placement static\n  \
+    plimsoll stow cp big.dat big --testbed default --policy static\n  \
     plimsoll stow cp big copy.dat\n  \
     tar c dir | plimsoll stow cp /dev/stdin archive --site site.toml")]
 pub struct Arguments {
@@ -44,19 +45,12 @@ pub struct Arguments {
     #[command(flatten)]
     targets: LogTargets,
 
-    /// How segments are spread: striped goes round the targets, static keeps each writer on one
-    #[arg(long, value_enum, default_value = "striped")]
-    placement: PlacementName,
+    #[command(flatten)]
+    policy: PolicyArguments,
 
     /// Replace a plain file that exists
     #[arg(long)]
     force: bool,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum PlacementName {
-    Striped,
-    Static,
 }
 
 /// What is copied.
@@ -67,6 +61,7 @@ enum Copied {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let (source, destination) = (&arguments.source, &arguments.destination);
+    arguments.policy.check()?;
     let named = arguments.targets.are_named();
     let from = if Container::is_at(source) {
         Copied::Container(Box::new(super::open_scanned(source, &arguments.targets.if_named()?)?))
@@ -83,12 +78,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         }
         from => {
             let targets = arguments.targets.find()?;
-            let placement = match arguments.placement {
-                PlacementName::Striped => Placement::Striped,
-                PlacementName::Static => Placement::Static,
-            };
             let interruption = Interruption::watch()?;
-            match to_container(from, destination, &targets, placement, &interruption)? {
+            match to_container(from, destination, &targets, &arguments.policy, &interruption)? {
                 Some(copied) => print(output, destination, copied, targets.len()),
                 None => {
                     output::message("interrupted: nothing was made");
@@ -128,7 +119,7 @@ fn to_container(
     from: Copied,
     path: &Path,
     targets: &[Target],
-    placement: Placement,
+    policy: &PolicyArguments,
     interruption: &Interruption,
 ) -> Result<Option<u64>> {
     let name = path.file_name();
@@ -138,7 +129,7 @@ fn to_container(
     draft.push(format!(".{}.part", random_hex(4)?));
     let draft = path.with_file_name(draft);
     let container = Arc::new(Container::create(&draft, targets).map_err(with_hint)?);
-    let filled = fill(from, &container, placement, interruption);
+    let filled = fill(from, &container, policy, interruption);
     let published = match &filled {
         Ok(Some(_)) => publish(&draft, path),
         _ => Ok(()),
@@ -153,9 +144,10 @@ fn to_container(
 fn fill(
     from: Copied,
     container: &Arc<Container>,
-    placement: Placement,
+    policy: &PolicyArguments,
     interruption: &Interruption,
 ) -> Result<Option<u64>> {
+    let placement = policy.placement(container)?;
     let mut writer = Writer::open(container.clone(), placement).map_err(with_hint)?;
     let total = match &from {
         Copied::Plain(file) => file.metadata().map_or(0, |it| it.len()),

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::Writer;
-use crate::StowError;
+use crate::{Placement, StowError};
 
 impl Writer {
     /// Returns the targets that refused, and why.
@@ -16,6 +16,9 @@ impl Writer {
 
     /// The next write tries all of them again: there may be room by then.
     pub(super) fn no_target(&mut self) -> StowError {
+        if let Placement::Routed(router) = &mut self.placement {
+            router.retry();
+        }
         let refusals = self.lanes.iter_mut().filter_map(|lane| {
             let (errno, why) = lane.refusal.take()?;
             Some((errno, format!("{}: {why}", lane.target.name)))

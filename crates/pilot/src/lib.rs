@@ -1,0 +1,19 @@
+//! Takes the segments of containers to the targets that are fast now: a [`Router`](plimsoll_stow::Router) by the law of `window`, which the
+//! processes of a user on a node share through their memory.
+//!
+//! Each segment is a lease. A lease counts as under way from the end of its segment until anybody sees that the kernel has written it out; whoever waits
+//! for room looks at the segments of all processes, also at those of other containers. Leases only count bytes: what a container
+//! holds never depends on them.
+//!
+//! Processes with the same targets share one memory, wherever their containers are; with a throttle, each container has one of its
+//! own, because its balance is the container's. It is a file in a private directory in `/dev/shm`; the last one who uses it removes it.
+//! Where there is none, or it is full, a process routes for itself.
+//!
+//! Not here: threads, and what is written.
+
+mod eyes;
+mod memory;
+mod pilot;
+
+pub use memory::MemoryError;
+pub use pilot::Pilot;

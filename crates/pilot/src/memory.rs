@@ -1,0 +1,92 @@
+//! The memory that the processes of a user share.
+
+use std::io;
+use std::path::Path;
+
+use plimsoll_guarded::{Directory, random_hex};
+use plimsoll_node::{Member, MemberError, NodeError, NodePlan, SharedNode};
+
+/// Where memory is kept: not on storage, and gone when the machine is started again.
+const PLACE: &str = "/dev/shm";
+
+/// Nobody else has to do with it.
+const PRIVATE: u32 = 0o700;
+
+/// Why a process cannot route at all.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// There is no place for it.
+    #[error("cannot keep memory in {PLACE}: {0}")]
+    Place(#[from] io::Error),
+    /// It cannot be used.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// It has no room.
+    #[error(transparent)]
+    Member(#[from] MemberError),
+}
+
+/// A place among the processes that share, and where the memory is.
+pub(crate) struct Joined {
+    pub member: Member,
+    /// `None` if it has no name any more, so that nobody else finds it.
+    named: Option<(Directory, String)>,
+}
+
+impl Joined {
+    /// Joins those who have the same plan, or nobody where that does not work.
+    ///
+    /// # Errors
+    /// Fails if there is no memory at all.
+    pub fn join(plan: NodePlan) -> Result<Self, MemoryError> {
+        let name = format!("stow-{:016x}", plan.digest());
+        Self::join_in(of_user, &name, plan).or_else(|_| Self::join_alone(plan))
+    }
+
+    fn join_in(
+        directory: impl FnOnce() -> io::Result<Directory>,
+        name: &str,
+        plan: NodePlan,
+    ) -> Result<Self, MemoryError> {
+        let directory = directory()?;
+        let node = SharedNode::open(&directory.path_by_descriptor(), name, plan)?;
+        let member = node.join()?;
+        Ok(Joined { member, named: Some((directory, name.into())) })
+    }
+
+    fn join_alone(plan: NodePlan) -> Result<Self, MemoryError> {
+        let place = Directory::open(Path::new(PLACE))?;
+        let name = format!("plimsoll-{}", random_hex(8)?);
+        let make = || place.make(&name, PRIVATE);
+        let joined = Self::join_in(make, "node", plan);
+        place.remove_tree(&name)?;
+        joined.map(|it| Joined { named: None, ..it })
+    }
+
+    /// Leaves; the last one removes the memory. Who comes at that very moment has one that nobody else finds, and routes for itself.
+    pub fn leave(self) {
+        let Joined { member, named } = self;
+        let is_alone = member.is_alone();
+        drop(member);
+        if let Some((directory, name)) = named
+            && is_alone
+        {
+            let _ = directory.remove_file_if_there(name);
+        }
+    }
+}
+
+/// Returns the user's directory, which nobody else can look into.
+fn of_user() -> io::Result<Directory> {
+    let place = Directory::open(Path::new(PLACE))?;
+    let name = format!("plimsoll-{}", rustix::process::geteuid().as_raw());
+    let directory = match place.make(&name, PRIVATE) {
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => place.child(&name)?,
+        made => made?,
+    };
+    directory.require_own()?;
+    if directory.facts()?.st_mode & 0o077 != 0 {
+        return Err(io::Error::other("others can look into it"));
+    }
+    Ok(directory)
+}
