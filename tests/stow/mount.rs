@@ -248,7 +248,8 @@ fn what_cannot_be_read_is_an_error_and_never_zeros() {
     fs::create_dir(place.path().join("data")).unwrap();
     let bytes = place.plain("file", 9_000_000);
     for name in ["damaged", "lost", "odd"] {
-        let copied = place.run(&format!("cp file data/{name} --targets ost0,ost1"));
+        let copied =
+            place.run(&format!("cp file data/{name} --targets ost0,ost1 --policy striped"));
         assert_eq!(copied.status, Some(0), "{}", copied.stderr);
     }
     let Some(view) = View::of(&place, "data", &[]) else { return };
