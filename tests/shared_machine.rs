@@ -2,6 +2,7 @@
 
 mod beds;
 mod changed_user;
+mod containers;
 mod outputs;
 mod pipes;
 mod record;

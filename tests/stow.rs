@@ -3,6 +3,7 @@
 mod mount;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -43,6 +44,13 @@ impl Place {
         let bytes: Vec<u8> = (0..length as u64).map(|it| (it * it / 7 + it) as u8).collect();
         fs::write(self.path().join(name), &bytes).unwrap();
         bytes
+    }
+
+    /// Writes a file that only its owner can open.
+    fn private(&self, name: &str, bytes: &[u8]) {
+        let path = self.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
     }
 
     #[track_caller]
@@ -235,21 +243,21 @@ fn flattening_goes_on_where_it_was_interrupted() {
     let place = Place::new(1);
     let bytes = place.plain("big.dat", 5_000_000);
     assert_eq!(place.run("cp big.dat big --targets ost0").status, Some(0));
-    let id = place.json("info big")["id"].as_str().unwrap().to_string();
-    let part = place.path().join(format!(".{id}.flat"));
     // The first block is there, and what was half written.
-    fs::write(&part, &bytes[..4_500_000]).unwrap();
+    place.private("big/flat", &bytes[..4_500_000]);
     assert_eq!(place.run("flatten big").status, Some(0));
     assert!(fs::read(place.path().join("big")).unwrap() == bytes);
     // What is there and wrong is noticed, removed, and the container stays.
     assert_eq!(place.run("cp big.dat second --targets ost0").status, Some(0));
-    let id = place.json("info second")["id"].as_str().unwrap().to_string();
-    let part = place.path().join(format!(".{id}.flat"));
-    fs::write(&part, vec![1; 4_500_000]).unwrap();
+    place.private("second/flat", &vec![1; 4_500_000]);
     let outcome = place.run("flatten second");
     assert_eq!(outcome.status, Some(2));
     assert!(outcome.stderr.contains("is not what the container holds"), "{}", outcome.stderr);
-    assert!(place.cat("second") == bytes && !part.exists());
+    assert!(place.cat("second") == bytes && !place.path().join("second/flat").exists());
+    // One that others could open is not gone on with.
+    fs::write(place.path().join("second/flat"), vec![1; 4_500_000]).unwrap();
+    fs::set_permissions(place.path().join("second/flat"), fs::Permissions::from_mode(0o644))
+        .unwrap();
     assert_eq!(place.run("flatten second").status, Some(0));
 }
 

@@ -81,13 +81,13 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 
 /// Opens a container by its merged index, if it has one.
 fn open(path: &Path, targets: &[Target]) -> Result<Reader> {
-    let container = Container::open(path, targets).map_err(with_hint)?;
+    let container = Container::open_to_read(path, targets).map_err(with_hint)?;
     Reader::open(Arc::new(container)).map_err(with_hint)
 }
 
 /// Opens a container and looks at all of its records, which have the checksums.
 fn open_scanned(path: &Path, targets: &[Target]) -> Result<Reader> {
-    let container = Container::open(path, targets).map_err(with_hint)?;
+    let container = Container::open_to_read(path, targets).map_err(with_hint)?;
     Reader::open_scanned(Arc::new(container)).map_err(with_hint)
 }
 
@@ -97,7 +97,7 @@ fn with_hint(error: StowError) -> anyhow::Error {
         StowError::NotAContainer { .. } => "plimsoll stow ls DIR lists containers",
         StowError::Damaged { .. } => "plimsoll stow check tells what can still be read",
         StowError::BeingRead { .. } => "try again when nobody reads it",
-        StowError::Busy { .. } => "wait for its writers, or end them",
+        StowError::Busy { .. } | StowError::Held { .. } => "wait for its writers, or end them",
         StowError::OtherNode { .. } => "write on one node at a time",
         StowError::Unreadable { .. } => {
             "if targets are mounted elsewhere: --targets NAME=DIR,...; plimsoll stow check tells more"

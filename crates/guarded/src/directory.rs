@@ -150,11 +150,20 @@ impl Directory {
 
     /// Whom this process is to the file system.
     fn owner_of_new_files(&self) -> io::Result<u32> {
+        Ok(self.facts_of_new_files()?.st_uid)
+    }
+
+    /// What becomes of a mode that lets nobody else in.
+    pub(crate) fn mode_of_new_files(&self) -> io::Result<u32> {
+        Ok(self.facts_of_new_files()?.st_mode)
+    }
+
+    fn facts_of_new_files(&self) -> io::Result<Stat> {
         let name = format!("{NEW_PREFIX}{}", random_hex(8)?);
         let file = self.create(&name, OFlags::WRONLY, 0o600)?;
-        let owner = fstat(&file)?.st_uid;
+        let facts = fstat(&file)?;
         self.remove_file(&name)?;
-        Ok(owner)
+        Ok(facts)
     }
 
     /// Returns the names of all that is in it, sorted.
@@ -246,19 +255,6 @@ impl Directory {
         Ok(linkat(self, from, self, to, AtFlags::empty())?)
     }
 
-    /// Makes sure that a name is that of this very file: whoever may write to the directory can exchange names.
-    ///
-    /// # Errors
-    /// If it is another file, or none.
-    pub fn require_same(&self, name: impl AsRef<OsStr>, file: &File) -> io::Result<()> {
-        let (named, held) = (self.facts_of(name)?, fstat(file)?);
-        if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino) {
-            Ok(())
-        } else {
-            Err(Refusal::ExchangedFile.into())
-        }
-    }
-
     /// Returns the kind of what has that name.
     ///
     /// # Errors
@@ -299,7 +295,8 @@ impl Directory {
     }
 
     /// Returns the same one, which was given another name.
-    pub(crate) fn renamed(self, path: PathBuf) -> Self {
+    #[must_use]
+    pub fn renamed(self, path: PathBuf) -> Self {
         Self { path, ..self }
     }
 

@@ -71,18 +71,7 @@ impl<D: Borrow<Directory>> Draft<D> {
     /// # Errors
     /// If the system refuses.
     pub fn take_rights_of(&self, old: &File) -> io::Result<()> {
-        let facts = fstat(old)?;
-        let (owner, group, others) =
-            (facts.st_mode & 0o600, facts.st_mode & 0o060, facts.st_mode & 0o006);
-        let has_group = fstat(&self.file)?.st_gid == facts.st_gid
-            || fchown(&self.file, None, Some(Gid::from_raw(facts.st_gid))).is_ok();
-        let mode = if has_group && !has_list(old) && !has_list(&self.file) {
-            owner | group | others
-        } else {
-            // Members of the old group are among the others now.
-            owner | others & group >> 3
-        };
-        Ok(fchmod(&self.file, Mode::from_raw_mode(mode))?)
+        take_rights(&self.file, old)
     }
 
     /// Makes what was written durable, still under the other name.
@@ -131,6 +120,26 @@ impl<D: Borrow<Directory>> Draft<D> {
         self.has_its_name = true;
         Ok(())
     }
+}
+
+/// Lets those read and write a file of this user's who may do so with another one. Where that one's group cannot be given to it, or an
+/// access control list decides, bits of the group would be another's, and nobody gets them.
+///
+/// # Errors
+/// If the system refuses.
+pub fn take_rights(file: &File, old: &File) -> io::Result<()> {
+    let facts = fstat(old)?;
+    let (owner, group, others) =
+        (facts.st_mode & 0o600, facts.st_mode & 0o060, facts.st_mode & 0o006);
+    let has_group = fstat(file)?.st_gid == facts.st_gid
+        || fchown(file, None, Some(Gid::from_raw(facts.st_gid))).is_ok();
+    let mode = if has_group && !has_list(old) && !has_list(file) {
+        owner | group | others
+    } else {
+        // Members of the old group are among the others now.
+        owner | others & group >> 3
+    };
+    Ok(fchmod(file, Mode::from_raw_mode(mode))?)
 }
 
 impl<D: Borrow<Directory>> Write for Draft<D> {

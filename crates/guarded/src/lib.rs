@@ -14,6 +14,7 @@
 //! - [`open_to_read`]: a regular file of any size, wherever links lead; [`open_by_own_links`]: not where links of others lead.
 //! - [`acting_user`]: the one whose rights count, to whom what is ours must belong; [`act_as`] another one.
 //! - [`Draft`]: a file that gets its name once it is complete.
+//! - [`lock_holder`]: who holds a lock, by the kernel's word.
 //! - [`Readers`]: who may read something, and so what is made of it.
 //!
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
@@ -22,9 +23,11 @@
 mod acting_user;
 mod directory;
 mod draft;
+mod in_place;
 mod input;
 mod is_there;
 mod left_behind;
+mod lock_holder;
 mod mount;
 mod on_targets;
 mod own_link;
@@ -40,10 +43,11 @@ pub mod working_file;
 
 pub use acting_user::{act_as, acting_user};
 pub use directory::Directory;
-pub use draft::Draft;
+pub use draft::{Draft, take_rights};
 pub use input::{is_own_stream, open_input, open_own_stream};
 pub use is_there::is_there;
 pub use left_behind::remove_left_behind;
+pub use lock_holder::lock_holder;
 pub use on_targets::{NoWorkingDirectory, WorkingDirectories};
 pub use readers::Readers;
 pub use refusal::Refusal;

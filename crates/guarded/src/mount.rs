@@ -76,8 +76,11 @@ impl Directory {
         self.mount == other.mount
     }
 
-    /// Makes sure that no other user serves it. Fails if somebody does ([`Refusal::ServedBy`]).
-    pub(crate) fn require_served_by_none_else(&self) -> io::Result<()> {
+    /// Makes sure that no other user serves it.
+    ///
+    /// # Errors
+    /// If somebody does ([`Refusal::ServedBy`]).
+    pub fn require_served_by_none_else(&self) -> io::Result<()> {
         match self.mount.map_or(Ok(()), require_served_by_none_else) {
             // What this process works in, or is shut up in, may be in no list.
             Err(error) if Refusal::of(&error) == Some(Refusal::Unmounted) => Ok(()),

@@ -14,6 +14,14 @@ use crate::{Directory, Refusal};
 /// Links that are followed on the way, as the kernel does (path_resolution(7)).
 const LINKS_MAX: usize = 40;
 
+/// Whose links are followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// This user's and root's.
+    Own,
+    All,
+}
+
 impl Directory {
     /// Opens the directory where something is to be put that the user named. Links on the way are followed if they
     /// are this user's or root's: those of others could lead to any directory of this user's, now or later.
@@ -21,7 +29,18 @@ impl Directory {
     /// # Errors
     /// If it is not there or cannot be entered, or if somebody else's link leads there.
     pub fn open_by_own_links(path: &Path) -> io::Result<Self> {
-        Ok(Self::open(Path::new("."))?.walk(path, None)?.renamed(path.to_path_buf()))
+        let here = Self::open(Path::new("."))?;
+        Ok(here.walk(path, None, Links::Own)?.renamed(path.to_path_buf()))
+    }
+
+    /// Opens a directory to read in it what somebody else may have named: links lead wherever they lead, but no file system is
+    /// entered that another user serves, who may never answer.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be entered, or if another user serves it or what is above it ([`Refusal::ServedBy`]).
+    pub fn open_unserved(path: &Path) -> io::Result<Self> {
+        let here = Self::open(Path::new("."))?;
+        Ok(here.walk(path, None, Links::All)?.renamed(path.to_path_buf()))
     }
 
     /// Does the same, and makes directories that are missing.
@@ -29,7 +48,8 @@ impl Directory {
     /// # Errors
     /// As [`Directory::open_by_own_links`], or if one cannot be made.
     pub fn make_by_own_links(path: &Path, mode: u32) -> io::Result<Self> {
-        Ok(Self::open(Path::new("."))?.walk(path, Some(mode))?.renamed(path.to_path_buf()))
+        let here = Self::open(Path::new("."))?;
+        Ok(here.walk(path, Some(mode), Links::Own)?.renamed(path.to_path_buf()))
     }
 
     /// Returns the directory of that name in this one, or where a link of that name leads if it is this user's or
@@ -40,11 +60,11 @@ impl Directory {
     pub fn child_or_own_link(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = checked(name.as_ref())?;
         let here = Self::opened(openat(self, ".", HELD, Mode::empty())?, self.path().to_path_buf());
-        Ok(here.walk(Path::new(name), None)?.renamed(self.path().join(name)))
+        Ok(here.walk(Path::new(name), None, Links::Own)?.renamed(self.path().join(name)))
     }
 
     /// Goes from here to where a path leads, and makes what is missing if there is a mode for it.
-    fn walk(self, path: &Path, mode: Option<u32>) -> io::Result<Self> {
+    fn walk(self, path: &Path, mode: Option<u32>, links_of: Links) -> io::Result<Self> {
         let parts = |path: &Path| -> Vec<OsString> {
             path.components().rev().map(|part| part.as_os_str().to_os_string()).collect()
         };
@@ -60,7 +80,7 @@ impl Directory {
                     next.require_served_by_none_else()?;
                 }
                 at = next;
-            } else if let Some(target) = at.own_link(&part)? {
+            } else if let Some(target) = at.link_of(&part, links_of)? {
                 links += 1;
                 if links > LINKS_MAX {
                     return Err(Errno::LOOP.into());
@@ -84,7 +104,10 @@ impl Directory {
     /// # Errors
     /// If it is a link of somebody else.
     pub fn own_link(&self, name: impl AsRef<OsStr>) -> io::Result<Option<PathBuf>> {
-        let name = checked(name.as_ref())?;
+        self.link_of(checked(name.as_ref())?, Links::Own)
+    }
+
+    fn link_of(&self, name: &OsStr, links_of: Links) -> io::Result<Option<PathBuf>> {
         // The link itself is held while it is looked at and read, so that it is one and the same.
         let link = match self.held(name) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -94,7 +117,8 @@ impl Directory {
         if FileType::from_raw_mode(facts.st_mode) != FileType::Symlink {
             return Ok(None);
         }
-        if facts.st_uid != 0 && self.require_owner(&facts).is_err() {
+        let is_followed = links_of == Links::All || facts.st_uid == 0;
+        if !is_followed && self.require_owner(&facts).is_err() {
             return Err(Refusal::LinkOf { owner: facts.st_uid }.into());
         }
         let target = readlinkat(&link, "", Vec::new())?.into_bytes();
@@ -133,6 +157,7 @@ mod tests {
             std::os::unix::fs::lchown(at("relative"), Some(65_533), None).unwrap();
             let refused = refused(Directory::open_by_own_links(&at("relative/inner")));
             assert_eq!(refused, Refusal::LinkOf { owner: 65_533 });
+            Directory::open_unserved(&at("relative/inner")).unwrap();
             // Neither is anything made there, nor is a link of one's own that leads to theirs followed.
             assert!(Directory::make_by_own_links(&at("relative/made"), 0o755).is_err());
             assert!(!at("real/made").exists());

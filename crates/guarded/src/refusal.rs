@@ -68,6 +68,9 @@ pub enum Refusal {
     /// Small files have a few lines.
     #[error("it is too large to be what it should be")]
     TooLarge,
+    /// It is in a container, and no container has such a file.
+    #[error("it is no file of the container (move it elsewhere first)")]
+    NotOfContainer,
     /// It has the name of a lock, and is not empty.
     #[error("it holds something else than a lock does")]
     NotALock,

@@ -55,7 +55,7 @@ impl Eyes {
 
     fn find(&self, lease: &SealedLease) -> io::Result<File> {
         let target = self.targets.get(lease.lane).ok_or(ErrorKind::NotFound)?;
-        let target = Directory::open(target)?;
+        let target = Directory::open_by_own_links(target)?;
         let log = (lease.place.log & ((1 << LOG_BITS) - 1)) as u32;
         let container = if lease.place.log == self.number(log) {
             self.container

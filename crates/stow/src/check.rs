@@ -8,7 +8,6 @@ use crate::container::ANCHOR;
 use crate::error::Attempt;
 use crate::findings::Trouble;
 use crate::header::SegmentHeader;
-use crate::state::SharedState;
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
 
@@ -92,10 +91,7 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
 /// # Errors
 /// If somebody writes to the container, or a log cannot be written to.
 pub fn repair(container: &Container, troubles: &[Trouble]) -> Result<usize, StowError> {
-    let state = SharedState::join(container.directory(), container.node())?;
-    if !state.is_alone().attempt("lock", container.path())? {
-        return Err(StowError::Busy { path: container.path().into() });
-    }
+    let _alone = container.hold_alone()?;
     let listed = container.logs()?;
     let mut changed = 0;
     for trouble in troubles {

@@ -1,29 +1,31 @@
 //! A container: the directory at the user's path, with its marker, anchor, manifest and shared state.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, random_hex, read_at_most, read_small};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use plimsoll_guarded::{
+    Directory, Readers, Refusal, SMALL_BYTES_MAX, random_hex, read_at_most, read_small,
+};
+use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
 use crate::error::Attempt;
-use crate::header::FORMAT_VERSION;
-use crate::log::{self, Log};
+use crate::lock::SIZE_LOCK;
+use crate::log::Log;
+use crate::log_place::LogPlace;
 use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
-use crate::rights::{PRIVATE_DIRECTORY, PRIVATE_FILE};
+use crate::marker::{self, MARKER};
+use crate::removal;
+use crate::rights::PRIVATE_FILE;
 use crate::state::{STATE, STATE_BYTES_MAX, SharedState, StateCopy};
 use crate::{Id, StowError};
 
-/// The file that tells a container from other directories.
-pub const MARKER: &str = "plimsoll-container";
 /// The file whose rights and times are those of the container. It is always empty.
 pub const ANCHOR: &str = "anchor";
 /// The list of logs.
 pub const MANIFEST: &str = "manifest";
-/// Held by who needs the size to stay as it is.
-pub const LOCK: &str = "lock";
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -37,13 +39,28 @@ pub struct Target {
 }
 
 /// An open container.
+///
+/// Its directory is opened once, and everything goes through it: whoever may write beside it can exchange its name at any moment.
 #[derive(Debug)]
 pub struct Container {
     directory: Directory,
+    path: PathBuf,
+    way: Way,
     id: Id,
     owner: u32,
     node: Id,
     targets: Vec<Target>,
+}
+
+/// How a container was found.
+#[derive(Debug)]
+pub(crate) enum Way {
+    /// By a name in this directory, over nobody else's links.
+    Named { parent: Directory, name: OsString },
+    /// By its directory, which somebody else opened.
+    Held,
+    /// Wherever that leads: it is only read.
+    Anyhow,
 }
 
 impl Container {
@@ -53,47 +70,50 @@ impl Container {
     /// If there is anything at the path, or nothing can be made there.
     pub fn create(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
         let (above, name) = split(path)?;
-        let parent = Directory::open(above).attempt("make a container in", above)?;
+        let parent = Directory::open_by_own_links(above).attempt("make a container in", above)?;
         if parent.kind_of(name).is_ok() {
             return Err(Errno::EXIST).attempt("make the container", path);
         }
         let id = Id::random().attempt("make the container", path)?;
         let draft = format!(".{DRAFT_PREFIX}{}", random_hex(8).attempt("make", path)?);
-        let made = Self::fill(&parent, &draft, id).and_then(|()| parent.rename(&draft, name));
-        if made.is_err() {
+        let directory = parent.make_own(&draft).attempt("make the container", path)?;
+        let named = fill(&directory, id)
+            .and_then(|()| parent.rename_directory(&draft, name, &directory))
+            .and_then(|()| parent.sync());
+        if named.is_err() {
             // Half a container is worse than none.
-            let _ = parent.remove_tree(&draft);
+            removal::empty(&directory);
+            let _ = parent.remove_held_directory(&draft, &directory);
+            let _ = parent.remove_held_directory(name, &directory);
         }
-        made.and_then(|()| parent.sync()).attempt("make the container", path)?;
-        Self::open(path, targets)
-    }
-
-    fn fill(parent: &Directory, name: &str, id: Id) -> io::Result<()> {
-        let directory = parent.make(name, PRIVATE_DIRECTORY)?;
-        let node = node_of(&directory)?;
-        let marker = format!("{}\nid {id}\n", first_line());
-        let files: [(&str, &[u8]); 5] = [
-            (MARKER, marker.as_bytes()),
-            (ANCHOR, &[]),
-            (MANIFEST, &[]),
-            (LOCK, &[]),
-            (STATE, &SharedState::new_file(node)),
-        ];
-        for (name, bytes) in files {
-            let file = directory.create(name, OFlags::WRONLY, PRIVATE_FILE)?;
-            io::Write::write_all(&mut &file, bytes)?;
-            file.sync_all()?;
-        }
-        directory.sync()
+        named.attempt("make the container", path)?;
+        let way = Way::Named { parent, name: name.to_os_string() };
+        Self::opened(directory.renamed(path.to_path_buf()), way, targets)
     }
 
     /// Opens a container. Targets that are named here are looked for at these paths, all others where they were when their logs
-    /// were made.
+    /// were made. On the way to it, links are followed only if they are this user's or root's.
+    ///
+    /// # Errors
+    /// If there is none, or one of a newer format; if another user's link or file system is on the way.
+    pub fn open(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
+        let Ok((above, name)) = split(path) else {
+            let directory = Directory::open_by_own_links(path).attempt("open", path)?;
+            return Self::opened(directory, Way::Held, targets);
+        };
+        let parent = Directory::open_by_own_links(above).attempt("open", path)?;
+        let directory = parent.child_or_own_link(name).attempt("open", path)?;
+        let way = Way::Named { parent, name: name.to_os_string() };
+        Self::opened(directory.renamed(path.to_path_buf()), way, targets)
+    }
+
+    /// Opens a container that is only read, wherever its path leads.
     ///
     /// # Errors
     /// If there is none, or one of a newer format.
-    pub fn open(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
-        Self::open_in(Directory::open(path).attempt("open", path)?, targets)
+    pub fn open_to_read(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
+        let directory = Directory::open(path).attempt("open", path)?;
+        Self::opened(directory, Way::Anyhow, targets)
     }
 
     /// Opens the container whose directory this is, as [`Container::open`] does.
@@ -101,17 +121,22 @@ impl Container {
     /// # Errors
     /// As there.
     pub fn open_in(directory: Directory, targets: &[Target]) -> Result<Self, StowError> {
-        let path = directory.path();
-        let facts = directory.facts().attempt("look at", path)?;
-        let not = |why: String| StowError::NotAContainer { path: path.into(), why };
-        let marker = directory.read_small(MARKER).map_err(|cause| match cause.kind() {
+        Self::opened(directory, Way::Held, targets)
+    }
+
+    fn opened(directory: Directory, way: Way, targets: &[Target]) -> Result<Self, StowError> {
+        let path = directory.path().to_path_buf();
+        let owner = directory.facts().attempt("look at", &path)?.st_uid;
+        let not = |why: String| StowError::NotAContainer { path: path.clone(), why };
+        let marker =
+            open_part(&directory, MARKER, owner).and_then(|it| all_of(it, SMALL_BYTES_MAX));
+        let marker = marker.map_err(|cause| match cause.kind() {
             io::ErrorKind::NotFound => not(format!("it has no {MARKER}")),
             _ => not(format!("its {MARKER}: {cause}")),
         })?;
-        let id = id_in(&marker).map_err(not)?;
-        let node = node_of(&directory).attempt("look at", path)?;
-        let (owner, targets) = (facts.st_uid, targets.to_vec());
-        Ok(Container { directory, id, owner, node, targets })
+        let id = marker::id_in(&String::from_utf8_lossy(&marker)).map_err(not)?;
+        let node = node_of(&directory).attempt("look at", &path)?;
+        Ok(Container { directory, path, way, id, owner, node, targets: targets.to_vec() })
     }
 
     /// Returns whether there is a container at this path.
@@ -121,12 +146,12 @@ impl Container {
 
     /// Returns whether this directory is a container.
     pub fn is_in(directory: &Directory) -> bool {
-        directory.read_small(MARKER).is_ok_and(|text| text.starts_with(FIRST_WORDS))
+        directory.read_small(MARKER).is_ok_and(|text| marker::is_one(&text))
     }
 
     /// Returns where it is.
     pub fn path(&self) -> &Path {
-        self.directory.path()
+        &self.path
     }
 
     /// Returns what it is known by.
@@ -166,12 +191,24 @@ impl Container {
     /// # Errors
     /// If it is damaged.
     pub fn logs(&self) -> Result<Vec<ListedLog>, StowError> {
-        let path = || self.path().join(MANIFEST);
-        let file = self.directory.open_file(MANIFEST, OFlags::RDONLY).attempt("open", path())?;
-        let text = read_at_most(MANIFEST_BYTES_MAX, file).attempt("read", path())?;
-        let logs = text.ok_or_else(|| "it is too large".to_string());
-        let logs = logs.and_then(|text| manifest::parse(&text));
-        logs.map_err(|why| StowError::Damaged { path: path(), why })
+        let text = self.open_part(MANIFEST).and_then(|it| all_of(it, MANIFEST_BYTES_MAX));
+        let text = text.attempt("read", self.path().join(MANIFEST))?;
+        Ok(self.parsed(&text)?.0)
+    }
+
+    /// Returns the logs that an open manifest lists, and the bytes of their lines.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub(crate) fn logs_in(&self, manifest: &File) -> Result<(Vec<ListedLog>, u64), StowError> {
+        let text = all_of(manifest, MANIFEST_BYTES_MAX);
+        self.parsed(&text.attempt("read", self.path().join(MANIFEST))?)
+    }
+
+    fn parsed(&self, text: &[u8]) -> Result<(Vec<ListedLog>, u64), StowError> {
+        let damaged = |why| StowError::Damaged { path: self.path().join(MANIFEST), why };
+        let whole = text.iter().rposition(|it| *it == b'\n').map_or(0, |end| end + 1);
+        Ok((manifest::parse(text).map_err(damaged)?, whole as u64))
     }
 
     /// Opens a log: on the target of its name if that was named, where it was when it was made, or on any other named target.
@@ -179,13 +216,44 @@ impl Container {
     /// # Errors
     /// If it is nowhere. The reason is that of the first place.
     pub fn open_log(&self, listed: &ListedLog, flags: OFlags) -> io::Result<Log> {
+        let is_changed = flags.contains(OFlags::RDWR);
+        self.find_log(listed, |target| {
+            let place = match (is_changed, &self.way) {
+                (true, _) => LogPlace::open(target, self.id),
+                // Its user did not name it, but what it is in: nothing leads to where others want.
+                (false, Way::Held) => {
+                    LogPlace::open_to_read(Directory::open_by_own_links(target)?, self.id)
+                }
+                (false, _) => LogPlace::open_to_read(Directory::open_unserved(target)?, self.id),
+            };
+            place?.log(listed.number, flags, self.owner)
+        })
+    }
+
+    /// Finds a log and the directory that it is in, to change or remove it.
+    ///
+    /// # Errors
+    /// As [`Container::open_log`].
+    pub(crate) fn log_in_place(&self, listed: &ListedLog) -> io::Result<(LogPlace, Log)> {
+        self.find_log(listed, |target| {
+            let place = LogPlace::open(target, self.id)?;
+            let log = place.log(listed.number, OFlags::RDONLY, self.owner)?;
+            Ok((place, log))
+        })
+    }
+
+    fn find_log<T>(
+        &self,
+        listed: &ListedLog,
+        find: impl Fn(&Path) -> io::Result<T>,
+    ) -> io::Result<T> {
         let is_named = |it: &&Target| it.name == listed.target;
         let named = self.targets.iter().filter(is_named).map(|it| &it.path);
         let others = self.targets.iter().filter(|it| !is_named(it)).map(|it| &it.path);
         let mut reason = None;
         for target in named.chain([&listed.path]).chain(others) {
-            match Log::open(target, self.id, listed.number, flags, self.owner) {
-                Ok(log) => return Ok(log),
+            match find(target) {
+                Ok(found) => return Ok(found),
                 Err(cause) => reason = reason.or(Some(cause)),
             }
         }
@@ -194,101 +262,92 @@ impl Container {
 
     /// Returns what writers share, as it is now; `None` if that is damaged.
     pub fn state(&self) -> Option<StateCopy> {
-        let file = self.directory.open_file(STATE, OFlags::RDONLY).ok()?;
-        StateCopy::decode(&read_at_most(STATE_BYTES_MAX, file).ok()??)
+        let state = self.open_part(STATE).and_then(|it| all_of(it, STATE_BYTES_MAX));
+        StateCopy::decode(&state.ok()?)
     }
 
-    /// Keeps others from giving room back until the file is dropped; `None` where files cannot be locked, or this user may not: nobody gives
-    /// room back there.
-    pub(crate) fn hold_for_reading(&self) -> Option<File> {
-        let file = self.directory.open_file(MARKER, OFlags::RDONLY).ok()?;
-        flock(&file, FlockOperation::LockShared).ok()?;
-        Some(file)
-    }
-
-    /// Keeps readers out until the file is dropped.
+    /// Opens a file of the container to read it.
     ///
     /// # Errors
-    /// If there are any.
-    pub(crate) fn keep_readers_out(&self) -> Result<File, StowError> {
-        let path = || self.path().join(MARKER);
-        let file = self.directory.open_own_file(MARKER, OFlags::RDONLY).attempt("open", path())?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(file),
-            Err(Errno::AGAIN) => Err(StowError::BeingRead { path: self.path().into() }),
-            Err(errno) => Err(errno).attempt("lock", path()),
-        }
+    /// If it is not there, or does not belong to the container's owner.
+    pub(crate) fn open_part(&self, name: &str) -> io::Result<File> {
+        open_part(&self.directory, name, self.owner)
     }
 
-    /// Removes the container and all its logs. Returns the logs that could not be reached and so are left.
+    /// Joins the writers.
     ///
     /// # Errors
-    /// If somebody writes to it, or something cannot be removed.
-    pub fn remove(self) -> Result<Vec<ListedLog>, StowError> {
-        let path = self.path().to_path_buf();
-        let state = SharedState::join(&self.directory, self.node)?;
-        if !state.is_alone().attempt("lock", &path)? {
-            return Err(StowError::Busy { path });
+    /// As [`SharedState::join`], or if the container was opened only to be read.
+    pub(crate) fn join(&self) -> Result<SharedState, StowError> {
+        match self.way {
+            Way::Anyhow => Err(Errno::PERM).attempt("write to", self.path()),
+            Way::Named { .. } | Way::Held => SharedState::join(&self.directory, self.node),
         }
-        let mut left = Vec::new();
-        for listed in self.logs()? {
-            match self.open_log(&listed, OFlags::RDONLY) {
-                Ok(log) => self.remove_log(&log)?,
-                Err(_) => left.push(listed),
-            }
-        }
-        let (above, name) = split(&path)?;
-        let parent = Directory::open(above).attempt("remove from", above)?;
-        parent.remove_tree(name).attempt("remove", &path)?;
-        Ok(left)
     }
 
-    /// Removes a log, and the directory that it was the last one in.
-    fn remove_log(&self, log: &Log) -> Result<(), StowError> {
-        let path = log.path();
-        let folder = path.parent().unwrap_or(path);
-        let directory = Directory::open(folder).attempt("open", folder)?;
-        directory.remove_file_if_there(log::file_name(log.number())).attempt("remove", path)?;
-        if let Some(target) = folder.parent()
-            && let Ok(target) = Directory::open(target)
-        {
-            // Others' logs may still be in it.
-            let _ = target.remove_directory(log::directory_name(self.id));
-        }
-        Ok(())
+    /// Returns who may read what is in it, as far as its own files decide.
+    pub fn readers(&self) -> Readers {
+        let of = |name| match self.directory.open_file(name, OFlags::RDONLY) {
+            Ok(file) => Readers::of(&file),
+            Err(_) => Readers::OwnerAlone,
+        };
+        Readers::of(&self.directory).and(of(MARKER)).and(of(MANIFEST))
     }
+
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    pub(crate) fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// It was given another name in the same directory.
+    pub(crate) fn note_name(&mut self, new: &OsStr) {
+        if let Way::Named { parent, name } = &mut self.way {
+            self.path = parent.path().join(new);
+            *name = new.to_os_string();
+        }
+    }
+}
+
+/// Writes the files of a container without logs.
+fn fill(directory: &Directory, id: Id) -> io::Result<()> {
+    let node = node_of(directory)?;
+    let marker = marker::text(id);
+    let files: [(&str, &[u8]); 5] = [
+        (MARKER, marker.as_bytes()),
+        (ANCHOR, &[]),
+        (MANIFEST, &[]),
+        (SIZE_LOCK, &[]),
+        (STATE, &SharedState::new_file(node)),
+    ];
+    for (name, bytes) in files {
+        let file = directory.create(name, OFlags::WRONLY, PRIVATE_FILE)?;
+        io::Write::write_all(&mut &file, bytes)?;
+        file.sync_all()?;
+    }
+    directory.sync()
+}
+
+/// Opens a file of a container, if it belongs to the container's owner.
+fn open_part(directory: &Directory, name: &str, owner: u32) -> io::Result<File> {
+    let file = directory.open_file(name, OFlags::RDONLY)?;
+    match fstat(&file)?.st_uid {
+        found if found == owner => Ok(file),
+        found => Err(Refusal::Owner { owner: found, expected: owner }.into()),
+    }
+}
+
+fn all_of(file: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
+    read_at_most(most, file)?.ok_or_else(|| Refusal::TooLarge.into())
 }
 
 /// What the names of unfinished containers begin with.
 const DRAFT_PREFIX: &str = "plimsoll-stow-new-";
 
-const FIRST_WORDS: &str = "plimsoll container";
-
-fn first_line() -> String {
-    format!("{FIRST_WORDS} {FORMAT_VERSION}")
-}
-
-/// Reads the marker.
-///
-/// # Errors
-/// Says what is wrong with it.
-pub fn id_in(marker: &str) -> Result<Id, String> {
-    let mut lines = marker.lines();
-    let first = lines.next().unwrap_or_default();
-    if first != first_line() {
-        return Err(match first.strip_prefix(FIRST_WORDS) {
-            Some(version) => {
-                format!("it has format{version}, and this program knows {FORMAT_VERSION}")
-            }
-            None => format!("its {MARKER} has other words"),
-        });
-    }
-    let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(Id::parse);
-    id.ok_or_else(|| format!("its {MARKER} has no id"))
-}
-
 /// Returns the directory above, and the name in it.
-fn split(path: &Path) -> Result<(&Path, &std::ffi::OsStr), StowError> {
+fn split(path: &Path) -> Result<(&Path, &OsStr), StowError> {
     let name = path.file_name().ok_or(Errno::INVAL).attempt("use", path)?;
     let above = path.parent().filter(|it| !it.as_os_str().is_empty());
     Ok((above.unwrap_or(Path::new(".")), name))
@@ -302,19 +361,4 @@ fn node_of(directory: &Directory) -> io::Result<Id> {
     let boot = Id::parse(&digits).ok_or_else(|| io::Error::other("the kernel has no boot id"))?;
     let device = u128::from(directory.facts()?.st_dev);
     Ok(Id::from_bytes((u128::from_be_bytes(boot.bytes()) ^ device).to_be_bytes()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_marker_says_format_and_id() {
-        let id = Id::from_bytes([3; 16]);
-        assert_eq!(id_in(&format!("plimsoll container 1\nid {id}\n")), Ok(id));
-        let newer = id_in("plimsoll container 2\n").unwrap_err();
-        assert_eq!(newer, "it has format 2, and this program knows 1");
-        assert!(id_in("").unwrap_err().contains("other words"));
-        assert!(id_in("plimsoll container 1\nid ../..\n").unwrap_err().contains("no id"));
-    }
 }

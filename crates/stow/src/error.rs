@@ -48,6 +48,14 @@ pub enum StowError {
         /// The container.
         path: PathBuf,
     },
+    /// Somebody holds it for too long.
+    #[error("{} is held by {holder}, who was waited for in vain", path.display())]
+    Held {
+        /// The container.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
     /// Writers of one container share memory.
     #[error("{} is being written on another node, or through another mount", path.display())]
     OtherNode {
@@ -91,7 +99,9 @@ impl StowError {
             StowError::System { cause, .. } => Errno::from_io_error(cause).unwrap_or(Errno::IO),
             StowError::NotAContainer { .. } => Errno::INVAL,
             StowError::Damaged { .. } | StowError::Unreadable { .. } => Errno::IO,
-            StowError::Busy { .. } | StowError::BeingRead { .. } => Errno::BUSY,
+            StowError::Busy { .. } | StowError::BeingRead { .. } | StowError::Held { .. } => {
+                Errno::BUSY
+            }
             StowError::OtherNode { .. } => Errno::OPNOTSUPP,
             StowError::NoTarget { errno, .. } => *errno,
             StowError::TooLarge { .. } => Errno::FBIG,

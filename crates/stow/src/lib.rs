@@ -9,7 +9,7 @@
 //! - [`Reader`]: what the file holds, and which part of it cannot be read.
 //! - [`word`], [`header`], [`manifest`]: the format, version 1.
 //!
-//! Deliberately not here: threads, clocks, retries and anything that prints. Payload and slots go to the kernel by
+//! Deliberately not here: threads, retries of writes and anything that prints. Payload and slots go to the kernel by
 //! `rustix` alone, without the C library, so that a library inside of other programs can use this.
 //!
 //! ```
@@ -48,13 +48,19 @@ pub mod index_entry;
 mod index_file;
 mod index_write;
 mod liveness;
+mod lock;
 mod log;
+mod log_place;
 mod log_pool;
 pub mod manifest;
+mod marker;
 mod pieces;
 mod placement;
 mod read_log;
 mod reader;
+mod reading_lock;
+mod removal;
+mod replacement;
 mod rights;
 mod scan;
 mod segment;
@@ -64,17 +70,19 @@ pub mod word;
 mod writer;
 
 pub use check::{Problem, check, repair};
-pub use container::{ANCHOR, Container, MARKER, Target, id_in};
+pub use container::{ANCHOR, Container, Target};
 pub use error::StowError;
 pub use findings::{Record, Trouble};
 pub use id::Id;
 pub use index_write::write_index;
 pub use log::{DIRECTORY_PREFIX, directory_name, file_name};
 pub use manifest::ListedLog;
+pub use marker::{MARKER, id_in};
 pub use pieces::{Piece, Pieces, Source, Stamp};
 pub use placement::{Berth, Placement, Router};
 pub use read_log::LogUse;
 pub use reader::{Reader, Stretch};
-
+pub use removal::Alone;
+pub use replacement::FLAT;
 pub use state::StateCopy;
 pub use writer::{Reclaimed, Writer};

@@ -1,11 +1,12 @@
 //! A log: a file on a target, cut into segments.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use plimsoll_guarded::{Directory, Refusal};
+use plimsoll_guarded::{Directory, Readers, Refusal};
 use rustix::fs::{
     FallocateFlags, FlockOperation, OFlags, fallocate, flock, fstat, fstatfs, ftruncate,
 };
@@ -13,6 +14,7 @@ use rustix::io::{Errno, pread, pwrite};
 
 use crate::Id;
 use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
+use crate::lock::{Hold, WAIT_MAX, take_within};
 use crate::rights::PRIVATE_FILE;
 use crate::word::{Entry, PAGE_BYTES, Stamped, freed_checksum};
 
@@ -30,6 +32,8 @@ pub struct Log {
     number: u32,
     /// Of its file system, as statfs(2) tells it; 0 if it does not.
     kind: i64,
+    /// Who may read it in its directory.
+    readers: Readers,
 }
 
 /// Returns the name of the directory on a target that has a container's logs.
@@ -53,7 +57,7 @@ impl Log {
     pub fn create(directory: &Directory, container: Id, number: u32) -> std::io::Result<Self> {
         let name = file_name(number);
         let file = directory.create(&name, OFlags::RDWR, PRIVATE_FILE)?;
-        let log = Log::of(file, directory.path().join(&name), container, number);
+        let log = Log::of(file, directory, &name, LogHeader { container, log: number });
         let mut page = [0; PAGE_BYTES as usize];
         page[..HEADER_BYTES].copy_from_slice(&LogHeader { container, log: number }.encode());
         if let Err(errno) = log.write_all(&page, 0) {
@@ -68,20 +72,19 @@ impl Log {
     /// # Errors
     /// If it is not, if it is not this container's, or if it belongs to another user than the container (`owner`).
     pub fn open(
-        target: &Path,
+        directory: &Directory,
         container: Id,
         number: u32,
         flags: OFlags,
         owner: u32,
     ) -> std::io::Result<Self> {
-        let directory = Directory::open(target)?.child(directory_name(container))?;
         let name = file_name(number);
         let file = directory.open_file(&name, flags)?;
         let facts = fstat(&file)?;
         if facts.st_uid != owner {
             return Err(Refusal::Owner { owner: facts.st_uid, expected: owner }.into());
         }
-        let log = Log::of(file, directory.path().join(name), container, number);
+        let log = Log::of(file, directory, &name, LogHeader { container, log: number });
         let mut bytes = [0; HEADER_BYTES];
         let got = log.read(&mut bytes, 0)?;
         match LogHeader::decode(&bytes[..got]) {
@@ -90,9 +93,11 @@ impl Log {
         }
     }
 
-    fn of(file: File, path: PathBuf, container: Id, number: u32) -> Self {
+    fn of(file: File, directory: &Directory, name: &str, header: LogHeader) -> Self {
         let kind = fstatfs(&file).map_or(0, |it| it.f_type);
-        Log { file, path, container, number, kind }
+        let readers = Readers::of(directory).and(Readers::of(&file));
+        let (path, container) = (directory.path().join(name), header.container);
+        Log { file, path, container, number: header.log, kind, readers }
     }
 
     /// Appends a segment of at most `length` bytes, or less where there is not that much room, with its header.
@@ -104,7 +109,7 @@ impl Log {
         header: SegmentHeader,
         least: u32,
     ) -> Result<SegmentHeader, Errno> {
-        flock(&self.file, FlockOperation::LockExclusive)?;
+        take_within(WAIT_MAX, &self.file, Hold::Alone)?;
         let appended = self.append_locked(header, least);
         let unlocked = flock(&self.file, FlockOperation::Unlock);
         appended.and_then(|header| unlocked.map(|()| header))
@@ -158,7 +163,7 @@ impl Log {
         if kept >= header.length {
             return Ok(());
         }
-        flock(&self.file, FlockOperation::LockExclusive)?;
+        take_within(WAIT_MAX, &self.file, Hold::Alone)?;
         let (begin, end) =
             (header.position + u64::from(kept), header.position + u64::from(header.length));
         let trimmed = self.size().and_then(|size| {
@@ -289,6 +294,19 @@ impl Log {
         MAPPED_WELL.contains(&self.kind)
     }
 
+    /// Makes sure that this is still its name.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn require_named(&self, directory: &Directory, name: &str) -> std::io::Result<()> {
+        directory.require_same(name, &self.file)
+    }
+
+    /// Returns who may read it.
+    pub fn readers(&self) -> Readers {
+        self.readers
+    }
+
     /// Returns where it was found.
     pub fn path(&self) -> &Path {
         &self.path
@@ -303,6 +321,13 @@ impl Log {
     pub fn number(&self) -> u32 {
         self.number
     }
+}
+
+/// Reads the first page of a log, as far as it is there.
+pub fn first_page(mut file: &File) -> std::io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    std::io::Read::take(&mut file, PAGE_BYTES).read_to_end(&mut page)?;
+    Ok(page)
 }
 
 impl AsFd for Log {

@@ -1,17 +1,15 @@
 //! The logs that the writers of a node share, a few on each target.
 
-use std::fs::File;
 use std::ops::RangeInclusive;
 
-use plimsoll_guarded::Directory;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::container::{MANIFEST, Target};
 use crate::error::Attempt;
-use crate::log::{self, Log};
+use crate::lock::{self, Hold, MANIFEST_LOCK};
+use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
-use crate::rights::PRIVATE_DIRECTORY;
 use crate::segment::MarkedLog;
 use crate::state::SharedState;
 use crate::{Container, StowError};
@@ -41,8 +39,9 @@ impl LogPool<'_> {
         let path = || directory.path().join(MANIFEST);
         let flags = OFlags::RDWR | OFlags::APPEND;
         let manifest = directory.open_own_file(MANIFEST, flags).attempt("open", path())?;
-        flock(&manifest, FlockOperation::LockExclusive).attempt("lock", path())?;
-        let listed = self.container.logs()?;
+        let held = lock::open(directory, MANIFEST_LOCK)?;
+        lock::take(&held, Hold::Alone, directory.path())?;
+        let (listed, whole_lines) = self.container.logs_in(&manifest)?;
         let of_target: Vec<&ListedLog> =
             listed.iter().filter(|it| it.target == target.name).collect();
         let count = LOGS_PER_NODE / self.targets.max(1);
@@ -58,8 +57,11 @@ impl LogPool<'_> {
         let listed = ListedLog { number, target: target.name.clone(), path: target.path.clone() };
         let line = listed.line().ok_or(Errno::INVAL).attempt("list the target", &target.path)?;
         let mark = self.state.mark(number).attempt("list the target", &target.path)?;
-        let log = self.make_log(target, number).attempt("make a log on", &target.path)?;
-        self.cut_half_line(&manifest).attempt("write", path())?;
+        let log = LogPlace::obtain(&target.path, self.container.id())
+            .and_then(|place| place.make_log(number))
+            .attempt("make a log on", &target.path)?;
+        // Half a line of somebody who was killed would spoil the next one.
+        rustix::fs::ftruncate(&manifest, whole_lines).attempt("write", path())?;
         let written = rustix::io::write(&manifest, line.as_bytes());
         match written.attempt("write", path())? {
             count if count == line.len() => {
@@ -68,36 +70,5 @@ impl LogPool<'_> {
             }
             _ => Err(Errno::NOSPC).attempt("write", path()),
         }
-    }
-
-    /// Half a line of somebody who was killed would spoil the next one.
-    fn cut_half_line(&self, manifest: &File) -> std::io::Result<()> {
-        let text = plimsoll_guarded::read_at_most(crate::manifest::MANIFEST_BYTES_MAX, manifest)?;
-        let text = text.unwrap_or_default();
-        let whole = text.iter().rposition(|it| *it == b'\n').map_or(0, |end| end + 1);
-        if whole < text.len() {
-            rustix::fs::ftruncate(manifest, whole as u64)?;
-        }
-        Ok(())
-    }
-
-    fn make_log(&self, target: &Target, number: u32) -> std::io::Result<Log> {
-        let name = log::directory_name(self.container.id());
-        let target = Directory::open(&target.path)?;
-        let directory = match target.make(&name, PRIVATE_DIRECTORY) {
-            Err(cause) if cause.kind() == std::io::ErrorKind::AlreadyExists => {
-                target.child(&name)?
-            }
-            made => made?,
-        };
-        directory.require_own()?;
-        // One that is not listed was left by somebody who was killed, and never had a record.
-        directory.remove_file_if_there(log::file_name(number))?;
-        let log = Log::create(&directory, self.container.id(), number)?;
-        // Durable before it is listed: a log that is listed and not there has lost something.
-        log.sync()?;
-        directory.sync()?;
-        target.sync()?;
-        Ok(log)
     }
 }

@@ -1,5 +1,7 @@
 //! A log, as a reader has it.
 
+use plimsoll_guarded::Readers;
+
 use crate::manifest::ListedLog;
 use crate::scan::LogScan;
 use crate::word::PAGE_BYTES;
@@ -20,6 +22,8 @@ pub struct LogUse<'a> {
     pub stored: Option<u64>,
     /// Bytes of the file that are read from it.
     pub live: u64,
+    /// Who may read it.
+    pub readers: Readers,
 }
 
 /// A log that the manifest lists.
@@ -53,6 +57,7 @@ impl ReadLog {
             bytes: scan.and_then(|scan| scan.log().size().ok()),
             stored: scan.and_then(|scan| scan.log().stored().ok()),
             live,
+            readers: scan.map_or(Readers::OwnerAlone, |scan| scan.log().readers()),
         }
     }
 }

@@ -52,14 +52,14 @@ impl Reader {
     /// # Errors
     /// If its manifest cannot be read. Logs that cannot be read fail only those reads that need them.
     pub fn open(container: Arc<Container>) -> Result<Self, StowError> {
-        let held = container.hold_for_reading();
+        let held = container.hold_for_reading()?;
         let index = usable_index(&container);
         let mut reader = Self::new(container.clone(), index, held);
         reader.refresh()?;
         if let Ok(index) = &reader.index
             && let Some(why) = reader.contradiction(index)
         {
-            let held = container.hold_for_reading();
+            let held = container.hold_for_reading()?;
             reader = Self::new(container, Err(why), held);
             reader.refresh()?;
         }
@@ -71,7 +71,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn open_scanned(container: Arc<Container>) -> Result<Self, StowError> {
-        let held = container.hold_for_reading();
+        let held = container.hold_for_reading()?;
         let mut reader = Self::new(container, Err("it was not asked for".into()), held);
         reader.refresh()?;
         Ok(reader)
@@ -358,7 +358,7 @@ impl Reader {
 
 /// Returns the index of a container, if there is one that may be used.
 fn usable_index(container: &Container) -> Result<IndexFile, String> {
-    let file = container.directory().open_file(INDEX, OFlags::RDONLY);
+    let file = container.open_part(INDEX);
     let file = file.map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound => "there is none".to_string(),
         _ => cause.to_string(),

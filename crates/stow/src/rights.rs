@@ -1,4 +1,4 @@
-//! Containers and logs are their owner's alone: whoever can read a file can lock it, and so keep its writers waiting.
+//! Containers and logs are their owner's alone until the owner lets others read them; directories are made private by
+//! [`plimsoll_guarded::Directory::make_own`].
 
-pub const PRIVATE_DIRECTORY: u32 = 0o700;
 pub const PRIVATE_FILE: u32 = 0o600;

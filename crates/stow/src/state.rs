@@ -1,6 +1,6 @@
 //! What the writers of a container share: the next stamp, and the last ones in each log.
 //!
-//! It is a small file of the container that writers map. Whoever writes holds a shared lock on it; whoever has it alone may
+//! It is a small file of the container that writers map. Whoever writes holds a shared lock beside it; whoever has that alone may
 //! begin anew. A stamp is taken by one atomic addition, so that writes are ordered without a clock of the wall. What each log
 //! must hold is here as well, so that one that lost its end is told from one that never had it.
 
@@ -10,12 +10,13 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_guarded::Directory;
-use rustix::fs::{FlockOperation, OFlags, flock, fstat};
+use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::error::Attempt;
 use crate::header::FORMAT_VERSION;
+use crate::lock::{self, Hold, WAIT_MAX, WRITERS_LOCK};
 use crate::manifest::LOGS_MAX;
 use crate::word::PAGE_BYTES;
 use crate::{Id, StowError};
@@ -56,6 +57,8 @@ const SPACE_TO_WASTE: u64 = 32 << 20;
 /// The shared memory of a container's writers.
 pub struct SharedState {
     file: File,
+    /// Held as long as this lives.
+    lock: File,
     page: SharedPage,
 }
 
@@ -97,29 +100,31 @@ impl SharedState {
     /// Joins the writers of a container.
     ///
     /// # Errors
-    /// If another node writes, if the container was removed just now, or if the file is damaged.
+    /// If another node writes, if the container was removed just now, if the file is damaged, or if others could exchange what is in
+    /// the directory.
     pub fn join(directory: &Directory, node: Id) -> Result<Self, StowError> {
         let path = || directory.path().join(STATE);
+        let is_own = directory.require_served_by_none_else().and_then(|()| directory.require_own());
+        is_own.attempt("write to", directory.path())?;
         let file = directory.open_own_file(STATE, OFlags::RDWR).attempt("open", path())?;
-        let is_alone = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => true,
-            Err(Errno::AGAIN) => false,
-            Err(errno) => return Err(errno).attempt("lock", path()),
-        };
+        let lock = lock::open(directory, WRITERS_LOCK)?;
+        let is_alone = lock::is_taken(&lock, Hold::Alone).attempt("lock", path())?;
         let damaged = |why: &str| StowError::Damaged { path: path(), why: why.into() };
         if fstat(&file).attempt("look at", path())?.st_size < PAGE_BYTES as i64 {
             return Err(damaged("it is cut short"));
         }
         let page = SharedPage::map(&file, 0).attempt("map", path())?;
-        let state = SharedState { file, page };
+        let state = SharedState { file, lock, page };
         if state.word(0).load(Ordering::Relaxed) != MAGIC {
             return Err(damaged("it does not begin as it should"));
         }
         if is_alone && state.node() != node {
             state.take_over(node).attempt("take over", path())?;
         }
-        flock(&state.file, FlockOperation::LockShared).attempt("lock", path())?;
-        directory.require_same(STATE, &state.file).attempt("write to", directory.path())?;
+        lock::take(&state.lock, Hold::Shared, directory.path())?;
+        let is_there = directory.require_same(STATE, &state.file);
+        let is_there = is_there.and_then(|()| directory.require_same(WRITERS_LOCK, &state.lock));
+        is_there.attempt("write to", directory.path())?;
         if state.node() == node {
             Ok(state)
         } else {
@@ -149,15 +154,12 @@ impl SharedState {
     /// # Errors
     /// If the system does not lock.
     pub fn is_alone(&self) -> Result<bool, Errno> {
-        match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(true),
-            Err(Errno::AGAIN) => {
-                // A lock that could not be converted may be gone.
-                flock(&self.file, FlockOperation::LockShared)?;
-                Ok(false)
-            }
-            Err(errno) => Err(errno),
+        if lock::is_taken(&self.lock, Hold::Alone)? {
+            return Ok(true);
         }
+        // A lock that could not be converted may be gone.
+        lock::take_within(WAIT_MAX, &self.lock, Hold::Shared)?;
+        Ok(false)
     }
 
     /// Lets others write again.
@@ -165,7 +167,7 @@ impl SharedState {
     /// # Errors
     /// If the system does not lock.
     pub fn share(&self) -> Result<(), Errno> {
-        flock(&self.file, FlockOperation::LockShared)
+        lock::take_within(WAIT_MAX, &self.lock, Hold::Shared)
     }
 
     /// Takes the next stamp.

@@ -64,7 +64,7 @@ impl Writer {
     /// # Errors
     /// If another node writes, if there are no targets, or if the container is another user's.
     pub fn open(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
-        let state = SharedState::join(container.directory(), container.node())?;
+        let state = container.join()?;
         let targets = container.targets()?;
         if targets.is_empty() {
             let (path, why) = (container.path().into(), "none was named".into());

@@ -30,7 +30,6 @@ mod limited;
 mod limits;
 mod list;
 mod lock;
-mod lock_holder;
 mod loop_device;
 mod marker;
 mod options;

@@ -7,11 +7,10 @@ use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use plimsoll_guarded::{Directory, Refusal};
+use plimsoll_guarded::{Directory, Refusal, lock_holder};
 use rustix::fs::{OFlags, fstat};
 
 use crate::error::file_error;
-use crate::lock_holder::holder;
 use crate::place::Place;
 use crate::{TestbedError, base_directory};
 
@@ -126,7 +125,7 @@ impl Lock {
         };
         let (file, is_new) = open(&base, place).map_err(|cause| failed(&base, cause))?;
         if !wait(&file, patience).map_err(|cause| failed(&base, cause))? {
-            return Err(TestbedError::Locked { path: place.lock_file(), pid: holder(&file) });
+            return Err(TestbedError::Locked { path: place.lock_file(), pid: lock_holder(&file) });
         }
         // While this process waited, a `down` may have removed the file, and a
         // third command may hold the lock of its successor.
@@ -225,7 +224,7 @@ fn wait(file: &File, patience: Patience) -> io::Result<bool> {
         return Ok(true);
     }
     if let Some(tell) = patience.told {
-        tell(Waiting { pid: holder(file) });
+        tell(Waiting { pid: lock_holder(file) });
     }
     match patience.at_most {
         Some(at_most) => is_locked_within(file, at_most),

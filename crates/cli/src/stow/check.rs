@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use plimsoll_report::Record;
-use plimsoll_stow::{Problem, Reader, check, repair};
+use plimsoll_stow::{Container, Problem, Reader, check, repair};
 
 use super::info::{CHECKED, PROBLEMS, REPAIRED, SIZE};
 use super::targets::LogTargets;
@@ -36,7 +37,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let targets = arguments.targets.if_named()?;
-    let reader = super::open_scanned(&arguments.container, &targets)?;
+    let open = if arguments.repair { Container::open } else { Container::open_to_read };
+    let container = open(&arguments.container, &targets).map_err(with_hint)?;
+    let reader = Reader::open_scanned(Arc::new(container)).map_err(with_hint)?;
     let total = reader.records().iter().map(|it| u64::from(it.length)).sum();
     let progress = Progress::new("checking", total);
     let mut tell = |bytes| {

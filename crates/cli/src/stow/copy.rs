@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
-use plimsoll_guarded::{Directory, Readers, open_input, random_hex};
+use plimsoll_guarded::{Directory, open_input, random_hex};
 use plimsoll_report::Record;
 use plimsoll_stow::{Container, Reader, Target, Writer};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::cat::{BLOCK_BYTES, FilePart, each_part};
@@ -69,25 +68,27 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         let file = open_input(source).with_context(|| format!("cannot read {}", source.display()));
         Copied::Plain(file?)
     };
-    // Containers are directories.
-    ensure!(!destination.is_dir(), "{} exists; hint: give another name", destination.display());
+    let interruption = Interruption::watch()?;
     match from {
         Copied::Container(reader) if !named => {
-            let copied = to_file(&reader, destination, arguments.force)?;
-            print(output, destination, copied, 0)
+            match to_file(&reader, destination, arguments.force, &interruption)? {
+                Some(copied) => print(output, destination, copied, 0),
+                None => Ok(interrupted(&interruption)),
+            }
         }
         from => {
             let targets = arguments.targets.find()?;
-            let interruption = Interruption::watch()?;
             match to_container(from, destination, &targets, &arguments.policy, &interruption)? {
                 Some(copied) => print(output, destination, copied, targets.len()),
-                None => {
-                    output::message("interrupted: nothing was made");
-                    Ok(interruption.exit_code())
-                }
+                None => Ok(interrupted(&interruption)),
             }
         }
     }
+}
+
+fn interrupted(interruption: &Interruption) -> ExitCode {
+    output::message("interrupted: nothing was made");
+    interruption.exit_code()
 }
 
 fn print(output: Output, made: &Path, copied: u64, targets: usize) -> Result<ExitCode> {
@@ -99,19 +100,34 @@ fn print(output: Output, made: &Path, copied: u64, targets: usize) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-fn to_file(reader: &Reader, path: &Path, force: bool) -> Result<u64> {
-    let mut file = NewFile::create(path, force, Readers::of(reader.container().directory()))?;
+/// Makes a plain file, with the holes that the container has; `None` if a signal came.
+fn to_file(
+    reader: &Reader,
+    path: &Path,
+    force: bool,
+    interruption: &Interruption,
+) -> Result<Option<u64>> {
+    let readers =
+        reader.logs().iter().fold(reader.container().readers(), |it, log| it.and(log.readers));
+    let mut file = NewFile::create(path, force, readers)?;
     let progress = Progress::new("copying", reader.size());
-    let copied = each_part(reader, |part| match part {
-        FilePart::Data(bytes, offset) => {
-            file.write_all(bytes)?;
-            progress.done.store(offset + bytes.len() as u64, Ordering::Relaxed);
-            Ok(())
+    let copied = each_part(reader, |part| {
+        ensure!(!interruption.is_asked(), "interrupted");
+        match part {
+            FilePart::Data(bytes, offset) => {
+                file.write_all(bytes)?;
+                progress.done.store(offset + bytes.len() as u64, Ordering::Relaxed);
+            }
+            FilePart::Hole(range) => file.leave_hole(range.end - range.start)?,
         }
-        FilePart::Hole(range) => Ok(file.leave_hole(range.end - range.start)?),
-    })?;
+        Ok(())
+    });
+    if interruption.is_asked() {
+        return Ok(None);
+    }
+    let size = copied?;
     file.finish()?;
-    Ok(copied)
+    Ok(Some(size))
 }
 
 /// Makes a container under another name, and renames it once it is whole; `None` if a signal came.
@@ -124,19 +140,26 @@ fn to_container(
 ) -> Result<Option<u64>> {
     let name = path.file_name();
     let name = name.with_context(|| format!("{} has no name", path.display()))?;
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = Directory::open_by_own_links(above);
+    let parent = parent.with_context(|| format!("cannot make {}", path.display()))?;
+    // Before anything is copied.
+    ensure!(parent.kind_of(name).is_err(), "{} exists; hint: give another name", path.display());
+    drop(parent);
     let mut draft = std::ffi::OsString::from(".");
     draft.push(name);
-    draft.push(format!(".{}.part", random_hex(4)?));
+    draft.push(format!(".{}.part", random_hex(8)?));
     let draft = path.with_file_name(draft);
     let container = Arc::new(Container::create(&draft, targets).map_err(with_hint)?);
     let filled = fill(from, &container, policy, interruption);
+    let mut container = Arc::into_inner(container).context("the container is still in use")?;
     let published = match &filled {
-        Ok(Some(_)) => publish(&draft, path),
+        Ok(Some(_)) => container.rename(name).map_err(with_hint),
         _ => Ok(()),
     };
     if !matches!(filled, Ok(Some(_))) || published.is_err() {
         // Its own failure would hide why it has to go.
-        let _ = Container::open(&draft, targets).and_then(Container::remove);
+        let _ = container.hold_alone().and_then(|alone| container.discard(&alone));
     }
     published.and(filled)
 }
@@ -219,16 +242,4 @@ fn data_from(file: &File, offset: u64) -> Option<Range<u64>> {
         Err(Errno::NXIO) => Some(size..size),
         Err(_) => None,
     }
-}
-
-fn publish(draft: &Path, path: &Path) -> Result<()> {
-    let renamed = match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
-        // Some file systems only know how to replace, which is refused where there is something.
-        Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::rename(draft, path),
-        renamed => renamed,
-    };
-    renamed.with_context(|| format!("cannot make {}", path.display()))?;
-    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let synced = Directory::open(above).and_then(|it| it.sync());
-    synced.with_context(|| format!("cannot make {} durable", path.display()))
 }

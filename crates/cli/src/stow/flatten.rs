@@ -1,16 +1,18 @@
 //! `plimsoll stow flatten`: a container becomes the plain file that it holds.
 
-use std::io::Read;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, take_rights};
 use plimsoll_report::Record;
-use plimsoll_stow::{ANCHOR, Container, Reader};
-use rustix::fs::{Mode, OFlags, fchmod};
+use plimsoll_stow::{ANCHOR, Container, FLAT, Reader};
+use rustix::fs::OFlags;
 
 use super::cat::{BLOCK_BYTES, FilePart, each_block, each_part};
 use super::info::COPIED;
@@ -21,7 +23,7 @@ use crate::progress::Progress;
 
 /// Make a container an ordinary file, in its place
 ///
-/// The file is written beside the container, made durable and compared with it byte for byte before the container is removed.
+/// The file is written inside of the container, made durable and compared with it byte for byte before the container is removed.
 /// What an interrupted command has written is used by the next one.
 #[derive(clap::Args)]
 #[command(before_help = "Example:\n  plimsoll stow flatten big")]
@@ -33,30 +35,24 @@ pub struct Arguments {
     targets: LogTargets,
 }
 
+/// Until it has its name.
+const PRIVATE: u32 = 0o600;
+
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let path = &arguments.container;
     let targets = arguments.targets.if_named()?;
-    let reader = super::open_scanned(path, &targets)?;
-    let name = path.file_name().with_context(|| format!("{} has no name", path.display()))?;
-    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let parent =
-        Directory::open(above).with_context(|| format!("cannot open {}", above.display()))?;
-    // The id makes it the file of this very container, whoever begins it again.
-    let part = format!(".{}.flat", reader.container().id());
-    let copied = write(&reader, &parent, &part)?;
-    compare(&reader, &parent, &part)?;
-    let aside = format!(".{}.flattened", reader.container().id());
-    let failed = || format!("cannot replace {}", path.display());
-    parent.rename(name, &aside).with_context(failed)?;
-    let renamed = parent.rename(&part, name).and_then(|()| parent.sync());
-    if renamed.is_err() {
-        // The container is the file again.
-        let _ = parent.rename(&aside, name);
-    }
-    renamed.with_context(failed)?;
+    let container = Arc::new(Container::open(path, &targets).map_err(with_hint)?);
+    container.require_in_place().map_err(with_hint)?;
+    // From here on nobody changes it.
+    let alone = container.hold_alone().map_err(with_hint)?;
+    let reader = Reader::open_scanned(container.clone()).map_err(with_hint)?;
+    let (file, copied) = write(&reader)?;
+    compare(&reader, &file)?;
+    take_rights_of_anchor(&container, &file)?;
     drop(reader);
-    let container = Container::open(&above.join(&aside), &targets).map_err(with_hint)?;
-    for log in container.remove().map_err(with_hint)? {
+    let mut container = Arc::into_inner(container).context("the container is still in use")?;
+    container.give_name_to(&file).map_err(with_hint)?;
+    for log in container.discard(&alone).map_err(with_hint)? {
         output::message(&format!(
             "warning: log {} on target {} cannot be reached and is left",
             log.number, log.target
@@ -68,18 +64,13 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes what is not there yet, and makes it durable.
-fn write(reader: &Reader, parent: &Directory, part: &str) -> Result<u64> {
-    let failed = || format!("cannot write {}", parent.path().join(part).display());
-    let file = match parent.open_own_file(part, OFlags::RDWR) {
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
-            parent.create(part, OFlags::RDWR, 0o600)
-        }
-        opened => opened,
-    };
-    let file = file.with_context(failed)?;
-    let there = file.metadata().with_context(failed)?.len() / BLOCK_BYTES as u64;
-    let there = there * BLOCK_BYTES as u64;
+/// Writes what is not there yet, and makes it durable. The file is in the container until it is whole, where nobody else can
+/// exchange or open it.
+fn write(reader: &Reader) -> Result<(File, u64)> {
+    let directory = reader.container().directory();
+    let failed = || format!("cannot write {}", directory.path().join(FLAT).display());
+    let file = part(directory).with_context(failed)?;
+    let there = file.metadata().with_context(failed)?.len();
     let progress = Progress::new("writing", reader.size());
     let copied = each_part(reader, |part| {
         if let FilePart::Data(bytes, offset) = part {
@@ -91,30 +82,43 @@ fn write(reader: &Reader, parent: &Directory, part: &str) -> Result<u64> {
         }
         Ok(())
     })?;
-    let anchor = reader.container().directory().facts_of(ANCHOR).with_context(failed)?;
     file.set_len(copied).and_then(|()| file.sync_all()).with_context(failed)?;
-    fchmod(&file, Mode::from_raw_mode(anchor.st_mode & 0o777)).with_context(failed)?;
-    Ok(copied)
+    Ok((file, copied))
+}
+
+/// Opens what an interrupted command has written, or begins. What others could have opened meanwhile is not gone on with.
+fn part(directory: &Directory) -> io::Result<File> {
+    match directory.open_own_file(FLAT, OFlags::RDWR) {
+        Ok(file) if file.metadata()?.mode() & 0o777 == PRIVATE => return Ok(file),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+        _ => directory.remove_file(FLAT)?,
+    }
+    directory.create(FLAT, OFlags::RDWR, PRIVATE)
 }
 
 /// Compares the file with the container. One that differs is removed, so that the next attempt begins anew.
-fn compare(reader: &Reader, parent: &Directory, part: &str) -> Result<()> {
-    let path = parent.path().join(part);
-    let failed = || format!("cannot read {}", path.display());
-    let mut file = parent.open_own_file(part, OFlags::RDONLY).with_context(failed)?;
+fn compare(reader: &Reader, file: &File) -> Result<()> {
+    let directory = reader.container().directory();
     let progress = Progress::new("comparing", reader.size());
     let mut there = vec![0; BLOCK_BYTES];
     let compared = each_block(reader, |bytes, offset| {
         let there = &mut there[..bytes.len()];
-        file.read_exact(there)?;
+        file.read_exact_at(there, offset)?;
         ensure!(there == bytes, "it differs behind byte {offset}");
         progress.done.store(offset, Ordering::Relaxed);
         Ok(())
     });
     if compared.is_err() {
-        let _ = parent.remove_file(part);
+        let _ = directory.remove_file(FLAT);
     }
     compared.map(drop).with_context(|| {
+        let path = directory.path().join(FLAT);
         format!("{} is not what the container holds, and was removed", path.display())
     })
+}
+
+fn take_rights_of_anchor(container: &Container, file: &File) -> Result<()> {
+    let anchor = container.directory().open_own_file(ANCHOR, OFlags::RDONLY);
+    let taken = anchor.and_then(|anchor| take_rights(file, &anchor));
+    taken.with_context(|| format!("cannot give the rights of {}", container.path().display()))
 }

@@ -1,12 +1,14 @@
 //! `plimsoll stow ls` and `stat`: containers as the files that they are.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use plimsoll_guarded::Directory;
 use plimsoll_report::Record;
-use plimsoll_stow::{ANCHOR, Container};
+use plimsoll_stow::{ANCHOR, Container, Reader, StowError, Target};
 use rustix::fs::{FileType, Stat};
 
 use super::info::{LOGS, SIZE};
@@ -45,14 +47,17 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     for name in directory.names().with_context(failed)? {
         let Ok(facts) = directory.facts_of(&name) else { continue };
         let row = Record::new().text("name", "name", name.to_string_lossy());
-        let at = path.join(&name);
         let kind = FileType::from_raw_mode(facts.st_mode);
         rows.push(match kind {
-            FileType::Directory if Container::is_at(&at) => match super::open(&at, &targets) {
-                Ok(reader) => row
+            FileType::Directory => match container_in(&directory, &name, &targets) {
+                Ok(Some(reader)) if !reader.is_whole() => {
+                    without_size(row, "container, not all of which can be read")
+                }
+                Ok(Some(reader)) => row
                     .text("kind", "kind", "container")
                     .number(&SIZE, reader.size())
                     .number(&LOGS, reader.logs().len() as u64),
+                Ok(None) => without_size(row, "directory"),
                 // Others in the directory are listed all the same.
                 Err(_) => without_size(row, "damaged container"),
             },
@@ -61,13 +66,26 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
                     row.text("kind", "kind", "file").number(&SIZE, facts.st_size.cast_unsigned());
                 row.number(&LOGS, None::<u64>)
             }
-            FileType::Directory => without_size(row, "directory"),
             _ => without_size(row, "other"),
         });
     }
     let record = Record::new().rows("entries", "entries", rows);
     output.print("stow.ls", &path.display().to_string(), &record)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the container of that name; `None` if it is another directory, or if another user serves it.
+fn container_in(
+    directory: &Directory,
+    name: &OsStr,
+    targets: &[Target],
+) -> Result<Option<Reader>, StowError> {
+    match directory.child(name) {
+        Ok(child) if Container::is_in(&child) => {
+            Reader::open(Arc::new(Container::open_in(child, targets)?)).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 fn without_size(row: Record, kind: &str) -> Record {

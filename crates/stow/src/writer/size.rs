@@ -2,13 +2,11 @@
 
 use std::fs::File;
 
-use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use super::Writer;
 use crate::StowError;
-use crate::container::LOCK;
-use crate::error::Attempt;
+use crate::lock::{self, Hold, SIZE_LOCK};
 use crate::segment::OpenSegment;
 
 impl Writer {
@@ -56,10 +54,8 @@ impl Writer {
 
     /// Keeps others from changing the size until the file is dropped.
     fn hold_size(&self) -> Result<File, StowError> {
-        let path = || self.container.path().join(LOCK);
-        let file = self.container.directory().open_own_file(LOCK, OFlags::RDWR);
-        let file = file.attempt("open", path())?;
-        flock(&file, FlockOperation::LockExclusive).attempt("lock", path())?;
+        let file = lock::open(self.container.directory(), SIZE_LOCK)?;
+        lock::take(&file, Hold::Alone, self.container.path())?;
         Ok(file)
     }
 

@@ -11,7 +11,9 @@ const LOOKS: u32 = 3;
 
 /// Returns the process that locked the file, by the kernel's word. What is written in the file may be a lie that
 /// makes root end a process of somebody else.
-pub(crate) fn holder(file: &File) -> Option<u32> {
+///
+/// Its number is that of this process's own namespace; `None` where the kernel does not tell.
+pub fn lock_holder(file: &File) -> Option<u32> {
     let facts = file.metadata().ok()?;
     let look = || holder_in(&fs::read_to_string("/proc/locks").ok()?, facts.dev(), facts.ino());
     (0..LOOKS).find_map(|_| look())
@@ -59,6 +61,6 @@ mod tests {
         assert_eq!(in_list(rustix::fs::makedev(0xfe, 1), 13), Some(11));
         let file = tempfile::tempfile().unwrap();
         file.lock().unwrap();
-        assert_eq!(holder(&file), Some(std::process::id()));
+        assert_eq!(lock_holder(&file), Some(std::process::id()));
     }
 }

@@ -1,0 +1,134 @@
+//! The directory on a target that has a container's logs.
+//!
+//! Others may be able to write to the target, and so give this directory another name, or its name to another one. So it is opened once,
+//! everything goes through it, and what is in it is known by its header.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use plimsoll_guarded::{Directory, Refusal};
+use rustix::fs::OFlags;
+
+use crate::Id;
+use crate::header::LogHeader;
+use crate::log::{Log, directory_name, file_name, first_page};
+
+/// The directory on a target that has a container's logs, and the target.
+pub struct LogPlace {
+    target: Directory,
+    directory: Directory,
+    container: Id,
+}
+
+impl LogPlace {
+    /// Opens it to read logs in it. Its path may be that of a hostile manifest: no file system of another user must have been asked
+    /// for the target.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn open_to_read(target: Directory, container: Id) -> io::Result<Self> {
+        let directory = target.child(directory_name(container))?;
+        Ok(LogPlace { target, directory, container })
+    }
+
+    /// Opens it to change or remove logs in it: nobody else's link leads there, and nobody else can exchange them.
+    ///
+    /// # Errors
+    /// If it is not there, or not this user's alone.
+    pub fn open(target: &Path, container: Id) -> io::Result<Self> {
+        let target = Directory::open_by_own_links(target)?;
+        let directory = target.child(directory_name(container))?;
+        directory.require_own()?;
+        Ok(LogPlace { target, directory, container })
+    }
+
+    /// Opens it, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// If the target refuses, or if the name is that of something else.
+    pub fn obtain(target: &Path, container: Id) -> io::Result<Self> {
+        let target = Directory::open_by_own_links(target)?;
+        let name = directory_name(container);
+        match target.make_own(&name) {
+            Err(cause) if cause.kind() == ErrorKind::AlreadyExists => {
+                let directory = target.child(&name)?;
+                directory.require_own()?;
+                let place = LogPlace { target, directory, container };
+                place.require_no_others()?;
+                Ok(place)
+            }
+            made => Ok(LogPlace { target, directory: made?, container }),
+        }
+    }
+
+    /// Somebody may have given the name to the directory of another container.
+    fn require_no_others(&self) -> io::Result<()> {
+        for name in self.directory.names()? {
+            let file = self.directory.open_file(&name, OFlags::RDONLY)?;
+            match LogHeader::decode(&first_page(&file)?) {
+                Some(header) if header.container == self.container => return Ok(()),
+                Some(_) => return Err(not_its_own()),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a log that is there.
+    ///
+    /// # Errors
+    /// As [`Log::open`].
+    pub fn log(&self, number: u32, flags: OFlags, owner: u32) -> io::Result<Log> {
+        Log::open(&self.directory, self.container, number, flags, owner)
+    }
+
+    /// Makes a log, which is empty and durable.
+    ///
+    /// # Errors
+    /// If the target refuses, or if the name is taken by what is no unused log of the container.
+    pub fn make_log(&self, number: u32) -> io::Result<Log> {
+        self.remove_unlisted(number)?;
+        let log = Log::create(&self.directory, self.container, number)?;
+        // Durable before it is listed: a log that is listed and not there has lost something.
+        log.sync()?;
+        self.directory.sync()?;
+        self.target.sync()?;
+        Ok(log)
+    }
+
+    /// A log that is not listed was left by somebody who was killed, and never had a record.
+    fn remove_unlisted(&self, number: u32) -> io::Result<()> {
+        let name = file_name(number);
+        let file = match self.directory.open_own_file(&name, OFlags::RDONLY) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        let page = first_page(&file)?;
+        let is_its_own =
+            LogHeader::decode(&page) == Some(LogHeader { container: self.container, log: number });
+        let is_blank =
+            page.iter().all(|it| *it == 0) && file.metadata()?.len() <= page.len() as u64;
+        if !is_its_own && !is_blank {
+            return Err(not_its_own());
+        }
+        self.directory.require_same(&name, &file)?;
+        self.directory.remove_file(&name)
+    }
+
+    /// Removes a log that was opened here, and the directory if that was the last one in it.
+    ///
+    /// # Errors
+    /// If the target refuses.
+    pub fn remove(&self, log: &Log) -> io::Result<()> {
+        let name = file_name(log.number());
+        log.require_named(&self.directory, &name)?;
+        self.directory.remove_file(&name)?;
+        // Others' logs may still be in it.
+        let _ = self.target.remove_held_directory(directory_name(self.container), &self.directory);
+        Ok(())
+    }
+}
+
+fn not_its_own() -> io::Error {
+    Refusal::Exchanged.into()
+}

@@ -1,0 +1,113 @@
+//! Removes a container: what is known to be its own, through its open directories, and nothing by a path.
+//!
+//! The modules `container`, `reading_lock`, `removal` and `replacement` use each other: they are one type, told in four parts.
+
+use std::ffi::OsString;
+
+use plimsoll_guarded::{Directory, Refusal};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::container::{ANCHOR, MANIFEST, Way};
+use crate::error::Attempt;
+use crate::index::INDEX;
+use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, WRITERS_LOCK};
+use crate::manifest::ListedLog;
+use crate::marker::MARKER;
+use crate::replacement::FLAT;
+use crate::state::{STATE, SharedState};
+use crate::{Container, StowError};
+
+/// All files that a container can have, in the order in which they go: as long as it is told by its marker, it can be removed again.
+const FILES: [&str; 12] = [
+    ".index.tmp",
+    INDEX,
+    FLAT,
+    ANCHOR,
+    SIZE_LOCK,
+    READERS_LOCK,
+    MANIFEST_LOCK,
+    MANIFEST,
+    ".state.tmp",
+    STATE,
+    WRITERS_LOCK,
+    MARKER,
+];
+
+/// Keeps all others from writing to a container, as long as it lives.
+pub struct Alone(#[expect(dead_code, reason = "it is held")] SharedState);
+
+impl Container {
+    /// Keeps all others from writing to it.
+    ///
+    /// # Errors
+    /// If somebody writes, or if it is not this user's.
+    pub fn hold_alone(&self) -> Result<Alone, StowError> {
+        let state = self.join()?;
+        match state.is_alone().attempt("lock", self.path())? {
+            true => Ok(Alone(state)),
+            false => Err(StowError::Busy { path: self.path().into() }),
+        }
+    }
+
+    /// Makes sure that its name still leads to it.
+    ///
+    /// # Errors
+    /// If it is a link, or something else is there.
+    pub fn require_in_place(&self) -> Result<(), StowError> {
+        let Way::Named { parent, name } = self.way() else {
+            return Err(Errno::INVAL).attempt("find the name of", self.path());
+        };
+        let is_there = match parent.kind_of(name) {
+            Ok(FileType::Symlink) => Err(Refusal::Symlink.into()),
+            _ => parent.require_same_directory(name, self.directory()),
+        };
+        is_there.attempt("replace or remove", self.path())
+    }
+
+    /// Removes the container and all its logs. Returns the logs that could not be reached and so are left.
+    ///
+    /// # Errors
+    /// If somebody writes to it, if something is in it that is not its own, or if something cannot be removed.
+    pub fn remove(&self) -> Result<Vec<ListedLog>, StowError> {
+        self.require_in_place()?;
+        self.discard(&self.hold_alone()?)
+    }
+
+    /// Does the same for whoever holds it, also if its name leads elsewhere by now: that name stays.
+    ///
+    /// # Errors
+    /// As [`Container::remove`].
+    pub fn discard(&self, _: &Alone) -> Result<Vec<ListedLog>, StowError> {
+        let names = self.directory().names().attempt("list", self.path())?;
+        if let Some(name) = names.iter().find(|name| !is_known(name)) {
+            let path = self.path().join(name);
+            return Err(Refusal::NotOfContainer).attempt("remove", path);
+        }
+        let mut left = Vec::new();
+        for listed in self.logs()? {
+            match self.log_in_place(&listed) {
+                Ok((place, log)) => place.remove(&log).attempt("remove", log.path())?,
+                Err(_) => left.push(listed),
+            }
+        }
+        empty(self.directory());
+        let Way::Named { parent, name } = self.way() else {
+            return Err(Errno::INVAL).attempt("remove", self.path());
+        };
+        let removed = parent.remove_held_directory(name, self.directory());
+        removed.attempt("remove", self.path())?;
+        Ok(left)
+    }
+}
+
+fn is_known(name: &OsString) -> bool {
+    FILES.iter().any(|it| name == it)
+}
+
+/// Removes the files of a container. What cannot be removed is told by the directory, which then stays.
+pub fn empty(directory: &Directory) {
+    for name in FILES {
+        let _ = directory.remove_file_if_there(name);
+    }
+}
