@@ -182,15 +182,16 @@ impl Log {
         trimmed.and(unlocked)
     }
 
-    /// Marks a segment as free; its last stamp was this one.
+    /// Marks all that a header covers as one free segment, whose stamp is the last of all that was there.
     ///
     /// # Errors
     /// If the target refuses.
-    pub fn mark_free(&self, header: &SegmentHeader, stamp: u64) -> Result<(), Errno> {
-        let stamp = stamp.max(header.stamp);
-        let delta = (stamp - header.stamp) as u32;
-        let word = Entry::Freed(Stamped { delta, checksum: freed_checksum(stamp) }).encode().0[0];
-        self.write_all(&word.to_le_bytes(), header.position + HEADER_BYTES as u64)
+    pub fn mark_free(&self, header: &SegmentHeader) -> Result<(), Errno> {
+        let freed = Stamped { delta: 0, checksum: freed_checksum(header.stamp) };
+        // In one piece: a header without its mark would have nothing behind it.
+        let mut bytes = header.encode().to_vec();
+        bytes.extend(Entry::Freed(freed).encode().0[0].to_le_bytes());
+        self.write_all(&bytes, header.position)
     }
 
     /// Gives back the room of a segment that is marked as free, but for the page with the mark.

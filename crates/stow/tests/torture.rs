@@ -2,7 +2,8 @@
 //!
 //! Each process notes in a journal of its own when a change begins and when it has ended. Every eight bytes of the file must then
 //! be those of a change that no later one has certainly covered: a later one began after it had ended, and ended itself.
-//! `STOW_TORTURE_ROUNDS` and `STOW_TORTURE_SEED` make longer and other runs.
+//! In every other round no reader stays open, so that room is given back meanwhile. `STOW_TORTURE_ROUNDS`, `STOW_TORTURE_SECONDS` and
+//! `STOW_TORTURE_SEED` make longer and other runs.
 
 mod support;
 
@@ -13,7 +14,7 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_stow::{Container, Placement, Reader, Writer, check};
+use plimsoll_stow::{Container, Placement, Reader, StowError, Writer, check};
 use rustix::time::{ClockId, clock_gettime};
 use support::{Random, targets};
 
@@ -33,12 +34,14 @@ fn what_was_written_is_there_after_any_kill() {
     let number = |name: &str, otherwise: u64| {
         std::env::var(name).ok().map_or(otherwise, |text| text.parse().unwrap())
     };
-    let (rounds, seed) = (number("STOW_TORTURE_ROUNDS", 3), number("STOW_TORTURE_SEED", 1));
-    let mut kills = 0;
-    for round in 0..rounds {
-        kills += torture(&mut Random::new(seed ^ round << 32));
+    let (rounds, seed) = (number("STOW_TORTURE_ROUNDS", 4), number("STOW_TORTURE_SEED", 1));
+    let (seconds, start) = (number("STOW_TORTURE_SECONDS", 0), now());
+    let (mut kills, mut round) = (0, 0);
+    while round < rounds || now() - start < seconds * 1_000_000_000 {
+        kills += torture(&mut Random::new(seed ^ round << 32), round % 2 == 0);
+        round += 1;
     }
-    println!("seed {seed}: {rounds} rounds, {kills} kills, nothing lost");
+    println!("seed {seed}: {round} rounds, {kills} kills, nothing lost");
 }
 
 /// The writer process: this test program again, told by a variable what to do.
@@ -52,13 +55,13 @@ fn be_a_writer_if_asked() {
 }
 
 /// One container, three generations of processes. Returns how many were killed.
-fn torture(random: &mut Random) -> u64 {
+fn torture(random: &mut Random, is_read: bool) -> u64 {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let path = folder.path().join("it");
     let container = Arc::new(Container::create(&path, &targets(folder.path(), 3)).unwrap());
     let mut changes = vec![Change { begin: 0, cells: 0..CELLS, value: 0, end: 0 }];
     let (mut kills, mut value) = (0, 1);
-    let mut early = Reader::open(container.clone()).unwrap();
+    let mut early = is_read.then(|| Reader::open(container.clone()).unwrap());
     for generation in 0..3 {
         let journal = |process: u64| folder.path().join(format!("journal-{generation}-{process}"));
         let start = |process| {
@@ -75,14 +78,18 @@ fn torture(random: &mut Random) -> u64 {
         value += PROCESSES * 1_000_000;
         for (process, child) in (0..).zip(&mut children) {
             std::thread::sleep(Duration::from_micros(random.below(25_000)));
-            early.refresh().unwrap();
-            read(&early);
+            if let Some(early) = &mut early {
+                early.refresh().unwrap();
+                read(early);
+            }
             child.kill().unwrap();
             kills += u64::from(!child.wait().unwrap().success());
             changes.extend(read_journal(&journal(process), now()));
         }
-        early.refresh().unwrap();
-        verify(&read(&early), &changes, "by a reader that saw it grow");
+        if let Some(early) = &mut early {
+            early.refresh().unwrap();
+            verify(&read(early), &changes, "by a reader that saw it grow");
+        }
         let late = Reader::open(container.clone()).unwrap();
         verify(&read(&late), &changes, "by a new reader");
         assert_eq!(check(&late, &mut |_| {}).unwrap(), []);
@@ -151,6 +158,10 @@ fn write_until_killed(path: &Path, journal: &Path, seed: u64, first_value: u64) 
         }
         match random.below(2000) {
             0 => writer.sync().unwrap(),
+            2..6 => match writer.reclaim(0.9) {
+                Ok(_) | Err(StowError::BeingRead { .. }) => {}
+                Err(error) => panic!("{error}"),
+            },
             1 => {
                 // A writer that goes on where it left.
                 let container = Arc::new(Container::open(path, &targets).unwrap());

@@ -1,8 +1,8 @@
 //! Gives back the room of segments that do not count any more, and copies what counts out of those that are mostly empty.
 //!
 //! Nothing is lost by a kill between any two steps. Copies have the stamps of what they are copies of, so that it does not matter
-//! which of both is seen; they are durable before a segment is marked as free, and the mark, one word, is durable before the room is
-//! given back. Positions in a log are never used again.
+//! which of both is seen; they are durable before a segment is marked as free, and the mark is durable before the room is given
+//! back. Positions in a log are never used again.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,7 @@ use crate::Reader;
 use crate::StowError;
 use crate::error::Attempt;
 use crate::findings::{Change, Note, Record};
+use crate::header::{SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::index_entry::Extent;
 use crate::liveness::{LiveSegment, live_segments};
 use crate::scan::SegmentSpan;
@@ -78,13 +79,13 @@ impl Writer {
         self.reader = None;
         // Asked for first: nothing is copied for nothing.
         drop(self.container.keep_readers_out()?);
+        // Segments that a killed writer left open are ended if nobody else writes: asked before they are looked at.
+        let is_alone = self.state.is_alone().attempt("lock", self.container.path())?;
         let reader = Reader::open_scanned(self.container.clone())?;
         if reader.has_doubts() || !reader.troubles().is_empty() {
             let why = "not all of it can be told; plimsoll stow check tells more".into();
             return Err(StowError::Damaged { path: self.container.path().into(), why });
         }
-        // Those that a killed writer left open are ended if nobody else writes.
-        let is_alone = self.state.is_alone().unwrap_or(false);
         let mut plan = Plan::of(live_segments(&reader), below, is_alone);
         let size = reader.size();
         if plan.freed.is_empty() {
@@ -162,14 +163,33 @@ impl Writer {
             let Some(spans) = plan.freed.get(&listed.number) else { continue };
             let name = format!("log {} on target {}", listed.number, listed.target);
             let log = self.container.open_log(&listed, OFlags::RDWR).attempt("open", &name)?;
-            let marked = spans.iter().try_for_each(|it| log.mark_free(&it.header, it.highest));
+            let before = plan.free.get(&listed.number).into_iter().flatten();
+            let free = joined(spans.iter().chain(before));
+            let marked = free.iter().try_for_each(|it| log.mark_free(it));
             marked.and_then(|()| log.sync()).attempt("free segments of", &name)?;
-            let mut all = spans.iter().chain(plan.free.get(&listed.number).into_iter().flatten());
-            let freed = all.try_for_each(|it| log.give_back(&it.header));
+            let freed = free.iter().try_for_each(|it| log.give_back(it));
             freed.attempt("free segments of", &name)?;
         }
         Ok(())
     }
+}
+
+/// Returns one header for each row of segments, so that what is left of them are few pages.
+fn joined<'a>(spans: impl Iterator<Item = &'a SegmentSpan>) -> Vec<SegmentHeader> {
+    let mut headers: Vec<SegmentHeader> = spans
+        .map(|it| SegmentHeader { stamp: it.highest.max(it.header.stamp), ..it.header })
+        .collect();
+    headers.sort_unstable_by_key(|it| it.position);
+    headers.dedup_by(|next, last| {
+        let is_next = last.position + u64::from(last.length) == next.position
+            && last.length + next.length <= SEGMENT_BYTES_MAX;
+        if is_next {
+            last.length += next.length;
+            last.stamp = last.stamp.max(next.stamp);
+        }
+        is_next
+    });
+    headers
 }
 
 impl Plan {
