@@ -87,6 +87,7 @@ fn option(quantity: Quantity) -> Option<&'static str> {
         Quantity::Efficiency => "--efficiency",
         Quantity::Interval => "--interval",
         Quantity::Rate
+        | Quantity::Intake
         | Quantity::TransactionSize
         | Quantity::OperationCost
         | Quantity::ByteCost

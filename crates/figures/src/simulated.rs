@@ -1,11 +1,13 @@
 //! What simulations gave: a table with the policies side by side or over the values of a sweep, and a page with charts.
 
+mod buffer;
 mod conclusion;
 mod loss;
 pub mod numbers;
 mod page;
 mod single;
 mod sweep;
+mod swept;
 
 pub use conclusion::conclusion;
 pub use numbers::NUMBERS;

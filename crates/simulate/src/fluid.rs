@@ -23,17 +23,22 @@ use crate::think::Thinkers;
 /// are noticed late makes nothing faster and does not count.
 pub fn fluid_bound_ns(scenario: &Scenario, seed: u64) -> Result<u64, ScenarioError> {
     let application = &scenario.application;
+    let behind = &scenario.behind_buffers();
     let per_burst = application.burst_bytes() as f64 * f64::from(application.processes);
-    let mut capacity = Capacity::new(scenario, seed)?;
-    let requests = capacity.least_requests(scenario);
+    let mut capacity = Capacity::new(behind, seed)?;
+    let requests = capacity.least_requests(behind);
     let mut thinkers = Thinkers::new(application, seed);
     let between_ns = capacity.least_wait_ns(application);
     // The fullest node lets its own data through, whatever the others do.
     let of_node = application.processes.min(application.processes_per_node);
     let node_burst = application.burst_bytes() as f64 * f64::from(of_node);
-    let of_node_ns = (node_burst / node_limit(&scenario.storage)) as u64;
+    let of_node_ns = match scenario.buffer_in_use() {
+        None => (node_burst / node_limit(&scenario.storage)) as u64,
+        // Of buffers, nobody knows which is the fullest.
+        Some(_) => 0,
+    };
     let compute_ns = application.compute.get();
-    if application.cache.get() == 0 {
+    if application.cache.get() == 0 && scenario.buffer_in_use().is_none() {
         // Each burst ends before the next compute begins.
         let mut now_ns = 0;
         for _ in 0..application.bursts {

@@ -10,8 +10,8 @@ use plimsoll_route::{Policy, PolicyKind, Rejects, Tf};
 use plimsoll_stats::Random;
 
 use crate::scenario::{
-    Application, Breakage, Curve, Distribution, Durations, Fault, Home, Network, Noise, Phase,
-    SCENARIO_VERSION, Sharing, Storage, Submit, Where, sixteen_mib,
+    Application, Breakage, Buffer, Choice, Curve, Distribution, Drain, Durations, Fault, Home,
+    Network, Noise, Phase, SCENARIO_VERSION, Sharing, Storage, Submit, Where, sixteen_mib,
 };
 use crate::{Discipline, Outcome, Scenario, SimulateError, run};
 
@@ -62,6 +62,7 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
     const SCENARIO_STREAM: u64 = 1 << 35;
     const NEWER_STREAM: u64 = 1 << 36;
     const PHYSICS_STREAM: u64 = 1 << 37;
+    const BUFFER_STREAM: u64 = 1 << 38;
     let mut random = Random::for_stream(seed, SCENARIO_STREAM);
     let random = &mut random;
     let mut policy = policy(random);
@@ -96,13 +97,39 @@ pub fn fuzz_scenario(seed: u64) -> (Scenario, Policy) {
         policies: vec![policy],
         storage,
         application,
+        buffer: None,
         network,
         noise,
         fault,
         sweep: None,
         seeds: 1,
     };
-    (scenario, policy)
+    let buffered = add_buffer(&mut Random::for_stream(seed, BUFFER_STREAM), scenario);
+    (buffered, policy)
+}
+
+/// The same again, of buffers, which are there without faults and with programs that wait for nothing else.
+fn add_buffer(random: &mut Random, mut scenario: Scenario) -> Scenario {
+    if !one_in(random, 4) {
+        return scenario;
+    }
+    scenario.fault.clear();
+    let application = &mut scenario.application;
+    (application.submit, application.outstanding) = (Submit::AtOnce, Bytes::new(0));
+    (application.cache, application.think) = (Bytes::new(0), None);
+    let block = application.block.get();
+    let capacity = block * between(random, 1, 12) + random.below(block);
+    scenario.title += &format!(", with buffers of {capacity} bytes");
+    scenario.buffer = Some(Buffer {
+        nodes: between(random, 1, 8) as u32,
+        capacity: Bytes::new(capacity),
+        rate: BytesPerSec::new(between(random, 1 << 20, 1 << 30)),
+        rates: Vec::new(),
+        choice: if one_in(random, 2) { Choice::Own } else { Choice::Soonest },
+        drain: if one_in(random, 2) { Drain::AtOnce } else { Drain::AfterBurst },
+        streams: between(random, 1, 8) as u32,
+    });
+    scenario
 }
 
 /// What later versions draw in addition: from random numbers of its own, so that a seed that once

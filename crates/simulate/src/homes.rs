@@ -37,15 +37,18 @@ pub fn homes(scenario: &Scenario, seed: u64) -> Vec<TargetId> {
     homes
 }
 
-/// Bytes that each target would hold.
-pub fn home_bytes(scenario: &Scenario, homes: &[TargetId]) -> Vec<u64> {
+/// Bytes that each target would hold, when each process has written so many blocks.
+pub fn home_bytes(
+    scenario: &Scenario,
+    homes: &[TargetId],
+    blocks_of_each: impl Iterator<Item = u64>,
+) -> Vec<u64> {
     let application = &scenario.application;
     let stripes = u64::from(application.stripes);
     let block = application.block.get();
     let stripe = block.div_ceil(stripes);
-    let blocks = u64::from(application.blocks) * u64::from(application.bursts);
     let mut bytes = vec![0; scenario.storage.targets as usize];
-    for own in homes.chunks(stripes as usize) {
+    for (own, blocks) in homes.chunks(stripes as usize).zip(blocks_of_each) {
         let mut left = block;
         for target in own {
             let part = stripe.min(left);
@@ -62,14 +65,19 @@ mod tests {
     use crate::scenario::embedded;
     use plimsoll_theory::{Contention, Requests};
 
+    fn blocks(scenario: &Scenario) -> impl Iterator<Item = u64> {
+        let application = &scenario.application;
+        std::iter::repeat(u64::from(application.blocks) * u64::from(application.bursts))
+    }
+
     #[test]
     fn groups_are_equal_and_stripes_hold_everything() {
         let mut scenario = embedded("heavy-noise").unwrap();
-        let bytes = home_bytes(&scenario, &homes(&scenario, 1));
+        let bytes = home_bytes(&scenario, &homes(&scenario, 1), blocks(&scenario));
         assert!(bytes.iter().all(|held| *held == bytes[0]));
         assert_eq!(bytes.iter().sum::<u64>(), scenario.application.total_bytes());
         scenario.application.stripes = 3;
-        let bytes = home_bytes(&scenario, &homes(&scenario, 1));
+        let bytes = home_bytes(&scenario, &homes(&scenario, 1), blocks(&scenario));
         assert_eq!(bytes.iter().sum::<u64>(), scenario.application.total_bytes());
     }
 
@@ -86,7 +94,7 @@ mod tests {
         let targets: Vec<u16> = homes.iter().map(|target| target.0).collect();
         assert_eq!(targets, [2, 3, 0, 0, 1, 2, 2, 3, 0]);
         // Six blocks of 4, 4 and 2 bytes for each process.
-        assert_eq!(home_bytes(&scenario, &homes), [6 * 8, 6 * 4, 6 * 10, 6 * 8]);
+        assert_eq!(home_bytes(&scenario, &homes, blocks(&scenario)), [6 * 8, 6 * 4, 6 * 10, 6 * 8]);
     }
 
     /// Wright, equations 6.5 and 6.6: 512 ranks with two stripes each on 480 targets.

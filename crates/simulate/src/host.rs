@@ -1,6 +1,8 @@
 //! The simulated world around `route`'s machines: carries out what they ask for on targets, in messages and by timers,
 //! gives them what follows from it as inputs, and counts.
 
+mod buffers;
+
 use std::collections::VecDeque;
 
 use plimsoll_route::{ActorId, Attempt, AttemptId, Closed, Commit, Failure, Input, Message};
@@ -12,6 +14,7 @@ use crate::notice::Notice;
 use crate::program::Program;
 use crate::queue::{Event, EventQueue};
 use crate::stage::Stages;
+use crate::staging::Staging;
 use crate::tally::Tally;
 use crate::target::{Job, Target};
 
@@ -38,6 +41,8 @@ pub struct Host {
     /// at once, however much happened.
     changed: Vec<u32>,
     stages: Stages,
+    /// Buffers between the program and storage.
+    pub staging: Option<Staging>,
     /// Where nodes have limits.
     clients: Option<Clients>,
     timers: Vec<TimerEntry>,
@@ -102,6 +107,7 @@ impl Host {
             changed: Vec::new(),
             targets,
             stages,
+            staging: None,
             clients: None,
             timers: vec![TimerEntry::default(); actors * TIMERS],
             messages: Messages::new(settings, actors),
@@ -358,6 +364,10 @@ impl Outputs for Host {
         self.tally.committed(self.now_ns, target, commit.length_bytes);
         self.progress_ns = self.now_ns;
         self.program.committed(self.now_ns, commit.write.writer, commit.length_bytes);
+        if let Some(staging) = &mut self.staging {
+            staging.freed(self.now_ns, commit.write.writer, commit.length_bytes);
+            self.follow_buffers();
+        }
     }
 
     fn refused(&mut self, refusal: Refusal) {

@@ -13,6 +13,7 @@
 //! Deliberately not here: closed forms (`theory`), the protocol (`route`), reading of files
 //! and printing (`cli`).
 
+mod bursts;
 mod clients;
 mod conservation;
 mod curve;
@@ -34,6 +35,7 @@ mod run;
 pub mod scenario;
 mod seeds;
 mod stage;
+mod staging;
 mod tally;
 mod target;
 mod think;

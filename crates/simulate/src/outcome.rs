@@ -1,13 +1,14 @@
 //! What a run gives.
 
-use plimsoll_route::{ActorId, Message, Policy};
+use plimsoll_route::{ActorId, Message, Policy, TargetId};
 
+use crate::homes::home_bytes;
 use crate::host::Host;
 use crate::scenario::Scenario;
 
 /// Where data would lie without routing, and what was asked for.
-pub(crate) struct Placed {
-    pub home_bytes: Vec<u64>,
+pub(crate) struct Placed<'a> {
+    pub homes: &'a [TargetId],
     pub seed: u64,
     pub policy: Policy,
 }
@@ -51,6 +52,10 @@ pub struct Outcome {
     /// Wait of the last burst until all processes could go on; `None` if some went on because
     /// their data was lost.
     pub stall: Option<f64>,
+    /// Wait of every burst, likewise.
+    pub stalls: Option<Spread>,
+    /// Until all processes could go on after the last burst: how long the program takes.
+    pub program_time: Option<f64>,
     /// Share of the time until all could go on after the last burst that was compute.
     pub efficiency: Option<f64>,
     /// Mean time from handing over a byte until it was durable.
@@ -95,7 +100,8 @@ impl Spread {
         let n = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-        let deviation = (squares / n).sqrt();
+        // What is left of equal values after rounding is no deviation.
+        let deviation = Some((squares / n).sqrt()).filter(|it| *it > mean * 1e-12).unwrap_or(0.0);
         Spread {
             mean,
             deviation,
@@ -111,7 +117,7 @@ impl Outcome {
         scenario: &Scenario,
         host: &Host,
         coordinator: Option<ActorId>,
-        placed: &Placed,
+        placed: &Placed<'_>,
     ) -> Self {
         let tally = &host.tally;
         let mut ends: Vec<f64> = host.program.ends_ns().map(seconds).collect();
@@ -125,9 +131,16 @@ impl Outcome {
         let read_end = |(target, bytes): (usize, &u64)| *bytes as f64 / storage.rate_of(target);
         let fullest = tally.target_bytes.iter().copied().max().unwrap_or(0) as f64;
         let mean_bytes = tally.committed_bytes as f64 / f64::from(count);
-        let moved = tally.target_bytes.iter().zip(&placed.home_bytes);
-        let compute = scenario.application.compute.as_seconds() * f64::from(host.program.bursts);
-        let released = seconds(host.program.released_ns);
+        // Where something was lost, everything counts that was to be written.
+        let blocks =
+            u64::from(scenario.application.blocks) * u64::from(scenario.application.bursts);
+        let home_bytes = match &host.staging {
+            Some(_) => home_bytes(scenario, placed.homes, host.program.blocks_of_each()),
+            None => home_bytes(scenario, placed.homes, std::iter::repeat(blocks)),
+        };
+        let moved = tally.target_bytes.iter().zip(&home_bytes);
+        let compute = scenario.application.compute.as_seconds() * f64::from(host.bursts().begun);
+        let released = seconds(host.bursts().released_ns);
         Outcome {
             policy: placed.policy,
             seed: placed.seed,
@@ -146,7 +159,14 @@ impl Outcome {
                 .then(|| tally.target_bytes.iter().enumerate().map(read_end).fold(0.0, f64::max)),
             imbalance: (mean_bytes > 0.0).then(|| fullest / mean_bytes),
             events: tally.inputs,
-            stall: is_complete.then(|| host.program.stalls_ns.last().copied().map_or(0.0, seconds)),
+            stall: is_complete
+                .then(|| host.bursts().stalls_ns.last().copied().map_or(0.0, seconds)),
+            stalls: is_complete.then(|| {
+                let stalls: Vec<f64> =
+                    host.bursts().stalls_ns.iter().copied().map(seconds).collect();
+                Spread::of(&stalls)
+            }),
+            program_time: is_complete.then_some(released),
             efficiency: is_complete.then(|| if released > 0.0 { compute / released } else { 1.0 }),
             mean_delay: is_complete.then(|| tally.mean_delay_ns() / 1e9),
             effective_bandwidth: makespan

@@ -10,12 +10,15 @@ use std::collections::VecDeque;
 
 use plimsoll_route::prefetch;
 
+use crate::bursts::Bursts;
 use crate::scenario::Application;
 use crate::think::{Thinkers, Thought};
 
 /// The processes and where they are.
 #[derive(Debug)]
 pub struct Program {
+    /// Blocks come from elsewhere, one by one, and in no bursts.
+    is_fed: bool,
     processes: Vec<Process>,
     cache_bytes: u64,
     block_bytes: u64,
@@ -28,18 +31,9 @@ pub struct Program {
     ready: VecDeque<u32>,
     /// Bytes that processes had but never handed over: they died, or gave up.
     kept_bytes: u64,
-    /// Processes of the burst that cannot go on yet.
-    waiting: u32,
-    /// All could go on since it was last asked.
-    is_released: bool,
     open: u32,
-    /// Bursts that began.
-    pub bursts: u32,
-    burst_begin_ns: u64,
-    /// How long all had to wait in each burst.
-    pub stalls_ns: Vec<u64>,
-    /// When all could go on after the last burst.
-    pub released_ns: u64,
+    /// What began, and who waits for it.
+    pub bursts: Bursts,
     /// What does not add up, if anything.
     pub broken: Option<String>,
 }
@@ -94,6 +88,7 @@ impl Program {
     /// Nothing is written yet. The seed is for what is drawn at random.
     pub fn new(application: &Application, seed: u64) -> Self {
         Program {
+            is_fed: false,
             processes: vec![Process::default(); application.processes as usize],
             cache_bytes: application.cache.get(),
             block_bytes: application.block.get(),
@@ -103,15 +98,27 @@ impl Program {
             think: Thinkers::new(application, seed),
             ready: VecDeque::new(),
             kept_bytes: 0,
-            waiting: 0,
-            is_released: false,
             open: application.processes,
-            bursts: 0,
-            burst_begin_ns: 0,
-            stalls_ns: Vec::new(),
-            released_ns: 0,
+            bursts: Bursts::default(),
             broken: None,
         }
+    }
+
+    /// As [`Program::new`], where blocks come from elsewhere ([`Program::feed`]) until there are no more.
+    pub fn fed(application: &Application) -> Self {
+        Program { is_fed: true, think: None, last_burst: 1, ..Self::new(application, 0) }
+    }
+
+    /// A process has one block more to hand over.
+    pub fn feed(&mut self, process: u32) {
+        self.processes[process as usize].blocks += 1;
+        self.ready.push_back(process);
+    }
+
+    /// No more blocks come: processes close when they have handed over theirs.
+    pub fn end_feeding(&mut self) {
+        self.bursts.begun = self.last_burst;
+        self.ready.extend(0..self.processes.len() as u32);
     }
 
     /// Processes that have not reported their end.
@@ -123,12 +130,11 @@ impl Program {
     /// any computes by itself, or all do.
     pub fn is_waiting(&self) -> bool {
         let is_thinking = self.think.as_ref().is_some_and(Thinkers::are_thinking);
-        !is_thinking && (self.waiting > 0 || self.bursts == self.last_burst && self.open > 0)
+        !is_thinking && (self.bursts.are_waited_for() || self.is_last_burst() && self.open > 0)
     }
 
-    /// True once for each burst, when every process can go on.
-    pub fn take_release(&mut self) -> bool {
-        std::mem::take(&mut self.is_released)
+    fn is_last_burst(&self) -> bool {
+        self.bursts.begun == self.last_burst
     }
 
     /// False for a process that died: it writes no more.
@@ -145,8 +151,18 @@ impl Program {
     pub fn ends_ns(&self) -> impl Iterator<Item = u64> + '_ {
         let blocks = u64::from(self.blocks) * u64::from(self.last_burst);
         let everything = blocks * self.block_bytes;
-        let done = move |process: &&Process| process.committed_bytes == everything;
+        let is_fed = self.is_fed;
+        let done = move |process: &&Process| match is_fed {
+            true => process.committed_bytes > 0 && process.left_bytes(1) == 0,
+            false => process.committed_bytes == everything,
+        };
         self.processes.iter().filter(done).map(|process| process.end_ns)
+    }
+
+    /// Blocks that each process submitted, in whole ones.
+    pub fn blocks_of_each(&self) -> impl Iterator<Item = u64> + '_ {
+        let blocks = |it: &Process| (it.committed_bytes + it.outstanding_bytes) / self.block_bytes;
+        self.processes.iter().map(blocks)
     }
 
     /// Bytes that processes submitted.
@@ -162,18 +178,17 @@ impl Program {
 
     /// All processes that live have a burst to write from now on; all are ready.
     pub fn begin_burst(&mut self, now_ns: u64) {
-        self.bursts += 1;
-        self.burst_begin_ns = now_ns;
+        let mut waiting = 0;
         for (index, process) in self.processes.iter_mut().enumerate() {
             if process.is_dead {
                 continue;
             }
             process.blocks += self.blocks;
             process.is_waiting = process.left_bytes(self.block_bytes) > self.cache_bytes;
-            self.waiting += u32::from(process.is_waiting);
+            waiting += u32::from(process.is_waiting);
             self.ready.push_back(index as u32);
         }
-        self.note_release(now_ns);
+        self.bursts.begin(now_ns, waiting);
     }
 
     /// A process that may have something to hand over, or to close.
@@ -183,7 +198,7 @@ impl Program {
 
     /// What a process does now; `None` if it must wait, or has nothing to do.
     pub fn next_call(&mut self, process: u32) -> Option<Call> {
-        let is_last = self.bursts == self.last_burst;
+        let is_last = self.is_last_burst();
         let books = &mut self.processes[process as usize];
         if !books.may_call(self.outstanding_max) {
             return None;
@@ -213,7 +228,7 @@ impl Program {
     /// Processes hand over no more and close; those that have not closed are ready. False if
     /// all have.
     pub fn give_up(&mut self) -> bool {
-        self.bursts = self.last_burst;
+        self.bursts.begun = self.last_burst;
         self.outstanding_max = u64::MAX;
         for (index, process) in self.processes.iter_mut().enumerate() {
             if !process.is_dead && !process.has_closed {
@@ -239,8 +254,7 @@ impl Program {
         }
         if books.is_waiting && books.left_bytes(self.block_bytes) <= self.cache_bytes {
             books.is_waiting = false;
-            self.waiting -= 1;
-            self.note_release(now_ns);
+            self.bursts.go_on(now_ns);
         }
     }
 
@@ -262,8 +276,7 @@ impl Program {
         if books.is_waiting {
             // What is lost is not waited for.
             books.is_waiting = false;
-            self.waiting -= 1;
-            self.note_release(now_ns);
+            self.bursts.go_on(now_ns);
         }
     }
 
@@ -276,18 +289,9 @@ impl Program {
         self.open -= u32::from(lived && !books.is_closed);
         if books.is_waiting {
             books.is_waiting = false;
-            self.waiting -= 1;
-            self.note_release(now_ns);
+            self.bursts.go_on(now_ns);
         }
         lived
-    }
-
-    fn note_release(&mut self, now_ns: u64) {
-        if self.waiting == 0 {
-            self.stalls_ns.push(now_ns - self.burst_begin_ns);
-            self.released_ns = now_ns;
-            self.is_released = true;
-        }
     }
 }
 

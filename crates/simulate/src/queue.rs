@@ -33,6 +33,8 @@ pub enum Event {
     Look(u32),
     /// A process has computed and has a block to hand over.
     Thought(u32),
+    /// A buffer has taken in a block.
+    Entered(u32),
 }
 
 /// Time, then order of scheduling, then what: one integer, so that the heap moves 16 bytes
@@ -135,6 +137,7 @@ fn encode(event: Event) -> (u32, u32) {
         Event::GiveUp(index) => (6, index),
         Event::Look(index) => (7, index),
         Event::Thought(index) => (8, index),
+        Event::Entered(index) => (9, index),
     }
 }
 
@@ -149,7 +152,8 @@ fn decode(low: u32) -> Event {
         5 => Event::Fault(index),
         6 => Event::GiveUp(index),
         7 => Event::Look(index),
-        _ => Event::Thought(index),
+        8 => Event::Thought(index),
+        _ => Event::Entered(index),
     }
 }
 

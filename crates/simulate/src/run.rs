@@ -6,7 +6,7 @@ use plimsoll_route::{
 };
 
 use crate::factor::factor_for;
-use crate::homes::{home_bytes, homes};
+use crate::homes::homes;
 use crate::host::{Host, Next};
 use crate::huge_pages::ask_for_huge_pages;
 use crate::noise::Timeline;
@@ -64,19 +64,20 @@ pub(crate) fn run_around(
     seed: u64,
     around: &impl Around,
 ) -> Result<Outcome, SimulateError> {
-    let homes = homes(scenario, seed);
-    let application = &scenario.application;
+    let behind = scenario.behind_buffers();
+    let homes = homes(&behind, seed);
+    let application = &behind.application;
     let settings = RouterSettings {
         targets: scenario.storage.targets as u16,
         writers: application.processes,
         writers_per_node: application.processes_per_node,
-        factor: factor_for(scenario, policy)?,
+        factor: factor_for(&behind, policy)?,
         homes: Homes::Given { targets: &homes, each: application.stripes as usize },
         part_bytes_min: 1,
         request_bytes: scenario.storage.mean_request_bytes(),
         retry_ns: scenario.network.retry_ns(),
     };
-    let placed = Placed { home_bytes: home_bytes(scenario, &homes), seed, policy: *policy };
+    let placed = Placed { homes: &homes, seed, policy: *policy };
     // Each kind of router has a loop of its own, so that nothing is asked on every event.
     match AnyRouter::new(policy, &settings) {
         AnyRouter::Static(router) => drive(scenario, around.around(router), placed),
@@ -89,7 +90,7 @@ pub(crate) fn run_around(
 fn drive<R: Router>(
     scenario: &Scenario,
     router: R,
-    placed: Placed,
+    placed: Placed<'_>,
 ) -> Result<Outcome, SimulateError> {
     let mut run = Simulation::new(scenario, router, placed.seed)?;
     let played = run.play(scenario);
@@ -177,7 +178,7 @@ impl<R: Router> Simulation<R> {
         let host = &self.host;
         let idle_ns = host.now_ns.saturating_sub(host.progress_ns);
         let moves = |target: &Target| target.own_rate(target.jobs()) > 0.0;
-        idle_ns > 10 * GIVE_UP_NS && host.program.is_waiting() && !host.targets().iter().any(moves)
+        idle_ns > 10 * GIVE_UP_NS && host.is_waiting() && !host.targets().iter().any(moves)
     }
 
     fn happen(&mut self, scenario: &Scenario) {
@@ -190,10 +191,10 @@ impl<R: Router> Simulation<R> {
             }
             Event::Noise(target) => self.change_noise(target),
             Event::Burst => {
-                self.host.program.begin_burst(self.host.now_ns);
+                self.host.begin_burst();
                 self.hand_over();
                 // Now all nodes have what they need.
-                if self.host.program.bursts == 1 {
+                if self.host.bursts().begun == 1 {
                     self.settle_memory();
                 }
             }
@@ -216,6 +217,7 @@ impl<R: Router> Simulation<R> {
                 self.follow_up();
             }
             Event::Thought(process) => self.host.program.has_thought(process),
+            Event::Entered(node) => self.host.entered(node),
             Event::Look(actor) => {
                 self.host.look(actor);
                 self.follow_up();
@@ -331,10 +333,15 @@ impl<R: Router> Simulation<R> {
     /// burst when all can.
     fn next_burst(&mut self, scenario: &Scenario) {
         self.hand_over();
-        let program = &mut self.host.program;
-        if program.take_release() && program.bursts < scenario.application.bursts {
+        if !self.host.take_release() {
+            return;
+        }
+        if self.host.bursts().begun < scenario.application.bursts {
             let at_ns = self.host.now_ns + scenario.application.compute.get();
             self.host.queue.push(at_ns, Event::Burst);
+        } else if self.host.staging.is_some() {
+            self.host.program.end_feeding();
+            self.hand_over();
         }
     }
 

@@ -1,6 +1,7 @@
 //! The scenario: what is simulated, as a person writes it.
 
 mod application;
+mod buffer;
 mod check;
 mod durations;
 mod error;
@@ -10,6 +11,7 @@ mod site;
 mod sweep;
 
 pub use application::{Application, Home, Submit};
+pub use buffer::{Buffer, Choice, Drain};
 pub use check::{
     BLOCKS_MAX, PARTS_MAX, PROCESSES_MAX, PROCESSES_PER_NODE_MAX, SEEDS_MAX, TARGETS_MAX,
 };
@@ -47,6 +49,9 @@ pub struct Scenario {
     pub storage: Storage,
     /// The program that writes.
     pub application: Application,
+    /// Nodes that take the program's data in on its way to storage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
     /// Messages between the parts of a router, and data on its way.
     #[serde(default)]
     pub network: Network,

@@ -13,6 +13,7 @@ use crate::program::Program;
 use crate::queue::Event;
 use crate::scenario::{Application, Scenario};
 use crate::stage::Stages;
+use crate::staging::Staging;
 use crate::target::{Target, TargetKind};
 
 /// Random streams of a seed: the network has its own.
@@ -50,11 +51,17 @@ pub fn world(
         random: Random::for_stream(seed, MESSAGE_STREAM),
     };
     let stages = Stages::new(storage);
-    let program = Program::new(&scenario.application, seed);
+    let behind = scenario.behind_buffers().application;
+    let buffer = scenario.buffer_in_use();
+    let program = match buffer {
+        Some(_) => Program::fed(&behind),
+        None => Program::new(&scenario.application, seed),
+    };
     let mut host = Host::new(targets, stages, program, messages, actors);
+    host.staging = buffer.map(|buffer| Staging::new(&scenario.application, buffer));
     host.notice_every(scenario.application.notice_every.get(), actors);
     if let Some(limit) = storage.client_limit {
-        let Application { processes, processes_per_node, .. } = scenario.application;
+        let Application { processes, processes_per_node, .. } = behind;
         let limit = limit.get() as f64 / 1e9;
         host.limit_clients(Clients::new(limit, processes, processes_per_node, lines.len()));
     }

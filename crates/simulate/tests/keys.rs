@@ -13,6 +13,7 @@ const STREAMS: &str = "[[noise]]\nkind = \"streams\"\nstreams = 4\n";
 const ON_OFF: &str = "[[noise]]\nkind = \"on-off\"\nslowdown = 2.0\nnormal = { mean = \"1s\" }\n";
 const SLOW: &str = "slow = { mean = \"1s\" }\n";
 const FAULT: &str = "[[fault]]\nat = \"1s\"\nwhich = 0\n";
+const BUFFER: &str = "[buffer]\nnodes = 2\ncapacity = \"1GB\"\nrate = \"1GB/s\"\n";
 const SWEEP: &str = "[sweep]\nvalues = [1]\n";
 
 /// What the reader expects instead of `wrong`, at the end of a scenario that makes sense.
@@ -51,6 +52,7 @@ fn every_key_is_described() {
         ("### At the top", format!("{wrong}{both}")),
         ("### `[storage]`", format!("{APPLICATION}{STORAGE}{wrong}")),
         ("### `[application]`", format!("{both}{wrong}")),
+        ("### `[buffer]`", format!("{both}{BUFFER}{wrong}")),
         ("### `[network]`", format!("{both}[network]\n{wrong}")),
         ("### Durations", format!("{both}{ON_OFF}slow = {{ mean = \"1s\", wrong = 1 }}\n")),
         ("### `[[fault]]`", format!("{both}{FAULT}what = \"target-back\"\n{wrong}")),
@@ -81,6 +83,8 @@ fn every_name_that_is_a_value_is_described() {
         ("### `[storage]`", "service", format!("{APPLICATION}{STORAGE}")),
         ("### `[application]`", "placement", both.clone()),
         ("### `[application]`", "submit", both.clone()),
+        ("### `[buffer]`", "choice", format!("{both}{BUFFER}")),
+        ("### `[buffer]`", "drain", format!("{both}{BUFFER}")),
         ("### `[[noise]]` with `kind = \"streams\"`", "on", format!("{both}{STREAMS}")),
         ("### `[[noise]]` with `kind = \"streams\"`", "sharing", format!("{both}{STREAMS}")),
         ("### `[[noise]]` with `kind = \"on-off\"`", "on", format!("{both}{ON_OFF}{SLOW}")),
@@ -107,6 +111,7 @@ fn defaults_are_as_described() {
         ("### At the top", "", top, both.as_str()),
         ("### `[storage]`", top, STORAGE, APPLICATION),
         ("### `[application]`", &format!("{top}{STORAGE}"), APPLICATION, ""),
+        ("### `[buffer]`", &format!("{top}{both}"), BUFFER, ""),
         ("### `[network]`", &format!("{top}{both}"), "[network]\n", ""),
         ("### `[[noise]]` with `kind = \"streams\"`", &format!("{top}{both}"), STREAMS, ""),
         (

@@ -48,6 +48,13 @@ impl Absorption {
         (self.burst - self.cache.min(self.drain * self.compute)).max(0.0) / self.drain
     }
 
+    /// Returns the same for a cache that takes in only so many bytes per second, R: max(W / R, stall). A cache that fills
+    /// while it drains is full when R has brought what S has not taken away, and lets the rest in as it drains: the rate at which it
+    /// filled drops out. Fails if the rate is not positive.
+    pub fn stall_with_intake(&self, intake: f64) -> Result<f64, TheoryError> {
+        Ok(self.stall().max(self.burst / positive(Quantity::Intake, intake)?))
+    }
+
     /// Returns the stall without a cache: W / S.
     pub fn stall_synchronous(&self) -> f64 {
         self.burst / self.drain
@@ -100,6 +107,14 @@ fn check_efficiency(efficiency: f64) -> Result<(), TheoryError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_cache_takes_time_to_fill() {
+        let cache = Absorption::new(10.0, 50.0, 30.0, 10.0).unwrap();
+        assert_eq!(cache.stall_with_intake(1e9), Ok(2.0));
+        assert_eq!(cache.stall_with_intake(20.0), Ok(2.5), "it never gets full");
+        assert!(cache.stall_with_intake(0.0).is_err());
+    }
 
     #[test]
     fn the_papers_two_cases() {

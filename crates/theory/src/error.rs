@@ -141,6 +141,8 @@ quantities! {
     Cache = "the cache";
     /// Rate at which the storage takes data.
     Drain = "the drain rate";
+    /// Bytes per second that a cache takes in.
+    Intake = "the rate of taking in";
     /// Share of time spent computing.
     Efficiency = "the efficiency";
     /// Interval in which transactions were seen.

@@ -5,11 +5,17 @@ use plimsoll_route::PolicyKind;
 use plimsoll_simulate::scenario::{Parameter, Sweep};
 use plimsoll_simulate::{Point, PolicyOutcomes, Scenario};
 
-use super::sweep::{gain, swept_name};
+use super::buffer::Buffered;
+use super::sweep::gain;
+use super::swept::{place, plural, swept_name, with};
 use crate::contest::{self, Entrant, Finish, listed};
 
 /// Returns what the scenario shows: who was done first, and how that changes along a sweep.
 pub fn conclusion(scenario: &Scenario, points: &[Point]) -> String {
+    let of_buffers = scenario.sweep.as_ref().and_then(|sweep| Buffered::of(sweep, points));
+    if let Some(buffered) = of_buffers {
+        return buffered.conclusion();
+    }
     match &scenario.sweep {
         Some(sweep) if sweep.across.is_some() => of_two_parameters(sweep, points),
         Some(sweep) => of_one_parameter(sweep, points),
@@ -167,41 +173,5 @@ fn of_two_parameters(sweep: &Sweep, points: &[Point]) -> String {
     match sentences.as_slice() {
         [] => "No policy that routes can be compared with static placement.".into(),
         some => some.join(" "),
-    }
-}
-
-fn place(sweep: &Sweep, point: &Point) -> String {
-    let first = point.value.map(|value| with(sweep.parameter, value));
-    let across = sweep.across.zip(point.across).map(|(parameter, value)| with(parameter, value));
-    let places: Vec<String> = first.into_iter().chain(across).collect();
-    places.join(" and ")
-}
-
-/// "4 processes", "blocks of 4 MiB".
-fn with(parameter: Parameter, value: f64) -> String {
-    let whole = value.max(0.0) as u64;
-    match parameter {
-        Parameter::Tf => format!("a throttling factor of {}", words::short(value)),
-        Parameter::Processes | Parameter::Scale => words::count(whole, "process"),
-        Parameter::Pairs => words::count(whole, "pair"),
-        Parameter::BurstSeconds => format!("bursts of {}", words::time(value)),
-        Parameter::SlowSeconds => format!("slowness of {}", words::time(value)),
-        Parameter::Block => format!("blocks of {}", words::bytes(whole)),
-        Parameter::Cache if whole == 0 => "no cache".into(),
-        Parameter::Cache => format!("a cache of {}", words::bytes(whole)),
-        Parameter::Stripes => words::count(whole, "stripe"),
-    }
-}
-
-fn plural(parameter: Parameter) -> &'static str {
-    match parameter {
-        Parameter::Tf => "the throttling factor",
-        Parameter::Processes | Parameter::Scale => "the number of processes",
-        Parameter::Pairs => "the number of pairs",
-        Parameter::BurstSeconds => "the duration of a burst",
-        Parameter::SlowSeconds => "the duration of slowness",
-        Parameter::Block => "the size of blocks",
-        Parameter::Cache => "the size of the cache",
-        Parameter::Stripes => "the number of stripes",
     }
 }

@@ -31,7 +31,11 @@ numbers! {
     EAB = "eab", "EAB", Ratio, "Effective aggregate bandwidth: all bytes over the makespan and over the rate of all targets.", "Xie, section 3";
     BANDWIDTH = "bandwidth", "bandwidth", BytesPerSec, "All bytes over the makespan: the median over the seeds.", "simulated";
     MEAN_DELAY = "mean_delay", "delay, mean", Seconds, "Mean time from handing over a byte until it is durable: the median over the seeds. Only where processes compute between blocks (think).", "M/G/1-PS: S over 1 - rho";
-    STALL = "stall", "wait a burst", Seconds, "Time that the program waits in its last burst until what is left fits its caches.", "Xie, section 2.1";
+    PROGRAM_TIME = "program_time", "program", Seconds, "Time until every process could continue after the last burst: how long the program takes, with its compute. Data may still be on its way from caches or buffers. The median over the seeds.", "Huang, figure 17";
+    STALL_MEAN = "stall_mean", "wait, mean", Seconds, "Mean over the bursts of the time that the program waits: the median over the seeds.", "Huang, figure 18 (a)";
+    STALL_MOST = "stall_most", "wait, longest", Seconds, "The longest wait of a burst: the median over the seeds.", "Huang, figure 18 (a)";
+    STALL_CV = "stall_cv", "c_v of waits", Ratio, "Deviation over mean of the waits of the bursts of a run: the median over the seeds.", "Huang, figure 18 (b)";
+    STALL = "stall", "wait a burst", Seconds, "Time that the program waits in its last burst until what is left fits its caches, or until all is in the buffers.", "Xie, section 2.1";
     EFFICIENCY = "efficiency", "efficiency", Ratio, "Compute time over the time until the program could continue after its last burst.", "Xie, section 2.1";
     EVENTS = "events", "events", Count, "Inputs that the router's machines handled in one run: the median over the seeds.", "simulated";
     SEED = "seed", "first seed", Count, "Seed of the first run; the others follow it.", "given";

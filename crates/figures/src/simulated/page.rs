@@ -7,7 +7,7 @@ use plimsoll_simulate::{Point, PolicyOutcomes, Scenario};
 use plimsoll_stats::Sample;
 
 use super::conclusion::conclusion;
-use super::{single, sweep};
+use super::{single, sweep, swept};
 use crate::boxes;
 
 /// Returns the page as one file.
@@ -73,7 +73,13 @@ fn of_sweep(name: &str, scenario: &Scenario, swept: &Sweep, points: &[Point]) ->
     let (_, record) = sweep::record(name, scenario, swept, points);
     let charts = Section::new("Charts");
     let charts = match swept.across {
-        Some(_) => sweep::gain_maps(swept, points).into_iter().fold(charts, Section::chart),
+        Some(_) => sweep::maps(swept, points).into_iter().fold(charts, Section::chart),
+        None if scenario.application.bursts > 1 => charts
+            .chart(over_values("Time of the program", swept, points, |it| it.program_time))
+            .chart(over_values("Longest wait of a burst", swept, points, |it| {
+                Some(it.stalls?.most)
+            }))
+            .chart(over_values("Makespan", swept, points, |outcome| outcome.makespan)),
         None => charts
             .chart(over_values("Makespan", swept, points, |outcome| outcome.makespan))
             .chart(over_values("Read-back time", swept, points, |outcome| outcome.read_makespan)),
@@ -92,13 +98,13 @@ fn over_values(
     };
     let lines: Vec<(String, Vec<(f64, f64)>)> = (0..points[0].policies.len())
         .map(|nth| {
-            let name = sweep::swept_name(swept, &points[0].policies[nth].policy);
+            let name = swept::swept_name(swept, &points[0].policies[nth].policy);
             (name, points.iter().filter_map(|point| at(point, nth)).collect())
         })
         .collect();
     let title = heading(what, lines.iter().flat_map(|(_, line)| line.iter().map(|it| it.1)));
     let y = Axis::new("median over the seeds", Unit::Seconds);
-    let chart = Lines::new(title, sweep::value_axis(swept.parameter), y);
+    let chart = Lines::new(title, swept::value_axis(swept.parameter), y);
     lines.into_iter().fold(chart, |chart, (name, line)| chart.line(name, line))
 }
 

@@ -10,8 +10,8 @@ use super::numbers::{
     BUSIEST, COORDINATOR, CV, DATA, EAB, EFFICIENCY, EVENTS, FLUID_BOUND, IMBALANCE, LOST,
     MAKESPAN, MAKESPAN_CV, MAKESPAN_DEVIATION, MAKESPAN_HIGH, MAKESPAN_LOW, MAKESPAN_MEAN,
     MEAN_DELAY, MESSAGE_COUNT, MESSAGES, MOVED, OF_BOUND, PROCESS_MEAN, PROCESS_P95, PROCESSES,
-    READ, SEED, SEEDS, SPEEDUP, STALL, STATIC_MAKESPAN, TARGET, TARGET_BUSY, TARGET_BYTES,
-    TARGET_END, TARGETS, TF_OPTIMUM, WASTED,
+    PROGRAM_TIME, READ, SEED, SEEDS, SPEEDUP, STALL, STALL_CV, STALL_MEAN, STALL_MOST,
+    STATIC_MAKESPAN, TARGET, TARGET_BUSY, TARGET_BYTES, TARGET_END, TARGETS, TF_OPTIMUM, WASTED,
 };
 
 /// Returns the title and everything about one point: the first policy in full, then all of them.
@@ -34,7 +34,9 @@ pub fn record(name: &str, point: &Point, each_target: bool) -> (String, Record) 
     record = loss::note(record, std::slice::from_ref(point));
     record = record.picture(bars(&makespan_bars(point)));
     if scenario.application.bursts > 1 {
-        record = record.rows("bursts", "bursts and caches", burst_rows(point));
+        let title =
+            if scenario.buffer.is_some() { "bursts and buffers" } else { "bursts and caches" };
+        record = record.rows("bursts", title, burst_rows(point));
     }
     if let Some(policy) = point.policies.iter().find(|policy| policy.outcomes[0].messages > 0) {
         let title = format!("messages of {}", policy.policy);
@@ -116,12 +118,19 @@ fn makespan_bars(point: &Point) -> Vec<Bar> {
 
 fn burst_rows(point: &Point) -> Vec<Record> {
     let row = |policy: &PolicyOutcomes| {
-        Record::new()
-            .text("policy", "policy", policy.policy.to_string())
-            .number(&STALL, over(policy, |outcome| outcome.stall))
-            .number(&EFFICIENCY, over(policy, |outcome| outcome.efficiency))
+        burst_columns(Record::new().text("policy", "policy", policy.policy.to_string()), policy)
     };
     point.policies.iter().map(row).collect()
+}
+
+/// Adds how long the program takes and waits.
+pub fn burst_columns(row: Record, policy: &PolicyOutcomes) -> Record {
+    row.number(&PROGRAM_TIME, over(policy, |outcome| outcome.program_time))
+        .number(&STALL, over(policy, |outcome| outcome.stall))
+        .number(&STALL_MEAN, over(policy, |outcome| Some(outcome.stalls?.mean)))
+        .number(&STALL_MOST, over(policy, |outcome| Some(outcome.stalls?.most)))
+        .number(&STALL_CV, over(policy, |outcome| Some(outcome.stalls?.cv)))
+        .number(&EFFICIENCY, over(policy, |outcome| outcome.efficiency))
 }
 
 fn message_rows(outcome: &Outcome) -> Vec<Record> {

@@ -1,20 +1,20 @@
 //! A scenario with a sweep: a table over its values, and a plot or a map.
 
-use plimsoll_report::html::{Axis, Scale};
-use plimsoll_report::{RatioMap, Record, Unit, line_plot, words};
-use plimsoll_route::{Policy, PolicyKind};
+use plimsoll_report::{RatioMap, Record, line_plot, words};
+use plimsoll_route::PolicyKind;
 use plimsoll_simulate::scenario::{Parameter, Sweep};
 use plimsoll_simulate::{Outcome, Point, PolicyOutcomes, Scenario};
 use plimsoll_stats::Sample;
 
+use super::buffer::Buffered;
 use super::loss;
 use super::numbers::{
-    ACROSS, BANDWIDTH, BUSIEST, COORDINATOR, CV, EAB, EFFICIENCY, EVENTS, FLUID_BOUND, LOST,
-    MAKESPAN, MAKESPAN_CV, MAKESPAN_HIGH, MAKESPAN_LOW, MESSAGE_RATE, MESSAGES, MOVED, OF_BOUND,
-    PROCESS_P95, READ, SEED, SEEDS, SPEEDUP, STALL, STATIC_MAKESPAN, STRAGGLER_GAIN,
-    STRAGGLER_GAIN_ALL, VALUE,
+    ACROSS, BANDWIDTH, BUSIEST, COORDINATOR, CV, EAB, EVENTS, FLUID_BOUND, LOST, MAKESPAN,
+    MAKESPAN_CV, MAKESPAN_HIGH, MAKESPAN_LOW, MESSAGE_RATE, MESSAGES, MOVED, OF_BOUND, PROCESS_P95,
+    READ, SEED, SEEDS, SPEEDUP, STATIC_MAKESPAN, STRAGGLER_GAIN, STRAGGLER_GAIN_ALL, VALUE,
 };
-use super::single::{count, median, over, process_cv, process_p95};
+use super::single::{burst_columns, count, median, over, process_cv, process_p95};
+use super::swept::{swept_name, value_axis};
 
 /// Returns the title, a row for each value and policy, and a drawing.
 pub fn record(
@@ -35,7 +35,7 @@ pub fn record(
     }
     record =
         record.number(&SEED, first.outcomes[0].seed).number(&SEEDS, first.outcomes.len() as u64);
-    for map in gain_maps(sweep, points) {
+    for map in maps(sweep, points) {
         record = record.picture(map.to_text());
     }
     for group in groups(scenario, sweep) {
@@ -69,7 +69,9 @@ fn groups(scenario: &Scenario, sweep: &Sweep) -> Vec<Group> {
         groups.push(Group { key: "pairs", title: "pairs and stragglers", columns: pairs });
     }
     if scenario.application.bursts > 1 {
-        groups.push(Group { key: "bursts", title: "bursts and caches", columns: bursts });
+        let title =
+            if scenario.buffer.is_some() { "bursts and buffers" } else { "bursts and caches" };
+        groups.push(Group { key: "bursts", title, columns: bursts });
     }
     groups
 }
@@ -126,8 +128,7 @@ fn pairs(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
 }
 
 fn bursts(row: Record, _: &Point, policy: &PolicyOutcomes) -> Record {
-    row.number(&STALL, over(policy, |outcome| outcome.stall))
-        .number(&EFFICIENCY, over(policy, |outcome| outcome.efficiency))
+    burst_columns(row, policy)
 }
 
 fn bandwidth(outcome: &Outcome) -> Option<f64> {
@@ -152,30 +153,6 @@ pub fn gain(point: &Point, policy: usize) -> f64 {
     median(relative).map_or(f64::NAN, f64::recip)
 }
 
-/// Returns the parameter as an axis.
-pub fn value_axis(parameter: Parameter) -> Axis {
-    let (title, unit, scale) = match parameter {
-        Parameter::Tf => ("throttling factor", Unit::Ratio, Scale::Linear),
-        Parameter::BurstSeconds => ("duration of a quiet burst", Unit::Seconds, Scale::Log10),
-        Parameter::SlowSeconds => ("mean duration of slowness", Unit::Seconds, Scale::Log10),
-        Parameter::Block => ("block", Unit::Bytes, Scale::Log2),
-        Parameter::Cache => ("cache of a process", Unit::Bytes, Scale::Linear),
-        Parameter::Pairs => ("pairs", Unit::Count, Scale::Linear),
-        _ => (parameter.label(), Unit::Count, Scale::Log2),
-    };
-    Axis::new(title, unit).scale(scale)
-}
-
-/// Returns the name of a policy, without what the sweep changes.
-pub fn swept_name(sweep: &Sweep, policy: &Policy) -> String {
-    let name = policy.to_string();
-    if sweep.parameter != Parameter::Tf && sweep.across != Some(Parameter::Tf) {
-        return name;
-    }
-    let kept: Vec<&str> = name.split(':').filter(|part| !part.starts_with("tf=")).collect();
-    kept.join(":")
-}
-
 /// Says how much faster a policy is at best, if it is, and what the cells have.
 fn map_title(sweep: &Sweep, points: &[Point], policy: usize) -> String {
     let name = swept_name(sweep, &points[0].policies[policy].policy);
@@ -190,8 +167,16 @@ fn map_title(sweep: &Sweep, points: &[Point], policy: usize) -> String {
     format!("{claim}: makespan of static over its own")
 }
 
+/// Returns what a sweep of two parameters shows as maps; none for one of one parameter.
+pub fn maps(sweep: &Sweep, points: &[Point]) -> Vec<RatioMap> {
+    match Buffered::of(sweep, points) {
+        Some(buffered) => buffered.maps(),
+        None => gain_maps(sweep, points),
+    }
+}
+
 /// Returns a map of the gain for each policy that routes; none for a sweep of one parameter.
-pub fn gain_maps(sweep: &Sweep, points: &[Point]) -> Vec<RatioMap> {
+fn gain_maps(sweep: &Sweep, points: &[Point]) -> Vec<RatioMap> {
     let Some(across) = sweep.across else { return Vec::new() };
     let routes = |policy: &usize| points[0].policies[*policy].policy.kind != PolicyKind::Static;
     let map = |policy: usize| {

@@ -78,12 +78,12 @@ fn a_burst_is_waited_for_until_its_rest_fits_the_cache() {
     assert!(program.is_waiting());
     for (now_ns, process, bytes) in [(110, 0, 15), (120, 1, 14)] {
         program.committed(now_ns, process, bytes);
-        assert!(program.is_waiting() && !program.take_release());
+        assert!(program.is_waiting() && !program.bursts.take_release());
     }
     program.committed(130, 1, 1);
-    assert!(program.take_release() && !program.take_release(), "once");
+    assert!(program.bursts.take_release() && !program.bursts.take_release(), "once");
     assert!(!program.is_waiting(), "all compute");
-    assert_eq!((&program.stalls_ns[..], program.released_ns), (&[30][..], 130));
+    assert_eq!((&program.bursts.stalls_ns[..], program.bursts.released_ns), (&[30][..], 130));
     program.begin_burst(200);
     assert!(program.is_waiting());
     assert_eq!(calls(&mut program).len(), 2 * 3);
@@ -92,13 +92,13 @@ fn a_burst_is_waited_for_until_its_rest_fits_the_cache() {
         program.closed(250 + u64::from(process), process, 40, 0);
         assert_eq!((program.open(), program.is_waiting()), (1 - process, process == 0));
     }
-    assert_eq!((&program.stalls_ns[..], &program.broken), (&[30, 50][..], &None));
+    assert_eq!((&program.bursts.stalls_ns[..], &program.broken), (&[30, 50][..], &None));
     assert_eq!(program.ends_ns().collect::<Vec<_>>(), [250, 250]);
 
     let mut fits = two_bursts(20);
     fits.begin_burst(100);
-    assert!(fits.take_release() && !fits.is_waiting(), "all of it fits");
-    assert_eq!(fits.stalls_ns, [0]);
+    assert!(fits.bursts.take_release() && !fits.is_waiting(), "all of it fits");
+    assert_eq!(fits.bursts.stalls_ns, [0]);
 }
 
 #[test]
@@ -129,16 +129,19 @@ fn nobody_waits_for_the_dead_or_for_what_is_lost() {
     calls(&mut program);
     assert!(program.is_alive(0) && program.die(110, 0) && !program.is_alive(0));
     assert!(!program.die(120, 0), "once");
-    assert_eq!((program.open(), program.take_release()), (1, false));
+    assert_eq!((program.open(), program.bursts.take_release()), (1, false));
     program.committed(130, 1, 20);
-    assert!(program.take_release());
-    assert_eq!(program.stalls_ns, [30]);
+    assert!(program.bursts.take_release());
+    assert_eq!(program.bursts.stalls_ns, [30]);
     program.begin_burst(200);
     assert_eq!(calls(&mut program).len(), 3, "of the one that lives");
     program.closed(210, 1, 20, 20);
     assert_eq!((program.open(), &program.broken), (0, &None));
-    assert!(program.take_release() && !program.is_waiting(), "what is lost is not waited for");
-    assert_eq!(program.stalls_ns, [30, 10]);
+    assert!(
+        program.bursts.take_release() && !program.is_waiting(),
+        "what is lost is not waited for"
+    );
+    assert_eq!(program.bursts.stalls_ns, [30, 10]);
     assert!(program.die(220, 1));
     assert_eq!(program.open(), 0, "it had closed");
 
@@ -147,6 +150,6 @@ fn nobody_waits_for_the_dead_or_for_what_is_lost() {
     calls(&mut last);
     last.committed(110, 1, 20);
     last.die(120, 0);
-    assert!(last.take_release(), "the other has all it needs");
-    assert_eq!(last.stalls_ns, [20]);
+    assert!(last.bursts.take_release(), "the other has all it needs");
+    assert_eq!(last.bursts.stalls_ns, [20]);
 }

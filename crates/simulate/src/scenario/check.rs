@@ -53,6 +53,7 @@ impl Scenario {
         self.check_storage()?;
         self.check_network()?;
         self.check_application()?;
+        self.check_buffer()?;
         self.check_noise()?;
         self.check_faults()?;
         if self.policies.is_empty() {
@@ -254,7 +255,7 @@ fn check_server_targets(storage: &Storage) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn within(key: &str, value: u32, most: u32) -> Result<(), ScenarioError> {
+pub(super) fn within(key: &str, value: u32, most: u32) -> Result<(), ScenarioError> {
     match value {
         0 => Err(ScenarioError::value(key, "is zero", "at least 1")),
         value if value > most => {

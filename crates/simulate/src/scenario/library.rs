@@ -39,6 +39,8 @@ pub static EMBEDDED: &[Embedded] = embed![
     "fixed-phases",
     "throttled",
     "open-arrivals",
+    "in-transit",
+    "buffer-or-routing",
 ];
 
 /// The scenario of that name.

@@ -105,7 +105,10 @@ impl Scenario {
     }
 
     fn nodes(&self) -> u32 {
-        self.application.processes.div_ceil(self.application.processes_per_node)
+        match self.buffer_in_use() {
+            Some(buffer) => buffer.nodes,
+            None => self.application.processes.div_ceil(self.application.processes_per_node),
+        }
     }
 
     /// Writes that a policy makes at least of each block.
