@@ -12,7 +12,7 @@ use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
 use crate::error::Attempt;
-use crate::lock::SIZE_LOCK;
+use crate::lock::{READERS_LOCK, SIZE_LOCK};
 use crate::log::Log;
 use crate::log_place::LogPlace;
 use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
@@ -315,11 +315,12 @@ impl Container {
 fn fill(directory: &Directory, id: Id) -> io::Result<()> {
     let node = node_of(directory)?;
     let marker = marker::text(id);
-    let files: [(&str, &[u8]); 5] = [
+    let files: [(&str, &[u8]); 6] = [
         (MARKER, marker.as_bytes()),
         (ANCHOR, &[]),
         (MANIFEST, &[]),
         (SIZE_LOCK, &[]),
+        (READERS_LOCK, &[]),
         (STATE, &SharedState::new_file(node)),
     ];
     for (name, bytes) in files {

@@ -4,6 +4,7 @@
 //! by who writes, but for a log while a segment is appended.
 
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -42,28 +43,32 @@ pub enum Hold {
     Alone,
 }
 
-/// Opens the file of a lock, which is made if it is not there. Its rights are taken from all others, who may have been let into the
+/// Opens the file of a lock that is there. Its rights are taken from all others, who may have been let into the
 /// container with all its files.
+pub fn open_if_there(directory: &Directory, name: &str) -> io::Result<File> {
+    let file = directory.open_own_file(name, OFlags::RDWR)?;
+    if fstat(&file)?.st_mode & OTHERS != 0 {
+        // Some file systems have no permissions.
+        let _ = fchmod(&file, Mode::from_raw_mode(PRIVATE_FILE));
+    }
+    Ok(file)
+}
+
+/// Does the same, and makes it if it is not there.
 pub fn open(directory: &Directory, name: &str) -> Result<File, StowError> {
-    let path = || directory.path().join(name);
-    let file = match directory.open_own_file(name, OFlags::RDWR) {
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+    let file = match open_if_there(directory, name) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
             match directory.create(name, OFlags::RDWR, PRIVATE_FILE) {
                 // Another process was quicker.
-                Err(cause) if cause.kind() == std::io::ErrorKind::AlreadyExists => {
-                    directory.open_own_file(name, OFlags::RDWR)
+                Err(cause) if cause.kind() == ErrorKind::AlreadyExists => {
+                    open_if_there(directory, name)
                 }
                 created => created,
             }
         }
         opened => opened,
     };
-    let file = file.attempt("open", path())?;
-    if fstat(&file).attempt("look at", path())?.st_mode & OTHERS != 0 {
-        // Some file systems have no permissions.
-        let _ = fchmod(&file, Mode::from_raw_mode(PRIVATE_FILE));
-    }
-    Ok(file)
+    file.attempt("open", directory.path().join(name))
 }
 
 /// Takes a lock if nobody is in the way; returns whether.

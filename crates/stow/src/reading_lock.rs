@@ -27,7 +27,8 @@ impl Container {
     /// If somebody keeps readers out for too long.
     pub(crate) fn hold_for_reading(&self) -> Result<Option<File>, StowError> {
         let own = match self.owner() == acting_user() {
-            true => lock::open(self.directory(), READERS_LOCK).ok(),
+            // Who reads makes nothing: without it, the marker will do.
+            true => lock::open_if_there(self.directory(), READERS_LOCK).ok(),
             false => None,
         };
         let Some(file) = own.or_else(|| self.open_part(MARKER).ok()) else { return Ok(None) };

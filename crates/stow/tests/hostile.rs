@@ -205,5 +205,5 @@ fn nobody_else_can_read_what_a_container_is_made_of() {
             open.extend(fs::read_dir(path).unwrap().map(|it| it.unwrap().path()));
         }
     }
-    assert_eq!(seen, 10, "the container with seven files, a directory and a log");
+    assert_eq!(seen, 11, "the container with eight files, a directory and a log");
 }
