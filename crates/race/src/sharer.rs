@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 
 use plimsoll_engine::Memory;
+use plimsoll_guarded::working_file::NODE;
 use plimsoll_guarded::{Claim, WorkingDirectory};
 use plimsoll_node::{Member, NodePlan, SharedNode, written};
 use plimsoll_route::lease::{LeaseId, Place, Reserved, SealedLease, Seen};
@@ -23,9 +24,6 @@ use crate::files::{create, make_durable};
 use crate::ledger::Committed;
 use crate::order::{Answer, Preparation, Written};
 use crate::stamp::{PAGE_BYTES, Stamps, padded};
-
-/// The name of the shared memory in its directory.
-const NODE: &str = "node";
 
 /// Leases at a time: of 256 KiB they would be 256 MiB on their way.
 const LEASES: usize = 1024;
@@ -71,7 +69,9 @@ impl<'a> Sharer<'a> {
             working.iter().map(|it| create(it, preparation, OFlags::empty())).collect();
         let shared = WorkingDirectory::join(memory)?;
         let plan = NodePlan { leases: LEASES, ..NodePlan::new(working.len(), preparation.race) };
-        let node = SharedNode::open(shared.path(), NODE, plan).map_err(io::Error::other)?;
+        // The directory that was joined, whatever has its name by now.
+        let place = shared.directory().path_by_descriptor();
+        let node = SharedNode::open(&place, NODE, plan).map_err(io::Error::other)?;
         let stamps = Stamps::new(preparation.race);
         let length = padded(preparation.block_bytes) as usize;
         let mut memory = Memory::new(length).map_err(io::Error::other)?;
