@@ -189,6 +189,8 @@ fn write_both(container: &Arc<Container>, plain: &File, record: usize, all: usiz
         plain.write_all_at(&bytes, offset)?;
     }
     writers[0].sync()?;
+    // The last one writes the merged index.
+    writers.into_iter().try_for_each(Writer::close)?;
     Ok(plain.sync_all()?)
 }
 
