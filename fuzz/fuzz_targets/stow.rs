@@ -8,7 +8,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use plimsoll_stow::header::{LogHeader, SegmentHeader};
 use plimsoll_stow::word::Entry;
-use plimsoll_stow::{Container, Id, Reader, StateCopy, Target, check, id_in, manifest};
+use plimsoll_stow::{Container, Home, Id, Reader, StateCopy, Target, check, id_in, manifest};
 
 const LOG: &[u8] = include_bytes!(
     "../../crates/stow/tests/golden/v1/t0/plimsoll-stow-b9c8e0f14c1f4bb80cd054154f918003/log-0000"
@@ -56,7 +56,7 @@ fn decode(bytes: &[u8]) {
         bytes.chunks_exact(8).map(|it| u64::from_le_bytes(it.try_into().unwrap())).collect();
     let _ = Entry::decode(&words);
     if let Ok(text) = std::str::from_utf8(bytes) {
-        let _ = id_in(text);
+        let _ = (id_in(text), Home::parse(text));
     }
 }
 

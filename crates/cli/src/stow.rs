@@ -8,6 +8,7 @@ mod flatten;
 mod info;
 mod listing;
 mod mount;
+mod orphans;
 mod policy;
 mod remove;
 mod targets;
@@ -99,6 +100,10 @@ fn with_hint(error: StowError) -> anyhow::Error {
         StowError::BeingRead { .. } => "try again when nobody reads it",
         StowError::Busy { .. } | StowError::Held { .. } => "wait for its writers, or end them",
         StowError::OtherNode { .. } => "write on one node at a time",
+        StowError::Copy { .. } => "plimsoll stow cp makes a container with logs of its own",
+        StowError::Displaced { .. } => {
+            "if that one is gone for good, plimsoll stow check --repair makes the logs this one's"
+        }
         StowError::Unreadable { .. } => {
             "if targets are mounted elsewhere: --targets NAME=DIR,...; plimsoll stow check tells more"
         }

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
 
 use fuser::{Errno, FileAttr};
 use plimsoll_guarded::Directory;
@@ -15,13 +16,24 @@ use crate::nodes::Identity;
 /// Containers that stay open after they were looked at: listing a directory looks at each of them twice.
 const RECENT_MAX: usize = 16;
 
+/// How long they stay open.
+const UNUSED: Duration = Duration::from_secs(2);
+
 /// Opens containers.
 #[derive(Debug)]
 pub struct Containers {
     targets: Vec<Target>,
     /// Where the mount is: a log there would be asked of this very program, which would wait for itself.
     point: PathBuf,
-    recent: Mutex<VecDeque<(Identity, Arc<OpenContainer>)>>,
+    recent: Mutex<VecDeque<Recent>>,
+}
+
+/// A container that was looked at, and when.
+#[derive(Debug)]
+struct Recent {
+    identity: Identity,
+    container: Arc<OpenContainer>,
+    looked: Instant,
 }
 
 /// An open container, with what was in it at the last look.
@@ -50,19 +62,24 @@ impl Containers {
         let facts = directory.facts().map_err(|it| errno::of_system(&it))?;
         // It is held open, so that no other can have its number.
         let identity = identity_of(&facts);
-        let known = {
-            let recent = self.recent();
-            recent.iter().find(|(it, _)| *it == identity).map(|(_, it)| it.clone())
-        };
+        let known = self.recent().iter_mut().find(|it| it.identity == identity).map(|it| {
+            it.looked = Instant::now();
+            it.container.clone()
+        });
         if let Some(known) = known {
             known.refresh()?;
             return Ok(known);
         }
         let opened = Arc::new(self.open(directory).map_err(|it| errno::of_container(&it))?);
         let mut recent = self.recent();
-        recent.push_front((identity, opened.clone()));
+        recent.push_front(Recent { identity, container: opened.clone(), looked: Instant::now() });
         recent.truncate(RECENT_MAX);
         Ok(opened)
+    }
+
+    /// Closes those that nobody has looked at for a while: as long as a container is open here, no room of it can be given back.
+    pub fn close_unused(&self) {
+        self.recent().retain(|it| it.looked.elapsed() < UNUSED);
     }
 
     fn open(&self, directory: Directory) -> Result<OpenContainer, plimsoll_stow::StowError> {
@@ -76,7 +93,7 @@ impl Containers {
         Ok(OpenContainer { container, reader })
     }
 
-    fn recent(&self) -> std::sync::MutexGuard<'_, VecDeque<(Identity, Arc<OpenContainer>)>> {
+    fn recent(&self) -> MutexGuard<'_, VecDeque<Recent>> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -40,7 +40,7 @@ const BACKGROUND_MAX: u16 = 64;
 pub struct View {
     root: Arc<Directory>,
     nodes: Nodes,
-    containers: Containers,
+    containers: Arc<Containers>,
     budget: Budget,
     files: Handles<OpenFile>,
     listings: Handles<Vec<(OsString, FileType)>>,
@@ -80,7 +80,7 @@ impl View {
     ///
     /// # Errors
     /// If it cannot be looked at.
-    pub fn of(root: Directory, containers: Containers) -> io::Result<Self> {
+    pub fn of(root: Directory, containers: Arc<Containers>) -> io::Result<Self> {
         let identity = identity_of(&root.facts()?);
         Ok(View {
             root: Arc::new(root),

@@ -3,6 +3,7 @@
 use std::io;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
@@ -69,6 +70,7 @@ pub enum MountError {
 pub struct Mounted {
     /// Never dropped: it would unmount whatever is at the place by then.
     session: ManuallyDrop<BackgroundSession>,
+    containers: Arc<Containers>,
     point: PathBuf,
     number: u64,
 }
@@ -95,7 +97,8 @@ pub fn mount(
     if point.starts_with(root.path()) || root.path().starts_with(&point) {
         return Err(MountError::Inside { path: root.path().into(), point });
     }
-    let view = View::of(root, Containers::new(targets, point.clone())).map_err(source)?;
+    let containers = Arc::new(Containers::new(targets, point.clone()));
+    let view = View::of(root, containers.clone()).map_err(source)?;
     let before = Directory::open(&point).map_err(refused)?.mount_number();
     let session = Session::new(view, &point, &config(is_shared)).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
@@ -103,7 +106,7 @@ pub fn mount(
     match mounted.mount_number() {
         Some(number) if Some(number) != before => {
             read_ahead_further(&mounted);
-            Ok(Mounted { session, point, number })
+            Ok(Mounted { session, containers, point, number })
         }
         _ => Err(refused(io::Error::other(
             "it was unmounted at once, or the kernel has no numbers for mounts",
@@ -125,6 +128,12 @@ impl Mounted {
     /// Returns whether it was unmounted, or its server failed.
     pub fn has_ended(&self) -> bool {
         self.session.guard.is_finished()
+    }
+
+    /// Closes containers that nobody has looked at for a while. To be called now and then: as long as one is open here, no room of
+    /// it can be given back.
+    pub fn close_unused(&self) {
+        self.containers.close_unused();
     }
 
     /// Unmounts it, and waits a little for programs that have files of it open.

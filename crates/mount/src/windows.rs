@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use plimsoll_stow::Reader;
 
-use crate::budget::{Budget, Permit};
+use crate::budget::{Budget, Buffer};
 use crate::containers::OpenContainer;
 
 /// Bytes of a window: as many as the longest record that `plimsoll stow cp` writes, so that hardly any record is in two.
@@ -44,9 +44,10 @@ struct State {
 #[derive(Debug)]
 struct Window {
     start: u64,
-    /// Filled by the first that needs it, while others wait; `None` if not all of it can be read.
-    bytes: OnceLock<Option<Vec<u8>>>,
-    _permit: Permit,
+    /// Taken by the first that needs the window.
+    empty: Mutex<Option<Buffer>>,
+    /// Filled by that one while others wait, and how many bytes there are; `None` if not all of it can be read.
+    filled: OnceLock<Option<(Buffer, usize)>>,
 }
 
 impl Windows {
@@ -64,9 +65,10 @@ impl Windows {
         take: impl FnOnce(&[u8]),
     ) -> Served {
         let Some(window) = self.window(offset, length as u64) else { return Served::OutOfOrder };
-        let bytes = window.bytes.get_or_init(|| read(&from.reader(), window.start));
+        let filled = window.filled.get_or_init(|| window.read(&from.reader()));
+        let bytes = filled.as_ref().map(|(buffer, count)| &buffer.bytes[..*count]);
         let begin = (offset - window.start) as usize;
-        match bytes.as_ref().and_then(|it| it.get(begin..begin + length)) {
+        match bytes.and_then(|it| it.get(begin..begin + length)) {
             Some(bytes) => {
                 take(bytes);
                 Served::Wholly
@@ -95,17 +97,21 @@ impl Windows {
         if state.windows.len() >= WINDOWS_PER_FILE {
             state.windows.pop_front();
         }
-        let window =
-            Arc::new(Window { start, bytes: OnceLock::new(), _permit: self.budget.take()? });
+        let empty = Mutex::new(Some(self.budget.take()?));
+        let window = Arc::new(Window { start, empty, filled: OnceLock::new() });
         state.windows.push_back(window.clone());
         Some(window)
     }
 }
 
-fn read(reader: &Reader, start: u64) -> Option<Vec<u8>> {
-    let length = reader.size().saturating_sub(start).min(WINDOW_BYTES);
-    let mut bytes = vec![0; length as usize];
-    let count = reader.read_verified_at(&mut bytes, start).ok()?;
-    bytes.truncate(count);
-    Some(bytes)
+impl Window {
+    fn read(&self, reader: &Reader) -> Option<(Buffer, usize)> {
+        let mut buffer = self.empty.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let length = reader.size().saturating_sub(self.start).min(WINDOW_BYTES) as usize;
+        if buffer.bytes.len() < length {
+            buffer.bytes.resize(WINDOW_BYTES as usize, 0);
+        }
+        let count = reader.read_verified_at(&mut buffer.bytes[..length], self.start).ok()?;
+        Some((buffer, count))
+    }
 }

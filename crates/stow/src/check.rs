@@ -1,6 +1,7 @@
 //! Looks at all of a container, and takes back what was never durable.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
@@ -8,6 +9,7 @@ use crate::container::ANCHOR;
 use crate::error::Attempt;
 use crate::findings::Trouble;
 use crate::header::SegmentHeader;
+use crate::home::{Standing, renew, standing_of};
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
 
@@ -44,6 +46,16 @@ pub enum Problem {
         /// Which bytes of the file it held, if that is known.
         range: Option<Range<u64>>,
     },
+    /// Its logs are those of another container: it can be read, and not written.
+    Copy {
+        /// That one.
+        original: PathBuf,
+    },
+    /// Its logs may be those of another container, where nobody can look.
+    Displaced {
+        /// Where that was.
+        home: PathBuf,
+    },
     /// A program wrote past the container.
     StrayBytes {
         /// How many bytes are in the anchor.
@@ -78,6 +90,11 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
         checked(u64::from(record.length));
     }
     let container = reader.container();
+    match standing_of(container)? {
+        Standing::Original => {}
+        Standing::Copy(original) => problems.push(Problem::Copy { original }),
+        Standing::Unknown(home) => problems.push(Problem::Displaced { home }),
+    }
     let anchor = container.directory().facts_of(ANCHOR);
     let bytes = anchor.attempt("look at", container.path().join(ANCHOR))?.st_size;
     if bytes != 0 {
@@ -86,14 +103,21 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
     Ok(problems)
 }
 
-/// Takes back what was never durable, so that nobody has to look at it again. Returns how many places were changed.
+/// Takes back what was never durable, so that nobody has to look at it again, and makes the logs this container's if nobody can
+/// look at the other one that they may belong to. Returns how many places were changed.
 ///
 /// # Errors
-/// If somebody writes to the container, or a log cannot be written to.
+/// If somebody writes to the container, if it is a copy, or if a log cannot be written to.
 pub fn repair(container: &Container, troubles: &[Trouble]) -> Result<usize, StowError> {
     let _alone = container.hold_alone()?;
     let listed = container.logs()?;
-    let mut changed = 0;
+    let mut changed = match standing_of(container)? {
+        Standing::Original => 0,
+        Standing::Copy(original) => {
+            return Err(StowError::Copy { path: container.path().into(), original });
+        }
+        Standing::Unknown(_) => renew(container).map(|()| 1)?,
+    };
     for trouble in troubles {
         let (number, position, bytes) = match trouble {
             Trouble::Dropped { log, range: Some(_), word_at } => {

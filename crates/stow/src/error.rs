@@ -62,6 +62,22 @@ pub enum StowError {
         /// The container.
         path: PathBuf,
     },
+    /// It has the logs of another container.
+    #[error("{} is a copy of {}, to whose logs only that one writes", path.display(), original.display())]
+    Copy {
+        /// The copy.
+        path: PathBuf,
+        /// The container that the logs belong to.
+        original: PathBuf,
+    },
+    /// It may have the logs of another container.
+    #[error("{} may be a copy: its logs are those of {}, where nobody can look", path.display(), home.display())]
+    Displaced {
+        /// The container.
+        path: PathBuf,
+        /// Where the container of the logs was.
+        home: PathBuf,
+    },
     /// A part of the file cannot be read, and nothing else is returned in its place.
     #[error("bytes {} to {} of {} cannot be read: {why}", range.start, range.end, path.display())]
     Unreadable {
@@ -102,6 +118,7 @@ impl StowError {
             StowError::Busy { .. } | StowError::BeingRead { .. } | StowError::Held { .. } => {
                 Errno::BUSY
             }
+            StowError::Copy { .. } | StowError::Displaced { .. } => Errno::ROFS,
             StowError::OtherNode { .. } => Errno::OPNOTSUPP,
             StowError::NoTarget { errno, .. } => *errno,
             StowError::TooLarge { .. } => Errno::FBIG,

@@ -44,9 +44,12 @@ pub fn directory_name(container: Id) -> String {
 /// What the names of all such directories begin with.
 pub const DIRECTORY_PREFIX: &str = "plimsoll-stow-";
 
+/// What the names of all logs begin with.
+pub const FILE_PREFIX: &str = "log-";
+
 /// Returns the name of a log.
 pub fn file_name(number: u32) -> String {
-    format!("log-{number:04}")
+    format!("{FILE_PREFIX}{number:04}")
 }
 
 impl Log {

@@ -3,6 +3,7 @@
 //! Others may be able to write to the target, and so give this directory another name, or its name to another one. So it is opened once,
 //! everything goes through it, and what is in it is known by its header.
 
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -11,7 +12,10 @@ use rustix::fs::OFlags;
 
 use crate::Id;
 use crate::header::LogHeader;
-use crate::log::{Log, directory_name, file_name, first_page};
+use crate::log::{FILE_PREFIX, Log, directory_name, file_name, first_page};
+
+/// The file beside the logs that says whose they are.
+pub const NOTE: &str = "container";
 
 /// The directory on a target that has a container's logs, and the target.
 pub struct LogPlace {
@@ -115,6 +119,20 @@ impl LogPlace {
         self.directory.remove_file(&name)
     }
 
+    /// Without logs, the note says nothing.
+    fn remove_last_note(&self) -> io::Result<()> {
+        let is_log = |name: &OsString| name.to_string_lossy().starts_with(FILE_PREFIX);
+        match self.directory.names()?.iter().any(is_log) {
+            true => Ok(()),
+            false => self.directory.remove_file_if_there(NOTE),
+        }
+    }
+
+    /// Returns the directory.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
     /// Removes a log that was opened here, and the directory if that was the last one in it.
     ///
     /// # Errors
@@ -123,6 +141,7 @@ impl LogPlace {
         let name = file_name(log.number());
         log.require_named(&self.directory, &name)?;
         self.directory.remove_file(&name)?;
+        self.remove_last_note()?;
         // Others' logs may still be in it.
         let _ = self.target.remove_held_directory(directory_name(self.container), &self.directory);
         Ok(())

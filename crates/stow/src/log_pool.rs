@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use crate::container::{MANIFEST, Target};
 use crate::error::Attempt;
+use crate::home;
 use crate::lock::{self, Hold, MANIFEST_LOCK};
 use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
@@ -58,7 +59,10 @@ impl LogPool<'_> {
         let line = listed.line().ok_or(Errno::INVAL).attempt("list the target", &target.path)?;
         let mark = self.state.mark(number).attempt("list the target", &target.path)?;
         let log = LogPlace::obtain(&target.path, self.container.id())
-            .and_then(|place| place.make_log(number))
+            .and_then(|place| {
+                home::note(place.directory(), self.container)?;
+                place.make_log(number)
+            })
             .attempt("make a log on", &target.path)?;
         // Half a line of somebody who was killed would spoil the next one.
         rustix::fs::ftruncate(&manifest, whole_lines).attempt("write", path())?;

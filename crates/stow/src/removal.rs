@@ -1,6 +1,6 @@
 //! Removes a container: what is known to be its own, through its open directories, and nothing by a path.
 //!
-//! The modules `container`, `reading_lock`, `removal` and `replacement` use each other: they are one type, told in four parts.
+//! The modules `container`, `home`, `reading_lock`, `removal` and `replacement` use each other: they are one type, told in five parts.
 
 use std::ffi::OsString;
 
@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::container::{ANCHOR, MANIFEST, Way};
 use crate::error::Attempt;
+use crate::home::{Standing, standing_of};
 use crate::index::INDEX;
 use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, WRITERS_LOCK};
 use crate::manifest::ListedLog;
@@ -65,10 +66,11 @@ impl Container {
         is_there.attempt("replace or remove", self.path())
     }
 
-    /// Removes the container and all its logs. Returns the logs that could not be reached and so are left.
+    /// Removes the container and all its logs. Returns the logs that could not be reached and so are left. Of a copy, the logs are
+    /// another container's and stay.
     ///
     /// # Errors
-    /// If somebody writes to it, if something is in it that is not its own, or if something cannot be removed.
+    /// If somebody writes to it, if it cannot be told whether it is a copy, if something is in it that is not its own, or if something cannot be removed.
     pub fn remove(&self) -> Result<Vec<ListedLog>, StowError> {
         self.require_in_place()?;
         self.discard(&self.hold_alone()?)
@@ -85,7 +87,14 @@ impl Container {
             return Err(Refusal::NotOfContainer).attempt("remove", path);
         }
         let mut left = Vec::new();
-        for listed in self.logs()? {
+        let own = match standing_of(self)? {
+            Standing::Original => self.logs()?,
+            Standing::Copy(_) => Vec::new(),
+            Standing::Unknown(home) => {
+                return Err(StowError::Displaced { path: self.path().into(), home });
+            }
+        };
+        for listed in own {
             match self.log_in_place(&listed) {
                 Ok((place, log)) => place.remove(&log).attempt("remove", log.path())?,
                 Err(_) => left.push(listed),

@@ -65,6 +65,7 @@ impl Writer {
     /// If another node writes, if there are no targets, or if the container is another user's.
     pub fn open(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
         let state = container.join()?;
+        crate::home::require_original(&container)?;
         let targets = container.targets()?;
         if targets.is_empty() {
             let (path, why) = (container.path().into(), "none was named".into());
@@ -72,8 +73,7 @@ impl Writer {
         }
         let lane = |target| Lane { target, log: None, refusal: None };
         let lanes = targets.into_iter().map(lane).collect();
-        let number = state.next_writer();
-        let (segment, reader) = (None, None);
+        let (number, segment, reader) = (state.next_writer(), None, None);
         Ok(Writer {
             container,
             state,

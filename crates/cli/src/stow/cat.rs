@@ -1,9 +1,10 @@
 //! `plimsoll stow cat`: what a container holds.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use plimsoll_stow::Reader;
@@ -11,6 +12,7 @@ use plimsoll_stow::Reader;
 use super::targets::LogTargets;
 use super::with_hint;
 use crate::harmless::Harmless;
+use crate::progress::Progress;
 
 /// Bytes that are read at a time.
 pub const BLOCK_BYTES: usize = 4 << 20;
@@ -36,7 +38,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut stdout = Harmless::text(std::io::stdout().lock());
     for path in &arguments.containers {
         let reader = super::open_scanned(path, &targets)?;
-        each_block(&reader, |bytes, _| stdout.write_all(bytes).map_err(Into::into))?;
+        // A bar would be among the bytes on a terminal.
+        let has_bar = !std::io::stdout().is_terminal();
+        let progress = has_bar.then(|| Progress::new("reading", reader.size()));
+        each_block(&reader, |bytes, offset| {
+            if let Some(progress) = &progress {
+                progress.done.store(offset, Ordering::Relaxed);
+            }
+            stdout.write_all(bytes).map_err(Into::into)
+        })?;
     }
     stdout.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -5,31 +5,45 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use plimsoll_report::Record;
 use plimsoll_stow::{Container, Problem, Reader, check, repair};
 
 use super::info::{CHECKED, PROBLEMS, REPAIRED, SIZE};
+use super::orphans::{self, Removal};
 use super::targets::LogTargets;
 use super::with_hint;
 use crate::output::Output;
 use crate::progress::Progress;
 
-/// Compare every record of a container with its checksum
+/// Compare records with their checksums, or find logs without a container
 ///
 /// Ends with 0 when everything is as it should be, and with 1 when something was lost or damaged. --repair takes back what was
 /// never durable when its node went down, so that it is not looked at again; what is damaged stays, and reading it fails.
+///
+/// With targets and no container, it looks on these for logs of yours whose container is gone, as after `rm -r`: neither where it was written
+/// last, nor in the same directory, nor below the directories of --below. --repair asks for each whether to remove it; logs that were written to
+/// less than a day ago, or of which nobody knows where their container was, stay.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll stow check big\n  \
-    plimsoll stow check big --repair")]
+    plimsoll stow check big --repair\n  \
+    plimsoll stow check --targets /mnt/ost0,/mnt/ost1 --below /scratch/me")]
 pub struct Arguments {
     /// The container
-    container: PathBuf,
+    container: Option<PathBuf>,
 
-    /// Take back what was never durable
+    /// Take back what was never durable; without a container, remove logs whose container is gone
     #[arg(long)]
     repair: bool,
+
+    /// Where containers may have been moved to
+    #[arg(long, value_name = "DIR", conflicts_with = "container")]
+    below: Vec<PathBuf>,
+
+    /// Remove without asking
+    #[arg(long, requires = "repair", conflicts_with = "container")]
+    yes: bool,
 
     #[command(flatten)]
     targets: LogTargets,
@@ -37,9 +51,21 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let targets = arguments.targets.if_named()?;
+    let Some(container) = &arguments.container else {
+        ensure!(
+            !targets.is_empty(),
+            "which container? hint: or --targets DIR,... to look for logs without one"
+        );
+        let removal = match (arguments.repair, arguments.yes) {
+            (false, _) => Removal::None,
+            (true, false) => Removal::Asked,
+            (true, true) => Removal::Told,
+        };
+        return orphans::run(&targets, &arguments.below, removal, output);
+    };
     let open = if arguments.repair { Container::open } else { Container::open_to_read };
-    let container = open(&arguments.container, &targets).map_err(with_hint)?;
-    let reader = Reader::open_scanned(Arc::new(container)).map_err(with_hint)?;
+    let opened = open(container, &targets).map_err(with_hint)?;
+    let reader = Reader::open_scanned(Arc::new(opened)).map_err(with_hint)?;
     let total = reader.records().iter().map(|it| u64::from(it.length)).sum();
     let progress = Progress::new("checking", total);
     let mut tell = |bytes| {
@@ -58,7 +84,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         .number(&PROBLEMS, problems.len() as u64)
         .number(&REPAIRED, repaired.map(|it| it as u64))
         .rows("found", "found", rows);
-    let title = format!("container {}", arguments.container.display());
+    let title = format!("container {}", container.display());
     output.print("stow.check", &title, &record)?;
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -84,6 +110,15 @@ fn row_of(reader: &Reader, problem: &Problem) -> Record {
         }
         Problem::Dropped { log, range: None } => {
             (name(*log), "something was dropped that was never durable".into())
+        }
+        Problem::Copy { original } => {
+            let original = original.display();
+            let what = format!("its logs are those of {original}: it can be read, and not written");
+            ("container".into(), what)
+        }
+        Problem::Displaced { home } => {
+            let what = format!("its logs are those of {}, where nobody can look", home.display());
+            ("container".into(), what)
         }
         Problem::StrayBytes { bytes } => {
             ("anchor".into(), format!("a program wrote {bytes} bytes past the container"))

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, ensure};
 use plimsoll_guarded::{Directory, open_input, random_hex};
 use plimsoll_report::Record;
-use plimsoll_stow::{Container, Reader, Target, Writer};
+use plimsoll_stow::{Container, Reader, Target, Writer, renew};
 use rustix::io::Errno;
 
 use super::cat::{BLOCK_BYTES, FilePart, each_part};
@@ -154,7 +154,8 @@ fn to_container(
     let filled = fill(from, &container, policy, interruption);
     let mut container = Arc::into_inner(container).context("the container is still in use")?;
     let published = match &filled {
-        Ok(Some(_)) => container.rename(name).map_err(with_hint),
+        // The logs know their container by its path as well.
+        Ok(Some(_)) => container.rename(name).and_then(|()| renew(&container)).map_err(with_hint),
         _ => Ok(()),
     };
     if !matches!(filled, Ok(Some(_))) || published.is_err() {

@@ -31,6 +31,7 @@ numbers! {
     TARGETS = "targets", "targets", Count, "LogTargets that a container may use, or uses.", "the command, or the manifest";
     PROBLEMS = "problems", "problems", Count, "Things that are not as they should be.", "the container";
     CHECKED = "checked_bytes", "checked", Bytes, "Bytes of records that were compared with their checksums.", "the logs";
+    REMOVED = "removed", "removed", Count, "Directories of logs without a container that were removed.", "the targets";
     REPAIRED = "repaired", "repaired", Count, "Places in logs that were taken back because they were never durable; missing without --repair.", "the logs";
 }
 

@@ -81,6 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     ));
     while !mounted.has_ended() && !interruption.is_asked() {
         std::thread::sleep(PAUSE);
+        mounted.close_unused();
     }
     let ended = mounted.end(PATIENCE);
     ended.with_context(|| format!("cannot unmount; hint: {}", by_hand(&point)))?;
