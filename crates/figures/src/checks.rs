@@ -242,7 +242,7 @@ fn mpi(machine: &Machine) -> Check {
 
 fn fuse(machine: &Machine) -> Check {
     const NAME: &str = "FUSE";
-    const FOR: &str = "stow mount *: containers as files";
+    const FOR: &str = "stow mount: containers as files";
     let fuse = machine.fuse();
     match (fuse.device, &fuse.fusermount3) {
         (true, Some(program)) => found(NAME, FOR, format!("/dev/fuse, {}", program.display())),
