@@ -96,9 +96,10 @@ impl Ledger {
     pub fn uncovered_blocks(&self, lives: impl Fn(u32) -> bool) -> u64 {
         let mut parts: HashMap<(u32, u32), Vec<(u64, u64)>> = HashMap::new();
         for committed in self.index.values() {
-            let Attempt { write, offset_bytes, length_bytes, .. } = committed.attempt;
-            let block = parts.entry((write.writer, write.sequence)).or_default();
-            block.push((offset_bytes, length_bytes));
+            for (sequence, offset_bytes, length_bytes) in self.of_blocks(&committed.attempt) {
+                let block = parts.entry((committed.attempt.write.writer, sequence)).or_default();
+                block.push((offset_bytes, length_bytes));
+            }
         }
         let mut uncovered = 0;
         for (writer, blocks) in (0..).zip(&self.submitted) {
@@ -109,6 +110,26 @@ impl Ledger {
         }
         // What nobody submitted cannot be covered either.
         uncovered + parts.len() as u64
+    }
+}
+
+impl Ledger {
+    /// The blocks that an attempt has data of, with offset and length in each: the router gathers small ones.
+    fn of_blocks(&self, attempt: &Attempt) -> Vec<(u32, u64, u64)> {
+        let blocks = self.submitted.get(attempt.write.writer as usize);
+        let length_of = |sequence: u32| blocks.and_then(|blocks| blocks.get(sequence as usize));
+        let (mut sequence, mut offset_bytes) = (attempt.write.sequence, attempt.offset_bytes);
+        let mut left_bytes = attempt.length_bytes;
+        let mut all = Vec::new();
+        while left_bytes > 0 {
+            // Of what nobody submitted, all that there is.
+            let rest = length_of(sequence).map(|length| length.saturating_sub(offset_bytes));
+            let length_bytes = rest.unwrap_or(left_bytes).min(left_bytes);
+            all.push((sequence, offset_bytes, length_bytes));
+            left_bytes -= length_bytes;
+            (sequence, offset_bytes) = (sequence.saturating_add(1), 0);
+        }
+        all
     }
 }
 
@@ -139,6 +160,19 @@ mod tests {
             length_bytes,
         };
         Committed { attempt, file_offset: 0 }
+    }
+
+    #[test]
+    fn a_lease_of_several_blocks_covers_each_of_them() {
+        let mut ledger = Ledger::new(1);
+        ledger.submitted[0] = vec![10, 10, 10];
+        ledger.commit(committed(0, 0, 0, 4), 1);
+        ledger.commit(committed(0, 1, 4, 18), 1);
+        assert_eq!(ledger.uncovered_blocks(|_| true), 1);
+        ledger.commit(committed(2, 0, 2, 8), 1);
+        assert_eq!(ledger.uncovered_blocks(|_| true), 0);
+        ledger.commit(committed(2, 1, 10, 1), 1);
+        assert_eq!(ledger.uncovered_blocks(|_| true), 2, "beyond the last block");
     }
 
     #[test]

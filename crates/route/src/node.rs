@@ -198,10 +198,8 @@ impl<P: Placement> Node<P> {
     fn close<O: Outputs>(&mut self, writer: u32, out: &mut O) {
         let index = writer.wrapping_sub(self.first_writer);
         let Some(owner) = self.writers.get_mut(index as usize) else { return };
-        if !owner.is_closed {
-            owner.is_closed = true;
-            self.open_writers -= 1;
-        }
+        self.open_writers -= u32::from(owner.close());
+        self.make_ready(index);
         self.report(index, out);
     }
 
@@ -237,10 +235,9 @@ impl<P: Placement> Node<P> {
     }
 
     fn make_ready(&mut self, index: u32) {
-        let is_serial = self.policy.is_serial();
         let owner = &mut self.writers[index as usize];
         // Who has begun with a submission is ready until it ends.
-        let may_go = !is_serial || owner.open_parts == 0;
+        let may_go = owner.may_go(self.policy.is_serial(), self.policy.hold_bytes());
         if !owner.is_ready && may_go && owner.head().is_some() {
             owner.is_ready = true;
             self.ready.push_back(index);
@@ -265,7 +262,7 @@ impl<P: Placement> Node<P> {
                     .pop_front()
                     .inspect(|part| self.attempts.set_state(*part, PartState::Open))
             } else {
-                self.cut_next(place.length_bytes)
+                self.cut_next(place.length_bytes.min(waiting.length_bytes))
             };
             let Some(part) = part else { break };
             self.waiting_bytes -= self.attempts.part(part).length_bytes;
@@ -299,10 +296,11 @@ impl<P: Placement> Node<P> {
         }
         loop {
             let writer = *self.ready.front()?;
-            if let Some(head) = self.writers[writer as usize].head() {
+            let owner = &self.writers[writer as usize];
+            if let Some(head) = owner.head() {
                 return Some(Waiting {
                     writer,
-                    length_bytes: head.left_bytes,
+                    length_bytes: owner.piece_bytes(&head, self.policy.gather_bytes()),
                     offset_bytes: head.begun_bytes,
                     submission_bytes: head.submission_bytes,
                     is_retry: false,
@@ -578,10 +576,7 @@ impl<P: Placement> Node<P> {
 
     fn close_dead(&mut self, index: u32) -> bool {
         let Some(owner) = self.writers.get_mut(index as usize) else { return false };
-        if !owner.is_closed {
-            owner.is_closed = true;
-            self.open_writers -= 1;
-        }
+        self.open_writers -= u32::from(owner.close());
         self.waiting_bytes -= self.writers[index as usize].lose_waiting();
         true
     }

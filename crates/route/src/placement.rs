@@ -118,7 +118,8 @@ impl Lanes<'_> {
 pub struct Waiting {
     /// Whose data, counted from the node's first writer.
     pub writer: u32,
-    /// What is left of the submission, or the part that must be tried again.
+    /// What is left of the submission, or the part that must be tried again; where the policy gathers, also what the writer submitted
+    /// behind it.
     pub length_bytes: u64,
     /// How much of the submission was placed before.
     pub offset_bytes: u64,
@@ -165,6 +166,17 @@ pub trait Placement {
     /// True if a writer's next submission waits until the one before is committed.
     fn is_serial(&self) -> bool {
         false
+    }
+
+    /// A piece may hold several submissions of a writer in a row, up to so many bytes, where the first is shorter; 0 is never.
+    fn gather_bytes(&self) -> u64 {
+        0
+    }
+
+    /// While a writer has something under way and may submit more, less than this waits for more of it. Otherwise all small
+    /// submissions that come while there is room would be pieces of their own.
+    fn hold_bytes(&self) -> u64 {
+        0
     }
 
     /// Where should the next piece go? `None`: nowhere before something ends.

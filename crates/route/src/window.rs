@@ -10,6 +10,7 @@
 mod choice;
 mod flood;
 mod law;
+mod second;
 mod settings;
 mod state;
 
@@ -95,6 +96,16 @@ impl Window {
 
 impl Placement for Window {
     #[inline]
+    fn gather_bytes(&self) -> u64 {
+        self.settings.usual_lease_bytes(self.node.writers, self.controls.len())
+    }
+
+    #[inline]
+    fn hold_bytes(&self) -> u64 {
+        self.settings.hold_bytes()
+    }
+
+    #[inline]
     fn place(&mut self, waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice> {
         self.law().choose(&waiting, &lanes)
     }
@@ -113,8 +124,8 @@ impl Placement for Window {
         Some(self.node.aim_ns.saturating_mul(2))
     }
 
-    fn overdue(&mut self, timing: Timing, before: u8, _lanes: Lanes<'_>) -> u8 {
-        self.law().learn_late(timing, before)
+    fn overdue(&mut self, timing: Timing, before: u8, lanes: Lanes<'_>) -> u8 {
+        self.law().learn_late(timing, before, &lanes)
     }
 
     fn rescue(&mut self, timing: Timing, is_much: bool, lanes: Lanes<'_>) -> Option<usize> {

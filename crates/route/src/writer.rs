@@ -35,11 +35,12 @@ struct Repeated {
     count: u32,
 }
 
-/// The piece that was cut from a writer's first submission.
+/// The piece that was cut from a writer's first submission, and from those behind it where pieces are gathered.
 pub(crate) struct Piece {
     pub write: WriteId,
     pub offset_bytes: u64,
     pub length_bytes: u64,
+    /// Of at least one submission nothing is left.
     pub ends_submission: bool,
 }
 
@@ -77,31 +78,79 @@ impl Writer {
         Some(Head { begun_bytes: self.begun_bytes, left_bytes, submission_bytes })
     }
 
-    /// Cuts at most `length_bytes` off. There must be a head.
+    /// Returns what waits, in this submission and those behind it; runs of equal ones are added until there is enough.
+    #[inline]
+    pub fn waiting_bytes(&self, enough_bytes: u64) -> u64 {
+        let bytes = |run: &Repeated| run.length_bytes.saturating_mul(u64::from(run.count));
+        let mut waiting_bytes = bytes(&self.first).saturating_sub(self.begun_bytes);
+        for run in self.later.iter().flat_map(|later| later.iter()) {
+            if waiting_bytes >= enough_bytes {
+                break;
+            }
+            waiting_bytes = waiting_bytes.saturating_add(bytes(run));
+        }
+        waiting_bytes
+    }
+
+    /// Returns how much may be cut off at once: what is left of the first submission; where that is short, up to so many bytes with those
+    /// behind it.
+    #[inline]
+    pub fn piece_bytes(&self, head: &Head, gather_bytes: u64) -> u64 {
+        if head.submission_bytes < gather_bytes {
+            self.waiting_bytes(gather_bytes).min(gather_bytes)
+        } else {
+            head.left_bytes
+        }
+    }
+
+    /// Returns whether the next piece may go while others are under way: never where the writer is serial, and else once enough
+    /// waits, or nothing more comes.
+    #[inline]
+    pub fn may_go(&self, is_serial: bool, hold_bytes: u64) -> bool {
+        let is_enough = || hold_bytes == 0 || self.waiting_bytes(hold_bytes) >= hold_bytes;
+        self.open_parts == 0 || (!is_serial && (self.is_closed || is_enough()))
+    }
+
+    /// Cuts at most `length_bytes` off what waits. There must be a head.
     #[inline]
     pub fn cut(&mut self, writer: u32, length_bytes: u64) -> Piece {
-        let whole = self.first.length_bytes;
-        let length_bytes = length_bytes.min(whole - self.begun_bytes);
         let write = WriteId { writer, sequence: self.sequence, part: self.begun_parts };
         let offset_bytes = self.begun_bytes;
-        self.begun_bytes += length_bytes;
+        let mut left_bytes = length_bytes;
         self.begun_parts += 1;
         self.open_parts += 1;
-        let ends_submission = self.begun_bytes == whole;
-        if ends_submission {
-            self.next_submission();
+        while left_bytes > 0 && self.first.count > 0 {
+            let rest_bytes = self.first.length_bytes - self.begun_bytes;
+            if left_bytes < rest_bytes {
+                self.begun_bytes += left_bytes;
+                left_bytes = 0;
+            } else {
+                // Many small ones at once.
+                let more = (left_bytes - rest_bytes) / self.first.length_bytes;
+                let count = more.min(u64::from(self.first.count - 1)) as u32 + 1;
+                left_bytes -= rest_bytes + u64::from(count - 1) * self.first.length_bytes;
+                self.end_submissions(count);
+            }
         }
+        let length_bytes = length_bytes - left_bytes;
+        let ends_submission = self.sequence != write.sequence;
         Piece { write, offset_bytes, length_bytes, ends_submission }
     }
 
-    fn next_submission(&mut self) {
-        self.sequence += 1;
-        self.first.count -= 1;
+    /// Nothing is left of so many submissions in a row, which have one length.
+    fn end_submissions(&mut self, count: u32) {
+        self.sequence += count;
+        self.first.count -= count;
         (self.begun_bytes, self.begun_parts) = (0, 0);
         if self.first.count == 0 {
             let next = self.later.as_mut().and_then(|later| later.pop_front());
             self.first = next.unwrap_or_default();
         }
+    }
+
+    /// Nothing more comes. Returns whether it was open before.
+    pub fn close(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_closed, true)
     }
 
     /// Gives up what waits; says how much.
@@ -127,5 +176,38 @@ impl Writer {
         self.is_reported = true;
         let (committed_bytes, lost_bytes) = (self.committed_bytes, self.lost_bytes);
         Some(Closed::Writer { writer, committed_bytes, lost_bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(writer: &mut Writer, length_bytes: u64) -> (u32, u32, u64, u64, bool) {
+        let Piece { write, offset_bytes, length_bytes, ends_submission } =
+            writer.cut(7, length_bytes);
+        assert_eq!(write.writer, 7);
+        (write.sequence, write.part, offset_bytes, length_bytes, ends_submission)
+    }
+
+    #[test]
+    fn a_piece_may_hold_the_end_of_one_submission_and_the_begin_of_another() {
+        let mut writer = Writer::default();
+        [3, 3, 3, 5, 1].into_iter().for_each(|length| writer.submit(length));
+        assert_eq!(writer.waiting_bytes(1), 9, "enough in the first run");
+        assert_eq!(writer.waiting_bytes(u64::MAX), 15);
+        writer.open_parts = 1;
+        assert!(writer.may_go(false, 15) && !writer.may_go(false, 16) && !writer.may_go(true, 0));
+        writer.open_parts = 0;
+        assert!(writer.may_go(true, 16));
+        assert_eq!(cut(&mut writer, 2), (0, 0, 0, 2, false));
+        assert_eq!(cut(&mut writer, 5), (0, 1, 2, 5, true), "of three submissions");
+        assert_eq!(cut(&mut writer, 1), (2, 0, 1, 1, false), "its first own part");
+        assert_eq!(cut(&mut writer, 1), (2, 1, 2, 1, true));
+        assert_eq!(writer.waiting_bytes(u64::MAX), 6);
+        assert_eq!(cut(&mut writer, 100), (3, 0, 0, 6, true), "not more than there is");
+        assert!(writer.head().is_none());
+        writer.submit(4);
+        assert_eq!(cut(&mut writer, 4), (5, 0, 0, 4, true));
     }
 }

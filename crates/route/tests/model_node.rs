@@ -18,6 +18,8 @@ struct Anything {
     digits: u16,
     advice: u16,
     is_serial: bool,
+    gather_bytes: u64,
+    hold_bytes: u64,
     /// Attempts that it still looks at: without an end there would be no end of states.
     looks: u8,
 }
@@ -33,6 +35,14 @@ impl Anything {
 impl Placement for Anything {
     fn is_serial(&self) -> bool {
         self.is_serial
+    }
+
+    fn gather_bytes(&self) -> u64 {
+        self.gather_bytes
+    }
+
+    fn hold_bytes(&self) -> u64 {
+        self.hold_bytes
     }
 
     fn place(&mut self, _waiting: Waiting, lanes: Lanes<'_>) -> Option<Advice> {
@@ -61,8 +71,15 @@ impl OneNode {
     fn new(writers: u32, targets: u16, factor: Factor, is_serial: bool) -> Self {
         let targets: Vec<TargetId> = (0..targets).map(TargetId).collect();
         let digits = targets.len() as u16 + 1;
-        let policy = Anything { digits, advice: 0, is_serial, looks: 0 };
+        let policy =
+            Anything { digits, advice: 0, is_serial, gather_bytes: 0, hold_bytes: 0, looks: 0 };
         OneNode(Node::new(NodeSettings { first_writer: 0, writers, targets, factor }, policy))
+    }
+
+    fn gathering(mut self, gather_bytes: u64, hold_bytes: u64) -> Self {
+        (self.0.policy_mut().gather_bytes, self.0.policy_mut().hold_bytes) =
+            (gather_bytes, hold_bytes);
+        self
     }
 
     fn looking(mut self, attempts: u8) -> Self {
@@ -121,6 +138,30 @@ fn looks_at_any_moment() {
     };
     let node = OneNode::new(1, 2, Factor::ZERO, true).looking(2);
     check("2 looks, a target stops", node, bounds);
+}
+
+#[test]
+fn small_submissions_are_gathered_and_none_waits_for_ever() {
+    let node = OneNode::new(1, 2, Factor::NONE, false).gathering(4, 0);
+    check("gathered", node, Bounds::new(1, &[1, 2], 9));
+    let node = OneNode::new(1, 2, Factor::NONE, false).gathering(4, 2);
+    check("gathered and held back", node, Bounds::new(1, &[1, 1, 1], 9));
+    let bounds = Bounds {
+        target_failures: vec![(TargetId(0), Failure::Stopped)],
+        ..Bounds::new(1, &[1, 1], 9)
+    };
+    let node = OneNode::new(1, 2, Factor::NONE, false).gathering(4, 2);
+    check("gathered and held back, a target stops", node, bounds);
+}
+
+#[test]
+#[ignore = "minutes; run in release"]
+fn small_submissions_are_gathered_beside_another_writer_and_deaths() {
+    let node = OneNode::new(2, 2, Factor::NONE, false).gathering(2, 2);
+    check("gathered and held back, 2 writers", node, Bounds::new(2, &[1, 1], 9));
+    let bounds = Bounds { writer_deaths: 1, ..Bounds::new(1, &[1, 1, 2], 9) };
+    let node = OneNode::new(1, 2, Factor::NONE, false).gathering(4, 2);
+    check("gathered and held back, a writer dies", node, bounds);
 }
 
 #[test]

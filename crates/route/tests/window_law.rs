@@ -33,6 +33,10 @@ impl<D: Fn(TargetId) -> u64> Bench<D> {
     /// One of so many nodes on each target.
     fn among(nodes_per_target: u32, writers: u32, targets: u16, delay_ns: D) -> Self {
         let law = WindowSettings { nodes_per_target, ..WindowSettings::default() };
+        Bench::with(law, writers, targets, delay_ns)
+    }
+
+    fn with(law: WindowSettings, writers: u32, targets: u16, delay_ns: D) -> Self {
         let policy = Window::new(law, usize::from(targets), writers);
         let settings = NodeSettings {
             first_writer: 0,
@@ -145,6 +149,37 @@ fn beside_a_flood_no_writer_has_more_than_64_mib_in_flight() {
     bench.play(4, 4000);
     let sum = bench.sum_of_windows();
     assert!((240 * MIB..=270 * MIB).contains(&sum), "blocks are much larger: {sum}");
+}
+
+#[test]
+fn while_nothing_ends_what_waits_joins_the_queues() {
+    // Each target has a queue of others of ten seconds.
+    let mut bench = Bench::new(16, 4, |_| 10_000 * MS);
+    for writer in 0..16 {
+        bench.give(0, Input::Submit { writer, length_bytes: 8 * MIB });
+        bench.give(0, Input::Close { writer });
+    }
+    assert_eq!(bench.in_flight_bytes(), 4 * MIB, "nobody knows yet");
+    bench.play_timers();
+    assert!(bench.in_flight_bytes() >= 40 * MIB, "{}", bench.in_flight_bytes() / MIB);
+}
+
+#[test]
+fn where_requests_cost_small_submissions_become_leases() {
+    let law = WindowSettings::default().where_requests_cost(MIB);
+    let mut bench = Bench::with(law, 1, 4, |_| 20 * MS);
+    for _ in 0..1024 {
+        bench.give(0, Input::Submit { writer: 0, length_bytes: 64 << 10 });
+    }
+    bench.give(0, Input::Close { writer: 0 });
+    bench.play(0, usize::MAX);
+    assert!(bench.begun <= 40, "64 MiB in leases of some MiB, not {}", bench.begun);
+    let mut bench = Bench::new(1, 4, |_| 20 * MS);
+    for _ in 0..4096 {
+        bench.give(0, Input::Submit { writer: 0, length_bytes: 64 << 10 });
+    }
+    bench.play(0, usize::MAX);
+    assert!(bench.begun <= 1100, "256 MiB, in 256 KiB once windows are full: {}", bench.begun);
 }
 
 #[test]

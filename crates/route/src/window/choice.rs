@@ -1,8 +1,8 @@
-//! Where the next lease goes, how large it is, and what is tried a second time.
+//! Where the next lease goes, and how large it is.
 
 use super::KIB;
 use super::state::Law;
-use crate::placement::{Advice, Lanes, Timing, Waiting};
+use crate::placement::{Advice, Lanes, Waiting};
 
 /// The end is far while more waits than this many times what all windows hold.
 const END_WINDOWS: u64 = 2;
@@ -30,8 +30,8 @@ const IDLE_WINDOWS_COSTLY: u64 = 8;
 /// begins together ends together, and the lane would be idle until the next look.
 const AT_ONE_LOOK: u64 = WHOLE / 4 * 3;
 
-/// What is under way for so many times the usual delay is stuck: it may never end.
-const STUCK_TIMES: u64 = 64;
+/// How much more of a window is filled near the end in a deep flood.
+const DEEP_FILL_TIMES: u64 = 4;
 
 /// What waits, and the bounds on a lease for it.
 struct Offer<'a> {
@@ -90,10 +90,24 @@ impl Law<'_> {
             let each = self.floor_bytes() / u64::from(writers.max(1));
             offer.most_bytes = offer.most_bytes.min(each).max(self.settings.lease_bytes_min);
         }
+        let is_deep = is_stretched && self.is_deeply_flooded();
+        if is_deep {
+            let each = self.flood_lease_bytes(lanes.in_flight_bytes) / GRAIN_BYTES * GRAIN_BYTES;
+            // What a request is known to cost is lost on others' streams, too.
+            let least = if self.settings.request_bytes > 0 {
+                offer.least_bytes
+            } else {
+                self.settings.lease_bytes_min
+            };
+            offer.most_bytes = offer.most_bytes.min(each).max(least);
+            offer.least_bytes = offer.least_bytes.min(offer.most_bytes);
+        }
         if waiting.is_last {
             let sum_bytes = self.open_bytes(lanes);
             offer.horizon_ns = self.horizon_ns(waiting, sum_bytes);
-            offer.fill = fill(waiting, sum_bytes);
+            // In a deep flood nearly everything must be in the queues to get its share.
+            let times = if is_deep { DEEP_FILL_TIMES } else { 1 };
+            offer.fill = (times * fill(waiting, sum_bytes)).min(WHOLE);
             let most_bytes = self.lease_bytes_max(waiting);
             offer.most_bytes = offer.most_bytes.min(most_bytes);
             offer.least_bytes = offer.least_bytes.min(most_bytes);
@@ -192,7 +206,7 @@ impl Law<'_> {
     }
 
     /// How long a lease would take that makes `out_bytes` in flight on the lane.
-    fn expected_ns(&self, lane: usize, out_bytes: u64) -> u64 {
+    pub fn expected_ns(&self, lane: usize, out_bytes: u64) -> u64 {
         let full_ns = self.controls[lane].delay_ns.max(self.settings.tau_ns / 4);
         let expected = product(full_ns, out_bytes) / u128::from(self.full_bytes(lane));
         u64::try_from(expected).unwrap_or(u64::MAX)
@@ -334,46 +348,6 @@ impl Law<'_> {
         let credit_bytes = &mut self.controls[place.lane].credit_bytes;
         *credit_bytes = u64::from(*credit_bytes).saturating_sub(place.length_bytes) as u32;
         Some(place)
-    }
-
-    /// Where to try an attempt a second time, if that is worth its bytes.
-    pub fn second_attempt(
-        &self,
-        timing: Timing,
-        is_much: bool,
-        lanes: &Lanes<'_>,
-    ) -> Option<usize> {
-        if !self.settings.rescue {
-            return None;
-        }
-        let delay_ns = self.controls[timing.lane].delay_ns;
-        let age_ns = timing.at_least_ns;
-        // What is late already is expected to be late by as much again.
-        let left_ns = if delay_ns > age_ns { delay_ns - age_ns } else { age_ns };
-        let usual_ns = self.node.aim_ns.saturating_add(self.late_notice_ns());
-        // Not worth its bytes where all ends within about the usual delay anyway.
-        if left_ns <= usual_ns / 2 * 3 {
-            return None;
-        }
-        if is_much && age_ns < usual_ns.saturating_mul(STUCK_TIMES) {
-            return None;
-        }
-        let takes_ns = |lane: usize| {
-            self.expected_ns(lane, lanes.lanes[lane].in_flight_bytes + timing.length_bytes)
-        };
-        let fits = |lane: &usize| {
-            *lane != timing.lane
-                && lanes.admits(*lane)
-                && self.has_room(*lane, timing.length_bytes, lanes)
-        };
-        let best = (0..self.controls.len()).filter(fits).min_by_key(|lane| takes_ns(*lane))?;
-        (left_ns > takes_ns(best).saturating_mul(2)).then_some(best)
-    }
-
-    /// Whether a lane is idle, or its window has room.
-    fn has_room(&self, lane: usize, length_bytes: u64, lanes: &Lanes<'_>) -> bool {
-        let out_bytes = lanes.lanes[lane].in_flight_bytes;
-        out_bytes == 0 || out_bytes + length_bytes <= self.window_bytes(lane)
     }
 }
 

@@ -22,13 +22,16 @@ const LATE_PART: u64 = 4;
 /// A lane on which all had ended when somebody looked grows by so many times what ended.
 const DRAINED_TIMES: u64 = 3;
 
+/// How often one attempt that is late changes anything.
+pub(super) const REACTIONS_MAX: u8 = 8;
+
 impl Law<'_> {
     /// An attempt ended: its delay changes its lane's window.
     #[inline]
     pub fn learn(&mut self, timing: Timing, lanes: &Lanes<'_>) {
         let Timing { lane, length_bytes, at_least_ns, at_most_ns, .. } = timing;
         self.smooth(lane, at_most_ns);
-        self.aim(at_least_ns, length_bytes);
+        self.aim(at_least_ns, length_bytes, lanes);
         self.notice(at_most_ns - at_least_ns, length_bytes);
         if self.is_unsure(timing) && self.grow_if_drained(timing) {
             return;
@@ -91,11 +94,13 @@ impl Law<'_> {
     /// Halves the window when an attempt is still under way at twice the aim, 4 times, ... Before
     /// anything has ended nobody knows what is late: the node may be one of very many, and
     /// those that held back would leave the storage to those that did not.
-    pub fn learn_late(&mut self, timing: Timing, before: u8) -> u8 {
-        const REACTIONS_MAX: u8 = 8;
+    pub fn learn_late(&mut self, timing: Timing, before: u8, lanes: &Lanes<'_>) -> u8 {
+        if self.node.mean_ns == 0 {
+            return self.learn_silence(timing, before, lanes);
+        }
         let usual_ns = self.node.aim_ns.saturating_add(self.late_notice_ns());
         let limit_ns = usual_ns.saturating_mul(2 << before);
-        if self.node.mean_ns == 0 || before >= REACTIONS_MAX || timing.at_least_ns < limit_ns {
+        if before >= REACTIONS_MAX || timing.at_least_ns < limit_ns {
             return before;
         }
         let known_ns = self.controls[timing.lane].delay_ns;
@@ -105,7 +110,7 @@ impl Law<'_> {
         before + 1
     }
 
-    fn set_window(&mut self, lane: usize, bytes: u64) {
+    pub fn set_window(&mut self, lane: usize, bytes: u64) {
         let most = self.settings.window_bytes_max.min(WINDOW_BYTES_MAX);
         let bytes = bytes.min(most).max(self.settings.lease_bytes_min / TURNS_MAX).max(1);
         self.node.sum_bytes = self.node.sum_bytes - self.window_bytes(lane) + bytes;
@@ -153,15 +158,16 @@ impl Law<'_> {
     /// being in proportion to what is in flight; never at less than the setting. So windows that
     /// add up to less grow, and those that add up to more shrink, whatever the delay is.
     #[inline]
-    fn aim(&mut self, delay_ns: u64, ended_bytes: u64) {
+    fn aim(&mut self, delay_ns: u64, ended_bytes: u64, lanes: &Lanes<'_>) {
         self.node.mean_ns = match self.node.mean_ns {
             0 => delay_ns,
             mean_ns => self.moved(mean_ns, delay_ns, ended_bytes),
         };
+        self.tell_deep_flood();
         let tau_ns = self.settings.tau_ns;
         let mut floor_bytes = self.floor_bytes();
         if self.is_flooded() {
-            floor_bytes = floor_bytes.max(self.blocks_bytes());
+            floor_bytes = floor_bytes.max(self.flood_bytes(lanes.in_flight_bytes));
         }
         self.node.aim_ns = if self.node.mean_ns <= tau_ns && floor_bytes <= self.node.sum_bytes {
             tau_ns

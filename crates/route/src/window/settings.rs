@@ -57,6 +57,9 @@ const LEASE_PER_REQUEST: u64 = 16;
 const LEAST_PER_REQUEST: u64 = 8;
 const SMALL_PER_REQUEST: u64 = 4;
 
+/// Less than so many times what a request costs waits for more. Not more: a writer that waits for its data submits nothing more.
+const HOLD_PER_REQUEST: u64 = 2;
+
 /// No lease is larger, whatever a request costs.
 const LEASE_BYTES_MOST: u64 = 64 * MIB;
 
@@ -80,6 +83,13 @@ impl WindowSettings {
     #[inline]
     pub(super) fn small_lease_bytes(&self) -> u64 {
         self.request_bytes.saturating_mul(SMALL_PER_REQUEST).max(SMALL_BYTES)
+    }
+
+    /// Returns how much a writer must have submitted before a second lease of it goes on its way while more may come. Nothing where nobody
+    /// knows what a request costs: who waits for more may have waited for nothing.
+    #[inline]
+    pub(super) fn hold_bytes(&self) -> u64 {
+        self.request_bytes.saturating_mul(HOLD_PER_REQUEST).min(LEASE_BYTES_MOST)
     }
 
     /// Returns whether no other node of the program uses the targets: what is in flight is the node's own.

@@ -44,8 +44,8 @@ pub(super) struct NodeControl {
     pub turn: u16,
     /// 1 if attempts may be under way that should have ended long ago.
     pub has_late: u32,
-    /// The same size everywhere.
-    pub reserved: u32,
+    /// 1 in a deep flood.
+    pub is_deep: u32,
 }
 
 /// Windows are kept in 32 bits.
@@ -80,7 +80,7 @@ impl NodeControl {
             slow_lanes: 0,
             turn: 0,
             has_late: 0,
-            reserved: 0,
+            is_deep: 0,
         }
     }
 }
@@ -123,7 +123,7 @@ impl NodeControl {
             slow_lanes,
             turn,
             has_late,
-            reserved: _,
+            is_deep,
         } = *self;
         let turns = pair(u32::from(slow_lanes), u32::from(turn));
         let flags = pair(writers, has_late);
@@ -138,7 +138,7 @@ impl NodeControl {
             turns,
             flags,
             block,
-            0,
+            u64::from(is_deep),
             0,
             0,
         ]
@@ -165,7 +165,7 @@ impl NodeControl {
             slow_lanes: controls.iter().filter(is_slow).count() as u16,
             turn: (halves(words[6]).1 as usize % controls.len()) as u16,
             has_late: u32::from(halves(words[7]).1 != 0),
-            reserved: 0,
+            is_deep: u32::from(words[9] != 0),
         }
     }
 }

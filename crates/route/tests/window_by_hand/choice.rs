@@ -230,6 +230,8 @@ fn a_second_attempt_must_be_worth_its_bytes() {
 
     // Who has tried much a second time waits until something is stuck.
     let mut much = Bed::new(SETTINGS, 2, 1);
+    assert_eq!(much.rescue_more(0, 64_000), None, "nothing has ended: nobody knows what is usual");
+    much.end_between(1, 1, 100, 100);
     assert_eq!((much.rescue_more(0, 63_999), much.rescue_more(0, 64_000)), (None, Some(1)));
 
     let never = WindowSettings { rescue: false, ..SETTINGS };
