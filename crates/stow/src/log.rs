@@ -112,10 +112,31 @@ impl Log {
         header: SegmentHeader,
         least: u32,
     ) -> Result<SegmentHeader, Errno> {
+        self.alone(|| self.append_locked(header, least))
+    }
+
+    /// Does something while nobody else appends to the log, shortens or frees its segments.
+    ///
+    /// # Errors
+    /// If the log is locked for too long, or the work fails.
+    pub fn alone<T>(&self, work: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
         take_within(WAIT_MAX, &self.file, Hold::Alone)?;
-        let appended = self.append_locked(header, least);
+        let done = work();
         let unlocked = flock(&self.file, FlockOperation::Unlock);
-        appended.and_then(|header| unlocked.map(|()| header))
+        done.and_then(|done| unlocked.map(|()| done))
+    }
+
+    /// Returns the header of the segment at this position; `None` if there is none of this log.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn segment_at(&self, position: u64) -> Result<Option<SegmentHeader>, Errno> {
+        let mut bytes = [0; HEADER_BYTES];
+        let got = self.read(&mut bytes, position)?;
+        let belongs = |it: &SegmentHeader| {
+            (it.container, it.log, it.position) == (self.container, self.number, position)
+        };
+        Ok(SegmentHeader::decode(&bytes[..got]).filter(belongs))
     }
 
     fn append_locked(&self, header: SegmentHeader, least: u32) -> Result<SegmentHeader, Errno> {
@@ -166,11 +187,14 @@ impl Log {
         if kept >= header.length {
             return Ok(());
         }
-        take_within(WAIT_MAX, &self.file, Hold::Alone)?;
         let (begin, end) =
             (header.position + u64::from(kept), header.position + u64::from(header.length));
-        let trimmed = self.size().and_then(|size| {
-            if size == end {
+        self.alone(|| {
+            // Somebody may have freed it by now, alone or with its neighbours.
+            if self.segment_at(header.position)? != Some(*header) {
+                return Ok(());
+            }
+            if self.size()? == end {
                 let shorter = SegmentHeader { length: kept, ..*header };
                 self.write_all(&shorter.encode(), header.position)?;
                 return ftruncate(&self.file, begin);
@@ -180,9 +204,7 @@ impl Log {
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
                 punched => punched,
             }
-        });
-        let unlocked = flock(&self.file, FlockOperation::Unlock);
-        trimmed.and(unlocked)
+        })
     }
 
     /// Marks all that a header covers as one free segment, whose stamp is the last of all that was there.

@@ -78,7 +78,7 @@ impl LogScan {
     /// If the target does not answer.
     pub fn look(&mut self, node: Id, findings: &mut Findings) -> Result<(), Errno> {
         let size = self.log.size()?;
-        let last = self.last.map(|position| self.header_at(position)).transpose()?;
+        let last = self.last.map(|position| self.log.segment_at(position)).transpose()?;
         if let Some(header) = last.flatten() {
             self.next = header.position + u64::from(header.length);
         }
@@ -112,7 +112,7 @@ impl LogScan {
         let furthest = self.next.saturating_add(u64::from(SEGMENT_BYTES_MAX)).min(size);
         let mut position = self.next;
         while position < furthest {
-            if let Some(header) = self.header_at(position)? {
+            if let Some(header) = self.log.segment_at(position)? {
                 if position > self.next {
                     findings.troubles.push(self.without_header(position)?);
                 }
@@ -133,16 +133,6 @@ impl LogScan {
             true => Trouble::Headless { log, position, length: end - position },
             false => Trouble::Damaged { log, position },
         })
-    }
-
-    fn header_at(&self, position: u64) -> Result<Option<SegmentHeader>, Errno> {
-        let mut bytes = [0; HEADER_BYTES];
-        let got = self.log.read(&mut bytes, position)?;
-        let belongs = |it: &SegmentHeader| {
-            (it.container, it.log, it.position)
-                == (self.log.container(), self.log.number(), position)
-        };
-        Ok(SegmentHeader::decode(&bytes[..got]).filter(belongs))
     }
 }
 

@@ -31,7 +31,7 @@ fn fail(random: &mut Random) -> usize {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let container = container(folder.path(), 3);
     let open = || Writer::open(container.clone(), Placement::Striped).unwrap();
-    let mut writers = [open(), open(), open()];
+    let mut writers = vec![open(), open(), open()];
     // What each cell may be: what is durable, and what was written since.
     let mut possible: Vec<Vec<u64>> = vec![vec![0]; CELLS as usize];
     let mut durable: HashMap<PathBuf, Vec<u8>> = HashMap::new();
@@ -45,8 +45,12 @@ fn fail(random: &mut Random) -> usize {
             continue;
         }
         if random.below(150) == 0 {
-            // Makes everything durable on the way.
-            writers[which].reclaim(0.9).unwrap();
+            // Alone, and makes everything durable on the way.
+            writers.drain(..).for_each(|it| it.close().unwrap());
+            let mut alone = open();
+            alone.reclaim(0.9).unwrap();
+            alone.sync().unwrap();
+            writers = vec![alone, open(), open()];
             possible.iter_mut().for_each(|it| drop(it.drain(..it.len() - 1)));
             durable = image(folder.path());
             continue;

@@ -159,7 +159,7 @@ fn write_until_killed(path: &Path, journal: &Path, seed: u64, first_value: u64) 
         match random.below(2000) {
             0 => writer.sync().unwrap(),
             2..6 => match writer.reclaim(0.9) {
-                Ok(_) | Err(StowError::BeingRead { .. }) => {}
+                Ok(_) | Err(StowError::BeingRead { .. } | StowError::Busy { .. }) => {}
                 Err(error) => panic!("{error}"),
             },
             1 => {

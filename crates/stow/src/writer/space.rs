@@ -61,7 +61,7 @@ struct Plan {
 
 impl Writer {
     /// Frees all segments that do not count any more, and copies out what counts of those of which less than `below` is seen (0 to
-    /// 1). Segments to which others are writing stay, and those that were begun while this goes on.
+    /// 1). Only while nobody else writes.
     ///
     /// # Errors
     /// If somebody reads, if something is damaged or missing, or if a target refuses. Everything written stays as it was.
@@ -81,6 +81,10 @@ impl Writer {
         drop(self.container.keep_readers_out()?);
         // Segments that a killed writer left open are ended if nobody else writes: asked before they are looked at.
         let is_alone = self.state.is_alone().attempt("lock", self.container.path())?;
+        if !is_alone {
+            // Of what others are just ending, shortening or freeing, no plan stays true.
+            return Err(StowError::Busy { path: self.container.path().into() });
+        }
         let reader = Reader::open_scanned(self.container.clone())?;
         if reader.has_doubts() || !reader.troubles().is_empty() {
             let why = "not all of it can be told; plimsoll stow check tells more".into();
@@ -116,7 +120,7 @@ impl Writer {
         match self.reclaim(HALF) {
             // Room that cannot be given back now is given back later.
             Ok(_) | Err(StowError::BeingRead { .. }) => {}
-            // What cannot be read will not be so soon.
+            // What cannot be read will not be so soon, and others who write now will for a while.
             Err(_) => self.state.note_kept(self.state.taken(), self.end),
         }
     }
@@ -164,10 +168,16 @@ impl Writer {
             let name = format!("log {} on target {}", listed.number, listed.target);
             let log = self.container.open_log(&listed, OFlags::RDWR).attempt("open", &name)?;
             let before = plan.free.get(&listed.number).into_iter().flatten();
-            let free = joined(spans.iter().chain(before));
-            let marked = free.iter().try_for_each(|it| log.mark_free(it));
-            marked.and_then(|()| log.sync()).attempt("free segments of", &name)?;
-            let freed = free.iter().try_for_each(|it| log.give_back(it));
+            // Since the plan was made, others may have freed segments with their neighbours, or shortened their last one, and new ones
+            // may be where it ended: only what is as it was then is touched.
+            let is_as_it_was =
+                |it: &&SegmentSpan| log.segment_at(it.header.position) == Ok(Some(it.header));
+            let freed = log.alone(|| {
+                let free = joined(spans.iter().chain(before).filter(is_as_it_was));
+                free.iter().try_for_each(|it| log.mark_free(it))?;
+                log.sync()?;
+                free.iter().try_for_each(|it| log.give_back(it))
+            });
             freed.attempt("free segments of", &name)?;
         }
         Ok(())
