@@ -140,7 +140,7 @@ impl Log {
     }
 
     fn append_locked(&self, header: SegmentHeader, least: u32) -> Result<SegmentHeader, Errno> {
-        let position = self.size()?.next_multiple_of(PAGE_BYTES);
+        let position = self.end()?;
         let mut header = SegmentHeader { position, ..header };
         loop {
             match self.allocate(&header) {
@@ -151,6 +151,14 @@ impl Log {
                 allocated => return allocated.map(|()| header),
             }
         }
+    }
+
+    /// Returns where the next segment begins. Of a segment whose writer was killed before it had its room, only the header's page is
+    /// there: what it covers is skipped, so that nobody looks for the next one behind it.
+    fn end(&self) -> Result<u64, Errno> {
+        let size = self.size()?.next_multiple_of(PAGE_BYTES);
+        let last = self.segment_at(size.saturating_sub(PAGE_BYTES))?;
+        Ok(last.map_or(size, |it| size.max(it.position + u64::from(it.length))))
     }
 
     /// Writes the first page, so that readers who see the file grow find a header, and then gets the rest of the room.
@@ -195,15 +203,19 @@ impl Log {
                 return Ok(());
             }
             if self.size()? == end {
-                let shorter = SegmentHeader { length: kept, ..*header };
-                self.write_all(&shorter.encode(), header.position)?;
+                // After a kill between any two of these, every byte belongs to a segment.
+                self.mark_free(&SegmentHeader {
+                    position: begin,
+                    length: header.length - kept,
+                    ..*header
+                })?;
+                self.write_all(
+                    &SegmentHeader { length: kept, ..*header }.encode(),
+                    header.position,
+                )?;
                 return ftruncate(&self.file, begin);
             }
-            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            match fallocate(&self.file, hole, begin, end - begin) {
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-                punched => punched,
-            }
+            self.punch(begin, end - begin)
         })
     }
 
@@ -224,10 +236,14 @@ impl Log {
     /// # Errors
     /// If the target refuses. Some cannot give back a part of a file.
     pub fn give_back(&self, header: &SegmentHeader) -> Result<(), Errno> {
-        let (begin, length) = (header.position + PAGE_BYTES, u64::from(header.length) - PAGE_BYTES);
-        if length == 0 {
-            return Ok(());
+        match u64::from(header.length) - PAGE_BYTES {
+            0 => Ok(()),
+            length => self.punch(header.position + PAGE_BYTES, length),
         }
+    }
+
+    /// Gives back the room of these bytes, where the file system can.
+    fn punch(&self, begin: u64, length: u64) -> Result<(), Errno> {
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         match fallocate(&self.file, hole, begin, length) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
@@ -361,3 +377,6 @@ impl AsFd for Log {
         self.file.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

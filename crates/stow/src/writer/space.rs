@@ -82,7 +82,7 @@ impl Writer {
         // Segments that a killed writer left open are ended if nobody else writes: asked before they are looked at.
         let is_alone = self.state.is_alone().attempt("lock", self.container.path())?;
         if !is_alone {
-            // Of what others are just ending, shortening or freeing, no plan stays true.
+            // Two who copy at once would each take the other's copies, of the same stamps, for those that count.
             return Err(StowError::Busy { path: self.container.path().into() });
         }
         let reader = Reader::open_scanned(self.container.clone())?;

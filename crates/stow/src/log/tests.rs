@@ -1,0 +1,19 @@
+use super::*;
+
+#[test]
+fn a_segment_whose_writer_died_before_it_had_room_is_skipped() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let directory = Directory::open(folder.path()).unwrap();
+    let (container, node) = (Id::from_bytes([1; 16]), Id::from_bytes([2; 16]));
+    let log = Log::create(&directory, container, 3).unwrap();
+    let (length, stamp) = (16 * PAGE_BYTES as u32, 5);
+    let header =
+        SegmentHeader { container, log: 3, position: PAGE_BYTES, length, epoch: 0, stamp, node };
+    log.write_header(&header).unwrap();
+    assert_eq!(log.size(), Ok(2 * PAGE_BYTES), "as a kill leaves it");
+    let next = log.append_segment(header, length).unwrap();
+    assert_eq!(next.position, 17 * PAGE_BYTES, "not inside of it");
+    log.trim_segment(&next, 100).unwrap();
+    let after = log.append_segment(header, length).unwrap();
+    assert_eq!(after.position, 18 * PAGE_BYTES, "a page is what the other used");
+}
