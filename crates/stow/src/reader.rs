@@ -171,7 +171,9 @@ impl Reader {
         self.latest = self.latest.max(found.unwrap_or_default());
         // A container has less than this many: more would take hundreds of gigabytes here.
         let most = u32::MAX as usize - self.records.len();
-        if self.records.is_empty() && self.index.is_err() {
+        // Notes that were found before count on.
+        let is_first = self.records.is_empty() && self.notes.is_empty();
+        if is_first && self.index.is_err() {
             self.records = findings.records;
             self.records.truncate(most);
             let records = &self.records;

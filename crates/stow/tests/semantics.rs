@@ -120,6 +120,20 @@ proptest! {
 }
 
 #[test]
+fn a_reader_that_looks_again_keeps_a_size_that_nothing_was_written_in() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 1);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    writer.truncate(5).unwrap();
+    let mut reader = Reader::open(container).unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(content(&reader), [0; 5]);
+    writer.write_at(b"x", 1).unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(content(&reader), b"\0x\0\0\0");
+}
+
+#[test]
 fn small_files_take_little_room_and_many_writers_few_logs() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let container = container(folder.path(), 8);
