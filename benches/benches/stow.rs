@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use plimsoll_benches::crowd::{Worker, seconds_of, work_if_asked};
+use plimsoll_benches::crowd::{Worker, cpu_seconds_of, seconds_of, work_if_asked};
 use plimsoll_benches::{PAIRS, cpu_seconds, interleaved, report};
 use plimsoll_stats::Random;
 use plimsoll_stow::{Container, Placement, Reader, Target, Writer};
@@ -22,11 +22,12 @@ const WRITES: [(usize, usize); 4] =
     [(256, 16 * MIB), (4 * KIB, 64 * MIB), (47 * KIB, 128 * MIB), (MIB, 256 * MIB)];
 
 /// Bytes of each record, of each read, and of the file.
-const READS: [(usize, usize, usize); 4] = [
+const READS: [(usize, usize, usize); 5] = [
     (4 * KIB, 4 * KIB, 128 * MIB),
     (47 * KIB, 47 * KIB, 128 * MIB),
     (MIB, MIB, 256 * MIB),
     (256, MIB, 32 * MIB),
+    (4 * KIB, MIB, 128 * MIB),
 ];
 
 /// What is written to one before it is the other's turn.
@@ -54,7 +55,9 @@ fn main() -> Result<()> {
     for (record, all) in [(4 * KIB, 128 * MIB), (MIB, 512 * MIB)] {
         bench.shared_writes(record, all)?;
     }
-    println!("speed of reading over that of the plain file, warm, written by {WRITERS}");
+    println!(
+        "bytes read for each second of CPU time over those of the plain file, warm, written by {WRITERS}"
+    );
     for (record, read, all) in READS {
         bench.reads(record, read, all)?;
     }
@@ -154,7 +157,8 @@ impl Bench {
         let (read, all) = (read.to_string(), all.to_string());
         for (order, processes, what) in names {
             let speed = |kind: &str, path: &str| {
-                number(seconds_of(processes, &[kind, path, &read, &all, order]).map(|it| 1.0 / it))
+                let cpu = cpu_seconds_of(processes, &[kind, path, &read, &all, order]);
+                number(cpu.map(|it| 1.0 / it))
             };
             let ratios =
                 interleaved(PAIRS, || speed("read-stow", &stow), || speed("read-plain", &file));

@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::cpu_seconds;
+
 /// What tells a copy that it is one; its work comes behind it.
 const WORKER: &str = "--worker";
 
@@ -35,8 +37,9 @@ pub fn work_if_asked<F: FnOnce() -> Result<()>>(
     let work = prepare(Worker { rank: rank.parse()?, of: of.parse()?, work: arguments.collect() })?;
     say("ready")?;
     std::io::stdin().read_exact(&mut [0])?;
+    let start = cpu_seconds();
     work()?;
-    say("done")?;
+    say(&format!("done {}", cpu_seconds() - start))?;
     // Whatever its values do at their end is not measured: the parent has read "done" by then.
     Ok(true)
 }
@@ -55,11 +58,25 @@ pub fn seconds_of(processes: usize, work: &[&str]) -> Result<f64> {
     seconds_while(processes, work, || ())
 }
 
+/// Returns the seconds of processors that they take together, those of their first threads: others on the machine change these
+/// less.
+///
+/// # Errors
+/// Fails if one of them does.
+pub fn cpu_seconds_of(processes: usize, work: &[&str]) -> Result<f64> {
+    Ok(time_of(processes, work, || ())?.1)
+}
+
 /// As [`seconds_of`]; calls `meanwhile` when they have begun.
 ///
 /// # Errors
 /// Fails if one of them does.
 pub fn seconds_while(processes: usize, work: &[&str], meanwhile: impl FnOnce()) -> Result<f64> {
+    Ok(time_of(processes, work, meanwhile)?.0)
+}
+
+/// Returns the seconds until the last one is done, and those of processors that all take together.
+fn time_of(processes: usize, work: &[&str], meanwhile: impl FnOnce()) -> Result<(f64, f64)> {
     let mut crowd = Vec::new();
     for rank in 0..processes {
         crowd.push(Member::start(rank, processes, work)?);
@@ -72,14 +89,15 @@ pub fn seconds_while(processes: usize, work: &[&str], meanwhile: impl FnOnce()) 
         member.begin.write_all(b"!")?;
     }
     meanwhile();
+    let mut cpu = 0.0;
     for member in &mut crowd {
-        member.expect("done")?;
+        cpu += member.expect("done")?.parse::<f64>()?;
     }
     let took = start.elapsed().as_secs_f64();
     for mut member in crowd {
         ensure!(member.child.wait()?.success(), "a process failed at its end");
     }
-    Ok(took)
+    Ok((took, cpu))
 }
 
 struct Member {
@@ -101,10 +119,11 @@ impl Member {
         Ok(Member { child, begin, says })
     }
 
-    fn expect(&mut self, word: &str) -> Result<()> {
+    /// Returns what it says behind a word.
+    fn expect(&mut self, word: &str) -> Result<String> {
         let mut line = String::new();
         self.says.read_line(&mut line)?;
-        ensure!(line.trim() == word, "a process ended before it was {word}");
-        Ok(())
+        let rest = line.strip_prefix(word);
+        Ok(rest.with_context(|| format!("a process ended before it was {word}"))?.trim().into())
     }
 }

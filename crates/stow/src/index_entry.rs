@@ -48,6 +48,14 @@ impl Extent {
     pub fn range(&self) -> Range<u64> {
         self.start..self.end()
     }
+
+    /// Returns the part of it that is this range, if it has all of it.
+    pub fn cut(&self, range: &Range<u64>) -> Option<Extent> {
+        let into = range.start.checked_sub(self.start).filter(|_| range.end <= self.end())?;
+        let length = range.end.checked_sub(range.start)?;
+        let position = self.position + into;
+        Some(Extent { start: range.start, length, log: self.log, position })
+    }
 }
 
 /// Parts of one length: each `stride` bytes behind the one before in the file, and directly behind it in the log, but for the slot
@@ -79,6 +87,13 @@ impl IndexRun {
         };
         let position = position + pages * self.period() + step_in * length;
         Extent { start: start + step * self.stride, length, log, position }
+    }
+
+    /// Returns the part of it that has all bytes of a range, if one has.
+    pub fn around(&self, range: &Range<u64>) -> Option<Extent> {
+        let step = range.start.checked_sub(self.first.start)? / self.stride;
+        let part = (step < u64::from(self.count)).then(|| self.part(step))?;
+        part.cut(range)
     }
 
     /// Returns the bytes of a log from one part behind a slot page to the next such.

@@ -9,6 +9,7 @@ use rustix::io::{Errno, pread};
 
 use crate::index::{Fence, IndexHead};
 use crate::index_entry::{Extent, IndexRun, RUN_BYTES, SINGLE_BYTES, decode_single};
+use crate::strands::Strands;
 
 /// Bytes that are read at first: all of a small index's beginning.
 const FIRST_BYTES: usize = 4096;
@@ -20,7 +21,7 @@ const PARTS_MAX: usize = 1 << 26;
 pub struct IndexFile {
     file: File,
     head: IndexHead,
-    runs: Blocks<IndexRun>,
+    runs: Blocks<ReachingRun>,
     singles: Blocks<Extent>,
     bytes: u64,
 }
@@ -31,6 +32,20 @@ struct Blocks<T> {
     begins: Vec<u64>,
     /// Those that were needed; `None` if they are damaged.
     entries: Vec<OnceLock<Option<Box<[T]>>>>,
+}
+
+/// How the bytes of a range lie.
+pub enum Lay {
+    /// In runs of short parts, which fill it.
+    Strands(Strands),
+    /// In these parts, each cut to it, in the order of the file; what is between them are holes.
+    Parts(Vec<Extent>),
+}
+
+/// A run, and where the furthest part ends of it and all before it in its block.
+struct ReachingRun {
+    run: IndexRun,
+    reach: u64,
 }
 
 /// The index is not what was written.
@@ -82,11 +97,9 @@ impl IndexFile {
             return Ok(parts.found);
         }
         self.singles_of(&mut parts)?;
-        let is_one_kind = parts.found.is_empty() || self.head.runs.is_empty();
-        self.runs_of(&mut parts)?;
-        if !is_one_kind || self.head.runs.len() + parts.found.len() > 1 {
-            parts.found.sort_unstable_by_key(|it| it.start);
-        }
+        self.each_run(&parts.range.clone(), |run| parts.add_run(run).map(|()| false))?;
+        // The parts of each run are in order already, which this sort makes use of.
+        parts.found.sort_by_key(|it| it.start);
         let is_apart = |pair: &[Extent]| pair[0].end() <= pair[1].start;
         parts.found.windows(2).all(is_apart).then_some(parts.found).ok_or(DamagedIndex)
     }
@@ -110,27 +123,78 @@ impl IndexFile {
         Ok(())
     }
 
-    /// Runs may be interleaved, so that some that begin far before the range have parts in it.
-    fn runs_of(&self, parts: &mut Parts) -> Result<(), DamagedIndex> {
+    /// Returns the part that has all bytes of a range that is not empty, if one has; no memory is needed for it.
+    ///
+    /// # Errors
+    /// If a block that is needed is not what was written.
+    pub fn around(&self, range: &Range<u64>) -> Result<Option<Extent>, DamagedIndex> {
+        let fences = &self.head.singles;
+        let block = fences.partition_point(|it| it.reach <= range.start);
+        if let Some(fence) = fences.get(block).filter(|it| it.first <= range.start) {
+            let singles = self.singles_in(block, fence)?;
+            let at = singles.partition_point(|it| it.end() <= range.start);
+            if let Some(part) = singles.get(at).and_then(|it| it.cut(range)) {
+                return Ok(Some(part));
+            }
+        }
+        let mut found = None;
+        self.each_run(range, |run| {
+            found = run.around(range);
+            Ok(found.is_some())
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the bytes of a range as they are quickest to read.
+    ///
+    /// # Errors
+    /// If a block that is needed is not what was written.
+    pub fn lay_of(&self, range: Range<u64>) -> Result<Lay, DamagedIndex> {
+        let mut strands = Strands::new(range.clone());
+        self.each_run(&range, |run| Ok(!strands.add(run)))?;
+        Ok(match strands.are_whole() {
+            true => Lay::Strands(strands),
+            false => Lay::Parts(self.of(range)?),
+        })
+    }
+
+    /// Gives the runs that may have parts in a range to `take`, the one that begins last first, until it returns that it has
+    /// enough. Runs may be interleaved, so that some that begin far before the range have parts in it.
+    fn each_run(
+        &self,
+        range: &Range<u64>,
+        mut take: impl FnMut(&IndexRun) -> Result<bool, DamagedIndex>,
+    ) -> Result<(), DamagedIndex> {
         let fences = &self.head.runs;
-        let behind = fences.partition_point(|it| it.first < parts.range.end);
+        let behind = fences.partition_point(|it| it.first < range.end);
         for (block, fence) in fences[..behind].iter().enumerate().rev() {
-            if fence.reach <= parts.range.start {
+            if fence.reach <= range.start {
                 break;
             }
-            for run in self.runs_in(block, fence)? {
-                parts.add_run(run)?;
+            let runs = self.runs_in(block, fence)?;
+            let behind = runs.partition_point(|it| it.run.first.start < range.end);
+            let reaching = runs[..behind].iter().rev().take_while(|it| it.reach > range.start);
+            for it in reaching {
+                if take(&it.run)? {
+                    return Ok(());
+                }
             }
         }
         Ok(())
     }
 
-    fn runs_in(&self, block: usize, fence: &Fence) -> Result<&[IndexRun], DamagedIndex> {
+    fn runs_in(&self, block: usize, fence: &Fence) -> Result<&[ReachingRun], DamagedIndex> {
         let read = || {
             let bytes = self.block(self.runs.begins[block], fence, RUN_BYTES)?;
-            let runs: Option<Box<[IndexRun]>> =
-                bytes.chunks_exact(RUN_BYTES).map(IndexRun::decode).collect();
-            runs.filter(|it| it.is_sorted_by_key(|run| run.first.start))
+            let mut reach = 0;
+            let mut reaching = |it| {
+                let run = IndexRun::decode(it)?;
+                reach = run.end().max(reach);
+                (run.end() <= self.head.size).then_some(ReachingRun { run, reach })
+            };
+            let runs: Option<Box<[ReachingRun]>> =
+                bytes.chunks_exact(RUN_BYTES).map(&mut reaching).collect();
+            runs.filter(|it| it.is_sorted_by_key(|it| it.run.first.start))
         };
         self.runs.entries[block].get_or_init(read).as_deref().ok_or(DamagedIndex)
     }
@@ -138,7 +202,8 @@ impl IndexFile {
     fn singles_in(&self, block: usize, fence: &Fence) -> Result<&[Extent], DamagedIndex> {
         let read = || {
             let bytes = self.block(self.singles.begins[block], fence, SINGLE_BYTES)?;
-            let single = |it| decode_single(it, fence.first);
+            let is_inside = |it: &Extent| it.end() <= self.head.size;
+            let single = |it| decode_single(it, fence.first).filter(is_inside);
             let singles: Option<Box<[Extent]>> =
                 bytes.chunks_exact(SINGLE_BYTES).map(single).collect();
             singles.filter(|it| it.is_sorted_by(|a, b| a.end() <= b.start))
@@ -179,11 +244,8 @@ struct Parts {
 impl Parts {
     /// Adds a part, cut to the range.
     fn add(&mut self, it: Extent) -> Result<(), DamagedIndex> {
-        let start = it.start.max(self.range.start);
-        let Some(length) = it.end().min(self.range.end).checked_sub(start).filter(|it| *it > 0)
-        else {
-            return Ok(());
-        };
+        let (start, end) = (it.start.max(self.range.start), it.end().min(self.range.end));
+        let Some(length) = end.checked_sub(start).filter(|it| *it > 0) else { return Ok(()) };
         self.left = self.left.checked_sub(length).ok_or(DamagedIndex)?;
         if self.found.len() >= PARTS_MAX {
             return Err(DamagedIndex);

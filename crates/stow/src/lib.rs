@@ -68,6 +68,7 @@ mod scan;
 mod segment;
 mod slot_page;
 mod state;
+mod strands;
 pub mod word;
 mod writer;
 

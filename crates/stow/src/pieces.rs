@@ -115,9 +115,15 @@ impl Pieces {
     }
 
     /// Returns the piece that has all bytes of a range that is not empty, if there is one.
-    pub fn around(&self, start: u64, length: u64) -> Option<Piece> {
-        let (_, piece) = self.by_start.range(..=start).next_back()?;
-        (length > 0 && start.checked_add(length)? <= piece.end).then_some(*piece)
+    pub fn around(&self, range: &Range<u64>) -> Option<Piece> {
+        let (_, piece) = self.by_start.range(..=range.start).next_back()?;
+        (range.end <= piece.end).then_some(*piece)
+    }
+
+    /// Returns whether nobody wrote to any byte of a range.
+    pub fn is_gap(&self, range: &Range<u64>) -> bool {
+        let before = self.by_start.range(..range.end).next_back();
+        before.is_none_or(|(_, piece)| piece.end <= range.start)
     }
 
     /// Returns how many pieces there are.

@@ -10,8 +10,9 @@ use super::Reader;
 use crate::StowError;
 use crate::findings::Record;
 use crate::index_entry::Extent;
-use crate::index_file::DamagedIndex;
+use crate::index_file::{DamagedIndex, Lay};
 use crate::pieces::Source;
+use crate::strands::PART_BYTES_MAX;
 
 /// Most parts that one system call fills (IOV_MAX, limits.h).
 const PARTS_MAX: usize = 1024;
@@ -25,7 +26,7 @@ impl Reader {
     /// # Errors
     /// If a part cannot be read: nothing else is returned in its place.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, StowError> {
-        if self.read_within_record(bytes, offset).is_some() {
+        if self.read_within_part(bytes, offset).is_some() {
             return Ok(bytes.len());
         }
         let Some((parts, length)) = self.parts(bytes, offset)? else {
@@ -87,16 +88,19 @@ impl Reader {
         Ok(stretch)
     }
 
-    /// Reads what comes of one record with one system call and no memory; `None` if it does not, or anything is in the way.
-    fn read_within_record(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
-        let piece = self.pieces.around(offset, bytes.len() as u64)?;
-        let Source::Record(number) = piece.source else { return None };
-        let record = &self.records[number as usize];
-        let log = self.logs.get(record.log as usize)?.scan.as_ref().ok()?.log();
-        if self.doubt.is_some() {
+    /// Reads what lies in one place with one system call and no memory; `None` if it does not, or anything is in the way.
+    fn read_within_part(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
+        if self.doubt.is_some() || bytes.is_empty() {
             return None;
         }
-        let got = pread(log, &mut *bytes, record.position + (offset - record.offset)).ok()?;
+        let range = offset..offset.checked_add(bytes.len() as u64)?;
+        let extent = match (self.pieces.around(&range).map(|it| it.source), &self.index) {
+            (Some(Source::Record(number)), _) => self.records[number as usize].cut(&range),
+            (None, Ok(index)) if self.pieces.is_gap(&range) => index.around(&range).ok()??,
+            _ => return None,
+        };
+        let log = self.logs.get(extent.log as usize)?.scan.as_ref().ok()?.log();
+        let got = pread(log, &mut *bytes, extent.position).ok()?;
         (got == bytes.len()).then_some(())
     }
 
@@ -127,8 +131,11 @@ impl Reader {
                         bytes: part,
                     });
                 }
-                (None, Ok(index)) => match index.of(range.clone()) {
-                    Ok(extents) => divide(part, range.start, &extents, &mut parts),
+                (None, Ok(index)) => match index.lay_of(range.clone()) {
+                    Ok(Lay::Strands(strands)) => {
+                        strands.fill(part, |from, bytes| self.fill_from(from, bytes))?;
+                    }
+                    Ok(Lay::Parts(extents)) => divide(part, range.start, &extents, &mut parts),
                     Err(DamagedIndex) => return Ok(None),
                 },
                 (Some(Source::Hole), _) | (None, Err(_)) => part.fill(0),
@@ -172,23 +179,46 @@ impl Reader {
     }
 
     fn fill_side_by_side(&self, parts: &mut [Part]) -> Result<(), StowError> {
-        let Some(first) = parts.first() else { return Ok(()) };
-        let Extent { log: number, mut position, .. } = first.extent;
-        let (start, last) = (first.extent.range(), parts.last().map(|it| it.extent.range()));
-        let failed = |why: &str| {
-            let end = last.as_ref().map_or(start.end, |it| it.end.max(start.end));
-            let begin = last.as_ref().map_or(start.start, |it| it.start.min(start.start));
-            self.unreadable(begin..end, format!("{}: {why}", self.name_of(number)))
+        let Some(Extent { log, position, .. }) = parts.first().map(|it| it.extent) else {
+            return Ok(());
         };
-        let scan = self.logs.get(number as usize).map(|it| &it.scan);
-        let log = match scan {
+        let starts = parts.iter().map(|it| it.extent.start);
+        let start = starts.min().unwrap_or_default();
+        let end = parts.iter().map(|it| it.extent.end()).max().unwrap_or_default();
+        let from = Extent { start, length: end - start, log, position };
+        let bytes: usize = parts.iter().map(|it| it.bytes.len()).sum();
+        if bytes > PART_BYTES_MAX as usize * parts.len() || parts.len() == 1 {
+            let mut slices: Vec<IoSliceMut> =
+                parts.iter_mut().map(|it| IoSliceMut::new(it.bytes)).collect();
+            return self.fill_slices(from, &mut slices);
+        }
+        // Short parts take the kernel longer than reading them together and spreading them.
+        let mut together = vec![0; bytes];
+        self.fill_from(from, &mut together)?;
+        let mut rest = &together[..];
+        for part in parts {
+            let (bytes, behind) = rest.split_at(part.bytes.len());
+            part.bytes.copy_from_slice(bytes);
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Fills the bytes with what is in a log from a place on.
+    fn fill_from(&self, from: Extent, bytes: &mut [u8]) -> Result<(), StowError> {
+        self.fill_slices(from, &mut [IoSliceMut::new(bytes)])
+    }
+
+    /// Fills all slices, one behind the other, with what is in a log from a place on: bytes of this range of the file.
+    fn fill_slices(&self, from: Extent, mut left: &mut [IoSliceMut<'_>]) -> Result<(), StowError> {
+        let failed =
+            |why: &str| self.unreadable(from.range(), format!("{}: {why}", self.name_of(from.log)));
+        let log = match self.logs.get(from.log as usize).map(|it| &it.scan) {
             Some(Ok(scan)) => scan.log(),
             Some(Err(why)) => return Err(failed(why)),
             None => return Err(failed("it is not listed")),
         };
-        let mut slices: Vec<IoSliceMut> =
-            parts.iter_mut().map(|it| IoSliceMut::new(it.bytes)).collect();
-        let mut left = &mut slices[..];
+        let mut position = from.position;
         while !left.is_empty() {
             match preadv(log, left, position) {
                 Ok(0) => return Err(failed("the log is cut short")),
