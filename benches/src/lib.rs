@@ -6,6 +6,7 @@
 
 pub mod crowd;
 pub mod drawn;
+pub mod lustre_text;
 pub mod noise;
 pub mod rivals;
 pub mod series;

@@ -11,10 +11,10 @@ fuzz_target!(|bytes: &[u8]| {
     parse_mountinfo(bytes);
     parse_ld_cache(bytes);
     parse_layout(bytes);
+    parse_brw_sizes(bytes);
     let text = String::from_utf8_lossy(bytes);
     parse_diskstats(&text);
     parse_block_stat(&text);
-    parse_brw_sizes(&text);
     parse_meminfo(&text);
     parse_mpi_version(&text);
 });

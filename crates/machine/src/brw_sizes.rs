@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_lustre::{BrwLine, Histogram};
+
 use crate::Machine;
 
 /// How many disk I/Os a target has done, by size: the largest size of a bin, and its count.
@@ -26,43 +28,25 @@ impl Machine {
         let mut found = files.iter().filter(|file| {
             of_target(&file.instance, file.path.file_name().and_then(|name| name.to_str()))
         });
-        found.find_map(|file| {
-            let bytes = self.bytes(&file.path).ok()?;
-            parse_brw_sizes(&String::from_utf8_lossy(&bytes))
-        })
+        found.find_map(|file| parse_brw_sizes(&self.bytes(&file.path).ok()?))
     }
 }
 
-/// Reads the "disk I/O size" part of a `brw_stats` file; `None` when it has none.
-pub fn parse_brw_sizes(text: &str) -> Option<BrwSizes> {
-    let mut lines = text.lines().skip_while(|line| !line.trim_start().starts_with("disk I/O size"));
-    lines.next()?;
-    let mut sizes = BrwSizes::default();
-    // A blank line or the heading of the next part ends this one.
-    for (size, reads, writes) in lines.map_while(bin) {
-        sizes.reads.insert(size, reads);
-        sizes.writes.insert(size, writes);
+/// Reads the disk I/O sizes in the text of `brw_stats`; `None` when it has none.
+pub fn parse_brw_sizes(text: &[u8]) -> Option<BrwSizes> {
+    let mut sizes = None;
+    for line in plimsoll_lustre::brw_stats(text) {
+        match line {
+            BrwLine::Head(Histogram::DiskSize) => sizes = Some(BrwSizes::default()),
+            BrwLine::Bin(Histogram::DiskSize, bin) => {
+                let sizes = sizes.get_or_insert_default();
+                sizes.reads.insert(bin.upper, bin.reads);
+                sizes.writes.insert(bin.upper, bin.writes);
+            }
+            _ => {}
+        }
     }
-    Some(sizes)
-}
-
-/// "128K:    35   0   0   |  209   0  22": size, reads, writes.
-fn bin(line: &str) -> Option<(u64, u64, u64)> {
-    let (size, counts) = line.split_once(':')?;
-    let (reads, writes) = counts.split_once('|')?;
-    let count = |side: &str| side.split_whitespace().next()?.parse().ok();
-    Some((binary_size(size.trim())?, count(reads)?, count(writes)?))
-}
-
-/// "4K", "1M", "512": a number of bytes.
-fn binary_size(text: &str) -> Option<u64> {
-    let (digits, shift) = match text.as_bytes().last()? {
-        b'K' => (&text[..text.len() - 1], 10),
-        b'M' => (&text[..text.len() - 1], 20),
-        b'G' => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+    sizes
 }
 
 #[cfg(test)]
@@ -90,12 +74,12 @@ block maps msec        maps  % cum % |  maps        % cum %
 
     #[test]
     fn reads_sizes_and_nothing_else() {
-        let sizes = parse_brw_sizes(CAPTURED).unwrap();
+        let sizes = parse_brw_sizes(CAPTURED.as_bytes()).unwrap();
         let reads: Vec<_> = sizes.reads.into_iter().collect();
         assert_eq!(reads, [(512, 1), (16 << 10, 4449), (1 << 20, 43_866_371)]);
         assert_eq!(sizes.writes[&(1 << 20)], 850_248);
-        assert_eq!(parse_brw_sizes("snapshot_time: 1"), None);
-        assert_eq!(parse_brw_sizes("disk I/O size  ios"), Some(BrwSizes::default()));
+        assert_eq!(parse_brw_sizes(b"snapshot_time: 1"), None);
+        assert_eq!(parse_brw_sizes(b"disk I/O size  ios"), Some(BrwSizes::default()));
     }
 
     #[test]
@@ -112,7 +96,7 @@ block maps msec        maps  % cum % |  maps        % cum %
     proptest! {
         #[test]
         fn no_text_panics(text in "(disk I/O size\n)?([0-9KMG:| \n]|.){0,120}") {
-            parse_brw_sizes(&text);
+            parse_brw_sizes(text.as_bytes());
         }
     }
 }

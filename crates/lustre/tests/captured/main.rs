@@ -1,0 +1,5 @@
+//! What was captured from real servers and clients.
+
+mod oracle;
+mod samples;
+mod support;
