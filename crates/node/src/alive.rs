@@ -45,3 +45,9 @@ pub(crate) fn is_vacant(file: BorrowedFd<'_>, place: usize) -> bool {
     let mut lock = byte(place, libc::F_WRLCK);
     fcntl(file, libc::F_OFD_GETLK, &mut lock).is_ok() && i32::from(lock.l_type) == libc::F_UNLCK
 }
+
+/// Returns whether no process takes part in the node whose memory this file is. If the kernel does not say, somebody does.
+pub fn is_unused(file: BorrowedFd<'_>) -> bool {
+    let mut all = libc::flock { l_len: 0, ..byte(0, libc::F_WRLCK) };
+    fcntl(file, libc::F_OFD_GETLK, &mut all).is_ok() && i32::from(all.l_type) == libc::F_UNLCK
+}

@@ -31,6 +31,7 @@ mod plan;
 mod shared;
 pub mod written;
 
+pub use alive::is_unused;
 pub use lock::{Lock, LockHolder, Patience, Stuck};
 pub use member::{Member, MemberError};
 pub use plan::NodePlan;

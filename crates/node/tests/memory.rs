@@ -1,9 +1,10 @@
 //! The file: whose it must be, and what must be in it; and members that join, fork, die and are full.
 
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use plimsoll_node::{MemberError, NodePlan, SharedNode};
+use plimsoll_node::{MemberError, NodePlan, SharedNode, is_unused};
 use plimsoll_route::lease::{Place, Seen};
 
 const NAME: &str = "node";
@@ -28,6 +29,19 @@ fn the_file_is_private_and_everybody_finds_the_same_one() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no other name is left");
     std::fs::remove_file(&file).unwrap();
     assert_ne!(open(folder.path(), plan()).unwrap().id(), one.id(), "another node");
+}
+
+#[test]
+fn memory_is_used_as_long_as_anybody_takes_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut members: Vec<_> =
+        (0..4).map(|_| open(folder.path(), plan()).unwrap().join().unwrap()).collect();
+    let file = std::fs::File::open(folder.path().join(NAME)).unwrap();
+    while !members.is_empty() {
+        assert!(!is_unused(file.as_fd()), "{} take part", members.len());
+        members.remove(0);
+    }
+    assert!(is_unused(file.as_fd()));
 }
 
 #[test]

@@ -1,13 +1,23 @@
 //! The memory that the processes of a user share.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::{Directory, random_hex};
-use plimsoll_node::{Member, MemberError, NodeError, NodePlan, SharedNode};
+use plimsoll_node::{Member, MemberError, NodeError, NodePlan, SharedNode, is_unused};
+use rustix::fs::OFlags;
 
 /// Where memory is kept: not on storage, and gone when the machine is started again.
 const PLACE: &str = "/dev/shm";
+
+/// What the names of memory begin with.
+const PREFIX: &str = "stow-";
+
+/// Memory that nobody uses is removed when it is older: who has just made it may not have joined yet.
+const LEFT_AFTER: Duration = Duration::from_secs(60);
 
 /// Nobody else has to do with it.
 const PRIVATE: u32 = 0o700;
@@ -39,7 +49,7 @@ impl Joined {
     /// # Errors
     /// Fails if there is no memory at all.
     pub fn join(plan: NodePlan) -> Result<Self, MemoryError> {
-        let name = format!("stow-{:016x}", plan.digest());
+        let name = format!("{PREFIX}{:016x}", plan.digest());
         Self::join_in(of_user, &name, plan).or_else(|_| Self::join_alone(plan))
     }
 
@@ -51,6 +61,7 @@ impl Joined {
         let directory = directory()?;
         let node = SharedNode::open(&directory.path_by_descriptor(), name, plan)?;
         let member = node.join()?;
+        remove_left(&directory);
         Ok(Joined { member, named: Some((directory, name.into())) })
     }
 
@@ -89,4 +100,20 @@ fn of_user() -> io::Result<Directory> {
         return Err(io::Error::other("others can look into it"));
     }
     Ok(directory)
+}
+
+/// Removes the memory of those who were all killed before they could. What cannot be removed takes a few pages, until the machine is started again.
+fn remove_left(directory: &Directory) {
+    let is_left = |name: &OsStr| {
+        let file = directory.open_own_file(name, OFlags::RDONLY).ok()?;
+        let made = file.metadata().ok()?.modified().ok()?;
+        let age = SystemTime::now().duration_since(made).unwrap_or_default();
+        (age >= LEFT_AFTER && is_unused(file.as_fd())).then_some(())
+    };
+    let names = directory.names().unwrap_or_default();
+    for name in names.iter().filter(|it| it.as_encoded_bytes().starts_with(PREFIX.as_bytes())) {
+        if is_left(name).is_some() {
+            let _ = directory.remove_file_if_there(name);
+        }
+    }
 }

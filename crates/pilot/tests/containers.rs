@@ -117,3 +117,27 @@ fn the_last_one_removes_the_memory() {
     // Other tests make and remove memory of theirs at the same time.
     assert!(names.iter().any(|name| !memory_files().contains(name)), "{names:?}");
 }
+
+#[test]
+fn memory_of_the_killed_is_removed_by_the_next_one() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let targets = targets(folder.path(), 2);
+    let container = Arc::new(Container::create(&folder.path().join("big"), &targets).unwrap());
+    // Makes the directory.
+    let _used = Pilot::new(&container, Factor::NONE).unwrap();
+    let user = rustix::process::geteuid().as_raw();
+    let memory = Path::new("/dev/shm").join(format!("plimsoll-{user}"));
+    let left = memory.join(format!("stow-left-{}", std::process::id()));
+    let young = memory.join(format!("stow-young-{}", std::process::id()));
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    for (path, is_old) in [(&left, true), (&young, false)] {
+        let file = std::fs::File::create(path).unwrap();
+        if is_old {
+            file.set_modified(old).unwrap();
+        }
+    }
+    drop(Pilot::new(&container, Factor::NONE).unwrap());
+    assert!(!left.exists(), "nobody uses it");
+    assert!(young.exists(), "its maker may not have joined yet");
+    std::fs::remove_file(young).unwrap();
+}
