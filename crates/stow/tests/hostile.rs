@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use plimsoll_stats::Random;
 use plimsoll_stow::{Container, Placement, Reader, StowError, Writer, check};
-use support::{Random, container, content, targets};
+use support::{container, content, targets};
 
 /// A container with everything in it that a segment can say.
 fn sample(folder: &Path) -> Vec<u8> {

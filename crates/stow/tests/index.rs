@@ -6,11 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use plimsoll_stats::Random;
 use plimsoll_stow::index::IndexHead;
 use plimsoll_stow::{
     Container, Id, Placement, Reader, StowError, Target, Writer, check, write_index,
 };
-use support::{Random, container, content, targets};
+use support::{container, content, targets};
 
 /// All bytes as they are read through the index, or without one.
 fn read(reader: &Reader) -> Vec<u8> {

@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use plimsoll_stats::Random;
 use plimsoll_stow::header::SegmentHeader;
 use plimsoll_stow::{Container, Id, Placement, Problem, Reader, Writer, check, repair};
-use support::{Random, container, targets};
+use support::{container, targets};
 
 const PAGE: usize = 4096;
 const CELLS: u64 = 5000;

@@ -7,8 +7,9 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_stats::Random;
 use plimsoll_stow::{Container, Placement, Reader, StowError, Writer, check, write_index};
-use support::{Random, container, content, targets};
+use support::{container, content, targets};
 
 const ROLE: &str = "STOW_SPACE_COMPACTOR";
 const MIB: usize = 1 << 20;

@@ -14,9 +14,12 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_pilot::Pilot;
+use plimsoll_route::Factor;
+use plimsoll_stats::Random;
 use plimsoll_stow::{Container, Placement, Reader, StowError, Writer, check};
 use rustix::time::{ClockId, clock_gettime};
-use support::{Random, targets};
+use support::targets;
 
 /// Cells of eight bytes that are written to.
 const CELLS: u64 = 6000;
@@ -69,7 +72,7 @@ fn torture(random: &mut Random, is_read: bool) -> u64 {
                 "{} {} {} {}",
                 path.display(),
                 journal(process).display(),
-                random.next(),
+                random.bits(),
                 value + process * 1_000_000
             );
             spawn(&role)
@@ -113,14 +116,13 @@ fn spawn(role: &str) -> Child {
 fn write_until_killed(path: &Path, journal: &Path, seed: u64, first_value: u64) {
     let mut random = Random::new(seed);
     let container = Arc::new(Container::open(path, &[]).unwrap());
-    let is_striped = random.below(2) == 0;
-    let placement = || if is_striped { Placement::Striped } else { Placement::Static };
+    let kind = random.below(3);
     let targets = support::targets(path.parent().unwrap(), 3);
     let container = match container.targets().unwrap().is_empty() {
         true => Arc::new(Container::open(path, &targets).unwrap()),
         false => container,
     };
-    let mut writer = Writer::open(container, placement()).unwrap();
+    let mut writer = open(container, kind);
     let journal = File::create(journal).unwrap();
     let mut line = 0;
     for value in first_value.. {
@@ -165,13 +167,21 @@ fn write_until_killed(path: &Path, journal: &Path, seed: u64, first_value: u64) 
             1 => {
                 // A writer that goes on where it left.
                 let container = Arc::new(Container::open(path, &targets).unwrap());
-                std::mem::replace(&mut writer, Writer::open(container, placement()).unwrap())
-                    .close()
-                    .unwrap();
+                std::mem::replace(&mut writer, open(container, kind)).close().unwrap();
             }
             _ => {}
         }
     }
+}
+
+/// Opens a writer of one of three kinds.
+fn open(container: Arc<Container>, kind: u64) -> Writer {
+    let placement = match kind {
+        0 => Placement::Striped,
+        1 => Placement::Static,
+        _ => Placement::Routed(Box::new(Pilot::new(&container, Factor::NONE).unwrap())),
+    };
+    Writer::open(container, placement).unwrap()
 }
 
 fn put(journal: &File, line: usize, word: usize, words: &[u64]) {

@@ -34,24 +34,3 @@ pub fn content(reader: &Reader) -> Vec<u8> {
     assert_eq!(bytes, again);
     bytes
 }
-
-/// Random numbers of a seed (splitmix64, Steele, Lea and Flood 2014).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-}
