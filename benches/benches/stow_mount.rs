@@ -1,7 +1,8 @@
 //! How fast is a container read through a mount, beside a plain file with the same bytes on the same disk?
 //!
-//! In order, by calls of 1 MiB, 256 MiB each time: from the disk (both are dropped from the cache before) and from memory, where the
-//! mount has to copy bytes three times and a plain file once. Needs root and /dev/fuse.
+//! In order, by calls of 1 MiB, 256 MiB each time: from the disk (both are dropped from the cache before), for the first time while
+//! the logs are in memory, where the mount has to copy bytes three times and a plain file once, and again, while the kernel has the
+//! container's bytes in its cache. Needs root and /dev/fuse.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,13 +12,23 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use plimsoll_benches::{PAIRS, interleaved, report};
+use plimsoll_mount::{Manner, mount};
 use plimsoll_stow::{Container, Placement, Target, Writer};
 use rustix::fs::{Advice, fadvise};
 
 const MIB: usize = 1 << 20;
 const BYTES: usize = 256 * MIB;
 
+/// Where the bytes are that are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    OnDisk,
+    LogsInMemory,
+    InMemory,
+}
+
 fn main() -> Result<()> {
+    println!("load {}", load());
     if File::options().read(true).write(true).open("/dev/fuse").is_err() {
         println!("SKIPPED: a mount needs /dev/fuse and root");
         return Ok(());
@@ -33,29 +44,45 @@ fn main() -> Result<()> {
     for record in [4 << 10, 47 << 10, MIB] {
         write_container(&data.join(format!("records-{record}")), &target, record)?;
     }
-    let mounted = plimsoll_mount::mount(&data, &point, Vec::new(), false)?;
-    let measured = [4 << 10, 47 << 10, MIB].into_iter().try_for_each(|record| {
-        let file = point.join(format!("records-{record}"));
-        let logs = logs_below(&target)?;
-        for is_cold in [true, false] {
-            let read = |path: &Path| {
-                if is_cold {
-                    drop_from_cache(&logs);
-                    drop_from_cache(std::slice::from_ref(&plain));
-                }
-                bandwidth(path).unwrap_or(f64::NAN)
-            };
-            let ratios = interleaved(PAIRS, || read(&file), || read(&plain));
-            let place = if is_cold { "from the disk" } else { "from memory" };
-            report(
-                &format!("mount, {place}, records of {record} B: bandwidth over plain's"),
-                ratios,
-            );
-        }
-        anyhow::Ok(())
-    });
-    mounted.end(Duration::from_secs(5))?;
-    measured
+    for is_direct in [false, true] {
+        let manner = Manner { is_direct, ..Manner::default() };
+        println!("{}", if is_direct { "past the kernel's cache" } else { "through it" });
+        let mounted = mount(&data, &point, Vec::new(), manner)?;
+        let measured = [4 << 10, 47 << 10, MIB]
+            .into_iter()
+            .try_for_each(|record| measure(record, &point, &logs_below(&target)?, &plain));
+        mounted.end(Duration::from_secs(5))?;
+        measured?;
+    }
+    Ok(())
+}
+
+fn measure(record: usize, point: &Path, logs: &[PathBuf], plain: &Path) -> Result<()> {
+    let file = point.join(format!("records-{record}"));
+    for state in [State::OnDisk, State::LogsInMemory, State::InMemory] {
+        let read = |path: &Path| {
+            if state != State::InMemory {
+                drop_from_cache([&file]);
+            }
+            if state == State::OnDisk {
+                drop_from_cache(logs);
+                drop_from_cache([plain]);
+            }
+            bandwidth(path).unwrap_or(f64::NAN)
+        };
+        let ratios = interleaved(PAIRS, || read(&file), || read(plain));
+        let place = match state {
+            State::OnDisk => "from the disk",
+            State::LogsInMemory => "logs in memory",
+            State::InMemory => "in memory",
+        };
+        report(&format!("mount, {place}, records of {record} B: bandwidth over plain's"), ratios);
+    }
+    Ok(())
+}
+
+fn load() -> String {
+    std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_string()
 }
 
 fn bytes_of_file() -> Vec<u8> {
@@ -83,7 +110,7 @@ fn logs_below(target: &Path) -> Result<Vec<PathBuf>> {
     Ok(logs)
 }
 
-fn drop_from_cache(files: &[PathBuf]) {
+fn drop_from_cache(files: impl IntoIterator<Item = impl AsRef<Path>>) {
     for path in files {
         if let Ok(file) = File::open(path) {
             let _ = fadvise(&file, 0, None, Advice::DontNeed);

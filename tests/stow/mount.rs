@@ -125,11 +125,20 @@ fn write_container(place: &Place, name: &str) -> Vec<u8> {
 
 #[test]
 fn programs_read_the_same_bytes() {
+    programs_read(&[]);
+}
+
+#[test]
+fn programs_read_the_same_bytes_past_the_cache() {
+    programs_read(&["--direct"]);
+}
+
+fn programs_read(arguments: &[&str]) {
     let place = Place::new(3);
     fs::create_dir(place.path().join("data")).unwrap();
     let bytes = write_container(&place, "data/big");
     fs::write(place.path().join("plain"), &bytes).unwrap();
-    let Some(view) = View::of(&place, "data", &[]) else { return };
+    let Some(view) = View::of(&place, "data", arguments) else { return };
     assert!(fs::read(view.at("big")).unwrap() == bytes);
     for line in [
         "cat view/big | cmp - plain",
@@ -225,6 +234,16 @@ fn what_changes_is_seen_at_the_next_opening() {
         expected[start..].fill(round);
         assert_eq!(fs::metadata(view.at("box")).unwrap().len(), expected.len() as u64);
         assert!(fs::read(view.at("box")).unwrap() == expected, "{round}");
+    }
+    // Of the same size, while another has it open and both have read it.
+    let other = File::open(view.at("box")).unwrap();
+    for round in 0..20u8 {
+        writer.write_at(&[round; 300], 200).unwrap();
+        expected[200..500].fill(round);
+        for _ in 0..2 {
+            assert!(fs::read(view.at("box")).unwrap() == expected, "{round}");
+            other.read_at(&mut [0; 4096], 0).unwrap();
+        }
     }
     writer.truncate(77).unwrap();
     assert!(fs::read(view.at("box")).unwrap() == expected[..77]);

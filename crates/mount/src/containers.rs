@@ -40,6 +40,8 @@ struct Recent {
 pub struct OpenContainer {
     container: Arc<Container>,
     reader: RwLock<Reader>,
+    /// Which number the kernel knew it by when it was opened last, and what was in it.
+    cached: Mutex<Option<(u64, u64)>>,
 }
 
 impl std::fmt::Debug for OpenContainer {
@@ -90,7 +92,7 @@ impl Containers {
             return Err(plimsoll_stow::StowError::Damaged { path, why });
         }
         let reader = RwLock::new(Reader::open(container.clone())?);
-        Ok(OpenContainer { container, reader })
+        Ok(OpenContainer { container, reader, cached: Mutex::default() })
     }
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<Recent>> {
@@ -111,6 +113,16 @@ impl OpenContainer {
     /// Returns its reader.
     pub fn reader(&self) -> RwLockReadGuard<'_, Reader> {
         self.reader.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens it under a number; returns whether what the kernel has in its cache for that number is what is in it. Where something is
+    /// missing, it is not read through the cache.
+    pub fn is_cached(&self, number: u64) -> bool {
+        let reader = self.reader();
+        let now = reader.is_whole().then_some((number, reader.changes()));
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *cached, now);
+        now.is_some() && now == before
     }
 
     /// Returns what is told of it, as of the last look.

@@ -44,6 +44,8 @@ pub struct View {
     budget: Budget,
     files: Handles<OpenFile>,
     listings: Handles<Vec<(OsString, FileType)>>,
+    /// Whether all that is read of containers goes past the kernel's cache.
+    is_direct: bool,
 }
 
 /// What programs have open, by number.
@@ -80,7 +82,7 @@ impl View {
     ///
     /// # Errors
     /// If it cannot be looked at.
-    pub fn of(root: Directory, containers: Arc<Containers>) -> io::Result<Self> {
+    pub fn of(root: Directory, containers: Arc<Containers>, is_direct: bool) -> io::Result<Self> {
         let identity = identity_of(&root.facts()?);
         Ok(View {
             root: Arc::new(root),
@@ -89,6 +91,7 @@ impl View {
             budget: Budget::new(WINDOWS_MAX),
             files: Handles::new(),
             listings: Handles::new(),
+            is_direct,
         })
     }
 
@@ -122,7 +125,9 @@ impl View {
                 let container = self.containers.look_at(directory)?;
                 // Where something is missing, nobody knows that the file ends where it seems to: reading on must fail, and
                 // only what does not go through the kernel's cache comes here then.
-                let flags = match container.reader().is_whole() {
+                let is_cached = container.is_cached(number.0);
+                let flags = match container.reader().is_whole() && !self.is_direct {
+                    true if is_cached => FopenFlags::FOPEN_KEEP_CACHE,
                     true => FopenFlags::empty(),
                     false => FopenFlags::FOPEN_DIRECT_IO,
                 };
@@ -172,7 +177,11 @@ impl View {
 impl Filesystem for View {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // What an older kernel does not know makes nothing wrong.
-        for wish in [InitFlags::FUSE_PARALLEL_DIROPS, InitFlags::FUSE_ASYNC_DIO] {
+        for wish in [
+            InitFlags::FUSE_PARALLEL_DIROPS,
+            InitFlags::FUSE_ASYNC_DIO,
+            InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
+        ] {
             let _ = config.add_capabilities(wish);
         }
         let _ = config.set_max_background(BACKGROUND_MAX);

@@ -3,8 +3,8 @@
 //! - [`mount`]: mounts, and serves until it is unmounted.
 //! - [`unmount`]: takes away one mount, and no other that may be there by then; [`unmount_if_dead`]: one whose server is gone.
 //!
-//! What is below the directory is found anew at each look, by names and without following links; nothing about it is cached, so
-//! that what changes is seen. Containers that were looked at last stay open, and are refreshed at each look.
+//! What is below the directory is found anew at each look, by names and without following links; nothing about it is cached but the
+//! bytes of containers to which nothing was written, so that what changes is seen. Containers that were looked at last stay open, and are refreshed at each look.
 //!
 //! Deliberately not here: writing, and anything that prints or answers signals.
 
@@ -19,5 +19,5 @@ mod open_file;
 mod unmounting;
 mod windows;
 
-pub use mounted::{MountError, Mounted, mount};
+pub use mounted::{Manner, MountError, Mounted, mount};
 pub use unmounting::{unmount, unmount_if_dead};

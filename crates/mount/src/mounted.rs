@@ -75,8 +75,16 @@ pub struct Mounted {
     number: u64,
 }
 
-/// Shows a directory at a mount point, read-only, until it is unmounted: to this user only, or to all (`is_shared`) as far as
-/// rights allow. Logs are looked for on these targets, and where they were.
+/// How a directory is shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Manner {
+    /// To all, as far as rights allow, and not to this user only.
+    pub is_shared: bool,
+    /// What is read of containers goes past the kernel's cache.
+    pub is_direct: bool,
+}
+
+/// Shows a directory at a mount point, read-only, until it is unmounted. Logs are looked for on these targets, and where they were.
 ///
 /// # Errors
 /// If it cannot be mounted there.
@@ -84,7 +92,7 @@ pub fn mount(
     path: &Path,
     point: &Path,
     targets: Vec<Target>,
-    is_shared: bool,
+    manner: Manner,
 ) -> Result<Mounted, MountError> {
     let source = |cause| MountError::Source { path: path.into(), cause };
     let root = Directory::open(path).and_then(Directory::with_whole_path).map_err(source)?;
@@ -98,9 +106,9 @@ pub fn mount(
         return Err(MountError::Inside { path: root.path().into(), point });
     }
     let containers = Arc::new(Containers::new(targets, point.clone()));
-    let view = View::of(root, containers.clone()).map_err(source)?;
+    let view = View::of(root, containers.clone(), manner.is_direct).map_err(source)?;
     let before = Directory::open(&point).map_err(refused)?.mount_number();
-    let session = Session::new(view, &point, &config(is_shared)).map_err(refused)?;
+    let session = Session::new(view, &point, &config(manner.is_shared)).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;
     match mounted.mount_number() {

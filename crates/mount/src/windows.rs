@@ -44,6 +44,8 @@ struct State {
 #[derive(Debug)]
 struct Window {
     start: u64,
+    /// Of the reader whose bytes it has.
+    changes: u64,
     /// Taken by the first that needs the window.
     empty: Mutex<Option<Buffer>>,
     /// Filled by that one while others wait, and how many bytes there are; `None` if not all of it can be read.
@@ -64,8 +66,12 @@ impl Windows {
         length: usize,
         take: impl FnOnce(&[u8]),
     ) -> Served {
-        let Some(window) = self.window(offset, length as u64) else { return Served::OutOfOrder };
-        let filled = window.filled.get_or_init(|| window.read(&from.reader()));
+        // Held until the bytes are handed over: who looks for changes afterwards finds none of the old bytes in the kernel's cache.
+        let reader = from.reader();
+        let Some(window) = self.window(offset, length as u64, reader.changes()) else {
+            return Served::OutOfOrder;
+        };
+        let filled = window.filled.get_or_init(|| window.read(&reader));
         let bytes = filled.as_ref().map(|(buffer, count)| &buffer.bytes[..*count]);
         let begin = (offset - window.start) as usize;
         match bytes.and_then(|it| it.get(begin..begin + length)) {
@@ -78,7 +84,7 @@ impl Windows {
     }
 
     /// Returns the window that has a range; a new one if the file is read in order.
-    fn window(&self, offset: u64, length: u64) -> Option<Arc<Window>> {
+    fn window(&self, offset: u64, length: u64, changes: u64) -> Option<Arc<Window>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let end = offset.checked_add(length)?;
         let last_end = std::mem::replace(&mut state.last_end, end);
@@ -86,8 +92,11 @@ impl Windows {
         if end > start + WINDOW_BYTES {
             return None;
         }
-        if let Some(window) = state.windows.iter().find(|it| it.start == start) {
-            return Some(window.clone());
+        if let Some(at) = state.windows.iter().position(|it| it.start == start) {
+            if state.windows[at].changes == changes {
+                return Some(state.windows[at].clone());
+            }
+            state.windows.remove(at);
         }
         // The kernel's requests for what it reads ahead come in nearly the right order.
         let is_behind = state.windows.iter().any(|it| it.start + WINDOW_BYTES == start);
@@ -98,7 +107,7 @@ impl Windows {
             state.windows.pop_front();
         }
         let empty = Mutex::new(Some(self.budget.take()?));
-        let window = Arc::new(Window { start, empty, filled: OnceLock::new() });
+        let window = Arc::new(Window { start, changes, empty, filled: OnceLock::new() });
         state.windows.push_back(window.clone());
         Some(window)
     }

@@ -114,3 +114,10 @@ pub struct Findings {
     /// What does not.
     pub troubles: Vec<Trouble>,
 }
+
+impl Findings {
+    /// Returns whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.notes.is_empty() && self.troubles.is_empty()
+    }
+}

@@ -34,6 +34,8 @@ pub struct Reader {
     latest: Stamp,
     troubles: Vec<Trouble>,
     doubt: Option<Doubt>,
+    /// Looks that found something else than the one before.
+    changes: u64,
     /// The same container without the index, once that is needed.
     scanned: OnceLock<Box<Reader>>,
     /// While it is there, nobody gives room back.
@@ -41,6 +43,7 @@ pub struct Reader {
 }
 
 /// Something may be missing: only what is later than all of it can be told.
+#[derive(PartialEq, Eq)]
 struct Doubt {
     last: u64,
     why: String,
@@ -97,6 +100,7 @@ impl Reader {
             latest,
             troubles: Vec::new(),
             doubt: None,
+            changes: 0,
             scanned: OnceLock::new(),
             _held: held,
         }
@@ -140,9 +144,14 @@ impl Reader {
             let must_have = last.map_or(0, |it| if is_here { it.published } else { it.durable });
             log.is_short = log.scan.as_ref().is_ok_and(|it| it.highest() < must_have);
         }
+        let is_news = !findings.is_empty();
         self.add(findings);
-        self.doubt = self.doubt(state.as_ref());
-        self.scanned = OnceLock::new();
+        let doubt = self.doubt(state.as_ref());
+        if is_news || doubt != self.doubt {
+            self.changes += 1;
+            self.scanned = OnceLock::new();
+        }
+        self.doubt = doubt;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use plimsoll_mount::{MountError, mount, unmount, unmount_if_dead};
+use plimsoll_mount::{Manner, MountError, mount, unmount, unmount_if_dead};
 
 use super::targets::LogTargets;
 use crate::interruption::Interruption;
@@ -46,6 +46,10 @@ pub struct Arguments {
     #[arg(long)]
     share: bool,
 
+    /// Read containers past the kernel's cache: quicker where programs read large parts once (1 MiB each), slower for small ones
+    #[arg(long)]
+    direct: bool,
+
     #[command(flatten)]
     targets: LogTargets,
 }
@@ -64,7 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let interruption = Interruption::watch()?;
     // Before there is a mount, so that none stays whenever this program is killed.
     let mut keeper = start_keeper(&arguments.mountpoint);
-    let mounted = mount(&arguments.directory, &arguments.mountpoint, targets, arguments.share);
+    let manner = Manner { is_shared: arguments.share, is_direct: arguments.direct };
+    let mounted = mount(&arguments.directory, &arguments.mountpoint, targets, manner);
     let mounted = mounted.map_err(with_hint)?;
     if let Err(problem) = &keeper {
         output::message(&format!("warning: if this program is killed, the mount stays: {problem}"));

@@ -10,6 +10,11 @@ impl Reader {
         self.doubt.is_none()
     }
 
+    /// Returns a number that is the same as long as [`Reader::refresh`] finds nothing new: bytes are then what they were.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Returns when a log was written to last, as far as the targets tell.
     pub fn last_written(&self) -> Option<SystemTime> {
         let scans = self.logs.iter().filter_map(|it| it.scan.as_ref().ok());
