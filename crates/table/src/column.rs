@@ -50,6 +50,8 @@ pub enum Kind {
     Signed64,
     /// Nanoseconds since 1970.
     Moment,
+    /// Milliseconds since 1970: what ticks regularly takes a byte less for each moment than in nanoseconds.
+    MomentMillis,
     /// Measured numbers.
     Real,
     /// Texts.
@@ -64,7 +66,7 @@ impl Column {
     pub const fn new(name: &'static str, kind: Kind) -> Self {
         // Settings and sizes repeat; times and what is computed from them do not.
         let dictionary_bytes_max = match kind {
-            Kind::Moment | Kind::Real => 0,
+            Kind::Moment | Kind::MomentMillis | Kind::Real => 0,
             _ => DICTIONARY_BYTES_MAX,
         };
         Column { name, kind, unit: "", is_nullable: false, dictionary_bytes_max }
@@ -98,6 +100,7 @@ impl Column {
             Kind::Signed32 => ("int32", ""),
             Kind::Signed64 => ("int64", ""),
             Kind::Moment => ("int64", " (TIMESTAMP(NANOS,true))"),
+            Kind::MomentMillis => ("int64", " (TIMESTAMP(MILLIS,true))"),
             Kind::Real => ("double", ""),
             Kind::Text => ("binary", " (STRING)"),
         };

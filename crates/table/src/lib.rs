@@ -22,6 +22,8 @@ mod reader;
 mod row_file;
 mod schema_depth;
 mod source;
+mod wanted;
+mod whole;
 mod writer;
 
 pub use cell::{CellAt, FromCell};

@@ -5,23 +5,25 @@
 
 use std::path::{Path, PathBuf};
 
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
-use parquet::file::statistics::Statistics;
-use parquet::schema::types::ColumnDescriptor;
 
 use crate::cell::{CellAt, Value};
 use crate::column::SCHEMA_KEY;
 use crate::damage::{check_chunks, guarded};
 use crate::pages::CheckedPages;
 use crate::source::Source;
-use crate::{Column, Kind, Table, TableError};
+use crate::wanted::Wanted;
+use crate::whole::read_whole;
+use crate::{Table, TableError};
 
 /// Rows that are held at a time.
 const ROWS_AT_A_TIME: usize = 4096;
+
+/// Rows of plain numbers that are held at a time: 512 KiB for a column.
+const WHOLE_ROWS_AT_A_TIME: usize = 1 << 16;
 
 /// Some columns of a file, some rows at a time.
 pub struct TableReader {
@@ -32,8 +34,8 @@ pub struct TableReader {
     next_group: usize,
     readers: Vec<ColumnReader>,
     left: usize,
-    /// Column and values of which a row group must be able to have one.
-    between: Option<(usize, u64, u64)>,
+    /// Columns, and what is wanted of a row group whose least and greatest value of them are these.
+    wanted_groups: Vec<(usize, WantedGroup)>,
     /// Rows before this batch.
     first_row: u64,
     batch: Vec<Vec<Value>>,
@@ -67,7 +69,7 @@ impl TableReader {
             next_group: 0,
             readers: Vec::new(),
             left: 0,
-            between: None,
+            wanted_groups: Vec::new(),
             first_row: 0,
             rows: 0,
         })
@@ -75,9 +77,37 @@ impl TableReader {
 
     /// Skips row groups that, according to the file, have no value of the column between these two: reading
     /// a week of a year costs a week. Rows outside may still be read, because groups are read as a whole.
-    pub fn only_between(mut self, column: usize, least: u64, most: u64) -> Self {
-        self.between = Some((column, least, most));
+    pub fn only_between(self, column: usize, least: u64, most: u64) -> Self {
+        self.only_groups(column, move |first, last| last >= least && first <= most)
+    }
+
+    /// Skips row groups of which this is false, for the least and the greatest value of the column that they have
+    /// according to the file. Where the file does not tell, they are read.
+    pub fn only_groups(
+        mut self,
+        column: usize,
+        is_wanted: impl Fn(u64, u64) -> bool + Send + 'static,
+    ) -> Self {
+        self.wanted_groups.push((column, Box::new(is_wanted)));
         self
+    }
+
+    /// Returns the least and the greatest value of a column, according to the file; nothing if it does not tell.
+    pub fn ends(&self, column: usize) -> Option<(u64, u64)> {
+        let wanted = &self.columns[column];
+        let groups = self.file.metadata().row_groups();
+        let ends = groups.iter().map(|it| wanted.ends(it.column(wanted.index).statistics()?));
+        ends.reduce(|one, other| {
+            let ((first, last), (least, most)) = one.zip(other)?;
+            Some((first.min(least), last.max(most)))
+        })?
+    }
+
+    /// Returns a fact of the file's metadata.
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        let entries = self.file.metadata().file_metadata().key_value_metadata();
+        let entry = entries.into_iter().flatten().find(|entry| entry.key == key)?;
+        entry.value.as_deref()
     }
 
     /// Reads more rows, in place of those before. Returns how many; 0 at the end.
@@ -85,17 +115,46 @@ impl TableReader {
     /// # Errors
     /// If the file is damaged or cannot be read.
     pub fn advance(&mut self) -> Result<usize, TableError> {
-        self.first_row += self.rows as u64;
-        self.rows = 0;
-        while self.left == 0 {
-            if self.next_group >= self.file.num_row_groups() {
-                return Ok(0);
-            }
-            self.open_group()?;
+        let rows = self.next_rows()?.min(ROWS_AT_A_TIME);
+        if rows == 0 {
+            return Ok(0);
         }
-        let rows = self.left.min(ROWS_AT_A_TIME);
         for index in 0..self.columns.len() {
             self.read_column(index, rows)?;
+        }
+        self.left -= rows;
+        self.rows = rows;
+        Ok(rows)
+    }
+
+    /// Goes past the rows that were read last. Returns how many are left in their row group or the next one.
+    fn next_rows(&mut self) -> Result<usize, TableError> {
+        self.first_row += self.rows as u64;
+        self.rows = 0;
+        while self.left == 0 && self.next_group < self.file.num_row_groups() {
+            self.open_group()?;
+        }
+        Ok(self.left)
+    }
+
+    /// Reads more rows of whole numbers, in place of those before: one vector for each column, which must have no
+    /// missing values. Returns how many rows; 0 at the end. This is for analyses: no cell is made.
+    ///
+    /// # Errors
+    /// If the file is damaged or cannot be read, or if a value is missing or negative.
+    pub fn advance_whole(&mut self, into: &mut [Vec<u64>]) -> Result<usize, TableError> {
+        let rows = self.next_rows()?.min(WHOLE_ROWS_AT_A_TIME);
+        if rows == 0 {
+            return Ok(0);
+        }
+        for (index, values) in into.iter_mut().enumerate() {
+            let (wanted, reader) = (&self.columns[index], &mut self.readers[index]);
+            let is_whole = read_whole(wanted, reader, rows, values);
+            if !is_whole.map_err(|error| TableError::read(&self.path, error))? {
+                let name = wanted.column.name;
+                let reason = format!("column {name:?} has a value that is missing or out of range");
+                return Err(TableError::format(&self.path, reason));
+            }
         }
         self.left -= rows;
         self.rows = rows;
@@ -126,12 +185,13 @@ impl TableReader {
         let rows = facts.num_rows();
         let rows = usize::try_from(rows)
             .map_err(|_| TableError::format(&self.path, format!("a group of {rows} rows")))?;
-        let is_outside = self.between.is_some_and(|(column, least, most)| {
-            let wanted = &self.columns[column];
+        let is_skipped = self.wanted_groups.iter().any(|(column, is_wanted)| {
+            let wanted = &self.columns[*column];
             let known = facts.column(wanted.index).statistics();
-            known.is_some_and(|known| wanted.is_outside(known, least, most))
+            let ends = known.and_then(|known| wanted.ends(known));
+            ends.is_some_and(|(first, last)| !is_wanted(first, last))
         });
-        if is_outside {
+        if is_skipped {
             self.first_row += rows as u64;
         } else {
             let group = self.file.get_row_group(self.next_group).map_err(failed)?;
@@ -152,11 +212,11 @@ impl TableReader {
         let (wanted, values) = (&self.columns[index], &mut self.batch[index]);
         values.clear();
         let end = match &mut self.readers[index] {
-            ColumnReader::Int32ColumnReader(reader) => {
-                read(reader, rows, values, |it| wanted.whole(it.into(), u64::from(it as u32)))
-            }
+            ColumnReader::Int32ColumnReader(reader) => read(reader, rows, values, |it| {
+                wanted.number(it.into(), u64::from(it as u32)).map(Value::Whole)
+            }),
             ColumnReader::Int64ColumnReader(reader) => {
-                read(reader, rows, values, |it| wanted.whole(it, it as u64))
+                read(reader, rows, values, |it| wanted.number(it, it as u64).map(Value::Whole))
             }
             ColumnReader::FloatColumnReader(reader) => {
                 read(reader, rows, values, |it| Some(Value::Real(it.into())))
@@ -182,6 +242,9 @@ impl TableReader {
     }
 }
 
+/// Whether a row group is wanted, by the least and the greatest value of a column.
+type WantedGroup = Box<dyn Fn(u64, u64) -> bool + Send>;
+
 /// Refuses what a later program wrote. Files from elsewhere need not say what they are.
 fn check_version(
     path: &Path,
@@ -199,92 +262,6 @@ fn check_version(
         Ok(_) if name == table.name => Ok(()),
         _ => Err(TableError::format(path, format!("its schema is {schema:?}"))),
     }
-}
-
-/// A column that is read, and how its integers are meant.
-struct Wanted {
-    column: Column,
-    /// Its number in the file.
-    index: usize,
-    is_unsigned: bool,
-    /// Nanoseconds of one unit, for times.
-    factor: u64,
-}
-
-impl Wanted {
-    fn find(
-        path: &Path,
-        file: &SerializedFileReader<Source>,
-        column: Column,
-        table: &Table,
-    ) -> Result<Self, TableError> {
-        let columns = file.metadata().file_metadata().schema_descr().columns();
-        let index = columns.iter().position(|found| found.path().parts() == [column.name]);
-        let index = index.ok_or_else(|| TableError::NoColumn {
-            path: path.to_owned(),
-            column: column.name,
-            documentation: table.documentation,
-        })?;
-        let found = &columns[index];
-        if let Some(expected) = what_it_should_be(column.kind, found) {
-            return Err(TableError::ColumnType {
-                path: path.to_owned(),
-                column: column.name,
-                found: found.physical_type().to_string(),
-                expected,
-            });
-        }
-        let (converted, logical) = (found.converted_type(), found.logical_type_ref());
-        let factor = match (logical, converted) {
-            (Some(LogicalType::Timestamp(time)), _) => match time.unit {
-                TimeUnit::MILLIS => 1_000_000,
-                TimeUnit::MICROS => 1_000,
-                TimeUnit::NANOS => 1,
-            },
-            (_, ConvertedType::TIMESTAMP_MILLIS) => 1_000_000,
-            (_, ConvertedType::TIMESTAMP_MICROS) => 1_000,
-            _ => 1,
-        };
-        let is_unsigned = match logical {
-            Some(LogicalType::Integer(integer)) => !integer.is_signed,
-            _ => matches!(converted, ConvertedType::UINT_32 | ConvertedType::UINT_64),
-        };
-        Ok(Wanted { column, index, is_unsigned, factor })
-    }
-
-    /// Returns the value of an integer, from its two readings; nothing if it is negative or too large.
-    fn whole(&self, signed: i64, unsigned: u64) -> Option<Value> {
-        self.number(signed, unsigned).map(Value::Whole)
-    }
-
-    fn number(&self, signed: i64, unsigned: u64) -> Option<u64> {
-        let value = if self.is_unsigned { unsigned } else { u64::try_from(signed).ok()? };
-        value.checked_mul(self.factor)
-    }
-
-    /// Returns whether a row group has no value between these two, by what the file says of it.
-    fn is_outside(&self, known: &Statistics, least: u64, most: u64) -> bool {
-        let number = |it: i64| self.number(it, it as u64);
-        let ends = match known {
-            Statistics::Int64(it) => it.min_opt().zip(it.max_opt()),
-            _ => None,
-        };
-        let ends = ends.and_then(|(first, last)| Some((number(*first)?, number(*last)?)));
-        ends.is_some_and(|(first, last)| last < least || first > most)
-    }
-}
-
-/// Returns what a column should be, if it is something else.
-fn what_it_should_be(kind: Kind, found: &ColumnDescriptor) -> Option<&'static str> {
-    let physical = found.physical_type();
-    let is_whole = matches!(physical, Type::INT32 | Type::INT64);
-    let (is_right, expected) = match kind {
-        Kind::Text => (physical == Type::BYTE_ARRAY, "text"),
-        Kind::Real => (matches!(physical, Type::FLOAT | Type::DOUBLE), "numbers"),
-        Kind::Moment => (is_whole, "a timestamp"),
-        _ => (is_whole, "whole numbers"),
-    };
-    if is_right { (found.max_rep_level() > 0).then_some("single values") } else { Some(expected) }
 }
 
 /// How the reading of some rows ended.

@@ -119,7 +119,9 @@ impl Gathered {
     fn new(kind: Kind) -> Self {
         let values = match kind {
             Kind::Count8 | Kind::Count32 | Kind::Signed32 => Values::Narrow(Vec::new()),
-            Kind::Count64 | Kind::Signed64 | Kind::Moment => Values::Wide(Vec::new()),
+            Kind::Count64 | Kind::Signed64 | Kind::Moment | Kind::MomentMillis => {
+                Values::Wide(Vec::new())
+            }
             Kind::Real => Values::Real(Vec::new()),
             Kind::Text => Values::Text(Vec::new()),
         };

@@ -9,6 +9,7 @@ use parquet::column::writer::{
     ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
 };
 use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
@@ -57,6 +58,11 @@ impl<W: Write + Send> TableWriter<W> {
         }
         group.close().map_err(write_error)?;
         Ok(())
+    }
+
+    /// Adds a fact about the file that is known only now, such as what its rows had in them.
+    pub fn add_fact(&mut self, key: &str, value: String) {
+        self.file.append_key_value_metadata(KeyValue::new(key.to_string(), value));
     }
 
     /// Writes the end of the file.

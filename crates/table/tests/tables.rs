@@ -203,3 +203,34 @@ fn damage_is_an_error_and_prints_nothing() {
     }
     assert!(understood > 0 && refused > 0, "{understood} understood, {refused} refused");
 }
+
+#[test]
+fn whole_numbers_come_as_vectors_of_the_groups_that_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 150_000);
+    let path = folder.path().join("samples.parquet");
+    let open = || TableReader::open(&path, &table(), &["moment", "resets"]).unwrap();
+    let sum = |mut reader: TableReader| {
+        let (mut columns, mut sums) = ([Vec::new(), Vec::new()], (0, 0, 0));
+        loop {
+            let rows = reader.advance_whole(&mut columns).unwrap();
+            if rows == 0 {
+                return sums;
+            }
+            sums.0 += rows;
+            sums.1 += columns[0].iter().sum::<u64>();
+            sums.2 += columns[1].iter().sum::<u64>();
+        }
+    };
+    let all: u64 = (0..150_000).map(|it| 1_000 + it).sum();
+    assert_eq!(sum(open()), (150_000, all, (0..150_000).map(|it| it % 7).sum()));
+    assert_eq!(open().fact("plimsoll.site"), Some("one"));
+    assert_eq!(open().fact("plimsoll.other"), None);
+    // Groups have 65536 rows.
+    let later = open().only_groups(0, |_, last| last >= 1_000 + 131_072);
+    assert_eq!(sum(later).0, 150_000 - 131_072);
+    assert_eq!(sum(open().only_groups(1, |first, last| (first, last) != (0, 6))).0, 0, "narrow");
+    let mut missing = TableReader::open(&path, &table(), &["written"]).unwrap();
+    let error = missing.advance_whole(&mut [Vec::new()]).unwrap_err().to_string();
+    assert!(error.contains("missing or out of range"), "{error}");
+}
