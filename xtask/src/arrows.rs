@@ -37,7 +37,7 @@ const MAY_USE: &[Arrows] = &[
     ("record", &["guarded", "machine", "trace"]),
     ("engine", &["domain", "guarded", "stats"]),
     ("measures", &["domain", "guarded", "table"]),
-    ("history", &["domain"]),
+    ("history", &["domain", "guarded", "table"]),
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),

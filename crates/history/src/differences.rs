@@ -103,7 +103,16 @@ fn compare(old: &[Value], reading: &Reading, since: &mut Since) {
             Form::Increment => {
                 let place = old
                     .binary_search_by_key(&(value.measure, value.bin), |it| (it.measure, it.bin));
-                let before = place.ok().map(|place| old[place].value);
+                let has_histogram = || {
+                    let place = old.partition_point(|it| it.measure < value.measure);
+                    old.get(place).is_some_and(|it| it.measure == value.measure)
+                };
+                let before = match place {
+                    Ok(place) => Some(old[place].value),
+                    // A histogram shows a bin from its first count on.
+                    Err(_) if value.measure.is_histogram() && has_histogram() => Some(0),
+                    Err(_) => None,
+                };
                 counter(value.measure).change(before, Some(value.value)).grown()
             }
         };
@@ -162,6 +171,20 @@ mod tests {
         assert_eq!(known(&vanished), [5]);
         let back = all.take(&reading(6, "a", 0, &[(ReadBytes, 26), (BusyTime, 19)]));
         assert_eq!((known(&back), back.unknown), (vec![1], 1), "came back");
+    }
+
+    #[test]
+    fn a_bin_that_appears_was_zero_before() {
+        let mut all = Differences::default();
+        let mut one = reading(1, "a", 0, &[]);
+        one.values = vec![Value::of_bin(Measure::ReadSizes, 4096, 7)];
+        assert_eq!(all.take(&one).unknown, 1);
+        let mut next = reading(2, "a", 0, &[(Measure::ReadBytes, 5)]);
+        next.values.push(Value::of_bin(Measure::ReadSizes, 4096, 9));
+        next.values.push(Value::of_bin(Measure::ReadSizes, 8192, 3));
+        next.values.push(Value::of_bin(Measure::WriteSizes, 8192, 3));
+        let since = all.take(&next);
+        assert_eq!((known(&since), since.unknown), (vec![2, 3], 2));
     }
 
     #[test]

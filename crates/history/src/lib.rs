@@ -2,15 +2,48 @@
 //!
 //! - [`Component`]: what is watched; [`Measure`]: what is measured of it, one table.
 //! - [`Reading`]: counters and levels as they were read; [`Differences`]: what happened between two of them.
+//! - [`Writer`]: the one process that appends to a store; a kill loses nothing that it took.
+//! - [`Store`]: reads a store, some samples of one [`Series`] at a time, also while it is being written.
+//! - [`spread()`]: counters on a grid of time, exactly.
+//!
+//! A store is a directory of Parquet files, a directory a day, that other programs open by one pattern (docs/history.md). What
+//! was appended lately is in write-ahead files. Each sample is in one place at any moment, whenever a process is killed.
 //!
 //! Deliberately not here: where readings come from, and what they say about the storage.
 
+mod aging;
 mod component;
+mod day;
+mod described;
 mod differences;
+mod error;
+mod listing;
+mod log;
 mod measure;
+mod merging;
+mod names;
+mod opening;
+mod part;
+mod part_file;
 mod reading;
+mod sealing;
+mod series;
+mod settings;
+mod spread;
+mod store;
+mod upkeep;
+mod writer;
 
+pub use aging::WINDOW_MILLIS;
 pub use component::{Component, ComponentKind};
+pub use day::Day;
 pub use differences::{Difference, Differences, Since};
+pub use error::HistoryError;
+pub use log::{Log, NoLog};
 pub use measure::{Aging, Form, Measure};
 pub use reading::{Reading, Value};
+pub use series::{Row, Series};
+pub use settings::Settings;
+pub use spread::{GAP_MILLIS, Piece, spread};
+pub use store::{Batch, Selection, Store};
+pub use writer::{Appended, Writer};

@@ -162,6 +162,11 @@ impl Measure {
         self.facts().3
     }
 
+    /// Returns whether its samples have bins.
+    pub fn is_histogram(self) -> bool {
+        (Measure::ReadSizes..=Measure::WriteMilliseconds).contains(&self)
+    }
+
     /// Returns what it is, in a sentence.
     pub fn meaning(self) -> &'static str {
         self.facts().4

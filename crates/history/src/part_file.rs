@@ -1,0 +1,108 @@
+//! Reading a file of a day.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_table::TableReader;
+
+use crate::described::Described;
+use crate::part::{SERIES_KEY, table};
+use crate::{HistoryError, Series};
+
+/// Columns that are read, in this order.
+const COLUMNS: [&str; 4] = ["series", "time", "length_ms", "value"];
+
+/// Milliseconds are what the table gives in nanoseconds.
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// A file of a day: what it has, and its rows.
+pub(crate) struct PartFile {
+    path: PathBuf,
+    reader: TableReader,
+    /// By number; `None` for series that this program does not know.
+    pub series: Vec<Option<Series>>,
+    /// Rows of each series.
+    pub counts: Vec<u64>,
+}
+
+/// Some rows of one series that follow each other in time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run<'a> {
+    /// Number of the series in its file.
+    pub series: usize,
+    /// Milliseconds since 1970.
+    pub ends: &'a [u64],
+    pub lengths: &'a [u64],
+    pub values: &'a [u64],
+}
+
+impl PartFile {
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        let reader = TableReader::open(path, &table(), &COLUMNS)?;
+        let damaged = |reason: &dyn ToString| HistoryError::damaged(path, reason.to_string());
+        let list = reader.fact(SERIES_KEY).ok_or_else(|| damaged(&"it lists no series"))?;
+        let all = Described::parse(list).map_err(|error| damaged(&error))?;
+        let counts = all.iter().map(|it| it.rows).collect();
+        let series = all.into_iter().map(Described::series).collect();
+        Ok(PartFile { path: path.to_owned(), reader, series, counts })
+    }
+
+    /// Returns the end of its latest row, by what the file says of itself.
+    pub fn latest(&self) -> Option<u64> {
+        Some(self.reader.ends(1)?.1 / NANOS_PER_MILLI)
+    }
+
+    /// Returns whether it has rows of series that only a later program knows.
+    pub fn has_unknown(&self) -> bool {
+        self.series.iter().zip(&self.counts).any(|(series, rows)| series.is_none() && *rows > 0)
+    }
+
+    /// Calls for all rows of wanted series between these ends, in the order of the file, until it returns false.
+    pub fn read(
+        self,
+        is_wanted: &[bool],
+        least: u64,
+        most: u64,
+        mut each: impl FnMut(Run<'_>) -> Result<bool, HistoryError>,
+    ) -> Result<(), HistoryError> {
+        if !is_wanted.contains(&true) {
+            return Ok(());
+        }
+        let wanted_groups = is_wanted.to_vec();
+        let is_any = move |first: u64, last: u64| {
+            let range = first as usize..=(last as usize).min(wanted_groups.len().saturating_sub(1));
+            wanted_groups.get(range).is_some_and(|some| some.contains(&true))
+        };
+        let nanos = |millis: u64| millis.saturating_mul(NANOS_PER_MILLI);
+        let reader = self.reader.only_groups(0, is_any);
+        let mut reader = reader.only_between(1, nanos(least), nanos(most));
+        let mut columns: [Vec<u64>; 4] = Default::default();
+        while reader.advance_whole(&mut columns)? > 0 {
+            columns[1].iter_mut().for_each(|time| *time /= NANOS_PER_MILLI);
+            let [series, ends, lengths, values] = &columns;
+            let mut start = 0;
+            for run in series.chunk_by(|one, next| one == next) {
+                let range = start..start + run.len();
+                start = range.end;
+                let number = run[0] as usize;
+                let Some(is_wanted) = is_wanted.get(number) else {
+                    let reason = format!("it has rows of series {number}, which it does not list");
+                    return Err(HistoryError::damaged(&self.path, reason));
+                };
+                if *is_wanted {
+                    let ends = &ends[range.clone()];
+                    // Rows of a series are in the order of time.
+                    let first = ends.partition_point(|end| *end < least);
+                    let last = ends.partition_point(|end| *end <= most).max(first);
+                    let (lengths, values) = (&lengths[range.clone()], &values[range.clone()]);
+                    let some = first..last;
+                    let (ends, lengths) = (&ends[some.clone()], &lengths[some.clone()]);
+                    if !each(Run { series: number, ends, lengths, values: &values[some] })? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

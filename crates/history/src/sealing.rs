@@ -1,0 +1,145 @@
+//! Turning a write-ahead file into files of days.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use plimsoll_guarded::{Directory, read_at_most};
+use rustix::fs::OFlags;
+
+use crate::log::NoLog;
+use crate::names::{self, PartName};
+use crate::part::PartWriter;
+use crate::{Day, HistoryError, Log, Row, Series, listing};
+
+/// A write-ahead file is replaced long before it has this size.
+pub(crate) const LOG_BYTES_MAX: u64 = 64 << 20;
+
+/// Reads a write-ahead file up to where it was cut off; nothing if it has not even a header.
+pub(crate) fn read_log(store: &Directory, sequence: u64) -> Result<Option<Log>, HistoryError> {
+    let name = names::log(sequence);
+    let path = store.path().join(&name);
+    let failed = |cause| HistoryError::io("read", &path, cause);
+    let file = store.open_file(&name, OFlags::RDONLY).map_err(failed)?;
+    let bytes = read_at_most(LOG_BYTES_MAX, file).map_err(failed)?;
+    let bytes = bytes.ok_or_else(|| HistoryError::damaged(&path, "it is too large"))?;
+    match Log::read(&bytes) {
+        Ok(log) if log.sequence == sequence => Ok(Some(log)),
+        Ok(log) => {
+            let reason = format!("it is that of number {}", log.sequence);
+            Err(HistoryError::damaged(&path, reason))
+        }
+        Err(NoLog::Cut) => Ok(None),
+        Err(error) => Err(HistoryError::damaged(&path, error)),
+    }
+}
+
+/// Writes the samples of a write-ahead file into files of their days, and removes it. A kill at any moment leaves
+/// each sample either there or here: whoever repeats this finds by name which days have theirs already.
+pub(crate) fn seal(store: &Directory, sequence: u64) -> Result<(), HistoryError> {
+    let log = match read_log(store, sequence) {
+        Err(HistoryError::Damaged { .. }) => return set_aside(store, sequence),
+        log => log?,
+    };
+    if let Some(log) = log {
+        if log.unknown_rows > 0 {
+            // A later program wrote it, and knows what it means.
+            return set_aside(store, sequence);
+        }
+        for (day, series, rows) in by_day(log) {
+            seal_day(store, day, sequence, &series, rows)?;
+        }
+    }
+    let name = names::log(sequence);
+    let removed = store.remove_file_if_there(&name).and_then(|()| store.sync());
+    removed.map_err(|cause| HistoryError::io("remove", &store.path().join(name), cause))
+}
+
+/// Keeps what cannot be read under another name, so that everything behind it goes on.
+fn set_aside(store: &Directory, sequence: u64) -> Result<(), HistoryError> {
+    let (from, to) = (names::log(sequence), names::damaged_log(sequence));
+    let moved = store.rename(&from, &to).and_then(|()| store.sync());
+    moved.map_err(|cause| HistoryError::io("set aside", &store.path().join(from), cause))
+}
+
+fn seal_day(
+    store: &Directory,
+    day: Day,
+    sequence: u64,
+    series: &[Series],
+    rows: Vec<Row>,
+) -> Result<(), HistoryError> {
+    let directory = day_directory(store, day)?;
+    if listing::parts(&directory)?.iter().any(|part| part.has_log(sequence)) {
+        return Ok(());
+    }
+    let name = PartName::Fresh { first: sequence, last: sequence };
+    let mut part = PartWriter::create(&directory, &name.file(), series)?;
+    for row in rows {
+        part.row(row)?;
+    }
+    part.finish()?;
+    directory.sync().map_err(|cause| HistoryError::io("write", directory.path(), cause))
+}
+
+/// Opens the directory of a day, which is made if need be.
+pub(crate) fn day_directory(store: &Directory, day: Day) -> Result<Directory, HistoryError> {
+    let name = day.directory();
+    let failed = |cause| HistoryError::io("make", &store.path().join(&name), cause);
+    match store.child(&name) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            let made = store.make_own(&name).map_err(failed)?;
+            store.sync().map_err(failed)?;
+            Ok(made)
+        }
+        found => found.map_err(failed),
+    }
+}
+
+/// Returns the rows of each day in the order of files, with the series that they have.
+pub(crate) fn by_day(log: Log) -> Vec<(Day, Vec<Series>, Vec<Row>)> {
+    let mut days: BTreeMap<Day, Vec<Row>> = BTreeMap::new();
+    for row in &log.rows {
+        days.entry(Day::ending_at(row.end)).or_default().push(*row);
+    }
+    let days = days.into_iter().map(|(day, rows)| {
+        let (series, rows) = in_order(&log.series, rows);
+        (day, series, rows)
+    });
+    days.collect()
+}
+
+/// Returns the series that rows have, in their order, and the rows sorted, with the new numbers.
+fn in_order(all: &[Option<Series>], mut rows: Vec<Row>) -> (Vec<Series>, Vec<Row>) {
+    let mut used = vec![false; all.len()];
+    rows.iter().for_each(|row| used[row.series as usize] = true);
+    let mut series: Vec<&Series> = all
+        .iter()
+        .zip(&used)
+        .filter(|(_, is_used)| **is_used)
+        .filter_map(|(it, _)| it.as_ref())
+        .collect();
+    series.sort_unstable();
+    series.dedup();
+    let new_numbers: Vec<u32> = all
+        .iter()
+        .map(|it| it.as_ref().and_then(|it| series.binary_search(&it).ok()).unwrap_or(0) as u32)
+        .collect();
+    rows.iter_mut().for_each(|row| row.series = new_numbers[row.series as usize]);
+    let series: Vec<Series> = series.into_iter().cloned().collect();
+    sort_rows(&series, &mut rows);
+    (series, rows)
+}
+
+/// Sorts rows by key of their series, and then by time.
+pub(crate) fn sort_rows(series: &[Series], rows: &mut [Row]) {
+    let mut keys: Vec<u32> = Vec::with_capacity(series.len());
+    for (number, it) in series.iter().enumerate() {
+        let is_same = number > 0 && series[number - 1].key() == it.key();
+        keys.push(match keys.last() {
+            Some(last) if is_same => *last,
+            Some(last) => last + 1,
+            None => 0,
+        });
+    }
+    rows.sort_by_key(|row| (keys[row.series as usize], row.end));
+}

@@ -1,0 +1,232 @@
+//! Reading a store, some rows of one series at a time.
+
+use std::path::Path;
+
+use plimsoll_guarded::Directory;
+
+use crate::part_file::PartFile;
+use crate::sealing::{by_day, read_log};
+use crate::spread::GAP_MILLIS;
+use crate::{Component, Day, HistoryError, Log, Measure, Row, Series, listing, opening};
+
+/// A day may be replaced while it is opened; then it is opened again.
+const ATTEMPTS: usize = 10;
+
+/// A store that is read, also while another process appends to it.
+#[derive(Debug)]
+pub struct Store {
+    directory: Directory,
+}
+
+/// Which samples are wanted.
+#[derive(Default)]
+pub struct Selection<'a> {
+    /// Those that end after this moment, in milliseconds since 1970,
+    pub since: Option<u64>,
+    /// and not after this one.
+    pub until: Option<u64>,
+    /// Of these measures; all if none is named.
+    pub measures: &'a [Measure],
+    /// Of components of which this is true; all if there is none.
+    pub is_wanted: Option<&'a (dyn Fn(&Component) -> bool + Sync)>,
+}
+
+/// Samples of one series that follow each other in time.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// Of what.
+    pub series: &'a Series,
+    /// Milliseconds since 1970: ends of the times that the samples are of.
+    pub ends: &'a [u64],
+    /// How many milliseconds before the end each covers; 0 for levels.
+    pub lengths: &'a [u64],
+    /// By how much counters grew, or levels.
+    pub values: &'a [u64],
+}
+
+impl Store {
+    /// Opens a store to read it.
+    ///
+    /// # Errors
+    /// If there is none, a later program made it, or the system refuses.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        Ok(Store { directory: opening::open_to_read(path)? })
+    }
+
+    /// Returns the days that have samples of the selection's time, in their order.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn days(&self, selection: &Selection<'_>) -> Result<Vec<Day>, HistoryError> {
+        let mut days = listing::days(&self.directory)?;
+        for (_, log) in self.logs()? {
+            days.extend(log.rows.iter().map(|row| Day::ending_at(row.end)));
+        }
+        days.sort_unstable();
+        days.dedup();
+        // A sample that was begun the day before may have a window of that day.
+        let (least, most) = selection.ends();
+        let is_inside =
+            |day: &Day| day.end() >= least && day.start() <= most.saturating_add(GAP_MILLIS);
+        days.retain(is_inside);
+        Ok(days)
+    }
+
+    /// Calls for all selected samples: day by day, within a day file by file in the order in which they were appended,
+    /// within a file by measure, component and time. Samples of one component and measure never overlap, and come in the order of
+    /// time; imports come before what was appended.
+    ///
+    /// Memory does not grow with the store.
+    ///
+    /// # Errors
+    /// If a file is damaged, or the system refuses; or whatever `each` returned.
+    pub fn read<E: From<HistoryError>>(
+        &self,
+        selection: &Selection<'_>,
+        mut each: impl FnMut(Batch<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for day in self.days(selection)? {
+            self.read_day(day, selection, &mut each)?;
+        }
+        Ok(())
+    }
+
+    /// Does the same for one day. Days can be read at the same time.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn read_day<E: From<HistoryError>>(
+        &self,
+        day: Day,
+        selection: &Selection<'_>,
+        mut each: impl FnMut(Batch<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (files, logs) = self.open_day(day)?;
+        let (least, most) = selection.ends();
+        for file in files {
+            let is_wanted: Vec<bool> = file
+                .series
+                .iter()
+                .map(|it| it.as_ref().is_some_and(|series| selection.wants(series)))
+                .collect();
+            let series = file.series.clone();
+            let mut failed = None;
+            let read = file.read(&is_wanted, least, most, |run| {
+                let Some(Some(series)) = series.get(run.series) else { return Ok(true) };
+                let (ends, lengths, values) = (run.ends, run.lengths, run.values);
+                if ends.is_empty() {
+                    return Ok(true);
+                }
+                let outcome = each(Batch { series, ends, lengths, values });
+                failed = outcome.err();
+                Ok(failed.is_none())
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            read?;
+        }
+        for (series, rows) in logs {
+            read_rows(&series, &rows, selection, &mut each)?;
+        }
+        Ok(())
+    }
+
+    /// Returns all selected series of a day, without reading samples.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn series(&self, day: Day, selection: &Selection<'_>) -> Result<Vec<Series>, HistoryError> {
+        let (files, logs) = self.open_day(day)?;
+        let of_files = files.into_iter().flat_map(|file| file.series.into_iter().flatten());
+        let of_logs = logs.into_iter().flat_map(|(series, _)| series);
+        let mut all: Vec<Series> =
+            of_files.chain(of_logs).filter(|series| selection.wants(series)).collect();
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+
+    /// Opens all files of a day, and returns what write-ahead files have of it that they do not have.
+    ///
+    /// Write-ahead files are read before files are listed: what becomes a file in between is found by its name.
+    fn open_day(&self, day: Day) -> Result<(Vec<PartFile>, Vec<SomeRows>), HistoryError> {
+        let mut attempt = 1;
+        loop {
+            match self.try_open_day(day) {
+                Err(error) if error.is_not_there() && attempt < ATTEMPTS => attempt += 1,
+                opened => return opened,
+            }
+        }
+    }
+
+    fn try_open_day(&self, day: Day) -> Result<(Vec<PartFile>, Vec<SomeRows>), HistoryError> {
+        let logs = self.logs()?;
+        let parts = match self.directory.child(day.directory()) {
+            Ok(folder) => listing::parts(&folder)?,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(cause) => return Err(HistoryError::io("open", self.directory.path(), cause)),
+        };
+        let folder = self.directory.path().join(day.directory());
+        let open = parts.iter().map(|part| PartFile::open(&folder.join(part.file())));
+        let files = open.collect::<Result<_, _>>()?;
+        let is_new = |sequence: u64| !parts.iter().any(|part| part.has_log(sequence));
+        let mut rows = Vec::new();
+        for (sequence, log) in logs.into_iter().filter(|(sequence, _)| is_new(*sequence)) {
+            debug_assert_eq!(sequence, log.sequence);
+            let of_days = by_day(log);
+            rows.extend(of_days.into_iter().filter(|it| it.0 == day).map(|it| (it.1, it.2)));
+        }
+        Ok((files, rows))
+    }
+
+    /// Returns what write-ahead files have. One that is gone became a file of a day just now.
+    fn logs(&self) -> Result<Vec<(u64, Log)>, HistoryError> {
+        let mut logs = Vec::new();
+        for sequence in listing::logs(&self.directory)? {
+            match read_log(&self.directory, sequence) {
+                Ok(Some(log)) => logs.push((sequence, log)),
+                Ok(None) => {}
+                Err(error) if error.is_not_there() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(logs)
+    }
+}
+
+/// Series, and rows that have their numbers.
+type SomeRows = (Vec<Series>, Vec<Row>);
+
+fn read_rows<E>(
+    series: &[Series],
+    rows: &[Row],
+    selection: &Selection<'_>,
+    each: &mut impl FnMut(Batch<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let (least, most) = selection.ends();
+    for some in rows.chunk_by(|one, next| one.series == next.series) {
+        let series = &series[some[0].series as usize];
+        let inside = || some.iter().filter(|row| (least..=most).contains(&row.end));
+        if !selection.wants(series) || inside().next().is_none() {
+            continue;
+        }
+        let ends: Vec<u64> = inside().map(|row| row.end).collect();
+        let lengths: Vec<u64> = inside().map(|row| row.length.into()).collect();
+        let values: Vec<u64> = inside().map(|row| row.value).collect();
+        each(Batch { series, ends: &ends, lengths: &lengths, values: &values })?;
+    }
+    Ok(())
+}
+
+impl Selection<'_> {
+    /// Returns the least and the greatest end of a selected sample.
+    fn ends(&self) -> (u64, u64) {
+        (self.since.map_or(0, |since| since.saturating_add(1)), self.until.unwrap_or(u64::MAX))
+    }
+
+    fn wants(&self, series: &Series) -> bool {
+        let is_measure = self.measures.is_empty() || self.measures.contains(&series.measure);
+        is_measure && self.is_wanted.is_none_or(|is_wanted| is_wanted(&series.component))
+    }
+}

@@ -1,0 +1,195 @@
+//! Keeping a store small: few files, old days coarser, the oldest gone.
+
+use std::io;
+
+use plimsoll_guarded::Directory;
+use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with};
+use rustix::io::Errno;
+
+use crate::merging::{Resolution, merge};
+use crate::names::{NEW, OLD, PartName};
+use crate::{Day, HistoryError, Settings, listing};
+
+/// So many files of about one size become one: each sample is written again once or twice a day.
+const FILES_PER_MERGE: usize = 16;
+
+/// Does the first thing that is due, if anything is.
+pub(crate) fn step(
+    store: &Directory,
+    settings: &Settings,
+    now_millis: u64,
+) -> Result<(), HistoryError> {
+    let days = listing::days(store)?;
+    let today = Day::ending_at(now_millis);
+    if let Some(oldest) = days.first() {
+        let is_old = oldest.end() + u64::from(settings.keep_days) * Day::MILLIS <= today.start();
+        if is_old || is_over_budget(store, &days, settings)? && *oldest < today {
+            return remove(store, *oldest);
+        }
+    }
+    for day in days {
+        let is_past = day.end() + u64::from(settings.fine_days) * Day::MILLIS <= today.start();
+        let folder = open_day(store, day)?;
+        let parts = listing::parts(&folder)?;
+        let due = if is_past { to_age(&parts) } else { to_merge(&parts) };
+        if let Some((some, into)) = due {
+            return replace(store, day, &folder, &parts, some, &into);
+        }
+    }
+    Ok(())
+}
+
+/// Returns files that are alike and enough to become one, and what that one is called.
+fn to_merge(parts: &[PartName]) -> Option<(&[PartName], PartName)> {
+    let is_alike = |one: &PartName, next: &PartName| {
+        matches!(one, PartName::Fresh { .. })
+            && matches!(next, PartName::Fresh { .. })
+            && tier(one) == tier(next)
+    };
+    let mut groups = parts.chunk_by(is_alike);
+    let some = groups.find_map(|group| group.first_chunk::<FILES_PER_MERGE>())?;
+    let (first, last) = range(some)?;
+    Some((some, PartName::Fresh { first, last }))
+}
+
+/// Returns the files of a past day that were not yet made coarse, with those that were, and what they become.
+fn to_age(parts: &[PartName]) -> Option<(&[PartName], PartName)> {
+    // Imports come first: they have no numbers.
+    let own = parts.partition_point(|part| part.logs().is_none());
+    let some = &parts[own..];
+    some.iter().find(|part| matches!(part, PartName::Fresh { .. }))?;
+    let (first, last) = range(some)?;
+    Some((some, PartName::Aged { first, last }))
+}
+
+/// Returns how often the files of a part were merged, about.
+fn tier(part: &PartName) -> u32 {
+    let files = part.logs().map_or(1, |(first, last)| last - first + 1);
+    files.ilog(FILES_PER_MERGE as u64)
+}
+
+fn range(parts: &[PartName]) -> Option<(u64, u64)> {
+    let first = parts.iter().filter_map(PartName::logs).map(|it| it.0).min()?;
+    let last = parts.iter().filter_map(PartName::logs).map(|it| it.1).max()?;
+    Some((first, last))
+}
+
+/// Replaces some files of a day by one. The new directory is made beside the old one, with the other files under second
+/// names, and they change places in one step: whoever lists the day finds the old files or the new one, never both.
+fn replace(
+    store: &Directory,
+    day: Day,
+    folder: &Directory,
+    parts: &[PartName],
+    some: &[PartName],
+    into: &PartName,
+) -> Result<(), HistoryError> {
+    let (name, new_name) = (day.directory(), format!("{NEW}{}", day.directory()));
+    let path = store.path().join(&new_name);
+    let failed = |cause| HistoryError::io("replace", &path, cause);
+    remove_tree_if_there(store, &new_name).map_err(failed)?;
+    let new = store.make_own(&new_name).map_err(failed)?;
+    let resolution = match into {
+        PartName::Aged { .. } => Resolution::Aged,
+        _ => Resolution::Kept,
+    };
+    let files: Vec<String> = some.iter().map(PartName::file).collect();
+    let made = merge(folder, &files, &new, &into.file(), resolution);
+    if !matches!(made, Ok(true)) {
+        remove_tree_if_there(store, &new_name).map_err(failed)?;
+        // What only a later program knows stays as it is.
+        return made.map(drop);
+    }
+    let kept = parts.iter().filter(|part| !some.contains(part)).map(PartName::file);
+    for file in kept {
+        linkat(folder, &file, &new, &file, AtFlags::empty()).map_err(|it| failed(it.into()))?;
+    }
+    new.sync().map_err(failed)?;
+    exchange(store, &new_name, &name).map_err(failed)
+}
+
+/// Puts the new directory in the place of the old one, which goes.
+fn exchange(store: &Directory, new: &str, name: &str) -> io::Result<()> {
+    let old = format!("{OLD}{name}");
+    match renameat_with(store, new, store, name, RenameFlags::EXCHANGE) {
+        // Some file systems cannot exchange: for a moment there is no such day, and never two.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            store.rename(name, &old)?;
+            store.rename(new, name)?;
+        }
+        exchanged => {
+            exchanged?;
+            store.rename(new, &old)?;
+        }
+    }
+    store.sync()?;
+    store.remove_tree(&old)
+}
+
+fn remove(store: &Directory, day: Day) -> Result<(), HistoryError> {
+    let (name, old) = (day.directory(), format!("{NEW}{}", day.directory()));
+    let removed = remove_tree_if_there(store, &old)
+        // Under the other name nobody reads a part of it.
+        .and_then(|()| store.rename(&name, &old))
+        .and_then(|()| store.remove_tree(&old));
+    removed.map_err(|cause| HistoryError::io("remove", &store.path().join(name), cause))
+}
+
+fn remove_tree_if_there(store: &Directory, name: &str) -> io::Result<()> {
+    match store.facts_of(name) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        _ => store.remove_tree(name),
+    }
+}
+
+fn is_over_budget(
+    store: &Directory,
+    days: &[Day],
+    settings: &Settings,
+) -> Result<bool, HistoryError> {
+    let Some(most) = settings.bytes_max else { return Ok(false) };
+    let mut bytes = 0;
+    for day in days {
+        let folder = open_day(store, *day)?;
+        for name in listing::names_of(&folder)? {
+            let facts = folder.facts_of(&name);
+            let facts = facts.map_err(|cause| HistoryError::io("look at", folder.path(), cause))?;
+            bytes += facts.st_size.max(0) as u64;
+        }
+    }
+    Ok(bytes > most)
+}
+
+fn open_day(store: &Directory, day: Day) -> Result<Directory, HistoryError> {
+    let name = day.directory();
+    store.child(&name).map_err(|it| HistoryError::io("open", &store.path().join(&name), it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_merged_in_tiers() {
+        let fresh = |first, last| PartName::Fresh { first, last };
+        let small = |from: u64, to: u64| (from..to).map(|it| fresh(it, it)).collect::<Vec<_>>();
+        assert_eq!(to_merge(&small(0, 15)), None);
+        let sixteen = small(5, 21);
+        assert_eq!(to_merge(&sixteen), Some((&sixteen[..], fresh(5, 20))));
+        let mixed = [vec![PartName::Import("x".into()), fresh(0, 15)], small(16, 31)].concat();
+        assert_eq!(to_merge(&mixed), None);
+        let merged: Vec<_> = (0..16).map(|it| fresh(it * 16, it * 16 + 15)).collect();
+        assert_eq!(to_merge(&merged).unwrap().1, fresh(0, 255));
+    }
+
+    #[test]
+    fn a_past_day_ages_once_and_again_if_more_came() {
+        let fresh = |first, last| PartName::Fresh { first, last };
+        let aged = PartName::Aged { first: 0, last: 9 };
+        let import = PartName::Import("x".into());
+        assert_eq!(to_age(&[import.clone(), aged.clone()]), None);
+        let parts = [import, aged, fresh(10, 10)];
+        let (some, into) = to_age(&parts).unwrap();
+        assert_eq!((some, into), (&parts[1..], PartName::Aged { first: 0, last: 10 }));
+    }
+}
