@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::index_entry::Extent;
-use crate::pieces::Stamp;
+use crate::pieces::{Layer, Source, Stamp};
 use crate::word::record_checksum;
 
 /// A record in a log.
@@ -63,6 +63,17 @@ pub struct Note {
     pub log: u32,
     /// Where its word is in the log.
     pub word_at: u64,
+}
+
+impl Note {
+    /// Returns what it takes.
+    pub(crate) fn layer(&self) -> Layer {
+        let range = match self.change {
+            Change::Truncate(size) => size..u64::MAX,
+            Change::Punch(offset, length) => offset..offset + length,
+        };
+        Layer::new(range, self.stamp, Source::Hole)
+    }
 }
 
 /// How a file loses bytes.

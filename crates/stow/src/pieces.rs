@@ -3,9 +3,17 @@
 //! Pieces may be laid down in any order: of two that overlap, the one with the later stamp is seen. So a reader may find
 //! the segments of many writers in any order, and later ones again, and the answer is the same.
 
-use std::collections::{BTreeMap, BinaryHeap};
-use std::iter::Peekable;
+mod sweep;
+
+pub use sweep::Layer;
+
+use std::collections::BTreeMap;
 use std::ops::Range;
+
+use sweep::sweep;
+
+/// So many are laid down one by one, each in the time of what it covers; more of them all at once, in the time of all there is.
+const FEW: usize = 16;
 
 /// When something was written. Stamps of a later epoch are later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,49 +46,57 @@ pub struct Piece {
     written: Stamp,
 }
 
+impl Piece {
+    fn layer(&self, start: u64) -> Layer {
+        let Piece { end, stamp, source, written } = *self;
+        Layer { range: start..end, stamp, source, written }
+    }
+}
+
 /// The pieces of a file.
 #[derive(Debug, Default)]
 pub struct Pieces {
     by_start: BTreeMap<u64, Piece>,
     /// The last truncation, and the size that it gave.
     truncated: (Stamp, u64),
+    /// The size of the file.
+    size: u64,
 }
 
 impl Pieces {
-    /// Begins with records that are all laid down at once, which takes a fraction of the time: each is a range and when it was
-    /// written, and is known by its place. Of two of the same stamp, the one behind is seen.
-    pub fn of_records(count: u32, record: impl Fn(u32) -> (Range<u64>, Stamp)) -> Self {
-        Pieces { by_start: sweep(count, record), truncated: Default::default() }
-    }
-
     /// Has this size from then on, as far as is known: what is below is elsewhere.
     pub fn begin_with_size(&mut self, size: u64, stamp: Stamp) {
-        self.truncated = (stamp, size);
+        (self.truncated, self.size) = ((stamp, size), size);
     }
 
-    /// Lays down a record.
-    pub fn write(&mut self, range: Range<u64>, stamp: Stamp, record: u32) {
-        self.lay(range, stamp, Source::Record(record));
-    }
-
-    /// Lays down a hole. The size stays as it is.
-    pub fn punch(&mut self, range: Range<u64>, stamp: Stamp) {
-        self.lay(range, stamp, Source::Hole);
-    }
-
-    /// Cuts all that is behind a size, and gives the file that size.
-    pub fn truncate(&mut self, size: u64, stamp: Stamp) {
-        self.lay(size..u64::MAX, stamp, Source::Hole);
-        if stamp > self.truncated.0 {
-            self.truncated = (stamp, size);
+    /// Lays down so many records and holes, and the last of some truncations with the size that it gave; what these cut off are
+    /// layers as well. Of two of the same stamp, the one behind is seen, and all are in front of what is there.
+    pub fn add(
+        &mut self,
+        count: usize,
+        layer: impl Fn(usize) -> Layer,
+        truncated: Option<(Stamp, u64)>,
+    ) {
+        if count <= FEW {
+            (0..count).map(layer).for_each(|it| self.lay(it));
+        } else {
+            let before: Vec<(u64, Piece)> =
+                std::mem::take(&mut self.by_start).into_iter().collect();
+            let pieces = sweep(before.len() + count, |number| match before.get(number) {
+                Some((start, piece)) => piece.layer(*start),
+                None => layer(number - before.len()),
+            });
+            self.by_start = pieces.into_iter().collect();
         }
+        self.truncated = self.truncated.max(truncated.unwrap_or_default());
+        let (when, size) = self.truncated;
+        let last = self.by_start.values().rev().find(|it| it.written > when);
+        self.size = size.max(last.map_or(0, |it| it.end));
     }
 
     /// Returns the size of the file.
     pub fn size(&self) -> u64 {
-        let (when, size) = self.truncated;
-        let last = self.by_start.values().rev().find(|it| it.written > when);
-        size.max(last.map_or(0, |it| it.end))
+        self.size
     }
 
     /// Returns the last truncation, and the size that it gave.
@@ -131,11 +147,10 @@ impl Pieces {
         self.by_start.len()
     }
 
-    fn lay(&mut self, range: Range<u64>, stamp: Stamp, source: Source) {
+    fn lay(&mut self, Layer { range, stamp, source, written }: Layer) {
         if range.is_empty() {
             return;
         }
-        let written = if source == Source::Hole { Stamp::default() } else { stamp };
         let new = Piece { end: range.end, stamp, source, written };
         self.split_at(range.start);
         self.split_at(range.end);
@@ -166,52 +181,6 @@ impl Pieces {
             piece.end = place;
             self.by_start.insert(place, behind);
         }
-    }
-}
-
-/// Goes through the file once, from its beginning to its end, with the records that are there at each place.
-fn sweep(count: u32, record: impl Fn(u32) -> (Range<u64>, Stamp)) -> BTreeMap<u64, Piece> {
-    let mut starts: Vec<(u64, u32)> = (0..count)
-        .map(|number| (record(number).0.start, number))
-        .filter(|(start, number)| *start < record(*number).0.end)
-        .collect();
-    starts.sort_unstable();
-    let mut laid = Joined::default();
-    laid.pieces.reserve(starts.len());
-    // Those that have begun, the latest first; some may have ended.
-    let mut there: BinaryHeap<(Stamp, u32, u64)> = BinaryHeap::new();
-    let mut next = starts.into_iter().peekable();
-    let mut place = 0;
-    loop {
-        while there.peek().is_some_and(|(_, _, end)| *end <= place) {
-            there.pop();
-        }
-        let begin = next.peek().map(|(start, _)| *start);
-        let Some(&(stamp, number, end)) = there.peek() else {
-            let Some(begin) = begin else { break };
-            place = begin;
-            take(&mut next, place, &mut there, &record);
-            continue;
-        };
-        let stop = begin.map_or(end, |begin| begin.min(end));
-        let source = Source::Record(number);
-        laid.push(place, Piece { end: stop, stamp, source, written: stamp });
-        place = stop;
-        take(&mut next, place, &mut there, &record);
-    }
-    laid.pieces.into_iter().collect()
-}
-
-/// Takes those that begin at a place.
-fn take(
-    next: &mut Peekable<impl Iterator<Item = (u64, u32)>>,
-    place: u64,
-    there: &mut BinaryHeap<(Stamp, u32, u64)>,
-    record: &impl Fn(u32) -> (Range<u64>, Stamp),
-) {
-    while let Some((_, number)) = next.next_if(|(start, _)| *start <= place) {
-        let (range, stamp) = record(number);
-        there.push((stamp, number, range.end));
     }
 }
 
@@ -276,17 +245,26 @@ mod tests {
         file
     }
 
-    fn laid(changes: &[Change], order: &[usize]) -> Pieces {
+    /// Lays down changes in an order, so many at a time.
+    fn laid(changes: &[Change], order: &[usize], at_once: usize) -> Pieces {
         let mut pieces = Pieces::default();
-        for &number in order {
-            let stamp = Stamp { epoch: 1, sequence: number as u64 + 1 };
-            match changes[number] {
-                Change::Write(start, length) => {
-                    pieces.write(start..start + length, stamp, number as u32 + 1);
-                }
-                Change::Punch(start, length) => pieces.punch(start..start + length, stamp),
-                Change::Truncate(size) => pieces.truncate(size, stamp),
-            }
+        for some in order.chunks(at_once) {
+            let stamp = |number: usize| Stamp { epoch: 1, sequence: number as u64 + 1 };
+            let layer = |at: usize| {
+                let (range, source) = match changes[some[at]] {
+                    Change::Write(start, length) => {
+                        (start..start + length, Source::Record(some[at] as u32 + 1))
+                    }
+                    Change::Punch(start, length) => (start..start + length, Source::Hole),
+                    Change::Truncate(size) => (size..u64::MAX, Source::Hole),
+                };
+                Layer::new(range, stamp(some[at]), source)
+            };
+            let truncated = some.iter().filter_map(|number| match changes[*number] {
+                Change::Truncate(size) => Some((stamp(*number), size)),
+                _ => None,
+            });
+            pieces.add(some.len(), layer, truncated.max());
         }
         pieces
     }
@@ -307,39 +285,20 @@ mod tests {
     proptest! {
         #[test]
         fn any_order_gives_the_same_file(
-            (changes, order) in prop::collection::vec(change(), 0..12).prop_flat_map(|changes| {
+            (changes, order) in prop::collection::vec(change(), 0..60).prop_flat_map(|changes| {
                 let order: Vec<usize> = (0..changes.len()).collect();
                 (Just(changes), Just(order).prop_shuffle())
             }),
             start in 0u64..60,
             length in 0u64..30,
+            at_once in prop_oneof![Just(1), Just(7), FEW + 1..60],
         ) {
-            let pieces = laid(&changes, &order);
+            let pieces = laid(&changes, &order, at_once);
             let file = by_hand(&changes);
             prop_assert_eq!(content(&pieces), file.clone());
             let ranges: Vec<_> = pieces.of(start..start + length).map(|(range, _)| range).collect();
             prop_assert!(ranges.iter().all(|it| it.start < it.end));
             prop_assert_eq!(ranges.iter().map(|it| it.end - it.start).sum::<u64>(), length);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn laid_at_once_or_one_by_one_is_the_same(
-            records in prop::collection::vec((0u64..40, 0u64..20, 0u64..30), 0..20),
-        ) {
-            let record = |number: u32| {
-                let (start, length, sequence) = records[number as usize];
-                (start..start + length, Stamp { epoch: 1, sequence })
-            };
-            let at_once = Pieces::of_records(records.len() as u32, record);
-            let mut one_by_one = Pieces::default();
-            for number in 0..records.len() as u32 {
-                let (range, stamp) = record(number);
-                one_by_one.write(range, stamp, number);
-            }
-            prop_assert_eq!(content(&at_once), content(&one_by_one));
-            prop_assert_eq!(at_once.size(), one_by_one.size());
         }
     }
 
@@ -349,11 +308,13 @@ mod tests {
         for round in 0..100 {
             for block in 0..64 {
                 let stamp = Stamp { epoch: 1, sequence: 1 + round * 64 + block };
-                pieces.write(block * 10..block * 10 + 10, stamp, 0);
+                let record = Layer::new(block * 10..block * 10 + 10, stamp, Source::Record(0));
+                pieces.add(1, |_| record.clone(), None);
             }
         }
         assert_eq!(pieces.count(), 64);
-        pieces.write(0..640, Stamp { epoch: 1, sequence: 10_000 }, 1);
+        let last = Stamp { epoch: 1, sequence: 10_000 };
+        pieces.add(1, |_| Layer::new(0..640, last, Source::Record(1)), None);
         assert_eq!(pieces.count(), 1);
     }
 }

@@ -16,7 +16,7 @@ use crate::findings::{Change, Findings, Note, Record, Trouble};
 use crate::index::{INDEX, IndexedLog};
 use crate::index_entry::Extent;
 use crate::index_file::{DamagedIndex, IndexFile};
-use crate::pieces::{Piece, Pieces, Source, Stamp};
+use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
 use crate::scan::LogScan;
 use crate::{Container, StateCopy, StowError};
@@ -180,31 +180,18 @@ impl Reader {
         self.latest = self.latest.max(found.unwrap_or_default());
         // A container has less than this many: more would take hundreds of gigabytes here.
         let most = u32::MAX as usize - self.records.len();
-        // Notes that were found before count on.
-        let is_first = self.records.is_empty() && self.notes.is_empty();
-        if is_first && self.index.is_err() {
-            self.records = findings.records;
-            self.records.truncate(most);
-            let records = &self.records;
-            self.pieces = Pieces::of_records(records.len() as u32, |number| {
-                (records[number as usize].range(), records[number as usize].stamp)
-            });
-        } else {
-            for record in findings.records.into_iter().take(most) {
-                self.pieces.write(record.range(), record.stamp, self.records.len() as u32);
-                self.records.push(record);
-            }
-        }
-        let mut notes = findings.notes;
-        // The last one first: what it has taken is not looked at again.
-        notes.sort_unstable_by_key(|it| std::cmp::Reverse(it.stamp));
-        for Note { stamp, change, .. } in &notes {
-            let stamp = *stamp;
-            match *change {
-                Change::Truncate(size) => self.pieces.truncate(size, stamp),
-                Change::Punch(offset, length) => self.pieces.punch(offset..offset + length, stamp),
-            }
-        }
+        let (first, notes) = (self.records.len(), findings.notes);
+        self.records.extend(findings.records.into_iter().take(most));
+        let records = &self.records[first..];
+        let layer = |number: usize| match records.get(number) {
+            Some(it) => Layer::new(it.range(), it.stamp, Source::Record((first + number) as u32)),
+            None => notes[number - records.len()].layer(),
+        };
+        let truncated = notes.iter().filter_map(|it| match it.change {
+            Change::Truncate(size) => Some((it.stamp, size)),
+            Change::Punch(..) => None,
+        });
+        self.pieces.add(records.len() + notes.len(), layer, truncated.max());
         self.notes.extend(notes);
     }
 

@@ -146,6 +146,8 @@ struct SegmentScan {
     word: usize,
     /// The run that is going on, and its records.
     run: Option<(Run, u64)>,
+    /// Where the next record or slot page may begin in the segment.
+    top: u64,
     highest: u64,
     has_ended: bool,
     is_free: bool,
@@ -160,8 +162,8 @@ struct PageEnd {
 impl SegmentScan {
     fn new(header: SegmentHeader) -> Self {
         let word = HEADER_BYTES / 8;
-        let (run, highest) = (None, 0);
-        SegmentScan { header, page: 0, word, run, highest, has_ended: false, is_free: false }
+        let (run, top, highest) = (None, PAGE_BYTES, 0);
+        SegmentScan { header, page: 0, word, run, top, highest, has_ended: false, is_free: false }
     }
 
     /// Returns how many further slot pages it has got.
@@ -229,10 +231,7 @@ impl SegmentScan {
                     let record = self.record(stamped, word_at)?;
                     found.push((Said::Record(record), word_at));
                 }
-                Entry::Void => {
-                    let (_, count) = self.run.as_mut().ok_or(Damaged)?;
-                    *count += 1;
-                }
+                Entry::Void => drop(self.place()?),
                 Entry::Truncate(stamped, size) => {
                     let stamp = self.stamp(stamped);
                     let is_whole = words_checksum(&[size, stamp.sequence]) == stamped.checksum;
@@ -262,9 +261,10 @@ impl SegmentScan {
                     return Ok(PageEnd { next_page: None });
                 }
                 Entry::Link(page) => {
-                    let is_ahead = page > self.page
+                    let is_ahead = u64::from(page) >= self.top
                         && page.is_multiple_of(PAGE_BYTES as u32)
                         && page < self.header.length;
+                    self.top = u64::from(page) + PAGE_BYTES;
                     return is_ahead.then_some(PageEnd { next_page: Some(page) }).ok_or(Damaged);
                 }
             }
@@ -286,27 +286,34 @@ impl SegmentScan {
     /// Returns the next record of the run.
     fn record(&mut self, stamped: Stamped, word_at: u64) -> Result<Record, Damaged> {
         let stamp = self.stamp(stamped);
+        let (offset, position, length) = self.place()?;
+        Ok(Record {
+            log: self.header.log,
+            position: self.header.position + position,
+            offset,
+            length,
+            stamp,
+            checksum: stamped.checksum,
+            word_at,
+        })
+    }
+
+    /// Returns where the next record of the run is in the file and in the segment, behind all that is there, and its length.
+    fn place(&mut self) -> Result<(u64, u64, u32), Damaged> {
         let (run, count) = self.run.as_mut().ok_or(Damaged)?;
         let length = u64::from(run.length);
         let place = || {
             let offset = run.stride.checked_mul(*count)?.checked_add(run.offset)?;
             let position = length.checked_mul(*count)?.checked_add(u64::from(run.position))?;
-            let is_inside = position.checked_add(length)? <= u64::from(self.header.length);
+            let end = position.checked_add(length)?;
             possible(offset, length)?;
+            let is_inside = self.top <= position && end <= u64::from(self.header.length);
             (is_inside && length > 0 && (*count == 0 || run.stride > 0))
-                .then_some((offset, position))
+                .then_some((offset, position, end))
         };
-        let (offset, position) = place().ok_or(Damaged)?;
-        *count += 1;
-        Ok(Record {
-            log: self.header.log,
-            position: self.header.position + position,
-            offset,
-            length: run.length,
-            stamp,
-            checksum: stamped.checksum,
-            word_at,
-        })
+        let (offset, position, end) = place().ok_or(Damaged)?;
+        (*count, self.top) = (*count + 1, end);
+        Ok((offset, position, run.length))
     }
 }
 

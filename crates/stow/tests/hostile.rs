@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plimsoll_stats::Random;
+use plimsoll_stow::header::{HEADER_BYTES, SegmentHeader};
+use plimsoll_stow::word::{Entry, PAGE_BYTES, Run, Stamped, record_checksum};
 use plimsoll_stow::{Container, Placement, Reader, StowError, Writer, check};
 use support::{container, content, targets};
 
@@ -209,4 +211,47 @@ fn nobody_else_can_read_what_a_container_is_made_of() {
     }
     let expected = "the container with eight files, a directory, a log and the note beside it";
     assert_eq!(seen, 12, "{expected}");
+}
+
+/// Writes two records, moves the second one by so many bytes in its segment, and makes its checksums those of what is there.
+fn with_record_moved(folder: &Path, by: u32) -> Result<Vec<u8>, StowError> {
+    let made = container(folder, 1);
+    let mut writer = Writer::open(made, Placement::Striped).unwrap();
+    writer.write_at(&[1; 100], 0).unwrap();
+    writer.write_at(&[2; 100], 1000).unwrap();
+    writer.close().unwrap();
+    let log = files(&folder.join("t0")).into_iter().find(|it| it.ends_with("log-0000")).unwrap();
+    let mut bytes = fs::read(&log).unwrap();
+    let begin = PAGE_BYTES as usize;
+    let header = SegmentHeader::decode(&bytes[begin..begin + HEADER_BYTES]).unwrap();
+    let word = |bytes: &[u8], at: usize| {
+        u64::from_le_bytes(bytes[begin + 8 * at..begin + 8 * at + 8].try_into().unwrap())
+    };
+    // A run with its record comes behind another such.
+    let at = HEADER_BYTES / 8 + 5;
+    let words: Vec<u64> = (at..at + 5).map(|at| word(&bytes, at)).collect();
+    let Ok(Some((Entry::Run(run), 4))) = Entry::decode(&words) else { panic!("{words:?}") };
+    let Ok(Some((Entry::Record(it), 1))) = Entry::decode(&words[4..]) else { panic!("{words:?}") };
+    let run = Run { position: run.position - by, ..run };
+    let place = begin + run.position as usize;
+    let stamp = header.stamp + u64::from(it.delta);
+    let checksum = record_checksum(run.offset, stamp, &bytes[place..place + 100]);
+    let (run, record) = (Entry::Run(run).encode().0, Entry::Record(Stamped { checksum, ..it }));
+    for (at, word) in (at..).zip(run.into_iter().chain([record.encode().0[0]])) {
+        bytes[begin + 8 * at..begin + 8 * at + 8].copy_from_slice(&word.to_le_bytes());
+    }
+    fs::write(&log, bytes).unwrap();
+    read(&folder.join("it"))
+}
+
+#[test]
+fn records_that_share_bytes_of_a_segment_are_refused() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let whole = with_record_moved(folder.path(), 0).unwrap();
+    assert_eq!((whole.len(), whole[99], whole[1099]), (1100, 1, 2));
+    for by in [1, 100, 4000, 4096] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let refused = with_record_moved(folder.path(), by).unwrap_err().to_string();
+        assert!(refused.contains("it is damaged at byte"), "{by}: {refused}");
+    }
 }
