@@ -57,6 +57,7 @@ pub mod manifest;
 mod marker;
 mod orphans;
 mod pieces;
+mod pinned;
 mod placement;
 mod read_log;
 mod reader;

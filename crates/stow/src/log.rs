@@ -15,7 +15,7 @@ use rustix::io::{Errno, pread, pwrite};
 use crate::Id;
 use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
 use crate::lock::{Hold, WAIT_MAX, take_within};
-use crate::rights::PRIVATE_FILE;
+use crate::pinned::{self, Kernel};
 use crate::word::{Entry, PAGE_BYTES, Stamped, freed_checksum};
 
 /// File systems on which a writer may store into a mapping of a slot page (statfs(2)): what was stored is what others read
@@ -53,13 +53,18 @@ pub fn file_name(number: u32) -> String {
 }
 
 impl Log {
-    /// Makes a log, which is empty.
+    /// Makes a log for the target of this name, which is empty.
     ///
     /// # Errors
     /// If there is one already, or the target refuses.
-    pub fn create(directory: &Directory, container: Id, number: u32) -> std::io::Result<Self> {
+    pub fn create(
+        directory: &Directory,
+        container: Id,
+        number: u32,
+        target: &str,
+    ) -> std::io::Result<Self> {
         let name = file_name(number);
-        let file = directory.create(&name, OFlags::RDWR, PRIVATE_FILE)?;
+        let file = pinned::create(directory, &name, target, &Kernel)?;
         let log = Log::of(file, directory, &name, LogHeader { container, log: number });
         let mut page = [0; PAGE_BYTES as usize];
         page[..HEADER_BYTES].copy_from_slice(&LogHeader { container, log: number }.encode());

@@ -86,13 +86,13 @@ impl LogPlace {
         Log::open(&self.directory, self.container, number, flags, owner)
     }
 
-    /// Makes a log, which is empty and durable.
+    /// Makes a log for the target of this name, which is empty and durable.
     ///
     /// # Errors
     /// If the target refuses, or if the name is taken by what is no unused log of the container.
-    pub fn make_log(&self, number: u32) -> io::Result<Log> {
+    pub fn make_log(&self, number: u32, target: &str) -> io::Result<Log> {
         self.remove_unlisted(number)?;
-        let log = Log::create(&self.directory, self.container, number)?;
+        let log = Log::create(&self.directory, self.container, number, target)?;
         // Durable before it is listed: a log that is listed and not there has lost something.
         log.sync()?;
         self.directory.sync()?;

@@ -61,7 +61,7 @@ impl LogPool<'_> {
         let log = LogPlace::obtain(&target.path, self.container.id())
             .and_then(|place| {
                 home::note(place.directory(), self.container)?;
-                place.make_log(number)
+                place.make_log(number, &target.name)
             })
             .attempt("make a log on", &target.path)?;
         // Half a line of somebody who was killed would spoil the next one.

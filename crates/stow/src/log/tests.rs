@@ -5,7 +5,7 @@ fn a_segment_whose_writer_died_before_it_had_room_is_skipped() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let directory = Directory::open(folder.path()).unwrap();
     let (container, node) = (Id::from_bytes([1; 16]), Id::from_bytes([2; 16]));
-    let log = Log::create(&directory, container, 3).unwrap();
+    let log = Log::create(&directory, container, 3, "t0").unwrap();
     let (length, stamp) = (16 * PAGE_BYTES as u32, 5);
     let header =
         SegmentHeader { container, log: 3, position: PAGE_BYTES, length, epoch: 0, stamp, node };
