@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_machine::{
     parse_block_stat, parse_brw_sizes, parse_diskstats, parse_layout, parse_ld_cache,
-    parse_meminfo, parse_mountinfo, parse_mpi_version,
+    parse_meminfo, parse_mountinfo, parse_mpi_version, parse_pressure, parse_processor_time,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,5 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     parse_diskstats(&text);
     parse_block_stat(&text);
     parse_meminfo(&text);
+    parse_pressure(&text);
+    parse_processor_time(&text);
     parse_mpi_version(&text);
 });

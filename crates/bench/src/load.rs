@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn an_instance_is_busy_beyond_nine_tenths() {
-        let at = |busy, idle| Some(ProcessorTime { busy, idle });
+        let at = |busy, idle| Some(ProcessorTime { busy, idle, waiting: 0 });
         let mut load = Load::default();
         load.count(at(0, 0), at(90, 10));
         assert_eq!(load, Load { instances: 1, busy: 0 });

@@ -49,7 +49,6 @@ const fn row(
 pub const PARAMETERS: &[Parameter] = &[
     row("", "health_check", Content::Health, "whether Lustre works on this node"),
     row("", "memused", Content::Number, "memory that Lustre uses, in bytes"),
-    row("", "memused_max", Content::Number, "the most that it used"),
     row("", "lnet_memused", Content::Number, "memory that LNet uses, in bytes"),
     row("obdfilter", "stats", Content::Stats, "bytes and operations of an OST"),
     row(
@@ -110,7 +109,6 @@ pub const PARAMETERS: &[Parameter] = &[
     row("mds", "stats", Content::Stats, "queues of an MDS's services"),
     row("ldlm", "stats", Content::Stats, "queues of the lock services"),
     row("lnet", "stats", Content::Lnet, "messages and bytes of LNet"),
-    row("lnet", "peers", Content::LnetTable, "other nodes"),
     row("lnet", "routers", Content::LnetTable, "routers"),
     row("lnet", "nis", Content::LnetTable, "this node's interfaces"),
 ];

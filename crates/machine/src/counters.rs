@@ -30,6 +30,20 @@ pub struct DiskCounters {
     pub in_flight: u64,
     /// Milliseconds in which at least one operation was under way.
     pub busy_milliseconds: u64,
+    /// Reads that were merged into others.
+    pub read_merges: u64,
+    /// Writes that were merged into others.
+    pub write_merges: u64,
+    /// Milliseconds added up over all operations under way.
+    pub queue_milliseconds: Option<u64>,
+    /// Discards completed (Linux 4.18 and later).
+    pub discards: Option<u64>,
+    /// Sectors discarded (Linux 4.18 and later).
+    pub sectors_discarded: Option<u64>,
+    /// Flushes completed (Linux 5.5 and later).
+    pub flushes: Option<u64>,
+    /// Milliseconds that flushes took (Linux 5.5 and later).
+    pub flush_milliseconds: Option<u64>,
 }
 
 impl DiskCounters {
@@ -41,6 +55,12 @@ impl DiskCounters {
     /// Returns the bytes written; stays at the largest value when it would not fit.
     pub fn bytes_written(&self) -> Bytes {
         Bytes::new(self.sectors_written.saturating_mul(COUNTED_SECTOR))
+    }
+
+    /// Returns the bytes discarded; stays at the largest value when it would not fit.
+    pub fn bytes_discarded(&self) -> Option<Bytes> {
+        let sectors = self.sectors_discarded?;
+        Some(Bytes::new(sectors.saturating_mul(COUNTED_SECTOR)))
     }
 
     /// Returns what the device did from this reading to a later one.
@@ -107,24 +127,30 @@ pub fn parse_block_stat(text: &str) -> Option<DiskCounters> {
     counters(text.split_whitespace())
 }
 
-fn counters<'a>(fields: impl Iterator<Item = &'a str>) -> Option<DiskCounters> {
-    const FIELDS_IN_EVERY_KERNEL: usize = 10;
-    let values: Vec<u64> = fields
-        .take(FIELDS_IN_EVERY_KERNEL)
-        .map(|field| field.parse().ok())
-        .collect::<Option<_>>()?;
-    let [reads, _, sectors_read, read_ms, writes, _, sectors_written, write_ms, in_flight, busy] =
-        values.try_into().ok()?;
-    Some(DiskCounters {
-        reads,
-        sectors_read,
-        read_milliseconds: read_ms,
-        writes,
-        sectors_written,
-        write_milliseconds: write_ms,
-        in_flight,
-        busy_milliseconds: busy,
-    })
+fn counters<'a>(mut fields: impl Iterator<Item = &'a str>) -> Option<DiskCounters> {
+    let mut next = || fields.next()?.parse().ok();
+    let mut counters = DiskCounters {
+        reads: next()?,
+        read_merges: next()?,
+        sectors_read: next()?,
+        read_milliseconds: next()?,
+        writes: next()?,
+        write_merges: next()?,
+        sectors_written: next()?,
+        write_milliseconds: next()?,
+        in_flight: next()?,
+        busy_milliseconds: next()?,
+        ..DiskCounters::default()
+    };
+    // Later kernels have these in addition.
+    counters.queue_milliseconds = next();
+    counters.discards = next();
+    let _discard_merges = next();
+    counters.sectors_discarded = next();
+    let _discard_milliseconds = next();
+    counters.flushes = next();
+    counters.flush_milliseconds = next();
+    Some(counters)
 }
 
 #[cfg(test)]
@@ -144,6 +170,12 @@ mod tests {
         assert_eq!(disks[1].2.bytes_written(), Bytes::new(8192));
         assert_eq!(disks[1].2.in_flight, 5);
         assert_eq!(parse_block_stat("1 0 8 2 3 0 16 4 5 6 7").unwrap(), disks[1].2);
+        let newest = parse_block_stat("1 7 8 2 3 9 16 4 5 6 7 11 0 2 1 13 14\n").unwrap();
+        assert_eq!((newest.read_merges, newest.write_merges), (7, 9));
+        assert_eq!((newest.queue_milliseconds, newest.discards), (Some(7), Some(11)));
+        assert_eq!(newest.bytes_discarded(), Some(Bytes::new(1024)));
+        assert_eq!((newest.flushes, newest.flush_milliseconds), (Some(13), Some(14)));
+        assert_eq!(disks[1].2.flushes, None);
     }
 
     #[test]

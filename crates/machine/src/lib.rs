@@ -38,6 +38,7 @@ mod network_mounts;
 mod one_storage;
 mod preflight;
 mod preload;
+mod pressure;
 mod processors;
 mod programs;
 mod site;
@@ -66,6 +67,7 @@ pub use preflight::{Need, PreflightError, check_apart, check_place, takes_direct
 pub use preload::{
     PRELOAD_LIBRARY, PRELOAD_VARIABLE, PreloadMissing, preload_library, preload_library_near,
 };
-pub use processors::ProcessorTime;
+pub use pressure::{Pressure, parse_pressure};
+pub use processors::{ProcessorTime, parse_processor_time};
 pub use site::{Difference, Discovered, differences};
 pub use space::Space;

@@ -73,11 +73,20 @@ impl Machine {
             .map_err(|cause| MachineError::Read { what, path: PathBuf::from(path), cause })
     }
 
-    /// Returns what is in a file of this machine. In a captured tree, which anybody may have made, links lead nowhere else, pipes
-    /// and devices are refused, and so is what is larger than such a file can be.
+    /// Returns what is in a file of this machine. What of a captured tree is larger than such a file can be is refused.
     pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
         if self.root == Path::new("/") {
             return fs::read(path);
+        }
+        let bytes = read_at_most(FILE_BYTES_MAX, self.open(path)?)?;
+        bytes.ok_or_else(|| io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes")))
+    }
+
+    /// Opens a file of this machine to read it. In a captured tree, which anybody may have made, links lead nowhere else, and pipes
+    /// and devices are refused.
+    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        if self.root == Path::new("/") {
+            return File::open(path);
         }
         let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -88,9 +97,7 @@ impl Machine {
         if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::RegularFile {
             return Err(io::Error::other("it is not a regular file"));
         }
-        let file = File::from(openat2(&root, path.as_ref(), flags, Mode::empty(), inside)?);
-        let bytes = read_at_most(FILE_BYTES_MAX, file)?;
-        bytes.ok_or_else(|| io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes")))
+        Ok(File::from(openat2(&root, path.as_ref(), flags, Mode::empty(), inside)?))
     }
 
     /// Returns the one line of a file of this machine; `None` when it cannot be read.

@@ -15,6 +15,10 @@ pub struct Memory {
     pub total: Bytes,
     /// What programs could get without swapping, as the kernel estimates.
     pub available: Bytes,
+    /// What waits to be written to storage.
+    pub dirty: Option<Bytes>,
+    /// What is being written to storage.
+    pub under_write: Option<Bytes>,
 }
 
 impl Machine {
@@ -32,7 +36,12 @@ impl Machine {
 /// Reads the text of `/proc/meminfo`. Its "kB" are 1024 bytes
 /// (Documentation/filesystems/proc.rst, "meminfo").
 pub fn parse_meminfo(text: &str) -> Option<Memory> {
-    Some(Memory { total: field(text, "MemTotal:")?, available: field(text, "MemAvailable:")? })
+    Some(Memory {
+        total: field(text, "MemTotal:")?,
+        available: field(text, "MemAvailable:")?,
+        dirty: field(text, "Dirty:"),
+        under_write: field(text, "Writeback:"),
+    })
 }
 
 fn field(text: &str, name: &str) -> Option<Bytes> {
@@ -48,10 +57,11 @@ mod tests {
 
     #[test]
     fn reads_total_and_available() {
-        let text = "MemTotal:       24682416 kB\nMemFree: 1 kB\nMemAvailable:   23000000 kB\n";
+        let text = "MemTotal:       24682416 kB\nMemFree: 1 kB\nMemAvailable:   23000000 kB\nDirty:    12 kB\n";
         let memory = parse_meminfo(text).unwrap();
         assert_eq!(memory.total, Bytes::new(24_682_416 * 1024));
         assert_eq!(memory.available, Bytes::new(23_000_000 * 1024));
+        assert_eq!((memory.dirty, memory.under_write), (Some(Bytes::new(12 * 1024)), None));
         assert_eq!(parse_meminfo("MemTotal: 99999999999999999999 kB\n"), None);
     }
 

@@ -15,6 +15,8 @@ pub struct ProcessorTime {
     pub busy: u64,
     /// Idle, or waiting for storage.
     pub idle: u64,
+    /// The part of that in which a processor waited for storage.
+    pub waiting: u64,
 }
 
 impl ProcessorTime {
@@ -35,7 +37,7 @@ impl Machine {
     /// When the kernel does not tell.
     pub fn processor_time(&self) -> Result<ProcessorTime, MachineError> {
         let text = self.read("the time of processors", STAT)?;
-        parse_stat(&text).ok_or_else(|| MachineError::Understand {
+        parse_processor_time(&text).ok_or_else(|| MachineError::Understand {
             what: "the time of processors",
             path: PathBuf::from(STAT),
             reason: "no line \"cpu\" with at least five numbers".to_owned(),
@@ -45,13 +47,14 @@ impl Machine {
 
 /// Reads the text of `/proc/stat`: the line of all processors has the ticks of user, nice, system, idle, iowait, irq, softirq,
 /// steal, and guests, which are counted as user as well.
-fn parse_stat(text: &str) -> Option<ProcessorTime> {
+pub fn parse_processor_time(text: &str) -> Option<ProcessorTime> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks = line.split_whitespace().take(8).map(|it| it.parse::<u64>().ok());
     let ticks: Vec<u64> = ticks.collect::<Option<_>>()?;
-    let idle = ticks.get(3)?.checked_add(*ticks.get(4)?)?;
+    let waiting = *ticks.get(4)?;
+    let idle = ticks.get(3)?.checked_add(waiting)?;
     let all = ticks.iter().try_fold(0u64, |sum, it| sum.checked_add(*it))?;
-    Some(ProcessorTime { busy: all - idle, idle })
+    Some(ProcessorTime { busy: all - idle, idle, waiting })
 }
 
 #[cfg(test)]
@@ -61,16 +64,19 @@ mod tests {
     #[test]
     fn the_line_of_all_processors() {
         let text = "cpu  100 5 20 800 60 1 2 12 30 0\ncpu0 50 5 10 400 30 1 2 6 15 0\nintr 1\n";
-        assert_eq!(parse_stat(text), Some(ProcessorTime { busy: 140, idle: 860 }));
+        assert_eq!(
+            parse_processor_time(text),
+            Some(ProcessorTime { busy: 140, idle: 860, waiting: 60 })
+        );
         for broken in ["", "cpu0 1 2 3 4 5\n", "cpu  1 2 3 4\n", "cpu  1 2 x 4 5\n"] {
-            assert_eq!(parse_stat(broken), None, "{broken:?}");
+            assert_eq!(parse_processor_time(broken), None, "{broken:?}");
         }
-        assert_eq!(parse_stat("cpu  1 1 1 18446744073709551615 1\n"), None);
+        assert_eq!(parse_processor_time("cpu  1 1 1 18446744073709551615 1\n"), None);
     }
 
     #[test]
     fn shares_of_the_time_between_two_moments() {
-        let at = |busy, idle| ProcessorTime { busy, idle };
+        let at = |busy, idle| ProcessorTime { busy, idle, waiting: 0 };
         assert_eq!(at(190, 910).busy_since(&at(100, 900)), Some(0.9));
         assert_eq!(at(100, 900).busy_since(&at(100, 900)), None, "no tick has passed");
         assert_eq!(at(110, 899).busy_since(&at(100, 900)), Some(1.0));

@@ -61,16 +61,8 @@ fn unknown_lines(content: Content, text: &[u8]) -> Vec<String> {
                 add(line);
             }
         }),
-        Content::Recovery => {
-            if Recovery::of(text, &mut add).is_none() {
-                add(text);
-            }
-        }
-        Content::Import => {
-            if Import::of(text, &mut add).is_none() {
-                add(text);
-            }
-        }
+        Content::Recovery if Recovery::of(text, &mut add).is_none() => add(text),
+        Content::Import if Import::of(text, &mut add).is_none() => add(text),
         Content::Health if Health::of(text).is_none() => add(text),
         Content::Number if number(text).is_none() => add(text),
         Content::Lnet if LnetCounters::of(text).is_none() => add(text),

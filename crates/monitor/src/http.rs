@@ -1,0 +1,173 @@
+//! A server for one page. It takes one request at a time, of a bounded length and in a bounded time, and sends one answer: all that
+//! Prometheus needs, and nothing that others could hold up.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::metrics::Format;
+
+/// What a request has at most before its end. Prometheus sends some hundred bytes.
+const REQUEST_BYTES_MAX: usize = 8 << 10;
+
+/// The time in which a request must be there, and in which the answer must be taken.
+const REQUEST_TIME: Duration = Duration::from_secs(2);
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+
+/// What the page at `/` says.
+const FRONT: &str = "plimsoll monitor: metrics are at /metrics\n";
+
+/// Answers requests for metrics.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+}
+
+impl Server {
+    /// Listens at that address from now on.
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address)? })
+    }
+
+    /// Returns where it listens: the port is chosen by the kernel where none was given.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers requests, one after another, for ever. A client that does not keep to the protocol or the time is left alone.
+    pub fn serve(self, page: impl Fn(Format) -> String) {
+        for stream in self.listener.incoming() {
+            match stream {
+                Ok(stream) => drop(answer(stream, &page)),
+                // No descriptors are left, for instance: others may give some back.
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    }
+}
+
+fn answer(mut stream: TcpStream, page: &impl Fn(Format) -> String) -> io::Result<()> {
+    stream.set_write_timeout(Some(ANSWER_TIME))?;
+    let head = read_head(&mut stream)?;
+    let (status, kind, body) = respond(&head, page);
+    let is_head = head.starts_with(b"HEAD ");
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(answer.as_bytes())?;
+    if !is_head {
+        stream.write_all(body.as_bytes())?;
+    }
+    stream.flush()
+}
+
+/// Reads a request up to the empty line behind its head.
+fn read_head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let deadline = Instant::now() + REQUEST_TIME;
+    let mut head = Vec::new();
+    let mut piece = [0; 1024];
+    while !head.windows(4).any(|it| it == b"\r\n\r\n") {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || head.len() > REQUEST_BYTES_MAX {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut piece)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            more => head.extend_from_slice(&piece[..more]),
+        }
+    }
+    Ok(head)
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+fn respond(head: &[u8], page: &impl Fn(Format) -> String) -> (&'static str, &'static str, String) {
+    let head = String::from_utf8_lossy(head);
+    let mut words = head.lines().next().unwrap_or_default().split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    if !words.next().is_some_and(|it| it.starts_with("HTTP/1.")) {
+        return ("400 Bad Request", PLAIN, "this is no request\n".to_owned());
+    }
+    if !matches!(method, "GET" | "HEAD") {
+        return ("405 Method Not Allowed", PLAIN, "only GET is answered\n".to_owned());
+    }
+    match target.split('?').next() {
+        Some("/metrics") if wants_open_metrics(&head) => {
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            ("200 OK", kind, page(Format::OpenMetrics))
+        }
+        Some("/metrics") => {
+            ("200 OK", "text/plain; version=0.0.4; charset=utf-8", page(Format::Text))
+        }
+        Some("/") => ("200 OK", PLAIN, FRONT.to_owned()),
+        _ => ("404 Not Found", PLAIN, FRONT.to_owned()),
+    }
+}
+
+fn wants_open_metrics(head: &str) -> bool {
+    head.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.starts_with("accept:") && line.contains("application/openmetrics-text")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Shutdown;
+
+    fn server() -> SocketAddr {
+        let server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.address().unwrap();
+        std::thread::spawn(move || server.serve(|format| format!("{format:?}\n")));
+        address
+    }
+
+    fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        answer
+    }
+
+    #[test]
+    fn what_is_asked_for_is_answered_and_nothing_else() {
+        let address = server();
+        let open = ask(
+            address,
+            "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text;version=1.0.0\r\n\r\n",
+        );
+        assert!(open.starts_with("HTTP/1.1 200 OK\r\n"), "{open}");
+        assert!(
+            open.contains("Content-Type: application/openmetrics-text; version=1.0.0"),
+            "{open}"
+        );
+        assert!(open.ends_with("\r\n\r\nOpenMetrics\n"), "{open}");
+        assert!(ask(address, "GET /metrics?a=b HTTP/1.0\r\n\r\n").ends_with("\r\n\r\nText\n"));
+        let head = ask(address, "HEAD /metrics HTTP/1.1\r\n\r\n");
+        assert!(head.contains("Content-Length: 5") && head.ends_with("\r\n\r\n"), "{head}");
+        for (request, status) in [
+            ("GET /etc/passwd HTTP/1.1\r\n\r\n", "404"),
+            ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+            ("hello\r\n\r\n", "400"),
+            ("\r\n\r\n", "400"),
+        ] {
+            let answer = ask(address, request);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
+        }
+    }
+
+    #[test]
+    fn one_that_sends_too_much_or_nothing_does_not_stop_others() {
+        let address = server();
+        let silent = TcpStream::connect(address).unwrap();
+        assert_eq!(ask(address, &"x".repeat(4 * REQUEST_BYTES_MAX)), "");
+        assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").contains("200 OK"));
+        drop(silent);
+    }
+}

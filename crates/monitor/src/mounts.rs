@@ -1,0 +1,60 @@
+//! How full mounted file systems are.
+
+use std::collections::HashSet;
+
+use plimsoll_history::{Component, ComponentKind, Measure, Value};
+use plimsoll_machine::{Machine, Mount};
+
+use crate::readings::Readings;
+
+/// The file systems of this machine's own disks. Those of others' machines and processes may not answer, and are not asked; Lustre's
+/// own say it by other means.
+#[derive(Debug, Default)]
+pub struct Mounts {
+    points: Vec<(Component, Mount)>,
+}
+
+impl Mounts {
+    /// Looks what is mounted. A captured tree has mounts but no file systems behind them.
+    pub fn find(machine: &Machine, cluster: &str) -> Self {
+        if machine.root() != std::path::Path::new("/") {
+            return Self::default();
+        }
+        let mut seen = HashSet::new();
+        let mut mounts = machine.mounts().unwrap_or_default();
+        mounts.retain(|mount| is_of_own_disk(mount) && seen.insert(mount.device));
+        let component = |mount: &Mount| {
+            let name = mount.point.to_string_lossy();
+            Component::new(ComponentKind::Mount, name).of_cluster(cluster)
+        };
+        Self { points: mounts.into_iter().map(|mount| (component(&mount), mount)).collect() }
+    }
+
+    /// Returns their components.
+    pub fn components(&self) -> impl Iterator<Item = &Component> {
+        self.points.iter().map(|(component, _)| component)
+    }
+
+    /// Adds a reading of each one that answers.
+    pub fn take(&self, server: &str, time: u64, readings: &mut Readings) {
+        for (component, mount) in &self.points {
+            let Ok(space) = rustix::fs::statvfs(&mount.point) else { continue };
+            let reading = readings.next(component, server, time, 0);
+            let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
+            for (measure, value) in [
+                (Measure::CapacityBytes, bytes(space.f_blocks)),
+                (Measure::FreeBytes, bytes(space.f_bfree)),
+                (Measure::AvailableBytes, bytes(space.f_bavail)),
+                (Measure::Inodes, space.f_files),
+                (Measure::FreeInodes, space.f_ffree),
+            ] {
+                reading.values.push(Value::new(measure, value));
+            }
+        }
+    }
+}
+
+fn is_of_own_disk(mount: &Mount) -> bool {
+    let is_device = mount.source.as_encoded_bytes().starts_with(b"/dev/");
+    is_device && !mount.is_network() && !mount.fs_type.starts_with("fuse")
+}
