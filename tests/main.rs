@@ -13,6 +13,7 @@ mod export;
 mod gluster;
 mod library;
 mod models;
+mod monitor;
 mod mpi;
 mod no_space;
 mod output_files;

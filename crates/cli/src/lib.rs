@@ -21,6 +21,7 @@ mod harmless;
 mod interruption;
 mod memory;
 mod model;
+mod monitor;
 mod new_file;
 mod newest;
 mod now;
@@ -85,6 +86,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Export(export::Arguments),
     Model(model::Arguments),
+    Monitor(monitor::Arguments),
     Record(record::Arguments),
     Report(report::Arguments),
     Score(score::Arguments),
@@ -134,6 +136,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Export(arguments) => export::run(&arguments, output),
         Command::Model(arguments) => model::run(arguments, output),
+        Command::Monitor(arguments) => monitor::run(&arguments),
         Command::Record(arguments) => record::run(&arguments, output),
         Command::Report(arguments) => report::run(&arguments, output),
         Command::Score(arguments) => score::run(&arguments, output),

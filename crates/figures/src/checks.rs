@@ -188,7 +188,7 @@ fn lustre(machine: &Machine) -> Check {
 
 fn counters(machine: &Machine) -> Check {
     const NAME: &str = "kernel counters";
-    const FOR: &str = "calibrate, monitor *";
+    const FOR: &str = "calibrate, monitor";
     let lustre = machine.lustre_counters().len();
     match machine.disk_counters() {
         Ok(disks) => found(

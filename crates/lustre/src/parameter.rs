@@ -180,6 +180,23 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_has_the_same_list() {
+        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/monitoring.md");
+        let text = std::fs::read_to_string(place).unwrap();
+        for row in PARAMETERS {
+            let name = match row.component {
+                "" => row.leaf.to_owned(),
+                "lnet" => format!("lnet.{}", row.leaf),
+                "ost" | "mds" => format!("{}.*.*.{}", row.component, row.leaf),
+                "ldlm" => format!("ldlm.services.*.{}", row.leaf),
+                component => format!("{component}.*.{}", row.leaf),
+            };
+            let line = format!("| `{name}` | {} |", row.says);
+            assert!(text.lines().any(|it| it == line), "docs/monitoring.md lacks {line}");
+        }
+    }
+
+    #[test]
     fn each_parameter_is_listed_once() {
         let mut names: Vec<_> = PARAMETERS.iter().map(|row| (row.component, row.leaf)).collect();
         names.sort_unstable();

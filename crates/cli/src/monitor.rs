@@ -1,0 +1,234 @@
+//! `plimsoll monitor`: samples what this machine serves and uses, keeps history, and answers Prometheus.
+
+mod device_names;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use plimsoll_domain::Nanos;
+use plimsoll_history::Writer;
+use plimsoll_machine::Machine;
+use plimsoll_monitor::{Found, Health, Monitor, Server, Settings, metrics};
+
+use crate::interruption::Interruption;
+use crate::output::message;
+use crate::value;
+
+/// Sample what this machine serves and uses: Lustre's targets, block devices, processors, memory and file systems
+#[derive(clap::Args)]
+#[command(
+    before_help = "Examples:\n  plimsoll monitor --store /var/lib/plimsoll\n  \
+        plimsoll monitor --listen 127.0.0.1:9169\n  plimsoll monitor --interval 5s --store history --jobs 200",
+    after_help = "It finds out by itself what there is, and says so. Without --store and --listen it listens at 127.0.0.1:9169.\n\
+        docs/monitoring.md lists what is read and what the metrics are called."
+)]
+pub struct Arguments {
+    /// Time from one sample to the next
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    interval: Nanos,
+
+    /// Directory that keeps the history; it is made if it is not there
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+
+    /// Address at which Prometheus finds the metrics (/metrics); a port alone is of this machine only
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = address)]
+    listen: Option<SocketAddr>,
+
+    /// Look at a captured tree of /proc and /sys instead of this machine
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// Name of the cluster or site that this machine belongs to
+    #[arg(long, value_name = "NAME", default_value = "")]
+    cluster: String,
+
+    /// Read also what jobs do, of so many jobs of a target at most
+    #[arg(long, value_name = "COUNT", default_value = "0", value_parser = value::count)]
+    jobs: u64,
+
+    /// Show jobs in the metrics, too: every job is a series of its own there
+    #[arg(long, requires = "jobs")]
+    job_metrics: bool,
+}
+
+/// The port of Lustre exporters (the list of ports of Prometheus' exporters).
+const USUAL_PORT: u16 = 9169;
+
+/// "9169", "127.0.0.1:9169", "[::]:9169".
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+    }
+    text.parse().map_err(|_| "is not an address; write it like 127.0.0.1:9169 or 9169".to_owned())
+}
+
+/// What the sampling and the answering thread share.
+struct Shared {
+    monitor: Monitor,
+    health: Health,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let interval = Duration::from_nanos(arguments.interval.get());
+    ensure!(
+        interval >= Duration::from_millis(10),
+        "--interval {} is too short; hint: the shortest is 10ms",
+        arguments.interval
+    );
+    let interruption = Interruption::watch()?;
+    let mut store = match &arguments.store {
+        Some(path) => Some(Writer::open(path, plimsoll_history::Settings::default())?),
+        None => None,
+    };
+    let monitor = Monitor::open(settings(arguments)?);
+    tell(&monitor.found());
+    let shared = Arc::new(Mutex::new(Shared { monitor, health: Health::default() }));
+    if arguments.listen.is_some() || arguments.store.is_none() {
+        let usual = SocketAddr::from(([127, 0, 0, 1], USUAL_PORT));
+        serve(arguments.listen.unwrap_or(usual), shared.clone(), arguments.job_metrics)?;
+    }
+    sample(&shared, interval, store.as_mut(), &interruption);
+    if let Some(store) = &mut store {
+        store.seal()?;
+    }
+    Ok(interruption.exit_code())
+}
+
+fn settings(arguments: &Arguments) -> Result<Settings> {
+    let machine = match &arguments.root {
+        Some(root) => Machine::at(root, "/usr/local/bin:/usr/bin:/bin"),
+        None => Machine::host(),
+    };
+    let server = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let names = match &arguments.root {
+        Some(_) => Default::default(),
+        None => device_names::find(&machine),
+    };
+    let jobs_most = usize::try_from(arguments.jobs).context("--jobs is too large")?;
+    Ok(Settings { machine, server, cluster: arguments.cluster.clone(), names, jobs_most })
+}
+
+/// Says what was found, so that nobody wonders why something is not there.
+fn tell(found: &Found) {
+    for (kind, names) in &found.components {
+        let shown: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
+        let more = if names.len() > shown.len() { ", …" } else { "" };
+        let kind = kind.name().replace('_', " ");
+        message(&format!("monitor: {} {kind}: {}{more}", names.len(), shown.join(", ")));
+    }
+    if found.through_lctl {
+        message(
+            "monitor: Lustre is read through lctl, as its files are not there or may not be read",
+        );
+    }
+    for place in &found.forbidden {
+        message(&format!(
+            "warning: {} may not be looked into; hint: run with CAP_DAC_READ_SEARCH (docs/monitoring.md)",
+            place.display()
+        ));
+    }
+}
+
+fn serve(address: SocketAddr, shared: Arc<Mutex<Shared>>, jobs: bool) -> Result<()> {
+    let cannot = || format!("cannot listen at {address}; hint: choose another with --listen");
+    let server = Server::bind(address).with_context(cannot)?;
+    message(&format!("monitor: metrics are at http://{}/metrics", server.address()?));
+    thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+        server.serve(|format| {
+            let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            metrics(&shared.monitor, &shared.health, format, jobs)
+        });
+    })?;
+    Ok(())
+}
+
+/// Samples until a signal asks to end. A sample whose time has passed is left out, not made up for.
+fn sample(
+    shared: &Mutex<Shared>,
+    interval: Duration,
+    mut store: Option<&mut Writer>,
+    interruption: &Interruption,
+) {
+    let mut troubles = Troubles::default();
+    let mut next = Instant::now();
+    while !interruption.is_asked() {
+        {
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let Shared { monitor, health } = &mut *shared;
+            scrape(monitor, health, store.as_deref_mut(), &mut troubles);
+        }
+        if let Some(store) = store.as_deref_mut() {
+            troubles.tell(store.maintain(nanoseconds() / 1_000_000).err());
+        }
+        next += interval;
+        let late = Instant::now().saturating_duration_since(next);
+        if late >= interval {
+            let skipped = (late.as_nanos() / interval.as_nanos()) as u32;
+            next += interval * skipped;
+            shared.lock().unwrap_or_else(PoisonError::into_inner).health.skipped +=
+                u64::from(skipped);
+        }
+        wait_until(next, interruption);
+    }
+}
+
+fn scrape(
+    monitor: &mut Monitor,
+    health: &mut Health,
+    store: Option<&mut Writer>,
+    troubles: &mut Troubles,
+) {
+    let begun = Instant::now();
+    let readings = monitor.scrape(nanoseconds());
+    health.scrapes += 1;
+    health.scrape_seconds = begun.elapsed().as_secs_f64();
+    let Some(store) = store else { return };
+    match store.append(readings) {
+        Ok(appended) => {
+            health.stored += appended.samples;
+            troubles.tell(None::<anyhow::Error>);
+        }
+        Err(error) => {
+            health.not_stored += 1;
+            troubles.tell(Some(error));
+        }
+    }
+}
+
+/// What went wrong last, so that it is told once and not every second.
+#[derive(Default)]
+struct Troubles {
+    last: Option<String>,
+}
+
+impl Troubles {
+    fn tell(&mut self, trouble: Option<impl std::fmt::Display>) {
+        let Some(trouble) = trouble.map(|it| it.to_string()) else { return };
+        if self.last.as_ref() != Some(&trouble) {
+            message(&format!("warning: {trouble}; samples are missing until this is over"));
+            self.last = Some(trouble);
+        }
+    }
+}
+
+/// Sleeps in pieces that a signal does not have to wait for.
+fn wait_until(moment: Instant, interruption: &Interruption) {
+    const PIECE: Duration = Duration::from_millis(100);
+    while !interruption.is_asked() {
+        let left = moment.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(PIECE));
+    }
+}
+
+fn nanoseconds() -> u64 {
+    UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64
+}

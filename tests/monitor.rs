@@ -1,0 +1,261 @@
+//! `plimsoll monitor` as a service: a real Prometheus scrapes it, and what it kept is there afterwards.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::command::{binary, plimsoll};
+use crate::support::recording::has;
+
+/// Far more than anything here takes, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that is ended also when a test fails.
+struct Service {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Service {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = channel();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Waits for a line that contains these words.
+    fn line(&self, words: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        let mut seen = Vec::new();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) if line.contains(words) => return line,
+                Ok(line) => seen.push(line),
+                Err(_) => panic!("no line with {words:?} among {seen:#?}"),
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
+    /// Asks it to end, and returns its status.
+    fn end(mut self) -> Option<i32> {
+        self.signal(Signal::TERM);
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it does not end");
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A captured OSS with one target.
+fn oss(root: &Path) {
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write(
+        "proc/fs/lustre/obdfilter/scratch-OST0003/stats",
+        "snapshot_time             1438693064.430544 secs.usecs\n\
+         write_bytes               71893382 samples [bytes] 1 1048576 15201500833981\n",
+    );
+    write(
+        "sys/kernel/debug/lustre/osd-ldiskfs/scratch-OST0003/brw_stats",
+        "snapshot_time:         1589909588.327213269 (secs.nsecs)\n\n                           read      |     write\n\
+         disk I/O size          ios   % cum % |  ios         % cum %\n\
+         1M:                  43866371  99 100   | 850248  57 100\n",
+    );
+    write("sys/fs/lustre/health_check", "healthy\n");
+    write("sys/block/sda/stat", "1 0 8 2 3 0 16 4 5 6 7\n");
+    write("sys/block/sda/size", "8\n");
+}
+
+/// Starts a monitor of a captured tree, and returns the address that it listens at.
+fn monitor(root: &Path, more: &[&str]) -> (Service, String) {
+    let mut command = binary();
+    command.args(["monitor", "--interval", "100ms", "--listen", "127.0.0.1:0", "--root"]).arg(root);
+    let service = Service::start(command.args(more));
+    let line = service.line("metrics are at http://");
+    let (_, address) = line.split_once("http://").unwrap();
+    let address = address.strip_suffix("/metrics").unwrap().to_owned();
+    (service, address)
+}
+
+fn get(address: &str, page: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET {page} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// Asks until the page has these words.
+fn page_with(address: &str, words: &str) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let page = get(address, "/metrics");
+        if page.contains(words) {
+            return page;
+        }
+        assert!(Instant::now() < deadline, "no {words} in\n{page}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_captured_server_is_served_and_the_service_ends_in_order() {
+    let root = tempfile::tempdir().unwrap();
+    oss(root.path());
+    let (service, address) = monitor(root.path(), &[]);
+    let page = page_with(&address, "lustre_write_bytes_total{");
+    assert!(
+        page.contains("lustre_write_bytes_total{component=\"ost\",target=\"scratch-OST0003\"} 15201500833981\n"),
+        "{page}"
+    );
+    assert!(page.contains("plimsoll_block_device_written_bytes_total{device=\"sda\"} 8192\n"));
+    assert_eq!(service.end(), Some(143));
+}
+
+#[test]
+fn this_machine_is_sampled_into_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("history");
+    let mut command = binary();
+    command
+        .args(["monitor", "--interval", "100ms", "--listen", "127.0.0.1:0", "--store"])
+        .arg(&store);
+    let service = Service::start(&mut command);
+    service.line("server");
+    let line = service.line("metrics are at http://");
+    let address =
+        line.split_once("http://").unwrap().1.strip_suffix("/metrics").unwrap().to_owned();
+    let deadline = Instant::now() + PATIENCE;
+    let stored = |page: &str| {
+        let value =
+            page.lines().find_map(|it| it.strip_prefix("plimsoll_monitor_stored_samples_total "));
+        value.unwrap().parse::<u64>().unwrap()
+    };
+    while stored(&get(&address, "/metrics")) < 50 {
+        assert!(Instant::now() < deadline, "nothing is stored");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(service.end(), Some(143));
+    let is_parquet = |path: &Path| path.extension().is_some_and(|it| it == "parquet");
+    let mut folders = vec![store];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if is_parquet(&path) {
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 0, "no file of a day");
+}
+
+#[test]
+fn wrong_use_is_one_line() {
+    for (arguments, words) in [
+        ("monitor --interval 1us", "too short"),
+        ("monitor --listen nowhere", "is not an address"),
+        ("monitor --job-metrics", "--jobs"),
+    ] {
+        let outcome = plimsoll(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{arguments}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_real_prometheus_scrapes_it() {
+    if !has(&["prometheus", "promtool"]) {
+        eprintln!("SKIPPED: needs prometheus");
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    oss(folder.path());
+    let (service, address) = monitor(folder.path(), &[]);
+    let page = page_with(&address, "lustre_write_bytes_total{");
+    check_with_promtool(&page);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let configuration = folder.path().join("prometheus.yml");
+    let text = format!(
+        "scrape_configs:\n- job_name: plimsoll\n  scrape_interval: 1s\n  static_configs:\n  - targets: ['{address}']\n"
+    );
+    fs::write(&configuration, text).unwrap();
+    let prometheus = Service::start(
+        Command::new("prometheus")
+            .arg(format!("--config.file={}", configuration.display()))
+            .arg(format!("--storage.tsdb.path={}", folder.path().join("tsdb").display()))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}")),
+    );
+    prometheus.line("Server is ready to receive web requests");
+    let here = format!("127.0.0.1:{port}");
+    let value = |query: &str| {
+        let answer: Value =
+            serde_json::from_str(&get(&here, &format!("/api/v1/query?query={query}"))).ok()?;
+        answer["data"]["result"][0]["value"][1].as_str().map(str::to_owned)
+    };
+    let deadline = Instant::now() + PATIENCE;
+    while value("lustre_write_bytes_total").is_none() {
+        assert!(Instant::now() < deadline, "Prometheus has nothing");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(value("up").as_deref(), Some("1"));
+    assert_eq!(value("lustre_write_bytes_total").as_deref(), Some("15201500833981"));
+    let of_size = "lustre_disk_io_total%7Boperation=%22read%22,size=%221048576%22%7D";
+    assert_eq!(value(of_size).as_deref(), Some("43866371"));
+    assert_eq!(value("plimsoll_block_device_read_bytes_total").as_deref(), Some("4096"));
+    prometheus.end();
+    service.end();
+}
+
+/// What the tool finds fault with must be names that are conventional, and nothing else.
+fn check_with_promtool(page: &str) {
+    let mut promtool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    promtool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+    let is_conventional = |line: &str| line.contains("kilobytes") || line.contains("milliseconds");
+    let others: Vec<&str> = complaints.lines().filter(|line| !is_conventional(line)).collect();
+    assert!(others.is_empty(), "{others:#?}");
+}
