@@ -249,3 +249,55 @@ fn the_files_of_a_container_are_its_owners() {
     node.succeeds("rm x");
     node.assert_unharmed();
 }
+
+/// The attack: who may write to a target, or to a directory above a container, gives what is there another name, so that its logs look
+/// left behind, or those of a copy.
+#[test]
+fn renamed_directories_cost_no_logs() {
+    let Some(node) = Node::new() else { return };
+    let open = |name: &str| {
+        fs::create_dir(node.at(name)).unwrap();
+        fs::set_permissions(node.at(name), fs::Permissions::from_mode(0o777)).unwrap();
+    };
+    open("target");
+    open("above");
+    fs::create_dir(node.at("above/project")).unwrap();
+    node.succeeds("cp private/file above/project/big --targets target,private/target");
+    node.succeeds("cp private/file private/big --targets target");
+    let copied =
+        Command::new("cp").arg("-r").args([node.at("above/project/big"), node.at("copy")]).status();
+    assert!(copied.unwrap().success());
+    age_logs(&[&node.at("target"), &node.at("private/target")]);
+    for entry in fs::read_dir(node.at("target")).unwrap().map(|it| it.unwrap().path()) {
+        let digit = entry.to_str().unwrap().chars().last().unwrap();
+        let other = if digit == 'f' { "0" } else { "f" };
+        let mut name = entry.to_str().unwrap().to_string();
+        name.replace_range(name.len() - 1.., other);
+        fs::rename(&entry, name).unwrap();
+    }
+    fs::rename(node.at("above/project"), node.at("above/elsewhere")).unwrap();
+    fs::create_dir(node.at("above/project")).unwrap();
+    chown(node.at("above/project"), Some(ATTACKER), None).unwrap();
+    node.run("check --targets target,private/target --below private --repair --yes");
+    node.run("rm copy");
+    fs::remove_dir(node.at("above/project")).unwrap();
+    fs::rename(node.at("above/elsewhere"), node.at("above/project")).unwrap();
+    for entry in fs::read_dir(node.at("target")).unwrap().map(|it| it.unwrap().path()) {
+        let log = fs::read_dir(&entry).unwrap().map(|it| it.unwrap().path());
+        assert!(log.count() >= 2, "{}: a log and its note", entry.display());
+    }
+    let logs = |folder: &str| fs::read_dir(node.at(folder)).unwrap().count();
+    assert_eq!((logs("target"), logs("private/target")), (2, 2));
+}
+
+/// Makes logs look as if nobody had written to them for days.
+fn age_logs(targets: &[&Path]) {
+    let old = std::time::SystemTime::now() - Duration::from_secs(3 * 86_400);
+    for target in targets {
+        for place in fs::read_dir(target).unwrap().map(|it| it.unwrap().path()) {
+            for file in fs::read_dir(place).unwrap().map(|it| it.unwrap().path()) {
+                fs::File::open(file).unwrap().set_modified(old).unwrap();
+            }
+        }
+    }
+}

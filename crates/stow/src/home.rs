@@ -4,10 +4,11 @@
 //! logs know which one is theirs, by the number of its marker and by its path; the other one can be read and not written. The
 //! same note tells whose logs are left behind when a container was removed without them.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, random_hex};
+use plimsoll_guarded::{Directory, acting_user, open_trusted, random_hex};
 use rustix::fs::OFlags;
 
 use crate::error::Attempt;
@@ -139,39 +140,41 @@ fn standing(container: &Container, noted: &Home) -> Result<Standing, StowError> 
     }
     let Some(path) = &noted.path else { return Ok(Standing::Unknown("an unknown place".into())) };
     Ok(match found_near(path, container.id()) {
-        Ok(Some(found)) => {
-            let facts = Directory::open_by_own_links(&found).and_then(|it| it.facts_of(MARKER));
-            match facts {
-                Ok(it) if (it.st_dev, it.st_ino) == (own.st_dev, own.st_ino) => Standing::Original,
-                _ => Standing::Copy(found),
-            }
-        }
+        Ok(Some(found)) if found.marker == (own.st_dev, own.st_ino) => Standing::Original,
+        Ok(Some(found)) => Standing::Copy(found.path),
         // It was moved to another file system, or restored.
         Ok(None) => Standing::Original,
         Err(_) => Standing::Unknown(path.clone()),
     })
 }
 
-/// Returns where a container is that was at this path: there, or under another name in the same directory.
+/// A container that is where its logs say.
+pub struct FoundHome {
+    path: PathBuf,
+    /// Device and inode of its marker.
+    marker: (u64, u64),
+}
+
+/// Returns this user's container that was at this path: there, or under another name in the same directory.
 ///
 /// # Errors
-/// If nobody can look there.
-pub fn found_near(path: &Path, id: Id) -> io::Result<Option<PathBuf>> {
+/// If nobody can look there, or if others can exchange a directory on the way: what is not there then proves nothing.
+pub fn found_near(path: &Path, id: Id) -> io::Result<Option<FoundHome>> {
     let above = path.parent().unwrap_or(path);
-    let parent = match Directory::open_by_own_links(above) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            return Err(cause);
-        }
-        opened => opened?,
-    };
-    let last = path.file_name().map(std::ffi::OsStr::to_os_string);
-    for name in last.into_iter().chain(parent.names()?) {
-        let marker = parent.child(&name).and_then(|it| it.read_small(MARKER));
-        if marker.is_ok_and(|text| id_in(&text) == Ok(id)) {
-            return Ok(Some(above.join(name)));
-        }
+    let trusted = open_trusted(above).map_err(io::Error::other)?;
+    if !trusted.missing.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
     }
-    Ok(None)
+    let parent = trusted.directory;
+    let last = path.file_name().map(std::ffi::OsStr::to_os_string);
+    let found = |name: OsString| {
+        let child = parent.child(&name).ok()?;
+        let is_own = child.facts().is_ok_and(|it| it.st_uid == acting_user());
+        let text = child.read_small(MARKER).ok().filter(|_| is_own)?;
+        let marker = child.facts_of(MARKER).ok().filter(|_| id_in(&text) == Ok(id))?;
+        Some(FoundHome { path: above.join(name), marker: (marker.st_dev, marker.st_ino) })
+    };
+    Ok(last.into_iter().chain(parent.names()?).find_map(found))
 }
 
 fn noted_of(container: &Container) -> Result<Option<Home>, StowError> {

@@ -141,6 +141,14 @@ impl LogPlace {
         let name = file_name(log.number());
         log.require_named(&self.directory, &name)?;
         self.directory.remove_file(&name)?;
+        self.remove_if_empty()
+    }
+
+    /// Removes the directory if there are no logs in it.
+    ///
+    /// # Errors
+    /// If the target refuses.
+    pub fn remove_if_empty(&self) -> io::Result<()> {
         self.remove_last_note()?;
         // Others' logs may still be in it.
         let _ = self.target.remove_held_directory(directory_name(self.container), &self.directory);

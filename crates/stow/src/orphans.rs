@@ -1,6 +1,7 @@
 //! Logs whose container is gone: what `rm -r` of a container leaves on the targets.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -11,8 +12,8 @@ use rustix::io::Errno;
 
 use crate::Id;
 use crate::home::{Home, found_near};
-use crate::log::{DIRECTORY_PREFIX, FILE_PREFIX};
-use crate::log_place::NOTE;
+use crate::log::{DIRECTORY_PREFIX, FILE_PREFIX, Log, file_name};
+use crate::log_place::LogPlace;
 use crate::marker::{MARKER, id_in};
 
 /// Logs that were written to later than this are left alone: somebody may just be making their container.
@@ -48,7 +49,7 @@ pub fn stray_logs(
     known: &BTreeSet<Id>,
     now: SystemTime,
 ) -> io::Result<Vec<StrayLogs>> {
-    let directory = Directory::open(target)?;
+    let directory = Directory::open_by_own_links(target)?;
     let mut found = Vec::new();
     for name in directory.names()? {
         let id = name.to_str().and_then(|it| it.strip_prefix(DIRECTORY_PREFIX)).and_then(Id::parse);
@@ -97,20 +98,18 @@ fn collect(directory: &Directory, depth: usize, found: &mut BTreeSet<Id>) -> io:
 /// If they are in use, or cannot be removed.
 pub fn remove_stray(stray: &StrayLogs, known: &BTreeSet<Id>, now: SystemTime) -> io::Result<()> {
     let target = stray.path.parent().unwrap_or(&stray.path);
-    let name = stray.path.file_name().unwrap_or_default();
-    let still = stray_logs(target, known, now)?.into_iter().find(|it| it.path == stray.path);
+    // What is looked at is what is removed, whatever has this name by now.
+    let place = LogPlace::open(target, stray.id)?;
+    let still = look(place.directory(), stray.id, now)?.filter(|it| !known.contains(&it.id));
     match still {
         None => return Err(io::Error::other("their container is there again")),
         Some(StrayLogs { kept: Some(why), .. }) => return Err(io::Error::other(why)),
         Some(_) => {}
     }
-    let parent = Directory::open(target)?;
-    let logs = parent.child(name)?;
-    for name in logs.names()?.iter().filter(|it| is_log(it)) {
-        logs.remove_file(name)?;
+    for number in numbers_in(place.directory())? {
+        place.remove(&place.log(number, OFlags::RDONLY, acting_user())?)?;
     }
-    logs.remove_file_if_there(NOTE)?;
-    parent.remove_held_directory(name, &logs)
+    place.remove_if_empty()
 }
 
 /// Returns what is told of logs whose container is not found; `None` if it is.
@@ -121,20 +120,23 @@ fn look(logs: &Directory, id: Id, now: SystemTime) -> io::Result<Option<StrayLog
         Some(path) => match found_near(path, id) {
             Ok(Some(_)) => return Ok(None),
             Ok(None) => None,
-            Err(_) => Some("nobody can look where their container was"),
+            Err(_) => Some("nobody can look where their container was, or others can exchange it"),
         },
     };
     let mut stray = StrayLogs { path: logs.path().into(), id, logs: 0, bytes: 0, home, kept: None };
-    for name in logs.names()?.iter().filter(|it| is_log(it)) {
-        let file = logs.open_own_file(name, OFlags::RDONLY)?;
-        let facts = file.metadata()?;
+    for number in numbers_in(logs)? {
+        // Whoever may write to the target can give the directory another name.
+        let Ok(log) = Log::open(logs, id, number, OFlags::RDONLY, acting_user()) else {
+            kept = kept.or(Some("not all of them are what the name of their directory says"));
+            continue;
+        };
         stray.logs += 1;
-        stray.bytes += std::os::unix::fs::MetadataExt::blocks(&facts).saturating_mul(512);
-        let age = now.duration_since(facts.modified()?).unwrap_or_default();
-        if age < UNTOUCHED {
+        stray.bytes += log.stored()?;
+        let written = log.modified().ok_or(io::ErrorKind::Unsupported)?;
+        if now.duration_since(written).unwrap_or_default() < UNTOUCHED {
             kept = kept.or(Some("they were written to less than a day ago"));
         }
-        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::AGAIN) {
+        if flock(&log, FlockOperation::NonBlockingLockExclusive) == Err(Errno::AGAIN) {
             kept = kept.or(Some("somebody uses them"));
         }
     }
@@ -142,6 +144,11 @@ fn look(logs: &Directory, id: Id, now: SystemTime) -> io::Result<Option<StrayLog
     Ok(Some(stray))
 }
 
-fn is_log(name: &std::ffi::OsStr) -> bool {
-    name.to_str().is_some_and(|it| it.starts_with(FILE_PREFIX))
+/// Returns the numbers of the logs in a directory.
+fn numbers_in(logs: &Directory) -> io::Result<Vec<u32>> {
+    let number = |name: OsString| {
+        let number = name.to_str()?.strip_prefix(FILE_PREFIX)?.parse().ok()?;
+        (name == *file_name(number)).then_some(number)
+    };
+    Ok(logs.names()?.into_iter().filter_map(number).collect())
 }
