@@ -9,7 +9,7 @@ PLIMSOLL = target/release/plimsoll
 # Beside the program, where it looks for it.
 LIBRARY  = target/release/libplimsoll.so
 
-.PHONY: help demo screenshots test bench check fuzz mutants miri deny generate install build library library-portable \
+.PHONY: help demo screenshots test bench check fuzz mutants miri deny generate install install-c build library library-portable \
     needs needs-test
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make generate  man pages and docs/numbers.md from the code'
 	@echo 'make library-portable  the preload library for hosts and containers with glibc $(GLIBC) or newer'
 	@echo 'make install   PREFIX=$(PREFIX): binary, libraries, header, man pages, completions'
+	@echo 'make install-c PREFIX=$(PREFIX): the library for programs in C alone, with its header and pkg-config file'
 
 needs:
 	@scripts/need 'Rust links with the C compiler' cc=gcc /usr/include/stdio.h=libc6-dev
@@ -105,13 +106,9 @@ deny: needs
 generate:
 	$(CARGO) xtask generate
 
-install: build
+install: build install-c
 	install -D -m 755 $(PLIMSOLL) $(DESTDIR)$(PREFIX)/bin/plimsoll
 	install -D -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/plimsoll/libplimsoll.so
-	install -D -m 644 include/plimsoll_stow.h $(DESTDIR)$(PREFIX)/include/plimsoll_stow.h
-	install -D -m 755 target/release/libplimsoll_stow_c.so $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so.1
-	ln -sf libplimsoll_stow.so.1 $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so
-	install -m 644 target/release/libplimsoll_stow_c.a $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.a
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
@@ -120,3 +117,15 @@ install: build
 	$(PLIMSOLL) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_plimsoll
 	$(PLIMSOLL) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 	@echo 'make install: plimsoll is in $(DESTDIR)$(PREFIX)/bin'
+
+# For programs in C that write containers, alone: needs nothing else of this tree.
+install-c: needs
+	$(CARGO) build --release --package plimsoll-stow-c
+	install -D -m 644 include/plimsoll_stow.h $(DESTDIR)$(PREFIX)/include/plimsoll_stow.h
+	install -D -m 755 target/release/libplimsoll_stow_c.so $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so.1
+	ln -sf libplimsoll_stow.so.1 $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so
+	install -m 644 target/release/libplimsoll_stow_c.a $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.a
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$($(CARGO) pkgid --package plimsoll-stow-c | sed 's/.*[#@]//')|" \
+	    include/plimsoll_stow.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/plimsoll_stow.pc
+	@echo 'make install-c: pkg-config --cflags --libs plimsoll_stow'
