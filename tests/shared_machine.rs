@@ -7,6 +7,7 @@ mod outputs;
 mod pipes;
 mod record;
 mod served;
+mod shown;
 mod sparse;
 mod targets;
 

@@ -4,78 +4,17 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use plimsoll_stow::{Container, Placement, Target, Writer};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use super::Place;
 use crate::support::attacker::{ATTACKER, Attacker};
-use crate::support::command::{Outcome, binary};
-
-/// A mount, gone at the end.
-struct View {
-    server: Child,
-    point: PathBuf,
-}
-
-impl View {
-    /// Shows a folder of the place at another; `None`, and says so, where there is no FUSE.
-    fn of(place: &Place, folder: &str, arguments: &[&str]) -> Option<Self> {
-        let point = place.path().join("view");
-        fs::create_dir_all(&point).unwrap();
-        let can = File::options().read(true).write(true).open("/dev/fuse");
-        if can.is_err() || !rustix::process::geteuid().is_root() {
-            eprintln!("SKIPPED: mounting needs /dev/fuse, and root to look at it as others");
-            return None;
-        }
-        let mut command = binary();
-        command.args(["stow", "mount", folder, "view"]).args(arguments).current_dir(place.path());
-        let server = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let view = View { server, point };
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while !view.is_mounted() {
-            assert!(Instant::now() < deadline, "it is not mounted");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Some(view)
-    }
-
-    fn is_mounted(&self) -> bool {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        mounts.lines().any(|line| line.split(' ').nth(4) == self.point.to_str())
-    }
-
-    #[track_caller]
-    fn wait_until_gone(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while self.is_mounted() {
-            assert!(Instant::now() < deadline, "it is still mounted");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.server), signal).unwrap();
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.point.join(name)
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-        if self.is_mounted() {
-            let _ = Command::new("umount").arg("-l").arg(&self.point).output();
-        }
-    }
-}
+use crate::support::command::Outcome;
+use crate::support::view::View;
 
 /// Runs a line of shell, which ends within a minute.
 #[track_caller]
@@ -138,7 +77,7 @@ fn programs_read(arguments: &[&str]) {
     fs::create_dir(place.path().join("data")).unwrap();
     let bytes = write_container(&place, "data/big");
     fs::write(place.path().join("plain"), &bytes).unwrap();
-    let Some(view) = View::of(&place, "data", arguments) else { return };
+    let Some(view) = View::of(place.path(), "data", arguments) else { return };
     assert!(fs::read(view.at("big")).unwrap() == bytes);
     for line in [
         "cat view/big | cmp - plain",
@@ -184,7 +123,7 @@ fn everything_else_is_as_it_is_and_nothing_can_be_written() {
     fs::write(place.path().join("secret"), "outside").unwrap();
     place.plain("file", 100_000);
     assert_eq!(place.run("cp file data/folder/box --targets ost0").status, Some(0));
-    let Some(view) = View::of(&place, "data", &[]) else { return };
+    let Some(view) = View::of(place.path(), "data", &[]) else { return };
     assert_eq!(fs::read_to_string(view.at("link/note")).unwrap(), "a note");
     assert_eq!(fs::metadata(view.at("folder/inner/note")).unwrap().mode() & 0o777, 0o640);
     let of_box = fs::metadata(view.at("folder/box")).unwrap();
@@ -219,7 +158,7 @@ fn what_changes_is_seen_at_the_next_opening() {
     fs::create_dir(place.path().join("data")).unwrap();
     let small = place.plain("small", 1000);
     assert_eq!(place.run("cp small data/box --targets ost0,ost1").status, Some(0));
-    let Some(view) = View::of(&place, "data", &[]) else { return };
+    let Some(view) = View::of(place.path(), "data", &[]) else { return };
     assert!(fs::read(view.at("box")).unwrap() == small);
     let open = || {
         let container = Container::open(&place.path().join("data/box"), &[]).unwrap();
@@ -271,7 +210,7 @@ fn what_cannot_be_read_is_an_error_and_never_zeros() {
             place.run(&format!("cp file data/{name} --targets ost0,ost1 --policy striped"));
         assert_eq!(copied.status, Some(0), "{}", copied.stderr);
     }
-    let Some(view) = View::of(&place, "data", &[]) else { return };
+    let Some(view) = View::of(place.path(), "data", &[]) else { return };
     let folder = |name: &str, target: usize| {
         let id = place.json(&format!("info data/{name}"))["id"].as_str().unwrap().to_string();
         place.storage.targets[target].join(format!("plimsoll-stow-{id}"))
@@ -303,7 +242,7 @@ fn no_mount_stays_whatever_ends_it() {
     fs::create_dir(place.path().join("data")).unwrap();
     fs::write(place.path().join("data/file"), "words").unwrap();
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let Some(mut view) = View::of(&place, "data", &[]) else { return };
+        let Some(mut view) = View::of(place.path(), "data", &[]) else { return };
         // Somebody is in it, so that it cannot just be unmounted.
         let busy = File::open(view.at("file")).unwrap();
         view.signal(signal);
@@ -311,10 +250,10 @@ fn no_mount_stays_whatever_ends_it() {
         view.wait_until_gone();
         drop(busy);
     }
-    let Some(mut view) = View::of(&place, "data", &[]) else { return };
+    let Some(mut view) = View::of(place.path(), "data", &[]) else { return };
     assert_eq!(shell(place.path(), "umount view").status, Some(0));
     assert_eq!(view.server.wait().unwrap().code(), Some(0));
-    let Some(view) = View::of(&place, "data", &[]) else { return };
+    let Some(view) = View::of(place.path(), "data", &[]) else { return };
     view.signal(Signal::KILL);
     view.wait_until_gone();
 }
@@ -340,7 +279,7 @@ fn others_see_it_only_if_they_are_let_and_have_the_rights() {
         command.stdin(Stdio::null()).output().unwrap().status.success()
     };
     for (arguments, expected) in [(&[][..], [false, false]), (&["--share"][..], [true, false])] {
-        let Some(mut view) = View::of(&place, "data", arguments) else { return };
+        let Some(mut view) = View::of(place.path(), "data", arguments) else { return };
         assert_eq!(["open", "closed"].map(|name| reads(&view, name)), expected, "{arguments:?}");
         view.signal(Signal::TERM);
         let _ = view.server.wait();

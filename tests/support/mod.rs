@@ -7,3 +7,4 @@ pub mod measured;
 pub mod recording;
 pub mod served;
 pub mod storage;
+pub mod view;

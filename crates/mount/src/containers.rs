@@ -5,19 +5,22 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-use fuser::{Errno, FileAttr};
+use fuser::{Errno, FileAttr, FileType};
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{ANCHOR, Container, Reader, Target};
 
-use crate::entry::{attributes_of_file, identity_of};
+use crate::entry::{attributes_of_file, identity_of, kind_of};
 use crate::errno;
-use crate::nodes::Identity;
+use crate::place::Identity;
 
 /// Containers that stay open after they were looked at: listing a directory looks at each of them twice.
 const RECENT_MAX: usize = 16;
 
 /// How long they stay open.
 const UNUSED: Duration = Duration::from_secs(2);
+
+/// Of the directory, the index and the lock; each log has one, too.
+const DESCRIPTORS_BESIDES: usize = 3;
 
 /// Opens containers.
 #[derive(Debug)]
@@ -42,6 +45,7 @@ pub struct OpenContainer {
     reader: RwLock<Reader>,
     /// Which number the kernel knew it by when it was opened last, and what was in it.
     cached: Mutex<Option<(u64, u64)>>,
+    descriptors: usize,
 }
 
 impl std::fmt::Debug for OpenContainer {
@@ -86,13 +90,15 @@ impl Containers {
 
     fn open(&self, directory: Directory) -> Result<OpenContainer, plimsoll_stow::StowError> {
         let container = Arc::new(Container::open_in(directory, &self.targets)?);
-        if container.logs()?.iter().any(|it| it.path.starts_with(&self.point)) {
+        let logs = container.logs()?;
+        if logs.iter().any(|it| it.path.starts_with(&self.point)) {
             let (path, why) =
                 (container.path().into(), "a log would be inside of the mount".into());
             return Err(plimsoll_stow::StowError::Damaged { path, why });
         }
         let reader = RwLock::new(Reader::open(container.clone())?);
-        Ok(OpenContainer { container, reader, cached: Mutex::default() })
+        let descriptors = logs.len() + DESCRIPTORS_BESIDES;
+        Ok(OpenContainer { container, reader, cached: Mutex::default(), descriptors })
     }
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<Recent>> {
@@ -125,13 +131,22 @@ impl OpenContainer {
         now.is_some() && now == before
     }
 
+    /// Returns how many descriptors it has open, about.
+    pub fn descriptors(&self) -> usize {
+        self.descriptors
+    }
+
     /// Returns what is told of it, as of the last look.
     ///
     /// # Errors
-    /// If its anchor cannot be looked at.
+    /// If its anchor cannot be looked at, or is a file of somebody else: nothing is shown as theirs that they did not write.
     pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
-        let anchor = self.container.directory().facts_of(ANCHOR);
-        let anchor = anchor.map_err(|it| errno::of_system(&it))?;
+        let directory = self.container.directory();
+        let owner = directory.facts().map_err(|it| errno::of_system(&it))?.st_uid;
+        let anchor = directory.facts_of(ANCHOR).map_err(|it| errno::of_system(&it))?;
+        if kind_of(&anchor) != FileType::RegularFile || anchor.st_uid != owner {
+            return Err(Errno::EIO);
+        }
         let reader = self.reader();
         Ok(attributes_of_file(number, &anchor, reader.size(), reader.last_written()))
     }

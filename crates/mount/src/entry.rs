@@ -1,15 +1,17 @@
 //! What is at a place below the directory that is mounted.
 
+use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fuser::{FileAttr, FileType, INodeNo};
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Refusal};
 use plimsoll_stow::Container;
 use rustix::fs::Stat;
+use rustix::io::Errno;
 
-use crate::nodes::{Identity, Place};
+use crate::place::{Identity, Place};
 
 /// What the kernel is told to read and write at once.
 const BLOCK_BYTES: u32 = 1 << 20;
@@ -23,32 +25,63 @@ pub enum Entry {
     Other(Stat),
 }
 
-/// Opens the directory at a place.
+/// Opens the directory at a place. Each on the way to it must be the one that the kernel was told of: for others, it has
+/// asked nobody's permission.
 ///
 /// # Errors
-/// If it is not there any more, or is no directory.
+/// If it is not there any more, or something else is.
 pub fn directory_at(root: &Arc<Directory>, place: &Place) -> io::Result<Arc<Directory>> {
-    match place.step() {
-        None => Ok(root.clone()),
-        Some((above, name)) => Ok(Arc::new(directory_at(root, above)?.child(name)?)),
+    let mut directory = root.clone();
+    for place in place.way() {
+        let Some((_, name)) = place.step() else { break };
+        let child = child_of(&directory, name)?;
+        require_same(place, &child.facts()?)?;
+        directory = Arc::new(child);
     }
+    Ok(directory)
 }
 
-/// Looks at what is at a place.
+/// Looks at what has a name in a directory; returns also what it is, and the directory.
 ///
 /// # Errors
 /// If there is nothing any more.
-pub fn look(root: &Arc<Directory>, place: &Place) -> io::Result<Entry> {
-    let Some((above, name)) = place.step() else { return Ok(Entry::Other(root.facts()?)) };
+pub fn look(
+    root: &Arc<Directory>,
+    above: &Place,
+    name: &OsStr,
+) -> io::Result<(Entry, Identity, Arc<Directory>)> {
     let above = directory_at(root, above)?;
     let facts = above.facts_of(name)?;
-    if kind_of(&facts) == FileType::Directory {
-        let child = above.child(name)?;
-        if Container::is_in(&child) {
-            return Ok(Entry::Container(child));
-        }
+    if kind_of(&facts) != FileType::Directory {
+        return Ok((Entry::Other(facts), identity_of(&facts), above));
     }
-    Ok(Entry::Other(facts))
+    let child = child_of(&above, name)?;
+    // Something else may have this name by now, or be mounted there.
+    let facts = child.facts()?;
+    let identity = identity_of(&facts);
+    match Container::is_in(&child) {
+        true => Ok((Entry::Container(child), identity, above)),
+        false => Ok((Entry::Other(facts), identity, above)),
+    }
+}
+
+/// Opens what was a directory when it was looked at.
+fn child_of(above: &Directory, name: &OsStr) -> io::Result<Directory> {
+    above.child(name).map_err(|error| match Refusal::of(&error) {
+        Some(Refusal::NotADirectory | Refusal::Symlink) => Errno::STALE.into(),
+        _ => error,
+    })
+}
+
+/// Makes sure that something is what the kernel was told of.
+///
+/// # Errors
+/// If it is something else, which took its place: the kernel then looks it up anew.
+pub fn require_same(place: &Place, facts: &Stat) -> io::Result<()> {
+    match identity_of(facts) == place.identity() {
+        true => Ok(()),
+        false => Err(Errno::STALE.into()),
+    }
 }
 
 /// Returns what a file is, whatever its name.

@@ -3,7 +3,8 @@
 //! - [`mount`]: mounts, and serves until it is unmounted.
 //! - [`unmount`]: takes away one mount, and no other that may be there by then; [`unmount_if_dead`]: one whose server is gone.
 //!
-//! What is below the directory is found anew at each look, by names and without following links; nothing about it is cached but the
+//! What is below the directory is found anew at each look, by names and without following links, and must be the very thing that the
+//! kernel was told of, which decides by that who may read it; nothing about it is cached but the
 //! bytes of containers to which nothing was written, so that what changes is seen. Containers that were looked at last stay open, and are refreshed at each look.
 //!
 //! Deliberately not here: writing, and anything that prints or answers signals.
@@ -13,10 +14,17 @@ mod containers;
 mod entry;
 mod errno;
 mod file_system;
+mod handles;
+mod listing;
 mod mounted;
 mod nodes;
 mod open_file;
+mod per_user;
+mod place;
+mod rights;
+mod turns;
 mod unmounting;
+mod view;
 mod windows;
 
 pub use mounted::{Manner, MountError, Mounted, mount};

@@ -12,11 +12,25 @@ use plimsoll_stow::{Container, Target};
 use thiserror::Error;
 
 use crate::containers::Containers;
-use crate::file_system::View;
+use crate::file_system::FileSystem;
 use crate::unmounting::unmount;
+use crate::view::View;
 
-/// Requests that are answered at once: one that waits for a slow target holds up no other.
-const THREADS: usize = 16;
+/// How many requests are answered at once: one that waits for a slow target holds up no other.
+struct Load {
+    threads: usize,
+    /// Of one user.
+    at_once: usize,
+    /// Requests for reading ahead that the kernel may have under way. A user who waits for many keeps no other from reading ahead
+    /// until these are all taken.
+    background: u16,
+}
+
+/// One user has it for himself.
+const PRIVATE: Load = Load { threads: 16, at_once: 16, background: 64 };
+
+/// Others are answered while one waits for all that he asked for.
+const SHARED: Load = Load { threads: 32, at_once: 8, background: 1024 };
 
 /// What is read ahead where root can say so. The kernel's own 128 KiB (mm/readahead.c) are less than one request.
 const READ_AHEAD_KIB: u32 = 4096;
@@ -108,7 +122,10 @@ pub fn mount(
     let containers = Arc::new(Containers::new(targets, point.clone()));
     let view = View::of(root, containers.clone(), manner.is_direct).map_err(source)?;
     let before = Directory::open(&point).map_err(refused)?.mount_number();
-    let session = Session::new(view, &point, &config(manner.is_shared)).map_err(refused)?;
+    let load = if manner.is_shared { SHARED } else { PRIVATE };
+    let files = FileSystem::new(view, load.at_once, load.background);
+    let session =
+        Session::new(files, &point, &config(manner.is_shared, load.threads)).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;
     match mounted.mount_number() {
@@ -175,7 +192,7 @@ fn whole_point(point: &Path) -> Result<PathBuf, MountError> {
     Ok(directory.path().to_path_buf())
 }
 
-fn config(is_shared: bool) -> Config {
+fn config(is_shared: bool, threads: usize) -> Config {
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::RO,
@@ -186,7 +203,7 @@ fn config(is_shared: bool) -> Config {
         MountOption::FSName("plimsoll-stow".into()),
     ];
     config.acl = if is_shared { SessionACL::All } else { SessionACL::Owner };
-    config.n_threads = Some(THREADS);
+    config.n_threads = Some(threads);
     config
 }
 

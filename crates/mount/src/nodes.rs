@@ -1,28 +1,14 @@
 //! The numbers that the kernel knows files by.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::place::{Identity, Place};
+use crate::rights::Rights;
 
 /// The number of the directory that is mounted.
 pub const ROOT: u64 = 1;
-
-/// What a file is, whatever its name: device and number there.
-pub type Identity = (u64, u64);
-
-/// Where a file is: the names that lead to it from the directory that is mounted.
-#[derive(Debug)]
-pub struct Place {
-    /// The directory above and the name in it; `None` for the directory that is mounted.
-    step: Option<(Arc<Place>, OsString)>,
-}
-
-impl Place {
-    /// Returns the directory above and the name in it; `None` for the directory that is mounted.
-    pub fn step(&self) -> Option<(&Arc<Place>, &OsStr)> {
-        self.step.as_ref().map(|(above, name)| (above, name.as_os_str()))
-    }
-}
 
 /// All files that the kernel knows. One that took another's place gets another number, so that the kernel never takes bytes of
 /// one for bytes of the other.
@@ -43,15 +29,16 @@ struct Node {
     place: Arc<Place>,
     /// Where it is in the other table.
     key: Option<(u64, OsString)>,
-    identity: Identity,
+    /// What the kernel was told last of who may read it: it lets in or refuses by that.
+    rights: Rights,
     /// How often the kernel was told of it.
     told: u64,
 }
 
 impl Nodes {
     /// Begins with the directory that is mounted.
-    pub fn new(identity: Identity) -> Self {
-        let root = Node { place: Arc::new(Place { step: None }), key: None, identity, told: 1 };
+    pub fn new(identity: Identity, rights: Rights) -> Self {
+        let root = Node { place: Arc::new(Place::root(identity)), key: None, rights, told: 1 };
         let by_number = HashMap::from([(ROOT, root)]);
         Nodes { table: Mutex::new(Table { by_number, by_name: HashMap::new(), next: ROOT + 1 }) }
     }
@@ -61,27 +48,35 @@ impl Nodes {
         self.table().by_number.get(&number).map(|it| it.place.clone())
     }
 
-    /// Returns where a file of this name in a directory would be.
-    pub fn below(&self, above: u64, name: &OsStr) -> Option<Place> {
-        let above = self.place(above)?;
-        Some(Place { step: Some((above, name.to_os_string())) })
+    /// Returns what the kernel was told last of who may read a file.
+    pub fn rights(&self, number: u64) -> Option<Rights> {
+        self.table().by_number.get(&number).map(|it| it.rights)
     }
 
-    /// Returns the number of what was found at a name, and counts that the kernel is told of it.
-    pub fn tell(&self, above: u64, name: &OsStr, place: Place, identity: Identity) -> u64 {
+    /// The kernel is told who may read a file by now.
+    pub fn tell_rights(&self, number: u64, rights: Rights) {
+        if let Some(node) = self.table().by_number.get_mut(&number) {
+            node.rights = rights;
+        }
+    }
+
+    /// Returns the number of what was found at a name in a directory, and counts that the kernel is told of it.
+    pub fn tell(&self, above: u64, place: Place, rights: Rights) -> u64 {
         let mut table = self.table();
-        let key = (above, name.to_os_string());
+        let name = place.step().map(|(_, name)| name.to_os_string()).unwrap_or_default();
+        let key = (above, name);
         if let Some(&number) = table.by_name.get(&key)
             && let Some(node) = table.by_number.get_mut(&number)
-            && node.identity == identity
+            && node.place.identity() == place.identity()
         {
             node.told += 1;
+            node.rights = rights;
             return number;
         }
         let number = table.next;
         table.next += 1;
         table.by_name.insert(key.clone(), number);
-        let node = Node { place: Arc::new(place), key: Some(key), identity, told: 1 };
+        let node = Node { place: Arc::new(place), key: Some(key), rights, told: 1 };
         table.by_number.insert(number, node);
         number
     }
@@ -110,10 +105,18 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fuser::FileType;
+    use std::ffi::OsStr;
+
+    const RIGHTS: Rights = Rights { kind: FileType::RegularFile, bits: 0o644, owner: 7, group: 8 };
+
+    fn new() -> Nodes {
+        Nodes::new((1, 1), RIGHTS)
+    }
 
     fn told(nodes: &Nodes, above: u64, name: &str, identity: Identity) -> u64 {
-        let place = nodes.below(above, OsStr::new(name)).unwrap();
-        nodes.tell(above, OsStr::new(name), place, identity)
+        let place = nodes.place(above).unwrap().below(OsStr::new(name), identity).unwrap();
+        nodes.tell(above, place, RIGHTS)
     }
 
     fn path(nodes: &Nodes, number: u64) -> Option<Vec<String>> {
@@ -129,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_file_keeps_its_number_and_one_in_its_place_gets_another() {
-        let nodes = Nodes::new((1, 1));
+        let nodes = new();
         let folder = told(&nodes, ROOT, "folder", (1, 2));
         let file = told(&nodes, folder, "file", (1, 3));
         assert_eq!(told(&nodes, folder, "file", (1, 3)), file);
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_that_was_forgotten() {
-        let nodes = Nodes::new((1, 1));
+        let nodes = new();
         for round in 0..1000 {
             let number = told(&nodes, ROOT, &format!("file-{round}"), (1, round + 2));
             nodes.forget(number, 1);
@@ -156,5 +159,21 @@ mod tests {
         nodes.forget(ROOT, 1000);
         let table = nodes.table();
         assert_eq!((table.by_number.len(), table.by_name.len()), (1, 0));
+    }
+
+    #[test]
+    fn the_rights_are_those_that_were_told_last() {
+        let nodes = new();
+        let file = told(&nodes, ROOT, "file", (1, 2));
+        assert_eq!(nodes.rights(file), Some(RIGHTS));
+        let tighter = Rights { bits: 0o600, ..RIGHTS };
+        nodes.tell_rights(file, tighter);
+        assert_eq!(nodes.rights(file), Some(tighter));
+        assert_eq!(told(&nodes, ROOT, "file", (1, 2)), file);
+        assert_eq!(nodes.rights(file), Some(RIGHTS));
+        // Nobody knows it any more.
+        nodes.forget(file, 2);
+        nodes.tell_rights(file, tighter);
+        assert_eq!(nodes.rights(file), None);
     }
 }

@@ -1,0 +1,245 @@
+//! What is told of the directory that is mounted, and of all below.
+//!
+//! The kernel decides who may do what by what it was told last. So each thing that is opened, listed or looked into must be the very
+//! one that was told of, with the same rights: by its name alone, it could be another that somebody put there meanwhile.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use fuser::{Errno, FileAttr, FileHandle, FopenFlags, INodeNo};
+use plimsoll_guarded::{Directory, acting_user};
+use rustix::fs::{Mode, OFlags, StatVfs, fstat, openat, readlinkat, statvfs};
+use rustix::process::{Resource, getrlimit};
+
+use crate::budget::Budget;
+use crate::containers::Containers;
+use crate::entry::{Entry, attributes_of, directory_at, identity_of, look, require_same};
+use crate::errno;
+use crate::handles::Handles;
+use crate::listing::Listing;
+use crate::nodes::{Nodes, ROOT};
+use crate::open_file::OpenFile;
+use crate::per_user::{PerUser, Share};
+use crate::place::{Identity, Place};
+use crate::rights::Rights;
+
+/// Windows of all open files together: 128 MiB.
+const WINDOWS_MAX: usize = 32;
+
+/// Descriptors that one user may have open here: this part of all, and not more than this many.
+const DESCRIPTORS_PART: u64 = 4;
+const DESCRIPTORS_MAX: u64 = 16_384;
+
+/// Directories that one user may list at once, each with two more descriptors: this part of those, and not more than this many.
+const LISTINGS_PART: usize = 8;
+const LISTINGS_MAX: usize = 128;
+
+/// What is told.
+#[derive(Debug)]
+pub struct View {
+    root: Arc<Directory>,
+    nodes: Nodes,
+    containers: Arc<Containers>,
+    budget: Budget,
+    files: Handles<OpenFile>,
+    listings: Handles<Listing>,
+    descriptors: PerUser,
+    being_listed: PerUser,
+    /// Whether all that is read of containers goes past the kernel's cache.
+    is_direct: bool,
+}
+
+impl View {
+    /// Shows a directory.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    pub fn of(root: Directory, containers: Arc<Containers>, is_direct: bool) -> io::Result<Self> {
+        let facts = root.facts()?;
+        let rights = Rights::of(&attributes_of(ROOT, &facts));
+        let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let most = (all / DESCRIPTORS_PART).min(DESCRIPTORS_MAX) as usize;
+        Ok(View {
+            root: Arc::new(root),
+            nodes: Nodes::new(identity_of(&facts), rights),
+            containers,
+            budget: Budget::new(WINDOWS_MAX),
+            files: Handles::new(),
+            listings: Handles::new(),
+            descriptors: PerUser::new(most, acting_user()),
+            being_listed: PerUser::new((most / LISTINGS_PART).min(LISTINGS_MAX), acting_user()),
+            is_direct,
+        })
+    }
+
+    /// Looks up a name in a directory, and tells of what is there.
+    ///
+    /// # Errors
+    /// If there is nothing, or the directory is another by now.
+    pub fn find(&self, above: u64, name: &OsStr) -> Result<FileAttr, Errno> {
+        let above_place = self.nodes.place(above).ok_or(Errno::ENOENT)?;
+        let (attributes, identity) = self.facts(&above_place, name, 0)?;
+        let place = above_place.below(name, identity).ok_or(Errno::ENAMETOOLONG)?;
+        let number = self.nodes.tell(above, place, Rights::of(&attributes));
+        Ok(FileAttr { ino: INodeNo(number), ..attributes })
+    }
+
+    /// The kernel forgets what it was told so many times.
+    pub fn forget(&self, number: u64, times: u64) {
+        self.nodes.forget(number, times);
+    }
+
+    /// Tells of something again, which may be open.
+    ///
+    /// # Errors
+    /// If it is not there any more, or another is in its place.
+    pub fn attributes(&self, number: u64, handle: Option<FileHandle>) -> Result<FileAttr, Errno> {
+        let attributes = match handle.and_then(|it| self.files.get(it)) {
+            Some(file) => file.attributes(number)?,
+            None => self.attributes_at(number)?,
+        };
+        self.nodes.tell_rights(number, Rights::of(&attributes));
+        Ok(attributes)
+    }
+
+    fn attributes_at(&self, number: u64) -> Result<FileAttr, Errno> {
+        let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
+        let Some((above, name)) = place.step() else {
+            let facts = self.root.facts().map_err(|it| errno::of_system(&it))?;
+            return Ok(attributes_of(number, &facts));
+        };
+        let (attributes, identity) = self.facts(above, name, number)?;
+        if identity == place.identity() { Ok(attributes) } else { Err(Errno::ESTALE) }
+    }
+
+    /// Returns what is told of what has a name in a directory, and what it is.
+    fn facts(
+        &self,
+        above: &Place,
+        name: &OsStr,
+        number: u64,
+    ) -> Result<(FileAttr, Identity), Errno> {
+        let (entry, identity, _) =
+            look(&self.root, above, name).map_err(|it| errno::of_system(&it))?;
+        let attributes = match entry {
+            Entry::Other(facts) => attributes_of(number, &facts),
+            Entry::Container(directory) => {
+                self.containers.look_at(directory)?.attributes(number)?
+            }
+        };
+        Ok((attributes, identity))
+    }
+
+    /// Opens a file for a user.
+    ///
+    /// # Errors
+    /// If it is not there any more, another or has other rights; if the user has too much open.
+    pub fn open(&self, user: u32, number: u64) -> Result<(FileHandle, FopenFlags), Errno> {
+        let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
+        let (above, name) = place.step().ok_or(Errno::EISDIR)?;
+        let (entry, identity, above) =
+            look(&self.root, above, name).map_err(|it| errno::of_system(&it))?;
+        if identity != place.identity() {
+            return Err(Errno::ESTALE);
+        }
+        match entry {
+            Entry::Container(directory) => {
+                let container = self.containers.look_at(directory)?;
+                self.require_rights(number, &container.attributes(number)?)?;
+                let share = taken(&self.descriptors, user, container.descriptors())?;
+                // Where something is missing, nobody knows that the file ends where it seems to: reading on must fail, and
+                // only what does not go through the kernel's cache comes here then.
+                let is_cached = container.is_cached(number);
+                let flags = match container.reader().is_whole() && !self.is_direct {
+                    true if is_cached => FopenFlags::FOPEN_KEEP_CACHE,
+                    true => FopenFlags::empty(),
+                    false => FopenFlags::FOPEN_DIRECT_IO,
+                };
+                Ok((self.files.add(OpenFile::of(container, &self.budget), share), flags))
+            }
+            Entry::Other(_) => {
+                let share = taken(&self.descriptors, user, 1)?;
+                let file = above.open_file(name, OFlags::RDONLY);
+                let file = file.map_err(|it| errno::of_system(&it))?;
+                // Another may have this name since it was looked at.
+                let facts = fstat(&file).map_err(|it| errno::of_system(&it.into()))?;
+                require_same(&place, &facts).map_err(|it| errno::of_system(&it))?;
+                self.require_rights(number, &attributes_of(number, &facts))?;
+                Ok((self.files.add(OpenFile::Plain(file), share), FopenFlags::empty()))
+            }
+        }
+    }
+
+    /// Makes sure that the kernel knew who may read something when it let somebody in.
+    fn require_rights(&self, number: u64, found: &FileAttr) -> Result<(), Errno> {
+        match self.nodes.rights(number) == Some(Rights::of(found)) {
+            true => Ok(()),
+            false => Err(Errno::ESTALE),
+        }
+    }
+
+    /// Returns a file that is open.
+    pub fn file(&self, handle: FileHandle) -> Option<Arc<OpenFile>> {
+        self.files.get(handle)
+    }
+
+    /// Closes a file.
+    pub fn close(&self, handle: FileHandle) {
+        self.files.remove(handle);
+    }
+
+    /// Begins to list a directory for a user.
+    ///
+    /// # Errors
+    /// If it is not there any more, another or has other rights; if the user lists too many.
+    pub fn list(&self, user: u32, number: u64) -> Result<FileHandle, Errno> {
+        let share = taken(&self.being_listed, user, 1)?;
+        let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
+        let directory = directory_at(&self.root, &place).map_err(|it| errno::of_system(&it))?;
+        let facts = directory.facts().map_err(|it| errno::of_system(&it))?;
+        self.require_rights(number, &attributes_of(number, &facts))?;
+        let listing = Listing::of(directory).map_err(|it| errno::of_system(&it))?;
+        Ok(self.listings.add(listing, share))
+    }
+
+    /// Returns a directory that is being listed.
+    pub fn listing(&self, handle: FileHandle) -> Option<Arc<Listing>> {
+        self.listings.get(handle)
+    }
+
+    /// A directory was listed.
+    pub fn close_listing(&self, handle: FileHandle) {
+        self.listings.remove(handle);
+    }
+
+    /// Returns where a link leads.
+    ///
+    /// # Errors
+    /// If it is not there any more, or another.
+    pub fn link(&self, number: u64) -> io::Result<Vec<u8>> {
+        let place = self.nodes.place(number).ok_or(rustix::io::Errno::NOENT)?;
+        let (above, name) = place.step().ok_or(rustix::io::Errno::INVAL)?;
+        let above = directory_at(&self.root, above)?;
+        // What another user serves is not asked.
+        require_same(&place, &above.facts_of(name)?)?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = openat(&*above, name.as_bytes(), flags, Mode::empty())?;
+        require_same(&place, &fstat(&held)?)?;
+        Ok(readlinkat(&held, "", Vec::new())?.into_bytes())
+    }
+
+    /// Returns how full its file system is.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn fill(&self) -> io::Result<StatVfs> {
+        Ok(statvfs(self.root.path_by_descriptor())?)
+    }
+}
+
+/// Takes something for a user.
+fn taken(of: &PerUser, user: u32, count: usize) -> Result<Share, Errno> {
+    of.take(user, count).ok_or(Errno::ENFILE)
+}
