@@ -178,7 +178,7 @@ impl Measure {
 
     /// Returns whether its samples have bins.
     pub fn is_histogram(self) -> bool {
-        (Measure::ReadSizes..=Measure::WriteMilliseconds).contains(&self)
+        (Measure::ReadSizes..=Measure::WriteMapMilliseconds).contains(&self)
     }
 
     /// Returns what it is, in a sentence.

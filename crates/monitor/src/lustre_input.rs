@@ -198,3 +198,26 @@ fn take_lnet(counters: &LnetCounters, draft: &mut Draft<'_>) {
         draft.put(measure, value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bin that was not printed before was zero then, which the history knows of histograms only.
+    #[test]
+    fn every_histogram_is_one_for_the_history() {
+        for histogram in [
+            Histogram::PagesPerBulk,
+            Histogram::DiscontiguousPages,
+            Histogram::DiscontiguousBlocks,
+            Histogram::DiskFragments,
+            Histogram::DiskInFlight,
+            Histogram::DiskTime,
+            Histogram::DiskSize,
+            Histogram::BlockMapTime,
+        ] {
+            let (reads, writes) = measures(histogram).unwrap();
+            assert!(reads.is_histogram() && writes.is_histogram(), "{histogram:?}");
+        }
+    }
+}
