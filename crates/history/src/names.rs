@@ -1,11 +1,11 @@
 //! What is in a store's directory, by name.
 //!
-//! - `plimsoll-history`: says what this is, and in which version;
+//! - `_plimsoll-history`: says what this is, and in which version; programs that read whole directories pass over such names;
 //! - `day=2026-11-17/*.parquet`: everything that is finished, and the one pattern that other programs need;
 //! - `.log-N`: write-ahead files; `.lock`; `.new-day=…` and `.old-day=…`: days that are being replaced.
 
 /// The file that says what the directory is.
-pub(crate) const MARKER: &str = "plimsoll-history";
+pub(crate) const MARKER: &str = "_plimsoll-history";
 /// Held by the process that writes.
 pub(crate) const LOCK: &str = ".lock";
 /// What the name of a day that is being made begins with, and that of one that was replaced.

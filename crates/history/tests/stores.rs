@@ -65,7 +65,7 @@ fn a_store_is_private_has_one_writer_and_takes_no_other_directory() {
     assert_eq!(fs::read_dir(&other).unwrap().count(), 1, "nothing was put there");
     let none = Store::open(&other).unwrap_err();
     assert!(matches!(none, HistoryError::NotAStore { .. }), "{none}");
-    fs::write(other.join("plimsoll-history"), "plimsoll history 2\n").unwrap();
+    fs::write(other.join("_plimsoll-history"), "plimsoll history 2\n").unwrap();
     for error in [Store::open(&other).err(), Writer::open(&other, Settings::default()).err()] {
         assert!(matches!(error, Some(HistoryError::Newer { version: 2, .. })), "{error:?}");
     }
