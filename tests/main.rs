@@ -31,4 +31,5 @@ mod support;
 mod terminal;
 mod testbed;
 mod unseen;
+mod utilization;
 mod wrong_use;

@@ -39,6 +39,7 @@ const MAY_USE: &[Arrows] = &[
     ("engine", &["domain", "guarded", "lustre", "stats"]),
     ("measures", &["domain", "guarded", "table"]),
     ("history", &["domain", "guarded", "table"]),
+    ("utilization", &["history", "theory"]),
     ("score", &["domain", "measures", "stats"]),
     ("simulate", &["domain", "route", "stats", "theory"]),
     ("bench", &["domain", "engine", "guarded", "machine", "measures", "stats", "wire"]),
@@ -67,6 +68,7 @@ const MAY_USE: &[Arrows] = &[
             "stats",
             "theory",
             "trace",
+            "utilization",
         ],
     ),
     (
@@ -96,6 +98,7 @@ const MAY_USE: &[Arrows] = &[
             "stow",
             "testbed",
             "theory",
+            "utilization",
         ],
     ),
 ];

@@ -38,6 +38,7 @@ mod site;
 mod stow;
 mod targets;
 mod testbed;
+mod utilization;
 mod value;
 
 use std::ffi::OsString;
@@ -105,6 +106,7 @@ enum Command {
     Site(site::Arguments),
     Stow(Box<stow::Arguments>),
     Testbed(testbed::Arguments),
+    Utilization(utilization::Arguments),
     Completions(Completions),
 }
 
@@ -147,6 +149,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Site(arguments) => site::run(arguments, output),
         Command::Stow(arguments) => stow::run(&arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
+        Command::Utilization(arguments) => utilization::run(&arguments, output),
         Command::Completions(arguments) => {
             let mut script = Vec::new();
             clap_complete::generate(arguments.shell, &mut command(), "plimsoll", &mut script);
@@ -200,5 +203,6 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("compare", compare::NUMBERS),
         ("export", export::NUMBERS),
         ("calibrate", calibrate::NUMBERS),
+        ("utilization", utilization::NUMBERS),
     ]
 }

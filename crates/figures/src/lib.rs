@@ -10,6 +10,7 @@
 //! | races of routers on real targets | [`races`] |
 //! | simulations | [`simulated`] |
 //! | what a machine has of what commands need | [`checks`] |
+//! | how busy storage was, from a history | [`utilized`] |
 //! | closed-form models | [`models`] |
 //! | what an operation and a byte cost on a target | [`calibrations`] |
 //!
@@ -32,5 +33,6 @@ pub mod results;
 pub mod runs;
 pub mod scores;
 pub mod simulated;
+pub mod utilized;
 
 pub use gathered::{GatherError, Gathered, gather, names};

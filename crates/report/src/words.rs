@@ -54,6 +54,15 @@ pub fn short(value: f64) -> String {
     }
 }
 
+/// Returns the first names, and how many more there are.
+pub fn some_of(names: &[String], most: usize) -> String {
+    let shown = names[..names.len().min(most)].join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// "1 file", "2,000 files".
 pub fn count(n: u64, noun: &str) -> String {
     match n {

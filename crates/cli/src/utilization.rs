@@ -1,0 +1,216 @@
+//! `plimsoll utilization`: how busy the storage was, from a history.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use plimsoll_domain::site::{Cost, Site, SiteFile, Target};
+use plimsoll_domain::{Bytes, moment};
+use plimsoll_figures::utilized;
+use plimsoll_guarded::{Directory, Readers};
+use plimsoll_history::{Component, Day, Selection, Store};
+use plimsoll_utilization::{By, FixedCost, Options, TargetCosts, survey};
+
+use crate::argument::argument;
+use crate::found_site;
+use crate::new_file::Replacing;
+use crate::output::Output;
+use crate::value;
+
+pub use plimsoll_figures::utilized::NUMBERS;
+
+/// Show how busy the storage was: file system utilization (FSU) from a history
+///
+/// A transaction between server and disk takes a_0 + a_1 b seconds (Uselton and Wright, equation 1). FSU is the time that
+/// all transactions of 5 s take, in percent: small transfers keep a target as busy as large ones at a fraction of the
+/// bandwidth. Costs come from the site file, where `plimsoll calibrate` writes them; without, they are assumed, and it is said so.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll utilization --store history\n  \
+    plimsoll utilization --store history --since 2026-11-16T00:00:00Z --by file-system\n  \
+    plimsoll utilization --store history --json\n  \
+    plimsoll utilization --store history --html busy.html")]
+pub struct Arguments {
+    /// The history, a directory that `plimsoll monitor` writes
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+
+    /// From this moment on: 2026-11-16T00:00:00Z, or seconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = millis)]
+    since: Option<u64>,
+
+    /// Up to this moment
+    #[arg(long, value_name = "TIME", value_parser = millis)]
+    until: Option<u64>,
+
+    /// What targets are put together by
+    #[arg(long, value_enum, default_value = "target")]
+    by: ByArgument,
+
+    /// A window is moderate from this FSU on, in percent, and idle below
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = percent)]
+    moderate_from: f64,
+
+    /// A window is busy from this FSU on, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "30", value_parser = percent)]
+    busy_from: f64,
+
+    /// I/O of at least this size is optimal
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    optimal: Bytes,
+
+    /// The site file, which has the costs of targets [default: the one that `site show` finds]
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+
+    /// Also draw all of it into this page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: Replacing,
+
+    /// Rows of the table
+    #[arg(long, value_name = "N", default_value = "20", value_parser = value::count)]
+    top: u64,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ByArgument {
+    /// Each on its own
+    Target,
+    /// Those of a server
+    Server,
+    /// Those of a file system
+    FileSystem,
+}
+
+/// Points of a chart, at most.
+const POINTS: u64 = 1500;
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    if arguments.busy_from < arguments.moderate_from {
+        bail!("--busy-from is less than --moderate-from");
+    }
+    let site = arguments.site.clone().or_else(found_site::path);
+    let site = site.as_deref().map(SiteFile::load).transpose()?;
+    let store = Store::open(&arguments.store)?;
+    let directory = Directory::open(&arguments.store)
+        .with_context(|| format!("cannot open {}", argument(&arguments.store)))?;
+    let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
+    let readers = Readers::of(&directory).and(of_site);
+    let html = arguments.html.as_deref();
+    let html = html.map(|path| arguments.replacing.create_from(path, readers)).transpose()?;
+    let options = options(arguments, &store)?;
+    let costs = KnownCosts::new(site.as_ref().map(SiteFile::site));
+    let survey = survey(&store, &options, &|component| costs.of(component))?;
+    if survey.groups.is_empty() && survey.without_operations.is_empty() {
+        let shown = argument(&arguments.store);
+        bail!(
+            "{shown} has no samples of targets for that time; hint: plimsoll monitor --store {shown} takes some"
+        );
+    }
+    let notes = costs.notes();
+    if let Some(file) = html {
+        let name = arguments.store.display().to_string();
+        file.write(utilized::page(&name, &survey, &options, &notes).as_bytes())?;
+    }
+    // Programs get every row; people get those that matter.
+    let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
+    let record = utilized::record(&survey, &options, rows, &notes);
+    let title = format!("utilization of {}", arguments.store.display());
+    output.print("utilization", &title, &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(arguments: &Arguments, store: &Store) -> Result<Options> {
+    let (since, until) = (arguments.since, arguments.until);
+    let mut options = Options {
+        since,
+        until,
+        by: match arguments.by {
+            ByArgument::Target => By::Target,
+            ByArgument::Server => By::Server,
+            ByArgument::FileSystem => By::FileSystem,
+        },
+        moderate_from: arguments.moderate_from,
+        busy_from: arguments.busy_from,
+        optimal_bytes: arguments.optimal.get(),
+        ..Options::default()
+    };
+    let days = store.days(&Selection { since, until, ..Selection::default() })?;
+    if let Some((first, last)) = days.first().zip(days.last()) {
+        let start = since.unwrap_or(0).max(first.start());
+        let end = until.unwrap_or(u64::MAX).min(last.end());
+        let minutes = (end.saturating_sub(start) / POINTS).div_ceil(60_000).max(1);
+        options.bucket_millis = (minutes * 60_000).min(Day::MILLIS);
+    }
+    Ok(options)
+}
+
+/// Costs of targets, and which of them had to be assumed.
+struct KnownCosts<'a> {
+    site: Option<&'a Site>,
+    assumed: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> KnownCosts<'a> {
+    fn new(site: Option<&'a Site>) -> Self {
+        KnownCosts { site, assumed: RefCell::default() }
+    }
+
+    fn of(&self, component: &Component) -> TargetCosts {
+        let target = self.site.and_then(|site| find(site, component));
+        let of = |cost: Option<&Cost>| {
+            let cost = cost?;
+            FixedCost::new(cost.seconds_per_operation, cost.seconds_per_byte).ok()
+        };
+        let read = target.and_then(|it| of(it.cost.read.as_ref()));
+        let write = target.and_then(|it| of(it.cost.write.as_ref()));
+        if read.is_none() || write.is_none() {
+            self.assumed.borrow_mut().insert(component.name.clone());
+        }
+        let (read, write) =
+            (read.unwrap_or(FixedCost::ASSUMED), write.unwrap_or(FixedCost::ASSUMED));
+        TargetCosts { read, write }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let assumed = self.assumed.borrow();
+        if assumed.is_empty() {
+            return Vec::new();
+        }
+        let names: Vec<String> = assumed.iter().cloned().collect();
+        vec![format!(
+            "costs of {} are not measured and were assumed (0.1 ms an operation, 0.5 ns a byte, faster than disks): slower storage is busier than shown, \
+             faster storage less; hint: plimsoll calibrate writes them into the site file",
+            plimsoll_report::words::some_of(&names, 5)
+        )]
+    }
+}
+
+/// Returns the target of the site file that a component is: by name, or by file system and index (`scratch-OST0003`).
+fn find<'a>(site: &'a Site, component: &Component) -> Option<&'a Target> {
+    let by_index = |target: &&Target| {
+        let (Some(index), Some(file_system)) = (target.lustre_index, &target.file_system) else {
+            return false;
+        };
+        component.name.eq_ignore_ascii_case(&format!("{file_system}-OST{index:04x}"))
+    };
+    site.target(&component.name).or_else(|| site.targets.iter().find(by_index))
+}
+
+fn millis(text: &str) -> Result<u64, String> {
+    let nanos = moment::parse(text).or_else(|| moment::parse(&format!("{text}T00:00:00Z")));
+    let nanos = nanos.ok_or("is not a moment; write it like 2026-11-16T00:00:00Z or 2026-11-16")?;
+    Ok(nanos / 1_000_000)
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent),
+        _ => Err("is not a percentage; write it like 30".into()),
+    }
+}

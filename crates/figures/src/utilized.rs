@@ -1,0 +1,209 @@
+//! How busy storage was, from a history: tables II and III and figures 8 to 12 of Uselton and Wright for anybody's storage.
+
+use plimsoll_report::html::{Axis, Bars, Lines, Page, Section};
+use plimsoll_report::{Record, Unit, numbers, words};
+use plimsoll_utilization::{By, FSU_BIN_PERCENT, FSU_BINS, Options, Summary, Survey};
+
+numbers! {
+    TARGETS = "target_count", "targets", Count, "Targets of the group.", "GLOSSARY.md";
+    TIME = "time", "time", Seconds, "Time that is known: windows of 5 s of which at least four seconds are.", "Uselton and Wright, section V";
+    FSU_MEAN = "fsu_mean", "FSU", Percent, "Mean over all windows of the file system utilization: the time that transactions take, in percent of the window, the mean over targets; 100 is fully busy, larger values are possible and kept.", "Uselton and Wright, eq. 7";
+    FSU_MAX = "fsu_max", "highest FSU", Percent, "File system utilization of the busiest window.", "Uselton and Wright, eq. 7";
+    IDLE = "idle", "idle", Share, "Share of time with an FSU under 2 (--moderate-from), nothing at all included.", "Uselton and Wright, table II";
+    MODERATE = "moderate", "moderate", Share, "Share of time with an FSU from 2 to under 30 (--busy-from).", "Uselton and Wright, table II";
+    BUSY = "busy", "busy", Share, "Share of time with an FSU of 30 or more.", "Uselton and Wright, table II";
+    BANDWIDTH = "bandwidth", "bandwidth", BytesPerSec, "Bytes read and written over the time, of all targets of the group together.", "Uselton and Wright, fig. 10";
+    BANDWIDTH_MAX = "bandwidth_max", "highest bandwidth", BytesPerSec, "The same of the window that moved most.", "Uselton and Wright, fig. 10";
+    ACHIEVABLE = "achievable", "achievable", BytesPerSec, "Bandwidth of one target that is fully busy with what was done: bytes over the time that the transactions take.", "Uselton and Wright, eq. 6";
+    UNDERSTATED = "understated", "busier than bandwidth says", Ratio, "Sum of FSU over the sum of what it would be if only bytes cost anything; missing where no bytes were moved.", "Uselton and Wright, section VI: a factor of four";
+    BUSY_UNSEEN = "busy_unseen", "busy, unseen by bandwidth", Share, "Share of busy windows in which bytes alone would have said that it was not busy.", "Uselton and Wright, section V";
+    READ = "read_bytes", "read", Bytes, "Bytes read, as requests count them.", "the history";
+    WRITTEN = "written_bytes", "written", Bytes, "Bytes written, as requests count them.", "the history";
+    DISK = "disk_bytes", "between server and disk", Bytes, "Bytes between servers and disks, by operations and the size that each had at most; missing where sizes are not known.", "Uselton and Wright, fig. 6";
+    OBSERVED = "share", "share of time", Share, "Share of the group's windows.", "Uselton and Wright, tables II and III";
+    OPERATIONS = "operations", "operations", Count, "Operations between server and disk in these windows.", "Uselton and Wright, tables II and III";
+    OPTIMAL = "optimal", "optimal", Share, "Share of them of at least 1 MiB (--optimal); missing where sizes are not known.", "Uselton and Wright, tables II and III";
+    SUBOPTIMAL = "suboptimal", "sub-optimal", Share, "Share of them of less.", "Uselton and Wright, tables II and III";
+    WINDOWS = "windows", "windows", Count, "Windows of 5 s by FSU, in bins of 2 %; the last one has all from 200 on.", "Uselton and Wright, figs 8 and 11";
+    SIZE = "size", "size", ExactBytes, "Size that an operation between server and disk had at most.", "Lustre, brw_stats";
+    READS = "reads", "reads", Count, "Reads of that size.", "Uselton and Wright, fig. 12";
+    WRITES = "writes", "writes", Count, "Writes of that size.", "Uselton and Wright, fig. 12";
+    UNPLACED = "unplaced_bytes", "unplaced", Bytes, "Bytes that were counted over gaps of more than a minute: nobody knows when they were moved, and they are in no window.", "the history";
+}
+
+const CLASSES: [&str; 3] = ["idle", "moderate", "busy"];
+
+/// Returns the key of a list of groups.
+fn key(by: By) -> &'static str {
+    match by {
+        By::Target => "targets",
+        By::Server => "servers",
+        By::FileSystem => "file_systems",
+    }
+}
+
+fn title(by: By) -> &'static str {
+    match by {
+        By::Target => "target",
+        By::Server => "server",
+        By::FileSystem => "file system",
+    }
+}
+
+/// Returns all that a survey says. `rows` groups are shown, the busiest first; `notes` are what the reader needs to know of costs.
+pub fn record(survey: &Survey, options: &Options, rows: usize, notes: &[String]) -> Record {
+    let groups = busiest_first(survey);
+    let shown = groups.iter().take(rows);
+    let mut record = Record::new().rows(key(options.by), "", shown.map(|it| group(it)).collect());
+    if let Some(busiest) = groups.first() {
+        let title = format!("{} {}, the busiest", title(options.by), busiest.name);
+        record = record.section("busiest", title, detail(busiest));
+    }
+    if survey.unplaced_bytes > 0 {
+        record = record.number(&UNPLACED, survey.unplaced_bytes as f64);
+    }
+    let left_out = groups.len().saturating_sub(rows);
+    if left_out > 0 {
+        record = record.note(format!("{left_out} less busy ones are not shown; hint: --top"));
+    }
+    if !survey.without_operations.is_empty() {
+        let names = words::some_of(&survey.without_operations, 5);
+        record = record.note(format!("no operations are known, so no utilization: {names}"));
+    }
+    notes.iter().fold(record, |record, note| record.note(note))
+}
+
+fn busiest_first(survey: &Survey) -> Vec<&Summary> {
+    let mut groups: Vec<&Summary> = survey.groups.iter().collect();
+    let busy = |it: &Summary| it.fsu_mean().unwrap_or(-1.0);
+    groups.sort_by(|one, other| busy(other).total_cmp(&busy(one)));
+    groups
+}
+
+fn group(summary: &Summary) -> Record {
+    let shares = summary.shares();
+    let share = |class: usize| shares.map(|it| it[class]);
+    Record::new()
+        .text("name", "name", &summary.name)
+        .number(&TARGETS, summary.targets as u64)
+        .number(&TIME, seconds(summary))
+        .number(&FSU_MEAN, summary.fsu_mean())
+        .number(&FSU_MAX, (summary.windows > 0).then_some(summary.fsu_max))
+        .number(&IDLE, share(0))
+        .number(&MODERATE, share(1))
+        .number(&BUSY, share(2))
+        .number(&BANDWIDTH, summary.bytes_per_second())
+        .number(&BANDWIDTH_MAX, (summary.windows > 0).then_some(summary.bytes_per_second_max))
+        .number(&ACHIEVABLE, summary.achievable())
+        .number(&UNDERSTATED, summary.understated())
+        .number(&BUSY_UNSEEN, summary.busy_unseen_share())
+        .number(&READ, summary.read_bytes as f64)
+        .number(&WRITTEN, summary.written_bytes as f64)
+        .number(&DISK, summary.disk_bytes())
+}
+
+fn seconds(summary: &Summary) -> f64 {
+    summary.windows as f64 * 5.0
+}
+
+fn detail(summary: &Summary) -> Record {
+    let record = Record::new().named_rows("classes", "", "class", classes(summary));
+    let bins = summary.histogram.iter().enumerate().filter(|it| *it.1 > 0);
+    let bins = bins.map(|(bin, windows)| (bin as u64 * FSU_BIN_PERCENT as u64, *windows as f64));
+    let record = record.spectrum(&WINDOWS, "windows by FSU in percent", bins.collect());
+    let sizes: Vec<Record> = summary
+        .sizes
+        .iter()
+        .map(|(size, (reads, writes))| {
+            Record::new().number(&SIZE, *size).number(&READS, *reads).number(&WRITES, *writes)
+        })
+        .collect();
+    if sizes.is_empty() {
+        return record.note("sizes of operations are not known: only counts and bytes are");
+    }
+    record.rows("sizes", "operations between server and disk", sizes)
+}
+
+/// Table II.
+fn classes(summary: &Summary) -> Vec<(&'static str, Record)> {
+    let row = |(name, class): (&'static str, &plimsoll_utilization::OfClass)| {
+        let of_all = (summary.windows > 0).then(|| class.windows as f64 / summary.windows as f64);
+        let optimal =
+            (class.operations > 0).then(|| class.optimal as f64 / class.operations as f64);
+        let record = Record::new()
+            .number(&OBSERVED, of_all)
+            .number(&OPERATIONS, (!summary.sizes.is_empty()).then_some(class.operations as f64))
+            .number(&OPTIMAL, optimal)
+            .number(&SUBOPTIMAL, optimal.map(|share| 1.0 - share));
+        (name, record)
+    };
+    CLASSES.into_iter().zip(&summary.classes).map(row).collect()
+}
+
+/// Returns the page as one file.
+pub fn page(name: &str, survey: &Survey, options: &Options, notes: &[String]) -> String {
+    let groups = busiest_first(survey);
+    let subtitle = format!(
+        "{}, utilization in windows of 5 s",
+        words::count(groups.len() as u64, title(options.by))
+    );
+    let all = record(survey, options, usize::MAX, notes);
+    let page = Page::new(format!("Utilization of {name}"), subtitle);
+    let shown: Vec<&&Summary> = groups.iter().take(CHARTED).collect();
+    let first = shown.iter().flat_map(|it| it.over_time.keys().next()).min().copied();
+    let mut page = page.section(over_time(&shown, first.unwrap_or(0)));
+    page = page.section(distributions(&shown));
+    page.section(Section::new("Numbers").record(&all))
+        .footer(format!("Made by plimsoll utilization --store {name}."))
+        .to_html()
+}
+
+/// Lines of one chart that a reader can tell apart.
+const CHARTED: usize = 8;
+
+/// Figure 10: utilization, and bandwidth beside it.
+fn over_time(groups: &[&&Summary], first: u64) -> Section {
+    let hours = || Axis::new("time since the first sample", Unit::Seconds);
+    let mut fsu = Lines::new("FSU", hours(), Axis::new("FSU", Unit::Percent)).steps();
+    let mut rate =
+        Lines::new("Bandwidth", hours(), Axis::new("bandwidth", Unit::BytesPerSec)).steps();
+    for summary in groups {
+        let points = |of: fn(&plimsoll_utilization::Bucket) -> f64| -> Vec<(f64, f64)> {
+            let point = |(start, bucket): (&u64, &plimsoll_utilization::Bucket)| {
+                ((start - first.min(*start)) as f64 / 1000.0, of(bucket) / bucket.windows as f64)
+            };
+            summary.over_time.iter().map(point).collect()
+        };
+        fsu = fsu.line(&summary.name, points(|it| it.fsu));
+        rate = rate.line(&summary.name, points(|it| it.bytes_per_second));
+    }
+    Section::new("Over time").chart(fsu).chart(rate)
+}
+
+/// Figures 11 and 12.
+fn distributions(groups: &[&&Summary]) -> Section {
+    let last =
+        groups.iter().filter_map(|it| it.histogram.iter().rposition(|windows| *windows > 0)).max();
+    let bins = (last.unwrap_or(0) + 1).min(FSU_BINS);
+    let names = (0..bins).map(|bin| format!("{} %", bin * FSU_BIN_PERCENT as usize)).collect();
+    let mut fsu = Bars::columns("Windows by FSU", "FSU", Axis::new("windows", Unit::Count), names);
+    for summary in groups {
+        let values = summary.histogram[..bins].iter().map(|it| *it as f64).collect();
+        fsu = fsu.series(&summary.name, values);
+    }
+    let section = Section::new("Distributions").chart(fsu);
+    let mut sizes = std::collections::BTreeMap::<u64, (u64, u64)>::new();
+    for (size, (reads, writes)) in groups.iter().flat_map(|it| &it.sizes) {
+        let sum = sizes.entry(*size).or_default();
+        (sum.0, sum.1) = (sum.0 + reads, sum.1 + writes);
+    }
+    if sizes.is_empty() {
+        return section;
+    }
+    let names = sizes.keys().map(|size| Unit::Bytes.show(*size as f64)).collect();
+    let axis = Axis::new("operations", Unit::Count);
+    let bars = Bars::columns("Operations between server and disk by size", "size", axis, names)
+        .series("reads", sizes.values().map(|it| it.0 as f64).collect())
+        .series("writes", sizes.values().map(|it| it.1 as f64).collect());
+    section.chart(bars)
+}

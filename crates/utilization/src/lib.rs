@@ -1,0 +1,18 @@
+//! How busy storage was: File System Utilization (Uselton and Wright) from a history.
+//!
+//! [`survey()`] reads a store and gives a [`Summary`] for each target, server or file system: utilization in windows of 5 s, its
+//! distribution, shares of time, operations by size, and what bandwidth alone would have said. Everything that is
+//! compared is added up in whole numbers, so that samples which were made coarser with age give the same answer.
+//!
+//! Deliberately not here: what targets cost (`calibrate` measures it, the site file has it), and how this is shown.
+
+mod costs;
+mod options;
+mod summary;
+mod survey;
+mod window;
+
+pub use costs::{FixedCost, TargetCosts};
+pub use options::{Bucket, By, Options};
+pub use summary::{FSU_BIN_PERCENT, FSU_BINS, OfClass, Summary};
+pub use survey::{Survey, survey};

@@ -1,0 +1,65 @@
+//! What is asked.
+
+use plimsoll_theory::OPTIMAL_BYTES;
+
+/// What targets are put together by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Each on its own.
+    Target,
+    /// Those of a server, whoever had them at the time.
+    Server,
+    /// Those of a file system. Block devices that are of none are those of their machine.
+    FileSystem,
+}
+
+/// What is asked of a store.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Samples after this moment, in milliseconds since 1970,
+    pub since: Option<u64>,
+    /// and not after this one.
+    pub until: Option<u64>,
+    /// What targets are put together by.
+    pub by: By,
+    /// A window is idle below this percentage,
+    pub moderate_from: f64,
+    /// and busy from this one on.
+    pub busy_from: f64,
+    /// I/O of at least this size is optimal.
+    pub optimal_bytes: u64,
+    /// Time of a point of what is shown over time.
+    pub bucket_millis: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            since: None,
+            until: None,
+            by: By::Target,
+            moderate_from: 2.0,
+            busy_from: 30.0,
+            optimal_bytes: OPTIMAL_BYTES,
+            bucket_millis: 60_000,
+        }
+    }
+}
+
+impl Options {
+    /// Returns the class of a utilization: 0 idle, 1 moderate, 2 busy.
+    pub(crate) fn class(&self, fsu: f64) -> usize {
+        usize::from(fsu >= self.moderate_from) + usize::from(fsu >= self.busy_from)
+    }
+}
+
+/// What happened in a part of the time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bucket {
+    /// Windows of it.
+    pub windows: u64,
+    /// Sum of their utilization.
+    pub fsu: f64,
+    /// Sum of their rates, in bytes per second.
+    pub bytes_per_second: f64,
+}

@@ -1,0 +1,163 @@
+//! What is said of a group of targets over a time.
+
+use std::collections::BTreeMap;
+
+use crate::costs::UNITS_PER_SECOND;
+use crate::window::{WINDOW_MILLIS, Window};
+use crate::{Bucket, Options};
+
+/// Bins of 2 % up to 200 %, as figure 11 has them, and one for all above.
+pub const FSU_BINS: usize = 101;
+/// Percent of utilization of a bin.
+pub const FSU_BIN_PERCENT: f64 = 2.0;
+
+/// Windows of one class (tables II and III).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OfClass {
+    /// How many.
+    pub windows: u64,
+    /// Operations in them whose size is known.
+    pub operations: u64,
+    /// Those of at least the optimal size.
+    pub optimal: u64,
+}
+
+/// How busy a target, or a group of targets, was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The target, server or file system.
+    pub name: String,
+    /// Targets of it.
+    pub targets: usize,
+    /// Windows of 5 s of which enough is known.
+    pub windows: u64,
+    /// Windows of which something, but not enough, is known.
+    pub partial_windows: u64,
+    /// Sum of the utilization of all windows, in percent.
+    pub fsu_sum: f64,
+    /// The greatest one.
+    pub fsu_max: f64,
+    /// Sum of the utilization by bytes alone.
+    pub bandwidth_only_sum: f64,
+    /// Windows by utilization.
+    pub histogram: [u64; FSU_BINS],
+    /// Idle, moderate and busy windows.
+    pub classes: [OfClass; 3],
+    /// Busy windows that bytes alone would not have shown as busy.
+    pub busy_unseen: u64,
+    /// Bytes in windows, as the counters of requests have them.
+    pub read_bytes: u128,
+    /// Bytes written.
+    pub written_bytes: u128,
+    /// Bytes of the greatest window, per second.
+    pub bytes_per_second_max: f64,
+    /// Time that the transactions of all windows take, in attoseconds.
+    cost: u128,
+    covered: u128,
+    /// Reads and writes between server and disk by size in bytes, as far as known.
+    pub sizes: BTreeMap<u64, (u64, u64)>,
+    /// Over time.
+    pub over_time: BTreeMap<u64, Bucket>,
+}
+
+impl Summary {
+    pub(crate) fn new(name: &str) -> Self {
+        Summary {
+            name: name.to_string(),
+            targets: 0,
+            windows: 0,
+            partial_windows: 0,
+            fsu_sum: 0.0,
+            fsu_max: 0.0,
+            bandwidth_only_sum: 0.0,
+            histogram: [0; FSU_BINS],
+            classes: Default::default(),
+            busy_unseen: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            bytes_per_second_max: 0.0,
+            cost: 0,
+            covered: 0,
+            sizes: BTreeMap::new(),
+            over_time: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a window that nothing more comes to.
+    pub(crate) fn add(&mut self, number: u64, window: &Window, options: &Options) {
+        if !window.is_known() {
+            self.partial_windows += u64::from(window.targets > 0);
+            return;
+        }
+        let (fsu, bandwidth_only) = (window.fsu(), window.bandwidth_only());
+        self.windows += 1;
+        self.fsu_sum += fsu;
+        self.fsu_max = self.fsu_max.max(fsu);
+        self.bandwidth_only_sum += bandwidth_only;
+        self.histogram[((fsu / FSU_BIN_PERCENT) as usize).min(FSU_BINS - 1)] += 1;
+        let class = options.class(fsu);
+        let of_class = &mut self.classes[class];
+        of_class.windows += 1;
+        of_class.operations += window.sized;
+        of_class.optimal += window.optimal;
+        let is_seen = options.class(bandwidth_only) == BUSY;
+        self.busy_unseen += u64::from(class == BUSY && !is_seen);
+        self.read_bytes += u128::from(window.read_bytes);
+        self.written_bytes += u128::from(window.written_bytes);
+        let seconds = window.covered as f64 / 1000.0 / f64::from(window.targets);
+        let rate = (window.read_bytes as f64 + window.written_bytes as f64) / seconds;
+        self.bytes_per_second_max = self.bytes_per_second_max.max(rate);
+        self.cost += window.cost;
+        self.covered += u128::from(window.covered);
+        let start = number * WINDOW_MILLIS;
+        let bucket = self.over_time.entry(start - start % options.bucket_millis).or_default();
+        bucket.windows += 1;
+        bucket.fsu += fsu;
+        bucket.bytes_per_second += rate;
+    }
+
+    /// Returns the mean utilization in percent; nothing without windows.
+    pub fn fsu_mean(&self) -> Option<f64> {
+        (self.windows > 0).then(|| self.fsu_sum / self.windows as f64)
+    }
+
+    /// Returns the shares of time of the classes: idle, moderate, busy; nothing without windows.
+    pub fn shares(&self) -> Option<[f64; 3]> {
+        let share = |class: OfClass| class.windows as f64 / self.windows as f64;
+        (self.windows > 0).then(|| self.classes.map(share))
+    }
+
+    /// Returns the mean bandwidth of the whole group in bytes per second.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        let seconds = self.windows as f64 * WINDOW_MILLIS as f64 / 1000.0;
+        let bytes = self.read_bytes as f64 + self.written_bytes as f64;
+        (self.windows > 0).then(|| bytes / seconds)
+    }
+
+    /// Returns the bandwidth of one target that is fully busy with what was done here (equation 6).
+    pub fn achievable(&self) -> Option<f64> {
+        let seconds = self.cost as f64 / UNITS_PER_SECOND;
+        (seconds > 0.0).then(|| (self.read_bytes as f64 + self.written_bytes as f64) / seconds)
+    }
+
+    /// Returns how many times as busy it was as bytes alone say; nothing if they say that it was not busy at all.
+    pub fn understated(&self) -> Option<f64> {
+        (self.bandwidth_only_sum > 0.0).then(|| self.fsu_sum / self.bandwidth_only_sum)
+    }
+
+    /// Returns the share of busy windows that bytes alone would not have shown as busy.
+    pub fn busy_unseen_share(&self) -> Option<f64> {
+        let busy = self.classes[BUSY].windows;
+        (busy > 0).then(|| self.busy_unseen as f64 / busy as f64)
+    }
+
+    /// Returns the bytes between servers and disks, by sizes; nothing where sizes are not known.
+    pub fn disk_bytes(&self) -> Option<f64> {
+        let bytes = |(size, (reads, writes)): (&u64, &(u64, u64))| {
+            *size as f64 * (*reads as f64 + *writes as f64)
+        };
+        (!self.sizes.is_empty()).then(|| self.sizes.iter().map(bytes).sum())
+    }
+}
+
+pub(crate) const BUSY: usize = 2;

@@ -1,0 +1,48 @@
+//! What targets did in one window of 5 s.
+
+use crate::costs::UNITS_PER_SECOND;
+
+/// Milliseconds of a window.
+pub(crate) const WINDOW_MILLIS: u64 = plimsoll_history::WINDOW_MILLIS;
+
+/// Of a window, this share must be known: four of five seconds.
+const KNOWN_SHARE: f64 = 0.8;
+
+/// Sums over the targets of a group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Targets of which anything is known.
+    pub targets: u32,
+    /// Milliseconds that are known, added up over targets.
+    pub covered: u64,
+    /// Time that transactions take, and that of their bytes alone, in attoseconds.
+    pub cost: u128,
+    pub byte_cost: u128,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    /// Operations whose size is known, and those of them that are of at least the optimal size.
+    pub sized: u64,
+    pub optimal: u64,
+}
+
+impl Window {
+    /// Returns whether enough of it is known.
+    pub fn is_known(&self) -> bool {
+        let whole = f64::from(self.targets) * WINDOW_MILLIS as f64;
+        self.targets > 0 && self.covered as f64 >= KNOWN_SHARE * whole
+    }
+
+    /// Returns the file system utilization in percent (equation 7), the mean over targets.
+    pub fn fsu(&self) -> f64 {
+        self.percent(self.cost)
+    }
+
+    /// Returns what it would be if only bytes cost anything: what bandwidth alone says.
+    pub fn bandwidth_only(&self) -> f64 {
+        self.percent(self.byte_cost)
+    }
+
+    fn percent(&self, cost: u128) -> f64 {
+        100.0 * (cost as f64 / UNITS_PER_SECOND) / (self.covered as f64 / 1000.0)
+    }
+}

@@ -1,0 +1,169 @@
+//! Utilization worked out from stores.
+
+use std::path::Path;
+
+use plimsoll_history::{
+    Component, ComponentKind, Day, Measure, Reading, Settings, Store, Value, Writer,
+};
+use plimsoll_utilization::{By, FixedCost, Options, Summary, Survey, TargetCosts, survey};
+
+/// 2026-01-01T01:00:00Z in milliseconds.
+const START: u64 = 1_767_229_200_000;
+
+/// Table I of the paper.
+fn grace(_: &Component) -> TargetCosts {
+    let read = FixedCost::new(8.02e-4, 1.23e-9).unwrap();
+    TargetCosts { read, write: FixedCost::new(1.04e-3, 1.73e-9).unwrap() }
+}
+
+/// Counters of a target that writes so many small and large blocks a second.
+fn target(name: &str, server: &str, second: u64, small: u64, large: u64) -> Reading {
+    let count = |each: u64| each * second;
+    Reading {
+        component: Component::new(ComponentKind::Ost, name).of_file_system("scratch"),
+        server: server.into(),
+        time: (START + second * 1000) * 1_000_000,
+        epoch: 0,
+        values: vec![
+            Value::new(Measure::ReadBytes, 0),
+            Value::new(Measure::WrittenBytes, count(small * 4096 + (large << 20))),
+            Value::of_bin(Measure::ReadSizes, 4096, 0),
+            Value::of_bin(Measure::WriteSizes, 4096, count(small)),
+            Value::of_bin(Measure::WriteSizes, 1 << 20, count(large)),
+        ],
+    }
+}
+
+fn of(path: &Path, options: &Options) -> Survey {
+    survey(&Store::open(path).unwrap(), options, &grace).unwrap()
+}
+
+fn group<'a>(survey: &'a Survey, name: &str) -> &'a Summary {
+    survey.groups.iter().find(|it| it.name == name).unwrap()
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64) {
+    assert!((value - expected).abs() <= 1e-9 * expected.abs().max(1e-9), "{value} {expected}");
+}
+
+/// One target does small writes, one large ones, one nothing; every third 5 s of the first is quiet.
+fn write(path: &Path, seconds: u64) -> Writer {
+    let mut writer = Writer::open(path, Settings::default()).unwrap();
+    let mut small = 0;
+    for second in 0..=seconds {
+        let mut first = target("OST0", "oss1", second, 0, 0);
+        first.values[1].value = small * 4096;
+        first.values[3].value = small;
+        let second_target = target("OST1", "oss1", second, 0, 100);
+        writer.append(&[first, second_target, target("OST2", "oss2", second, 0, 0)]).unwrap();
+        small += if second / 5 % 3 == 2 { 0 } else { 500 };
+    }
+    writer.seal().unwrap();
+    writer
+}
+
+#[test]
+fn small_writes_keep_a_target_busy_that_bandwidth_calls_idle() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    write(&path, 900);
+    let found = of(&path, &Options::default());
+    let names: Vec<&str> = found.groups.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["OST0", "OST1", "OST2"]);
+    let small = group(&found, "OST0");
+    assert_eq!((small.windows, small.targets), (180, 1));
+    // 500 writes of 4 KiB a second, in two of three windows.
+    let busy = 100.0 * 500.0 * (1.04e-3 + 1.73e-9 * 4096.0);
+    near(small.fsu_mean().unwrap(), busy * 2.0 / 3.0);
+    near(small.fsu_max, busy);
+    let [idle, moderate, of_busy] = small.shares().unwrap();
+    assert_eq!(idle + moderate + of_busy, 1.0);
+    near(of_busy, 2.0 / 3.0);
+    near(idle, 1.0 / 3.0);
+    assert_eq!(small.histogram[(busy / 2.0) as usize], 120);
+    let class = small.classes[2];
+    assert_eq!((class.operations, class.optimal), (120 * 2500, 0));
+    near(small.understated().unwrap(), (1.04e-3 + 1.73e-9 * 4096.0) / (1.73e-9 * 4096.0));
+    assert_eq!(small.busy_unseen_share(), Some(1.0));
+    near(small.achievable().unwrap(), 4096.0 / (1.04e-3 + 1.73e-9 * 4096.0));
+    let large = group(&found, "OST1");
+    let fsu = 100.0 * 100.0 * (1.04e-3 + 1.73e-9 * f64::from(1 << 20));
+    near(large.fsu_mean().unwrap(), fsu);
+    near(large.bytes_per_second().unwrap(), 100.0 * f64::from(1 << 20));
+    assert_eq!((large.classes[1].operations, large.classes[1].optimal), (90_000, 90_000));
+    assert_eq!(large.sizes[&(1 << 20)], (0, 90_000));
+    let none = group(&found, "OST2");
+    assert_eq!((none.fsu_mean(), none.shares()), (Some(0.0), Some([1.0, 0.0, 0.0])));
+    // A file system's is the mean over its targets, window by window.
+    let whole = of(&path, &Options { by: By::FileSystem, ..Options::default() });
+    let whole = group(&whole, "scratch");
+    assert_eq!((whole.targets, whole.windows), (3, 180));
+    near(whole.fsu_mean().unwrap(), (busy * 2.0 / 3.0 + fsu) / 3.0);
+    let servers = of(&path, &Options { by: By::Server, ..Options::default() });
+    assert_eq!(group(&servers, "oss1").targets, 2);
+    near(group(&servers, "oss1").fsu_mean().unwrap(), (busy * 2.0 / 3.0 + fsu) / 2.0);
+    let part =
+        Options { since: Some(START + 60_000), until: Some(START + 90_000), ..Options::default() };
+    assert_eq!(group(&of(&path, &part), "OST1").windows, 6);
+}
+
+#[test]
+fn tables_do_not_change_with_age() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = write(&path, 900);
+    let options = Options::default();
+    let fresh = of(&path, &options);
+    let by_file_system = Options { by: By::FileSystem, ..options };
+    let whole = of(&path, &by_file_system);
+    for _ in 0..4 {
+        writer.maintain(START + 3 * Day::MILLIS).unwrap();
+    }
+    assert!(path.join("day=2026-01-01/aged-0-0.parquet").exists());
+    assert_eq!(of(&path, &options), fresh);
+    assert_eq!(of(&path, &by_file_system), whole);
+}
+
+#[test]
+fn gaps_are_missing_and_midnight_is_no_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = Writer::open(&path, Settings::default()).unwrap();
+    let midnight = (Day::MILLIS - 3_600_000) / 1000;
+    let seconds = (midnight - 30..=midnight + 30).chain(midnight + 200..=midnight + 220);
+    // Samples of 3 s reach from one day into the next.
+    for second in seconds.step_by(3) {
+        writer.append(&[target("OST0", "oss1", second + 2, 0, 10)]).unwrap();
+    }
+    writer.seal().unwrap();
+    let found = of(&path, &Options::default());
+    let one = group(&found, "OST0");
+    let fsu = 100.0 * 10.0 * (1.04e-3 + 1.73e-9 * f64::from(1 << 20));
+    near(one.fsu_mean().unwrap(), fsu);
+    near(one.fsu_max, fsu);
+    assert_eq!(one.windows, 14, "11 around midnight, 3 after the gap");
+    assert!(found.unplaced_bytes > 170 * (10 << 20), "{}", found.unplaced_bytes);
+}
+
+#[test]
+fn targets_without_operations_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = Writer::open(&path, Settings::default()).unwrap();
+    for second in 0..20 {
+        let mut reading = target("OST0", "oss1", second, 0, 10);
+        reading.values.truncate(2);
+        writer.append(&[reading]).unwrap();
+    }
+    let found = of(&path, &Options::default());
+    assert_eq!((found.groups.len(), found.without_operations), (0, vec!["OST0".to_string()]));
+}
+
+#[test]
+fn a_store_without_samples_says_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    drop(Writer::open(&path, Settings::default()).unwrap());
+    assert_eq!(of(&path, &Options::default()).groups, []);
+}
