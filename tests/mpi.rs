@@ -5,6 +5,7 @@ mod maps;
 mod python;
 mod runtime;
 mod sieving;
+mod stowed;
 mod vanishing;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 
 mod homes;
 mod mount;
+mod run;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

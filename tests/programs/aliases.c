@@ -29,11 +29,13 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 static const char *name, *folder, *self; /* the function that is called now, and where */
 static char path[4096], other[4128];     /* its file, and one that it may need beside it */

@@ -22,7 +22,7 @@ const MAY_USE: &[Arrows] = &[
     ("route", &["domain", "stats"]),
     ("node", &["guarded", "route"]),
     ("wire", &[]),
-    ("preload", &["trace"]),
+    ("preload", &["guarded", "stow", "trace"]),
     ("explain", &["guarded", "report", "stats", "trace"]),
     ("stow", &["guarded", "lustre"]),
     ("mount", &["guarded", "stow"]),

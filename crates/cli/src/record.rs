@@ -1,6 +1,6 @@
 //! `plimsoll record`: run a program and record its I/O calls.
 
-mod program;
+pub mod program;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -11,6 +11,7 @@ mod mount;
 mod orphans;
 mod policy;
 mod remove;
+mod run;
 mod targets;
 
 use std::path::Path;
@@ -37,6 +38,7 @@ pub use info::NUMBERS;
         plimsoll stow cat big | sha256sum\n  \
         plimsoll stow check big\n  \
         plimsoll stow mount results /mnt/results\n  \
+        plimsoll stow run --mount results --targets /mnt/ost0,/mnt/ost1 -- ./app\n  \
         plimsoll stow flatten big",
     subcommand_required = true,
     disable_help_subcommand = true
@@ -60,6 +62,7 @@ enum Action {
     #[command(hide = true)]
     MountKeeper(mount::KeeperArguments),
     Rm(remove::Arguments),
+    Run(run::Arguments),
     Stat(listing::StatArguments),
 }
 
@@ -76,6 +79,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         Action::Mount(arguments) => mount::run(arguments),
         Action::MountKeeper(arguments) => mount::keep(arguments),
         Action::Rm(arguments) => remove::run(arguments, output),
+        Action::Run(arguments) => run::run(arguments),
         Action::Stat(arguments) => listing::stat(arguments, output),
     }
 }

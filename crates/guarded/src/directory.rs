@@ -13,6 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::descriptors::moved;
 use crate::mount::mount_of;
 use crate::trust::is_writable_by_others;
 use crate::working::{NEW_PREFIX, random_hex};
@@ -86,7 +87,7 @@ impl Directory {
     pub fn create(&self, name: impl AsRef<OsStr>, flags: OFlags, mode: u32) -> io::Result<File> {
         let exclusive = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let name = checked(name.as_ref())?;
-        Ok(openat(self, name, flags | exclusive, Mode::from_raw_mode(mode))?.into())
+        Ok(moved(openat(self, name, flags | exclusive, Mode::from_raw_mode(mode))?).into())
     }
 
     /// Opens an existing regular file, and waits for nobody. Neither creates nor truncates.
@@ -112,7 +113,7 @@ impl Directory {
         };
         let file = match opened {
             Err(Errno::LOOP) => return Err(Refusal::Symlink.into()),
-            opened => File::from(opened?),
+            opened => File::from(moved(opened?)),
         };
         require_file(&fstat(&file)?)?;
         // With this flag io_uring would give up where it should wait.
@@ -282,7 +283,7 @@ impl Directory {
     /// One that was opened by other means.
     pub(crate) fn opened(descriptor: OwnedFd, path: PathBuf) -> Self {
         let mount = mount_of(&descriptor);
-        Self { descriptor, path, mount }
+        Self { descriptor: moved(descriptor), path, mount }
     }
 
     /// Returns the same one with the path that leads to it from the root, without links (proc(5), /proc/self/fd).

@@ -15,12 +15,14 @@
 //! - [`acting_user`]: the one whose rights count, to whom what is ours must belong; [`act_as`] another one.
 //! - [`Draft`]: a file that gets its name once it is complete.
 //! - [`lock_holder`]: who holds a lock, by the kernel's word.
+//! - [`move_descriptors`]: numbers that a host's program does not get to see.
 //! - [`Readers`]: who may read something, and so what is made of it.
 //!
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
 
 mod acting_user;
+mod descriptors;
 mod directory;
 mod draft;
 mod in_place;
@@ -42,6 +44,7 @@ mod working;
 pub mod working_file;
 
 pub use acting_user::{act_as, acting_user};
+pub use descriptors::move_descriptors;
 pub use directory::Directory;
 pub use draft::{Draft, take_rights};
 pub use input::{is_own_stream, open_input, open_own_stream};

@@ -26,14 +26,14 @@
 //! - `io_getevents`, `aio_error`, `aio_return`, `aio_suspend`: about transfers that were begun;
 //! - all of MPI, whose library makes the calls that are seen.
 //!
-//! Calls that have no row, and reach the kernel's file or name: owners and times (`chown`, `utimensat`), `mknod`,
-//! other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what the C library does by itself in `dprintf` and
+//! Calls that have no row, and reach the kernel's file or name: `mknod`, other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what the C library does by itself in `dprintf` and
 //! where it reads directories (`scandir`, `glob`, `nftw`, `readdir_r`); system calls that a program makes without the C
 //! library. A backend must keep its files so that these do no harm, or get a row for them.
 
 #[cfg(feature = "inverted-backend")]
 mod inverted;
 mod request;
+mod stow;
 
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -42,7 +42,7 @@ pub use self::request::{
     AttributeRequest, Buffers, End, FileSystemStatus, HIDDEN, LockRequest, MapRequest, Name,
     NameRequest, Request, Status, TransferRequest,
 };
-use crate::{hot, sys};
+use crate::{hot, sys, thread};
 
 /// What a backend does with a request: the result or the error number; `None` leaves it to the kernel.
 pub type Answer = Option<Result<usize, c_int>>;
@@ -60,10 +60,23 @@ pub trait Backend: Sync {
 
     /// Serves a call on a name, if that is its own.
     fn on_name(&self, name: &Name, request: &NameRequest) -> Answer;
+
+    /// A descriptor of its own was duplicated.
+    fn duplicated(&self, _from: c_int, _to: c_int) {}
+
+    /// A descriptor was closed, of which it was told before.
+    fn closed(&self) {}
+
+    /// The working directory is another one.
+    fn directory_changed(&self) {}
+
+    /// The process ends, or becomes another program.
+    fn ends(&self) {}
 }
 
 /// The backends, in the order in which they are asked.
 const BACKENDS: &[&dyn Backend] = &[
+    &stow::Stow,
     #[cfg(feature = "inverted-backend")]
     &inverted::Inverted,
 ];
@@ -76,7 +89,7 @@ pub fn begin() -> bool {
 /// Returns true when descriptors may be a backend's.
 #[inline(always)]
 pub fn is_active() -> bool {
-    !BACKENDS.is_empty() && hot::has_backend()
+    hot::has_backend()
 }
 
 /// Returns false for descriptors that are known to be no backend's.
@@ -186,12 +199,18 @@ pub fn serve_name<R: FromAnswer>(
 #[cold]
 #[inline(never)]
 fn ask_owner(fd: c_int, request: &Request) -> Answer {
+    if thread::is_serving() {
+        return None;
+    }
     owner(fd)?.on_descriptor(fd, request)
 }
 
 #[cold]
 #[inline(never)]
 fn ask_all(name: &Name, request: &NameRequest) -> Answer {
+    if thread::is_serving() {
+        return None;
+    }
     if name.path().is_some_and(CStr::is_empty) {
         // With AT_EMPTY_PATH, the descriptor itself; without, the kernel refuses it.
         return match *request {
@@ -257,6 +276,9 @@ pub fn close(fd: c_int, kernel: impl FnOnce() -> c_int) -> c_int {
     let told = answer(fd, || Request::Close);
     let result = kernel();
     forget(fd);
+    if is_active() && !thread::is_serving() {
+        BACKENDS.iter().for_each(|backend| backend.closed());
+    }
     match told {
         Some(Err(error)) if result >= 0 => c_int::from_answer(Err(error)),
         _ => result,
@@ -288,6 +310,23 @@ pub fn forget(fd: c_int) {
 pub fn duplicated(from: c_int, to: c_int) {
     if is_active() {
         set_owner(to, known_owner(from));
+        if let Some(backend) = owner(from).filter(|_| to >= 0 && !thread::is_serving()) {
+            backend.duplicated(from, to);
+        }
+    }
+}
+
+/// Notes that the working directory changed.
+pub fn directory_changed() {
+    if is_active() {
+        BACKENDS.iter().for_each(|backend| backend.directory_changed());
+    }
+}
+
+/// Notes that the process ends or becomes another program.
+pub fn ends() {
+    if is_active() && !thread::is_serving() {
+        BACKENDS.iter().for_each(|backend| backend.ends());
     }
 }
 

@@ -23,8 +23,8 @@ const VARIABLES: usize = variables::OF_THE_LIBRARY.len();
 struct Kept {
     /// Our library's path.
     library: Text<PATH_BYTES>,
-    /// All variables of ours, each with a zero at its end: two paths, two lists of globs, and small ones.
-    variables: Text<{ 5 * PATH_BYTES }>,
+    /// All variables of ours, each with a zero at its end: three paths, five lists, and small ones.
+    variables: Text<{ 9 * PATH_BYTES }>,
 }
 
 struct KeptCell(UnsafeCell<Kept>);
@@ -193,7 +193,8 @@ impl Found<'_> {
         for entry in unsafe { sys::strings(list) } {
             let entry = entry.to_bytes();
             found.count += 1;
-            found.has_ours |= is_variable(entry, variables::RECORD_DIR);
+            found.has_ours |= is_variable(entry, variables::RECORD_DIR)
+                || is_variable(entry, variables::STOW_MOUNT);
             // Of several, the first is the one that counts.
             if let Some(preload) = entry.strip_prefix(PRELOAD).filter(|_| found.preload.is_empty())
             {

@@ -154,7 +154,8 @@ fn is_wanted(path: &[u8]) -> bool {
     }
 }
 
-fn any_glob(list: &[u8], path: &[u8]) -> bool {
+/// Returns whether a path is what one of these globs means, which have colons between them.
+pub fn any_glob(list: &[u8], path: &[u8]) -> bool {
     list.split(|byte| *byte == b':').any(|glob| !glob.is_empty() && matches(glob, path))
 }
 

@@ -2,11 +2,11 @@
 //! that follows goes through the open one: others may exchange what the path leads to.
 
 use plimsoll_trace::marker;
-use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::config;
+use crate::open_file::{self, OwnFile};
 use crate::walk::{HELD, walk};
 
 /// Where a file is. Zeros are the spool.
@@ -21,7 +21,7 @@ pub enum Folder {
 
 impl Folder {
     /// Opens it, whatever is there: for a file that is known already.
-    pub fn open(self) -> Result<OwnedFd, Errno> {
+    pub fn open(self) -> Result<OwnFile, Errno> {
         let config = config::get();
         let path = match self {
             Folder::Spool => &config.spool,
@@ -29,13 +29,13 @@ impl Folder {
         };
         // What a sandbox expects is little.
         if config::is_sandboxed() {
-            return rustix::fs::openat(CWD, path.as_c_str(), HELD, Mode::empty());
+            return open_file::openat(CWD, path.as_c_str(), HELD, Mode::empty());
         }
         walk(path.as_bytes())
     }
 
     /// Opens it to create a file there. Fails if it is to be the recording, and is not.
-    pub fn open_to_create(self) -> Result<OwnedFd, Errno> {
+    pub fn open_to_create(self) -> Result<OwnFile, Errno> {
         let directory = self.open()?;
         let is_recording = self == Folder::Home || is_one();
         if is_recording {
@@ -52,13 +52,13 @@ pub fn is_one() -> bool {
 }
 
 /// Makes sure that a directory is the recording that was begun. Whoever set the variables by hand has said no id.
-fn require_recording(directory: &OwnedFd) -> Result<(), Errno> {
+fn require_recording(directory: &OwnFile) -> Result<(), Errno> {
     let (id, owner) = marker::split_variable(config::get().id.as_bytes());
     if id.is_empty() {
         return Ok(());
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(directory, marker::NAME_FOR_CALLS, flags, Mode::empty())?;
+    let file = open_file::openat(directory, marker::NAME_FOR_CALLS, flags, Mode::empty())?;
     // In a container, the owner has another number.
     let found = rustix::fs::fstat(&file)?.st_uid;
     if owner.is_some_and(|it| it != found) && found != rustix::process::geteuid().as_raw() {

@@ -4,10 +4,11 @@ use core::ffi::{CStr, c_char, c_int};
 
 use plimsoll_trace::Unseen;
 use plimsoll_trace::executable::{Executable, INTERPRETER_BYTES_MAX, Rights, look};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 
+use crate::open_file::{self, OwnFile};
 use crate::text::Text;
 use crate::{descriptors, environment, sys};
 
@@ -84,7 +85,7 @@ impl Inspected {
 ///
 /// # Safety
 /// As [`inspect`].
-unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnedFd, Errno>> {
+unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnFile, Errno>> {
     match target {
         Target::Descriptor(fd) => {
             descriptors::push_link(fd, path);
@@ -128,9 +129,9 @@ unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnedFd, 
 }
 
 /// Opens a file without waiting, also where the name is that of a pipe.
-fn open_at(directory: BorrowedFd<'_>, path: &CStr) -> Option<Result<OwnedFd, Errno>> {
+fn open_at(directory: BorrowedFd<'_>, path: &CStr) -> Option<Result<OwnFile, Errno>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    match rustix::fs::openat(directory, path, flags, Mode::empty()) {
+    match open_file::openat(directory, path, flags, Mode::empty()) {
         Err(Errno::ACCESS | Errno::PERM)
             if rustix::fs::statat(directory, path, AtFlags::empty()).is_ok() =>
         {

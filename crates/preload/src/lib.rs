@@ -38,6 +38,7 @@ mod lock;
 mod mappings;
 mod mount;
 pub mod mpi;
+mod open_file;
 pub mod own_descriptors;
 mod own_memory;
 mod paths;
@@ -77,6 +78,7 @@ extern "C" fn constructor() {
 }
 
 extern "C" fn destructor() {
+    backend::ends();
     exit::finish(State::Finished);
 }
 

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::thread::Busy;
+use crate::thread::{Busy, Serving};
 
 /// Zeros are an open lock, so that a forked child, whose copy is wiped, finds it open.
 #[repr(transparent)]
@@ -12,9 +12,23 @@ pub struct Lock(AtomicU32);
 pub struct Held<'a>(&'a Lock);
 
 impl Lock {
+    /// Returns an open lock.
+    pub const fn new() -> Self {
+        Lock(AtomicU32::new(0))
+    }
+
     /// Waits for the lock. The [`Busy`] proves that no signal handler of the same thread can
     /// come here before the lock is given back.
     pub fn hold(&self, _busy: &Busy) -> Held<'_> {
+        self.wait()
+    }
+
+    /// Does the same for a backend.
+    pub fn hold_serving(&self, _serving: &Serving) -> Held<'_> {
+        self.wait()
+    }
+
+    fn wait(&self) -> Held<'_> {
         let mut tries = 0u32;
         while !self.try_once() {
             tries = tries.saturating_add(1);

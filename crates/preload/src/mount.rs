@@ -4,10 +4,10 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_trace::{MountLine, user_outside};
-use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
+use crate::open_file::{self, OwnFile};
 use crate::sys;
 
 /// Lines are longer where paths are; of one that is cut off before it says who serves, nobody can tell.
@@ -19,7 +19,7 @@ static GOOD: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the number of the mount that a directory is on; `None` where the kernel does not tell, and for disks, which no
 /// user serves.
-pub fn number(directory: &OwnedFd) -> Option<u64> {
+pub fn number(directory: &OwnFile) -> Option<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     let facts = rustix::fs::statx(directory, c"", flags, StatxFlags::MNT_ID).ok()?;
     let is_told = facts.stx_mask & StatxFlags::MNT_ID.bits() != 0;
@@ -32,7 +32,7 @@ pub fn require_served_by_none_else(mount: u64) -> Result<(), Errno> {
         return Ok(());
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let list = rustix::fs::openat(CWD, c"/proc/self/mountinfo", flags, Mode::empty());
+    let list = open_file::openat(CWD, c"/proc/self/mountinfo", flags, Mode::empty());
     // Nobody else can take it away from this process.
     let Ok(list) = list else { return Ok(()) };
     let (mut line, mut length, mut room) = ([0; LINE_BYTES], 0, [0; 1024]);
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn what_the_kernel_serves_is_good_and_what_is_gone_is_not() {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let proc = rustix::fs::openat(CWD, c"/proc", flags, Mode::empty()).unwrap();
+        let proc = open_file::openat(CWD, c"/proc", flags, Mode::empty()).unwrap();
         require_served_by_none_else(number(&proc).unwrap()).unwrap();
         assert!(is_trusted(0) && !is_trusted(u64::MAX));
         assert_eq!(require_served_by_none_else(u64::MAX), Err(Errno::STALE));

@@ -2,12 +2,16 @@
 //! high numbers, are closed when it executes another, and calls that close everything leave them out. Where a
 //! program wants one of their numbers for itself, the descriptor moves to another.
 
+pub mod moved;
+
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
+
+use crate::open_file::OwnFile;
 
 /// As many as there can be.
 const DESCRIPTORS: usize = 64;
@@ -39,14 +43,14 @@ impl OwnDescriptor {
     ///
     /// # Errors
     /// When no number or no place is free.
-    pub fn keep(&self, fd: OwnedFd) -> Result<(), Errno> {
+    pub fn keep(&self, fd: OwnFile) -> Result<(), Errno> {
         let high = high_copy(&fd)?;
         let number = high.as_raw_fd();
         let is_taken = |entry: &AtomicI32| {
             entry.compare_exchange(NONE, number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         };
         let place = OWN.iter().position(is_taken).ok_or(Errno::MFILE)?;
-        let _ = high.into_raw_fd();
+        let _ = high.into_number();
         if self.place.compare_exchange(0, place + 1, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             give_up(place);
         }
@@ -73,21 +77,22 @@ fn give_up(place: usize) {
     let number = OWN.get(place).map_or(NONE, |entry| entry.swap(NONE, Ordering::AcqRel));
     if number != NONE {
         // SAFETY: ours, and not in the table any more.
-        drop(unsafe { OwnedFd::from_raw_fd(number) });
+        drop(unsafe { OwnFile::from_number(number) });
     }
 }
 
 /// Returns a copy with a number that programs do not get to.
-fn high_copy(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
+fn high_copy(fd: &OwnFile) -> Result<OwnFile, Errno> {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST_START + BELOW_LIMIT);
     let start = limit.saturating_sub(BELOW_LIMIT).min(HIGHEST_START);
     rustix::io::fcntl_dupfd_cloexec(fd, start as RawFd)
         .or_else(|_| rustix::io::fcntl_dupfd_cloexec(fd, 3))
+        .map(OwnFile::from)
 }
 
 /// Returns true when a number is one of these.
 pub fn is_own(fd: c_int) -> bool {
-    fd >= 0 && OWN.iter().any(|entry| entry.load(Ordering::Relaxed) == fd)
+    fd >= 0 && (OWN.iter().any(|entry| entry.load(Ordering::Relaxed) == fd) || moved::is_one(fd))
 }
 
 /// Calls `close` for all numbers from `first` to `last` that are not the library's own, range by range. Returns what
@@ -96,7 +101,8 @@ pub fn around(first: u32, last: u32, mut close: impl FnMut(u32, u32) -> c_int) -
     let mut next = first;
     loop {
         let own = OWN.iter().filter_map(|entry| u32::try_from(entry.load(Ordering::Relaxed)).ok());
-        let Some(nearest) = own.filter(|number| (next..=last).contains(number)).min() else {
+        let nearest = own.filter(|number| (next..=last).contains(number)).min();
+        let Some(nearest) = nearest.into_iter().chain(moved::first_within(next, last)).min() else {
             // Nothing is left when one of ours was the last.
             return if next <= last { close(next, last) } else { 0 };
         };
@@ -114,9 +120,9 @@ pub fn around(first: u32, last: u32, mut close: impl FnMut(u32, u32) -> c_int) -
 pub fn make_way(number: c_int) {
     for entry in OWN.iter().filter(|entry| entry.load(Ordering::Relaxed) == number && number >= 0) {
         // SAFETY: in the table, so it is open; the number is the program's from now on.
-        let old = unsafe { OwnedFd::from_raw_fd(number) };
+        let old = unsafe { OwnFile::from_number(number) };
         match high_copy(&old) {
-            Ok(copy) => entry.store(copy.into_raw_fd(), Ordering::Release),
+            Ok(copy) => entry.store(copy.into_number(), Ordering::Release),
             Err(_) => entry.store(NONE, Ordering::Release),
         }
         // Closed here: the program's call finds it free, as it expects.
@@ -126,7 +132,8 @@ pub fn make_way(number: c_int) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{CWD, Mode, OFlags, openat};
+    use crate::open_file::openat;
+    use rustix::fs::{CWD, Mode, OFlags};
 
     fn kept() -> OwnDescriptor {
         let own = OwnDescriptor::none();

@@ -1,12 +1,13 @@
 //! Bytes of a file that the file system has, before anything is mapped.
 
-use rustix::fd::OwnedFd;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+use crate::open_file::OwnFile;
+
 /// Makes sure that the file system has the room.
-pub fn allocate(file: &OwnedFd, from: u64, length: u64) -> Result<(), Errno> {
+pub fn allocate(file: &OwnFile, from: u64, length: u64) -> Result<(), Errno> {
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < from + length) {
         return Err(Errno::FBIG);
     }
@@ -18,7 +19,7 @@ pub fn allocate(file: &OwnedFd, from: u64, length: u64) -> Result<(), Errno> {
 }
 
 /// Writes zeros, for file systems that cannot allocate.
-fn fill(file: &OwnedFd, from: u64, length: u64) -> Result<(), Errno> {
+fn fill(file: &OwnFile, from: u64, length: u64) -> Result<(), Errno> {
     static ZEROS: [u8; 4096] = [0; 4096];
     let mut done = 0;
     while done < length {

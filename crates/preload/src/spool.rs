@@ -12,7 +12,6 @@ use plimsoll_trace::layout::{
     BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FILE_EXTENSION, FileHeader,
     HEADER_BYTES, Loss, State,
 };
-use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
@@ -20,6 +19,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use crate::chunk::{ChunkSpace, Writer};
 use crate::folder::Folder;
 use crate::lock::Held;
+use crate::open_file::{self, OwnFile};
 use crate::own_descriptors::OwnDescriptor;
 use crate::process::Process;
 use crate::room::allocate;
@@ -75,32 +75,32 @@ impl Spool {
     }
 
     /// Remembers which file it is.
-    pub fn remember(&mut self, file: &OwnedFd) -> Result<(), Errno> {
+    pub fn remember(&mut self, file: &OwnFile) -> Result<(), Errno> {
         let facts = rustix::fs::fstat(file)?;
         (self.device, self.inode) = (facts.st_dev, facts.st_ino);
         Ok(())
     }
 
-    fn give_name(&self, directory: &OwnedFd, new: &Text<NAME_BYTES>) -> Result<(), Errno> {
+    fn give_name(&self, directory: &OwnFile, new: &Text<NAME_BYTES>) -> Result<(), Errno> {
         rustix::fs::renameat(directory, new.as_c_str(), directory, self.name.as_c_str())
     }
 
     /// Opens the file again. Fails if there is another one under its name, or if it was cut: whoever can write
     /// to the directory could have put it there.
-    pub fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
+    pub fn open(&self, flags: OFlags) -> Result<OwnFile, Errno> {
         // The program may have closed it, and have another file under its number.
         if let Some(kept) = self.kept.get()
             && let Ok(file) = rustix::io::fcntl_dupfd_cloexec(kept, 0)
-            && let Ok(file) = self.checked(file)
+            && let Ok(file) = self.checked(file.into())
         {
             return Ok(file);
         }
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let directory = self.folder.open()?;
-        self.checked(rustix::fs::openat(directory, self.name.as_c_str(), flags, Mode::empty())?)
+        self.checked(open_file::openat(directory, self.name.as_c_str(), flags, Mode::empty())?)
     }
 
-    fn checked(&self, file: OwnedFd) -> Result<OwnedFd, Errno> {
+    fn checked(&self, file: OwnFile) -> Result<OwnFile, Errno> {
         let facts = rustix::fs::fstat(&file)?;
         let is_same = (facts.st_dev, facts.st_ino) == (self.device, self.inode);
         let is_whole = facts.st_size as u64 >= HEADER_BYTES as u64 + self.allocated;
@@ -259,16 +259,16 @@ pub fn publish(process: &Process, _held: &Held<'_>) {
 }
 
 /// Creates a file that nobody else may read, whatever the program's mask is.
-pub fn create_file(directory: &OwnedFd, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub fn create_file(directory: &OwnFile, name: &CStr, flags: OFlags) -> Result<OwnFile, Errno> {
     let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let file = rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
+    let file = open_file::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
     // Not every file system keeps modes, and the mask is usually one that changes nothing.
     let _ = rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR);
     Ok(file)
 }
 
 /// Lets others read a file if the user has said so. Not before the secrets in its header are masked.
-pub fn share(file: &OwnedFd) {
+pub fn share(file: &OwnFile) {
     if config::get().is_shared {
         let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(0o644));
     }
@@ -276,7 +276,7 @@ pub fn share(file: &OwnedFd) {
 
 /// Makes sure that this many bytes are allocated. Near a limit or a full disk, what is needed is
 /// better than nothing.
-fn grow(file: &OwnedFd, spool: &mut Spool, needed: u64) -> Result<(), Errno> {
+fn grow(file: &OwnFile, spool: &mut Spool, needed: u64) -> Result<(), Errno> {
     if needed <= spool.allocated {
         return Ok(());
     }
@@ -294,7 +294,7 @@ fn grow(file: &OwnedFd, spool: &mut Spool, needed: u64) -> Result<(), Errno> {
 }
 
 /// Writes a chunk that holds nothing.
-fn leave_out(file: &OwnedFd, start: u64, span: u64) -> Result<(), Errno> {
+fn leave_out(file: &OwnFile, start: u64, span: u64) -> Result<(), Errno> {
     let header = ChunkHeader::new(ChunkKind::Rest, 0, 0, 0, span as u32);
     // SAFETY: plain bytes.
     let bytes = unsafe {
@@ -343,7 +343,7 @@ pub unsafe fn trim(process: &Process, held: &Held<'_>, writers: &[*mut Writer]) 
 }
 
 /// Maps a part of the file, which a forked child does not get.
-pub fn map(file: &OwnedFd, from: u64, length: usize, flags: MapFlags) -> Result<*mut u8, Errno> {
+pub fn map(file: &OwnFile, from: u64, length: usize, flags: MapFlags) -> Result<*mut u8, Errno> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice, of bytes that are allocated.
     unsafe {

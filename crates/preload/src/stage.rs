@@ -4,13 +4,13 @@
 use core::ptr;
 
 use plimsoll_trace::layout::{FileHeader, HEADER_BYTES, State};
-use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::{Resource, getrlimit};
 
 use crate::folder::Folder;
+use crate::open_file::OwnFile;
 use crate::process::Process;
 use crate::spool::{NAME_BYTES, Spool};
 use crate::text::Text;
@@ -57,7 +57,7 @@ pub fn out(process: &'static Process, busy: &Busy, state: State) {
     }
 }
 
-fn copy(spool: &Spool, target: &OwnedFd) -> Result<(), Errno> {
+fn copy(spool: &Spool, target: &OwnFile) -> Result<(), Errno> {
     let source = spool.open(OFlags::RDONLY)?;
     let length = rustix::fs::fstat(&source)?.st_size as u64;
     // Beyond the limit, a write would be SIGXFSZ.
@@ -77,8 +77,8 @@ fn copy(spool: &Spool, target: &OwnedFd) -> Result<(), Errno> {
 }
 
 fn copy_pieces(
-    source: &OwnedFd,
-    target: &OwnedFd,
+    source: &OwnFile,
+    target: &OwnFile,
     length: u64,
     buffer: &mut [u8],
 ) -> Result<(), Errno> {

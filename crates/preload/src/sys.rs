@@ -7,6 +7,8 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::open_file;
+
 // SAFETY: the C library defines it for every program, as a list of strings.
 unsafe extern "C" {
     /// The program's environment. Not `getenv`: bash has its own function of that name.
@@ -131,11 +133,47 @@ pub fn close_range(first: u32, last: u32) {
     }
 }
 
+/// Does what `fcntl` does with a lock, by number: the C library's function is one that we stand in for.
+///
+/// # Errors
+/// With the kernel's number.
+pub fn control(fd: c_int, command: c_int, lock: *mut libc::flock) -> Result<c_int, c_int> {
+    #[cfg(target_arch = "x86_64")]
+    let result = {
+        let mut result = libc::SYS_fcntl as isize;
+        // SAFETY: a command about locks, which reads and writes the one that is given; the kernel keeps all registers
+        // but the ones named here.
+        unsafe {
+            core::arch::asm!(
+                "syscall",
+                inout("rax") result,
+                in("rdi") fd as isize,
+                in("rsi") command as isize,
+                in("rdx") lock,
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack),
+            );
+        }
+        result
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let result = {
+        let before = errno();
+        // SAFETY: as above; on this machine we do not stand in for `syscall`.
+        let result = unsafe { libc::syscall(libc::SYS_fcntl, fd, command, lock) } as isize;
+        let result = if result < 0 { -(errno() as isize) } else { result };
+        set_errno(before);
+        result
+    };
+    if result < 0 { Err(-result as c_int) } else { Ok(result as c_int) }
+}
+
 /// Returns the first bytes of a small file; empty when it cannot be read.
 pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     // Others may have put a pipe there, in a root directory of theirs.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let Ok(file) = rustix::fs::openat(CWD, path, flags, Mode::empty()) else { return &[] };
+    let Ok(file) = open_file::openat(CWD, path, flags, Mode::empty()) else { return &[] };
     let mut length = 0;
     while let Some(room) = buffer.get_mut(length..).filter(|room| !room.is_empty()) {
         match rustix::io::read(&file, room) {

@@ -8,8 +8,8 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::ptr;
 
 use libc::{
-    AT_EACCESS, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, DIR, FILE, iovec, mode_t, off_t,
-    pid_t, size_t, ssize_t, uid_t,
+    AT_EACCESS, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, DIR, FILE, gid_t, iovec, mode_t,
+    off_t, pid_t, size_t, ssize_t, timespec, timeval, uid_t, utimbuf,
 };
 use plimsoll_trace::Op;
 
@@ -347,6 +347,23 @@ crate::intercept! {
         // Not for its own sake: nothing is recorded, and a backend's blocks are its own.
         ioctl [] (fd: c_int, request: c_ulong, argument: usize) -> c_int
             => |real| data::share_blocks(fd, request, argument, || real(fd, request, argument));
+        // Nothing is recorded: they are the rest of what a backend must know of names.
+        chown [] (path: *const c_char, owner: uid_t, group: gid_t) -> c_int
+            => |real| name::change_owner(AT_FDCWD, path, owner, group, 0, || real(path, owner, group));
+        lchown [] (path: *const c_char, owner: uid_t, group: gid_t) -> c_int
+            => |real| name::change_owner(AT_FDCWD, path, owner, group, AT_SYMLINK_NOFOLLOW, || real(path, owner, group));
+        fchownat [] (directory: c_int, path: *const c_char, owner: uid_t, group: gid_t, flags: c_int) -> c_int
+            => |real| name::change_owner(directory, path, owner, group, flags, || real(directory, path, owner, group, flags));
+        utimensat [] (directory: c_int, path: *const c_char, times: *const timespec, flags: c_int) -> c_int
+            => |real| name::change_times(directory, path, || name::times(times), flags, || real(directory, path, times, flags));
+        utimes [] (path: *const c_char, times: *const timeval) -> c_int
+            => |real| name::change_times(AT_FDCWD, path, || name::exact_times(times), 0, || real(path, times));
+        lutimes [] (path: *const c_char, times: *const timeval) -> c_int
+            => |real| name::change_times(AT_FDCWD, path, || name::exact_times(times), AT_SYMLINK_NOFOLLOW, || real(path, times));
+        futimesat [] (directory: c_int, path: *const c_char, times: *const timeval) -> c_int
+            => |real| name::change_times(directory, path, || name::exact_times(times), 0, || real(directory, path, times));
+        utime [] (path: *const c_char, times: *const utimbuf) -> c_int
+            => |real| name::change_times(AT_FDCWD, path, || name::whole_times(times), 0, || real(path, times));
         prctl [] (option: c_int, one: usize, two: usize, three: usize, four: usize) -> c_int
             => |real| program::control(option, one, || real(option, one, two, three, four));
     }

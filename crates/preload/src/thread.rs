@@ -5,6 +5,7 @@
 //! long as it is small. Nothing here has a destructor: a thread that ended is noticed when
 //! somebody else needs its place.
 
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
 use crate::chunk::ThreadSlot;
@@ -20,8 +21,10 @@ pub struct Thread {
     busy: AtomicU32,
     /// Stand-ins around the call that the thread is in, of those that count themselves.
     hooks: AtomicU32,
+    /// 1 while a backend works for this thread: what it calls is its own.
+    serving: AtomicU32,
     /// Unused; keeps the size a power of two.
-    reserved: u64,
+    reserved: u32,
 }
 
 const _: () = assert!(size_of::<Thread>() == 32);
@@ -69,6 +72,7 @@ pub fn current() -> *mut Thread {
                 key: 0,
                 busy: AtomicU32::new(0),
                 hooks: AtomicU32::new(0),
+                serving: AtomicU32::new(0),
                 reserved: 0,
             })
         };
@@ -99,6 +103,76 @@ pub fn inside_hook<R>(call: impl FnOnce() -> R) -> R {
 pub fn is_inside_hook() -> bool {
     // SAFETY: as above.
     unsafe { (*current()).hooks.load(Ordering::Relaxed) != 0 }
+}
+
+/// Returns true while a backend works for this thread, so that what is called now is the backend's own call.
+#[inline]
+pub fn is_serving() -> bool {
+    // SAFETY: the thread's own storage.
+    unsafe { (*current()).serving.load(Ordering::Relaxed) != 0 }
+}
+
+/// Proof that a backend works for this thread, and that no signal handler interrupts it: signals wait, and the thread cannot be
+/// cancelled. What the backend calls is neither recorded nor served.
+pub struct Serving {
+    thread: *mut Thread,
+    was_busy: u32,
+    signals: libc::sigset_t,
+    cancellation: c_int,
+}
+
+// SAFETY: the C library defines it so.
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+}
+
+/// pthread.h
+const CANCEL_DISABLE: c_int = 1;
+
+/// What a mistake of the program raises at once: it cannot wait.
+const AT_ONCE: [c_int; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
+impl Serving {
+    /// Begins; `None` within such a call.
+    pub fn begin() -> Option<Serving> {
+        if is_serving() {
+            return None;
+        }
+        let thread = current();
+        // SAFETY: sets of signals that the C library fills, and the thread's own storage.
+        unsafe {
+            let mut all: libc::sigset_t = core::mem::zeroed();
+            let mut signals: libc::sigset_t = core::mem::zeroed();
+            libc::sigfillset(&raw mut all);
+            for signal in AT_ONCE {
+                libc::sigdelset(&raw mut all, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut signals);
+            let mut cancellation = 0;
+            pthread_setcancelstate(CANCEL_DISABLE, &raw mut cancellation);
+            let was_busy = (*thread).busy.swap(1, Ordering::Relaxed);
+            (*thread).serving.store(1, Ordering::Relaxed);
+            Some(Serving { thread, was_busy, signals, cancellation })
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // SAFETY: as in `begin`, by the same thread.
+        unsafe {
+            (*self.thread).serving.store(0, Ordering::Relaxed);
+            (*self.thread).busy.store(self.was_busy, Ordering::Relaxed);
+            let mut before = 0;
+            pthread_setcancelstate(self.cancellation, &raw mut before);
+            libc::pthread_sigmask(
+                libc::SIG_SETMASK,
+                &raw const self.signals,
+                core::ptr::null_mut(),
+            );
+        }
+    }
 }
 
 /// Proof that the recorder works for this thread. Whatever takes a lock or touches the thread's

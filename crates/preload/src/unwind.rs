@@ -1,4 +1,4 @@
-//! The unwinder, looked up when it is needed, which is when a thread is cancelled inside a hook.
+//! The unwinder, looked up when it is needed, which is when a thread is cancelled inside a hook, or a backend makes a mistake.
 //!
 //! Linking to libgcc_s would make it a library that every program must have: where it is missing,
 //! as in small containers, the dynamic linker would end the program before its first instruction.
@@ -66,6 +66,7 @@ forward! {
     8 "_Unwind_Resume";
     9 "_Unwind_SetGR";
     10 "_Unwind_SetIP";
+    11 "_Unwind_DeleteException";
 }
 
 struct UnwinderFunction {

@@ -2,11 +2,11 @@
 
 use core::ffi::CStr;
 
-use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::mount;
+use crate::open_file::{self, OwnFile};
 use crate::text::Text;
 
 /// A directory is only held: nothing of it is asked.
@@ -14,12 +14,12 @@ pub const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLO
 
 /// Goes to a directory step by step. Others may have put their file system (FUSE) on the way since the recording was begun: it
 /// is not entered, as the program would wait for it.
-pub fn walk(path: &[u8]) -> Result<OwnedFd, Errno> {
+pub fn walk(path: &[u8]) -> Result<OwnFile, Errno> {
     walk_with(path, step)
 }
 
 /// Goes to a directory as [`walk`] does, and makes what is missing on the way with these permissions.
-pub fn make(path: &[u8], mode: Mode) -> Result<OwnedFd, Errno> {
+pub fn make(path: &[u8], mode: Mode) -> Result<OwnFile, Errno> {
     walk_with(path, |at, name| match step(at, name) {
         Err(Errno::NOENT) => {
             match rustix::fs::mkdirat(at, name, mode) {
@@ -34,9 +34,9 @@ pub fn make(path: &[u8], mode: Mode) -> Result<OwnedFd, Errno> {
 
 fn walk_with(
     path: &[u8],
-    step: impl Fn(&OwnedFd, &CStr) -> Result<OwnedFd, Errno>,
-) -> Result<OwnedFd, Errno> {
-    let mut at = rustix::fs::openat(CWD, c"/", HELD, Mode::empty())?;
+    step: impl Fn(&OwnFile, &CStr) -> Result<OwnFile, Errno>,
+) -> Result<OwnFile, Errno> {
+    let mut at = open_file::openat(CWD, c"/", HELD, Mode::empty())?;
     let mut mount = mount::number(&at);
     let mut name = Text::<NAME_BYTES>::new();
     for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
@@ -53,13 +53,13 @@ fn walk_with(
 
 /// Opens the directory of that name, or where a link of root's or of this user's leads: on other nodes, there may be
 /// links on the way.
-fn step(at: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
-    match rustix::fs::openat(at, name, HELD | OFlags::NOFOLLOW, Mode::empty()) {
+fn step(at: &OwnFile, name: &CStr) -> Result<OwnFile, Errno> {
+    match open_file::openat(at, name, HELD | OFlags::NOFOLLOW, Mode::empty()) {
         Err(Errno::NOTDIR | Errno::LOOP) => {}
         opened => return opened,
     }
     let link = (HELD | OFlags::NOFOLLOW) - OFlags::DIRECTORY;
-    let link = rustix::fs::openat(at, name, link, Mode::empty())?;
+    let link = open_file::openat(at, name, link, Mode::empty())?;
     if mount::number(&link) != mount::number(at) {
         return Err(Errno::STALE);
     }
@@ -68,7 +68,7 @@ fn step(at: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
     if facts.st_uid != 0 && facts.st_uid != me {
         return Err(Errno::STALE);
     }
-    rustix::fs::openat(at, name, HELD, Mode::empty())
+    open_file::openat(at, name, HELD, Mode::empty())
 }
 
 /// The longest name of a file, with its zero (NAME_MAX in include/uapi/linux/limits.h).

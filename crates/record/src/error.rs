@@ -53,6 +53,14 @@ pub enum RecordError {
         /// What was named as spool.
         spool: PathBuf,
     },
+    /// The library takes targets as a list.
+    #[error("target {name} ({}) has a comma in its path, or a sign in its name; hint: name it NAME=DIR, over a link without commas", path.display())]
+    Target {
+        /// Its name.
+        name: String,
+        /// Where it is.
+        path: PathBuf,
+    },
     /// A file could not be copied.
     #[error("cannot bring {} home from {} to {}: {cause}", name.display(), spool.display(), home.display())]
     BringHome {

@@ -49,7 +49,7 @@ pub struct Prepared {
 }
 
 /// The longest list of globs that the library can hold, in bytes.
-const GLOBS_BYTES_MAX: usize = 4095;
+pub(crate) const GLOBS_BYTES_MAX: usize = 4095;
 
 impl Launch<'_> {
     /// Makes the recording, or joins it, and prepares the command.
@@ -98,7 +98,7 @@ impl Launch<'_> {
         directory: &Path,
         spool: &Path,
     ) -> Result<(), RecordError> {
-        command.env("LD_PRELOAD", preload_list(library, std::env::var_os("LD_PRELOAD")));
+        preload(command, library);
         command.env(variables::RECORD_DIR, directory).env(variables::SPOOL, spool);
         command.env(variables::LAYERS, self.layers.join(","));
         if self.is_shared() {
@@ -119,15 +119,28 @@ impl Launch<'_> {
         if key::rank().is_some() && std::env::var_os(variables::MPI_BARRIER).is_none() {
             command.env(variables::MPI_BARRIER, "1");
         }
-        // A program built with AddressSanitizer refuses to start behind another library unless told.
-        let mut sanitizer = std::env::var_os("ASAN_OPTIONS").unwrap_or_default();
-        if !sanitizer.is_empty() {
-            sanitizer.push(":");
-        }
-        sanitizer.push("verify_asan_link_order=0");
-        command.env("ASAN_OPTIONS", sanitizer);
         Ok(())
     }
+}
+
+/// Has a command preload the library, which does what other variables of its environment say.
+///
+/// # Errors
+/// If there is no library, or the dynamic linker cannot load it by its path.
+pub(crate) fn preload_into(command: &mut Command) -> Result<(), RecordError> {
+    preload(command, &library()?);
+    Ok(())
+}
+
+fn preload(command: &mut Command, library: &Path) {
+    command.env("LD_PRELOAD", preload_list(library, std::env::var_os("LD_PRELOAD")));
+    // A program built with AddressSanitizer refuses to start behind another library unless told.
+    let mut sanitizer = std::env::var_os("ASAN_OPTIONS").unwrap_or_default();
+    if !sanitizer.is_empty() {
+        sanitizer.push(":");
+    }
+    sanitizer.push("verify_asan_link_order=0");
+    command.env("ASAN_OPTIONS", sanitizer);
 }
 
 /// Returns the id of a recording, with the number of its owner behind it.

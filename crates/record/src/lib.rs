@@ -4,7 +4,8 @@
 //! The calls themselves are recorded by the preload library, which knows all this from the variables of
 //! `trace::variables`.
 //!
-//! [`Launch`] prepares a recording, [`collect`](fn@collect) gathers what is left of one.
+//! [`Launch`] prepares a recording, [`collect`](fn@collect) gathers what is left of one. [`Stowing`] prepares a program whose files are containers: the library is the
+//! same.
 //!
 //! Deliberately not here: recording calls (`preload`), the format (`trace`), waiting for the program and ending like it (`cli`).
 
@@ -16,6 +17,7 @@ mod launch;
 pub mod marker;
 mod newest;
 mod spool;
+mod stowing;
 mod unseen;
 
 pub use collect::{Collected, collect};
@@ -23,3 +25,4 @@ pub use error::RecordError;
 pub use key::{rank, recording_around};
 pub use launch::{Launch, Prepared};
 pub use newest::newest;
+pub use stowing::Stowing;

@@ -46,6 +46,7 @@ const END_AT: usize = 272;
 const INTENDED: usize = 0;
 const PUBLISHED: usize = 8;
 const DURABLE: usize = 16;
+const PUBLICATIONS: usize = 24;
 
 /// Stamps that are skipped when another node, or the same one after a restart, goes on: more than anybody takes between two
 /// moments at which the kernel writes the file out by itself (30 s).
@@ -280,6 +281,8 @@ impl LogMark {
     /// Notes that something with this stamp was published.
     pub fn publish(&self, stamp: u64) {
         self.page.word(self.line + PUBLISHED).fetch_max(stamp, Ordering::AcqRel);
+        // Writers of one log may publish in another order than that of their stamps.
+        self.page.word(self.line + PUBLICATIONS).fetch_add(1, Ordering::AcqRel);
     }
 
     /// Returns the last stamp that was published.
@@ -352,6 +355,14 @@ impl StateCopy {
             published: word(PUBLISHED)?,
             durable: word(DURABLE)?,
         })
+    }
+
+    /// Returns how often something was published in each log.
+    pub fn publications(lines: &[u8]) -> impl Iterator<Item = u64> {
+        let word = |line: &[u8]| line.get(PUBLICATIONS..)?.first_chunk().copied();
+        lines
+            .chunks_exact(LINE_BYTES)
+            .map(move |line| u64::from_le_bytes(word(line).unwrap_or_default()))
     }
 
     /// Returns how many logs must be listed, on the node that wrote last (`here`) or wherever that is durable.

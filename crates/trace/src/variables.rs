@@ -1,11 +1,25 @@
-//! Variables of the environment by which `plimsoll record` tells the library what to do, and those of others that both
+//! Variables of the environment by which `plimsoll record` and `plimsoll stow run` tell the library what to do, and those of others that both
 //! read: one list for both. Variables that only one program reads are named where it reads them.
 
 /// All that the library reads of ours. It hands them on to the programs that a recorded program executes.
-pub const OF_THE_LIBRARY: [&str; 9] =
-    [RECORD_DIR, RECORDING_ID, SPOOL, LAYERS, INCLUDE, EXCLUDE, SHARE, JOB, MPI_BARRIER];
+pub const OF_THE_LIBRARY: [&str; 14] = [
+    RECORD_DIR,
+    RECORDING_ID,
+    SPOOL,
+    LAYERS,
+    INCLUDE,
+    EXCLUDE,
+    SHARE,
+    JOB,
+    MPI_BARRIER,
+    STOW_MOUNT,
+    STOW_TARGETS,
+    STOW_POLICY,
+    STOW_ONLY,
+    STOW_EXCEPT,
+];
 
-/// The directory of the recording. Without it, the library does nothing.
+/// The directory of the recording. Without it, nothing is recorded.
 pub const RECORD_DIR: &str = "PLIMSOLL_RECORD_DIR";
 /// The id of the recording, as its marker has it; nothing is written elsewhere. Not asked for when it is not set.
 pub const RECORDING_ID: &str = "PLIMSOLL_RECORDING_ID";
@@ -23,6 +37,17 @@ pub const SHARE: &str = "PLIMSOLL_SHARE";
 pub const JOB: &str = "PLIMSOLL_JOB";
 /// All ranks of the program have the library, so that they may wait for each other.
 pub const MPI_BARRIER: &str = "PLIMSOLL_MPI_BARRIER";
+
+/// The directory below which new files are containers. Without it, there are none.
+pub const STOW_MOUNT: &str = "PLIMSOLL_STOW_MOUNT";
+/// Where their logs are, as DIR or NAME=DIR with commas between; without it, no new file is a container.
+pub const STOW_TARGETS: &str = "PLIMSOLL_STOW_TARGETS";
+/// How their segments are spread: `striped` or `static`.
+pub const STOW_POLICY: &str = "PLIMSOLL_STOW_POLICY";
+/// Globs of the paths that become containers, with colons between; all when it is not set.
+pub const STOW_ONLY: &str = "PLIMSOLL_STOW_ONLY";
+/// Globs of the paths that do not become containers, with colons between.
+pub const STOW_EXCEPT: &str = "PLIMSOLL_STOW_EXCEPT";
 
 /// Where batch systems name the job, as people know it.
 pub const BATCH_JOBS: [&str; 6] =

@@ -115,6 +115,37 @@ static void controls_device(void)
     EACH CHECK(AS(ioctl)(ends[0], FIONREAD, &waiting) == 0 && waiting == 4);
 }
 
+/* Owners and times of the working directory; nothing is recorded. */
+static void changes_owner(void)
+{
+    EACH CHECK(AS(chown)(".", -1, -1) == 0);
+}
+
+static void changes_owner_at(void)
+{
+    EACH CHECK(AS(fchownat)(AT_FDCWD, ".", -1, -1, 0) == 0);
+}
+
+static void changes_times(void)
+{
+    EACH CHECK(AS(utimes)(".", NULL) == 0);
+}
+
+static void changes_times_at(void)
+{
+    EACH CHECK(AS(futimesat)(AT_FDCWD, ".", NULL) == 0);
+}
+
+static void changes_exact_times_at(void)
+{
+    EACH CHECK(AS(utimensat)(AT_FDCWD, ".", NULL, 0) == 0);
+}
+
+static void changes_whole_times(void)
+{
+    EACH CHECK(AS(utime)(".", NULL) == 0);
+}
+
 /* To the user that it has. */
 static void sets_user(void)
 {
@@ -151,6 +182,9 @@ static void sets_handler(void)
     { "execle", executes_words_with }, { "posix_spawn", spawns }, { "posix_spawnp", spawns },   \
     { "chdir", changes_directory }, { "fchdir", changes_directory_descriptor },                 \
     { "chroot", changes_root }, { "unshare", unshares }, { "setns", enters_namespace }, \
+    { "chown", changes_owner }, { "lchown", changes_owner }, { "fchownat", changes_owner_at }, \
+    { "utimes", changes_times }, { "lutimes", changes_times }, { "futimesat", changes_times_at }, \
+    { "utimensat", changes_exact_times_at }, { "utime", changes_whole_times }, \
     { "prctl", controls_process }, { "ioctl", controls_device }, { "setuid", sets_user }, { "seteuid", sets_user },           \
     { "setreuid", sets_two_users }, { "setresuid", sets_three_users },                          \
     { "sigaction", asks_for_action }, { "signal", sets_handler },

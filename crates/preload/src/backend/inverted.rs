@@ -103,6 +103,17 @@ fn on_own_name(path: &CStr, request: &NameRequest) -> Result<usize, c_int> {
             let mode = Mode::from_raw_mode(mode);
             nothing(rustix::fs::chmodat(CWD, path, mode, at_flags(flags)))
         }
+        NameRequest::ChangeOwner { owner, group, flags } => {
+            let owner = (owner != u32::MAX).then(|| rustix::fs::Uid::from_raw(owner));
+            let group = (group != u32::MAX).then(|| rustix::fs::Gid::from_raw(group));
+            nothing(rustix::fs::chownat(CWD, path, owner, group, at_flags(flags)))
+        }
+        NameRequest::ChangeTimes { times, flags } => {
+            let [last_access, last_modification] =
+                times.map(|it| rustix::fs::Timespec { tv_sec: it.tv_sec, tv_nsec: it.tv_nsec });
+            let times = rustix::fs::Timestamps { last_access, last_modification };
+            nothing(rustix::fs::utimensat(CWD, path, &times, at_flags(flags)))
+        }
         NameRequest::FileSystem(status) => return put_file_system(status),
         NameRequest::Attribute { request, flags } => {
             on_attribute(At::Name(path, flags & libc::AT_SYMLINK_NOFOLLOW == 0), &request)
@@ -354,6 +365,6 @@ fn notes() -> Option<BorrowedFd<'static>> {
     path.push(NOTES);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
     let file = rustix::fs::openat(CWD, path.as_c_str(), flags, Mode::RUSR | Mode::WUSR).ok()?;
-    KEPT.keep(file).ok()?;
+    KEPT.keep(file.into()).ok()?;
     KEPT.get()
 }

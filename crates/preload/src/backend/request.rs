@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use libc::{dirent64, iovec, mode_t, off_t};
+use libc::{dirent64, gid_t, iovec, mode_t, off_t, timespec, uid_t};
 use plimsoll_trace::Op;
 
 /// A call on a descriptor.
@@ -330,6 +330,22 @@ pub enum NameRequest {
         /// As of `chmod`.
         mode: mode_t,
         /// As of `fchmodat`.
+        flags: c_int,
+    },
+    /// Change its owner and group; all ones leave the one as it is.
+    ChangeOwner {
+        /// As of `chown`.
+        owner: uid_t,
+        /// As of `chown`.
+        group: gid_t,
+        /// As of `fchownat`.
+        flags: c_int,
+    },
+    /// Change its times.
+    ChangeTimes {
+        /// As of `utimensat`: of the last access, and of the last change.
+        times: [timespec; 2],
+        /// As of `utimensat`.
         flags: c_int,
     },
     /// Tell about the file system.

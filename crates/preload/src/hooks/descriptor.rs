@@ -11,7 +11,7 @@ use crate::files::EXCLUDED;
 use crate::hooks::{Code, Returned, standard_streams, temporary};
 use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
-use crate::{descriptors, hot, own_descriptors, paths, sys};
+use crate::{descriptors, hot, own_descriptors, paths, sys, thread};
 
 /// Records a call on a descriptor.
 #[inline]
@@ -182,6 +182,10 @@ pub fn close_by(op: Op, fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
 /// nothing.
 #[cold]
 fn close_served(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    if thread::is_serving() {
+        own_descriptors::moved::forget(fd);
+        return real();
+    }
     if own_descriptors::is_own(fd) {
         return c_int::from_answer(Err(libc::EBADF));
     }
@@ -262,6 +266,9 @@ pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> 
         && let Some(to) = to
     {
         own_descriptors::make_way(to);
+        if own_descriptors::moved::is_one(to) {
+            return c_int::from_answer(Err(libc::EBADF));
+        }
         if to != fd && sys::is_open(fd) {
             backend::answer(to, || Request::Close);
         }

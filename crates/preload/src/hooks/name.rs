@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use libc::AT_FDCWD;
+use libc::{AT_FDCWD, gid_t, timespec, timeval, uid_t, utimbuf};
 use plimsoll_trace::Op;
 
 use crate::backend::{self, AttributeRequest, FromAnswer, Name, NameRequest};
@@ -109,4 +109,63 @@ pub unsafe fn made(template: *mut c_char, real: impl FnOnce() -> *mut c_char) ->
 #[inline]
 pub fn unlinkat_op(flags: c_int) -> Op {
     if flags & libc::AT_REMOVEDIR != 0 { Op::Rmdir } else { Op::Unlink }
+}
+
+/// Changes the owner of the file of this name; nothing is recorded.
+#[inline]
+pub fn change_owner(
+    directory: c_int,
+    path: *const c_char,
+    owner: uid_t,
+    group: gid_t,
+    flags: c_int,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    let request = || NameRequest::ChangeOwner { owner, group, flags };
+    backend::serve_name(|| Name::new(directory, path), request, real)
+}
+
+/// Changes the times of the file of this name; nothing is recorded.
+#[inline]
+pub fn change_times(
+    directory: c_int,
+    path: *const c_char,
+    times: impl FnOnce() -> [timespec; 2],
+    flags: c_int,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    let request = || NameRequest::ChangeTimes { times: times(), flags };
+    backend::serve_name(|| Name::new(directory, path), request, real)
+}
+
+const NOW: timespec = timespec { tv_sec: 0, tv_nsec: libc::UTIME_NOW };
+
+/// Returns the times that `utimensat` sets: now, if none are given.
+///
+/// # Safety
+/// Null or two times.
+pub unsafe fn times(times: *const timespec) -> [timespec; 2] {
+    // SAFETY: as the caller says.
+    if times.is_null() { [NOW; 2] } else { unsafe { [*times, *times.add(1)] } }
+}
+
+/// Returns the times that `utimes` sets.
+///
+/// # Safety
+/// Null or two times.
+pub unsafe fn exact_times(times: *const timeval) -> [timespec; 2] {
+    let time = |it: timeval| timespec { tv_sec: it.tv_sec, tv_nsec: it.tv_usec * 1000 };
+    // SAFETY: as the caller says.
+    if times.is_null() { [NOW; 2] } else { unsafe { [time(*times), time(*times.add(1))] } }
+}
+
+/// Returns the times that `utime` sets.
+///
+/// # Safety
+/// Null or such times.
+pub unsafe fn whole_times(times: *const utimbuf) -> [timespec; 2] {
+    let time = |tv_sec| timespec { tv_sec, tv_nsec: 0 };
+    // SAFETY: as the caller says.
+    let times = unsafe { times.as_ref() };
+    times.map_or([NOW; 2], |it| [time(it.actime), time(it.modtime)])
 }

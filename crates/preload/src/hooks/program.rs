@@ -11,11 +11,12 @@ use plimsoll_trace::layout::State;
 use crate::environment::Patched;
 use crate::inspect::{Inspected, Target};
 use crate::thread::Busy;
-use crate::{config, environment, exit, handover, hot, paths, process, recorder, sys};
+use crate::{backend, config, environment, exit, handover, hot, paths, process, recorder, sys};
 
 /// Ends the recording of a process that ends without the destructors' help.
 #[inline(never)]
 pub fn ends() {
+    backend::ends();
     exit::finish(State::Finished);
 }
 
@@ -29,8 +30,11 @@ pub unsafe fn execute(
     environment: *const *const c_char,
     real: impl FnOnce(*const *const c_char) -> c_int,
 ) -> c_int {
+    // What it writes does not go on, whether it is recorded or not.
+    backend::ends();
     if !hot::is_on() {
-        return real(environment);
+        // SAFETY: as the caller says.
+        return unsafe { with_library(environment, real) };
     }
     let mut program = Inspected::new();
     // SAFETY: as the caller says.
@@ -60,7 +64,8 @@ pub unsafe fn spawn(
     real: impl FnOnce(*mut pid_t, *const *const c_char) -> c_int,
 ) -> c_int {
     if !hot::is_on() {
-        return real(pid, environment);
+        // SAFETY: as the caller says.
+        return unsafe { with_library(environment, |environment| real(pid, environment)) };
     }
     let mut program = Inspected::new();
     // SAFETY: as the caller says.
@@ -80,6 +85,26 @@ pub unsafe fn spawn(
             sys::set_errno(before);
         }
     }
+    result
+}
+
+/// Calls with an environment that has our library, where a backend needs it in new programs.
+///
+/// # Safety
+/// As `execute`.
+unsafe fn with_library<R>(
+    environment: *const *const c_char,
+    real: impl FnOnce(*const *const c_char) -> R,
+) -> R {
+    if !backend::is_active() {
+        return real(environment);
+    }
+    // SAFETY: as the caller says.
+    let patched = unsafe { Patched::to_be_recorded(environment) };
+    let result = real(patched.list());
+    let error = sys::errno();
+    drop(patched);
+    sys::set_errno(error);
     result
 }
 
@@ -174,6 +199,7 @@ pub fn before_sandbox() {
 #[inline]
 pub fn change_directory(real: impl FnOnce() -> c_int) -> c_int {
     let result = real();
+    backend::directory_changed();
     if hot::is_on()
         && let Some(busy) = Busy::begin()
     {

@@ -14,6 +14,7 @@ use rustix::io::DupFlags;
 
 use crate::backend::{self, Name, NameRequest, Request};
 use crate::hooks::own_stream::{self, fail, is_one, wrap};
+use crate::open_file::{self, OwnFile};
 use crate::{call_real, sys, table};
 
 /// Opens a stream by a name that a backend owns. `None` where none does.
@@ -139,11 +140,11 @@ unsafe fn reopen_one(path: *const c_char, mode: &CStr, stream: *mut FILE) -> *mu
         let fd = libc::fileno(stream);
         let request = || NameRequest::Open { flags, mode: 0o666 };
         let opened = match backend::answer_name(|| Name::new(AT_FDCWD, path), request) {
-            Some(Ok(opened)) => Ok(OwnedFd::from_raw_fd(opened as c_int)),
+            Some(Ok(opened)) => Ok(OwnFile::from_number(opened as c_int)),
             Some(Err(error)) => return fail(error),
             None => {
                 let flags = OFlags::from_bits_retain(flags as u32);
-                rustix::fs::openat(CWD, CStr::from_ptr(path), flags, Mode::from_raw_mode(0o666))
+                open_file::openat(CWD, CStr::from_ptr(path), flags, Mode::from_raw_mode(0o666))
             }
         };
         let moved = opened.and_then(|opened| {

@@ -1,0 +1,117 @@
+//! `plimsoll stow run`: a program whose new files are containers.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use plimsoll_process::{hide_last_arguments, run_to_end};
+use plimsoll_record::{Stowing, rank};
+use plimsoll_stow::{Target, discard_all_gone};
+
+use super::targets::LogTargets;
+use crate::record::program;
+
+/// Run a program whose new files below a directory are containers
+///
+/// Every file that the program, or a program that it starts, makes below DIR becomes a container with logs on the targets;
+/// containers there are read and written as the files that they hold, and everything else is as it is. This works for dynamically linked
+/// programs, without recompiling: plain tools, shells, threads, MPI programs. docs/stow.md says what holds and what does not.
+///
+/// In a batch script, without this command: LD_PRELOAD=.../libplimsoll.so PLIMSOLL_STOW_MOUNT=DIR
+/// PLIMSOLL_STOW_TARGETS=[NAME=]DIR,..., and PLIMSOLL_STOW_POLICY, PLIMSOLL_STOW_ONLY and PLIMSOLL_STOW_EXCEPT (globs with colons between)
+/// for the options.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll stow run --mount /scratch/run1 --targets /mnt/ost0,/mnt/ost1 -- mpirun -n 4 ./app\n  \
+    plimsoll stow run --mount results --testbed default --only '*.h5' -- ./app\n  \
+    plimsoll stow run --mount results --targets /mnt/ost0,/mnt/ost1 -- bash")]
+pub struct Arguments {
+    /// The directory below which new files become containers
+    #[arg(long, value_name = "DIR")]
+    mount: PathBuf,
+
+    #[command(flatten)]
+    targets: LogTargets,
+
+    /// How segments are spread: striped goes round the targets, static keeps each writer on one
+    #[arg(long, value_enum, default_value = "striped")]
+    policy: RunPolicy,
+
+    /// Only files whose path matches become containers; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+
+    /// Files whose path matches do not become containers; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    except: Vec<String>,
+
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true)]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum RunPolicy {
+    Striped,
+    Static,
+}
+
+impl RunPolicy {
+    fn name(self) -> &'static str {
+        match self {
+            RunPolicy::Striped => "striped",
+            RunPolicy::Static => "static",
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let Some((program, rest)) = arguments.command.split_first() else {
+        bail!("no program; hint: plimsoll stow run --mount DIR -- PROGRAM ARGUMENTS");
+    };
+    let mount = std::path::absolute(&arguments.mount).and_then(|it| it.metadata().map(|_| it));
+    let mount = mount.with_context(|| {
+        format!("cannot use {}; hint: make the directory first", arguments.mount.display())
+    })?;
+    if !mount.is_dir() {
+        bail!("{} is no directory", mount.display());
+    }
+    let found = whole(arguments.targets.find()?)?;
+    let targets: Vec<(&str, &Path)> =
+        found.iter().map(|it| (it.name.as_str(), it.path.as_path())).collect();
+    let stowing = Stowing {
+        program,
+        arguments: rest,
+        mount: &mount,
+        targets: &targets,
+        policy: arguments.policy.name(),
+        only: &arguments.only,
+        except: &arguments.except,
+    };
+    let mut command = stowing.command()?;
+    if rank().is_some() {
+        // Launchers count on the process that they started.
+        let error = command.exec();
+        return Ok(program::not_started(program, &error));
+    }
+    hide_last_arguments(rest.len());
+    let ended = run_to_end(&mut command);
+    // What was removed while it was open, by processes that did not close it.
+    discard_all_gone(&mount, true, &found);
+    match ended {
+        Ok(status) => program::end_like(status),
+        Err(error) => Ok(program::not_started(program, &error)),
+    }
+}
+
+/// Returns the targets with whole paths: the program may change its directory.
+fn whole(targets: Vec<Target>) -> Result<Vec<Target>> {
+    let whole = |Target { name, path }| {
+        let whole = path.canonicalize();
+        let path = whole.with_context(|| format!("cannot use target {}", path.display()))?;
+        Ok(Target { name, path })
+    };
+    targets.into_iter().map(whole).collect()
+}

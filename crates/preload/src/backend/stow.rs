@@ -1,0 +1,189 @@
+//! Containers (crate `stow`) as the files of unmodified programs: `plimsoll stow run`.
+//!
+//! A file that a program makes below a directory, the *mount*, is a container there: a directory with an empty file in it, the anchor. The
+//! descriptor that the program gets is a real one of the anchor, so that the kernel keeps what is hard to imitate: numbers, duplicates,
+//! inheritance, the position that they share, flags, locks, rights and times. What the file holds is read and written here (`transfer`), by the
+//! process's one writer and one reader of the container (`entry`), which are made when they are first needed and found by the
+//! anchor's inode (`registry`), so that it does not matter how a descriptor was come by.
+//!
+//! A path call below the mount is made on the anchor (`names`, `status`); a container looks like a regular file in listings (`listing`).
+//! All other paths are told by comparing them with the mount, without a system call.
+
+mod copying;
+mod entry;
+mod hold;
+mod listing;
+mod mapped;
+mod names;
+mod naming;
+mod opening;
+mod registry;
+mod settings;
+mod space;
+mod status;
+mod transfer;
+
+use core::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use plimsoll_trace::Op;
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+
+use super::{Answer, Backend, LockRequest, Name, NameRequest, Request};
+use crate::own_descriptors::moved;
+use crate::sys;
+use crate::thread::Serving;
+
+/// The backend.
+pub struct Stow;
+
+/// What a request gives: a number, or the number of an error.
+type Outcome = Result<usize, c_int>;
+
+impl Backend for Stow {
+    fn begin(&self) -> bool {
+        if !settings::read() {
+            return false;
+        }
+        plimsoll_guarded::move_descriptors(moved::out_of_sight);
+        // SAFETY: a function that needs nothing.
+        unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
+        true
+    }
+
+    fn owns(&self, fd: c_int) -> bool {
+        names::is_own_descriptor(fd)
+    }
+
+    fn on_descriptor(&self, fd: c_int, request: &Request) -> Answer {
+        match *request {
+            // They may wait, and signals must be able to end that.
+            Request::Lock(LockRequest::Whole { .. }) => None,
+            Request::Lock(request) => Some(hold::lock(fd, request)),
+            Request::Copy { op, from, to, length, .. } => copying::copy(op, from, to, length),
+            Request::Entry(entry) => serving(|_| Some(Ok(listing::show(fd, entry)))),
+            Request::Seek { offset, whence: libc::SEEK_SET | libc::SEEK_CUR } if offset >= 0 => {
+                None
+            }
+            Request::ChangeMode { .. } | Request::FileSystem(_) | Request::Attribute(_) => None,
+            _ => serving(|serving| on_own(serving, fd, request)),
+        }
+    }
+
+    fn on_name(&self, name: &Name, request: &NameRequest) -> Answer {
+        let is_below = names::is_below(name);
+        match *request {
+            NameRequest::Rename { to, flags } if is_below || names::is_below(&to) => {
+                serving(|serving| naming::rename(serving, name, &to, flags))
+            }
+            _ if !is_below => None,
+            _ => serving(|serving| on_own_name(serving, name, request)),
+        }
+    }
+
+    fn duplicated(&self, from: c_int, to: c_int) {
+        serving(|serving| {
+            if let Some(entry) = registry::known(serving, from) {
+                entry.hold(serving).note(to);
+            }
+            None
+        });
+    }
+
+    fn closed(&self) {
+        if registry::has_gone() {
+            serving(|serving| {
+                registry::take_gone(serving).iter().for_each(|path| naming::discard(path));
+                None
+            });
+        }
+    }
+
+    fn directory_changed(&self) {
+        names::forget_working_directory();
+    }
+
+    fn ends(&self) {
+        serving(|serving| {
+            registry::close_all(serving);
+            None
+        });
+    }
+}
+
+/// Works for the calling thread, without being interrupted. Within such work, calls are the kernel's. A mistake of ours fails
+/// the call, and does not unwind through the program.
+fn serving(work: impl FnOnce(&Serving) -> Answer) -> Answer {
+    let serving = Serving::begin()?;
+    let before = sys::errno();
+    let answer = catch_unwind(AssertUnwindSafe(|| work(&serving)));
+    sys::set_errno(before);
+    answer.unwrap_or(Some(Err(libc::EIO)))
+}
+
+fn number<T: Into<Errno>>(error: T) -> c_int {
+    error.into().raw_os_error()
+}
+
+extern "C" fn after_fork() {
+    registry::forget_all();
+    moved::close_inherited();
+}
+
+/// Serves a call on an anchor's descriptor. Directories are the kernel's.
+fn on_own(serving: &Serving, fd: c_int, request: &Request) -> Answer {
+    if let Request::Close = request {
+        return registry::close(serving, fd);
+    }
+    let (entry, facts) = match registry::of(serving, fd) {
+        Ok(Some(found)) => found,
+        Ok(None) => return None,
+        Err(error) => return Some(Err(error)),
+    };
+    let mut entry = entry.hold(serving);
+    entry.note(fd);
+    Some(match *request {
+        Request::Move(ref request) => transfer::transfer(&mut entry, fd, request),
+        Request::Seek { offset, whence } => transfer::seek(&mut entry, fd, offset, whence),
+        Request::Status(status) => status::of_descriptor(&mut entry, fd, facts, &status),
+        Request::Truncate { length } => space::truncate(&mut entry, fd, length),
+        Request::Allocate { mode, offset, length } => {
+            space::allocate(&mut entry, fd, mode, offset, length)
+        }
+        Request::Sync { op: Op::SyncFileRange } => Ok(0),
+        Request::Sync { .. } => entry.sync(),
+        Request::Map(request) => mapped::map(&mut entry, fd, &request),
+        _ => return None,
+    })
+}
+
+fn on_own_name(serving: &Serving, name: &Name, request: &NameRequest) -> Answer {
+    let at = names::NamedAt::of(name)?;
+    match *request {
+        NameRequest::Open { flags, mode } => opening::open(serving, &at, flags, mode),
+        NameRequest::Unlink { flags } => naming::unlink(serving, &at, flags),
+        NameRequest::Status(status) => status::of_name(serving, &at, &status),
+        NameRequest::Truncate { length } => space::truncate_name(serving, &at, length),
+        NameRequest::ChangeDirectory => at.container(true).map(|_| Err(libc::ENOTDIR)),
+        NameRequest::Link { .. } => at.container(true).map(|_| Err(libc::EPERM)),
+        NameRequest::Access { mode, flags } => status::access(&at, mode, flags),
+        NameRequest::ChangeMode { mode, flags } => status::change_mode(&at, mode, flags),
+        NameRequest::Attribute { request, flags } => status::attribute(&at, &request, flags),
+        NameRequest::ChangeOwner { owner, group, flags } => {
+            status::change_owner(&at, owner, group, flags)
+        }
+        NameRequest::ChangeTimes { times, flags } => status::change_times(&at, times, flags),
+        NameRequest::Symlink { .. }
+        | NameRequest::ReadLink { .. }
+        | NameRequest::MakeDirectory { .. }
+        | NameRequest::FileSystem(_)
+        | NameRequest::Rename { .. } => None,
+    }
+}
+
+/// Moves the position of a descriptor on by so many bytes; returns where it was. Others that share it go on behind these.
+fn reserve(fd: c_int, length: usize) -> Result<u64, Errno> {
+    let file = sys::borrow(fd).ok_or(Errno::BADF)?;
+    rustix::fs::seek(file, SeekFrom::Current(length as i64)).map(|after| after - length as u64)
+}

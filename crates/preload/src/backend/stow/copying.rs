@@ -1,0 +1,158 @@
+//! Data from one file to another, of which at least one is a container's: read and written here, piece by piece.
+
+use core::ffi::c_int;
+
+use libc::off_t;
+use plimsoll_trace::Op;
+use rustix::fs::{FileType, OFlags, SeekFrom, Stat, fcntl_getfl, fstat, seek};
+
+use super::{number, on_own, serving};
+use crate::backend::{Answer, Buffers, End, Request, TransferRequest};
+use crate::sys;
+
+/// What is moved at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Serves `copy_file_range`, `sendfile` and `splice`.
+pub fn copy(op: Op, from: End, to: End, length: usize) -> Answer {
+    Some(match refusal(op, from, to, length) {
+        Ok(()) => copy_all(op, from, to, length),
+        Err(error) => Err(error),
+    })
+}
+
+fn facts_of(fd: c_int) -> Result<Stat, c_int> {
+    fstat(sys::borrow(fd).ok_or(libc::EBADF)?).map_err(number)
+}
+
+/// What the kernel refuses.
+fn refusal(op: Op, from: End, to: End, length: usize) -> Result<(), c_int> {
+    let (source, sink) = (facts_of(from.fd)?, facts_of(to.fd)?);
+    let is_regular = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile;
+    let is_pipe = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::Fifo;
+    let flags = fcntl_getfl(sys::borrow(to.fd).ok_or(libc::EBADF)?).map_err(number)?;
+    match op {
+        Op::CopyFileRange | Op::CopyFileRangeRead => {
+            if !is_regular(&source) || !is_regular(&sink) {
+                return Err(libc::EINVAL);
+            }
+            if flags.contains(OFlags::APPEND) {
+                return Err(libc::EBADF);
+            }
+            let is_same = (source.st_dev, source.st_ino) == (sink.st_dev, sink.st_ino);
+            let (one, other) = (position(from)?, position(to)?);
+            let end = |at: u64| at.saturating_add(length as u64);
+            if is_same && one < end(other) && other < end(one) {
+                return Err(libc::EINVAL);
+            }
+        }
+        Op::Sendfile | Op::SendfileWrite
+            if !is_regular(&source) || flags.contains(OFlags::APPEND) =>
+        {
+            return Err(libc::EINVAL);
+        }
+        Op::Sendfile | Op::SendfileWrite => {}
+        _ if !is_pipe(&source) && !is_pipe(&sink) => return Err(libc::EINVAL),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Returns where one end begins.
+fn position(end: End) -> Result<u64, c_int> {
+    if end.offset.is_null() {
+        return seek(sys::borrow(end.fd).ok_or(libc::EBADF)?, SeekFrom::Current(0)).map_err(number);
+    }
+    // SAFETY: the program says so, as it would to the kernel.
+    u64::try_from(unsafe { end.offset.read_unaligned() }).map_err(|_| libc::EINVAL)
+}
+
+fn copy_all(op: Op, from: End, to: End, length: usize) -> Result<usize, c_int> {
+    let mut piece = Vec::new();
+    piece.try_reserve_exact(length.min(PIECE_BYTES)).map_err(|_| libc::ENOMEM)?;
+    piece.resize(length.min(PIECE_BYTES), 0);
+    let mut copied = 0;
+    while copied < length {
+        let room = piece.len().min(length - copied);
+        let moved = copy_piece(from, to, piece.get_mut(..room).unwrap_or(&mut []));
+        match moved {
+            Ok(0) => break,
+            Ok(count) => copied += count,
+            Err(_) if copied > 0 => break,
+            Err(error) => return Err(error),
+        }
+        // What comes from a pipe, or goes to one, may be all there is for now.
+        if matches!(op, Op::SpliceRead | Op::SpliceWrite) {
+            break;
+        }
+    }
+    Ok(copied)
+}
+
+fn copy_piece(from: End, to: End, piece: &mut [u8]) -> Result<usize, c_int> {
+    let got = move_bytes(Op::Pread, Op::Read, from, piece.as_mut_ptr(), piece.len())?;
+    let (mut put, mut error) = (0, None);
+    while put < got {
+        let rest = piece.get_mut(put..got).unwrap_or(&mut []);
+        match move_bytes(Op::Pwrite, Op::Write, to, rest.as_mut_ptr(), rest.len()) {
+            Ok(0) => break,
+            Ok(count) => put += count,
+            Err(number) => {
+                error = Some(number);
+                break;
+            }
+        }
+    }
+    if put < got {
+        move_back(from, got - put);
+    }
+    match error {
+        Some(number) if put == 0 => Err(number),
+        _ => Ok(put),
+    }
+}
+
+fn move_back(end: End, length: usize) {
+    if !end.offset.is_null() {
+        // SAFETY: the program says so, and it was read before.
+        unsafe { end.offset.write_unaligned(end.offset.read_unaligned() - length as off_t) };
+    } else if let Some(file) = sys::borrow(end.fd) {
+        let _ = seek(file, SeekFrom::Current(-(length as i64)));
+    }
+}
+
+/// Moves bytes between memory and one end, which is ours or the kernel's.
+fn move_bytes(
+    at_offset: Op,
+    at_position: Op,
+    end: End,
+    address: *mut u8,
+    length: usize,
+) -> Result<usize, c_int> {
+    // SAFETY: the program says so, as it would to the kernel.
+    let offset = (!end.offset.is_null()).then(|| unsafe { end.offset.read_unaligned() });
+    let op = if offset.is_some() { at_offset } else { at_position };
+    let buffers = Buffers::one(address, length);
+    let request = Request::Move(TransferRequest { op, buffers, offset, flags: 0 });
+    let moved = match serving(|serving| on_own(serving, end.fd, &request)) {
+        Some(moved) => moved?,
+        None => {
+            // SAFETY: our own memory.
+            let bytes = unsafe { core::slice::from_raw_parts_mut(address, length) };
+            let file = sys::borrow(end.fd).ok_or(libc::EBADF)?;
+            let offset = offset.map(|offset| offset as u64);
+            match (op, offset) {
+                (Op::Pread, Some(offset)) => rustix::io::pread(file, bytes, offset),
+                (Op::Pwrite, Some(offset)) => rustix::io::pwrite(file, bytes, offset),
+                (Op::Read, _) => rustix::io::read(file, bytes),
+                _ => rustix::io::write(file, bytes),
+            }
+            .map_err(number)?
+        }
+    };
+    if let Some(offset) = offset {
+        // SAFETY: as above.
+        unsafe { end.offset.write_unaligned(offset + moved as off_t) };
+    }
+    Ok(moved)
+}

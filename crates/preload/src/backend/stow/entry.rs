@@ -1,0 +1,211 @@
+//! A container as this process uses it: one writer and one reader, made when they are first needed.
+
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::ops::{Deref, DerefMut};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use plimsoll_stow::{ANCHOR, Container, News, Reader, StowError, Writer, is_gone};
+use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use super::{Outcome, number, settings};
+use crate::lock::{Held, Lock};
+use crate::thread::Serving;
+
+/// By what an anchor is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    device: u64,
+    inode: u64,
+}
+
+impl Key {
+    /// Returns the key of an anchor.
+    pub fn of(anchor: &Stat) -> Self {
+        Key { device: anchor.st_dev, inode: anchor.st_ino }
+    }
+}
+
+/// A container that this process uses.
+pub struct Entry {
+    /// By what it is known.
+    pub key: Key,
+    lock: Lock,
+    /// Guarded by `lock`.
+    used: UnsafeCell<Used>,
+}
+
+// SAFETY: the cell is used under the lock.
+unsafe impl Sync for Entry {}
+// SAFETY: writers and readers may be used by any thread, one after the other.
+unsafe impl Send for Entry {}
+
+/// What the process has of a container.
+pub struct Used {
+    container: Arc<Container>,
+    /// The descriptors by which it is known to be used.
+    descriptors: Vec<c_int>,
+    writer: Option<Writer>,
+    reader: Option<Reader>,
+    news: Option<News>,
+    /// When the time of the last change was noted.
+    touched: Timespec,
+}
+
+/// Proof that one thread alone uses a container.
+pub struct HeldEntry<'a> {
+    used: &'a mut Used,
+    _held: Held<'a>,
+}
+
+impl Deref for HeldEntry<'_> {
+    type Target = Used;
+
+    fn deref(&self) -> &Used {
+        self.used
+    }
+}
+
+impl DerefMut for HeldEntry<'_> {
+    fn deref_mut(&mut self) -> &mut Used {
+        self.used
+    }
+}
+
+impl Entry {
+    /// Makes one of an open container.
+    pub fn new(key: Key, container: Container) -> Self {
+        let used = Used {
+            container: Arc::new(container),
+            descriptors: Vec::new(),
+            writer: None,
+            reader: None,
+            news: None,
+            touched: Timespec { tv_sec: 0, tv_nsec: 0 },
+        };
+        Entry { key, lock: Lock::new(), used: UnsafeCell::new(used) }
+    }
+
+    /// Waits until no other thread uses it.
+    pub fn hold<'a>(&'a self, serving: &Serving) -> HeldEntry<'a> {
+        let held = self.lock.hold_serving(serving);
+        // SAFETY: the lock is held as long as the result lives.
+        HeldEntry { used: unsafe { &mut *self.used.get() }, _held: held }
+    }
+}
+
+/// How often the time of the last change is noted at most, in nanoseconds: as exact as kernels are that count 250 ticks a second.
+const TOUCH_NS: i64 = 4_000_000;
+
+impl Used {
+    /// Returns the container.
+    pub fn container(&self) -> &Arc<Container> {
+        &self.container
+    }
+
+    /// Notes that a descriptor is one of its.
+    pub fn note(&mut self, fd: c_int) {
+        if !self.descriptors.contains(&fd) {
+            self.descriptors.push(fd);
+        }
+    }
+
+    /// Notes that a descriptor is closed; returns whether it was the last one.
+    pub fn forget(&mut self, fd: c_int) -> bool {
+        self.descriptors.retain(|it| *it != fd);
+        self.descriptors.is_empty()
+    }
+
+    /// Returns whether the program has a descriptor of it.
+    pub fn is_open(&self) -> bool {
+        !self.descriptors.is_empty()
+    }
+
+    /// Returns the writer.
+    pub fn writer(&mut self) -> Result<&mut Writer, c_int> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => {
+                let placement = settings::get().map(|it| it.placement()).unwrap_or_default();
+                Writer::open(self.container.clone(), placement).map_err(told)?
+            }
+        };
+        Ok(self.writer.insert(writer))
+    }
+
+    /// Returns a reader that sees what was published on this node until now.
+    pub fn reader(&mut self) -> Result<&Reader, c_int> {
+        // Looked for first: what comes while the reader looks is news again.
+        let are_there = match &mut self.news {
+            Some(news) => news.are_there(),
+            None => {
+                self.news = News::of(&self.container).ok();
+                if let Some(news) = &mut self.news {
+                    news.are_there();
+                }
+                true
+            }
+        };
+        let reader = match self.reader.take() {
+            Some(mut reader) => {
+                if are_there && let Err(error) = reader.refresh() {
+                    self.news = None;
+                    return Err(told(error));
+                }
+                reader
+            }
+            None => Reader::open(self.container.clone()).map_err(told)?,
+        };
+        Ok(self.reader.insert(reader))
+    }
+
+    /// Returns the size of the file.
+    pub fn size(&mut self) -> Result<u64, c_int> {
+        self.reader().map(Reader::size)
+    }
+
+    /// Makes durable what was published on this node.
+    pub fn sync(&mut self) -> Outcome {
+        self.writer()?.sync().map_err(told)?;
+        Ok(0)
+    }
+
+    /// Notes that the file was changed now. Programs compare such times with those of others, and set them themselves once they have written.
+    pub fn touch(&mut self) {
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        let since = (now.tv_sec - self.touched.tv_sec).saturating_mul(1_000_000_000)
+            + (now.tv_nsec - self.touched.tv_nsec);
+        if (0..TOUCH_NS).contains(&since) {
+            return;
+        }
+        self.touched = now;
+        let omit = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+        let set = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let times = Timestamps { last_access: omit, last_modification: set };
+        let anchor = ANCHOR;
+        let _ = utimensat(self.container.directory(), anchor, &times, AtFlags::SYMLINK_NOFOLLOW);
+    }
+
+    /// Returns where the container is if it was removed while it was open.
+    pub fn gone_to(&self) -> Option<PathBuf> {
+        let path = std::fs::read_link(self.container.directory().path_by_descriptor()).ok()?;
+        is_gone(path.file_name()?).then_some(path)
+    }
+
+    /// Ends what this process writes to it.
+    pub fn close(&mut self) -> Outcome {
+        self.reader = None;
+        self.news = None;
+        match self.writer.take() {
+            Some(writer) => writer.close().map(|()| 0).map_err(told),
+            None => Ok(0),
+        }
+    }
+}
+
+/// Returns the number that a program is told.
+pub fn told(error: StowError) -> c_int {
+    number(error.errno())
+}

@@ -1,0 +1,119 @@
+//! Locks on anchors: those of programs, and one of ours by which it is known whether anybody still has a file open.
+//!
+//! Ours belongs to the open file description that the program has, so that it lasts as long as any copy of the descriptor, in whichever
+//! process. It lies so far behind all offsets that a program's lock "up to the end" ends before it.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use libc::{flock, off_t};
+use plimsoll_stow::HOLDS_FROM;
+use rustix::fs::{OFlags, SeekFrom, seek};
+
+use super::{Outcome, number, registry, serving};
+use crate::backend::LockRequest;
+use crate::{clock, sys};
+
+/// Where our locks begin: a program's end before that.
+const HOLDS: off_t = HOLDS_FROM;
+/// How many places there are: two that open a file to write only must not have the same.
+const PLACES: u64 = plimsoll_stow::HOLDS as u64;
+
+fn lock_at(kind: c_int, start: off_t, length: off_t) -> flock {
+    flock {
+        l_type: kind as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: start,
+        l_len: length,
+        l_pid: 0,
+    }
+}
+
+/// Has a new descriptor of an anchor keep its file. Where the file system has no such locks, a file that is removed is gone at once.
+pub fn take(fd: c_int, access: OFlags) {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let process = u64::from(sys::thread_id());
+    let place =
+        (clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % PLACES;
+    let kind = if access == OFlags::WRONLY { libc::F_WRLCK } else { libc::F_RDLCK };
+    let mut lock = lock_at(kind, HOLDS + place as off_t, 1);
+    let _ = sys::control(fd, libc::F_OFD_SETLK, &raw mut lock);
+}
+
+/// Locks a part of a file for the program, or tells who has it.
+pub fn lock(fd: c_int, request: LockRequest) -> Outcome {
+    match request {
+        LockRequest::Range { command, lock } => {
+            let lock = lock as *mut flock;
+            if lock.is_null() {
+                return Err(libc::EFAULT);
+            }
+            // SAFETY: the program says so, as it would to the kernel.
+            let mut wanted = unsafe { lock.read_unaligned() };
+            clip(fd, &mut wanted)?;
+            let done = sys::control(fd, command, &raw mut wanted)?;
+            if matches!(command, libc::F_GETLK | libc::F_OFD_GETLK) {
+                if wanted.l_start + wanted.l_len == HOLDS {
+                    wanted.l_len = 0;
+                }
+                // SAFETY: as above; the kernel would write there.
+                unsafe { lock.write_unaligned(wanted) };
+            }
+            Ok(done as usize)
+        }
+        LockRequest::Section { command, length } => section(fd, command, length),
+        LockRequest::Whole { .. } => Err(libc::EINVAL),
+    }
+}
+
+fn section(fd: c_int, command: c_int, length: off_t) -> Outcome {
+    let kind = if command == libc::F_ULOCK { libc::F_UNLCK } else { libc::F_WRLCK };
+    let mut lock = lock_at(kind, 0, length);
+    lock.l_whence = libc::SEEK_CUR as i16;
+    clip(fd, &mut lock)?;
+    let command = match command {
+        libc::F_LOCK => libc::F_SETLKW,
+        libc::F_TLOCK | libc::F_ULOCK => libc::F_SETLK,
+        libc::F_TEST => libc::F_GETLK,
+        _ => return Err(libc::EINVAL),
+    };
+    sys::control(fd, command, &raw mut lock)?;
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let is_free = c_int::from(lock.l_type) == libc::F_UNLCK || lock.l_pid == own;
+    if command == libc::F_GETLK && !is_free { Err(libc::EACCES) } else { Ok(0) }
+}
+
+/// Has a lock count from the beginning of the file, and end before ours.
+fn clip(fd: c_int, lock: &mut flock) -> Result<(), c_int> {
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    let from = match c_int::from(lock.l_whence) {
+        libc::SEEK_SET => 0,
+        libc::SEEK_CUR => seek(file, SeekFrom::Current(0)).map_err(number)? as off_t,
+        libc::SEEK_END => size(fd)? as off_t,
+        _ => return Err(libc::EINVAL),
+    };
+    let start = from.checked_add(lock.l_start).ok_or(libc::EOVERFLOW)?;
+    if start < 0 {
+        return Err(libc::EINVAL);
+    }
+    lock.l_whence = libc::SEEK_SET as i16;
+    lock.l_start = start;
+    if start >= HOLDS {
+        return Err(libc::EOVERFLOW);
+    }
+    let ends_behind = lock.l_len == 0 || start.checked_add(lock.l_len).is_none_or(|it| it > HOLDS);
+    if ends_behind {
+        lock.l_len = HOLDS - start;
+    }
+    Ok(())
+}
+
+fn size(fd: c_int) -> Result<u64, c_int> {
+    let answer = serving(|serving| match registry::of(serving, fd) {
+        Ok(Some((entry, _))) => Some(entry.hold(serving).size().map(|size| size as usize)),
+        Ok(None) => None,
+        Err(error) => Some(Err(error)),
+    });
+    answer.unwrap_or(Ok(0)).map(|size| size as u64)
+}

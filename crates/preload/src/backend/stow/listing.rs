@@ -1,0 +1,41 @@
+//! Containers in listings of the directories that they are in.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use libc::dirent64;
+
+use super::names::{HIDDEN_PREFIX, NamedAt};
+use super::settings;
+use crate::backend::HIDDEN;
+use crate::descriptors;
+use crate::sys;
+use crate::text::{PATH_BYTES, Text};
+
+/// Shows a container as a regular file, and hides what is not one yet or any more.
+pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
+    // SAFETY: the kernel has given it, with a zero behind its name.
+    let (kind, name) = unsafe {
+        let name = CStr::from_ptr((&raw const (*entry).d_name).cast::<c_char>());
+        ((&raw const (*entry).d_type).read_unaligned(), name)
+    };
+    if !matches!(kind, libc::DT_DIR | libc::DT_UNKNOWN) || matches!(name.to_bytes(), b"." | b"..") {
+        return !HIDDEN;
+    }
+    let mut path = Text::<PATH_BYTES>::new();
+    descriptors::push_link(fd, &mut path);
+    if !settings::get().is_some_and(|it| it.is_below(path.as_bytes())) {
+        return !HIDDEN;
+    }
+    if name.to_bytes().starts_with(HIDDEN_PREFIX) {
+        return HIDDEN;
+    }
+    let Some(directory) = sys::borrow(fd) else { return !HIDDEN };
+    if let Some(anchor) = (NamedAt { directory, path: name }).container(false) {
+        // SAFETY: as above.
+        unsafe {
+            (&raw mut (*entry).d_type).write_unaligned(libc::DT_REG);
+            (&raw mut (*entry).d_ino).write_unaligned(anchor.st_ino);
+        }
+    }
+    !HIDDEN
+}

@@ -1,0 +1,232 @@
+//! Which names and descriptors are containers'.
+
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use plimsoll_stow::{ANCHOR, MARKER};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{Access, AtFlags, CWD, FileType, Stat, accessat, fstat, statat};
+use rustix::io::Errno;
+
+use super::settings;
+use crate::backend::{self, Name};
+use crate::text::{PATH_BYTES, Text};
+use crate::{descriptors, sys};
+
+/// What names of unfinished and of removed containers begin with: programs do not see them.
+pub const HIDDEN_PREFIX: &[u8] = b".plimsoll-stow-";
+
+/// A path behind which a part of a container has room.
+pub type PartPath = Text<{ PATH_BYTES + 32 }>;
+
+/// A name, as system calls take it.
+pub struct NamedAt<'a> {
+    /// What it counts from.
+    pub directory: BorrowedFd<'static>,
+    /// The name.
+    pub path: &'a CStr,
+}
+
+impl<'a> NamedAt<'a> {
+    /// Returns the name that a program gave to a call; `None` where the kernel is to say what is wrong with it.
+    pub fn of(name: &'a Name) -> Option<Self> {
+        let path = name.path()?;
+        let directory = match name.directory {
+            libc::AT_FDCWD => CWD,
+            fd => sys::borrow(fd)?,
+        };
+        (path.count_bytes() < PATH_BYTES).then_some(NamedAt { directory, path })
+    }
+
+    /// Returns the path of a part of the container that may be there.
+    pub fn part(&self, part: &str) -> PartPath {
+        let mut path = PartPath::new();
+        path.push(self.path.to_bytes());
+        path.push(b"/");
+        path.push(part.as_bytes());
+        path
+    }
+
+    /// Returns the path of the anchor of the container that may be there.
+    pub fn anchor(&self) -> PartPath {
+        self.part(ANCHOR)
+    }
+
+    /// Returns what the anchor of the container is that has this name; `None` if it is no container's.
+    pub fn container(&self, follow: bool) -> Option<Stat> {
+        if !follow && !self.facts().is_ok_and(|it| is_directory(&it)) {
+            return None;
+        }
+        let anchor = statat(self.directory, self.anchor().as_c_str(), AtFlags::SYMLINK_NOFOLLOW);
+        let anchor = anchor.ok().filter(is_regular)?;
+        let marker = self.part(MARKER);
+        accessat(self.directory, marker.as_c_str(), Access::EXISTS, AtFlags::empty()).ok()?;
+        Some(anchor)
+    }
+
+    /// Returns what the name itself is, a link too.
+    pub fn facts(&self) -> Result<Stat, Errno> {
+        statat(self.directory, self.path, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Returns the directory that the name is in, and the last part of the name; `None` if it has none.
+    pub fn divided(&self) -> Option<(Text<PATH_BYTES>, &'a [u8])> {
+        let path = self.path.to_bytes();
+        let end = path.iter().rposition(|byte| *byte != b'/')? + 1;
+        let path = path.get(..end)?;
+        let start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        let name = path.get(start..)?;
+        let mut above = Text::new();
+        above.push(if start == 0 { b"." } else { path.get(..start)? });
+        (name != b"." && name != b"..").then_some((above, name))
+    }
+
+    /// Returns whether the name says that it is a directory's.
+    pub fn ends_with_slash(&self) -> bool {
+        self.path.to_bytes().ends_with(b"/")
+    }
+}
+
+/// Returns whether this is a directory.
+pub fn is_directory(facts: &Stat) -> bool {
+    FileType::from_raw_mode(facts.st_mode) == FileType::Directory
+}
+
+/// Returns whether this is a regular file.
+pub fn is_regular(facts: &Stat) -> bool {
+    FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile
+}
+
+/// Returns whether a descriptor is an anchor's, or that of a directory from which names lead below the mount.
+pub fn is_own_descriptor(fd: c_int) -> bool {
+    let Some(file) = sys::borrow(fd) else { return false };
+    match fstat(file) {
+        // Anchors are always empty, unless somebody went past us.
+        Ok(facts) if is_regular(&facts) => container_of(fd).is_some(),
+        Ok(facts) if is_directory(&facts) => {
+            let mut path = Text::<PATH_BYTES>::new();
+            descriptors::push_link(fd, &mut path);
+            settings::get().is_some_and(|it| it.is_near(path.as_bytes()))
+        }
+        _ => false,
+    }
+}
+
+/// Returns the path of the container whose anchor a descriptor is of.
+pub fn container_of(fd: c_int) -> Option<Text<PATH_BYTES>> {
+    let mut path = Text::<PATH_BYTES>::new();
+    descriptors::push_link(fd, &mut path);
+    let above = path.as_bytes().strip_suffix(ANCHOR.as_bytes())?.strip_suffix(b"/")?.len();
+    path.truncate(above);
+    let at = NamedAt { directory: CWD, path: path.as_c_str() };
+    let marker = at.part(MARKER);
+    accessat(CWD, marker.as_c_str(), Access::EXISTS, AtFlags::empty()).ok()?;
+    Some(path)
+}
+
+/// What is known of the working directory: nothing.
+const UNKNOWN: u8 = 0;
+/// The mount is neither in it nor around it.
+const FAR: u8 = 1;
+/// The mount is in it or around it.
+const NEAR: u8 = 2;
+
+static WORKING_DIRECTORY: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Forgets what is known of the working directory, which changed.
+pub fn forget_working_directory() {
+    WORKING_DIRECTORY.store(UNKNOWN, Ordering::Relaxed);
+}
+
+/// Returns whether a name is that of the mount or of something below it, by its text. Links that lead there from elsewhere are not
+/// followed.
+pub fn is_below(name: &Name) -> bool {
+    let (Some(settings), Some(path)) = (settings::get(), name.path()) else { return false };
+    let path = path.to_bytes();
+    if path.starts_with(b"/") {
+        return if is_plain(path) {
+            settings.is_below(path)
+        } else {
+            settings.is_below(resolved(b"", path).as_bytes())
+        };
+    }
+    if path.is_empty() {
+        return false;
+    }
+    let mut from = Text::<PATH_BYTES>::new();
+    let leaves = path.starts_with(b"..") || !is_plain(path);
+    if name.directory == libc::AT_FDCWD {
+        if !leaves && WORKING_DIRECTORY.load(Ordering::Relaxed) == FAR {
+            return false;
+        }
+        from.push_link(c"/proc/self/cwd");
+        let near = settings.is_near(from.as_bytes());
+        WORKING_DIRECTORY.store(if near { NEAR } else { FAR }, Ordering::Relaxed);
+    } else {
+        // Those above the mount are owned, too.
+        if !leaves && !backend::is_owned(name.directory) {
+            return false;
+        }
+        descriptors::push_link(name.directory, &mut from);
+    }
+    settings.is_below(resolved(from.as_bytes(), path).as_bytes())
+}
+
+/// Returns whether a path has no part that means nothing, or the directory above.
+fn is_plain(path: &[u8]) -> bool {
+    let mut parts = path.split(|byte| *byte == b'/');
+    if path.starts_with(b"/") {
+        parts.next();
+    }
+    parts.all(|part| !matches!(part, b"" | b"." | b".."))
+}
+
+/// Returns a path without such parts, as far as that can be told by its text.
+fn resolved(from: &[u8], path: &[u8]) -> Text<PATH_BYTES> {
+    let mut whole = Text::<PATH_BYTES>::new();
+    whole.push(if from == b"/" { b"" } else { from });
+    for part in path.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                let above = whole.as_bytes().iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+                whole.truncate(above);
+            }
+            part => {
+                whole.push(b"/");
+                whole.push(part);
+            }
+        }
+    }
+    if whole.as_bytes().is_empty() {
+        whole.push(b"/");
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_mean_nothing_are_left_out() {
+        let whole = |from: &[u8], path: &[u8]| {
+            String::from_utf8(resolved(from, path).as_bytes().to_vec()).unwrap()
+        };
+        assert_eq!(whole(b"/a/b", b"../c//d/."), "/a/c/d");
+        assert_eq!((whole(b"", b"/../.."), whole(b"/", b"x")), ("/".into(), "/x".into()));
+        assert!(is_plain(b"/a/b") && is_plain(b"a.b/..c"));
+        assert!(!is_plain(b"/a/") && !is_plain(b"//a") && !is_plain(b"a/../b"));
+    }
+
+    #[test]
+    fn names_are_divided_before_their_last_part() {
+        let divided = |path: &CStr| {
+            let at = NamedAt { directory: CWD, path };
+            at.divided().map(|(above, name)| (above.as_bytes().to_vec(), name.to_vec()))
+        };
+        assert_eq!(divided(c"/a/b"), Some((b"/a/".to_vec(), b"b".to_vec())));
+        assert_eq!(divided(c"b//"), Some((b".".to_vec(), b"b".to_vec())));
+        assert_eq!((divided(c"/"), divided(c"a/..")), (None, None));
+    }
+}

@@ -1,0 +1,156 @@
+//! Removing and renaming containers.
+//!
+//! A container that is removed first gets a name that programs do not see; it is discarded once nobody has it open, by whoever closes it last.
+//! What a kill leaves is discarded when its directory is removed or the next `plimsoll stow run` ends.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use plimsoll_guarded::random_hex;
+use plimsoll_stow::{Container, GONE_PREFIX, Target, discard_all_gone, discard_gone, renew};
+use rustix::fd::AsRawFd;
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::entry::Key;
+use super::names::{NamedAt, is_directory};
+use super::{Outcome, names, number, opening, registry, settings};
+use crate::backend::{Answer, Name};
+use crate::descriptors;
+use crate::text::{PATH_BYTES, Text};
+use crate::thread::Serving;
+
+/// Removes a name.
+pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
+    let container = at.container(false);
+    if flags & libc::AT_REMOVEDIR != 0 {
+        return if container.is_some() { Some(Err(libc::ENOTDIR)) } else { Some(rmdir(at)) };
+    }
+    let anchor = container?;
+    if at.ends_with_slash() {
+        return Some(Err(libc::ENOTDIR));
+    }
+    Some(remove(serving, at, Key::of(&anchor)))
+}
+
+/// Removes a directory, also if there is something in it that the program does not see.
+fn rmdir(at: &NamedAt<'_>) -> Outcome {
+    let remove = || unlinkat(at.directory, at.path, AtFlags::REMOVEDIR);
+    let removed = match remove() {
+        Err(Errno::NOTEMPTY | Errno::EXIST) => {
+            if let Some(path) = whole_path(at) {
+                discard_all_gone(&path, false, targets());
+            }
+            remove()
+        }
+        removed => removed,
+    };
+    removed.map(|()| 0).map_err(number)
+}
+
+/// Takes a container's name away, and the container itself if nobody has it open.
+fn remove(serving: &Serving, at: &NamedAt<'_>, key: Key) -> Outcome {
+    let (above, _) = at.divided().ok_or(libc::EISDIR)?;
+    let directory = openat(at.directory, above.as_c_str(), HELD, Mode::empty()).map_err(number)?;
+    let gone = format!("{GONE_PREFIX}{}", random_hex(8).map_err(|_| libc::EIO)?);
+    renameat_with(at.directory, at.path, &directory, gone.as_str(), RenameFlags::NOREPLACE)
+        .map_err(number)?;
+    let mut path = Text::<PATH_BYTES>::new();
+    descriptors::push_link(directory.as_raw_fd(), &mut path);
+    drop(directory);
+    let path = Path::new(OsStr::from_bytes(path.as_bytes())).join(gone);
+    if let Some(entry) = registry::find(serving, key) {
+        let mut entry = entry.hold(serving);
+        if entry.is_open() {
+            return Ok(0);
+        }
+        registry::remove(serving, key);
+        let _ = entry.close();
+    }
+    discard(&path);
+    Ok(0)
+}
+
+const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Discards a container that has lost its name, unless somebody has it open: whoever closes it last does the same.
+pub fn discard(path: &Path) {
+    discard_gone(path, targets());
+}
+
+fn targets() -> &'static [Target] {
+    settings::get().map_or(&[], |it| &it.targets)
+}
+
+/// Returns the whole path of a directory.
+fn whole_path(at: &NamedAt<'_>) -> Option<PathBuf> {
+    let directory = openat(at.directory, at.path, HELD, Mode::empty()).ok()?;
+    let mut path = Text::<PATH_BYTES>::new();
+    descriptors::push_link(directory.as_raw_fd(), &mut path);
+    Some(Path::new(OsStr::from_bytes(path.as_bytes())).to_path_buf())
+}
+
+/// Gives a file another name, of which one of the two is below the mount. `None` where no container is concerned.
+pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
+    let is_to_below = names::is_below(to);
+    let (from_name, to_name) = (from, to);
+    let (from, to) = (NamedAt::of(from_name)?, NamedAt::of(to_name)?);
+    let source = from.container(false).filter(|_| names::is_below(from_name));
+    let replaced = to.container(false).filter(|_| is_to_below);
+    if source.is_none() && replaced.is_none() {
+        return None;
+    }
+    if source.is_some() && !is_to_below {
+        // As between two file systems: programs copy then.
+        return Some(Err(libc::EXDEV));
+    }
+    if let (Some(source), Some(replaced)) = (&source, &replaced)
+        && Key::of(source) == Key::of(replaced)
+    {
+        return Some(Ok(0));
+    }
+    let flags = RenameFlags::from_bits_retain(flags);
+    let moved = |flags| {
+        renameat_with(from.directory, from.path, to.directory, to.path, flags).map_err(number)
+    };
+    if flags.contains(RenameFlags::EXCHANGE) {
+        return Some(moved(flags).map(|()| 0));
+    }
+    let target = match (&replaced, to.facts()) {
+        (None, Err(_)) => None,
+        (None, Ok(facts)) if is_directory(&facts) => return Some(Err(libc::EISDIR)),
+        (_, Ok(facts)) => Some(facts),
+        (Some(_), Err(_)) => return Some(Err(libc::ENOENT)),
+    };
+    let is_directory = || from.facts().is_ok_and(|it| is_directory(&it));
+    if source.is_none() && is_directory() {
+        return Some(Err(libc::ENOTDIR));
+    }
+    if target.is_none() || flags.contains(RenameFlags::NOREPLACE) {
+        let renamed = moved(flags);
+        if renamed.is_ok() {
+            note_home(&to);
+        }
+        return Some(renamed.map(|()| 0));
+    }
+    // The name leads to the one or the other at every moment.
+    Some(moved(RenameFlags::EXCHANGE).and_then(|()| {
+        if source.is_some() {
+            note_home(&to);
+        }
+        match replaced {
+            Some(anchor) => remove(serving, &from, Key::of(&anchor)),
+            None => opening::unlink_plain(&from).map(|()| 0).map_err(number),
+        }
+    }))
+}
+
+/// Notes beside the logs where their container is now, as far as it has any.
+fn note_home(at: &NamedAt<'_>) {
+    if let Some(path) = whole_path(at)
+        && let Ok(container) = Container::open(&path, targets())
+    {
+        let _ = renew(&container);
+    }
+}

@@ -1,0 +1,155 @@
+//! Opening a container as a file, and making one.
+
+use core::ffi::c_int;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use libc::mode_t;
+use plimsoll_stow::Container;
+use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstat, openat, unlinkat};
+use rustix::io::Errno;
+
+use super::entry::{Key, told};
+use super::names::NamedAt;
+use super::{Outcome, hold, number, registry, settings, space, status};
+use crate::backend::Answer;
+use crate::text::{PATH_BYTES, Text};
+use crate::thread::Serving;
+use crate::{descriptors, sys};
+
+/// How often others may make and remove the name meanwhile.
+const TRIES: usize = 16;
+
+/// Flags that are about the name, or that a container does not need: what is direct elsewhere is as it is.
+const LEFT_OUT: OFlags = OFlags::CREATE
+    .union(OFlags::EXCL)
+    .union(OFlags::TRUNC)
+    .union(OFlags::DIRECT)
+    .union(OFlags::NOFOLLOW);
+
+/// Opens a file by its name. `None` where it is no container, and is not to be one.
+pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> Answer {
+    let flags = OFlags::from_bits_retain(flags as u32);
+    if flags.contains(OFlags::TMPFILE) {
+        return Some(Err(libc::EOPNOTSUPP));
+    }
+    let follow = !flags.contains(OFlags::NOFOLLOW);
+    for _ in 0..TRIES {
+        if at.container(follow).is_some() {
+            match open_there(serving, at, flags) {
+                // It was removed just now.
+                Err(libc::ENOENT | libc::ESTALE) => continue,
+                opened => return Some(opened),
+            }
+        }
+        if !flags.contains(OFlags::CREATE) || at.facts().err() != Some(Errno::NOENT) {
+            return None;
+        }
+        match make(serving, at, flags, mode)? {
+            Err(libc::EEXIST) => continue,
+            made => return Some(made),
+        }
+    }
+    Some(Err(libc::EBUSY))
+}
+
+fn open_there(serving: &Serving, at: &NamedAt<'_>, flags: OFlags) -> Outcome {
+    if flags.contains(OFlags::DIRECTORY) || at.ends_with_slash() {
+        return Err(libc::ENOTDIR);
+    }
+    if flags.contains(OFlags::CREATE | OFlags::EXCL) {
+        return Err(libc::EEXIST);
+    }
+    let file = open_anchor(at, flags)?;
+    let key = Key::of(&fstat(&file).map_err(number)?);
+    // The number of an inode may be a later file's by now.
+    if let Some(entry) = registry::find(serving, key) {
+        let mut entry = entry.hold(serving);
+        let is_same = |it: &Container| status_of(it).is_some_and(|found| found == key);
+        if !is_same(entry.container()) {
+            registry::remove(serving, key);
+            let _ = entry.close();
+        }
+    }
+    let access = flags & OFlags::ACCMODE;
+    if flags.contains(OFlags::TRUNC) && access != OFlags::RDONLY {
+        let Some((entry, _)) = registry::of(serving, file.as_raw_fd())? else {
+            return Err(libc::ESTALE);
+        };
+        let mut entry = entry.hold(serving);
+        if entry.size()? > 0 {
+            space::set_size(&mut entry, 0)?;
+        }
+        entry.note(file.as_raw_fd());
+    }
+    Ok(file.into_raw_fd() as usize)
+}
+
+fn status_of(container: &Container) -> Option<Key> {
+    let at = NamedAt { directory: sys::borrow(as_raw(container))?, path: c"." };
+    status::anchor(&at).ok().map(|anchor| Key::of(&anchor))
+}
+
+fn as_raw(container: &Container) -> c_int {
+    use std::os::fd::AsFd;
+    container.directory().as_fd().as_raw_fd()
+}
+
+fn open_anchor(at: &NamedAt<'_>, flags: OFlags) -> Result<OwnedFd, c_int> {
+    let path = at.anchor();
+    let file = openat(at.directory, path.as_c_str(), flags - LEFT_OUT, Mode::empty());
+    let file = file.map_err(number)?;
+    if !flags.contains(OFlags::PATH) {
+        hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE);
+    }
+    Ok(file)
+}
+
+/// Makes a container and opens it. `None` where a file of this name is to be a plain one, or cannot be.
+fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Answer {
+    if at.ends_with_slash() {
+        return None;
+    }
+    let settings = settings::get()?;
+    let (above, name) = at.divided()?;
+    let held = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = openat(at.directory, above.as_c_str(), held, Mode::empty()).ok()?;
+    let mut whole = Text::<PATH_BYTES>::new();
+    descriptors::push_link(parent.as_raw_fd(), &mut whole);
+    drop(parent);
+    whole.push(b"/");
+    whole.push(name);
+    if !settings.takes(whole.as_bytes()) {
+        return None;
+    }
+    let path = Path::new(OsStr::from_bytes(whole.as_bytes()));
+    let made = Container::create(path, &settings.targets).map_err(told);
+    Some(made.and_then(|container| {
+        let file = open_anchor(at, flags).inspect_err(|_| drop(container.remove()))?;
+        let anchor = NamedAt { directory: at.directory, path: at.path }.anchor();
+        // After it was opened: the new file may have rights that would not let its maker in.
+        let mode = Mode::from_raw_mode(mode & 0o7777 & !umask());
+        chmodat(at.directory, anchor.as_c_str(), mode, AtFlags::empty()).map_err(number)?;
+        let key = Key::of(&fstat(&file).map_err(number)?);
+        let entry = registry::add(serving, key, container);
+        entry.hold(serving).note(file.as_raw_fd());
+        Ok(file.into_raw_fd() as usize)
+    }))
+}
+
+/// Returns what new files are not to allow. Asking by the call of that name would change it for all threads.
+fn umask() -> mode_t {
+    let mut status = [0; 4096];
+    let status = sys::read_file(c"/proc/thread-self/status", &mut status);
+    let lines = status.split(|byte| *byte == b'\n');
+    let told = lines.filter_map(|line| line.strip_prefix(b"Umask:")).next();
+    let digits = told.unwrap_or(b"022").trim_ascii();
+    digits.iter().fold(0, |mask, digit| mask << 3 | mode_t::from(digit.wrapping_sub(b'0') & 7))
+}
+
+/// Removes a plain name.
+pub fn unlink_plain(at: &NamedAt<'_>) -> Result<(), Errno> {
+    unlinkat(at.directory, at.path, AtFlags::empty())
+}

@@ -1,0 +1,165 @@
+//! The containers that this process uses, by the inode of their anchor. A forked child begins without any.
+
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::Arc;
+
+use plimsoll_guarded::Directory;
+use plimsoll_stow::{ANCHOR, Container};
+use rustix::fs::{AtFlags, Stat, fstat, statat};
+
+use super::entry::{Entry, Key};
+use super::{names, number, settings};
+use crate::backend::Answer;
+use crate::lock::Lock;
+use crate::sys;
+use crate::thread::Serving;
+
+struct Registry {
+    lock: Lock,
+    /// Guarded by `lock`.
+    content: UnsafeCell<Content>,
+}
+
+// SAFETY: the cell is used under the lock.
+unsafe impl Sync for Registry {}
+
+#[derive(Default)]
+struct Content {
+    entries: Vec<Arc<Entry>>,
+    /// Containers that were removed while they were open, of which this process closed its last descriptor.
+    gone: Vec<PathBuf>,
+}
+
+static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(ptr::null_mut());
+static GONE: AtomicU32 = AtomicU32::new(0);
+
+/// Forgets everything, which is another process's.
+pub fn forget_all() {
+    // Not given back: another thread may have changed it when the process was forked.
+    REGISTRY.store(ptr::null_mut(), Ordering::Release);
+    GONE.store(0, Ordering::Relaxed);
+}
+
+fn registry() -> &'static Registry {
+    loop {
+        // SAFETY: null, or one that is never given back.
+        if let Some(registry) = unsafe { REGISTRY.load(Ordering::Acquire).as_ref() } {
+            return registry;
+        }
+        let new = Registry { lock: Lock::new(), content: UnsafeCell::default() };
+        let new = Box::into_raw(Box::new(new));
+        let empty = ptr::null_mut();
+        if REGISTRY.compare_exchange(empty, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // SAFETY: nobody else knows of it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+}
+
+fn with<R>(serving: &Serving, work: impl FnOnce(&mut Content) -> R) -> R {
+    let registry = registry();
+    let _held = registry.lock.hold_serving(serving);
+    // SAFETY: the lock is held.
+    work(unsafe { &mut *registry.content.get() })
+}
+
+/// Returns the container with this anchor, if this process uses it already.
+pub fn find(serving: &Serving, key: Key) -> Option<Arc<Entry>> {
+    with(serving, |content| content.entries.iter().find(|it| it.key == key).cloned())
+}
+
+/// Returns the container that a descriptor is of, if this process uses it already.
+pub fn known(serving: &Serving, fd: c_int) -> Option<Arc<Entry>> {
+    let facts = fstat(sys::borrow(fd)?).ok()?;
+    find(serving, Key::of(&facts))
+}
+
+/// Returns the container that a descriptor is of, and what its anchor is; `None` if it is none's.
+pub fn of(serving: &Serving, fd: c_int) -> Result<Option<(Arc<Entry>, Stat)>, c_int> {
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    let facts = fstat(file).map_err(number)?;
+    if let Some(entry) = find(serving, Key::of(&facts)) {
+        return Ok(Some((entry, facts)));
+    }
+    if !names::is_regular(&facts) {
+        return Ok(None);
+    }
+    let Some(path) = names::container_of(fd) else { return Ok(None) };
+    let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+    let container = open_at(path, Key::of(&facts))?;
+    Ok(Some((add(serving, Key::of(&facts), container), facts)))
+}
+
+/// Opens the container at a whole path, if that has this anchor.
+pub fn open_at(path: &Path, key: Key) -> Result<Container, c_int> {
+    let directory = Directory::open(path).map_err(|it| it.raw_os_error().unwrap_or(libc::EIO))?;
+    let anchor = statat(&directory, ANCHOR, AtFlags::SYMLINK_NOFOLLOW).map_err(number)?;
+    if Key::of(&anchor) != key {
+        return Err(libc::ESTALE);
+    }
+    let targets = settings::get().map_or(&[][..], |it| &it.targets);
+    Container::open_in(directory, targets).map_err(|error| number(error.errno()))
+}
+
+/// Adds a container, unless another thread was quicker.
+pub fn add(serving: &Serving, key: Key, container: Container) -> Arc<Entry> {
+    let new = Arc::new(Entry::new(key, container));
+    with(serving, |content| match content.entries.iter().find(|it| it.key == key) {
+        Some(entry) => entry.clone(),
+        None => {
+            content.entries.push(new.clone());
+            new.clone()
+        }
+    })
+}
+
+/// Takes a container out; it is closed when nobody uses it any more.
+pub fn remove(serving: &Serving, key: Key) -> Option<Arc<Entry>> {
+    with(serving, |content| {
+        let at = content.entries.iter().position(|it| it.key == key)?;
+        Some(content.entries.swap_remove(at))
+    })
+}
+
+/// Notes that a descriptor is about to be closed. With the last one, what is written ends.
+pub fn close(serving: &Serving, fd: c_int) -> Answer {
+    let entry = known(serving, fd)?;
+    let mut held = entry.hold(serving);
+    if !held.forget(fd) {
+        return None;
+    }
+    remove(serving, entry.key);
+    if let Some(path) = held.gone_to() {
+        with(serving, |content| content.gone.push(path));
+        GONE.store(1, Ordering::Relaxed);
+    }
+    held.close().err().map(Err)
+}
+
+/// Returns whether containers wait to be discarded.
+pub fn has_gone() -> bool {
+    GONE.load(Ordering::Relaxed) != 0
+}
+
+/// Returns the removed containers that this process has closed.
+pub fn take_gone(serving: &Serving) -> Vec<PathBuf> {
+    GONE.store(0, Ordering::Relaxed);
+    with(serving, |content| core::mem::take(&mut content.gone))
+}
+
+/// Ends what this process writes, everywhere. Whatever is used afterwards begins anew.
+pub fn close_all(serving: &Serving) {
+    if REGISTRY.load(Ordering::Acquire).is_null() {
+        return;
+    }
+    let entries = with(serving, |content| core::mem::take(&mut content.entries));
+    for entry in entries {
+        let _ = entry.hold(serving).close();
+    }
+}

@@ -1,0 +1,147 @@
+//! What is to be a container, from the environment.
+
+use core::ffi::CStr;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use plimsoll_stow::{Placement, Target};
+use plimsoll_trace::variables;
+use rustix::fd::AsRawFd;
+use rustix::fs::{CWD, Mode, OFlags};
+
+use crate::files::any_glob;
+use crate::text::{PATH_BYTES, Text};
+use crate::{descriptors, sys};
+
+/// What does not change while the program runs.
+pub struct Settings {
+    /// The mount: as it was named, and where that leads without links.
+    mounts: [Text<PATH_BYTES>; 2],
+    /// Where new containers have their logs. Without any, nothing becomes a container.
+    pub targets: Vec<Target>,
+    is_static: bool,
+    only: Text<PATH_BYTES>,
+    except: Text<PATH_BYTES>,
+}
+
+// SAFETY: bytes that are not changed once they are there.
+unsafe impl Sync for Settings {}
+
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+
+/// Reads the environment; returns whether there is anything to do. Not in programs with rights that whoever made the environment may not have, and not in
+/// the program whose library this is, which knows containers itself.
+pub fn read() -> bool {
+    let Some(mount) = sys::variable(variables::STOW_MOUNT) else { return false };
+    if mount.is_empty() || sys::is_secure() || is_plimsoll() {
+        return false;
+    }
+    let text = |name| {
+        let mut text = Text::new();
+        text.set(sys::variable(name).unwrap_or(b""));
+        text
+    };
+    let mut named = Text::new();
+    named.set_absolute(mount);
+    let real = without_links(named.as_c_str());
+    let targets = sys::variable(variables::STOW_TARGETS).unwrap_or(b"");
+    let settings = Settings {
+        mounts: [named, real],
+        targets: targets.split(|byte| *byte == b',').filter_map(target).collect(),
+        is_static: sys::variable(variables::STOW_POLICY) == Some(b"static"),
+        only: text(variables::STOW_ONLY),
+        except: text(variables::STOW_EXCEPT),
+    };
+    SETTINGS.set(settings).is_ok()
+}
+
+/// Returns the settings, once they were read.
+pub fn get() -> Option<&'static Settings> {
+    SETTINGS.get()
+}
+
+impl Settings {
+    /// Returns whether a whole path is the mount or below it.
+    pub fn is_below(&self, path: &[u8]) -> bool {
+        self.mounts.iter().any(|mount| is_below(path, mount.as_bytes()))
+    }
+
+    /// Returns whether the mount is below a directory, or the other way round.
+    pub fn is_near(&self, directory: &[u8]) -> bool {
+        let mut mounts = self.mounts.iter().map(Text::as_bytes);
+        mounts.any(|mount| is_below(directory, mount) || is_below(mount, directory))
+    }
+
+    /// Returns whether a new file of this path is to be a container.
+    pub fn takes(&self, path: &[u8]) -> bool {
+        let (only, except) = (self.only.as_bytes(), self.except.as_bytes());
+        !self.targets.is_empty()
+            && is_below(path, self.mounts[1].as_bytes())
+            && (only.is_empty() || any_glob(only, path))
+            && !any_glob(except, path)
+    }
+
+    /// Returns how a new writer spreads its segments.
+    pub fn placement(&self) -> Placement {
+        if self.is_static { Placement::Static } else { Placement::Striped }
+    }
+}
+
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    match path.strip_prefix(directory) {
+        Some(rest) => rest.is_empty() || rest.starts_with(b"/") || directory == b"/",
+        None => false,
+    }
+}
+
+/// Returns a target: NAME=DIR, or a directory whose last part is its name.
+fn target(text: &[u8]) -> Option<Target> {
+    let (name, path) = match text.iter().position(|byte| *byte == b'=') {
+        Some(at) if !text.starts_with(b"/") => (text.get(..at)?, text.get(at + 1..)?),
+        _ => (Path::new(OsStr::from_bytes(text)).file_name()?.as_bytes(), text),
+    };
+    let mut whole = Text::<PATH_BYTES>::new();
+    whole.set_absolute(path);
+    let name = String::from_utf8_lossy(name).into_owned();
+    (!path.is_empty()).then(|| Target { name, path: OsStr::from_bytes(whole.as_bytes()).into() })
+}
+
+fn without_links(path: &CStr) -> Text<PATH_BYTES> {
+    let mut real = Text::new();
+    match rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        // SAFETY: closed again at once, by rustix, as nothing is decided yet that a stand-in could do.
+        Ok(mount) => {
+            descriptors::push_link(mount.as_raw_fd(), &mut real);
+        }
+        Err(_) => real.set(path.to_bytes()),
+    }
+    real
+}
+
+fn is_plimsoll() -> bool {
+    let mut path = Text::<PATH_BYTES>::new();
+    path.push_link(c"/proc/self/exe");
+    path.as_bytes().ends_with(b"/plimsoll")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_above_its_own_only() {
+        assert!(is_below(b"/a/b", b"/a") && is_below(b"/a", b"/a") && is_below(b"/a", b"/"));
+        assert!(!is_below(b"/ab", b"/a") && !is_below(b"/", b"/a"));
+    }
+
+    #[test]
+    fn targets_have_a_name_or_that_of_their_directory() {
+        let read = |text: &str| target(text.as_bytes()).map(|it| (it.name, it.path));
+        assert_eq!(read("fast=/mnt/o"), Some(("fast".into(), "/mnt/o".into())));
+        assert_eq!(read("/mnt/a=b"), Some(("a=b".into(), "/mnt/a=b".into())));
+        assert_eq!(read("/mnt/o/"), Some(("o".into(), "/mnt/o".into())));
+        assert_eq!((read(""), read("a=")), (None, None));
+    }
+}

@@ -1,0 +1,215 @@
+//! What a container's file is: what its anchor is, with the size of what it holds.
+
+use core::ffi::{CStr, c_char, c_int};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fd::AsRawFd;
+use rustix::fs::{
+    Access, AtFlags, Gid, Mode, OFlags, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
+    chmodat, chownat, openat, statat, statx, utimensat,
+};
+use rustix::io::Errno;
+
+use super::entry::{Entry, Key, Used};
+use super::names::NamedAt;
+use super::{Outcome, number, registry};
+use crate::backend::{Answer, AttributeRequest, Status};
+use crate::descriptors;
+use crate::sys;
+use crate::text::{PATH_BYTES, Text};
+use crate::thread::Serving;
+
+/// Blocks are told in this unit, whatever a file system has.
+const BLOCK_BYTES: u64 = 512;
+
+/// Puts what a descriptor's file is where the program wants it.
+pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) -> Outcome {
+    let size = entry.size()?;
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    match *status {
+        Status::Plain { .. } => put_plain(facts, size, status),
+        Status::Extended { flags, mask, .. } => {
+            let flags = AtFlags::from_bits_retain(flags as u32) | AtFlags::EMPTY_PATH;
+            put_extended(statx(file, c"", flags, wanted(mask)).map_err(number)?, size, status)
+        }
+    }
+}
+
+/// Does the same of the file that has a name.
+pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
+    let follow = status.flags() & libc::AT_SYMLINK_NOFOLLOW == 0;
+    let anchor = at.container(follow)?;
+    Some(if at.ends_with_slash() {
+        Err(libc::ENOTDIR)
+    } else {
+        named(serving, at, &anchor, status)
+    })
+}
+
+fn named(serving: &Serving, at: &NamedAt<'_>, anchor: &Stat, status: &Status) -> Outcome {
+    let entry = match registry::find(serving, Key::of(anchor)) {
+        Some(entry) => entry,
+        None => opened(at, anchor)?,
+    };
+    let size = entry.hold(serving).size()?;
+    match *status {
+        Status::Plain { .. } => put_plain(*anchor, size, status),
+        Status::Extended { flags, mask, .. } => {
+            let flags = AtFlags::from_bits_retain(flags as u32) | AtFlags::SYMLINK_NOFOLLOW;
+            let path = at.anchor();
+            let facts = statx(at.directory, path.as_c_str(), flags, wanted(mask));
+            put_extended(facts.map_err(number)?, size, status)
+        }
+    }
+}
+
+/// Opens the container of a name, for this call alone.
+pub fn opened(at: &NamedAt<'_>, anchor: &Stat) -> Result<Arc<Entry>, c_int> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(at.directory, at.path, flags, Mode::empty()).map_err(number)?;
+    let mut path = Text::<PATH_BYTES>::new();
+    descriptors::push_link(directory.as_raw_fd(), &mut path);
+    let container =
+        registry::open_at(Path::new(OsStr::from_bytes(path.as_bytes())), Key::of(anchor))?;
+    Ok(Arc::new(Entry::new(Key::of(anchor), container)))
+}
+
+fn wanted(mask: u32) -> StatxFlags {
+    StatxFlags::from_bits_retain(mask)
+}
+
+fn put_plain(mut facts: Stat, size: u64, status: &Status) -> Outcome {
+    let Status::Plain { to, .. } = *status else { return Err(libc::EINVAL) };
+    facts.st_size = size as i64;
+    facts.st_blocks = size.div_ceil(BLOCK_BYTES) as i64;
+    if to.is_null() {
+        return Err(libc::EFAULT);
+    }
+    // SAFETY: the program's room for one, which the C library would fill in the same way.
+    unsafe { to.cast::<Stat>().write_unaligned(facts) };
+    Ok(0)
+}
+
+fn put_extended(mut facts: rustix::fs::Statx, size: u64, status: &Status) -> Outcome {
+    let Status::Extended { to, .. } = *status else { return Err(libc::EINVAL) };
+    facts.stx_size = size;
+    facts.stx_blocks = size.div_ceil(BLOCK_BYTES);
+    facts.stx_mask |= (StatxFlags::SIZE | StatxFlags::BLOCKS).bits();
+    if to.is_null() {
+        return Err(libc::EFAULT);
+    }
+    // SAFETY: as above.
+    unsafe { to.cast::<rustix::fs::Statx>().write_unaligned(facts) };
+    Ok(0)
+}
+
+fn follows(flags: c_int) -> bool {
+    flags & libc::AT_SYMLINK_NOFOLLOW == 0
+}
+
+fn nothing(result: Result<(), Errno>) -> Answer {
+    Some(result.map(|()| 0).map_err(number))
+}
+
+/// Tells whether the file may be used so.
+pub fn access(at: &NamedAt<'_>, mode: c_int, flags: c_int) -> Answer {
+    at.container(follows(flags))?;
+    let (access, path) = (Access::from_bits_retain(mode as u32), at.anchor());
+    let flags = AtFlags::from_bits_retain(flags as u32 & libc::AT_EACCESS as u32);
+    nothing(accessat(at.directory, path.as_c_str(), access, flags))
+}
+
+/// Changes the rights of the file.
+pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
+    at.container(follows(flags))?;
+    let (mode, path) = (Mode::from_raw_mode(mode), at.anchor());
+    nothing(chmodat(at.directory, path.as_c_str(), mode, AtFlags::empty()))
+}
+
+/// Changes the owner of the file. That of the container stays, which only its owner can write to.
+pub fn change_owner(at: &NamedAt<'_>, owner: u32, group: u32, flags: c_int) -> Answer {
+    at.container(follows(flags))?;
+    let owner = (owner != u32::MAX).then(|| Uid::from_raw(owner));
+    let group = (group != u32::MAX).then(|| Gid::from_raw(group));
+    nothing(chownat(at.directory, at.anchor().as_c_str(), owner, group, AtFlags::SYMLINK_NOFOLLOW))
+}
+
+/// Changes the times of the file.
+pub fn change_times(at: &NamedAt<'_>, times: [libc::timespec; 2], flags: c_int) -> Answer {
+    at.container(follows(flags))?;
+    let time = |it: libc::timespec| rustix::fs::Timespec { tv_sec: it.tv_sec, tv_nsec: it.tv_nsec };
+    let times = Timestamps { last_access: time(times[0]), last_modification: time(times[1]) };
+    nothing(utimensat(at.directory, at.anchor().as_c_str(), &times, AtFlags::empty()))
+}
+
+/// Reads or changes an extended attribute of the file.
+pub fn attribute(at: &NamedAt<'_>, request: &AttributeRequest, flags: c_int) -> Answer {
+    at.container(follows(flags))?;
+    // There is no such call with a directory's descriptor: the anchor is held, and named by that.
+    let path = at.anchor();
+    let held = openat(at.directory, path.as_c_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let held = match held {
+        Ok(held) => held,
+        Err(errno) => return Some(Err(number(errno))),
+    };
+    let mut path = Text::<64>::new();
+    path.push(b"/proc/self/fd/");
+    path.push_number(held.as_raw_fd() as u64, 10);
+    // SAFETY: names and memory that the program says are there.
+    Some(unsafe { on_attribute(path.as_c_str(), request) }.map_err(number))
+}
+
+/// linux/limits.h
+const LARGEST_ATTRIBUTE: usize = 65536;
+
+/// # Safety
+/// The request is what a program gave to such a call.
+unsafe fn on_attribute(path: &CStr, request: &AttributeRequest) -> Result<usize, Errno> {
+    let name = |name: *const c_char| {
+        // SAFETY: as the caller says.
+        if name.is_null() { Err(Errno::FAULT) } else { Ok(unsafe { CStr::from_ptr(name) }) }
+    };
+    // Where only a size is asked for, which rustix does not tell of an empty buffer.
+    let scratch = |size| if size == 0 { vec![0; LARGEST_ATTRIBUTE] } else { Vec::new() };
+    match *request {
+        AttributeRequest::Get { name: of, value, size } => {
+            let mut room = scratch(size);
+            // SAFETY: as the caller says.
+            let value = unsafe { room_at(value.cast(), size) };
+            rustix::fs::getxattr(path, name(of)?, if size == 0 { &mut room } else { value })
+        }
+        AttributeRequest::Set { name: of, value, size, flags } => {
+            // SAFETY: as the caller says.
+            let value = unsafe { room_at(value.cast_mut().cast(), size) };
+            let flags = XattrFlags::from_bits_retain(flags as u32);
+            rustix::fs::setxattr(path, name(of)?, value, flags).map(|()| 0)
+        }
+        AttributeRequest::List { list, size } => {
+            let mut room = scratch(size);
+            // SAFETY: as the caller says.
+            let list = unsafe { room_at(list.cast(), size) };
+            rustix::fs::listxattr(path, if size == 0 { &mut room } else { list })
+        }
+        AttributeRequest::Remove { name: of } => {
+            rustix::fs::removexattr(path, name(of)?).map(|()| 0)
+        }
+    }
+}
+
+/// # Safety
+/// The program says that there are as many bytes.
+unsafe fn room_at<'a>(address: *mut u8, size: usize) -> &'a mut [u8] {
+    if address.is_null() || size == 0 {
+        return &mut [];
+    }
+    // SAFETY: as the caller says.
+    unsafe { core::slice::from_raw_parts_mut(address, size) }
+}
+
+/// Returns what the anchor of the name is now.
+pub fn anchor(at: &NamedAt<'_>) -> Result<Stat, c_int> {
+    statat(at.directory, at.anchor().as_c_str(), AtFlags::SYMLINK_NOFOLLOW).map_err(number)
+}

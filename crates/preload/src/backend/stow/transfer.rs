@@ -1,0 +1,210 @@
+//! Data between a program and a container, and the position.
+
+use core::ffi::c_int;
+use core::slice;
+use std::borrow::Cow;
+
+use libc::iovec;
+use plimsoll_trace::Class;
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl};
+use rustix::io::Errno;
+
+use super::entry::{Used, told};
+use super::{Outcome, number, reserve};
+use crate::backend::{Buffers, TransferRequest};
+use crate::sys;
+
+/// The kernel moves no more at once (MAX_RW_COUNT in include/linux/fs.h).
+const MOST: usize = 0x7fff_f000;
+
+/// Flags of `pwritev2` (linux/fs.h) that can be followed; priority and waiting make no difference.
+const HIGH_PRIORITY: c_int = 1;
+const DATA_DURABLE: c_int = 2;
+const DURABLE: c_int = 4;
+const APPENDS: c_int = 16;
+
+/// Reads or writes.
+pub fn transfer(entry: &mut Used, fd: c_int, request: &TransferRequest) -> Outcome {
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    let flags = fcntl_getfl(file).map_err(number)?;
+    let access = flags & OFlags::ACCMODE;
+    let writes = request.op.class() == Class::Write;
+    let is_allowed = if writes { access != OFlags::RDONLY } else { access != OFlags::WRONLY };
+    if !is_allowed || flags.contains(OFlags::PATH) {
+        return Err(libc::EBADF);
+    }
+    if request.flags & !(HIGH_PRIORITY | DATA_DURABLE | DURABLE | APPENDS) != 0 {
+        return Err(libc::EOPNOTSUPP);
+    }
+    let offset = match request.offset.map(u64::try_from) {
+        Some(Err(_)) => return Err(libc::EINVAL),
+        Some(Ok(offset)) => Some(offset),
+        None => None,
+    };
+    let one;
+    let pieces = match request.buffers {
+        Buffers::One { address, length } => {
+            one = [iovec { iov_base: address, iov_len: length.min(MOST) }];
+            &one[..]
+        }
+        Buffers::Many { list, count } => {
+            let count = usize::try_from(count).map_err(|_| libc::EINVAL)?;
+            if count > libc::UIO_MAXIOV as usize || (list.is_null() && count > 0) {
+                return Err(if count > 0 && list.is_null() { libc::EFAULT } else { libc::EINVAL });
+            }
+            // SAFETY: the program says that there are as many.
+            if count == 0 { &[] } else { unsafe { slice::from_raw_parts(list, count) } }
+        }
+    };
+    let length = pieces.iter().fold(0_usize, |sum, it| sum.saturating_add(it.iov_len));
+    if length > isize::MAX as usize {
+        return Err(libc::EINVAL);
+    }
+    if !writes {
+        return read(entry, fd, pieces, length.min(MOST), offset);
+    }
+    let appends = flags.contains(OFlags::APPEND) || request.flags & APPENDS != 0;
+    let written = write(entry, fd, &gathered(pieces)?, offset, appends)?;
+    if flags.contains(OFlags::DSYNC) || request.flags & (DATA_DURABLE | DURABLE) != 0 {
+        entry.sync()?;
+    }
+    Ok(written)
+}
+
+/// Returns what is in all buffers, in one piece: it is one write, which others see as a whole.
+fn gathered<'a>(pieces: &[iovec]) -> Result<Cow<'a, [u8]>, c_int> {
+    let bytes = |piece: &iovec| -> &'a [u8] {
+        if piece.iov_len == 0 {
+            return &[];
+        }
+        // SAFETY: memory of the program, which says so.
+        unsafe { slice::from_raw_parts(piece.iov_base.cast::<u8>(), piece.iov_len) }
+    };
+    if let [piece] = pieces {
+        return Ok(Cow::Borrowed(bytes(piece)));
+    }
+    let mut all = Vec::new();
+    for piece in pieces {
+        let piece = bytes(piece);
+        let piece = piece.get(..piece.len().min(MOST - all.len())).unwrap_or(&[]);
+        all.try_reserve(piece.len()).map_err(|_| libc::ENOMEM)?;
+        all.extend_from_slice(piece);
+    }
+    Ok(Cow::Owned(all))
+}
+
+fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends: bool) -> Outcome {
+    if bytes.is_empty() {
+        return Ok(0);
+    }
+    if appends {
+        let start = entry.writer()?.append(bytes).map_err(told)?;
+        if offset.is_none() {
+            set_position(fd, start + bytes.len() as u64)?;
+        }
+    } else if let Some(offset) = offset {
+        entry.writer()?.write_at(bytes, offset).map_err(told)?;
+    } else {
+        // Before anything is written: others who share the position write behind it.
+        let writer = entry.writer()?;
+        let start = reserve(fd, bytes.len()).map_err(|errno| match errno {
+            Errno::INVAL | Errno::OVERFLOW => libc::EFBIG,
+            errno => number(errno),
+        })?;
+        if let Err(error) = writer.write_at(bytes, start) {
+            move_back(fd, bytes.len());
+            return Err(told(error));
+        }
+    }
+    entry.touch();
+    Ok(bytes.len())
+}
+
+fn read(
+    entry: &mut Used,
+    fd: c_int,
+    pieces: &[iovec],
+    length: usize,
+    offset: Option<u64>,
+) -> Outcome {
+    let reader = entry.reader()?;
+    let start = match offset {
+        Some(offset) => offset,
+        None => reserve(fd, length).map_err(number)?,
+    };
+    let mut moved = 0;
+    for piece in pieces {
+        let room = piece.iov_len.min(length - moved);
+        if room == 0 {
+            continue;
+        }
+        // SAFETY: memory of the program, which says so.
+        let bytes = unsafe { slice::from_raw_parts_mut(piece.iov_base.cast::<u8>(), room) };
+        match reader.read_at(bytes, start.saturating_add(moved as u64)) {
+            Ok(count) => {
+                moved += count;
+                if count < room {
+                    break;
+                }
+            }
+            Err(_) if moved > 0 => break,
+            Err(error) => {
+                if offset.is_none() {
+                    move_back(fd, length);
+                }
+                return Err(told(error));
+            }
+        }
+    }
+    if offset.is_none() {
+        move_back(fd, length - moved);
+    }
+    Ok(moved)
+}
+
+/// Gives back what was reserved and not used.
+fn move_back(fd: c_int, length: usize) {
+    if let Some(file) = sys::borrow(fd)
+        && length > 0
+    {
+        let _ = rustix::fs::seek(file, SeekFrom::Current(-(length as i64)));
+    }
+}
+
+fn set_position(fd: c_int, position: u64) -> Result<u64, c_int> {
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    rustix::fs::seek(file, SeekFrom::Start(position)).map_err(number)
+}
+
+/// Sets the position, counting from the end or to the next data or hole. What is relative to the beginning or the position is
+/// the kernel's, but for what is refused.
+pub fn seek(entry: &mut Used, fd: c_int, offset: i64, whence: c_int) -> Outcome {
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    let position = match whence {
+        libc::SEEK_SET => return Err(libc::EINVAL),
+        libc::SEEK_CUR => {
+            let here = rustix::fs::seek(file, SeekFrom::Current(offset)).map_err(number)?;
+            return Ok(here as usize);
+        }
+        libc::SEEK_END => entry.size()?.checked_add_signed(offset).ok_or(libc::EINVAL)?,
+        libc::SEEK_DATA | libc::SEEK_HOLE => {
+            let offset = u64::try_from(offset).map_err(|_| libc::ENXIO)?;
+            stretch(entry, offset, whence == libc::SEEK_HOLE)?
+        }
+        _ => return Err(libc::EINVAL),
+    };
+    set_position(fd, position).map(|position| position as usize)
+}
+
+/// Returns where the next hole, or the next data, begins. The end of the file is a hole.
+fn stretch(entry: &mut Used, offset: u64, hole: bool) -> Result<u64, c_int> {
+    let reader = entry.reader()?;
+    let mut at = offset;
+    while let Some(stretch) = reader.stretch_from(at).map_err(told)? {
+        if stretch.is_hole == hole {
+            return Ok(at);
+        }
+        at = stretch.end;
+    }
+    if hole && offset < reader.size() { Ok(reader.size()) } else { Err(libc::ENXIO) }
+}

@@ -1,0 +1,71 @@
+//! Containers that were removed while somebody had them open as a file, through the preload library.
+//!
+//! Such a container has a name that programs do not see, and is discarded once nobody has its anchor open. Whoever opens an anchor as a file
+//! holds a lock on one byte of it, far behind all offsets: the lock is that of the open file, so that it lasts as long as any
+//! copy of the descriptor, in whichever process.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use plimsoll_guarded::Directory;
+use rustix::fs::{FileType, OFlags};
+
+use crate::{ANCHOR, Container, Target};
+
+/// What the names of removed containers begin with.
+pub const GONE_PREFIX: &str = ".plimsoll-stow-gone-";
+/// Where the bytes begin that are locked.
+pub const HOLDS_FROM: i64 = 1 << 62;
+/// How many there are.
+pub const HOLDS: i64 = 1 << 40;
+
+/// Returns whether somebody has the file of this anchor open; also where that cannot be told. When an anchor is closed, the locks of
+/// the process that closes it go, as those of all files do: who may have some does not ask.
+pub fn is_held(anchor: impl AsFd) -> bool {
+    let mut lock = libc::flock {
+        l_type: libc::F_WRLCK as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: HOLDS_FROM,
+        l_len: HOLDS,
+        l_pid: 0,
+    };
+    let fd = anchor.as_fd().as_raw_fd();
+    // SAFETY: an open file, and a lock that the kernel reads and writes.
+    let asked = unsafe { libc::fcntl(fd, libc::F_OFD_GETLK, &raw mut lock) };
+    asked < 0 || i32::from(lock.l_type) != libc::F_UNLCK
+}
+
+/// Discards a removed container, unless somebody has it open: whoever closes it last does the same. What cannot be removed stays a container, which can be
+/// removed by hand.
+pub fn discard_gone(path: &Path, targets: &[Target]) {
+    let anchor = Directory::open(path).and_then(|it| it.open_file(ANCHOR, OFlags::RDONLY));
+    if anchor.is_ok_and(|anchor| !is_held(anchor)) {
+        let _ = Container::open(path, targets).and_then(|container| container.remove());
+    }
+}
+
+/// Discards what is left of removed containers in a directory and, if so, below it.
+pub fn discard_all_gone(directory: &Path, below: bool, targets: &[Target]) {
+    let mut waiting: Vec<PathBuf> = vec![directory.to_path_buf()];
+    while let Some(path) = waiting.pop() {
+        let Ok(directory) = Directory::open(&path) else { continue };
+        let names = directory.names().unwrap_or_default();
+        for name in names {
+            if is_gone(&name) {
+                discard_gone(&path.join(name), targets);
+            } else if below
+                && directory.kind_of(&name).is_ok_and(|it| it == FileType::Directory)
+                && !Container::is_at(&path.join(&name))
+            {
+                waiting.push(path.join(name));
+            }
+        }
+    }
+}
+
+/// Returns whether a name is that of a removed container.
+pub fn is_gone(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(GONE_PREFIX.as_bytes())
+}

@@ -1,0 +1,66 @@
+//! What cannot be done with a container fails, with the number that docs/stow.md says.
+
+use super::Stowed;
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::library;
+
+#[test]
+fn what_cannot_be_done_has_the_right_error() {
+    let stowed = Stowed::new();
+    let script = "
+import os, errno, mmap, ctypes
+open('f', 'w').write('text' * 2000); os.mkdir('d')
+def fails(name, call):
+    try: call()
+    except OSError as e: assert e.errno == getattr(errno, name), (name, e)
+    else: assert False, name
+fd = os.open('f', os.O_RDWR)
+fails('ENODEV', lambda: mmap.mmap(fd, 0))
+fails('EOPNOTSUPP', lambda: os.open('.', os.O_TMPFILE | os.O_RDWR))
+fails('EPERM', lambda: os.link('f', 'g'))
+fails('ENOTDIR', lambda: os.chdir('f'))
+fails('ENOTDIR', lambda: os.listdir('f'))
+fails('ENOTDIR', lambda: os.rmdir('f'))
+fails('ENOTDIR', lambda: os.stat('f/'))
+fails('ENOTDIR', lambda: os.open('f', os.O_DIRECTORY))
+fails('EEXIST', lambda: os.mkdir('f'))
+fails('EISDIR', lambda: os.rename('f', 'd'))
+fails('ENOTDIR', lambda: os.rename('d', 'f'))
+fails('EBADF', lambda: os.write(os.open('f', os.O_RDONLY), b'x'))
+fails('EBADF', lambda: os.read(os.open('f', os.O_WRONLY), 1))
+fails('EINVAL', lambda: os.lseek(fd, -1, 0))
+fails('EXDEV', lambda: os.rename('f', '../outside'))
+fails('EACCES', lambda: os.execv('./f', ['f']))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.syscall(425, 4, ctypes.create_string_buffer(256)) == -1 and ctypes.get_errno() == errno.ENOSYS
+assert libc.fallocate(fd, 8, ctypes.c_long(0), ctypes.c_long(4096)) == -1 and ctypes.get_errno() == errno.EOPNOTSUPP
+print(os.read(fd, 4))";
+    assert_eq!(stowed.python(script), "b'text'\n");
+}
+
+#[test]
+fn wrong_use_is_told() {
+    let stowed = Stowed::new();
+    let run = |options: &[&str]| -> Outcome {
+        let mut command = binary();
+        command.args(["stow", "run"]).args(options).args(["--", "true"]);
+        command
+            .current_dir(stowed.at(""))
+            .env("PLIMSOLL_LIBRARY", library())
+            .output()
+            .unwrap()
+            .into()
+    };
+    for (options, told) in [
+        (&["--mount", "none", "--targets", "../ost0"][..], "make the directory first"),
+        (&["--mount", ".", "--targets", "../none"][..], "cannot use target"),
+        (&["--targets", "../ost0"][..], "--mount"),
+    ] {
+        let outcome = run(options);
+        assert_eq!(outcome.status, Some(2), "{options:?}");
+        assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    }
+    let outcome: Outcome =
+        stowed.command(&[]).args(["sh", "-c", "exit 7"]).output().unwrap().into();
+    assert_eq!(outcome.status, Some(7));
+}
