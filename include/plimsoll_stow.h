@@ -14,7 +14,7 @@
  *   EIO         bytes cannot be read, or are damaged: never zeros in their place
  *   EFBIG       a file cannot be that large
  *   EBUSY       somebody writes to the container, and this must be alone
- *   EOPNOTSUPP  another node writes to the container
+ *   EUSERS      as many nodes as can (256) write to the container
  *
  * A handle may be used by several threads, whose calls then wait for each other; a handle for each is faster. It belongs to the
  * process that opened it: a child opens its own.

@@ -1,7 +1,9 @@
-//! A real network file system: a GlusterFS volume of two bricks, mounted here.
+//! A real network file system: a GlusterFS volume of two bricks, mounted here, once or several times.
 //!
 //! Without its management daemon: each brick is a process with a volume file, the client another, and
 //! all of them listen on 127.0.0.1 only.
+
+mod nodes;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -28,8 +30,10 @@ const SQUASHED: u32 = 65_534;
 /// A volume, unmounted and ended also when a test fails.
 struct Gluster {
     folder: tempfile::TempDir,
-    /// The bricks, then the client.
+    /// The bricks, then the clients.
     daemons: Vec<Child>,
+    ports: Vec<u16>,
+    mounts: Vec<PathBuf>,
     _mounting: MutexGuard<'static, ()>,
 }
 
@@ -54,21 +58,31 @@ impl Gluster {
             return None;
         }
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-        let mut volume = Self { folder, daemons: Vec::new(), _mounting: changing_mounts() };
-        fs::create_dir(volume.mount()).unwrap();
-        let ports = (0..BRICKS).map(|brick| volume.start_brick(brick, server_options));
-        let ports: Vec<u16> = ports.collect();
-        volume.start_client(&ports);
-        volume.wait_for("the mount", |volume| {
-            let device = |path: &Path| fs::metadata(path).map(|it| it.dev()).ok();
-            device(&volume.mount()) != device(volume.folder.path())
-                && fs::read_dir(volume.mount()).is_ok()
-        });
+        let (daemons, ports, mounts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut volume = Self { folder, daemons, ports, mounts, _mounting: changing_mounts() };
+        for brick in 0..BRICKS {
+            let port = volume.start_brick(brick, server_options);
+            volume.ports.push(port);
+        }
+        volume.mount_at("mount");
         Some(volume)
     }
 
     fn mount(&self) -> PathBuf {
         self.folder.path().join("mount")
+    }
+
+    /// Mounts the volume at a further place, by a client with caches of its own.
+    fn mount_at(&mut self, name: &str) -> PathBuf {
+        let mount = self.folder.path().join(name);
+        fs::create_dir(&mount).unwrap();
+        self.mounts.push(mount.clone());
+        self.start_client(name, &mount);
+        self.wait_for("the mount", |volume| {
+            let device = |path: &Path| fs::metadata(path).map(|it| it.dev()).ok();
+            device(&mount) != device(volume.folder.path()) && fs::read_dir(&mount).is_ok()
+        });
+        mount
     }
 
     fn start_brick(&mut self, brick: usize, server_options: &str) -> u16 {
@@ -91,7 +105,7 @@ impl Gluster {
         free
     }
 
-    fn start_client(&mut self, ports: &[u16]) {
+    fn start_client(&mut self, name: &str, mount: &Path) {
         let client = |(brick, port): (usize, &u16)| {
             format!(
                 "volume client{brick}\n type protocol/client\n option transport-type tcp\n \
@@ -99,10 +113,9 @@ impl Gluster {
                  option remote-subvolume brick\nend-volume\n"
             )
         };
-        let mut text: String = ports.iter().enumerate().map(client).collect();
+        let mut text: String = self.ports.iter().enumerate().map(client).collect();
         text += "volume all\n type cluster/distribute\n subvolumes client0 client1\nend-volume\n";
-        let mount = self.mount();
-        self.start("glusterfs", "client", &text, Some(&mount));
+        self.start("glusterfs", name, &text, Some(mount));
     }
 
     fn start(&mut self, program: &str, name: &str, volume: &str, mount: Option<&Path>) {
@@ -137,8 +150,10 @@ impl Gluster {
 
 impl Drop for Gluster {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.mount()).stderr(Stdio::null()).status();
-        // The client first: it would look for bricks that are gone.
+        for mount in &self.mounts {
+            let _ = Command::new("umount").arg("-l").arg(mount).stderr(Stdio::null()).status();
+        }
+        // Clients first: they would look for bricks that are gone.
         while let Some(mut daemon) = self.daemons.pop() {
             let _ = daemon.kill();
             let _ = daemon.wait();

@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
                 log: 0,
                 position: 4096,
                 length: 1 << 16,
-                epoch: 1,
+                seat: 1,
                 stamp: 1,
                 node: Id::from_bytes([0; 16]),
             };
@@ -65,7 +65,7 @@ fn read(folder: &Path, id: Id, log: &[u8]) {
     let logs = target.join(format!("plimsoll-stow-{id}"));
     fs::create_dir_all(&container).unwrap();
     fs::create_dir_all(&logs).unwrap();
-    let listed = manifest::ListedLog { number: 0, target: "t0".into(), path: target.clone() };
+    let listed = manifest::ListedLog { number: 0, target: "t0".into(), path: target.clone(), seat: 1 };
     fs::write(container.join("manifest"), listed.line().unwrap()).unwrap();
     fs::write(container.join("plimsoll-container"), format!("plimsoll container 1\nid {id}\n"))
         .unwrap();

@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
         container: Id::parse(ID).unwrap(),
         node: Id::from_bytes([0; 16]),
         size: 1 << 20,
-        stamp: Stamp { epoch: 1, sequence: 1 },
+        stamp: Stamp { sequence: 1, seat: 1 },
         logs: vec![IndexedLog { size: 4096, intended: 0, highest: 0 }],
         runs: fences(runs, RUN_BYTES, RUNS_PER_BLOCK),
         singles: fences(singles, SINGLE_BYTES, SINGLES_PER_BLOCK),
@@ -56,7 +56,7 @@ fn read(folder: &Path, index: &[u8]) {
     let logs = target.join(format!("plimsoll-stow-{ID}"));
     fs::create_dir_all(&container).unwrap();
     fs::create_dir_all(&logs).unwrap();
-    let listed = manifest::ListedLog { number: 0, target: "t0".into(), path: target.clone() };
+    let listed = manifest::ListedLog { number: 0, target: "t0".into(), path: target.clone(), seat: 1 };
     fs::write(container.join("manifest"), listed.line().unwrap()).unwrap();
     fs::write(container.join("plimsoll-container"), format!("plimsoll container 1\nid {ID}\n"))
         .unwrap();

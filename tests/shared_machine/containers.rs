@@ -125,7 +125,7 @@ fn nothing_is_asked_of_a_file_system_of_another_user() {
     let Some(node) = Node::new() else { return };
     node.succeeds("cp private/file listed --targets private/target");
     let served = node.at("served");
-    let planted = ListedLog { number: 0, target: "target".into(), path: served.clone() };
+    let planted = ListedLog { number: 0, target: "target".into(), path: served.clone(), seat: 1 };
     fs::write(node.at("listed/manifest"), planted.line().unwrap()).unwrap();
     let Some(server) = Served::on_new(&served) else { return };
     for arguments in ["ls .", "info listed", "du listed", "stat listed"] {

@@ -103,7 +103,7 @@ fn with_hint(error: StowError) -> anyhow::Error {
         StowError::Damaged { .. } => "plimsoll stow check tells what can still be read",
         StowError::BeingRead { .. } => "try again when nobody reads it",
         StowError::Busy { .. } | StowError::Held { .. } => "wait for its writers, or end them",
-        StowError::OtherNode { .. } => "write on one node at a time",
+        StowError::TooManyNodes { .. } => "wait until one of them is done",
         StowError::Copy { .. } => "plimsoll stow cp makes a container with logs of its own",
         StowError::Displaced { .. } => {
             "if that one is gone for good, plimsoll stow check --repair makes the logs this one's"

@@ -159,7 +159,7 @@ fn empty_segment(container: &Container, log: u32, position: u64, length: u64) ->
         log,
         position,
         length: u32::try_from(length).unwrap_or(PAGE_BYTES as u32),
-        epoch: 1,
+        seat: 1,
         stamp: 0,
         node: Id::from_bytes([0; 16]),
     };

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_guarded::{
     Directory, Readers, Refusal, SMALL_BYTES_MAX, random_hex, read_at_most, read_small,
@@ -12,6 +13,7 @@ use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
 use crate::error::Attempt;
+use crate::fresh;
 use crate::lock::{READERS_LOCK, SIZE_LOCK};
 use crate::log::Log;
 use crate::log_place::LogPlace;
@@ -19,7 +21,9 @@ use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
 use crate::marker::{self, MARKER};
 use crate::removal;
 use crate::rights::PRIVATE_FILE;
-use crate::state::{STATE, STATE_BYTES_MAX, SharedState, StateCopy};
+use crate::seat;
+use crate::state::SharedState;
+use crate::states::{STATE, States};
 use crate::{Id, StowError};
 
 /// The file whose rights and times are those of the container. It is always empty.
@@ -50,6 +54,8 @@ pub struct Container {
     owner: u32,
     node: Id,
     targets: Vec<Target>,
+    /// The last stamp that a reader has found: what is written then is later.
+    seen: AtomicU64,
 }
 
 /// How a container was found.
@@ -136,7 +142,14 @@ impl Container {
         })?;
         let id = marker::id_in(&String::from_utf8_lossy(&marker)).map_err(not)?;
         let node = node_of(&directory).attempt("look at", &path)?;
-        Ok(Container { directory, path, way, id, owner, node, targets: targets.to_vec() })
+        let (targets, seen) = (targets.to_vec(), AtomicU64::new(0));
+        Ok(Container { directory, path, way, id, owner, node, targets, seen })
+    }
+
+    /// Takes part as another node than the one that the system tells: where several of them share a kernel, or in a test.
+    #[must_use]
+    pub fn seen_from(self, node: Id) -> Self {
+        Container { node, ..self }
     }
 
     /// Returns whether there is a container at this path.
@@ -260,10 +273,19 @@ impl Container {
         Err(reason.unwrap_or_else(|| Errno::NOENT.into()))
     }
 
-    /// Returns what writers share, as it is now; `None` if that is damaged.
-    pub fn state(&self) -> Option<StateCopy> {
-        let state = self.open_part(STATE).and_then(|it| all_of(it, STATE_BYTES_MAX));
-        StateCopy::decode(&state.ok()?)
+    /// Returns what the writers of all nodes share, as far as it can be seen now.
+    pub fn states(&self) -> States {
+        States::read(self.node, |name| self.open_part(name))
+    }
+
+    /// Notes that something of this stamp was read.
+    pub(crate) fn note_seen(&self, sequence: u64) {
+        self.seen.fetch_max(sequence, Ordering::AcqRel);
+    }
+
+    /// Returns the last stamp that was read.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Acquire)
     }
 
     /// Opens a file of the container to read it.
@@ -277,11 +299,11 @@ impl Container {
     /// Joins the writers.
     ///
     /// # Errors
-    /// As [`SharedState::join`], or if the container was opened only to be read.
+    /// As [`seat::join`], or if the container was opened only to be read.
     pub(crate) fn join(&self) -> Result<SharedState, StowError> {
         match self.way {
             Way::Anyhow => Err(Errno::PERM).attempt("write to", self.path()),
-            Way::Named { .. } | Way::Held => SharedState::join(&self.directory, self.node),
+            Way::Named { .. } | Way::Held => seat::join(&self.directory, self.node),
         }
     }
 
@@ -321,7 +343,7 @@ fn fill(directory: &Directory, id: Id) -> io::Result<()> {
         (MANIFEST, &[]),
         (SIZE_LOCK, &[]),
         (READERS_LOCK, &[]),
-        (STATE, &SharedState::new_file(node)),
+        (STATE, &SharedState::new_file(node, 1)),
     ];
     for (name, bytes) in files {
         let file = directory.create(name, OFlags::WRONLY, PRIVATE_FILE)?;
@@ -335,7 +357,10 @@ fn fill(directory: &Directory, id: Id) -> io::Result<()> {
 fn open_part(directory: &Directory, name: &str, owner: u32) -> io::Result<File> {
     let file = directory.open_file(name, OFlags::RDONLY)?;
     match fstat(&file)?.st_uid {
-        found if found == owner => Ok(file),
+        found if found == owner => {
+            fresh::renew(&file)?;
+            Ok(file)
+        }
         found => Err(Refusal::Owner { owner: found, expected: owner }.into()),
     }
 }

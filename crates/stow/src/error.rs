@@ -56,9 +56,9 @@ pub enum StowError {
         /// Who holds it.
         holder: String,
     },
-    /// Writers of one container share memory.
-    #[error("{} is being written on another node, or through another mount", path.display())]
-    OtherNode {
+    /// Each node that writes has a place of its own.
+    #[error("{} is being written on as many nodes as can be", path.display())]
+    TooManyNodes {
         /// The container.
         path: PathBuf,
     },
@@ -119,7 +119,7 @@ impl StowError {
                 Errno::BUSY
             }
             StowError::Copy { .. } | StowError::Displaced { .. } => Errno::ROFS,
-            StowError::OtherNode { .. } => Errno::OPNOTSUPP,
+            StowError::TooManyNodes { .. } => Errno::USERS,
             StowError::NoTarget { errno, .. } => *errno,
             StowError::TooLarge { .. } => Errno::FBIG,
         }

@@ -38,8 +38,8 @@ pub struct SegmentHeader {
     pub position: u64,
     /// Its bytes, this header included: the next segment may begin behind them.
     pub length: u32,
-    /// Writes of a later epoch are later, whatever their stamps.
-    pub epoch: u32,
+    /// Which of the nodes that write it is: of two equal stamps, that of the higher one is later.
+    pub seat: u32,
     /// Stamps in the segment are counted from this one.
     pub stamp: u64,
     /// The node that wrote it: what it did not make durable is doubtful once that node is gone.
@@ -65,7 +65,7 @@ impl SegmentHeader {
         let mut bytes = sealed(SEGMENT_MAGIC, self.log, self.container);
         bytes[32..40].copy_from_slice(&self.position.to_le_bytes());
         bytes[40..44].copy_from_slice(&self.length.to_le_bytes());
-        bytes[44..48].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[44..48].copy_from_slice(&self.seat.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.stamp.to_le_bytes());
         bytes[56..72].copy_from_slice(&self.node.bytes());
         seal(&mut bytes);
@@ -80,7 +80,7 @@ impl SegmentHeader {
             log: fields.u32(12),
             position: fields.u64(32),
             length: fields.u32(40),
-            epoch: fields.u32(44),
+            seat: fields.u32(44),
             stamp: fields.u64(48),
             node: fields.id(56),
         };
@@ -152,7 +152,7 @@ mod tests {
             log: 3,
             position: 8192,
             length: 1 << 20,
-            epoch: 1,
+            seat: 1,
             stamp: 99,
             node: Id::from_bytes([9; 16]),
         }

@@ -10,7 +10,7 @@
 use crate::header::FORMAT_VERSION;
 use crate::index_entry::{RUN_BYTES, SINGLE_BYTES, number};
 use crate::pieces::Stamp;
-use crate::{Id, StateCopy};
+use crate::{Id, LastStamps};
 
 /// Its name in the container.
 pub const INDEX: &str = "index";
@@ -84,7 +84,7 @@ impl IndexHead {
         let words = [
             self.size,
             self.stamp.sequence,
-            u64::from(self.stamp.epoch),
+            u64::from(self.stamp.seat),
             self.runs.len() as u64,
             self.singles.len() as u64,
         ];
@@ -161,7 +161,7 @@ impl IndexHead {
             container: id(&bytes[16..32]),
             node: id(&bytes[32..48]),
             size: word(48),
-            stamp: Stamp { epoch: word(64) as u32, sequence: word(56) },
+            stamp: Stamp { sequence: word(56), seat: word(64) as u32 },
             logs: lines.chunks_exact(LOG_BYTES).map(line).collect(),
             runs,
             singles,
@@ -185,16 +185,22 @@ impl IndexHead {
         is_whole && self.size <= i64::MAX as u64
     }
 
-    /// Returns why it cannot be used with these logs; `None` if it can.
-    pub fn refusal(&self, container: Id, node: Id, state: &StateCopy) -> Option<String> {
+    /// Returns why it cannot be used with these logs, of which `last` tells the last stamps; `None` if it can.
+    pub fn refusal(
+        &self,
+        container: Id,
+        node: Id,
+        last: impl Fn(u32) -> Option<LastStamps>,
+    ) -> Option<String> {
         if self.container != container {
             return Some("it is another container's".into());
         }
         for (number, log) in (0..).zip(&self.logs) {
-            let Some(last) = state.last(number) else {
+            let Some(last) = last(number) else {
                 return Some(format!("nothing is known of log {number}"));
             };
-            if self.node != node && last.durable < log.highest {
+            let is_sure = self.node == node && last.is_here;
+            if !is_sure && last.durable < log.highest {
                 return Some(format!("what it says of log {number} was never durable"));
             }
             if last.intended < log.intended {
@@ -227,7 +233,7 @@ mod tests {
             container: Id::from_bytes([3; 16]),
             node: Id::from_bytes([4; 16]),
             size: 1 << 40,
-            stamp: Stamp { epoch: 1, sequence: 77 },
+            stamp: Stamp { sequence: 77, seat: 1 },
             logs: vec![IndexedLog { size: 4096, intended: 7, highest: 6 }; 2],
             runs: vec![fence(0), fence(5)],
             singles: vec![fence(9)],

@@ -27,7 +27,7 @@ pub fn write_index(container: &Arc<Container>) -> Result<Option<u64>, StowError>
         return Err(StowError::Busy { path: container.path().into() });
     }
     state.note_indexed();
-    write_alone(container)
+    write_alone(container, &state)
 }
 
 /// Writes the index if this is the last writer and an index is worth it.
@@ -41,12 +41,17 @@ pub(crate) fn write_when_last(
         return Ok(());
     }
     state.note_indexed();
-    write_alone(container).map(drop)
+    write_alone(container, state).map(drop)
 }
 
 /// Writes the index; the caller keeps all writers out.
-fn write_alone(container: &Arc<Container>) -> Result<Option<u64>, StowError> {
+fn write_alone(container: &Arc<Container>, state: &SharedState) -> Result<Option<u64>, StowError> {
     let reader = Reader::open(container.clone())?;
+    // What comes is laid over the index, so that it must be later: also where a node that is gone took stamps that it told nobody of.
+    state.raise(reader.latest().sequence + 1);
+    if !state.is_of_one_node() {
+        state.sync().attempt("make durable", container.path())?;
+    }
     let Some(bytes) = bytes_of(&reader) else { return Ok(None) };
     let directory = container.directory();
     let path = || directory.path().join(INDEX);
@@ -62,10 +67,10 @@ fn bytes_of(reader: &Reader) -> Option<Vec<u8>> {
         return None;
     }
     let container = reader.container();
-    let state = container.state()?;
+    let states = container.states();
     let known = |log: &ReadLog| {
         let scan = log.scan.as_ref().ok()?;
-        let intended = state.last(log.listed.number)?.intended;
+        let intended = states.last(log.listed.seat, log.listed.number)?.intended;
         Some(IndexedLog { size: scan.log().size().ok()?, intended, highest: scan.highest() })
     };
     let logs = reader.read_logs().iter().map(known).collect::<Option<Vec<_>>>()?;

@@ -91,7 +91,7 @@ fn last_notes(notes: &[Note]) -> HashMap<(u32, u64), &Note> {
 }
 
 fn key(stamp: Stamp) -> (u32, u64) {
-    (stamp.epoch, stamp.sequence)
+    (stamp.seat, stamp.sequence)
 }
 
 fn segment_of(logs: &mut [Vec<LiveSegment>], log: u32, position: u64) -> Option<&mut LiveSegment> {

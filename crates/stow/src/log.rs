@@ -13,6 +13,7 @@ use rustix::fs::{
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::Id;
+use crate::fresh;
 use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
 use crate::lock::{Hold, WAIT_MAX, take_within};
 use crate::pinned::{self, Kernel};
@@ -93,6 +94,7 @@ impl Log {
             return Err(Refusal::Owner { owner: facts.st_uid, expected: owner }.into());
         }
         let log = Log::of(file, directory, &name, LogHeader { container, log: number });
+        log.renew()?;
         let mut bytes = [0; HEADER_BYTES];
         let got = log.read(&mut bytes, 0)?;
         match LogHeader::decode(&bytes[..got]) {
@@ -297,7 +299,15 @@ impl Log {
     /// # Errors
     /// If the target does not answer.
     pub fn size(&self) -> Result<u64, Errno> {
-        Ok(u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0))
+        fresh::size(&self.file)
+    }
+
+    /// Has what is read next come from where other nodes wrote it.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub fn renew(&self) -> Result<(), Errno> {
+        if self.is_mapped_well() { Ok(()) } else { fresh::renew(&self.file) }
     }
 
     /// Returns when it was written to last, if its target tells.

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use crate::container::{MANIFEST, Target};
 use crate::error::Attempt;
+use crate::fresh;
 use crate::home;
 use crate::lock::{self, Hold, MANIFEST_LOCK};
 use crate::log_place::LogPlace;
@@ -38,13 +39,14 @@ impl LogPool<'_> {
     pub fn obtain(&self, target: &Target, writer: u64) -> Result<MarkedLog, StowError> {
         let directory = self.container.directory();
         let path = || directory.path().join(MANIFEST);
-        let flags = OFlags::RDWR | OFlags::APPEND;
-        let manifest = directory.open_own_file(MANIFEST, flags).attempt("open", path())?;
         let held = lock::open(directory, MANIFEST_LOCK)?;
         lock::take(&held, Hold::Alone, directory.path())?;
+        let manifest = directory.open_own_file(MANIFEST, OFlags::RDWR).attempt("open", path())?;
+        fresh::renew(&manifest).attempt("read", path())?;
         let (listed, whole_lines) = self.container.logs_in(&manifest)?;
+        let seat = self.state.seat();
         let of_target: Vec<&ListedLog> =
-            listed.iter().filter(|it| it.target == target.name).collect();
+            listed.iter().filter(|it| it.target == target.name && it.seat == seat).collect();
         let count = LOGS_PER_NODE / self.targets.max(1);
         let count = count.clamp(*LOGS_PER_TARGET.start(), *LOGS_PER_TARGET.end());
         let wanted = (writer % count) as usize;
@@ -55,7 +57,8 @@ impl LogPool<'_> {
             return Ok(MarkedLog { log, mark });
         }
         let number = listed.len() as u32;
-        let listed = ListedLog { number, target: target.name.clone(), path: target.path.clone() };
+        let (name, path_there) = (target.name.clone(), target.path.clone());
+        let listed = ListedLog { number, target: name, path: path_there, seat };
         let line = listed.line().ok_or(Errno::INVAL).attempt("list the target", &target.path)?;
         let mark = self.state.mark(number).attempt("list the target", &target.path)?;
         let log = LogPlace::obtain(&target.path, self.container.id())
@@ -66,9 +69,13 @@ impl LogPool<'_> {
             .attempt("make a log on", &target.path)?;
         // Half a line of somebody who was killed would spoil the next one.
         rustix::fs::ftruncate(&manifest, whole_lines).attempt("write", path())?;
-        let written = rustix::io::write(&manifest, line.as_bytes());
+        let written = rustix::io::pwrite(&manifest, line.as_bytes(), whole_lines);
         match written.attempt("write", path())? {
             count if count == line.len() => {
+                if !self.state.is_of_one_node() {
+                    // The next one to list a log may be another node.
+                    rustix::fs::fdatasync(&manifest).attempt("write", path())?;
+                }
                 self.state.note_logs(u64::from(number) + 1);
                 Ok(MarkedLog { log, mark })
             }

@@ -1,12 +1,15 @@
 //! The manifest: which logs a container has, one line for each.
 //!
-//! A line is `log NUMBER TARGET PATH CHECKSUM`, with a tab between each two. It is appended before the first record is written
-//! to its log. A last line that is not whole belongs to a log that never had a record, and is left out.
+//! A line is `log NUMBER TARGET PATH CHECKSUM`, or `log NUMBER TARGET PATH seat SEAT CHECKSUM` for logs of other seats than the first, with
+//! a tab between each two. It is appended before the first record is written to its log. A last line that is not whole belongs to a log that never had a record, and is left out.
 
 use std::path::{Path, PathBuf};
 
 /// Most logs of a container. 256 nodes on 480 targets need 4,096.
 pub const LOGS_MAX: usize = 4096;
+
+/// The only seat of a container that one node writes at a time.
+pub const FIRST_SEAT: u32 = 1;
 
 /// Largest manifest: a line for each log, each with the longest path that the kernel takes.
 pub const MANIFEST_BYTES_MAX: u64 = 32 << 20;
@@ -20,6 +23,8 @@ pub struct ListedLog {
     pub target: String,
     /// Where the target was when the log was made.
     pub path: PathBuf,
+    /// Which of the nodes that write appends to it, from 1 on.
+    pub seat: u32,
 }
 
 impl ListedLog {
@@ -30,7 +35,10 @@ impl ListedLog {
         if !is_plain(&self.target) || !is_plain(path) || !is_absolute(&self.path) {
             return None;
         }
-        let said = format!("log\t{}\t{}\t{path}\t", self.number, self.target);
+        let mut said = format!("log\t{}\t{}\t{path}\t", self.number, self.target);
+        if self.seat != FIRST_SEAT {
+            said += &format!("seat\t{}\t", self.seat);
+        }
         Some(format!("{said}{:08x}\n", crc32c::crc32c(said.as_bytes())))
     }
 
@@ -49,6 +57,10 @@ impl ListedLog {
             number: number.parse().ok()?,
             target: target.to_string(),
             path: PathBuf::from(path),
+            seat: match fields.next() {
+                Some("seat") => fields.next()?.parse().ok()?,
+                _ => FIRST_SEAT,
+            },
         };
         // What can be said in one way only is read in that way only.
         (log.line().as_deref() == Some(&format!("{line}\n"))).then_some(log)
@@ -86,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn log(number: u32) -> ListedLog {
-        ListedLog { number, target: "t 0".into(), path: "/mnt/t 0".into() }
+        ListedLog { number, target: "t 0".into(), path: "/mnt/t 0".into(), seat: FIRST_SEAT }
     }
 
     fn text(count: u32) -> Vec<u8> {
@@ -97,6 +109,8 @@ mod tests {
     fn lines_are_read_back_and_half_a_line_is_none() {
         assert_eq!(parse(b"").unwrap(), []);
         assert_eq!(parse(&text(3)).unwrap(), [log(0), log(1), log(2)]);
+        let elsewhere = ListedLog { seat: 2, ..log(0) };
+        assert_eq!(parse(elsewhere.line().unwrap().as_bytes()).unwrap(), [elsewhere]);
         for cut in text(2).len() + 1..text(3).len() {
             assert_eq!(parse(&text(3)[..cut]).unwrap(), [log(0), log(1)]);
         }

@@ -15,13 +15,13 @@ use sweep::sweep;
 /// So many are laid down one by one, each in the time of what it covers; more of them all at once, in the time of all there is.
 const FEW: usize = 16;
 
-/// When something was written. Stamps of a later epoch are later.
+/// When something was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
-    /// Rises when another node takes part.
-    pub epoch: u32,
     /// Rises with each write.
     pub sequence: u64,
+    /// Which node wrote it: those that write at the same time may take the same number.
+    pub seat: u32,
 }
 
 /// Where the bytes of a piece come from.
@@ -249,7 +249,7 @@ mod tests {
     fn laid(changes: &[Change], order: &[usize], at_once: usize) -> Pieces {
         let mut pieces = Pieces::default();
         for some in order.chunks(at_once) {
-            let stamp = |number: usize| Stamp { epoch: 1, sequence: number as u64 + 1 };
+            let stamp = |number: usize| Stamp { sequence: number as u64 + 1, seat: 1 };
             let layer = |at: usize| {
                 let (range, source) = match changes[some[at]] {
                     Change::Write(start, length) => {
@@ -307,13 +307,13 @@ mod tests {
         let mut pieces = Pieces::default();
         for round in 0..100 {
             for block in 0..64 {
-                let stamp = Stamp { epoch: 1, sequence: 1 + round * 64 + block };
+                let stamp = Stamp { sequence: 1 + round * 64 + block, seat: 1 };
                 let record = Layer::new(block * 10..block * 10 + 10, stamp, Source::Record(0));
                 pieces.add(1, |_| record.clone(), None);
             }
         }
         assert_eq!(pieces.count(), 64);
-        let last = Stamp { epoch: 1, sequence: 10_000 };
+        let last = Stamp { sequence: 10_000, seat: 1 };
         pieces.add(1, |_| Layer::new(0..640, last, Source::Record(1)), None);
         assert_eq!(pieces.count(), 1);
     }

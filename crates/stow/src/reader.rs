@@ -19,7 +19,7 @@ use crate::index_file::{DamagedIndex, IndexFile};
 use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
 use crate::scan::LogScan;
-use crate::{Container, StateCopy, StowError};
+use crate::{Container, LastStamps, ListedLog, States, StowError};
 
 /// A reader of a container. It sees what was written until it was opened, or until [`Reader::refresh`].
 pub struct Reader {
@@ -39,7 +39,7 @@ pub struct Reader {
     /// The same container without the index, once that is needed.
     scanned: OnceLock<Box<Reader>>,
     /// While it is there, nobody gives room back.
-    _held: Option<File>,
+    held: Option<File>,
 }
 
 /// Something may be missing: only what is later than all of it can be told.
@@ -102,7 +102,7 @@ impl Reader {
             doubt: None,
             changes: 0,
             scanned: OnceLock::new(),
-            _held: held,
+            held,
         }
     }
 
@@ -111,11 +111,16 @@ impl Reader {
     /// # Errors
     /// If the manifest cannot be read.
     pub fn refresh(&mut self) -> Result<(), StowError> {
+        if !self.troubles.is_empty() {
+            // Of what another node wrote, some may not have been there yet.
+            let index = std::mem::replace(&mut self.index, Err(String::new()));
+            let anew = Self::new(self.container.clone(), index, self.held.take());
+            *self = Reader { changes: self.changes, ..anew };
+        }
         // Looked at first: what was published by then must be found.
-        let state = self.container.state();
+        let states = self.container.states();
         let listed = self.container.logs()?;
-        let is_here = state.as_ref().is_some_and(|it| it.node() == self.container.node());
-        let must_be = state.as_ref().map_or(0, |it| it.logs(is_here));
+        let must_be = states.logs();
         if (listed.len() as u64) < must_be {
             let why = format!("it lists {} of {must_be} logs", listed.len());
             return Err(StowError::Damaged { path: self.container.path().join(MANIFEST), why });
@@ -140,13 +145,14 @@ impl Reader {
             {
                 log.scan = Err(errno.to_string());
             }
-            let last = state.as_ref().and_then(|it| it.last(log.listed.number));
-            let must_have = last.map_or(0, |it| if is_here { it.published } else { it.durable });
+            let last = states.last(log.listed.seat, log.listed.number);
+            let must_have = last.map_or(0, |it| it.must_have());
             log.is_short = log.scan.as_ref().is_ok_and(|it| it.highest() < must_have);
         }
         let is_news = !findings.is_empty();
         self.add(findings);
-        let doubt = self.doubt(state.as_ref());
+        self.container.note_seen(self.latest.sequence);
+        let doubt = self.doubt(&states);
         if is_news || doubt != self.doubt {
             self.changes += 1;
             self.scanned = OnceLock::new();
@@ -196,9 +202,10 @@ impl Reader {
     }
 
     /// What cannot be read may have been written over anything that is older.
-    fn doubt(&self, state: Option<&StateCopy>) -> Option<Doubt> {
-        let intended =
-            |log: u32| state.and_then(|it| it.last(log)).map_or(u64::MAX, |it| it.intended);
+    fn doubt(&self, states: &States) -> Option<Doubt> {
+        let listed = |log: u32| self.logs.get(log as usize).map(|it| &it.listed);
+        let last = |log: u32| listed(log).and_then(|it| states.last(it.seat, it.number));
+        let intended = |log: u32| last(log).map_or(u64::MAX, |it| it.intended);
         // The index tells all that was in a log until then.
         let is_known =
             |log: u32| known_of(&self.index, log).is_some_and(|it| it.intended == intended(log));
@@ -362,8 +369,11 @@ fn usable_index(container: &Container) -> Result<IndexFile, String> {
         _ => cause.to_string(),
     })?;
     let index = IndexFile::open(file)?;
-    let state = container.state().ok_or("what writers share is damaged")?;
-    match index.head().refusal(container.id(), container.node(), &state) {
+    let states = container.states();
+    let listed = container.logs().map_err(|error| error.to_string())?;
+    let seat = |log: u32| listed.get(log as usize).map(|it: &ListedLog| it.seat);
+    let last = |log: u32| -> Option<LastStamps> { states.last(seat(log)?, log) };
+    match index.head().refusal(container.id(), container.node(), last) {
         Some(why) => Err(why),
         None => Ok(index),
     }

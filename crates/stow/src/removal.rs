@@ -16,7 +16,9 @@ use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, WRITERS_LOCK};
 use crate::manifest::ListedLog;
 use crate::marker::MARKER;
 use crate::replacement::FLAT;
-use crate::state::{STATE, SharedState};
+use crate::seat::is_of_seat;
+use crate::state::SharedState;
+use crate::states::STATE;
 use crate::{Container, StowError};
 
 /// All files that a container can have, in the order in which they go: as long as it is told by its marker, it can be removed again.
@@ -111,11 +113,15 @@ impl Container {
 }
 
 fn is_known(name: &OsString) -> bool {
-    FILES.iter().any(|it| name == it)
+    FILES.iter().any(|it| name == it) || name.to_str().is_some_and(is_of_seat)
 }
 
 /// Removes the files of a container. What cannot be removed is told by the directory, which then stays.
 pub fn empty(directory: &Directory) {
+    let names = directory.names().unwrap_or_default();
+    for name in names.iter().filter(|it| it.to_str().is_some_and(is_of_seat)) {
+        let _ = directory.remove_file_if_there(name);
+    }
     for name in FILES {
         let _ = directory.remove_file_if_there(name);
     }

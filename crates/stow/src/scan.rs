@@ -77,6 +77,7 @@ impl LogScan {
     /// # Errors
     /// If the target does not answer.
     pub fn look(&mut self, node: Id, findings: &mut Findings) -> Result<(), Errno> {
+        self.log.renew()?;
         let size = self.log.size()?;
         let last = self.last.map(|position| self.log.segment_at(position)).transpose()?;
         if let Some(header) = last.flatten() {
@@ -280,7 +281,7 @@ impl SegmentScan {
     fn stamp(&mut self, stamped: Stamped) -> Stamp {
         let sequence = self.header.stamp + u64::from(stamped.delta);
         self.highest = self.highest.max(sequence);
-        Stamp { epoch: self.header.epoch, sequence }
+        Stamp { sequence, seat: self.header.seat }
     }
 
     /// Returns the next record of the run.

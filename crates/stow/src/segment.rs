@@ -76,6 +76,11 @@ impl OpenSegment {
         u64::from(self.header.length)
     }
 
+    /// Returns whose stamps it takes.
+    pub fn seat(&self) -> u32 {
+        self.header.seat
+    }
+
     /// Returns the number of its log.
     pub fn log(&self) -> u32 {
         self.header.log

@@ -1,66 +1,65 @@
-//! What the writers of a container share: the next stamp, and the last ones in each log.
+//! What the writers of a node share about a container: the next stamp, and the last ones in each log.
 //!
-//! It is a small file of the container that writers map. Whoever writes holds a shared lock beside it; whoever has that alone may
-//! begin anew. A stamp is taken by one atomic addition, so that writes are ordered without a clock of the wall. What each log
-//! must hold is here as well, so that one that lost its end is told from one that never had it.
+//! It is a small file of the container that the writers of one node map; each node has its own (`seat.rs`). A stamp is taken by one
+//! atomic addition, so that writes are ordered without a clock of the wall. What each log must hold is here as well, so that one
+//! that lost its end is told from one that never had it.
 
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use plimsoll_guarded::Directory;
-use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::error::Attempt;
+use crate::Id;
+use crate::fresh;
 use crate::header::FORMAT_VERSION;
-use crate::lock::{self, Hold, WAIT_MAX, WRITERS_LOCK};
+use crate::lock::{self, Hold, WAIT_MAX};
 use crate::manifest::LOGS_MAX;
+use crate::pieces::Stamp;
+use crate::shared_page::SharedPage;
 use crate::word::PAGE_BYTES;
-use crate::{Id, StowError};
-
-/// Its name in the container.
-pub const STATE: &str = "state";
 
 /// Largest file: a page for all, and lines of 64 bytes for all logs.
 pub const STATE_BYTES_MAX: u64 = PAGE_BYTES + LINE_BYTES as u64 * LOGS_MAX as u64;
 
 /// Each log has a cache line to itself.
-const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 const LINES_PER_PAGE: usize = PAGE_BYTES as usize / LINE_BYTES;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"plimstat");
-const NODE_AT: usize = 16;
-const SEQUENCE_AT: usize = 64;
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"plimstat");
+pub(crate) const NODE_AT: usize = 16;
+pub(crate) const SEQUENCE_AT: usize = 64;
 const INDEXED_AT: usize = 72;
+pub(crate) const RESERVED_AT: usize = 80;
 const WRITERS_AT: usize = 128;
-const LOGS_AT: usize = 192;
-const DURABLE_LOGS_AT: usize = 200;
+pub(crate) const LOGS_AT: usize = 192;
+pub(crate) const DURABLE_LOGS_AT: usize = 200;
 const TAKEN_AT: usize = 256;
 const KEPT_AT: usize = 264;
 const END_AT: usize = 272;
 
 /// Words of a log's line.
-const INTENDED: usize = 0;
-const PUBLISHED: usize = 8;
-const DURABLE: usize = 16;
-const PUBLICATIONS: usize = 24;
+pub(crate) const INTENDED: usize = 0;
+pub(crate) const PUBLISHED: usize = 8;
+pub(crate) const DURABLE: usize = 16;
+pub(crate) const PUBLICATIONS: usize = 24;
 
-/// Stamps that are skipped when another node, or the same one after a restart, goes on: more than anybody takes between two
-/// moments at which the kernel writes the file out by itself (30 s).
-const SKIPPED: u64 = 1 << 32;
+/// Stamps that a node reserves at a time. Other nodes are told of them before they are used, and whoever catches up is later than all
+/// of them: so a node that was lost took no stamp that nobody knows of.
+const RESERVE: u64 = 1 << 20;
 
 /// Bytes that are not worth looking for.
 const SPACE_TO_WASTE: u64 = 32 << 20;
 
-/// The shared memory of a container's writers.
+/// The memory that the writers of a node share.
 pub struct SharedState {
     file: File,
-    /// Held as long as this lives.
-    lock: File,
     page: SharedPage,
+    /// Which of the nodes that write this is.
+    seat: u32,
+    /// Shared by those who write on this node, as long as this lives.
+    _seat_lock: File,
+    /// Shared by those who write on any node, as long as this lives.
+    lock: File,
 }
 
 /// What writers share about one log.
@@ -70,84 +69,56 @@ pub struct LogMark {
     line: usize,
 }
 
-/// What the file says, for those who only read.
-#[derive(Debug, Clone)]
-pub struct StateCopy {
-    words: Vec<u64>,
-}
-
-/// The last stamps of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastStamps {
-    /// Nothing in it is later.
-    pub intended: u64,
-    /// It has something of this stamp, unless its node went down before that was durable.
-    pub published: u64,
-    /// It has something of this stamp.
-    pub durable: u64,
-}
-
 impl SharedState {
-    /// Returns the bytes of a new file.
-    pub fn new_file(node: Id) -> Vec<u8> {
+    /// Returns the bytes of a new file, whose next stamp is this one.
+    pub fn new_file(node: Id, sequence: u64) -> Vec<u8> {
         let mut bytes = vec![0; PAGE_BYTES as usize];
         bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
         bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
         bytes[NODE_AT..NODE_AT + 16].copy_from_slice(&node.bytes());
-        bytes[SEQUENCE_AT] = 1;
+        bytes[SEQUENCE_AT..SEQUENCE_AT + 8].copy_from_slice(&sequence.to_le_bytes());
         bytes
     }
 
-    /// Joins the writers of a container.
+    /// Maps the file of a seat; both locks are held.
     ///
     /// # Errors
-    /// If another node writes, if the container was removed just now, if the file is damaged, or if others could exchange what is in
-    /// the directory.
-    pub fn join(directory: &Directory, node: Id) -> Result<Self, StowError> {
-        let path = || directory.path().join(STATE);
-        let is_own = directory.require_served_by_none_else().and_then(|()| directory.require_own());
-        is_own.attempt("write to", directory.path())?;
-        let file = directory.open_own_file(STATE, OFlags::RDWR).attempt("open", path())?;
-        let lock = lock::open(directory, WRITERS_LOCK)?;
-        let is_alone = lock::is_taken(&lock, Hold::Alone).attempt("lock", path())?;
-        let damaged = |why: &str| StowError::Damaged { path: path(), why: why.into() };
-        if fstat(&file).attempt("look at", path())?.st_size < PAGE_BYTES as i64 {
-            return Err(damaged("it is cut short"));
-        }
-        let page = SharedPage::map(&file, 0).attempt("map", path())?;
-        let state = SharedState { file, lock, page };
-        if state.word(0).load(Ordering::Relaxed) != MAGIC {
-            return Err(damaged("it does not begin as it should"));
-        }
-        if is_alone && state.node() != node {
-            state.take_over(node).attempt("take over", path())?;
-        }
-        lock::take(&state.lock, Hold::Shared, directory.path())?;
-        let is_there = directory.require_same(STATE, &state.file);
-        let is_there = is_there.and_then(|()| directory.require_same(WRITERS_LOCK, &state.lock));
-        is_there.attempt("write to", directory.path())?;
-        if state.node() == node {
-            Ok(state)
-        } else {
-            Err(StowError::OtherNode { path: directory.path().into() })
-        }
+    /// If the system refuses.
+    pub fn of(seat: u32, file: File, seat_lock: File, lock: File) -> Result<Self, Errno> {
+        let page = SharedPage::map(&file, 0)?;
+        Ok(SharedState { file, page, seat, _seat_lock: seat_lock, lock })
     }
 
-    /// Goes on after another node, or after a restart: of what was published there, only what was durable must be in the logs.
-    fn take_over(&self, node: Id) -> Result<(), Errno> {
-        let size = u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0).min(STATE_BYTES_MAX);
+    /// Gives the file to another node, or to the same one after a restart: of what was published before, only what was durable must
+    /// be in the logs. Whoever finds the new node in it finds all the rest.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn hand_over(file: &File, node: Id, sequence: u64) -> Result<(), Errno> {
+        let size = fresh::size(file)?.min(STATE_BYTES_MAX);
         for begin in (PAGE_BYTES..size).step_by(PAGE_BYTES as usize) {
-            let page = SharedPage::map(&self.file, begin)?;
+            let page = SharedPage::map(file, begin)?;
             for line in (0..PAGE_BYTES as usize).step_by(LINE_BYTES) {
                 let durable = page.word(line + DURABLE).load(Ordering::Acquire);
                 page.word(line + PUBLISHED).store(durable, Ordering::Release);
             }
         }
-        let durable = self.word(DURABLE_LOGS_AT).load(Ordering::Acquire);
-        self.word(LOGS_AT).store(durable, Ordering::Release);
-        self.word(SEQUENCE_AT).fetch_add(SKIPPED, Ordering::Relaxed);
-        self.set_node(node);
-        Ok(())
+        let page = SharedPage::map(file, 0)?;
+        let durable = page.word(DURABLE_LOGS_AT).load(Ordering::Acquire);
+        page.word(LOGS_AT).store(durable, Ordering::Release);
+        page.word(SEQUENCE_AT).fetch_max(sequence, Ordering::AcqRel);
+        let number = u128::from_le_bytes(node.bytes());
+        page.word(NODE_AT).store(number as u64, Ordering::Release);
+        page.word(NODE_AT + 8).store((number >> 64) as u64, Ordering::Release);
+        match fresh::is_of_one_node(file) {
+            true => Ok(()),
+            false => rustix::fs::fdatasync(file),
+        }
+    }
+
+    /// Returns which of the nodes that write this is.
+    pub fn seat(&self) -> u32 {
+        self.seat
     }
 
     /// Returns whether nobody else writes, and keeps others from beginning until it is dropped.
@@ -171,9 +142,32 @@ impl SharedState {
         lock::take_within(WAIT_MAX, &self.lock, Hold::Shared)
     }
 
-    /// Takes the next stamp.
-    pub fn next_stamp(&self) -> u64 {
-        self.word(SEQUENCE_AT).fetch_add(1, Ordering::AcqRel)
+    /// Takes the next stamp, which is later than `seen`.
+    pub fn next_stamp(&self, seen: u64) -> Stamp {
+        let mut sequence = self.word(SEQUENCE_AT).fetch_add(1, Ordering::AcqRel);
+        if sequence <= seen {
+            self.raise(seen + 1);
+            sequence = self.word(SEQUENCE_AT).fetch_add(1, Ordering::AcqRel);
+        }
+        if sequence + RESERVE / 2 >= self.word(RESERVED_AT).load(Ordering::Acquire) {
+            self.reserve(sequence + RESERVE);
+        }
+        Stamp { sequence, seat: self.seat }
+    }
+
+    /// Lets other nodes know long before it matters that stamps up to this one will be used.
+    #[cold]
+    fn reserve(&self, sequence: u64) {
+        self.word(RESERVED_AT).fetch_max(sequence, Ordering::AcqRel);
+        if !self.is_of_one_node() {
+            // Who cannot tell them now tells them with what is made durable next.
+            let _ = self.sync();
+        }
+    }
+
+    /// From now on, no stamp is before this one.
+    pub fn raise(&self, sequence: u64) {
+        self.word(SEQUENCE_AT).fetch_max(sequence, Ordering::AcqRel);
     }
 
     /// Returns how many stamps were taken since the index was written.
@@ -186,6 +180,11 @@ impl SharedState {
     pub fn note_indexed(&self) {
         let next = self.word(SEQUENCE_AT).load(Ordering::Acquire);
         self.word(INDEXED_AT).store(next, Ordering::Release);
+    }
+
+    /// Notes that there is no index any more, so that the last writer to close makes one.
+    pub fn note_without_index(&self) {
+        self.word(INDEXED_AT).store(0, Ordering::Release);
     }
 
     /// Returns the number of a new writer.
@@ -203,13 +202,15 @@ impl SharedState {
             return Err(Errno::NFILE);
         }
         let begin = page as u64 * PAGE_BYTES;
-        let size = u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0);
-        if size < begin + PAGE_BYTES {
+        let mut size = fresh::size(&self.file)?;
+        while size < begin + PAGE_BYTES {
             // A hole in a mapping would end the program on a full disk.
-            let count = rustix::io::pwrite(&self.file, &[0; PAGE_BYTES as usize], begin)?;
+            let next = size - size % PAGE_BYTES;
+            let count = rustix::io::pwrite(&self.file, &[0; PAGE_BYTES as usize], next)?;
             if count < PAGE_BYTES as usize {
                 return Err(Errno::NOSPC);
             }
+            size = next + PAGE_BYTES;
         }
         Ok(LogMark { page: SharedPage::map(&self.file, begin)?, line: line * LINE_BYTES })
     }
@@ -245,26 +246,17 @@ impl SharedState {
         self.word(DURABLE_LOGS_AT).fetch_max(count, Ordering::AcqRel);
     }
 
-    /// Makes it durable.
+    /// Returns whether its file is where only one node can be.
+    pub fn is_of_one_node(&self) -> bool {
+        fresh::is_of_one_node(&self.file)
+    }
+
+    /// Makes it durable, and seen by other nodes.
     ///
     /// # Errors
     /// If the storage fails.
     pub fn sync(&self) -> Result<(), Errno> {
         rustix::fs::fdatasync(&self.file)
-    }
-
-    fn node(&self) -> Id {
-        let halves = [NODE_AT, NODE_AT + 8].map(|at| self.word(at).load(Ordering::Acquire));
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&halves[0].to_le_bytes());
-        bytes[8..].copy_from_slice(&halves[1].to_le_bytes());
-        Id::from_bytes(bytes)
-    }
-
-    fn set_node(&self, node: Id) {
-        let (first, second) = halves(node);
-        self.word(NODE_AT).store(first, Ordering::Release);
-        self.word(NODE_AT + 8).store(second, Ordering::Release);
     }
 
     fn word(&self, at: usize) -> &AtomicU64 {
@@ -294,91 +286,4 @@ impl LogMark {
     pub fn note_durable(&self, stamp: u64) {
         self.page.word(self.line + DURABLE).fetch_max(stamp, Ordering::AcqRel);
     }
-}
-
-/// A page of the file in memory.
-struct SharedPage(NonNull<u8>);
-
-// SAFETY: the memory is shared between processes anyway; it is used by atomic operations only.
-unsafe impl Send for SharedPage {}
-// SAFETY: as above.
-unsafe impl Sync for SharedPage {}
-
-impl SharedPage {
-    fn map(file: &File, position: u64) -> Result<Self, Errno> {
-        let (length, protection) = (PAGE_BYTES as usize, ProtFlags::READ | ProtFlags::WRITE);
-        // SAFETY: a new mapping at an address that the kernel chooses.
-        let memory = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                length,
-                protection,
-                MapFlags::SHARED,
-                file.as_fd(),
-                position,
-            )?
-        };
-        NonNull::new(memory.cast()).map(SharedPage).ok_or(Errno::NOMEM)
-    }
-
-    fn word(&self, at: usize) -> &AtomicU64 {
-        assert!(at.is_multiple_of(8) && at < PAGE_BYTES as usize);
-        // SAFETY: inside of the mapping, which lives as long as this value, aligned, and used by atomic operations only.
-        unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(at).cast()) }
-    }
-}
-
-impl Drop for SharedPage {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and nothing refers to it any more.
-        let _ = unsafe { munmap(self.0.as_ptr().cast(), PAGE_BYTES as usize) };
-    }
-}
-
-impl StateCopy {
-    /// Reads the file; `None` if it is not whole.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let words: Vec<u64> = bytes
-            .chunks_exact(8)
-            .map(|it| it.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
-            .collect();
-        let is_whole = bytes.len() >= PAGE_BYTES as usize && words[0] == MAGIC;
-        is_whole.then_some(StateCopy { words })
-    }
-
-    /// Returns the last stamps of a log; `None` if there are none, so that nothing is known of the log.
-    pub fn last(&self, log: u32) -> Option<LastStamps> {
-        let line = PAGE_BYTES as usize + LINE_BYTES * log as usize;
-        let word = |at: usize| self.words.get((line + at) / 8).copied();
-        Some(LastStamps {
-            intended: word(INTENDED)?,
-            published: word(PUBLISHED)?,
-            durable: word(DURABLE)?,
-        })
-    }
-
-    /// Returns how often something was published in each log.
-    pub fn publications(lines: &[u8]) -> impl Iterator<Item = u64> {
-        let word = |line: &[u8]| line.get(PUBLICATIONS..)?.first_chunk().copied();
-        lines
-            .chunks_exact(LINE_BYTES)
-            .map(move |line| u64::from_le_bytes(word(line).unwrap_or_default()))
-    }
-
-    /// Returns how many logs must be listed, on the node that wrote last (`here`) or wherever that is durable.
-    pub fn logs(&self, is_here: bool) -> u64 {
-        self.words[if is_here { LOGS_AT } else { DURABLE_LOGS_AT } / 8]
-    }
-
-    /// Returns the node that wrote last.
-    pub fn node(&self) -> Id {
-        let number =
-            u128::from(self.words[NODE_AT / 8 + 1]) << 64 | u128::from(self.words[NODE_AT / 8]);
-        Id::from_bytes(number.to_le_bytes())
-    }
-}
-
-fn halves(id: Id) -> (u64, u64) {
-    let number = u128::from_le_bytes(id.bytes());
-    (number as u64, (number >> 64) as u64)
 }

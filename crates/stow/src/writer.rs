@@ -1,5 +1,6 @@
 //! Writes to a container.
 
+mod nodes;
 mod refusals;
 mod size;
 mod space;
@@ -19,6 +20,7 @@ use crate::header::{SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::index_write::write_when_last;
 use crate::log_pool::LogPool;
 use crate::manifest::ListedLog;
+use crate::pieces::Stamp;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
 use crate::state::{LogMark, SharedState};
 use crate::word::PAGE_BYTES;
@@ -30,9 +32,6 @@ const SEGMENT_BYTES_LAST: u32 = 4 << 20;
 
 /// Least room for which a segment is begun on a target that is nearly full.
 const SEGMENT_BYTES_LEAST: u32 = 16 << 10;
-
-/// The epoch of writers on one node.
-const EPOCH: u32 = 1;
 
 /// A writer of a container. What it wrote is there when the call returns, even if the process is killed then.
 pub struct Writer {
@@ -62,7 +61,7 @@ impl Writer {
     /// Opens a container for writing.
     ///
     /// # Errors
-    /// If another node writes, if there are no targets, or if the container is another user's.
+    /// If too many nodes write, if there are no targets, or if the container is another user's.
     pub fn open(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
         let state = container.join()?;
         crate::home::require_original(&container)?;
@@ -98,7 +97,7 @@ impl Writer {
             return Err(StowError::TooLarge { offset, length });
         }
         // All parts of a write have one stamp, so that they are later or earlier than another write as a whole.
-        let stamp = self.state.next_stamp();
+        let stamp = self.state.next_stamp(self.container.seen());
         self.end = self.end.max(offset + length);
         self.write_stamped(bytes, offset, stamp)
     }
@@ -107,11 +106,11 @@ impl Writer {
         &mut self,
         mut bytes: &[u8],
         mut offset: u64,
-        stamp: u64,
+        stamp: Stamp,
     ) -> Result<(), StowError> {
         while !bytes.is_empty() {
             let segment = self.segment_for(stamp, bytes.len())?;
-            let count = match segment.write(bytes, offset, stamp) {
+            let count = match segment.write(bytes, offset, stamp.sequence) {
                 Ok(Taken::Bytes(count)) => {
                     self.note_filled();
                     count
@@ -136,7 +135,10 @@ impl Writer {
     /// # Errors
     /// If a log cannot be made durable.
     pub fn sync(&mut self) -> Result<(), StowError> {
-        let listed = self.container.logs()?;
+        let mut listed = self.container.logs()?;
+        let count = listed.len() as u64;
+        // What other nodes write they make durable.
+        listed.retain(|it| it.seat == self.state.seat());
         // All targets begin at once, and not each when the one before has ended.
         self.lanes.iter().filter_map(|it| it.log.as_ref()).for_each(|it| it.log.write_out());
         let mut durable = Vec::new();
@@ -150,7 +152,7 @@ impl Writer {
         let synced = manifest.and_then(|file| file.sync_all()).and_then(|()| directory.sync());
         synced.attempt("make durable", directory.path())?;
         // From now on it would be noticed if any of this were missing.
-        self.state.note_durable_logs(listed.len() as u64);
+        self.state.note_durable_logs(count);
         durable.iter().for_each(|(mark, stamp)| mark.note_durable(*stamp));
         self.state.sync().attempt("make durable", directory.path())?;
         if let Placement::Routed(router) = &mut self.placement {
@@ -160,7 +162,7 @@ impl Writer {
             // That it is known to be durable only spares a later check.
             let _ = segment.note_synced();
         }
-        Ok(())
+        self.catch_up()
     }
 
     /// Makes a log durable; returns its mark, and up to which stamp it is.
@@ -175,13 +177,16 @@ impl Writer {
         Ok((mark, stamp))
     }
 
-    /// Ends its segment, and gives back what that did not use. The last writer to close writes the merged index.
+    /// Ends its segment, and gives back what that did not use. The last writer to close writes the merged index. Where other nodes can
+    /// be, all that this one wrote is made durable first, so that whoever opens it there finds it.
     ///
     /// # Errors
     /// If the target refuses; what was written stays.
     pub fn close(mut self) -> Result<(), StowError> {
         let ended = self.try_end_segment();
         ended.attempt("end a segment of", self.container.path())?;
+        self.show_others()?;
+        self.catch_up()?;
         // Whoever finds no index reads the slot pages.
         let _ = write_when_last(&self.container, &self.state);
         Ok(())
@@ -200,7 +205,10 @@ impl Writer {
     }
 
     /// Returns the segment that the next record goes to.
-    fn segment_for(&mut self, stamp: u64, length: usize) -> Result<&mut OpenSegment, StowError> {
+    fn segment_for(&mut self, stamp: Stamp, length: usize) -> Result<&mut OpenSegment, StowError> {
+        if self.segment.as_ref().is_some_and(|it| it.seat() != stamp.seat) {
+            self.end_segment();
+        }
         if self.segment.is_none() {
             self.reclaim_if_due();
             self.segment = Some(self.begin_segment(stamp, length)?);
@@ -248,7 +256,7 @@ impl Writer {
     }
 
     /// Begins a segment: where the router says, or on the first target that takes one.
-    fn begin_segment(&mut self, stamp: u64, length: usize) -> Result<OpenSegment, StowError> {
+    fn begin_segment(&mut self, stamp: Stamp, length: usize) -> Result<OpenSegment, StowError> {
         let wished = u32::try_from(length).unwrap_or(u32::MAX / 2);
         if let Some(segment) = self.begin_routed(stamp, wished) {
             return Ok(segment);
@@ -264,7 +272,7 @@ impl Writer {
     }
 
     /// Begins a segment where the router says; nothing if there is none, or it knows no target that takes one.
-    fn begin_routed(&mut self, stamp: u64, wished: u32) -> Option<OpenSegment> {
+    fn begin_routed(&mut self, stamp: Stamp, wished: u32) -> Option<OpenSegment> {
         // Each target may refuse once.
         for _ in 0..=self.lanes.len() {
             let Placement::Routed(router) = &mut self.placement else { return None };
@@ -287,7 +295,7 @@ impl Writer {
     }
 
     /// Begins a segment on a target, unless that refuses or has refused.
-    fn try_on(&mut self, index: usize, stamp: u64, size: u32) -> Option<OpenSegment> {
+    fn try_on(&mut self, index: usize, stamp: Stamp, size: u32) -> Option<OpenSegment> {
         if self.lanes[index].refusal.is_some() {
             return None;
         }
@@ -305,7 +313,12 @@ impl Writer {
         }
     }
 
-    fn begin_on(&mut self, index: usize, stamp: u64, size: u32) -> Result<OpenSegment, StowError> {
+    fn begin_on(
+        &mut self,
+        index: usize,
+        stamp: Stamp,
+        size: u32,
+    ) -> Result<OpenSegment, StowError> {
         let to = match &self.lanes[index].log {
             Some(log) => log.clone(),
             None => {
@@ -321,8 +334,8 @@ impl Writer {
             log: to.log.number(),
             position: 0,
             length: size,
-            epoch: EPOCH,
-            stamp,
+            seat: stamp.seat,
+            stamp: stamp.sequence,
             node: self.container.node(),
         };
         let header = to.log.append_segment(header, SEGMENT_BYTES_LEAST);

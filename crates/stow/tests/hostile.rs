@@ -209,8 +209,8 @@ fn nobody_else_can_read_what_a_container_is_made_of() {
             open.extend(fs::read_dir(path).unwrap().map(|it| it.unwrap().path()));
         }
     }
-    let expected = "the container with eight files, a directory, a log and the note beside it";
-    assert_eq!(seen, 12, "{expected}");
+    let expected = "the container with nine files, a directory, a log and the note beside it";
+    assert_eq!(seen, 13, "{expected}");
 }
 
 /// Writes two records, moves the second one by so many bytes in its segment, and makes its checksums those of what is there.

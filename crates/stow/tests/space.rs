@@ -123,6 +123,31 @@ fn what_is_left_is_what_was_written() {
 }
 
 #[test]
+fn an_index_of_what_was_freed_is_not_used() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 1);
+    let open = || Writer::open(container.clone(), Placement::Striped).unwrap();
+    let write = |value: u8| {
+        let mut writer = open();
+        writer.write_at(&[value; 100_000], 0).unwrap();
+        writer
+    };
+    write(1).close().unwrap();
+    write_index(&container).unwrap();
+    // The next one to write to the same log.
+    (1..8).for_each(|_| drop(open()));
+    write(2).close().unwrap();
+    // The index knows the first segment of that log, and not the second: both are freed as one.
+    let mut writer = write(3);
+    assert!(writer.reclaim(0.0).unwrap().freed > 200_000);
+    for reader in [Reader::open(container.clone()), Reader::open_scanned(container.clone())] {
+        let reader = reader.unwrap();
+        assert!(reader.is_whole(), "nothing is missing");
+        assert_eq!(content(&reader), [3; 100_000]);
+    }
+}
+
+#[test]
 fn room_is_not_given_back_under_a_reader() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let container = container(folder.path(), 2);

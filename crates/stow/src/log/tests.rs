@@ -8,7 +8,7 @@ fn a_segment_whose_writer_died_before_it_had_room_is_skipped() {
     let log = Log::create(&directory, container, 3, "t0").unwrap();
     let (length, stamp) = (16 * PAGE_BYTES as u32, 5);
     let header =
-        SegmentHeader { container, log: 3, position: PAGE_BYTES, length, epoch: 0, stamp, node };
+        SegmentHeader { container, log: 3, position: PAGE_BYTES, length, seat: 1, stamp, node };
     log.write_header(&header).unwrap();
     assert_eq!(log.size(), Ok(2 * PAGE_BYTES), "as a kill leaves it");
     let next = log.append_segment(header, length).unwrap();

@@ -104,7 +104,7 @@ mod tests {
     fn each_layer_is_looked_at_a_few_times_however_they_cover_each_other() {
         const COUNT: usize = 20_000;
         let looks = Cell::new(0);
-        let stamp = |sequence: usize| Stamp { epoch: 1, sequence: sequence as u64 + 1 };
+        let stamp = |sequence: usize| Stamp { sequence: sequence as u64 + 1, seat: 1 };
         let layer = |number: usize| {
             looks.set(looks.get() + 1);
             let place = 10 * (number % COUNT) as u64;

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use super::Writer;
 use crate::StowError;
 use crate::lock::{self, Hold, SIZE_LOCK};
+use crate::pieces::Stamp;
 use crate::segment::OpenSegment;
 
 impl Writer {
@@ -18,6 +19,7 @@ impl Writer {
         let _held = self.hold_size()?;
         let size = self.reader()?.size();
         self.write_at(bytes, size)?;
+        self.show_others()?;
         Ok(size)
     }
 
@@ -30,6 +32,7 @@ impl Writer {
             return Err(StowError::TooLarge { offset: size, length: 0 });
         }
         let _held = self.hold_size()?;
+        self.catch_up()?;
         if size == 0 {
             // What is noted in a segment of its own keeps no other one.
             self.end_segment();
@@ -38,7 +41,7 @@ impl Writer {
         if size == 0 {
             self.reclaim_truncated();
         }
-        Ok(())
+        self.show_others()
     }
 
     /// Makes a hole of a range. The size stays.
@@ -64,17 +67,17 @@ impl Writer {
         &mut self,
         note: impl Fn(&mut OpenSegment, u64) -> Result<bool, Errno>,
     ) -> Result<(), StowError> {
-        let stamp = self.state.next_stamp();
+        let stamp = self.state.next_stamp(self.container.seen());
         self.note_stamped(stamp, note)
     }
 
     pub(super) fn note_stamped(
         &mut self,
-        stamp: u64,
+        stamp: Stamp,
         note: impl Fn(&mut OpenSegment, u64) -> Result<bool, Errno>,
     ) -> Result<(), StowError> {
         loop {
-            match note(self.segment_for(stamp, 0)?, stamp) {
+            match note(self.segment_for(stamp, 0)?, stamp.sequence) {
                 Ok(true) => return Ok(()),
                 Ok(false) => self.end_segment(),
                 Err(errno) => self.give_up_target(errno),

@@ -14,6 +14,7 @@ use crate::StowError;
 use crate::error::Attempt;
 use crate::findings::{Change, Note, Record};
 use crate::header::{SEGMENT_BYTES_MAX, SegmentHeader};
+use crate::index::INDEX;
 use crate::index_entry::Extent;
 use crate::liveness::{LiveSegment, live_segments};
 use crate::scan::SegmentSpan;
@@ -135,7 +136,10 @@ impl Writer {
 
     /// Copies what counts, each with its own stamp, in the order of these.
     fn copy(&mut self, reader: &Reader, plan: &mut Plan) -> Result<(), StowError> {
-        plan.parts.sort_unstable_by_key(|(record, part)| (record.stamp, part.start));
+        // Each segment has the stamps of one seat.
+        plan.parts.sort_unstable_by_key(|(record, part)| {
+            (record.stamp.seat, record.stamp.sequence, part.start)
+        });
         let mut last: Option<(Record, Vec<u8>)> = None;
         for (record, part) in &plan.parts {
             let is_there = last.as_ref().is_some_and(|(it, _)| it == record);
@@ -148,11 +152,11 @@ impl Writer {
             }
             let begin = (part.start - record.offset) as usize;
             let bytes_of_part = &bytes[begin..begin + part.length as usize];
-            self.write_stamped(bytes_of_part, part.start, record.stamp.sequence)?;
+            self.write_stamped(bytes_of_part, part.start, record.stamp)?;
             last = Some((*record, bytes));
         }
         for note in &plan.notes {
-            self.note_stamped(note.stamp.sequence, |segment, stamp| match note.change {
+            self.note_stamped(note.stamp, |segment, stamp| match note.change {
                 Change::Truncate(size) => segment.truncate(size, stamp),
                 Change::Punch(offset, length) => segment.punch(offset, length, stamp),
             })?;
@@ -161,8 +165,21 @@ impl Writer {
         Ok(())
     }
 
+    /// Segments that are freed together are one: what is behind the end of a log that the index knows may be found no more.
+    fn forget_index(&self) -> Result<(), StowError> {
+        let directory = self.container.directory();
+        if directory.kind_of(INDEX).is_err() {
+            return Ok(());
+        }
+        let removed = directory.remove_file_if_there(INDEX).and_then(|()| directory.sync());
+        removed.attempt("remove", directory.path().join(INDEX))?;
+        self.state.note_without_index();
+        Ok(())
+    }
+
     fn free(&self, plan: &Plan) -> Result<(), StowError> {
         let _readers_out = self.container.keep_readers_out()?;
+        self.forget_index()?;
         for listed in self.container.logs()? {
             let Some(spans) = plan.freed.get(&listed.number) else { continue };
             let name = format!("log {} on target {}", listed.number, listed.target);
@@ -225,7 +242,7 @@ impl Plan {
                 plan.freed.entry(log).or_default().push(it.span);
             }
         }
-        plan.notes.sort_unstable_by_key(|it| it.stamp);
+        plan.notes.sort_unstable_by_key(|it| (it.stamp.seat, it.stamp.sequence));
         plan
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod nodes;
+
 use std::path::Path;
 use std::sync::Arc;
 
