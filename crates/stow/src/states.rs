@@ -101,24 +101,19 @@ impl StateCopy {
         is_whole.then_some(StateCopy { words })
     }
 
-    /// Returns the node that writes, or wrote last, by the first page of the file; `None` if it is not whole.
-    pub fn node_in(page: &[u8]) -> Option<Id> {
-        page.get(NODE_AT..)?.first_chunk().map(|it| Id::from_bytes(*it))
-    }
-
-    /// Returns how often something was published in each log, by the lines of some.
-    pub fn publications(lines: &[u8]) -> impl Iterator<Item = u64> {
-        let word = |line: &[u8]| line.get(PUBLICATIONS..)?.first_chunk().copied();
-        lines
-            .chunks_exact(LINE_BYTES)
-            .map(move |line| u64::from_le_bytes(word(line).unwrap_or_default()))
-    }
-
     /// Returns the node that writes, or wrote last.
     pub fn node(&self) -> Id {
         let number =
             u128::from(self.words[NODE_AT / 8 + 1]) << 64 | u128::from(self.words[NODE_AT / 8]);
         Id::from_bytes(number.to_le_bytes())
+    }
+
+    /// Returns how often something was published in each log.
+    pub fn publications(lines: &[u8]) -> impl Iterator<Item = u64> {
+        let word = |line: &[u8]| line.get(PUBLICATIONS..)?.first_chunk().copied();
+        lines
+            .chunks_exact(LINE_BYTES)
+            .map(move |line| u64::from_le_bytes(word(line).unwrap_or_default()))
     }
 
     /// Returns a stamp that is later than all that its node takes without telling.

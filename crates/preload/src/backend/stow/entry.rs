@@ -141,7 +141,7 @@ impl Used {
         let are_there = match &mut self.news {
             Some(news) => news.are_there(),
             None => {
-                self.news = News::of(self.container.clone()).ok();
+                self.news = News::of(&self.container).ok();
                 if let Some(news) = &mut self.news {
                     news.are_there();
                 }
