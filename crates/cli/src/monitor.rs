@@ -19,7 +19,9 @@ use crate::interruption::Interruption;
 use crate::output::message;
 use crate::value;
 
-/// Sample what this machine serves and uses: Lustre's targets, block devices, processors, memory and file systems
+/// Sample what this machine serves and uses, again and again
+///
+/// Lustre's targets, block devices, processors, memory and file systems.
 #[derive(clap::Args)]
 #[command(
     before_help = "Examples:\n  plimsoll monitor --store /var/lib/plimsoll\n  \
