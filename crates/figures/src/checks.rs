@@ -20,7 +20,7 @@ pub struct Check {
     pub missing: Option<String>,
     /// Whether something does not work without it. What some machines have and others have not is no fault.
     pub is_needed: bool,
-    /// The commands that need it, with a star where they are to come.
+    /// The commands that need it.
     pub needed_for: &'static str,
 }
 
@@ -51,7 +51,6 @@ pub fn record(checks: &[Check]) -> Record {
         .number(&MISSING, missing as u64)
         .rows("checks", "what was found", checks.iter().map(row).collect())
         .rows("advice", "what to do", advice.collect())
-        .note("* comes in a later release")
 }
 
 fn row(check: &Check) -> Record {
@@ -253,7 +252,7 @@ fn fuse(machine: &Machine) -> Check {
 
 fn preload() -> Check {
     const NAME: &str = "preload library";
-    const FOR: &str = "record, stow run *";
+    const FOR: &str = "record, stow run";
     match preload_library() {
         Ok(path) => found(NAME, FOR, path.display().to_string()),
         Err(error) => missing(NAME, FOR, "not found", error.hint()),
