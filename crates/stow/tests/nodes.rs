@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use plimsoll_stats::Random;
-use plimsoll_stow::{Id, Reader, check};
+use plimsoll_stow::{Id, Placement, Reader, Writer, check};
 use support::content;
 use support::nodes::{Measure, Place, ROLE, be_a_writer, torment};
 
@@ -119,6 +119,36 @@ fn nodes_that_write_at_once_have_seats_and_logs_of_their_own() {
     assert_eq!(content(&places[2].reader())[..3], *b"old");
     assert_eq!(places[2].open().remove().unwrap(), []);
     assert!(!folder.path().join("it").exists());
+}
+
+#[test]
+fn a_node_that_had_a_seat_before_is_later_than_what_came_meanwhile() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let places = places(folder.path(), 2);
+    let assert_seen = |value: u8| {
+        for place in &places {
+            assert_eq!(content(&place.reader()), [value; 10]);
+        }
+    };
+    let [mut one, mut two] = [places[0].writer(), places[1].writer()];
+    one.write_at(&[1; 10], 0).unwrap();
+    one.close().unwrap();
+    two.sync().unwrap();
+    two.write_at(&[2; 10], 0).unwrap();
+    assert_seen(2);
+    // By opening, also behind what was not synced.
+    let container = places[0].open();
+    let mut one = Writer::open(container.clone(), Placement::Striped).unwrap();
+    one.write_at(&[3; 10], 0).unwrap();
+    assert_seen(3);
+    two.catch_up().unwrap();
+    two.write_at(&[4; 10], 0).unwrap();
+    assert_seen(4);
+    // By what a reader found.
+    let reader = Reader::open(container).unwrap();
+    assert_eq!(content(&reader), [4; 10]);
+    one.write_at(&[5; 10], 0).unwrap();
+    assert_seen(5);
 }
 
 #[test]

@@ -103,23 +103,25 @@ pub fn torment(
     let (mut value, mut kills) = (1, 0);
     let mut early: Vec<Reader> = places.iter().map(Place::reader).collect();
     for generation in 0..measure.generations {
+        let doomed = generation % (places.len() + 1);
         let mut children = Vec::new();
         for (node, place) in places.iter().enumerate() {
             for process in 0..PROCESSES {
                 let journal = journals.join(format!("{generation}-{node}-{process}"));
                 let known = place.node.map_or("-".into(), |it| it.to_string());
+                // Whoever is to be killed has enough to do until then.
+                let changes = if node == doomed { u64::MAX >> 32 } else { measure.changes };
                 let role = format!(
                     "{} {known} {} {} {value} {}",
                     place.folder.display(),
                     journal.display(),
                     random.bits(),
-                    measure.changes
+                    changes
                 );
                 value += 1_000_000;
                 children.push((node, journal, spawn(node, &role)));
             }
         }
-        let doomed = generation % (places.len() + 1);
         let life = Duration::from_micros(random.below(measure.life.as_micros() as u64));
         std::thread::sleep(life);
         for reader in &mut early {
