@@ -71,6 +71,16 @@ impl Place {
     }
 }
 
+/// A writer process, which ends at the latest with this.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// How much is done.
 pub struct Measure {
     pub generations: usize,
@@ -119,7 +129,7 @@ pub fn torment(
                     changes
                 );
                 value += 1_000_000;
-                children.push((node, journal, spawn(node, &role)));
+                children.push((node, journal, Process(spawn(node, &role))));
             }
         }
         let life = Duration::from_micros(random.below(measure.life.as_micros() as u64));
@@ -131,11 +141,11 @@ pub fn torment(
         let mut of_nodes: Vec<Vec<Change>> = places.iter().map(|_| Vec::new()).collect();
         for (node, _, child) in &mut children {
             if *node == doomed {
-                child.kill().unwrap();
+                child.0.kill().unwrap();
             }
         }
         for (node, journal, mut child) in children {
-            let is_killed = !child.wait().unwrap().success();
+            let is_killed = !child.0.wait().unwrap().success();
             assert!(node == doomed || !is_killed, "a writer failed: {}", journal.display());
             kills += usize::from(is_killed);
             of_nodes[node].extend(read_journal(&journal, node, now()));
