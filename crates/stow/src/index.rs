@@ -182,7 +182,9 @@ impl IndexHead {
         let singles = bytes(&self.singles, SINGLE_BYTES, SINGLES_PER_BLOCK);
         let is_whole =
             runs.zip(singles).is_some_and(|(runs, singles)| runs + singles == block_bytes);
-        is_whole && self.size <= i64::MAX as u64
+        let mut sizes = self.logs.iter().map(|it| it.size).chain([self.size]);
+        // No file is larger.
+        is_whole && sizes.all(|it| it <= i64::MAX as u64)
     }
 
     /// Returns why it cannot be used with these logs, of which `last` tells the last stamps; `None` if it can.
@@ -252,6 +254,9 @@ mod tests {
             assert!(IndexHead::decode(&bytes[..length], file_bytes()).is_err());
         }
         assert!(IndexHead::decode(&bytes, file_bytes() + 1).is_err());
+        let mut huge = head();
+        huge.logs[1].size = 1 << 63;
+        assert!(IndexHead::decode(&huge.encode(), file_bytes()).is_err());
     }
 
     proptest! {

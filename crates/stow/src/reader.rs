@@ -349,6 +349,11 @@ impl Reader {
         Ok(extents)
     }
 
+    /// Returns how many logs there are: of a container that somebody forged, looking at each part of it may take hours.
+    pub fn log_count(&self) -> usize {
+        self.logs.len()
+    }
+
     /// Returns what is in each log. Segments that are in the index were not looked at and are not counted.
     pub fn logs(&self) -> Vec<LogUse<'_>> {
         let mut live = vec![0; self.logs.len()];

@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
                 Ok(Some(reader)) => row
                     .text("kind", "kind", "container")
                     .number(&SIZE, reader.size())
-                    .number(&LOGS, reader.logs().len() as u64),
+                    .number(&LOGS, reader.log_count() as u64),
                 Ok(None) => without_size(row, "directory"),
                 // Others in the directory are listed all the same.
                 Err(_) => without_size(row, "damaged container"),
@@ -99,7 +99,7 @@ pub fn stat(arguments: &StatArguments, output: Output) -> Result<ExitCode> {
         let reader = super::open(path, &targets)?;
         let anchor = reader.container().directory().facts_of(ANCHOR);
         let anchor = anchor.with_context(|| format!("cannot look at {}", path.display()))?;
-        cards.push(facts_of(path, reader.size(), reader.logs().len(), &anchor));
+        cards.push(facts_of(path, reader.size(), reader.log_count(), &anchor));
     }
     output.print(
         "stow.stat",
