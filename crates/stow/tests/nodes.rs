@@ -5,6 +5,7 @@ mod support;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use plimsoll_stats::Random;
@@ -21,6 +22,7 @@ fn places(folder: &Path, count: u8) -> Vec<Place> {
 
 #[test]
 fn what_nodes_write_at_once_is_the_same_for_all_of_them() {
+    let _alone = alone();
     let number = |name: &str, otherwise: u64| {
         std::env::var(name).ok().map_or(otherwise, |text| text.parse().unwrap())
     };
@@ -43,6 +45,13 @@ fn be_a_writer_if_asked() {
     }
 }
 
+/// Keeps other tests of this program waiting. From its fork to its exec, a process that one of them starts has copies of the locks of all, so that
+/// what was just closed seems to be in use.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn spawn(role: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "be_a_writer_if_asked", "--nocapture"]).env(ROLE, role);
@@ -51,6 +60,7 @@ fn spawn(role: &str) -> Child {
 
 #[test]
 fn whoever_opens_after_another_node_closed_is_later() {
+    let _alone = alone();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let places = places(folder.path(), 3);
     for round in 0..12u8 {
@@ -71,6 +81,7 @@ fn whoever_opens_after_another_node_closed_is_later() {
 
 #[test]
 fn nodes_that_write_at_once_have_seats_and_logs_of_their_own() {
+    let _alone = alone();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let places = places(folder.path(), 3);
     let mut writers: Vec<_> = places.iter().map(Place::writer).collect();
@@ -123,6 +134,7 @@ fn nodes_that_write_at_once_have_seats_and_logs_of_their_own() {
 
 #[test]
 fn a_node_that_had_a_seat_before_is_later_than_what_came_meanwhile() {
+    let _alone = alone();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let places = places(folder.path(), 2);
     let assert_seen = |value: u8| {
@@ -153,6 +165,7 @@ fn a_node_that_had_a_seat_before_is_later_than_what_came_meanwhile() {
 
 #[test]
 fn room_comes_back_and_an_index_is_written_only_when_no_node_writes() {
+    let _alone = alone();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let places = places(folder.path(), 2);
     let [mut one, mut two] = [places[0].writer(), places[1].writer()];
