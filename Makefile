@@ -74,6 +74,8 @@ screenshots: demo
 	scripts/screenshots $(PLIMSOLL) target/demo docs/images
 
 test: needs-test library
+	@# Open MPI 4 fails if two mpirun make this directory at the same moment: it is there before, and not empty, so that none removes it.
+	-@mkdir -p -m 700 "$${TMPDIR:-/tmp}/ompi.$$(hostname).$$(id -u)/kept"
 	$(CARGO) test --workspace
 	$(CARGO) test --manifest-path crates/preload/Cargo.toml --target-dir target/preload
 	$(CARGO) xtask tidy
