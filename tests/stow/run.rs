@@ -160,6 +160,18 @@ g = open('g', 'w'); g.write('x'); g.flush(); os.unlink('g'); os.kill(os.getpid()
     stowed.storage.assert_nothing_left();
 }
 
+/// Who may write to the directory can give a container of another such a name.
+#[test]
+fn only_what_its_owner_removed_is_discarded() {
+    let stowed = Stowed::new();
+    stowed.shell("echo precious > x");
+    let hidden = ".plimsoll-stow-gone-0123456789abcdef";
+    fs::rename(stowed.at("x"), stowed.at(hidden)).unwrap();
+    stowed.output(&["true"]);
+    fs::rename(stowed.at(hidden), stowed.at("x")).unwrap();
+    assert_eq!(stowed.output(&["cat", "x"]), "precious\n");
+}
+
 #[test]
 fn a_kill_loses_nothing_that_returned() {
     let stowed = Stowed::new();

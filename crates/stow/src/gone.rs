@@ -3,14 +3,17 @@
 //! Such a container has a name that programs do not see, and is discarded once nobody has its anchor open. Whoever opens an anchor as a file
 //! holds a lock on one byte of it, far behind all offsets: the lock is that of the open file, so that it lasts as long as any
 //! copy of the descriptor, in whichever process.
+//!
+//! Whoever may write beside a container can give it such a name. So the name alone says nothing: its owner marked the container as removed before.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::Directory;
-use rustix::fs::{FileType, OFlags};
+use plimsoll_guarded::{Directory, acting_user};
+use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat};
+use rustix::io::Errno;
 
 use crate::{ANCHOR, Container, Target};
 
@@ -20,6 +23,22 @@ pub const GONE_PREFIX: &str = ".plimsoll-stow-gone-";
 pub const HOLDS_FROM: i64 = 1 << 62;
 /// How many there are.
 pub const HOLDS: i64 = 1 << 40;
+
+/// The bit of its directory's mode by which the owner says that a container was removed. It needs no room, as on a full disk things are removed.
+const REMOVED: u32 = 0o1000;
+
+/// Marks a container as removed, before it gets such a name, or takes the mark back.
+///
+/// # Errors
+/// If it is another user's.
+pub fn mark_gone(directory: impl AsFd, gone: bool) -> Result<(), Errno> {
+    let mode = fstat(&directory)?.st_mode & 0o7777 & !REMOVED;
+    fchmod(&directory, Mode::from_raw_mode(if gone { mode | REMOVED } else { mode }))
+}
+
+fn is_marked(directory: &Directory) -> bool {
+    fstat(directory).is_ok_and(|it| it.st_uid == acting_user() && it.st_mode & REMOVED != 0)
+}
 
 /// Returns whether somebody has the file of this anchor open; also where that cannot be told. When an anchor is closed, the locks of
 /// the process that closes it go, as those of all files do: who may have some does not ask.
@@ -40,9 +59,10 @@ pub fn is_held(anchor: impl AsFd) -> bool {
 /// Discards a removed container, unless somebody has it open: whoever closes it last does the same. What cannot be removed stays a container, which can be
 /// removed by hand.
 pub fn discard_gone(path: &Path, targets: &[Target]) {
-    let anchor = Directory::open(path).and_then(|it| it.open_file(ANCHOR, OFlags::RDONLY));
-    if anchor.is_ok_and(|anchor| !is_held(anchor)) {
-        let _ = Container::open(path, targets).and_then(|container| container.remove());
+    let Ok(container) = Container::open(path, targets) else { return };
+    let anchor = container.directory().open_file(ANCHOR, OFlags::RDONLY);
+    if is_marked(container.directory()) && anchor.is_ok_and(|anchor| !is_held(anchor)) {
+        let _ = container.remove();
     }
 }
 

@@ -83,7 +83,9 @@ pub use check::{Problem, check, repair};
 pub use container::{ANCHOR, Container, Target};
 pub use error::StowError;
 pub use findings::{Record, Trouble};
-pub use gone::{GONE_PREFIX, HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, is_gone};
+pub use gone::{
+    GONE_PREFIX, HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, is_gone, mark_gone,
+};
 pub use home::{Home, Standing, renew, standing_of};
 pub use id::Id;
 pub use index_write::write_index;

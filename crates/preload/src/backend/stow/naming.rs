@@ -3,13 +3,16 @@
 //! A container that is removed first gets a name that programs do not see; it is discarded once nobody has it open, by whoever closes it last.
 //! What a kill leaves is discarded when its directory is removed or the next `plimsoll stow run` ends.
 
+use core::ffi::c_int;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::random_hex;
-use plimsoll_stow::{Container, GONE_PREFIX, Target, discard_all_gone, discard_gone, renew};
-use rustix::fd::AsRawFd;
+use plimsoll_stow::{
+    Container, GONE_PREFIX, Target, discard_all_gone, discard_gone, mark_gone, renew,
+};
+use rustix::fd::{AsFd, AsRawFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
@@ -54,8 +57,7 @@ fn remove(serving: &Serving, at: &NamedAt<'_>, key: Key) -> Outcome {
     let (above, _) = at.divided().ok_or(libc::EISDIR)?;
     let directory = openat(at.directory, above.as_c_str(), HELD, Mode::empty()).map_err(number)?;
     let gone = format!("{GONE_PREFIX}{}", random_hex(8).map_err(|_| libc::EIO)?);
-    renameat_with(at.directory, at.path, &directory, gone.as_str(), RenameFlags::NOREPLACE)
-        .map_err(number)?;
+    hide(at, &directory, &gone)?;
     let mut path = Text::<PATH_BYTES>::new();
     descriptors::push_link(directory.as_raw_fd(), &mut path);
     drop(directory);
@@ -70,6 +72,17 @@ fn remove(serving: &Serving, at: &NamedAt<'_>, key: Key) -> Outcome {
     }
     discard(&path);
     Ok(0)
+}
+
+/// Gives a container a name that programs do not see, after it was marked as removed, which only its owner can.
+fn hide(at: &NamedAt<'_>, directory: impl AsFd, gone: &str) -> Result<(), c_int> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let container = openat(at.directory, at.path, flags, Mode::empty()).map_err(number)?;
+    mark_gone(&container, true).map_err(number)?;
+    renameat_with(at.directory, at.path, directory, gone, RenameFlags::NOREPLACE).map_err(|it| {
+        let _ = mark_gone(&container, false);
+        number(it)
+    })
 }
 
 const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
