@@ -1,7 +1,7 @@
 //! Small things that need the system: never through a function that we intercept, and never
 //! with the C library's `errno` as a side effect.
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_long};
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
@@ -112,25 +112,8 @@ pub fn is_open(fd: c_int) -> bool {
 /// Closes the descriptors from the one number to the other. Rustix has no such call, and the C library's is one that
 /// we stand in for.
 pub fn close_range(first: u32, last: u32) {
-    #[cfg(target_arch = "x86_64")]
     // SAFETY: the system call takes these words and changes no memory; what it closes is the program's wish.
-    unsafe {
-        core::arch::asm!(
-            "syscall",
-            inlateout("rax") libc::SYS_close_range => _,
-            in("rdi") u64::from(first),
-            in("rsi") u64::from(last),
-            in("rdx") 0,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack),
-        );
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: as above; on this machine we do not stand in for `syscall`.
-    unsafe {
-        libc::syscall(libc::SYS_close_range, first, last, 0);
-    }
+    unsafe { raw_call(libc::SYS_close_range, [first as usize, last as usize, 0]) };
 }
 
 /// Does what `fcntl` does with a lock, by number: the C library's function is one that we stand in for.
@@ -138,33 +121,9 @@ pub fn close_range(first: u32, last: u32) {
 /// # Errors
 /// With the kernel's number.
 pub fn control(fd: c_int, command: c_int, lock: *mut libc::flock) -> Result<c_int, c_int> {
-    #[cfg(target_arch = "x86_64")]
-    let result = {
-        let mut result = libc::SYS_fcntl as isize;
-        // SAFETY: a command about locks, which reads and writes the one that is given; the kernel keeps all registers
-        // but the ones named here.
-        unsafe {
-            core::arch::asm!(
-                "syscall",
-                inout("rax") result,
-                in("rdi") fd as isize,
-                in("rsi") command as isize,
-                in("rdx") lock,
-                lateout("rcx") _,
-                lateout("r11") _,
-                options(nostack),
-            );
-        }
-        result
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let result = {
-        let before = errno();
-        // SAFETY: as above; on this machine we do not stand in for `syscall`.
-        let result = unsafe { libc::syscall(libc::SYS_fcntl, fd, command, lock) } as isize;
-        let result = if result < 0 { -(errno() as isize) } else { result };
-        set_errno(before);
-        result
+    // SAFETY: a command about locks, which reads and writes the one that is given.
+    let result = unsafe {
+        raw_call(libc::SYS_fcntl, [fd as usize, command as usize, lock.expose_provenance()])
     };
     if result < 0 { Err(-result as c_int) } else { Ok(result as c_int) }
 }
@@ -199,35 +158,42 @@ pub fn is_writable(from: impl AsFd, directory: &CStr) -> bool {
 
 /// Returns true when a thread of this process does not exist any more.
 pub fn is_gone(process: u32, thread: u32) -> bool {
-    tgkill(process, thread) == -(libc::ESRCH as isize)
-}
-
-#[cfg(target_arch = "x86_64")]
-fn tgkill(process: u32, thread: u32) -> isize {
-    let mut result = libc::SYS_tgkill as isize;
-    // SAFETY: signal 0 only asks whether the thread exists; the kernel keeps all registers but
-    // the ones named here.
-    unsafe {
-        core::arch::asm!(
-            "syscall",
-            inout("rax") result,
-            in("rdi") process as usize,
-            in("rsi") thread as usize,
-            in("rdx") 0usize,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack),
-        );
-    }
-    result
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn tgkill(process: u32, thread: u32) -> isize {
-    let before = errno();
     // SAFETY: signal 0 only asks whether the thread exists.
-    let result = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) };
-    let result = if result < 0 { -(errno() as isize) } else { 0 };
-    set_errno(before);
-    result
+    let result = unsafe { raw_call(libc::SYS_tgkill, [process as usize, thread as usize, 0]) };
+    result == -(libc::ESRCH as isize)
+}
+
+/// Makes a system call by its number, past our own stand-in for `syscall`. Returns the negative number of an error.
+///
+/// # Safety
+/// That of the call.
+unsafe fn raw_call(number: c_long, arguments: [usize; 3]) -> isize {
+    let [first, second, third] = arguments;
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut result = number as isize;
+        // SAFETY: as the caller says; the kernel keeps all registers but the ones named here.
+        unsafe {
+            core::arch::asm!(
+                "syscall",
+                inout("rax") result,
+                in("rdi") first,
+                in("rsi") second,
+                in("rdx") third,
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack),
+            );
+        }
+        result
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let before = errno();
+        // SAFETY: as the caller says; on this machine we do not stand in for `syscall`.
+        let result = unsafe { libc::syscall(number, first, second, third) } as isize;
+        let result = if result < 0 { -(errno() as isize) } else { result };
+        set_errno(before);
+        result
+    }
 }
