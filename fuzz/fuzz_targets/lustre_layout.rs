@@ -8,5 +8,5 @@ fuzz_target!(|attribute: &[u8]| {
         assert!(layout.targets.len() * 24 < attribute.len());
         assert!(!layout.to_string().is_empty());
     }
-    let _ = plimsoll_machine::parse_layout(attribute);
+    let _ = plimsoll_lustre::LayoutHead::parse(attribute);
 });

@@ -24,6 +24,41 @@ const HEADER_V3: usize = 48;
 /// lov_user_ost_data_v1: 16 bytes of object id, generation, index of the target.
 const OBJECT: usize = 24;
 
+const MAGIC_COMPOSITE: u32 = 0x0BD6_0BD0;
+
+/// What the head of the attribute says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutHead {
+    /// Plain stripes.
+    Striped {
+        /// Targets that the file is on.
+        stripe_count: u16,
+        /// Bytes before the next target follows.
+        stripe_size: u32,
+    },
+    /// Several components, each with a layout of its own (progressive file layout).
+    Composite,
+}
+
+impl LayoutHead {
+    /// Reads the attribute; `None` for what is no layout.
+    pub fn parse(attribute: &[u8]) -> Option<Self> {
+        match word(attribute, 0)? {
+            MAGIC_COMPOSITE => Some(LayoutHead::Composite),
+            // Magic, pattern, 16 bytes of object id, stripe size, then count and offset of 16 bits.
+            MAGIC_V1 | MAGIC_V3 => Some(LayoutHead::Striped {
+                stripe_size: word(attribute, 24)?,
+                stripe_count: u16::from_le_bytes(*attribute.get(28..)?.first_chunk()?),
+            }),
+            _ => None,
+        }
+    }
+}
+
+fn word(attribute: &[u8], at: usize) -> Option<u32> {
+    attribute.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
 /// A layout of plain stripes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StripedLayout {
@@ -37,18 +72,14 @@ impl StripedLayout {
     /// Reads the attribute, of version 1 or 3, with its objects. `None` for composite layouts, whose stripes are not all over the
     /// file, and for what is no layout.
     pub fn parse(attribute: &[u8]) -> Option<Self> {
-        let word = |at: usize| {
-            let bytes: [u8; 4] = attribute.get(at..at.checked_add(4)?)?.try_into().ok()?;
-            Some(u32::from_le_bytes(bytes))
+        let LayoutHead::Striped { stripe_count, stripe_size } = LayoutHead::parse(attribute)?
+        else {
+            return None;
         };
-        let header = match word(0)? {
-            MAGIC_V1 => HEADER_V1,
-            MAGIC_V3 => HEADER_V3,
-            _ => return None,
-        };
-        let count = u16::from_le_bytes(attribute.get(28..30)?.try_into().ok()?);
-        let targets = (0..usize::from(count)).map(|it| word(header + it * OBJECT + OBJECT - 4));
-        Some(StripedLayout { stripe_size: word(24)?, targets: targets.collect::<Option<_>>()? })
+        let header = if word(attribute, 0)? == MAGIC_V3 { HEADER_V3 } else { HEADER_V1 };
+        let target = |it| word(attribute, header + it * OBJECT + OBJECT - 4);
+        let targets = (0..usize::from(stripe_count)).map(target).collect::<Option<_>>()?;
+        Some(StripedLayout { stripe_size, targets })
     }
 }
 
@@ -101,6 +132,19 @@ mod tests {
                 assert_eq!(StripedLayout::parse(&bytes[..cut]), None, "cut at {cut}");
             }
         }
-        assert_eq!(StripedLayout::parse(&answer(0x0BD6_0BD0, &[])), None, "composite");
+        assert_eq!(StripedLayout::parse(&answer(MAGIC_COMPOSITE, &[])), None, "composite");
+    }
+
+    #[test]
+    fn heads_of_all_versions_are_read_and_damage_is_none() {
+        let striped = LayoutHead::Striped { stripe_count: 4, stripe_size: 1 << 20 };
+        for magic in [MAGIC_V1, MAGIC_V3] {
+            let bytes = answer(magic, &[0; 4]);
+            assert_eq!(LayoutHead::parse(&bytes), Some(striped));
+            assert_eq!(LayoutHead::parse(&bytes[..29]), None);
+        }
+        let composite = answer(MAGIC_COMPOSITE, &[]);
+        assert_eq!(LayoutHead::parse(&composite), Some(LayoutHead::Composite));
+        assert_eq!((LayoutHead::parse(&answer(7, &[])), LayoutHead::parse(&[])), (None, None));
     }
 }

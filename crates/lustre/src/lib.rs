@@ -8,7 +8,7 @@
 //! costs a line, never a scrape. [`Unknowns`] counts such lines by their pattern. The parameters that are
 //! known are one table, [`PARAMETERS`].
 //!
-//! How a file lies on targets is here as well: [`StripedLayout`], [`layout_request`].
+//! How a file lies on targets is here as well: [`LayoutHead`], [`StripedLayout`], [`layout_request`].
 //!
 //! Deliberately not here: where the text comes from (files, `lctl get_param`), and what becomes of it.
 
@@ -37,7 +37,8 @@ pub use histogram::{Bin, Histogram};
 pub use import::Import;
 pub use job_stats::{JobId, JobLine, JobStats, job_stats};
 pub use layout::{
-    DELAY_CREATE, LAYOUT_ATTRIBUTE, LAYOUT_BYTES_MAX, SUPER_MAGIC, StripedLayout, layout_request,
+    DELAY_CREATE, LAYOUT_ATTRIBUTE, LAYOUT_BYTES_MAX, LayoutHead, SUPER_MAGIC, StripedLayout,
+    layout_request,
 };
 pub use lnet::{LnetCounters, LnetRow, LnetTable, lnet_table};
 pub use lnetctl::{LnetInterface, lnetctl_interfaces};

@@ -56,13 +56,14 @@ pub use kernel::parse_effective_uid;
 pub use libraries::parse_ld_cache;
 pub use lustre_client::{LustreFileSystem, LustreTarget};
 pub use lustre_counters::LustreCounterFile;
-pub use lustre_layout::{LustreLayout, lustre_layout, parse_layout};
+pub use lustre_layout::lustre_layout;
 pub use machine::Machine;
 pub use memory::{Memory, parse_meminfo};
 pub use mounts::{Mount, parse_mountinfo};
 pub use mpi::Mpi;
 pub use mpi_version::{MpiImplementation, MpiVersion, parse_mpi_version};
 pub use one_storage::{OneStorage, one_directory};
+pub use plimsoll_lustre::LayoutHead;
 pub use preflight::{Need, PreflightError, check_apart, check_place, takes_direct_io};
 pub use preload::{
     PRELOAD_LIBRARY, PRELOAD_VARIABLE, PreloadMissing, preload_library, preload_library_near,

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use plimsoll_domain::Bytes;
 use plimsoll_explain::{
     Analysis, Direction, FileAnalysis, FileId, MpiTime, OpTable, Phase, ProcessAnalysis,
     RequestSizes, RuntimeSummary,
 };
-use plimsoll_machine::{LustreLayout, lustre_layout};
+use plimsoll_machine::{LayoutHead, lustre_layout};
 use plimsoll_report::{Record, Unit, sparkline};
 use plimsoll_trace::Layer;
 
@@ -76,9 +77,9 @@ pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
 /// Returns how a file lies on Lustre's targets, if it still exists and is there.
 fn layout(path: &str) -> Option<String> {
     Some(match lustre_layout(Path::new(path))? {
-        LustreLayout::Composite => "composite".to_string(),
-        LustreLayout::Striped { stripe_count, stripe_size } => {
-            format!("{stripe_count} x {stripe_size}")
+        LayoutHead::Composite => "composite".to_string(),
+        LayoutHead::Striped { stripe_count, stripe_size } => {
+            format!("{stripe_count} x {}", Bytes::new(u64::from(stripe_size)))
         }
     })
 }
