@@ -104,16 +104,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 fn settings(arguments: &Arguments) -> Result<Settings> {
     let machine = match &arguments.root {
-        Some(root) => Machine::at(root, "/usr/local/bin:/usr/bin:/bin"),
+        Some(root) => Machine::at(root, ""),
         None => Machine::host(),
     };
     let server = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let names = match &arguments.root {
+    let (names, lctl) = match &arguments.root {
         Some(_) => Default::default(),
-        None => device_names::find(&machine),
+        None => (device_names::find(&machine), machine.find_system_program("lctl")),
     };
     let jobs_most = usize::try_from(arguments.jobs).context("--jobs is too large")?;
-    Ok(Settings { machine, server, cluster: arguments.cluster.clone(), names, jobs_most })
+    Ok(Settings { machine, server, cluster: arguments.cluster.clone(), names, jobs_most, lctl })
 }
 
 /// Says what was found, so that nobody wonders why something is not there.

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 
 use plimsoll_history::Component;
 use plimsoll_lustre::{Content, Name, PARAMETERS, Parameter, parameter_text};
-use plimsoll_machine::Machine;
 
 use crate::lustre_files::component;
 
@@ -22,12 +21,10 @@ pub struct Lctl {
 pub type Texts<'a> = BTreeMap<Component, Vec<(&'static Parameter, &'a [u8])>>;
 
 impl Lctl {
-    /// Returns the program if this machine has it.
-    pub fn find(machine: &Machine, jobs: bool) -> Option<Self> {
-        let program = machine.find_system_program("lctl")?;
+    /// Makes use of the program at this path.
+    pub fn new(program: PathBuf, jobs: bool) -> Self {
         let wanted = PARAMETERS.iter().filter(|it| jobs || it.content != Content::Jobs);
-        let patterns = wanted.map(pattern).collect();
-        Some(Self { program: machine.locate(program), patterns })
+        Self { program, patterns: wanted.map(pattern).collect() }
     }
 
     /// Runs it. What it cannot find it says on its standard error, and is no failure.

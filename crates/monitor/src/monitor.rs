@@ -38,6 +38,8 @@ pub struct Settings {
     pub names: BTreeMap<String, String>,
     /// Jobs of a target that are read at most; 0 for none.
     pub jobs_most: usize,
+    /// The program that prints Lustre's parameters, where their files may not be read. Never one of a captured tree, which anybody may have made.
+    pub lctl: Option<PathBuf>,
 }
 
 /// What was found, to be told at the start.
@@ -98,11 +100,11 @@ impl Monitor {
 
     /// Looks what is there now, as is done every ten seconds and when something is gone.
     pub fn look(&mut self) {
-        let Settings { machine, server, cluster, names, jobs_most } = &self.settings;
+        let Settings { machine, server, cluster, names, jobs_most, lctl } = &self.settings;
         let lustre = lustre_files::find(machine, server, cluster, *jobs_most > 0);
         self.lctl = None;
         if lustre.found.is_empty() {
-            self.lctl = Lctl::find(machine, *jobs_most > 0);
+            self.lctl = lctl.clone().map(|program| Lctl::new(program, *jobs_most > 0));
         }
         self.forbidden = lustre.forbidden;
         let mut found = host::find(machine, server, cluster, names);

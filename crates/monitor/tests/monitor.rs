@@ -17,6 +17,7 @@ fn settings(root: &Path) -> Settings {
         cluster: String::new(),
         names: BTreeMap::from([("sdb".to_owned(), "fast".to_owned())]),
         jobs_most: 0,
+        lctl: None,
     }
 }
 
@@ -173,8 +174,10 @@ fn lctl_is_asked_where_there_are_no_files() {
     let text = format!("health_check=healthy\nobdfilter.scratch-OST0003.stats=\n{STATS}");
     write(root.path(), "usr/bin/lctl", &format!("#!/bin/sh\ncat <<'END'\n{text}END\n"));
     let program = root.path().join("usr/bin/lctl");
-    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut monitor = Monitor::open(settings(root.path()));
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let found = Monitor::open(settings(root.path())).found();
+    assert!(!found.through_lctl, "programs of a captured tree are not run");
+    let mut monitor = Monitor::open(Settings { lctl: Some(program), ..settings(root.path()) });
     assert!(monitor.found().through_lctl);
     let readings = monitor.scrape(5);
     let ost = of(readings, ComponentKind::Ost, "scratch-OST0003").unwrap();
