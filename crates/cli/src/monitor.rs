@@ -157,16 +157,16 @@ fn sample(
     mut store: Option<&mut Writer>,
     interruption: &Interruption,
 ) {
-    let mut troubles = Troubles::default();
+    let (mut appending, mut upkeep) = (Trouble::default(), Trouble::default());
     let mut next = Instant::now();
     while !interruption.is_asked() {
         {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
             let Shared { monitor, health } = &mut *shared;
-            scrape(monitor, health, store.as_deref_mut(), &mut troubles);
+            scrape(monitor, health, store.as_deref_mut(), &mut appending);
         }
         if let Some(store) = store.as_deref_mut() {
-            troubles.tell(store.maintain(nanoseconds() / 1_000_000).err());
+            upkeep.tell(store.maintain(nanoseconds() / 1_000_000).err());
         }
         next += interval;
         let late = Instant::now().saturating_duration_since(next);
@@ -184,7 +184,7 @@ fn scrape(
     monitor: &mut Monitor,
     health: &mut Health,
     store: Option<&mut Writer>,
-    troubles: &mut Troubles,
+    trouble: &mut Trouble,
 ) {
     let begun = Instant::now();
     let readings = monitor.scrape(nanoseconds());
@@ -194,28 +194,32 @@ fn scrape(
     match store.append(readings) {
         Ok(appended) => {
             health.stored += appended.samples;
-            troubles.tell(None::<anyhow::Error>);
+            trouble.tell(None::<anyhow::Error>);
         }
         Err(error) => {
             health.not_stored += 1;
-            troubles.tell(Some(error));
+            trouble.tell(Some(error));
         }
     }
 }
 
-/// What went wrong last, so that it is told once and not every second.
+/// What goes wrong just now with one kind of work, so that it is told when it begins and when it is over, and not every second.
 #[derive(Default)]
-struct Troubles {
-    last: Option<String>,
+struct Trouble {
+    now: Option<String>,
 }
 
-impl Troubles {
+impl Trouble {
     fn tell(&mut self, trouble: Option<impl std::fmt::Display>) {
-        let Some(trouble) = trouble.map(|it| it.to_string()) else { return };
-        if self.last.as_ref() != Some(&trouble) {
-            message(&format!("warning: {trouble}; samples are missing until this is over"));
-            self.last = Some(trouble);
+        let trouble = trouble.map(|it| it.to_string());
+        match (&self.now, &trouble) {
+            (before, Some(trouble)) if before.as_ref() != Some(trouble) => {
+                message(&format!("warning: {trouble}"));
+            }
+            (Some(_), None) => message("monitor: the store works again"),
+            _ => {}
         }
+        self.now = trouble;
     }
 }
 
