@@ -8,7 +8,7 @@ use std::process::Command;
 use plimsoll_trace::encode::NO_FILE;
 
 use crate::support::recording::{
-    Process, all_finished, has, library, processes, program, run_recorded,
+    Process, all_finished, assert_nothing_lost, has, library, processes, program, run_recorded,
 };
 
 /// Calls and bytes by file and operation; each function has a file with its own name.
@@ -32,7 +32,7 @@ fn every_name_of_every_call_is_recorded() {
         .map(|key| format!("{key:?}: expected {:?}, found {:?}", expected.get(key), found.get(key)))
         .collect();
     assert!(differing.is_empty(), "{differing:#?}");
-    assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0);
+    assert_nothing_lost(&recorded);
     assert!(all_finished(&recorded));
     for name in words(said, "skip ") {
         eprintln!("SKIPPED: this C library has no {name}");

@@ -12,7 +12,8 @@ use strace::{assert_same_as_strace, has_strace};
 
 use crate::support::command::Outcome;
 use crate::support::recording::{
-    Process, all_finished, calls, has, processes, program, python, record, run_recorded,
+    Process, all_finished, assert_nothing_lost, calls, has, processes, program, python, record,
+    run_recorded,
 };
 
 #[test]
@@ -239,7 +240,7 @@ if __name__ == '__main__':
     for name in ["sub", "popen"] {
         assert_eq!(calls(&recorded, Op::Write, &format!("/out.{name}")), (7, 7000), "{name}");
     }
-    assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0);
+    assert_nothing_lost(&recorded);
 }
 
 /// A library that opens a file before the recorder starts: the first call of the file began

@@ -15,10 +15,13 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 
 use plimsoll_trace::encode::Outcome::Error;
+use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Event, Layer, Op};
 
 use crate::support::command::{Outcome, binary, json};
-use crate::support::recording::{Process, all_finished, has, library, processes, program, record};
+use crate::support::recording::{
+    Process, all_finished, assert_nothing_lost, has, library, processes, program, record,
+};
 
 /// A folder of its own on disk, and the machine: ranks that wait for each other spin, so that
 /// two MPI programs at a time take many times as long as one after the other.
@@ -164,7 +167,11 @@ fn assert_as_expected(stdout: &str, recorded: &[Process], ranks: u32) {
         .collect();
     assert!(differing.is_empty(), "expected and found: {differing:#?}");
     assert!(all_finished(recorded));
-    assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0);
+    // When a rank ends, a handler of mpirun does I/O. If the recorder is just at work there, that call is counted as lost.
+    let is_of_handler = |it: &&Process| {
+        it.program.ends_with("/orterun") && it.lost == it.losses[Loss::Reentered as usize]
+    };
+    assert_nothing_lost(recorded.iter().filter(|it| !is_of_handler(it)));
     let mut known: Vec<u32> = of_ranks(recorded).filter_map(|process| process.rank).collect();
     known.sort_unstable();
     assert_eq!(known, (0..ranks).collect::<Vec<_>>());

@@ -18,13 +18,14 @@ use plimsoll_trace::layout::State;
 
 use crate::support::command::{Outcome, binary};
 use crate::support::recording::{
-    Process, all_finished, calls, library, processes, program, record, run_recorded, trap,
+    Process, all_finished, assert_nothing_lost, calls, library, processes, program, record,
+    run_recorded, trap,
 };
 
 #[track_caller]
 fn assert_writes(recorded: &[Process], count: u64) {
     assert_eq!(calls(recorded, Op::Pwrite, "/out"), (count, 16 * count));
-    assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0);
+    assert_nothing_lost(recorded);
 }
 
 #[test]

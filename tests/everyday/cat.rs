@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use plimsoll_trace::Op;
 
 use crate::support::command::{Outcome, binary};
-use crate::support::recording::{all_finished, calls, has, processes, record};
+use crate::support::recording::{all_finished, assert_nothing_lost, calls, has, processes, record};
 
 #[test]
 fn cat_is_recorded_to_its_end_whichever_descriptors_it_has() {
@@ -45,7 +45,7 @@ fn cat_is_recorded_to_its_end_whichever_descriptors_it_has() {
 
         let recorded = processes(&rec);
         assert!(all_finished(&recorded), "{name}");
-        assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0, "{name}");
+        assert_nothing_lost(&recorded);
         // Where the kernel cannot copy, cat reads and writes.
         let written = [Op::CopyFileRange, Op::Write]
             .map(|op| calls(&recorded, op, &format!("/{out}")).1)

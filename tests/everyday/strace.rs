@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 use plimsoll_trace::Op;
 
 use crate::support::command::{Outcome, binary};
-use crate::support::recording::{Process, calls, has, library, processes, python};
+use crate::support::recording::{
+    Process, assert_nothing_lost, calls, has, library, processes, python,
+};
 
 /// Calls, and bytes that were moved, by operation.
 type Counts = BTreeMap<Op, (u64, u64)>;
@@ -68,7 +70,7 @@ pub fn assert_same_as_strace(folder: &Path, command: &[&str], files: &[&str]) {
         .into();
     assert_eq!(outcome.status, Some(0), "{command:?}: {}", outcome.stderr);
     let (trace, recorded) = (fs::read_to_string(&trace).unwrap(), processes(&rec));
-    assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0);
+    assert_nothing_lost(&recorded);
     for file in files {
         let (mut seen, mut found) = (seen_by_strace(&trace, file), in_recording(&recorded, file));
         if calls(&recorded, Op::Fopen, file).0 > 0 {

@@ -7,7 +7,7 @@ use plimsoll_trace::Op;
 
 use super::record::Node;
 use crate::support::attacker::ATTACKER;
-use crate::support::recording::{calls, processes};
+use crate::support::recording::{assert_nothing_lost, calls, processes};
 
 /// The attack: root records a program that becomes another user, for whom the recording is opened a little. A link in
 /// its place leads to a directory of root's.
@@ -60,7 +60,7 @@ fn a_private_directory_stays_private_when_a_program_becomes_another_user() {
         assert_eq!(facts(), 0o700, "{arguments:?}");
         let recording = node.folder.path().join(arguments[1]);
         let recorded = processes(&recording);
-        assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0, "{arguments:?}");
+        assert_nothing_lost(&recorded);
         let (writes, _) = calls(&recorded, Op::Write, "/data");
         assert_eq!(writes, 20_000, "{arguments:?}");
         fs::remove_file(node.tmp().join("data")).unwrap();

@@ -11,7 +11,9 @@ use std::process::{Command, Stdio};
 use plimsoll_trace::Op;
 
 use crate::support::command::{Outcome, binary};
-use crate::support::recording::{calls, library, processes, program, python, record};
+use crate::support::recording::{
+    assert_nothing_lost, calls, library, processes, program, python, record,
+};
 use crate::support::storage::Storage;
 
 /// A mount and two targets, and programs run in the mount.
@@ -260,6 +262,6 @@ fn a_program_is_recorded_as_it_sees_its_files() {
     let names = recorded.iter().flat_map(|it| it.files.values());
     let of_ours: Vec<&String> = names.filter(|it| it.contains("plimsoll-stow")).collect();
     assert_eq!(of_ours, [""; 0], "the library's own files are not the program's");
-    assert_eq!(recorded.iter().map(|it| it.lost).sum::<u64>(), 0);
+    assert_nothing_lost(&recorded);
     assert_eq!(stowed.cat("x"), vec![0; 70000]);
 }

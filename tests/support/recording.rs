@@ -80,6 +80,8 @@ pub struct Process {
     pub rank: Option<u32>,
     pub state: u32,
     pub lost: u64,
+    /// The same by `plimsoll_trace::layout::Loss`.
+    pub losses: Vec<u64>,
     pub files: BTreeMap<u32, String>,
     pub hints: Vec<String>,
     /// Exits of the barriers that align clocks: place in the run and ticks.
@@ -87,6 +89,14 @@ pub struct Process {
     /// Ticks of the beginning and of the latest moment that it knows.
     pub span: (u64, u64),
     pub events: Vec<Event>,
+}
+
+/// Fails if a call is missing, and says of which program and why.
+#[track_caller]
+pub fn assert_nothing_lost<'a>(recorded: impl IntoIterator<Item = &'a Process>) {
+    let lossy = recorded.into_iter().filter(|it| it.lost > 0);
+    let told: Vec<_> = lossy.map(|it| (&it.program, it.rank, &it.losses)).collect();
+    assert!(told.is_empty(), "calls are missing: {told:?}");
 }
 
 /// Reads every process of a recording. Any damage is a failure.
@@ -134,6 +144,7 @@ fn read(path: &Path) -> Process {
         rank: u32::try_from(header.rank).ok(),
         state: header.state,
         lost: header.lost.iter().sum(),
+        losses: header.lost.to_vec(),
         files,
         hints,
         barriers,

@@ -8,7 +8,9 @@ use plimsoll_trace::Op;
 
 use super::{Bed, counts, one, report, unseen};
 use crate::support::command::{Outcome, binary};
-use crate::support::recording::{calls, has, library, processes, program, record, run_recorded};
+use crate::support::recording::{
+    assert_nothing_lost, calls, has, library, processes, program, record, run_recorded,
+};
 
 /// The words that make a command another user's; `None` with a word where that is impossible.
 fn as_nobody() -> Option<[&'static str; 6]> {
@@ -110,7 +112,7 @@ fn programs_of_a_user_who_may_not_write_to_the_recording_are_named() {
     let said = run("drops.rec", "./drops drops d");
     let recorded = processes(&bed.at("drops.rec"));
     assert_eq!(calls(&recorded, Op::Write, "/d"), (5000, 5000));
-    assert_eq!(recorded.iter().map(|process| process.lost).sum::<u64>(), 0);
+    assert_nothing_lost(&recorded);
     let found = unseen(&said);
     assert_eq!((found[0].0.as_str(), found[0].2), ("drops", 2), "{found:?}");
     assert!(found[0].1.starts_with("forked, and could not create a file"), "{found:?}");
