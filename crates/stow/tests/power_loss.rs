@@ -1,20 +1,18 @@
 //! The power fails: of the pages that were written since each file was last made durable, any may have reached the disk, and
-//! others not. What was made durable must be there, what came later may be, and nothing else.
+//! others not. What was made durable must be there, what came later may be, and nothing else. tests/block_loss.rs does the same to the blocks of disks.
 
 mod support;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use plimsoll_stats::Random;
-use plimsoll_stow::header::SegmentHeader;
-use plimsoll_stow::{Container, Id, Placement, Problem, Reader, Writer, check, repair};
-use support::{container, targets};
+use plimsoll_stow::{Placement, Writer};
+use support::cells::{CELLS, verify};
+use support::container;
 
 const PAGE: usize = 4096;
-const CELLS: u64 = 5000;
 
 #[test]
 fn what_was_made_durable_survives_any_loss_of_later_pages() {
@@ -68,8 +66,7 @@ fn fail(random: &mut Random) -> usize {
     }
     drop(writers);
     lose_pages(folder.path(), &durable, random);
-    start_again(folder.path());
-    verify(&folder.path().join("it"), folder.path(), &possible)
+    verify(&folder.path().join("it"), folder.path(), 3, &possible)
 }
 
 /// Returns the content of all files.
@@ -116,52 +113,5 @@ fn lose_pages(folder: &Path, durable: &HashMap<PathBuf, Vec<u8>>, random: &mut R
             }
         }
         fs::write(&path, lost).unwrap();
-    }
-}
-
-/// What was written before is another node's from now on.
-fn start_again(folder: &Path) {
-    for (path, mut bytes) in image(folder) {
-        if path.to_string_lossy().contains("log-") {
-            for begin in (PAGE..bytes.len()).step_by(PAGE) {
-                if let Some(header) = SegmentHeader::decode(&bytes[begin..]) {
-                    let header = SegmentHeader { node: Id::from_bytes([1; 16]), ..header };
-                    let header = header.encode();
-                    bytes[begin..begin + header.len()].copy_from_slice(&header);
-                }
-            }
-        } else if path.ends_with("state") {
-            bytes[16..32].fill(1);
-        }
-        fs::write(&path, bytes).unwrap();
-    }
-}
-
-fn verify(path: &Path, folder: &Path, possible: &[Vec<u64>]) -> usize {
-    let container = Arc::new(Container::open(path, &targets(folder, 3)).unwrap());
-    let reader = Reader::open(container.clone()).unwrap();
-    compare(&reader, possible);
-    let problems = check(&reader, &mut |_| {}).unwrap();
-    let is_dropped = |it: &Problem| matches!(it, Problem::Dropped { .. });
-    assert!(problems.iter().all(is_dropped), "{problems:?}");
-    repair(&container, reader.troubles()).unwrap();
-    let repaired = Reader::open(container.clone()).unwrap();
-    compare(&repaired, possible);
-    assert_eq!(check(&repaired, &mut |_| {}).unwrap(), []);
-    // Whoever goes on writing is later than all that was there.
-    let mut writer = Writer::open(container.clone(), Placement::Static).unwrap();
-    writer.write_at(&u64::MAX.to_le_bytes().repeat(CELLS as usize), 0).unwrap();
-    let all = vec![vec![u64::MAX]; CELLS as usize];
-    compare(&Reader::open(container).unwrap(), &all);
-    problems.len()
-}
-
-#[track_caller]
-fn compare(reader: &Reader, possible: &[Vec<u64>]) {
-    let mut bytes = vec![0; 8 * CELLS as usize];
-    reader.read_verified_at(&mut bytes, 0).unwrap();
-    let cells = bytes.chunks_exact(8).map(|it| u64::from_le_bytes(it.try_into().unwrap()));
-    for (cell, (value, possible)) in cells.zip(possible).enumerate() {
-        assert!(possible.contains(&value), "cell {cell} is {value}, not one of {possible:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod cells;
 pub mod nodes;
 
 use std::path::Path;
