@@ -2,6 +2,7 @@
 
 mod everyday_tools;
 mod limits;
+mod shared;
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -11,6 +11,7 @@
 
 mod copying;
 mod entry;
+mod found;
 mod hold;
 mod listing;
 mod mapped;

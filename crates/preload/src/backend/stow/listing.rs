@@ -30,11 +30,11 @@ pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
         return HIDDEN;
     }
     let Some(directory) = sys::borrow(fd) else { return !HIDDEN };
-    if let Some(anchor) = (NamedAt { directory, path: name }).container(false) {
+    if let Some(found) = (NamedAt { directory, path: name }).container(false) {
         // SAFETY: as above.
         unsafe {
             (&raw mut (*entry).d_type).write_unaligned(libc::DT_REG);
-            (&raw mut (*entry).d_ino).write_unaligned(anchor.st_ino);
+            (&raw mut (*entry).d_ino).write_unaligned(found.anchor.st_ino);
         }
     }
     !HIDDEN

@@ -3,11 +3,12 @@
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use plimsoll_stow::{ANCHOR, MARKER};
+use plimsoll_stow::ANCHOR;
 use rustix::fd::BorrowedFd;
-use rustix::fs::{Access, AtFlags, CWD, FileType, Stat, accessat, fstat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Stat, fstat, statat};
 use rustix::io::Errno;
 
+use super::found::Found;
 use super::settings;
 use crate::backend::{self, Name};
 use crate::text::{PATH_BYTES, Text};
@@ -15,9 +16,6 @@ use crate::{descriptors, sys};
 
 /// What names of unfinished and of removed containers begin with: programs do not see them.
 pub const HIDDEN_PREFIX: &[u8] = b".plimsoll-stow-";
-
-/// A path behind which a part of a container has room.
-pub type PartPath = Text<{ PATH_BYTES + 32 }>;
 
 /// A name, as system calls take it.
 pub struct NamedAt<'a> {
@@ -38,30 +36,9 @@ impl<'a> NamedAt<'a> {
         (path.count_bytes() < PATH_BYTES).then_some(NamedAt { directory, path })
     }
 
-    /// Returns the path of a part of the container that may be there.
-    pub fn part(&self, part: &str) -> PartPath {
-        let mut path = PartPath::new();
-        path.push(self.path.to_bytes());
-        path.push(b"/");
-        path.push(part.as_bytes());
-        path
-    }
-
-    /// Returns the path of the anchor of the container that may be there.
-    pub fn anchor(&self) -> PartPath {
-        self.part(ANCHOR)
-    }
-
-    /// Returns what the anchor of the container is that has this name; `None` if it is no container's.
-    pub fn container(&self, follow: bool) -> Option<Stat> {
-        if !follow && !self.facts().is_ok_and(|it| is_directory(&it)) {
-            return None;
-        }
-        let anchor = statat(self.directory, self.anchor().as_c_str(), AtFlags::SYMLINK_NOFOLLOW);
-        let anchor = anchor.ok().filter(is_regular)?;
-        let marker = self.part(MARKER);
-        accessat(self.directory, marker.as_c_str(), Access::EXISTS, AtFlags::empty()).ok()?;
-        Some(anchor)
+    /// Returns the container that has this name, if it is one's.
+    pub fn container(&self, follow: bool) -> Option<Found> {
+        Found::at(self, follow)
     }
 
     /// Returns what the name itself is, a link too.
@@ -112,16 +89,13 @@ pub fn is_own_descriptor(fd: c_int) -> bool {
     }
 }
 
-/// Returns the path of the container whose anchor a descriptor is of.
-pub fn container_of(fd: c_int) -> Option<Text<PATH_BYTES>> {
+/// Returns the container whose anchor a descriptor is of, unless others exchange names just now.
+pub fn container_of(fd: c_int) -> Option<Found> {
     let mut path = Text::<PATH_BYTES>::new();
     descriptors::push_link(fd, &mut path);
     let above = path.as_bytes().strip_suffix(ANCHOR.as_bytes())?.strip_suffix(b"/")?.len();
     path.truncate(above);
-    let at = NamedAt { directory: CWD, path: path.as_c_str() };
-    let marker = at.part(MARKER);
-    accessat(CWD, marker.as_c_str(), Access::EXISTS, AtFlags::empty()).ok()?;
-    Some(path)
+    Found::at(&NamedAt { directory: CWD, path: path.as_c_str() }, false)
 }
 
 /// What is known of the working directory: nothing.

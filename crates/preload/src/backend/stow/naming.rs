@@ -16,7 +16,7 @@ use rustix::fd::{AsFd, AsRawFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
-use super::entry::Key;
+use super::found::Found;
 use super::names::{NamedAt, is_directory};
 use super::{Outcome, names, number, opening, registry, settings};
 use crate::backend::{Answer, Name};
@@ -30,11 +30,11 @@ pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
     if flags & libc::AT_REMOVEDIR != 0 {
         return if container.is_some() { Some(Err(libc::ENOTDIR)) } else { Some(rmdir(at)) };
     }
-    let anchor = container?;
+    let found = container?;
     if at.ends_with_slash() {
         return Some(Err(libc::ENOTDIR));
     }
-    Some(remove(serving, at, Key::of(&anchor)))
+    Some(remove(serving, at, &found))
 }
 
 /// Removes a directory, also if there is something in it that the program does not see.
@@ -53,21 +53,21 @@ fn rmdir(at: &NamedAt<'_>) -> Outcome {
 }
 
 /// Takes a container's name away, and the container itself if nobody has it open.
-fn remove(serving: &Serving, at: &NamedAt<'_>, key: Key) -> Outcome {
+fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
     let (above, _) = at.divided().ok_or(libc::EISDIR)?;
     let directory = openat(at.directory, above.as_c_str(), HELD, Mode::empty()).map_err(number)?;
     let gone = format!("{GONE_PREFIX}{}", random_hex(8).map_err(|_| libc::EIO)?);
-    hide(at, &directory, &gone)?;
+    hide(at, found, &directory, &gone)?;
     let mut path = Text::<PATH_BYTES>::new();
     descriptors::push_link(directory.as_raw_fd(), &mut path);
     drop(directory);
     let path = Path::new(OsStr::from_bytes(path.as_bytes())).join(gone);
-    if let Some(entry) = registry::find(serving, key) {
+    if let Some(entry) = registry::find(serving, found.key()) {
         let mut entry = entry.hold(serving);
         if entry.is_open() {
             return Ok(0);
         }
-        registry::remove(serving, key);
+        registry::remove(serving, found.key());
         let _ = entry.close();
     }
     discard(&path);
@@ -75,9 +75,9 @@ fn remove(serving: &Serving, at: &NamedAt<'_>, key: Key) -> Outcome {
 }
 
 /// Gives a container a name that programs do not see, after it was marked as removed, which only its owner can.
-fn hide(at: &NamedAt<'_>, directory: impl AsFd, gone: &str) -> Result<(), c_int> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let container = openat(at.directory, at.path, flags, Mode::empty()).map_err(number)?;
+fn hide(at: &NamedAt<'_>, found: &Found, directory: impl AsFd, gone: &str) -> Result<(), c_int> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let container = openat(found.directory(), c".", flags, Mode::empty()).map_err(number)?;
     mark_gone(&container, true).map_err(number)?;
     renameat_with(at.directory, at.path, directory, gone, RenameFlags::NOREPLACE).map_err(|it| {
         let _ = mark_gone(&container, false);
@@ -119,7 +119,7 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
         return Some(Err(libc::EXDEV));
     }
     if let (Some(source), Some(replaced)) = (&source, &replaced)
-        && Key::of(source) == Key::of(replaced)
+        && source.key() == replaced.key()
     {
         return Some(Ok(0));
     }
@@ -153,7 +153,7 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
             note_home(&to);
         }
         match replaced {
-            Some(anchor) => remove(serving, &from, Key::of(&anchor)),
+            Some(found) => remove(serving, &from, &found),
             None => opening::unlink_plain(&from).map(|()| 0).map_err(number),
         }
     }))

@@ -6,14 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libc::mode_t;
-use plimsoll_stow::Container;
-use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstat, openat, unlinkat};
+use plimsoll_stow::{ANCHOR, Container};
+use rustix::fd::{AsRawFd, IntoRawFd};
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::entry::{Key, told};
+use super::found::{Found, open_anchor};
 use super::names::NamedAt;
-use super::{Outcome, hold, number, registry, settings, space, status};
+use super::{Outcome, number, registry, settings, space};
 use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
@@ -21,13 +22,6 @@ use crate::{descriptors, sys};
 
 /// How often others may make and remove the name meanwhile.
 const TRIES: usize = 16;
-
-/// Flags that are about the name, or that a container does not need: what is direct elsewhere is as it is.
-const LEFT_OUT: OFlags = OFlags::CREATE
-    .union(OFlags::EXCL)
-    .union(OFlags::TRUNC)
-    .union(OFlags::DIRECT)
-    .union(OFlags::NOFOLLOW);
 
 /// Opens a file by its name. `None` where it is no container, and is not to be one.
 pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> Answer {
@@ -37,8 +31,8 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
     }
     let follow = !flags.contains(OFlags::NOFOLLOW);
     for _ in 0..TRIES {
-        if at.container(follow).is_some() {
-            match open_there(serving, at, flags) {
+        if let Some(found) = at.container(follow) {
+            match open_there(serving, at, &found, flags) {
                 // It was removed just now.
                 Err(libc::ENOENT | libc::ESTALE) => continue,
                 opened => return Some(opened),
@@ -55,14 +49,14 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
     Some(Err(libc::EBUSY))
 }
 
-fn open_there(serving: &Serving, at: &NamedAt<'_>, flags: OFlags) -> Outcome {
+fn open_there(serving: &Serving, at: &NamedAt<'_>, found: &Found, flags: OFlags) -> Outcome {
     if flags.contains(OFlags::DIRECTORY) || at.ends_with_slash() {
         return Err(libc::ENOTDIR);
     }
     if flags.contains(OFlags::CREATE | OFlags::EXCL) {
         return Err(libc::EEXIST);
     }
-    let file = open_anchor(at, flags)?;
+    let file = found.open_anchor(flags)?;
     let key = Key::of(&fstat(&file).map_err(number)?);
     // The number of an inode may be a later file's by now.
     if let Some(entry) = registry::find(serving, key) {
@@ -88,23 +82,8 @@ fn open_there(serving: &Serving, at: &NamedAt<'_>, flags: OFlags) -> Outcome {
 }
 
 fn status_of(container: &Container) -> Option<Key> {
-    let at = NamedAt { directory: sys::borrow(as_raw(container))?, path: c"." };
-    status::anchor(&at).ok().map(|anchor| Key::of(&anchor))
-}
-
-fn as_raw(container: &Container) -> c_int {
-    use std::os::fd::AsFd;
-    container.directory().as_fd().as_raw_fd()
-}
-
-fn open_anchor(at: &NamedAt<'_>, flags: OFlags) -> Result<OwnedFd, c_int> {
-    let path = at.anchor();
-    let file = openat(at.directory, path.as_c_str(), flags - LEFT_OUT, Mode::empty());
-    let file = file.map_err(number)?;
-    if !flags.contains(OFlags::PATH) {
-        hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE);
-    }
-    Ok(file)
+    let anchor = statat(container.directory(), ANCHOR, AtFlags::SYMLINK_NOFOLLOW);
+    anchor.ok().map(|anchor| Key::of(&anchor))
 }
 
 /// Makes a container and opens it. `None` where a file of this name is to be a plain one, or cannot be.
@@ -127,11 +106,11 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
     let path = Path::new(OsStr::from_bytes(whole.as_bytes()));
     let made = Container::create(path, &settings.targets).map_err(told);
     Some(made.and_then(|container| {
-        let file = open_anchor(at, flags).inspect_err(|_| drop(container.remove()))?;
-        let anchor = NamedAt { directory: at.directory, path: at.path }.anchor();
+        let anchor = open_anchor(container.directory(), flags);
+        let file = anchor.inspect_err(|_| drop(container.remove()))?;
         // After it was opened: the new file may have rights that would not let its maker in.
         let mode = Mode::from_raw_mode(mode & 0o7777 & !umask());
-        chmodat(at.directory, anchor.as_c_str(), mode, AtFlags::empty()).map_err(number)?;
+        chmodat(container.directory(), ANCHOR, mode, AtFlags::empty()).map_err(number)?;
         let key = Key::of(&fstat(&file).map_err(number)?);
         let entry = registry::add(serving, key, container);
         entry.hold(serving).note(file.as_raw_fd());

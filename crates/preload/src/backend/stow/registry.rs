@@ -3,8 +3,6 @@
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Arc;
@@ -90,10 +88,11 @@ pub fn of(serving: &Serving, fd: c_int) -> Result<Option<(Arc<Entry>, Stat)>, c_
     if !names::is_regular(&facts) {
         return Ok(None);
     }
-    let Some(path) = names::container_of(fd) else { return Ok(None) };
-    let path = Path::new(OsStr::from_bytes(path.as_bytes()));
-    let container = open_at(path, Key::of(&facts))?;
-    Ok(Some((add(serving, Key::of(&facts), container), facts)))
+    let Some(found) = names::container_of(fd) else { return Ok(None) };
+    if found.key() != Key::of(&facts) {
+        return Err(libc::ESTALE);
+    }
+    Ok(Some((add(serving, found.key(), found.open()?), facts)))
 }
 
 /// Opens the container at a whole path, if that has this anchor.

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use plimsoll_stow::{Placement, Target};
 use plimsoll_trace::variables;
 use rustix::fd::AsRawFd;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, stat};
 
 use crate::files::any_glob;
 use crate::text::{PATH_BYTES, Text};
@@ -19,6 +19,8 @@ use crate::{descriptors, sys};
 pub struct Settings {
     /// The mount: as it was named, and where that leads without links.
     mounts: [Text<PATH_BYTES>; 2],
+    /// Whose the mount is.
+    pub mount_owner: Option<u32>,
     /// Where new containers have their logs. Without any, nothing becomes a container.
     pub targets: Vec<Target>,
     is_static: bool,
@@ -47,8 +49,10 @@ pub fn read() -> bool {
     named.set_absolute(mount);
     let real = without_links(named.as_c_str());
     let targets = sys::variable(variables::STOW_TARGETS).unwrap_or(b"");
+    let mount_owner = stat(named.as_c_str()).ok().map(|it| it.st_uid);
     let settings = Settings {
         mounts: [named, real],
+        mount_owner,
         targets: targets.split(|byte| *byte == b',').filter_map(target).collect(),
         is_static: sys::variable(variables::STOW_POLICY) == Some(b"static"),
         only: text(variables::STOW_ONLY),

@@ -3,11 +3,12 @@
 use core::ffi::c_int;
 
 use libc::off_t;
+use plimsoll_stow::ANCHOR;
 use rustix::fs::{Access, AtFlags, OFlags, accessat, fcntl_getfl};
 
-use super::entry::{Key, Used, told};
+use super::entry::{Used, told};
 use super::names::NamedAt;
-use super::{Outcome, number, registry, status};
+use super::{Outcome, number, status};
 use crate::backend::Answer;
 use crate::sys;
 use crate::thread::Serving;
@@ -35,15 +36,10 @@ pub fn set_size(entry: &mut Used, length: off_t) -> Outcome {
 
 /// Gives the file of a name another size.
 pub fn truncate_name(serving: &Serving, at: &NamedAt<'_>, length: off_t) -> Answer {
-    let anchor = at.container(true)?;
+    let found = at.container(true)?;
     Some((|| {
-        let path = at.anchor();
-        accessat(at.directory, path.as_c_str(), Access::WRITE_OK, AtFlags::empty())
-            .map_err(number)?;
-        let entry = match registry::find(serving, Key::of(&anchor)) {
-            Some(entry) => entry,
-            None => status::opened(at, &anchor)?,
-        };
+        accessat(found.directory(), ANCHOR, Access::WRITE_OK, AtFlags::empty()).map_err(number)?;
+        let entry = status::used(serving, &found)?;
         let mut entry = entry.hold(serving);
         let done = set_size(&mut entry, length);
         if !entry.is_open() {

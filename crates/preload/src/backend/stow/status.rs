@@ -1,25 +1,23 @@
 //! What a container's file is: what its anchor is, with the size of what it holds.
 
 use core::ffi::{CStr, c_char, c_int};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::sync::Arc;
 
+use plimsoll_stow::ANCHOR;
 use rustix::fd::AsRawFd;
 use rustix::fs::{
     Access, AtFlags, Gid, Mode, OFlags, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
-    chmodat, chownat, openat, statat, statx, utimensat,
+    chmodat, chownat, statx, utimensat,
 };
 use rustix::io::Errno;
 
-use super::entry::{Entry, Key, Used};
+use super::entry::{Entry, Used};
+use super::found::Found;
 use super::names::NamedAt;
 use super::{Outcome, number, registry};
 use crate::backend::{Answer, AttributeRequest, Status};
-use crate::descriptors;
 use crate::sys;
-use crate::text::{PATH_BYTES, Text};
+use crate::text::Text;
 use crate::thread::Serving;
 
 /// Blocks are told in this unit, whatever a file system has.
@@ -41,40 +39,29 @@ pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) 
 /// Does the same of the file that has a name.
 pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
     let follow = status.flags() & libc::AT_SYMLINK_NOFOLLOW == 0;
-    let anchor = at.container(follow)?;
-    Some(if at.ends_with_slash() {
-        Err(libc::ENOTDIR)
-    } else {
-        named(serving, at, &anchor, status)
-    })
+    let found = at.container(follow)?;
+    Some(if at.ends_with_slash() { Err(libc::ENOTDIR) } else { named(serving, &found, status) })
 }
 
-fn named(serving: &Serving, at: &NamedAt<'_>, anchor: &Stat, status: &Status) -> Outcome {
-    let entry = match registry::find(serving, Key::of(anchor)) {
-        Some(entry) => entry,
-        None => opened(at, anchor)?,
-    };
+fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
+    let entry = used(serving, found)?;
     let size = entry.hold(serving).size()?;
     match *status {
-        Status::Plain { .. } => put_plain(*anchor, size, status),
+        Status::Plain { .. } => put_plain(found.anchor, size, status),
         Status::Extended { flags, mask, .. } => {
             let flags = AtFlags::from_bits_retain(flags as u32) | AtFlags::SYMLINK_NOFOLLOW;
-            let path = at.anchor();
-            let facts = statx(at.directory, path.as_c_str(), flags, wanted(mask));
+            let facts = statx(found.directory(), ANCHOR, flags, wanted(mask));
             put_extended(facts.map_err(number)?, size, status)
         }
     }
 }
 
-/// Opens the container of a name, for this call alone.
-pub fn opened(at: &NamedAt<'_>, anchor: &Stat) -> Result<Arc<Entry>, c_int> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = openat(at.directory, at.path, flags, Mode::empty()).map_err(number)?;
-    let mut path = Text::<PATH_BYTES>::new();
-    descriptors::push_link(directory.as_raw_fd(), &mut path);
-    let container =
-        registry::open_at(Path::new(OsStr::from_bytes(path.as_bytes())), Key::of(anchor))?;
-    Ok(Arc::new(Entry::new(Key::of(anchor), container)))
+/// Returns a container as this process uses it, or opens it for this call alone.
+pub fn used(serving: &Serving, found: &Found) -> Result<Arc<Entry>, c_int> {
+    match registry::find(serving, found.key()) {
+        Some(entry) => Ok(entry),
+        None => Ok(Arc::new(Entry::new(found.key(), found.open()?))),
+    }
 }
 
 fn wanted(mask: u32) -> StatxFlags {
@@ -116,44 +103,43 @@ fn nothing(result: Result<(), Errno>) -> Answer {
 
 /// Tells whether the file may be used so.
 pub fn access(at: &NamedAt<'_>, mode: c_int, flags: c_int) -> Answer {
-    at.container(follows(flags))?;
-    let (access, path) = (Access::from_bits_retain(mode as u32), at.anchor());
+    let found = at.container(follows(flags))?;
+    let access = Access::from_bits_retain(mode as u32);
     let flags = AtFlags::from_bits_retain(flags as u32 & libc::AT_EACCESS as u32);
-    nothing(accessat(at.directory, path.as_c_str(), access, flags))
+    nothing(accessat(found.directory(), ANCHOR, access, flags))
 }
 
 /// Changes the rights of the file.
 pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
-    at.container(follows(flags))?;
-    let (mode, path) = (Mode::from_raw_mode(mode), at.anchor());
-    nothing(chmodat(at.directory, path.as_c_str(), mode, AtFlags::empty()))
+    let found = at.container(follows(flags))?;
+    let mode = Mode::from_raw_mode(mode);
+    nothing(chmodat(found.directory(), ANCHOR, mode, AtFlags::empty()))
 }
 
 /// Changes the owner of the file. That of the container stays, which only its owner can write to.
 pub fn change_owner(at: &NamedAt<'_>, owner: u32, group: u32, flags: c_int) -> Answer {
-    at.container(follows(flags))?;
+    let found = at.container(follows(flags))?;
     let owner = (owner != u32::MAX).then(|| Uid::from_raw(owner));
     let group = (group != u32::MAX).then(|| Gid::from_raw(group));
-    nothing(chownat(at.directory, at.anchor().as_c_str(), owner, group, AtFlags::SYMLINK_NOFOLLOW))
+    nothing(chownat(found.directory(), ANCHOR, owner, group, AtFlags::SYMLINK_NOFOLLOW))
 }
 
 /// Changes the times of the file.
 pub fn change_times(at: &NamedAt<'_>, times: [libc::timespec; 2], flags: c_int) -> Answer {
-    at.container(follows(flags))?;
+    let found = at.container(follows(flags))?;
     let time = |it: libc::timespec| rustix::fs::Timespec { tv_sec: it.tv_sec, tv_nsec: it.tv_nsec };
     let times = Timestamps { last_access: time(times[0]), last_modification: time(times[1]) };
-    nothing(utimensat(at.directory, at.anchor().as_c_str(), &times, AtFlags::empty()))
+    nothing(utimensat(found.directory(), ANCHOR, &times, AtFlags::SYMLINK_NOFOLLOW))
 }
 
 /// Reads or changes an extended attribute of the file.
 pub fn attribute(at: &NamedAt<'_>, request: &AttributeRequest, flags: c_int) -> Answer {
-    at.container(follows(flags))?;
+    let found = at.container(follows(flags))?;
     // There is no such call with a directory's descriptor: the anchor is held, and named by that.
-    let path = at.anchor();
-    let held = openat(at.directory, path.as_c_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let held = found.open_anchor(OFlags::PATH | OFlags::CLOEXEC);
     let held = match held {
         Ok(held) => held,
-        Err(errno) => return Some(Err(number(errno))),
+        Err(error) => return Some(Err(error)),
     };
     let mut path = Text::<64>::new();
     path.push(b"/proc/self/fd/");
@@ -207,9 +193,4 @@ unsafe fn room_at<'a>(address: *mut u8, size: usize) -> &'a mut [u8] {
     }
     // SAFETY: as the caller says.
     unsafe { core::slice::from_raw_parts_mut(address, size) }
-}
-
-/// Returns what the anchor of the name is now.
-pub fn anchor(at: &NamedAt<'_>) -> Result<Stat, c_int> {
-    statat(at.directory, at.anchor().as_c_str(), AtFlags::SYMLINK_NOFOLLOW).map_err(number)
 }

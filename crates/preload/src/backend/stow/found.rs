@@ -1,0 +1,91 @@
+//! A container that a name leads to, held: whatever is done next is done to this one, whoever exchanges names meanwhile.
+//!
+//! Others may share the mount, and forge containers in it. So one counts only if it belongs to this user, to root or to whoever owns the
+//! mount, and nobody else can write to it; what is in it cannot be exchanged then.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use core::ffi::c_int;
+
+use plimsoll_guarded::acting_user;
+use plimsoll_stow::{ANCHOR, Container, MARKER};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, openat, statat};
+
+use super::entry::Key;
+use super::names::{NamedAt, is_regular};
+use super::{hold, number, registry, settings};
+use crate::descriptors;
+use crate::text::{PATH_BYTES, Text};
+
+/// By whom a container can be changed that counts.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Flags that are about the name, or that a container does not need: what is direct elsewhere is as it is.
+const LEFT_OUT: OFlags =
+    OFlags::CREATE.union(OFlags::EXCL).union(OFlags::TRUNC).union(OFlags::DIRECT);
+
+/// A container, held by its directory.
+pub struct Found {
+    directory: OwnedFd,
+    /// What its anchor is.
+    pub anchor: Stat,
+}
+
+impl Found {
+    /// Looks for a container; `None` if there is something else, or one that does not count.
+    pub fn at(at: &NamedAt<'_>, follow: bool) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
+        let directory = openat(at.directory, at.path, flags, Mode::empty()).ok()?;
+        let part = |name| statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let anchor = part(ANCHOR).filter(is_regular)?;
+        part(MARKER).filter(is_regular)?;
+        let facts = fstat(&directory).ok()?;
+        (counts(&facts) && anchor.st_nlink == 1).then_some(Found { directory, anchor })
+    }
+
+    /// Returns its directory, which can be looked into but not read.
+    pub fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Returns what it is known by.
+    pub fn key(&self) -> Key {
+        Key::of(&self.anchor)
+    }
+
+    /// Opens its anchor as a file of the program.
+    pub fn open_anchor(&self, flags: OFlags) -> Result<OwnedFd, c_int> {
+        open_anchor(&self.directory, flags)
+    }
+
+    /// Opens the container itself.
+    pub fn open(&self) -> Result<Container, c_int> {
+        let mut path = Text::<PATH_BYTES>::new();
+        descriptors::push_link(self.directory.as_raw_fd(), &mut path);
+        registry::open_at(Path::new(OsStr::from_bytes(path.as_bytes())), self.key())
+    }
+}
+
+/// Opens the anchor of the container whose directory this is as a file of the program.
+pub fn open_anchor(directory: impl AsFd, flags: OFlags) -> Result<OwnedFd, c_int> {
+    let flags = (flags - LEFT_OUT) | OFlags::NOFOLLOW;
+    let file = openat(directory, ANCHOR, flags, Mode::empty()).map_err(number)?;
+    if !flags.contains(OFlags::PATH) {
+        hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE);
+    }
+    Ok(file)
+}
+
+fn counts(directory: &Stat) -> bool {
+    let owner = directory.st_uid;
+    let is_trusted = || {
+        owner == acting_user()
+            || owner == 0
+            || settings::get().and_then(|it| it.mount_owner) == Some(owner)
+    };
+    directory.st_mode & OTHERS_WRITE == 0 && is_trusted()
+}

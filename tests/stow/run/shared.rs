@@ -1,0 +1,80 @@
+//! A mount to which another user may write: what he forges there is no file of the program's.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::Stowed;
+use crate::support::attacker::{ATTACKER, Attacker};
+
+/// Something private, beside a mount that is everybody's.
+fn shared() -> Option<Stowed> {
+    if !Attacker::can_be_had() {
+        return None;
+    }
+    let stowed = Stowed::new();
+    let open = |path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    open(stowed.storage.folder.path().to_path_buf(), 0o755);
+    open(stowed.at(""), 0o777);
+    fs::write(stowed.at("../private"), "secret").unwrap();
+    open(stowed.at("../private"), 0o600);
+    Some(stowed)
+}
+
+#[track_caller]
+fn assert_private(stowed: &Stowed) {
+    let path = stowed.at("../private");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "secret");
+    assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_forged_container_is_a_directory() {
+    let Some(stowed) = shared() else { return };
+    for (name, anchor) in [("file", "touch"), ("link", "ln -s ../../private"), ("pipe", "mkfifo")] {
+        Attacker::does(
+            &stowed.at(""),
+            &format!("mkdir {name}; touch {name}/plimsoll-container; {anchor} {name}/anchor"),
+        );
+        let outcome = stowed.run(&["sh", "-c", &format!("echo x >> {name}")]);
+        assert!(outcome.stderr.contains("Is a directory"), "{name}: {}", outcome.stderr);
+        let outcome = stowed.run(&["cat", name]);
+        assert!(outcome.stderr.contains("Is a directory"), "{name}: {}", outcome.stderr);
+        stowed.run(&["sh", "-c", &format!("chmod 666 {name}; touch {name}; ls -l {name}")]);
+        assert_private(&stowed);
+    }
+}
+
+/// One of ours that others may write to, or that has a link for a file, is none either.
+#[test]
+fn a_container_that_others_can_change_is_a_directory() {
+    let Some(stowed) = shared() else { return };
+    stowed.shell("echo mine > mine; echo linked > linked");
+    fs::set_permissions(stowed.at("mine"), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::remove_file(stowed.at("linked/anchor")).unwrap();
+    symlink("../../private", stowed.at("linked/anchor")).unwrap();
+    for name in ["mine", "linked"] {
+        let outcome = stowed.run(&["cat", name]);
+        assert!(outcome.stderr.contains("Is a directory"), "{name}: {}", outcome.stderr);
+    }
+    assert_private(&stowed);
+}
+
+/// Whoever may write to the directory can exchange what was just made there.
+#[test]
+fn what_is_exchanged_while_it_is_made_harms_nobody() {
+    let Some(stowed) = shared() else { return };
+    fs::create_dir(stowed.at("evil")).unwrap();
+    fs::write(stowed.at("evil/plimsoll-container"), "").unwrap();
+    symlink("../../private", stowed.at("evil/anchor")).unwrap();
+    std::os::unix::fs::chown(stowed.at("evil"), Some(ATTACKER), None).unwrap();
+    let script = "while [ ! -d out ]; do :; done; mv out taken.$$.$RANDOM; mv evil out";
+    let attacker = Attacker::repeats(&stowed.at(""), &script.replace("$RANDOM", "$(date +%N)"));
+    let made = stowed.run(&[
+        crate::support::recording::python(),
+        "-c",
+        "import os\nfor i in range(60):\n    try:\n        fd = os.open('out', os.O_CREAT | os.O_WRONLY, 0o666)\n        os.write(fd, b'x'); os.close(fd)\n    except OSError: pass\n    try: os.rename('out', 'evil')\n    except OSError: pass\nprint('done')",
+    ]);
+    drop(attacker);
+    assert_eq!(made.stdout, "done\n", "{}", made.stderr);
+    assert_private(&stowed);
+}
