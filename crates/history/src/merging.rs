@@ -28,7 +28,7 @@ pub(crate) fn merge(
     name: &str,
     resolution: Resolution,
 ) -> Result<bool, HistoryError> {
-    let open = |file: &String| PartFile::open(&from.path().join(file));
+    let open = |file: &String| PartFile::open(from, file);
     let inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     if inputs.iter().any(PartFile::has_unknown) {
         return Ok(false);

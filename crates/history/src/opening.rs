@@ -139,7 +139,7 @@ pub(crate) fn what_is_there(
         for (part, (_, last)) in &own {
             next = next.max(last + 1);
             if is_latest_day {
-                let file = PartFile::open(&path.join(part.file()))?;
+                let file = PartFile::open(&folder, &part.file())?;
                 latest = latest.max(file.latest().unwrap_or(0));
             }
         }

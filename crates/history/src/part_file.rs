@@ -1,8 +1,10 @@
 //! Reading a file of a day.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use plimsoll_guarded::Directory;
 use plimsoll_table::TableReader;
+use rustix::fs::OFlags;
 
 use crate::described::Described;
 use crate::part::{SERIES_KEY, table};
@@ -36,15 +38,18 @@ pub(crate) struct Run<'a> {
 }
 
 impl PartFile {
-    /// Opens a file.
-    pub fn open(path: &Path) -> Result<Self, HistoryError> {
-        let reader = TableReader::open(path, &table(), &COLUMNS)?;
-        let damaged = |reason: &dyn ToString| HistoryError::damaged(path, reason.to_string());
+    /// Opens a file of a day's directory: of this one, whatever has its path by now.
+    pub fn open(day: &Directory, name: &str) -> Result<Self, HistoryError> {
+        let path = day.path().join(name);
+        let file = day.open_file(name, OFlags::RDONLY);
+        let file = file.map_err(|cause| HistoryError::io("open", &path, cause))?;
+        let reader = TableReader::of(file, &path, &table(), &COLUMNS)?;
+        let damaged = |reason: &dyn ToString| HistoryError::damaged(&path, reason.to_string());
         let list = reader.fact(SERIES_KEY).ok_or_else(|| damaged(&"it lists no series"))?;
         let all = Described::parse(list).map_err(|error| damaged(&error))?;
         let counts = all.iter().map(|it| it.rows).collect();
         let series = all.into_iter().map(Described::series).collect();
-        Ok(PartFile { path: path.to_owned(), reader, series, counts })
+        Ok(PartFile { path, reader, series, counts })
     }
 
     /// Returns the end of its latest row, by what the file says of itself.

@@ -1,13 +1,15 @@
 //! Reading a store, some rows of one series at a time.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use plimsoll_guarded::Directory;
 
 use crate::part_file::PartFile;
 use crate::sealing::{by_day, read_log};
 use crate::spread::GAP_MILLIS;
-use crate::{Component, Day, HistoryError, Log, Measure, Row, Series, listing, opening};
+use crate::{Component, Day, HistoryError, Measure, Row, Series, listing, opening};
 
 /// A day may be replaced while it is opened; then it is opened again.
 const ATTEMPTS: usize = 10;
@@ -16,7 +18,12 @@ const ATTEMPTS: usize = 10;
 #[derive(Debug)]
 pub struct Store {
     directory: Directory,
+    /// What write-ahead files had when days were last asked for. They name any days that they like, and are read once for all of them.
+    recent: Mutex<Option<Arc<Recent>>>,
 }
+
+/// The write-ahead files' rows of each day, by the number of the file.
+type Recent = BTreeMap<Day, Vec<(u64, SomeRows)>>;
 
 /// Which samples are wanted.
 #[derive(Default)]
@@ -50,18 +57,18 @@ impl Store {
     /// # Errors
     /// If there is none, a later program made it, or the system refuses.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
-        Ok(Store { directory: opening::open_to_read(path)? })
+        Ok(Store { directory: opening::open_to_read(path)?, recent: Mutex::new(None) })
     }
 
-    /// Returns the days that have samples of the selection's time, in their order.
+    /// Returns the days that have samples of the selection's time, in their order. What is appended later may be found only after this is called again.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn days(&self, selection: &Selection<'_>) -> Result<Vec<Day>, HistoryError> {
+        let recent = self.look_at_logs()?;
+        // Listed later: what becomes a file in between is in both.
         let mut days = listing::days(&self.directory)?;
-        for (_, log) in self.logs()? {
-            days.extend(log.rows.iter().map(|row| Day::ending_at(row.end)));
-        }
+        days.extend(recent.keys());
         days.sort_unstable();
         days.dedup();
         // A sample that was begun the day before may have a window of that day.
@@ -151,47 +158,56 @@ impl Store {
     ///
     /// Write-ahead files are read before files are listed: what becomes a file in between is found by its name.
     fn open_day(&self, day: Day) -> Result<(Vec<PartFile>, Vec<SomeRows>), HistoryError> {
+        let known = self.recent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let recent = known.map_or_else(|| self.look_at_logs(), Ok)?;
         let mut attempt = 1;
         loop {
-            match self.try_open_day(day) {
+            match self.try_open_day(day, &recent) {
                 Err(error) if error.is_not_there() && attempt < ATTEMPTS => attempt += 1,
                 opened => return opened,
             }
         }
     }
 
-    fn try_open_day(&self, day: Day) -> Result<(Vec<PartFile>, Vec<SomeRows>), HistoryError> {
-        let logs = self.logs()?;
-        let parts = match self.directory.child(day.directory()) {
-            Ok(folder) => listing::parts(&folder)?,
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+    fn try_open_day(
+        &self,
+        day: Day,
+        recent: &Recent,
+    ) -> Result<(Vec<PartFile>, Vec<SomeRows>), HistoryError> {
+        let (mut parts, mut files) = (Vec::new(), Vec::new());
+        match self.directory.child(day.directory()) {
+            Ok(folder) => {
+                parts = listing::parts(&folder)?;
+                for part in &parts {
+                    files.push(PartFile::open(&folder, &part.file())?);
+                }
+            }
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
             Err(cause) => return Err(HistoryError::io("open", self.directory.path(), cause)),
-        };
-        let folder = self.directory.path().join(day.directory());
-        let open = parts.iter().map(|part| PartFile::open(&folder.join(part.file())));
-        let files = open.collect::<Result<_, _>>()?;
-        let is_new = |sequence: u64| !parts.iter().any(|part| part.has_log(sequence));
-        let mut rows = Vec::new();
-        for (sequence, log) in logs.into_iter().filter(|(sequence, _)| is_new(*sequence)) {
-            debug_assert_eq!(sequence, log.sequence);
-            let of_days = by_day(log);
-            rows.extend(of_days.into_iter().filter(|it| it.0 == day).map(|it| (it.1, it.2)));
         }
-        Ok((files, rows))
+        let is_new = |sequence: u64| !parts.iter().any(|part| part.has_log(sequence));
+        let recent = recent.get(&day).into_iter().flatten();
+        let rows = recent.filter(|(sequence, _)| is_new(*sequence)).map(|(_, rows)| rows.clone());
+        Ok((files, rows.collect()))
     }
 
-    /// Returns what write-ahead files have. One that is gone became a file of a day just now.
-    fn logs(&self) -> Result<Vec<(u64, Log)>, HistoryError> {
-        let mut logs = Vec::new();
+    /// Reads the write-ahead files. One that is gone became a file of a day just now.
+    fn look_at_logs(&self) -> Result<Arc<Recent>, HistoryError> {
+        let mut recent = Recent::new();
         for sequence in listing::logs(&self.directory)? {
-            match read_log(&self.directory, sequence) {
-                Ok(Some(log)) => logs.push((sequence, log)),
-                Ok(None) => {}
-                Err(error) if error.is_not_there() => {}
+            let log = match read_log(&self.directory, sequence) {
+                Ok(Some(log)) => log,
+                Ok(None) => continue,
+                Err(error) if error.is_not_there() => continue,
                 Err(error) => return Err(error),
+            };
+            for (day, series, rows) in by_day(log) {
+                recent.entry(day).or_default().push((sequence, (series, rows)));
             }
         }
-        Ok(logs)
+        let recent = Arc::new(recent);
+        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(recent.clone());
+        Ok(recent)
     }
 }
 

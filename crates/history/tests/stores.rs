@@ -325,3 +325,23 @@ fn a_full_disk_gives_an_error_and_missing_samples_and_nothing_else() {
     assert!(mount(&["umount", place]));
     outcome.unwrap();
 }
+
+/// Who may write beside a store can put another in its place; the writer stays with the one that it opened.
+#[test]
+fn a_store_that_is_exchanged_gives_its_samples_to_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, moved) = (folder.path().join("store"), folder.path().join("moved"));
+    let mut writer = open(&path);
+    fill(&mut writer, 2, 0..1200, 60);
+    let all = read(&path);
+    fs::rename(&path, &moved).unwrap();
+    let mut other = open(&path);
+    fill(&mut other, 1, 0..20, 1);
+    let forged = read(&path);
+    for now in [START + 3_600_000, START + 3 * Day::MILLIS] {
+        (0..4).for_each(|_| writer.maintain(now).unwrap());
+    }
+    assert_eq!(globbed(&moved).len(), 1, "it was merged");
+    assert_eq!(sums(&read(&moved)), sums(&all));
+    assert_eq!(read(&path), forged);
+}

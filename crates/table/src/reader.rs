@@ -3,6 +3,7 @@
 //! The file may come from pandas or DuckDB: columns in another order, more of them, wider
 //! integers, times in microseconds, everything nullable.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
@@ -50,6 +51,24 @@ impl TableReader {
     /// a column.
     pub fn open(path: &Path, table: &Table, names: &[&str]) -> Result<Self, TableError> {
         let source = Source::open(path).map_err(|it| TableError::io("open", path, it))?;
+        Self::of_source(source, path, table, names)
+    }
+
+    /// Does the same with a regular file that is open: who opened it knows that it is the right one. The path is for messages.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`].
+    pub fn of(file: File, path: &Path, table: &Table, names: &[&str]) -> Result<Self, TableError> {
+        let source = Source::of(file).map_err(|it| TableError::io("open", path, it))?;
+        Self::of_source(source, path, table, names)
+    }
+
+    fn of_source(
+        source: Source,
+        path: &Path,
+        table: &Table,
+        names: &[&str],
+    ) -> Result<Self, TableError> {
         let length = source.len();
         source.check_schema().map_err(|error| TableError::read(path, error))?;
         let file = guarded(|| SerializedFileReader::new(source))

@@ -28,7 +28,11 @@ pub(crate) struct Source {
 impl Source {
     /// Opens a regular file.
     pub fn open(path: &Path) -> std::io::Result<Self> {
-        let file = open_by_own_links(path)?;
+        Self::of(open_by_own_links(path)?)
+    }
+
+    /// Takes a regular file that is open.
+    pub fn of(file: File) -> std::io::Result<Self> {
         require_stored(&file, QUICKLY_READ_BYTES)?;
         let length = file.metadata()?.len();
         Ok(Source { file, length })
