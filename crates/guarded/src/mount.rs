@@ -25,7 +25,7 @@ const LOOKS: usize = 3;
 
 /// Returns the number of the mount that an open file is on, without asking its file system; `None` where the kernel
 /// does not tell (before Linux 5.8, without /proc).
-pub(crate) fn mount_of(file: impl AsFd) -> Option<u64> {
+pub fn mount_of(file: impl AsFd) -> Option<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     match statx(&file, "", flags, StatxFlags::MNT_ID) {
         Ok(facts) if facts.stx_mask & StatxFlags::MNT_ID.bits() != 0 => Some(facts.stx_mnt_id),
@@ -44,7 +44,7 @@ fn mount_in_proc(file: impl AsFd) -> Option<u64> {
 ///
 /// # Errors
 /// If somebody else does, or if it is in no list of mounts: it was unmounted just now, and its server is still there.
-pub(crate) fn require_served_by_none_else(mount: u64) -> io::Result<()> {
+pub fn require_served_by_none_else(mount: u64) -> io::Result<()> {
     let mut verdict = Ok(());
     for _ in 0..LOOKS {
         let Ok(list) = std::fs::read("/proc/thread-self/mountinfo") else { return Ok(()) };

@@ -7,6 +7,7 @@ use rustix::io::pread;
 
 use crate::Container;
 use crate::fresh::is_of_one_node;
+use crate::state::STATE_BYTES_MAX;
 use crate::states::{STATE, StateCopy, state_name};
 use crate::word::PAGE_BYTES;
 
@@ -35,7 +36,8 @@ impl News {
         let Some(state) = &self.state else { return true };
         let mut lines = [0; PAGE_BYTES as usize];
         let (mut position, mut next, mut changed) = (PAGE_BYTES, 0, false);
-        loop {
+        // What is behind the largest that it can be is nobody's.
+        while position < STATE_BYTES_MAX {
             let Ok(count) = pread(state, &mut lines, position) else { return true };
             for count in StateCopy::publications(&lines[..count]) {
                 match self.seen.get_mut(next) {
@@ -52,5 +54,6 @@ impl News {
             }
             position += count as u64;
         }
+        changed
     }
 }

@@ -38,6 +38,7 @@ pub struct LogScan {
     slot_pages: u64,
     /// The highest stamp that was found, even of something that does not count.
     highest: u64,
+    compared: Compared,
 }
 
 impl LogScan {
@@ -49,7 +50,8 @@ impl LogScan {
     /// Begins behind what is known: so many bytes of the log, with stamps up to the highest.
     pub fn behind(log: Log, known: u64, highest: u64) -> Self {
         let (next, last, open) = (known.next_multiple_of(PAGE_BYTES), None, Vec::new());
-        LogScan { log, next, last, open, segments: Vec::new(), slot_pages: 0, highest }
+        let (segments, compared) = (Vec::new(), Compared::default());
+        LogScan { log, next, last, open, segments, slot_pages: 0, highest, compared }
     }
 
     /// Returns the log.
@@ -92,7 +94,7 @@ impl LogScan {
             self.open.push(SegmentScan::new(header));
         }
         for segment in &mut self.open {
-            self.slot_pages += segment.look(&self.log, node, findings)?;
+            self.slot_pages += segment.look(&self.log, node, &mut self.compared, findings)?;
             self.highest = self.highest.max(segment.highest);
             let SegmentScan { header, highest, has_ended, is_free, .. } = *segment;
             let position = |it: &SegmentSpan| it.header.position;
@@ -168,7 +170,13 @@ impl SegmentScan {
     }
 
     /// Returns how many further slot pages it has got.
-    fn look(&mut self, log: &Log, node: Id, findings: &mut Findings) -> Result<u64, Errno> {
+    fn look(
+        &mut self,
+        log: &Log,
+        node: Id,
+        compared: &mut Compared,
+        findings: &mut Findings,
+    ) -> Result<u64, Errno> {
         let mut further = 0;
         let mut found: Vec<(Said, u64)> = Vec::new();
         let mut durable = 0;
@@ -204,7 +212,7 @@ impl SegmentScan {
         }
         let mut bytes = Vec::new();
         for (index, (said, word_at)) in found.into_iter().enumerate() {
-            if index < durable || !is_gone || is_true(&said, log, &mut bytes)? {
+            if index < durable || !is_gone || compared.is_true(&said, log, &mut bytes)? {
                 match said {
                     Said::Record(record) => findings.records.push(record),
                     Said::Note(note) => findings.notes.push(note),
@@ -330,9 +338,29 @@ fn is_durable(words: &[u64], from: usize) -> bool {
 }
 
 /// Returns whether a record's bytes are those that were written. What is no record was compared when it was read.
-fn is_true(said: &Said, log: &Log, bytes: &mut Vec<u8>) -> Result<bool, Errno> {
-    let Said::Record(record) = said else { return Ok(true) };
-    bytes.resize(record.length as usize, 0);
-    let got = log.read(bytes, record.position)?;
-    Ok(record.is_of(&bytes[..got]))
+/// What was compared with checksums. A forged log that is nearly all hole could otherwise keep whoever looks busy for days.
+#[derive(Debug, Default)]
+struct Compared {
+    bytes: u64,
+    most: u64,
+}
+
+/// Bytes of a log that are compared whatever its target keeps of it, and those for each byte that it keeps: file systems compress.
+const COMPARED_ANYHOW: u64 = 64 << 20;
+const COMPARED_FOR_EACH: u64 = 1000;
+
+impl Compared {
+    fn is_true(&mut self, said: &Said, log: &Log, bytes: &mut Vec<u8>) -> Result<bool, Errno> {
+        let Said::Record(record) = said else { return Ok(true) };
+        self.bytes += u64::from(record.length);
+        if self.bytes > self.most {
+            self.most = log.stored()?.saturating_mul(COMPARED_FOR_EACH) + COMPARED_ANYHOW;
+        }
+        if self.bytes > self.most {
+            return Err(Errno::FBIG);
+        }
+        bytes.resize(record.length as usize, 0);
+        let got = log.read(bytes, record.position)?;
+        Ok(record.is_of(&bytes[..got]))
+    }
 }

@@ -3,14 +3,14 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plimsoll_stats::Random;
 use plimsoll_stow::header::{HEADER_BYTES, SegmentHeader};
 use plimsoll_stow::word::{Entry, PAGE_BYTES, Run, Stamped, record_checksum};
-use plimsoll_stow::{Container, Placement, Reader, StowError, Writer, check};
+use plimsoll_stow::{Container, Id, News, Placement, Reader, StowError, Writer, check};
 use support::{container, content, targets};
 
 /// A container with everything in it that a segment can say.
@@ -254,4 +254,63 @@ fn records_that_share_bytes_of_a_segment_are_refused() {
         let refused = with_record_moved(folder.path(), by).unwrap_err().to_string();
         assert!(refused.contains("it is damaged at byte"), "{by}: {refused}");
     }
+}
+
+/// A log of holes that claims far more than there is: nobody compares checksums of it for days.
+#[test]
+fn records_of_holes_are_not_all_compared() {
+    const SEGMENT: u32 = 64 << 20;
+    const RECORD: u32 = 60 << 20;
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let made = container(folder.path(), 1);
+    let mut writer = Writer::open(made.clone(), Placement::Striped).unwrap();
+    writer.write_at(&[1; 100], 0).unwrap();
+    drop(writer);
+    let open = |node| {
+        let open = Container::open(made.path(), &targets(folder.path(), 1)).unwrap();
+        Reader::open(Arc::new(open.seen_from(Id::from_bytes([node; 16])))).unwrap()
+    };
+    assert_eq!(content(&open(1)), [1; 100]);
+    let log = files(&folder.path().join("t0"));
+    let log = log.into_iter().find(|it| it.ends_with("log-0000")).unwrap();
+    let log = fs::File::options().read(true).write(true).open(&log).unwrap();
+    let mut first = [0; HEADER_BYTES];
+    log.read_exact_at(&mut first, PAGE_BYTES).unwrap();
+    let header = SegmentHeader::decode(&first).unwrap();
+    log.set_len(PAGE_BYTES).unwrap();
+    let zeros = vec![0; RECORD as usize];
+    for number in 0..4 {
+        let (position, stamp) = (PAGE_BYTES + number * u64::from(SEGMENT), header.stamp + number);
+        let header = SegmentHeader { position, length: SEGMENT, stamp, ..header };
+        let offset = number * u64::from(RECORD);
+        let run = Run { offset, length: RECORD, stride: 0, position: PAGE_BYTES as u32 };
+        let checksum = record_checksum(offset, stamp + 1, &zeros);
+        let record = Entry::Record(Stamped { delta: 1, checksum }).encode().0[0];
+        log.write_all_at(&header.encode(), position).unwrap();
+        let words = Entry::Run(run).encode().0.into_iter().take(4).chain([record]);
+        let words: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        log.write_all_at(&words, position + HEADER_BYTES as u64).unwrap();
+        log.set_len(position + u64::from(SEGMENT)).unwrap();
+        if number == 0 {
+            assert_eq!(open(1).size(), u64::from(RECORD), "one of them is believed");
+        }
+    }
+    let error = open(1).read_at(&mut [0; 10], 0).unwrap_err();
+    assert!(error.to_string().contains("too large"), "{error}");
+}
+
+/// Who watches a container does not count up to where its owner says that its state ends.
+#[test]
+fn a_state_of_any_size_is_watched_in_little_memory() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let made = container(folder.path(), 1);
+    let mut writer = Writer::open(made.clone(), Placement::Striped).unwrap();
+    writer.write_at(&[1; 100], 0).unwrap();
+    let mut news = News::of(&made).unwrap();
+    assert!(news.are_there() && !news.are_there());
+    let state = fs::File::options().write(true).open(made.path().join("state")).unwrap();
+    state.set_len(8 << 40).unwrap();
+    assert!(news.are_there() && !news.are_there());
+    writer.write_at(&[2; 100], 0).unwrap();
+    assert!(news.are_there());
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::Stowed;
 use crate::support::attacker::{ATTACKER, Attacker};
+use crate::support::served::Served;
 
 /// Something private, beside a mount that is everybody's.
 fn shared() -> Option<Stowed> {
@@ -77,4 +78,30 @@ fn what_is_exchanged_while_it_is_made_harms_nobody() {
     drop(attacker);
     assert_eq!(made.stdout, "done\n", "{}", made.stderr);
     assert_private(&stowed);
+}
+
+/// A link that another user laid leads to a container of ours elsewhere.
+#[test]
+fn links_of_others_lead_to_no_container() {
+    let Some(stowed) = shared() else { return };
+    let elsewhere = stowed.storage.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    stowed.shell("echo precious > mine; ln -s mine own");
+    fs::rename(stowed.at("mine"), elsewhere.join("results")).unwrap();
+    Attacker::does(&stowed.at(""), "ln -s ../elsewhere/results out");
+    let outcome = stowed.run(&["sh", "-c", "echo junk > out"]);
+    assert!(outcome.stderr.contains("Is a directory"), "{}", outcome.stderr);
+    stowed.run(&["sh", "-c", "truncate -s 1 out; touch -d 2001-01-01 out"]);
+    fs::rename(elsewhere.join("results"), stowed.at("mine")).unwrap();
+    assert_eq!(stowed.output(&["cat", "own"]), "precious\n", "ours are followed");
+}
+
+/// What another user serves may never answer.
+#[test]
+fn what_another_user_serves_is_listed_and_not_asked() {
+    let Some(stowed) = shared() else { return };
+    let Some(server) = Served::on_new(&stowed.at("served")) else { return };
+    let mut command = stowed.command(&[]);
+    let outcome = server.run_unasked(command.arg("ls"));
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "served\n"));
 }

@@ -1,7 +1,8 @@
 //! A container that a name leads to, held: whatever is done next is done to this one, whoever exchanges names meanwhile.
 //!
-//! Others may share the mount, and forge containers in it. So one counts only if it belongs to this user, to root or to whoever owns the
-//! mount, and nobody else can write to it; what is in it cannot be exchanged then.
+//! Others may share the mount, and forge containers in it, or lay links to some. So one counts only if it belongs to this user or to root, and nobody
+//! else can write to it, so that what is in it cannot be exchanged; and a link to one only if it is this user's or root's. What
+//! another user serves (FUSE) is not asked anything, as it may never answer.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,10 +10,11 @@ use std::path::Path;
 
 use core::ffi::c_int;
 
-use plimsoll_guarded::acting_user;
+use plimsoll_guarded::{acting_user, mount_of, require_served_by_none_else};
 use plimsoll_stow::{ANCHOR, Container, MARKER};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
 
 use super::entry::Key;
 use super::names::{NamedAt, is_regular};
@@ -37,9 +39,15 @@ pub struct Found {
 impl Found {
     /// Looks for a container; `None` if there is something else, or one that does not count.
     pub fn at(at: &NamedAt<'_>, follow: bool) -> Option<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
-        let directory = openat(at.directory, at.path, flags, Mode::empty()).ok()?;
+        let directory = match hold_directory(at, OFlags::NOFOLLOW) {
+            Err(Errno::LOOP | Errno::NOTDIR) if follow && is_own_link(at) => {
+                hold_directory(at, OFlags::empty()).ok()?
+            }
+            held => held.ok()?,
+        };
+        if !may_be_asked(&directory) {
+            return None;
+        }
         let part = |name| statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok();
         let anchor = part(ANCHOR).filter(is_regular)?;
         part(MARKER).filter(is_regular)?;
@@ -81,11 +89,27 @@ pub fn open_anchor(directory: impl AsFd, flags: OFlags) -> Result<OwnedFd, c_int
 }
 
 fn counts(directory: &Stat) -> bool {
-    let owner = directory.st_uid;
-    let is_trusted = || {
-        owner == acting_user()
-            || owner == 0
-            || settings::get().and_then(|it| it.mount_owner) == Some(owner)
-    };
-    directory.st_mode & OTHERS_WRITE == 0 && is_trusted()
+    directory.st_mode & OTHERS_WRITE == 0 && is_trusted(directory)
+}
+
+fn is_trusted(facts: &Stat) -> bool {
+    facts.st_uid == 0 || facts.st_uid == acting_user()
+}
+
+fn hold_directory(at: &NamedAt<'_>, more: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
+    openat(at.directory, at.path, flags, Mode::empty())
+}
+
+fn is_own_link(at: &NamedAt<'_>) -> bool {
+    let is_link = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::Symlink;
+    at.facts().is_ok_and(|it| is_link(&it) && is_trusted(&it))
+}
+
+/// Returns whether no other user serves the file system.
+fn may_be_asked(directory: &OwnedFd) -> bool {
+    let number = mount_of(directory);
+    number.is_none()
+        || number == settings::get().and_then(|it| it.mount_number)
+        || number.is_some_and(|it| require_served_by_none_else(it).is_ok())
 }

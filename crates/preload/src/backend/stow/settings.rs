@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use plimsoll_guarded::mount_of;
 use plimsoll_stow::{Placement, Target};
 use plimsoll_trace::variables;
 use rustix::fd::AsRawFd;
-use rustix::fs::{CWD, Mode, OFlags, stat};
+use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::files::any_glob;
 use crate::text::{PATH_BYTES, Text};
@@ -19,8 +20,8 @@ use crate::{descriptors, sys};
 pub struct Settings {
     /// The mount: as it was named, and where that leads without links.
     mounts: [Text<PATH_BYTES>; 2],
-    /// Whose the mount is.
-    pub mount_owner: Option<u32>,
+    /// The number of the file system's mount that it is on.
+    pub mount_number: Option<u64>,
     /// Where new containers have their logs. Without any, nothing becomes a container.
     pub targets: Vec<Target>,
     is_static: bool,
@@ -49,10 +50,9 @@ pub fn read() -> bool {
     named.set_absolute(mount);
     let real = without_links(named.as_c_str());
     let targets = sys::variable(variables::STOW_TARGETS).unwrap_or(b"");
-    let mount_owner = stat(named.as_c_str()).ok().map(|it| it.st_uid);
     let settings = Settings {
+        mount_number: number_of(named.as_c_str()),
         mounts: [named, real],
-        mount_owner,
         targets: targets.split(|byte| *byte == b',').filter_map(target).collect(),
         is_static: sys::variable(variables::STOW_POLICY) == Some(b"static"),
         only: text(variables::STOW_ONLY),
@@ -122,6 +122,11 @@ fn without_links(path: &CStr) -> Text<PATH_BYTES> {
         Err(_) => real.set(path.to_bytes()),
     }
     real
+}
+
+fn number_of(path: &CStr) -> Option<u64> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    mount_of(rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?)
 }
 
 fn is_plimsoll() -> bool {
