@@ -1,11 +1,12 @@
-//! A server for one page. It takes one request at a time, of a bounded length and in a bounded time, and sends one answer: all that
-//! Prometheus needs, and nothing that others could hold up.
+//! A server for one page. It takes requests of a bounded length, in a bounded time and of a bounded number of peers, and sends one answer to
+//! each: all that Prometheus needs, and nothing that others could hold up.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::metrics::Format;
+use crate::peers::Peers;
 
 /// What a request has at most before its end. Prometheus sends some hundred bytes.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
@@ -34,20 +35,29 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Answers requests, one after another, for ever. A client that does not keep to the protocol or the time is left alone.
-    pub fn serve(self, page: impl Fn(Format) -> String) {
-        for stream in self.listener.incoming() {
-            match stream {
-                Ok(stream) => drop(answer(stream, &page)),
-                // No descriptors are left, for instance: others may give some back.
-                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+    /// Answers requests, for ever. A client that does not keep to the protocol or the time is left alone.
+    pub fn serve(self, page: impl Fn(Format) -> String + Sync) {
+        let (peers, page) = (Peers::default(), &page);
+        std::thread::scope(|scope| {
+            for stream in self.listener.incoming() {
+                let begun = stream.and_then(|stream| {
+                    let place = peers.admit(stream.try_clone()?);
+                    let answer = move || {
+                        let _ = answer(stream, page);
+                        drop(place);
+                    };
+                    std::thread::Builder::new().spawn_scoped(scope, answer)
+                });
+                if begun.is_err() {
+                    // No descriptors are left, for instance: others may give some back.
+                    std::thread::sleep(Duration::from_millis(100));
+                }
             }
-        }
+        });
     }
 }
 
 fn answer(mut stream: TcpStream, page: &impl Fn(Format) -> String) -> io::Result<()> {
-    stream.set_write_timeout(Some(ANSWER_TIME))?;
     let head = read_head(&mut stream)?;
     let (status, kind, body) = respond(&head, page);
     let is_head = head.starts_with(b"HEAD ");
@@ -55,11 +65,26 @@ fn answer(mut stream: TcpStream, page: &impl Fn(Format) -> String) -> io::Result
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    stream.write_all(answer.as_bytes())?;
+    let deadline = Instant::now() + ANSWER_TIME;
+    write_until(deadline, &mut stream, answer.as_bytes())?;
     if !is_head {
-        stream.write_all(body.as_bytes())?;
+        write_until(deadline, &mut stream, body.as_bytes())?;
     }
-    stream.flush()
+    Ok(())
+}
+
+/// Writes all of it, unless the peer takes it too slowly.
+fn write_until(deadline: Instant, stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        let written = stream.write(bytes)?;
+        bytes = &bytes[written..];
+    }
+    Ok(())
 }
 
 /// Reads a request up to the empty line behind its head.
@@ -168,6 +193,19 @@ mod tests {
         let silent = TcpStream::connect(address).unwrap();
         assert_eq!(ask(address, &"x".repeat(4 * REQUEST_BYTES_MAX)), "");
         assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").contains("200 OK"));
+        drop(silent);
+    }
+
+    /// More than are answered at once, none of whom says anything.
+    #[test]
+    fn many_that_are_silent_give_way_to_one_that_asks() {
+        let address = server();
+        let silent: Vec<TcpStream> =
+            (0..300).map_while(|_| TcpStream::connect(address).ok()).collect();
+        // One after the other, the silent ones would have ten minutes.
+        for _ in 0..3 {
+            assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").contains("200 OK"));
+        }
         drop(silent);
     }
 }

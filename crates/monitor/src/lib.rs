@@ -25,6 +25,7 @@ mod metrics;
 mod monitor;
 mod mounts;
 mod operations;
+mod peers;
 mod readings;
 
 pub use http::Server;
