@@ -45,6 +45,11 @@ impl Component {
         self.job = job.into();
         self
     }
+
+    /// Returns whether this is the share of a job.
+    pub fn is_job(&self) -> bool {
+        !self.job.is_empty()
+    }
 }
 
 /// What a component is. The names are those of the store, and stay.

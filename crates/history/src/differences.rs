@@ -72,9 +72,10 @@ impl Differences {
         since
     }
 
-    /// Forgets a component that is gone: when it comes back, it begins anew.
-    pub fn forget(&mut self, component: &Component) {
-        self.latest.remove(component);
+    /// Forgets jobs that were not read since a moment, in milliseconds since 1970: users think of new ones all the time. One that
+    /// comes back begins anew, as its counters do.
+    pub fn forget_jobs(&mut self, since_millis: u64) {
+        self.latest.retain(|component, it| !component.is_job() || it.millis >= since_millis);
     }
 
     fn keep(&mut self, reading: &Reading, millis: u64) {
@@ -209,5 +210,23 @@ mod tests {
         assert!(all.take(&reading(10, "a", 0, &[(Measure::ReadBytes, 120)])).is_not_later);
         let later = all.take(&reading(11, "a", 0, &[(Measure::ReadBytes, 130)]));
         assert_eq!((known(&later), later.length_millis), (vec![30], 1000));
+    }
+
+    /// Users think of new names of jobs all the time; targets are few, and stay.
+    #[test]
+    fn jobs_that_are_gone_are_forgotten_and_targets_are_not() {
+        let mut all = Differences::default();
+        let target = reading(1, "a", 0, &[(Measure::ReadBytes, 100)]);
+        let of_job = |second: u64, job: u64| {
+            let mut reading = reading(second, "a", 0, &[(Measure::ReadBytes, 10)]);
+            reading.component = reading.component.of_job(job.to_string());
+            reading
+        };
+        all.take(&target);
+        (1..100).for_each(|second| drop(all.take(&of_job(second, second))));
+        all.forget_jobs(95_000);
+        assert_eq!(all.latest.len(), 1 + 5);
+        let again = all.take(&of_job(100, 99));
+        assert_eq!((known(&again), again.length_millis), (vec![0], 1000));
     }
 }

@@ -13,8 +13,8 @@ use rustix::fs::OFlags;
 use crate::log::{Frame, HEADER_BYTES, header};
 use crate::sealing::{LOG_BYTES_MAX, seal};
 use crate::{
-    Component, Differences, Form, HistoryError, Measure, Reading, Series, Settings, Since, listing,
-    names, opening, upkeep,
+    Component, Differences, Form, GAP_MILLIS, HistoryError, Measure, Reading, Series, Settings,
+    Since, listing, names, opening, upkeep,
 };
 
 /// A write-ahead file is closed at this size even if nothing is done about it: half of what is read again.
@@ -161,6 +161,7 @@ impl Writer {
         if self.log.as_ref().is_some_and(is_due) {
             self.close_log();
         }
+        self.differences.forget_jobs(now_millis.saturating_sub(GAP_MILLIS));
         self.seal_closed()?;
         upkeep::step(&self.directory, &self.settings, now_millis)
     }
