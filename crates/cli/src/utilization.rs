@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use plimsoll_domain::site::{Cost, Site, SiteFile, Target};
 use plimsoll_domain::{Bytes, moment};
 use plimsoll_figures::utilized;
-use plimsoll_guarded::{Directory, Readers};
+use plimsoll_guarded::Readers;
 use plimsoll_history::{Component, Day, Selection, Store};
 use plimsoll_utilization::{By, FixedCost, Options, TargetCosts, survey};
 
@@ -97,10 +97,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let site = arguments.site.clone().or_else(found_site::path);
     let site = site.as_deref().map(SiteFile::load).transpose()?;
     let store = Store::open(&arguments.store)?;
-    let directory = Directory::open(&arguments.store)
-        .with_context(|| format!("cannot open {}", argument(&arguments.store)))?;
     let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
-    let readers = Readers::of(&directory).and(of_site);
+    let readers = store.readers()?.and(of_site);
     let html = arguments.html.as_deref();
     let html = html.map(|path| arguments.replacing.create_from(path, readers)).transpose()?;
     let options = options(arguments, &store)?;

@@ -1,15 +1,17 @@
 //! Reading a store, some rows of one series at a time.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Readers};
+use rustix::fs::OFlags;
 
 use crate::part_file::PartFile;
 use crate::sealing::{by_day, read_log};
 use crate::spread::GAP_MILLIS;
-use crate::{Component, Day, HistoryError, Measure, Row, Series, listing, opening};
+use crate::{Component, Day, HistoryError, Measure, Row, Series, listing, names, opening};
 
 /// A day may be replaced while it is opened; then it is opened again.
 const ATTEMPTS: usize = 10;
@@ -58,6 +60,37 @@ impl Store {
     /// If there is none, a later program made it, or the system refuses.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         Ok(Store { directory: opening::open_to_read(path)?, recent: Mutex::new(None) })
+    }
+
+    /// Returns who may read all that it has.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn readers(&self) -> Result<Readers, HistoryError> {
+        let (mut readers, mut readers_of_days) = (Readers::of(&self.directory), Readers::Everyone);
+        let mut narrow =
+            |directory: &Directory, name: &str| match directory.open_file(name, OFlags::RDONLY) {
+                Ok(file) => {
+                    readers = readers.and(Readers::of(&file));
+                    Ok(())
+                }
+                // It became another file just now.
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+                Err(cause) => Err(HistoryError::io("open", &directory.path().join(name), cause)),
+            };
+        for sequence in listing::logs(&self.directory)? {
+            narrow(&self.directory, &names::log(sequence))?;
+        }
+        for day in listing::days(&self.directory)? {
+            let folder = self.directory.child(day.directory());
+            let path = || self.directory.path().join(day.directory());
+            let folder = folder.map_err(|cause| HistoryError::io("open", &path(), cause))?;
+            for part in listing::parts(&folder)? {
+                narrow(&folder, &part.file())?;
+            }
+            readers_of_days = readers_of_days.and(Readers::of(&folder));
+        }
+        Ok(readers.and(readers_of_days))
     }
 
     /// Returns the days that have samples of the selection's time, in their order. What is appended later may be found only after this is called again.

@@ -3,7 +3,9 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 
+use plimsoll_guarded::Readers;
 use plimsoll_history::{
     ComponentKind, Day, HistoryError, Measure, Reading, Selection, Settings, Store, Value, Writer,
 };
@@ -344,4 +346,29 @@ fn a_store_that_is_exchanged_gives_its_samples_to_nobody() {
     assert_eq!(globbed(&moved).len(), 1, "it was merged");
     assert_eq!(sums(&read(&moved)), sums(&all));
     assert_eq!(read(&path), forged);
+}
+
+/// A page about a store is for those who may read all of it.
+#[test]
+fn whoever_may_read_a_store_may_read_each_file_of_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let open_to_all = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let readers = || Store::open(&path).unwrap().readers().unwrap();
+    let mut writer = open(&path);
+    assert_eq!(readers(), Readers::OwnerAlone);
+    open_to_all(&path, 0o755);
+    fill(&mut writer, 1, 0..20, 10);
+    assert_eq!(readers(), Readers::OwnerAlone, "its files are private");
+    drop(writer);
+    for file in globbed(&path) {
+        open_to_all(file.parent().unwrap(), 0o755);
+        open_to_all(&file, 0o644);
+    }
+    assert_eq!(readers(), Readers::Everyone);
+    open_to_all(&globbed(&path)[1], 0o600);
+    assert_eq!(readers(), Readers::OwnerAlone);
 }
