@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use plimsoll_guarded::Directory;
 use plimsoll_process::{hide_last_arguments, run_to_end};
 use plimsoll_record::{Stowing, rank};
 use plimsoll_stow::{Target, discard_all_gone};
@@ -109,7 +110,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Returns the targets with whole paths: the program may change its directory.
 fn whole(targets: Vec<Target>) -> Result<Vec<Target>> {
     let whole = |Target { name, path }| {
-        let whole = path.canonicalize();
+        // Not without its links: whose they are is asked when it is used.
+        let whole = std::path::absolute(&path);
+        let whole = whole.and_then(|it| Directory::open_by_own_links(&it).map(|_| it));
         let path = whole.with_context(|| format!("cannot use target {}", path.display()))?;
         Ok(Target { name, path })
     };
