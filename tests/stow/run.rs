@@ -1,5 +1,6 @@
 //! `plimsoll stow run`: unmodified programs whose files are containers.
 
+mod building;
 mod everyday_tools;
 mod limits;
 mod shared;

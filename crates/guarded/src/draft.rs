@@ -124,10 +124,7 @@ impl<D: Borrow<Directory>> Draft<D> {
 
 /// Lets those read and write a file of this user's who may do so with another one. Where that one's group cannot be given to it, or an
 /// access control list decides, bits of the group would be another's, and nobody gets them.
-///
-/// # Errors
-/// If the system refuses.
-pub fn take_rights(file: &File, old: &File) -> io::Result<()> {
+fn take_rights(file: &File, old: &File) -> io::Result<()> {
     let facts = fstat(old)?;
     let (owner, group, others) =
         (facts.st_mode & 0o600, facts.st_mode & 0o060, facts.st_mode & 0o006);

@@ -46,7 +46,7 @@ pub mod working_file;
 pub use acting_user::{act_as, acting_user};
 pub use descriptors::move_descriptors;
 pub use directory::Directory;
-pub use draft::{Draft, take_rights};
+pub use draft::Draft;
 pub use input::{is_own_stream, open_input, open_own_stream};
 pub use is_there::is_there;
 pub use left_behind::remove_left_behind;

@@ -20,8 +20,7 @@
 //! Rows that ask no backend:
 //! - `sync`, `munmap` and `msync`, which name no file: what a backend keeps to itself, or maps, the kernel cannot write back;
 //! - `fchdir`, `dup` and its family, and `fcntl` but for locks: the descriptor is a real one;
-//! - `execve` and its family, `posix_spawn` (with the files that it opens and closes in the new process), `chroot`: the kernel
-//!   looks such names up itself;
+//! - what `posix_spawn` opens and closes in the new process, and `chroot`: the kernel looks such names up itself;
 //! - `tmpfile`, whose file has no name, and `fdopendir`, whose entries are asked for one by one;
 //! - `io_getevents`, `aio_error`, `aio_return`, `aio_suspend`: about transfers that were begun;
 //! - all of MPI, whose library makes the calls that are seen.

@@ -315,9 +315,9 @@ crate::intercept! {
         execvp [] (name: *const c_char, arguments: *const *const c_char) -> c_int
             => |_| execvpe(name, arguments, sys::environment());
         fexecve [] (fd: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-            => |real| program::execute(Target::Descriptor(fd), environment, |environment| real(fd, arguments, environment));
+            => |real| program::execute_at(Target::Descriptor(fd), fd, environment, |fd, environment| real(fd, arguments, environment));
         execveat [] (directory: c_int, path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char, flags: c_int) -> c_int
-            => |real| program::execute(Target::at(directory, path, flags), environment, |environment| real(directory, path, arguments, environment, flags));
+            => |real| program::execute_at(Target::at(directory, path, flags), directory, environment, |directory, environment| real(directory, path, arguments, environment, flags));
         posix_spawn [] (pid: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
             => |real| program::spawn(pid, Target::Path(AT_FDCWD, path), environment, |pid, environment| real(pid, path, actions, attributes, arguments, environment));
         posix_spawnp [] (pid: *mut pid_t, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, environment: *const *const c_char) -> c_int

@@ -43,8 +43,18 @@ fn is_marked(directory: &Directory) -> bool {
 /// Returns whether somebody has the file of this anchor open; also where that cannot be told. When an anchor is closed, the locks of
 /// the process that closes it go, as those of all files do: who may have some does not ask.
 pub fn is_held(anchor: impl AsFd) -> bool {
+    is_in_the_way(anchor, libc::F_WRLCK)
+}
+
+/// Returns whether somebody has it open so that it can be written to; otherwise as [`is_held`].
+pub fn is_held_to_write(anchor: impl AsFd) -> bool {
+    is_in_the_way(anchor, libc::F_RDLCK)
+}
+
+/// Returns whether somebody keeps a lock of this kind from being taken.
+fn is_in_the_way(anchor: impl AsFd, kind: i32) -> bool {
     let mut lock = libc::flock {
-        l_type: libc::F_WRLCK as i16,
+        l_type: kind as i16,
         l_whence: libc::SEEK_SET as i16,
         l_start: HOLDS_FROM,
         l_len: HOLDS,
@@ -66,6 +76,13 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
     }
 }
 
+/// Removes a plain file that was to take a container's place and did not. Who can give such a name to another file could remove that as well.
+fn discard_draft(directory: &Directory, name: &OsStr) {
+    if directory.open_own_file(name, OFlags::RDONLY | OFlags::NOFOLLOW).is_ok() {
+        let _ = directory.remove_file(name);
+    }
+}
+
 /// Discards what is left of removed containers in a directory and, if so, below it.
 pub fn discard_all_gone(directory: &Path, below: bool, targets: &[Target]) {
     let mut waiting: Vec<PathBuf> = vec![directory.to_path_buf()];
@@ -74,6 +91,7 @@ pub fn discard_all_gone(directory: &Path, below: bool, targets: &[Target]) {
         let names = directory.names().unwrap_or_default();
         for name in names {
             if is_gone(&name) {
+                discard_draft(&directory, &name);
                 discard_gone(&path.join(name), targets);
             } else if below
                 && directory.kind_of(&name).is_ok_and(|it| it == FileType::Directory)

@@ -84,7 +84,8 @@ pub use container::{ANCHOR, Container, Target};
 pub use error::StowError;
 pub use findings::{Record, Trouble};
 pub use gone::{
-    GONE_PREFIX, HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, is_gone, mark_gone,
+    GONE_PREFIX, HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, is_gone, is_held,
+    is_held_to_write, mark_gone,
 };
 pub use home::{Home, Standing, renew, standing_of};
 pub use id::Id;

@@ -5,10 +5,13 @@ use std::fs::File;
 use std::io;
 
 use plimsoll_guarded::{Directory, random_hex};
-use rustix::fs::{RenameFlags, renameat_with};
+use rustix::fs::{
+    Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, XattrFlags, fchmod, fchown,
+    fgetxattr, flistxattr, fsetxattr, fstat, futimens, renameat_with,
+};
 use rustix::io::Errno;
 
-use crate::container::Way;
+use crate::container::{ANCHOR, Way};
 use crate::error::Attempt;
 use crate::{Container, StowError};
 
@@ -16,31 +19,58 @@ use crate::{Container, StowError};
 pub const FLAT: &str = "flat";
 
 impl Container {
+    /// Gives a plain file the rights, times and attributes of its own file, which the anchor has.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn give_rights_to(&self, flat: &File) -> Result<(), StowError> {
+        let anchor = self.directory().open_file(ANCHOR, OFlags::RDONLY);
+        let given = anchor.and_then(|anchor| Ok(dress(flat, &anchor)?));
+        given.attempt("give a plain file the rights of", self.path())
+    }
+
     /// Gives its name to [`FLAT`], which is this open file and lies in it. The container has another name then.
     ///
     /// # Errors
     /// If the system refuses, or if somebody exchanged one of the names: whoever may write beside it can.
     pub fn give_name_to(&mut self, flat: &File) -> Result<(), StowError> {
+        let Way::Named { name, .. } = self.way() else {
+            return Err(Errno::INVAL).attempt("replace", self.path());
+        };
+        let aside = aside_of(name).attempt("replace", self.path())?;
+        self.exchange_with(flat, &aside, || Ok(()))
+    }
+
+    /// Does the same; the container has this name then. What must hold once the names are exchanged is asked last: otherwise both have their old ones again.
+    ///
+    /// # Errors
+    /// As [`Container::give_name_to`], or if that does not hold.
+    pub fn exchange_with(
+        &mut self,
+        flat: &File,
+        aside: &OsStr,
+        must_hold: impl FnOnce() -> io::Result<()>,
+    ) -> Result<(), StowError> {
         let path = self.path().to_path_buf();
         self.require_in_place()?;
         let Way::Named { parent, name } = self.way() else {
             return Err(Errno::INVAL).attempt("replace", path);
         };
-        let aside = aside_of(name).attempt("replace", &path)?;
-        let replaced = move_out(self, parent, &aside, flat)
-            .and_then(|()| exchange(parent, &aside, name))
+        let replaced = move_out(self, parent, aside, flat)
+            .and_then(|()| exchange(parent, aside, name))
             .and_then(|()| {
                 let is_done = parent.require_same(name, flat);
-                let is_done =
-                    is_done.and_then(|()| parent.require_same_directory(&aside, self.directory()));
+                let is_done = is_done
+                    .and_then(|()| parent.require_same_directory(aside, self.directory()))
+                    .and_then(|()| must_hold());
                 // Whatever was exchanged gets its name back.
-                is_done.inspect_err(|_| drop(exchange(parent, &aside, name)))
+                is_done.inspect_err(|_| drop(exchange(parent, aside, name)))
             });
-        if replaced.is_err() && parent.require_same(&aside, flat).is_ok() {
-            let _ = parent.remove_file(&aside);
+        if replaced.is_err() && parent.require_same(aside, flat).is_ok() {
+            let _ = parent.remove_file(aside);
         }
         replaced.and_then(|()| parent.sync()).attempt("replace", &path)?;
-        self.note_name(&aside);
+        self.note_name(aside);
         Ok(())
     }
 
@@ -58,6 +88,51 @@ impl Container {
         self.note_name(new);
         synced.attempt("make durable", path)
     }
+}
+
+/// Longest list of attributes, and longest attribute (linux/limits.h).
+const ATTRIBUTE_BYTES: usize = 64 << 10;
+
+fn dress(file: &File, anchor: &File) -> Result<(), Errno> {
+    let facts = fstat(anchor)?;
+    if fstat(file)?.st_uid != facts.st_uid {
+        fchown(file, Some(Uid::from_raw(facts.st_uid)), None)?;
+    }
+    let has_group = fstat(file)?.st_gid == facts.st_gid
+        || fchown(file, None, Some(Gid::from_raw(facts.st_gid))).is_ok();
+    let (owner, group, others) =
+        (facts.st_mode & 0o700, facts.st_mode & 0o070, facts.st_mode & 0o007);
+    // Members of the group that cannot be given are among the others now.
+    let mode = if has_group { facts.st_mode & 0o7777 } else { owner | others & group >> 3 };
+    // A list of who may do what counts instead of the bits of the group, and comes with the attributes: until then nobody but the owner may.
+    fchmod(file, Mode::from_raw_mode(owner))?;
+    give_attributes(file, anchor)?;
+    fchmod(file, Mode::from_raw_mode(mode))?;
+    let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec: tv_nsec as _ };
+    futimens(
+        file,
+        &Timestamps {
+            last_access: time(facts.st_atime as _, facts.st_atime_nsec),
+            last_modification: time(facts.st_mtime as _, facts.st_mtime_nsec),
+        },
+    )
+}
+
+fn give_attributes(file: &File, anchor: &File) -> Result<(), Errno> {
+    let (mut names, mut value) = (vec![0; ATTRIBUTE_BYTES], vec![0; ATTRIBUTE_BYTES]);
+    let length = match flistxattr(anchor, &mut names[..]) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+        listed => listed?,
+    };
+    for name in names[..length].split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
+        let length = fgetxattr(anchor, name, &mut value[..])?;
+        match fsetxattr(file, name, &value[..length], XattrFlags::empty()) {
+            // Those of the system are not everybody's to give.
+            Err(Errno::PERM) if !name.starts_with(b"user.") => {}
+            given => given?,
+        }
+    }
+    Ok(())
 }
 
 fn aside_of(name: &OsStr) -> io::Result<OsString> {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
-use plimsoll_guarded::{Directory, take_rights};
+use plimsoll_guarded::Directory;
 use plimsoll_report::Record;
-use plimsoll_stow::{ANCHOR, Container, FLAT, Reader};
+use plimsoll_stow::{Container, FLAT, Reader};
 use rustix::fs::OFlags;
 
 use super::cat::{BLOCK_BYTES, FilePart, each_block, each_part};
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let reader = Reader::open_scanned(container.clone()).map_err(with_hint)?;
     let (file, copied) = write(&reader)?;
     compare(&reader, &file)?;
-    take_rights_of_anchor(&container, &file)?;
+    container.give_rights_to(&file).map_err(with_hint)?;
     drop(reader);
     let mut container = Arc::into_inner(container).context("the container is still in use")?;
     container.give_name_to(&file).map_err(with_hint)?;
@@ -115,10 +115,4 @@ fn compare(reader: &Reader, file: &File) -> Result<()> {
         let path = directory.path().join(FLAT);
         format!("{} is not what the container holds, and was removed", path.display())
     })
-}
-
-fn take_rights_of_anchor(container: &Container, file: &File) -> Result<()> {
-    let anchor = container.directory().open_own_file(ANCHOR, OFlags::RDONLY);
-    let taken = anchor.and_then(|anchor| take_rights(file, &anchor));
-    taken.with_context(|| format!("cannot give the rights of {}", container.path().display()))
 }

@@ -56,6 +56,7 @@ impl Backend for Inverted {
             Request::ChangeMode { .. }
             | Request::Sync { .. }
             | Request::Close
+            | Request::Execute
             | Request::Seek { .. }
             | Request::Status(_)
             | Request::Truncate { .. }
@@ -118,6 +119,8 @@ fn on_own_name(path: &CStr, request: &NameRequest) -> Result<usize, c_int> {
         NameRequest::Attribute { request, flags } => {
             on_attribute(At::Name(path, flags & libc::AT_SYMLINK_NOFOLLOW == 0), &request)
         }
+        // What is stored is no program.
+        NameRequest::Execute => Err(Errno::ACCESS),
         NameRequest::Rename { .. } | NameRequest::Link { .. } => Err(Errno::INVAL),
     })
 }

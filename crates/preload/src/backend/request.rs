@@ -69,6 +69,8 @@ pub enum Request {
     /// An entry that the kernel has just given of the directory, for `readdir` or `getdents64`: it may be changed,
     /// where its name does not become longer. The answer is `HIDDEN` where the program is not to see it.
     Entry(*mut dirent64),
+    /// The process becomes the program that the file is. The answer is another descriptor to execute, which is closed if that fails.
+    Execute,
     /// The descriptor is about to be closed, whatever the answer is; an error is what the program is told. Not told where
     /// the process ends or becomes another program.
     Close,
@@ -325,6 +327,8 @@ pub enum NameRequest {
     },
     /// Make the directory the working directory.
     ChangeDirectory,
+    /// Execute the file. Without an answer, the kernel does so.
+    Execute,
     /// Change its rights.
     ChangeMode {
         /// As of `chmod`.

@@ -18,6 +18,7 @@ mod mapped;
 mod names;
 mod naming;
 mod opening;
+mod plain;
 mod registry;
 mod settings;
 mod space;
@@ -63,6 +64,7 @@ impl Backend for Stow {
             Request::Lock(LockRequest::Whole { .. }) => None,
             Request::Lock(request) => Some(hold::lock(fd, request)),
             Request::Copy { op, from, to, length, .. } => copying::copy(op, from, to, length),
+            Request::Execute => serving(|_| plain::to_execute(fd)),
             Request::Entry(entry) => serving(|_| Some(Ok(listing::show(fd, entry)))),
             Request::Seek { offset, whence: libc::SEEK_SET | libc::SEEK_CUR } if offset >= 0 => {
                 None
@@ -93,9 +95,14 @@ impl Backend for Stow {
     }
 
     fn closed(&self) {
-        if registry::has_gone() {
+        if registry::has_work() {
             serving(|serving| {
-                registry::take_gone(serving).iter().for_each(|path| naming::discard(path));
+                let left = registry::take_left(serving);
+                left.gone.iter().for_each(|path| naming::discard(path));
+                for (path, key) in left.programs {
+                    // What others still write stays a container, until it is executed.
+                    let _ = plain::make_plain(&path, key, plain::is_program);
+                }
                 None
             });
         }
@@ -166,6 +173,7 @@ fn on_own_name(serving: &Serving, name: &Name, request: &NameRequest) -> Answer 
         NameRequest::Unlink { flags } => naming::unlink(serving, &at, flags),
         NameRequest::Status(status) => status::of_name(serving, &at, &status),
         NameRequest::Truncate { length } => space::truncate_name(serving, &at, length),
+        NameRequest::Execute => plain::before_execution(&at),
         NameRequest::ChangeDirectory => at.container(true).map(|_| Err(libc::ENOTDIR)),
         NameRequest::Link { .. } => at.container(true).map(|_| Err(libc::EPERM)),
         NameRequest::Access { mode, flags } => status::access(&at, mode, flags),

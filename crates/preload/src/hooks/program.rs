@@ -1,15 +1,17 @@
 //! Calls that change what the process is: it ends, becomes another program, changes
 //! directory.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
 
 use libc::pid_t;
 use plimsoll_trace::Unseen;
 use plimsoll_trace::definition::DefinitionKind;
 use plimsoll_trace::layout::State;
 
+use crate::backend::{FromAnswer, Name, NameRequest, Request};
 use crate::environment::Patched;
 use crate::inspect::{Inspected, Target};
+use crate::text::{PATH_BYTES, Text};
 use crate::thread::Busy;
 use crate::{backend, config, environment, exit, handover, hot, paths, process, recorder, sys};
 
@@ -32,6 +34,10 @@ pub unsafe fn execute(
 ) -> c_int {
     // What it writes does not go on, whether it is recorded or not.
     backend::ends();
+    // SAFETY: as the caller says.
+    if let Err(error) = unsafe { prepare(target) } {
+        return c_int::from_answer(Err(error));
+    }
     if !hot::is_on() {
         // SAFETY: as the caller says.
         return unsafe { with_library(environment, real) };
@@ -63,6 +69,10 @@ pub unsafe fn spawn(
     environment: *const *const c_char,
     real: impl FnOnce(*mut pid_t, *const *const c_char) -> c_int,
 ) -> c_int {
+    // SAFETY: as the caller says.
+    if let Err(error) = unsafe { prepare(target) } {
+        return error;
+    }
     if !hot::is_on() {
         // SAFETY: as the caller says.
         return unsafe { with_library(environment, |environment| real(pid, environment)) };
@@ -86,6 +96,78 @@ pub unsafe fn spawn(
         }
     }
     result
+}
+
+/// Has the backend that owns a program let the kernel execute it.
+///
+/// # Safety
+/// As `execute`.
+unsafe fn prepare(target: Target) -> Result<(), c_int> {
+    if !backend::is_active() {
+        return Ok(());
+    }
+    let ask = |directory, path| match backend::answer_name(
+        || Name::new(directory, path),
+        || NameRequest::Execute,
+    ) {
+        Some(Err(error)) => Err(error),
+        _ => Ok(()),
+    };
+    let (directory, path) = match target {
+        Target::Descriptor(_) => return Ok(()),
+        Target::Path(directory, path) => (directory, path),
+        Target::Name(name) => (libc::AT_FDCWD, name),
+    };
+    if path.is_null() {
+        return Ok(());
+    }
+    // SAFETY: not null, so a C string, says the caller.
+    let name = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if matches!(target, Target::Path(..)) || name.contains(&b'/') {
+        return ask(directory, path);
+    }
+    // Whichever is found first, the C library says: it skips what may not be executed.
+    for directory in sys::variable("PATH").unwrap_or(b"").split(|byte| *byte == b':') {
+        let mut path = Text::<PATH_BYTES>::new();
+        path.push(if directory.is_empty() { b"." } else { directory });
+        path.push(b"/");
+        path.push(name);
+        match ask(libc::AT_FDCWD, path.as_c_str().as_ptr()) {
+            Err(libc::EACCES) | Ok(()) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Does as `execute` with a program that may be named by its descriptor: it is the one that its backend says.
+///
+/// # Safety
+/// As `execute`.
+pub unsafe fn execute_at(
+    target: Target,
+    fd: c_int,
+    environment: *const *const c_char,
+    real: impl FnOnce(c_int, *const *const c_char) -> c_int,
+) -> c_int {
+    let other = match target {
+        Target::Descriptor(fd) => backend::answer(fd, || Request::Execute),
+        _ => None,
+    };
+    match other {
+        // SAFETY: as the caller says.
+        None => unsafe { execute(target, environment, |environment| real(fd, environment)) },
+        Some(Err(error)) => c_int::from_answer(Err(error)),
+        Some(Ok(other)) => {
+            let (other, target) = (other as c_int, Target::Descriptor(other as c_int));
+            // SAFETY: as the caller says.
+            let result =
+                unsafe { execute(target, environment, |environment| real(other, environment)) };
+            // SAFETY: made for this call, which failed, and known to nobody else.
+            unsafe { rustix::io::close(other) };
+            result
+        }
+    }
 }
 
 /// Calls with an environment that has our library, where a backend needs it in new programs.

@@ -52,6 +52,8 @@ pub struct Used {
     news: Option<News>,
     /// When the time of the last change was noted.
     touched: Timespec,
+    /// Whether this process has written the beginning of a program to it.
+    pub is_program: bool,
 }
 
 /// Proof that one thread alone uses a container.
@@ -84,6 +86,7 @@ impl Entry {
             reader: None,
             news: None,
             touched: Timespec { tv_sec: 0, tv_nsec: 0 },
+            is_program: false,
         };
         Entry { key, lock: Lock::new(), used: UnsafeCell::new(used) }
     }
@@ -188,10 +191,14 @@ impl Used {
         let _ = utimensat(self.container.directory(), anchor, &times, AtFlags::SYMLINK_NOFOLLOW);
     }
 
+    /// Returns where the container is.
+    pub fn path(&self) -> Option<PathBuf> {
+        std::fs::read_link(self.container.directory().path_by_descriptor()).ok()
+    }
+
     /// Returns where the container is if it was removed while it was open.
     pub fn gone_to(&self) -> Option<PathBuf> {
-        let path = std::fs::read_link(self.container.directory().path_by_descriptor()).ok()?;
-        is_gone(path.file_name()?).then_some(path)
+        self.path().filter(|path| path.file_name().is_some_and(is_gone))
     }
 
     /// Ends what this process writes to it.

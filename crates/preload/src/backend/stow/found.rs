@@ -70,10 +70,16 @@ impl Found {
         open_anchor(&self.directory, flags)
     }
 
+    /// Returns where it is now.
+    pub fn path(&self) -> Text<PATH_BYTES> {
+        let mut path = Text::new();
+        descriptors::push_link(self.directory.as_raw_fd(), &mut path);
+        path
+    }
+
     /// Opens the container itself.
     pub fn open(&self) -> Result<Container, c_int> {
-        let mut path = Text::<PATH_BYTES>::new();
-        descriptors::push_link(self.directory.as_raw_fd(), &mut path);
+        let path = self.path();
         registry::open_at(Path::new(OsStr::from_bytes(path.as_bytes())), self.key())
     }
 }

@@ -16,7 +16,7 @@ use crate::{clock, sys};
 
 /// Where our locks begin: a program's end before that.
 const HOLDS: off_t = HOLDS_FROM;
-/// How many places there are: two that open a file to write only must not have the same.
+/// How many places there are: two that open a file to write must not have the same.
 const PLACES: u64 = plimsoll_stow::HOLDS as u64;
 
 fn lock_at(kind: c_int, start: off_t, length: off_t) -> flock {
@@ -36,7 +36,8 @@ pub fn take(fd: c_int, access: OFlags) {
     let process = u64::from(sys::thread_id());
     let place =
         (clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % PLACES;
-    let kind = if access == OFlags::WRONLY { libc::F_WRLCK } else { libc::F_RDLCK };
+    // By this it is known whether anybody can write to it.
+    let kind = if access == OFlags::RDONLY { libc::F_RDLCK } else { libc::F_WRLCK };
     let mut lock = lock_at(kind, HOLDS + place as off_t, 1);
     let _ = sys::control(fd, libc::F_OFD_SETLK, &raw mut lock);
 }

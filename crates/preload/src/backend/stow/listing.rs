@@ -18,7 +18,9 @@ pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
         let name = CStr::from_ptr((&raw const (*entry).d_name).cast::<c_char>());
         ((&raw const (*entry).d_type).read_unaligned(), name)
     };
-    if !matches!(kind, libc::DT_DIR | libc::DT_UNKNOWN) || matches!(name.to_bytes(), b"." | b"..") {
+    let is_hidden = name.to_bytes().starts_with(HIDDEN_PREFIX);
+    let may_be_one = matches!(kind, libc::DT_DIR | libc::DT_UNKNOWN);
+    if !(may_be_one || is_hidden) || matches!(name.to_bytes(), b"." | b"..") {
         return !HIDDEN;
     }
     let mut path = Text::<PATH_BYTES>::new();
@@ -26,7 +28,7 @@ pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
     if !settings::get().is_some_and(|it| it.is_below(path.as_bytes())) {
         return !HIDDEN;
     }
-    if name.to_bytes().starts_with(HIDDEN_PREFIX) {
+    if is_hidden {
         return HIDDEN;
     }
     let Some(directory) = sys::borrow(fd) else { return !HIDDEN };

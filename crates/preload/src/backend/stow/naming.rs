@@ -92,7 +92,8 @@ pub fn discard(path: &Path) {
     discard_gone(path, targets());
 }
 
-fn targets() -> &'static [Target] {
+/// Returns the targets that logs may be on.
+pub fn targets() -> &'static [Target] {
     settings::get().map_or(&[], |it| &it.targets)
 }
 

@@ -68,6 +68,13 @@ fn open_there(serving: &Serving, at: &NamedAt<'_>, found: &Found, flags: OFlags)
         }
     }
     let access = flags & OFlags::ACCMODE;
+    // It may have become a plain file before this was held.
+    if access != OFlags::RDONLY
+        && !flags.contains(OFlags::PATH)
+        && at.container(!flags.contains(OFlags::NOFOLLOW)).map(|it| it.key()) != Some(key)
+    {
+        return Err(libc::ESTALE);
+    }
     if flags.contains(OFlags::TRUNC) && access != OFlags::RDONLY {
         let Some((entry, _)) = registry::of(serving, file.as_raw_fd())? else {
             return Err(libc::ESTALE);

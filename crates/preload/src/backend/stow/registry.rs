@@ -30,18 +30,26 @@ unsafe impl Sync for Registry {}
 #[derive(Default)]
 struct Content {
     entries: Vec<Arc<Entry>>,
-    /// Containers that were removed while they were open, of which this process closed its last descriptor.
-    gone: Vec<PathBuf>,
+    left: Left,
+}
+
+/// Containers of which this process is closing its last descriptor, and with which there is something to do then.
+#[derive(Default)]
+pub struct Left {
+    /// They were removed while they were open.
+    pub gone: Vec<PathBuf>,
+    /// They were written as programs.
+    pub programs: Vec<(PathBuf, Key)>,
 }
 
 static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(ptr::null_mut());
-static GONE: AtomicU32 = AtomicU32::new(0);
+static LEFT: AtomicU32 = AtomicU32::new(0);
 
 /// Forgets everything, which is another process's.
 pub fn forget_all() {
     // Not given back: another thread may have changed it when the process was forked.
     REGISTRY.store(ptr::null_mut(), Ordering::Release);
-    GONE.store(0, Ordering::Relaxed);
+    LEFT.store(0, Ordering::Relaxed);
 }
 
 fn registry() -> &'static Registry {
@@ -134,22 +142,32 @@ pub fn close(serving: &Serving, fd: c_int) -> Answer {
         return None;
     }
     remove(serving, entry.key);
+    let closed = held.close();
     if let Some(path) = held.gone_to() {
-        with(serving, |content| content.gone.push(path));
-        GONE.store(1, Ordering::Relaxed);
+        leave(serving, |left| left.gone.push(path));
+    } else if held.is_program
+        && closed.is_ok()
+        && let Some(path) = held.path()
+    {
+        leave(serving, |left| left.programs.push((path, entry.key)));
     }
-    held.close().err().map(Err)
+    closed.err().map(Err)
 }
 
-/// Returns whether containers wait to be discarded.
-pub fn has_gone() -> bool {
-    GONE.load(Ordering::Relaxed) != 0
+fn leave(serving: &Serving, note: impl FnOnce(&mut Left)) {
+    with(serving, |content| note(&mut content.left));
+    LEFT.store(1, Ordering::Relaxed);
 }
 
-/// Returns the removed containers that this process has closed.
-pub fn take_gone(serving: &Serving) -> Vec<PathBuf> {
-    GONE.store(0, Ordering::Relaxed);
-    with(serving, |content| core::mem::take(&mut content.gone))
+/// Returns whether there is something to do with containers that this process has closed.
+pub fn has_work() -> bool {
+    LEFT.load(Ordering::Relaxed) != 0
+}
+
+/// Returns these containers.
+pub fn take_left(serving: &Serving) -> Left {
+    LEFT.store(0, Ordering::Relaxed);
+    with(serving, |content| core::mem::take(&mut content.left))
 }
 
 /// Ends what this process writes, everywhere. Whatever is used afterwards begins anew.

@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, SeekFrom, fcntl_getfl};
 use rustix::io::Errno;
 
 use super::entry::{Used, told};
-use super::{Outcome, number, reserve};
+use super::{Outcome, number, plain, reserve};
 use crate::backend::{Buffers, TransferRequest};
 use crate::sys;
 
@@ -97,13 +97,15 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
     if bytes.is_empty() {
         return Ok(0);
     }
-    if appends {
+    let start = if appends {
         let start = entry.writer()?.append(bytes).map_err(told)?;
         if offset.is_none() {
             set_position(fd, start + bytes.len() as u64)?;
         }
+        start
     } else if let Some(offset) = offset {
         entry.writer()?.write_at(bytes, offset).map_err(told)?;
+        offset
     } else {
         // Before anything is written: others who share the position write behind it.
         let writer = entry.writer()?;
@@ -115,6 +117,10 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
             move_back(fd, bytes.len());
             return Err(told(error));
         }
+        start
+    };
+    if start == 0 {
+        entry.is_program = plain::is_program(bytes);
     }
     entry.touch();
     Ok(bytes.len())
