@@ -115,7 +115,7 @@ impl Patched {
         let kept = unsafe { &*KEPT.0.get() };
         let library = kept.library.as_bytes();
         // SAFETY: the caller's promise.
-        let found = unsafe { Found::new(given) };
+        let found = unsafe { Present::new(given) };
         let is_loaded = entries(found.preload).any(|path| is_same(path, library));
         if is_loaded && found.has_ours || library.is_empty() {
             return Patched { given, made: None };
@@ -151,7 +151,7 @@ impl Patched {
     pub unsafe fn not_to_be_recorded(given: *const *const c_char) -> Patched {
         let library = library().as_bytes();
         // SAFETY: the caller's promise.
-        let found = unsafe { Found::new(given) };
+        let found = unsafe { Present::new(given) };
         let others = || entries(found.preload).filter(|path| !is_same(path, library));
         if others().count() == entries(found.preload).count() {
             return Patched { given, made: None };
@@ -176,7 +176,7 @@ impl Patched {
 }
 
 /// What an environment has of what we need.
-struct Found<'a> {
+struct Present<'a> {
     /// Its variables.
     count: usize,
     /// The value of its LD_PRELOAD.
@@ -184,11 +184,11 @@ struct Found<'a> {
     has_ours: bool,
 }
 
-impl Found<'_> {
+impl Present<'_> {
     /// # Safety
     /// Null or a list of C strings that ends with null.
     unsafe fn new(list: *const *const c_char) -> Self {
-        let mut found = Found { count: 0, preload: b"", has_ours: false };
+        let mut found = Present { count: 0, preload: b"", has_ours: false };
         // SAFETY: the caller's promise.
         for entry in unsafe { sys::strings(list) } {
             let entry = entry.to_bytes();

@@ -3,6 +3,8 @@
 //! Others may share the mount, and forge containers in it, or lay links to some. So one counts only if it belongs to this user or to root, and nobody
 //! else can write to it, so that what is in it cannot be exchanged; and a link to one only if it is this user's or root's. What
 //! another user serves (FUSE) is not asked anything, as it may never answer.
+//!
+//! The modules `found`, `hold`, `names` and `registry` use each other: a name leads to a container, which is held, opened and known by its anchor, and an anchor's descriptor leads back to its name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
