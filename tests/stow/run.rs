@@ -4,6 +4,7 @@ mod building;
 mod everyday_tools;
 mod limits;
 mod shared;
+mod window;
 
 use std::fs;
 use std::io::{BufRead, BufReader};

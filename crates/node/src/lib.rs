@@ -28,6 +28,7 @@ mod lock;
 mod mapping;
 mod member;
 mod plan;
+mod quickest;
 mod shared;
 pub mod written;
 

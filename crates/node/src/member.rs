@@ -15,6 +15,7 @@ use crate::alive;
 use crate::fork::ForkMark;
 use crate::kernel::{locked, low_half, now_ns};
 use crate::lock::{LockHolder, Stuck};
+use crate::quickest::{Load, quickest};
 use crate::shared::SharedNode;
 
 const MS: u64 = 1_000_000;
@@ -121,9 +122,8 @@ impl Member {
 
     /// Returns whether no other process takes part just now.
     pub fn is_alone(&self) -> bool {
-        let file = self.node.file().as_fd();
-        let others = (0..self.node.shape().holders()).filter(|it| *it != self.holder.place());
-        others.into_iter().all(|place| alive::is_vacant(file, place))
+        // This process's own lock is no other's: it is of the same description.
+        alive::is_unused(self.node.file().as_fd())
     }
 
     /// Waits for a lease. `length_bytes` is the most that this process could fill ([`u64::MAX`] if more may come),
@@ -164,6 +164,31 @@ impl Member {
             return Err(MemberError::NoTarget);
         }
         Ok(reserved)
+    }
+
+    /// Waits no longer for a lease.
+    ///
+    /// # Errors
+    /// As [`Member::lease`].
+    pub fn give_up(&mut self) -> Result<(), MemberError> {
+        let holder = self.holder;
+        self.locked(|leases, words, _| leases.give_up(words, holder))
+    }
+
+    /// Returns the target that would be through first with what was in flight there when this process last looked, and with what `more`
+    /// says of it; of those that are known to be about as fast as any.
+    pub fn quickest(&self, more: impl Fn(usize) -> u64) -> Option<usize> {
+        let policy = self.leases.policy();
+        let open = self
+            .leases
+            .lanes()
+            .iter()
+            .enumerate()
+            .filter(|(at, lane)| lane.failure.is_none() && policy.delay_ns(*at).is_some());
+        quickest(open.map(|(at, lane)| {
+            let bytes = lane.in_flight_bytes.saturating_add(more(at));
+            Load { at, bytes, window_bytes: policy.window_bytes(at) }
+        }))
     }
 
     /// Says where the data of a lease will lie, before any is written, so that others can look there. Returns false if the lease is gone.

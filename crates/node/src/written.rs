@@ -41,6 +41,14 @@ pub fn look(file: BorrowedFd<'_>, lease: &SealedLease) -> Option<Seen> {
     Some(if is_in_memory { Seen::Durable } else { Seen::Pending })
 }
 
+/// Returns whether a part of a file is known to be written out.
+pub fn is_written(file: BorrowedFd<'_>, offset: u64, length: u64) -> bool {
+    match cachestat(file, offset, length) {
+        Ok([_, dirty, written_back, ..]) => dirty == 0 && written_back == 0,
+        Err(_) => false,
+    }
+}
+
 /// Has a part of a file written out, without waiting for it.
 ///
 /// # Errors

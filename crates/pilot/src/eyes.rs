@@ -1,9 +1,9 @@
 //! Looks at segments of anybody.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use plimsoll_guarded::Directory;
@@ -18,16 +18,38 @@ const LOG_BITS: u32 = 16;
 /// What is kept open of logs at most.
 const OPEN_MAX: usize = 256;
 
+/// What is remembered of other containers at most.
+const OTHERS_MAX: usize = 4096;
+
 /// Finds the logs of leases.
 pub(crate) struct Eyes {
     /// By place in the shared memory.
-    pub targets: Vec<PathBuf>,
-    pub container: Id,
+    targets: Vec<PathBuf>,
+    container: Id,
     /// Logs of the container.
-    pub open: HashMap<(usize, u64), File>,
+    open: BTreeMap<(usize, u64), File>,
+    /// By what their places have in common: a target may have very many, and is not listed for each lease.
+    others: BTreeMap<u64, Id>,
 }
 
 impl Eyes {
+    pub fn new(targets: Vec<PathBuf>, container: Id) -> Self {
+        Eyes { targets, container, open: BTreeMap::new(), others: BTreeMap::new() }
+    }
+
+    /// Returns a log of the container.
+    pub fn log(&mut self, lane: usize, log: u32) -> Option<BorrowedFd<'_>> {
+        let number = self.number(log);
+        if !self.open.contains_key(&(lane, number)) {
+            let file = self.find(lane, number).ok()?;
+            if self.open.len() >= OPEN_MAX {
+                self.open.clear();
+            }
+            self.open.insert((lane, number), file);
+        }
+        self.open.get(&(lane, number)).map(File::as_fd)
+    }
+
     /// Returns the number by which others find a log of the container.
     pub fn number(&self, log: u32) -> u64 {
         number_of(self.container, log)
@@ -39,7 +61,7 @@ impl Eyes {
         if let Some(file) = self.open.get(&key) {
             return written::look(file.as_fd(), lease);
         }
-        let file = match self.find(lease) {
+        let file = match self.find(lease.lane, lease.place.log) {
             Ok(file) => file,
             // It was removed, and nobody waits for it.
             Err(cause) if cause.kind() == ErrorKind::NotFound => return Some(Seen::Durable),
@@ -53,17 +75,40 @@ impl Eyes {
         seen
     }
 
-    fn find(&self, lease: &SealedLease) -> io::Result<File> {
-        let target = self.targets.get(lease.lane).ok_or(ErrorKind::NotFound)?;
+    fn find(&mut self, lane: usize, place: u64) -> io::Result<File> {
+        let target = self.targets.get(lane).ok_or(ErrorKind::NotFound)?;
         let target = Directory::open_by_own_links(target)?;
-        let log = (lease.place.log & ((1 << LOG_BITS) - 1)) as u32;
-        let container = if lease.place.log == self.number(log) {
+        let log = (place & ((1 << LOG_BITS) - 1)) as u32;
+        let container = if place == self.number(log) {
             self.container
         } else {
-            other_container(&target, lease.place.log)?
+            self.other_container(&target, place)?
         };
         let directory = target.child(directory_name(container))?;
         directory.open_own_file(file_name(log), OFlags::RDONLY)
+    }
+
+    /// Returns the container on a target that a place means.
+    fn other_container(&mut self, target: &Directory, place: u64) -> io::Result<Id> {
+        if let Some(id) = self.others.get(&(place >> LOG_BITS)) {
+            return Ok(*id);
+        }
+        let mut found = Err(ErrorKind::NotFound.into());
+        for name in target.names()? {
+            let id = name.to_str().and_then(|it| Id::parse(it.strip_prefix(DIRECTORY_PREFIX)?));
+            let Some(id) = id else { continue };
+            let common = number_of(id, 0) >> LOG_BITS;
+            if common == place >> LOG_BITS {
+                found = Ok(id);
+            }
+            if self.others.len() < OTHERS_MAX || common == place >> LOG_BITS {
+                self.others.insert(common, id);
+            }
+        }
+        if self.others.len() > 2 * OTHERS_MAX {
+            self.others.clear();
+        }
+        found
     }
 }
 
@@ -71,14 +116,4 @@ fn number_of(container: Id, log: u32) -> u64 {
     let bytes = container.bytes();
     let high = bytes.iter().take(8).fold(0, |all: u64, byte| all << 8 | u64::from(*byte));
     high >> LOG_BITS << LOG_BITS | u64::from(log) & ((1 << LOG_BITS) - 1)
-}
-
-/// Returns the container on a target that a place means.
-fn other_container(target: &Directory, place: u64) -> io::Result<Id> {
-    let ids = target
-        .names()?
-        .into_iter()
-        .filter_map(|name| Id::parse(name.to_str()?.strip_prefix(DIRECTORY_PREFIX)?));
-    let is_it = |id: &Id| number_of(*id, 0) >> LOG_BITS == place >> LOG_BITS;
-    ids.into_iter().find(is_it).ok_or_else(|| ErrorKind::NotFound.into())
 }

@@ -9,11 +9,20 @@
 //! own, because its balance is the container's. It is a file in a private directory in `/dev/shm`; the last one who uses it removes it.
 //! Where there is none, or it is full, a process routes for itself.
 //!
+//! A [`Crew`] makes the pilots of a process that writes whatever files its program does. The first segment of each writer is no lease, and
+//! what a writer may write beyond the window (its *buffer*) is placed where it would be written out first, and becomes leases on the same targets as these
+//! have room, before anything new does.
+//!
 //! Not here: threads, and what is written.
 
+mod buffer;
+mod course;
+mod crew;
 mod eyes;
+mod held;
 mod memory;
 mod pilot;
 
-pub use memory::MemoryError;
+pub use crew::Crew;
+pub use memory::{KeptMemory, MemoryError};
 pub use pilot::Pilot;

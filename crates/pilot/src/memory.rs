@@ -3,12 +3,16 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::{Directory, random_hex};
 use plimsoll_node::{Member, MemberError, NodeError, NodePlan, SharedNode, is_unused};
+use plimsoll_route::Factor;
+use plimsoll_stow::Target;
 use rustix::fs::OFlags;
+
+use crate::course::Course;
 
 /// Where memory is kept: not on storage, and gone when the machine is started again.
 const PLACE: &str = "/dev/shm";
@@ -84,6 +88,32 @@ impl Joined {
         {
             let _ = directory.remove_file_if_there(name);
         }
+    }
+}
+
+/// Keeps what processes learn of targets while none of them writes there: the memory of the last one would go with it.
+pub struct KeptMemory(Option<Joined>);
+
+impl KeptMemory {
+    /// Keeps the memory of these targets.
+    ///
+    /// # Errors
+    /// Fails if there is none.
+    pub fn of(targets: &[Target]) -> Result<Self, MemoryError> {
+        let paths = targets.iter().map(|it| it.path.as_path());
+        Joined::join(Course::to(paths, Factor::NONE, None).plan).map(|it| KeptMemory(Some(it)))
+    }
+
+    /// Returns where it is; `None` if others cannot find it.
+    pub fn path(&self) -> Option<PathBuf> {
+        let (directory, name) = self.0.as_ref()?.named.as_ref()?;
+        Some(directory.path().join(name))
+    }
+}
+
+impl Drop for KeptMemory {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Joined::leave);
     }
 }
 

@@ -1,30 +1,47 @@
 //! The router of one writer.
 
-use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::sync::Arc;
 
-use plimsoll_node::{MemberError, NodePlan, written};
+use plimsoll_node::{MemberError, written};
 use plimsoll_route::lease::{Place, Reserved};
 use plimsoll_route::{Factor, Failure};
+use plimsoll_stats::random::mix;
 use plimsoll_stow::word::PAGE_BYTES;
-use plimsoll_stow::{Berth, Container, Router};
+use plimsoll_stow::{Berth, Container, Id, Router};
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
 
+use crate::Crew;
+use crate::buffer::Buffer;
+use crate::course::Course;
 use crate::eyes::Eyes;
+use crate::held::{Held, HeldPart};
 use crate::memory::{Joined, MemoryError};
 
 /// How often others are told how far a segment is filled. It costs as much as a tenth of a write of 256 bytes.
 const PUBLISH_EVERY_BYTES: u32 = 64 << 10;
 
+/// The first segment of a crew's writer, which is no lease: a small file is not worth a place among the processes of the node, nor a
+/// request of its own to the storage.
+const FIRST_BYTES: u32 = 256 << 10;
+
+/// The largest segment beyond the window.
+const BEYOND_BYTES: u64 = 1 << 20;
+
 /// A router that takes part in the law of `window`.
 pub struct Pilot {
-    plan: NodePlan,
+    course: Arc<Course>,
     joined: Option<Joined>,
     eyes: Eyes,
-    /// The place in the shared memory of each of the writer's targets.
-    to_shared: Vec<usize>,
     lease: Option<Filling>,
+    /// The segment, if it is no lease.
+    beyond: Option<HeldPart>,
+    held: Held,
+    buffer: Buffer,
+    crew: Option<Arc<Crew>>,
+    /// Tells the pilots of all processes from each other, until the first segment has its place.
+    first: Option<u64>,
 }
 
 /// The lease that the writer's segment is.
@@ -34,43 +51,137 @@ struct Filling {
     published: u32,
 }
 
+/// What the law says of a segment.
+enum Said {
+    Lease(Reserved),
+    /// No target has room, but the writer's buffer: on this one, so many bytes.
+    Beyond(usize, u64),
+}
+
 impl Pilot {
     /// Makes a router for a writer of this container. A target may hold `throttle` more than its fair share of the container.
     ///
     /// # Errors
     /// Fails if there are no targets, or too many, or no memory can be had.
     pub fn new(container: &Container, throttle: Factor) -> Result<Self, MemoryError> {
-        let targets = container.targets().map_err(std::io::Error::other)?;
-        let paths: Vec<PathBuf> = targets.into_iter().map(|it| it.path).collect();
-        let paths: Vec<PathBuf> =
-            paths.into_iter().map(|it| std::fs::canonicalize(&it).unwrap_or(it)).collect();
-        // Those who name the same targets in another order share, too.
-        let mut order: Vec<usize> = (0..paths.len()).collect();
-        order.sort_by_key(|index| &paths[*index]);
-        let mut to_shared = vec![0; paths.len()];
-        order.iter().enumerate().for_each(|(shared, index)| to_shared[*index] = shared);
-        let sorted: Vec<PathBuf> = order.iter().map(|index| paths[*index].clone()).collect();
-        let id = container.id().bytes();
-        let words = sorted.iter().map(|it| it.as_os_str().as_encoded_bytes());
-        let fingerprint = NodePlan::fingerprint(words.chain(throttle.bounds().then_some(&id[..])));
-        let plan = NodePlan { factor: throttle, ..NodePlan::new(sorted.len(), fingerprint) };
-        let eyes = Eyes { targets: sorted, container: container.id(), open: HashMap::new() };
-        let joined = Some(Joined::join(plan)?);
-        let mut pilot = Pilot { plan, joined, eyes, to_shared, lease: None };
+        let course = Arc::new(Course::of(container, throttle)?);
+        let joined = Some(Joined::join(course.plan)?);
+        let mut pilot = Self::over(container.id(), course);
+        pilot.joined = joined;
         pilot.retry();
         Ok(pilot)
     }
 
-    /// Takes the place of one that others took for dead, or that a parent process had.
-    fn join_again(&mut self) {
-        self.lease = None;
-        self.joined = Joined::join(self.plan).ok();
+    fn over(container: Id, course: Arc<Course>) -> Self {
+        let eyes = Eyes::new(course.targets.clone(), container);
+        Pilot {
+            course,
+            joined: None,
+            eyes,
+            lease: None,
+            beyond: None,
+            held: Held::default(),
+            buffer: Buffer::new(0),
+            crew: None,
+            first: None,
+        }
     }
 
-    fn reserve(&mut self, waiting: u64) -> Result<Reserved, MemberError> {
-        let joined = self.joined.as_mut().ok_or(MemberError::NoTarget)?;
-        let eyes = &mut self.eyes;
-        joined.member.lease(u64::MAX, waiting.max(1), |lease| eyes.look(lease))
+    pub(crate) fn of_crew(
+        container: Id,
+        course: Arc<Course>,
+        buffer_bytes: u64,
+        crew: Arc<Crew>,
+        number: usize,
+    ) -> Self {
+        let process = rustix::process::getpid().as_raw_nonzero().get() as u64;
+        let file = container.bytes().iter().fold(0, |all: u64, byte| all << 8 ^ u64::from(*byte));
+        let first = (file ^ process << 16).wrapping_add(number as u64);
+        let mut pilot = Self::over(container, course);
+        (pilot.crew, pilot.first) = (Some(crew), Some(first));
+        pilot.buffer = Buffer::new(buffer_bytes);
+        pilot
+    }
+
+    /// Takes part, or takes the place of one that others took for dead, or that a parent process had.
+    fn join(&mut self) {
+        self.lease = None;
+        let before = self.joined.take();
+        self.joined = match &self.crew {
+            Some(crew) => {
+                before.into_iter().for_each(|it| crew.leave(it));
+                crew.join(self.course.plan)
+            }
+            None => Joined::join(self.course.plan).ok(),
+        };
+        self.retry();
+    }
+
+    /// Returns where the first segment of a crew's writer goes: round the targets from one writer to the next, more often where more
+    /// is taken, as far as the process knows that.
+    fn first_berth(&mut self) -> Option<Berth> {
+        let random = mix(self.first.take()?);
+        let windows = self.crew.as_ref()?.ask(self.course.plan, |it| it.member.windows());
+        let windows = windows.unwrap_or_else(|| vec![1; self.course.targets.len()]);
+        let mut left = random % windows.iter().sum::<u64>().max(1);
+        let shared = windows.iter().position(|window| {
+            let is_here = left < *window;
+            left = left.saturating_sub(*window);
+            is_here
+        });
+        self.berth_beyond(shared?, FIRST_BYTES)
+    }
+
+    fn berth_beyond(&mut self, shared: usize, length: u32) -> Option<Berth> {
+        self.beyond = Some(HeldPart { lane: shared, log: 0, position: 0, bytes: 0 });
+        Some(Berth { lane: self.course.lane(shared)?, length })
+    }
+
+    /// Waits until a target has room, or the buffer. What was written before goes first.
+    fn ask_law(&mut self, waiting: u64) -> Result<Said, MemberError> {
+        loop {
+            let joined = self.joined.as_mut().ok_or(MemberError::NoTarget)?;
+            let ends = joined.member.ends();
+            match joined.member.try_lease(u64::MAX, waiting.max(1))? {
+                Some(reserved) if self.settle(&reserved)? => continue,
+                Some(reserved) => return Ok(Said::Lease(reserved)),
+                None => {}
+            }
+            let room = self.buffer.room(self.held.bytes()).min(BEYOND_BYTES);
+            let lane = if room > 0 { self.quickest(room) } else { None };
+            let joined = self.joined.as_mut().ok_or(MemberError::NoTarget)?;
+            if let Some(lane) = lane {
+                joined.member.give_up()?;
+                return Ok(Said::Beyond(lane, room));
+            }
+            let eyes = &mut self.eyes;
+            joined.member.look_or_wait(ends, |lease| eyes.look(lease))?;
+        }
+    }
+
+    /// Has a part that was written beyond the window take a lease, if there is any on its target.
+    fn settle(&mut self, reserved: &Reserved) -> Result<bool, MemberError> {
+        let Some(joined) = &mut self.joined else { return Ok(false) };
+        while let Some(part) = self.held.take(reserved.lane, reserved.length_bytes) {
+            let place = Place { log: self.eyes.number(part.log), offset_bytes: part.position };
+            let (log, length) = (self.eyes.log(part.lane, part.log), u64::from(part.bytes));
+            // The kernel may have written it out by itself: then nobody knows how long that took.
+            let is_due = |log: &BorrowedFd<'_>| !written::is_written(*log, part.position, length);
+            let Some(log) = log.filter(is_due) else { continue };
+            let (member, id) = (&mut joined.member, reserved.id);
+            member.set_place(id, place);
+            let _ = member.begin_fill(id) && member.publish(id, part.bytes);
+            member.seal(id)?;
+            let _ = written::push(log, part.position, length);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Returns the target that would be through first with what was written there and so much more.
+    fn quickest(&self, more_bytes: u64) -> Option<usize> {
+        let member = &self.joined.as_ref()?.member;
+        member.quickest(|lane| self.held.on(lane) + more_bytes)
     }
 
     /// Says how far the segment is filled; returns false if the lease has ended.
@@ -91,7 +202,7 @@ impl Pilot {
     }
 
     fn set_failure(&mut self, lane: usize, failure: Option<Failure>) {
-        if let (Some(joined), Some(lane)) = (&mut self.joined, self.to_shared.get(lane)) {
+        if let (Some(joined), Some(lane)) = (&mut self.joined, self.course.to_shared.get(lane)) {
             let _ = joined.member.set_failure(*lane, failure);
         }
     }
@@ -100,20 +211,39 @@ impl Pilot {
 impl Router for Pilot {
     fn place(&mut self, waiting: u64) -> Option<Berth> {
         self.seal();
-        let reserved = match self.reserve(waiting) {
+        self.beyond = None;
+        if self.first.is_some() {
+            return self.first_berth();
+        }
+        if self.joined.is_none() {
+            self.join();
+        }
+        self.buffer.begin_to_ask(clock_gettime(ClockId::Monotonic));
+        let said = match self.ask_law(waiting) {
             Err(MemberError::Forked | MemberError::TakenForDead) => {
-                self.join_again();
-                self.reserve(waiting)
+                self.join();
+                self.ask_law(waiting)
             }
-            reserved => reserved,
+            said => said,
         };
-        let reserved = reserved.ok()?;
-        let lane = self.to_shared.iter().position(|it| *it == reserved.lane)?;
-        self.lease = Some(Filling { reserved, position: 0, published: 0 });
-        Some(Berth { lane, length: reserved.length_bytes })
+        self.buffer.end_to_ask(clock_gettime(ClockId::Monotonic));
+        match said.ok()? {
+            Said::Lease(reserved) => {
+                let lane = self.course.lane(reserved.lane)?;
+                self.lease = Some(Filling { reserved, position: 0, published: 0 });
+                Some(Berth { lane, length: reserved.length_bytes })
+            }
+            Said::Beyond(shared, room) => {
+                self.buffer.spend(room);
+                self.berth_beyond(shared, room.max(u64::from(PUBLISH_EVERY_BYTES)) as u32)
+            }
+        }
     }
 
     fn begin(&mut self, log: u32, position: u64) {
+        if let Some(part) = &mut self.beyond {
+            (part.log, part.position) = (log, position);
+        }
         let place = Place { log: self.eyes.number(log), offset_bytes: position };
         if let (Some(joined), Some(filling)) = (&self.joined, &mut self.lease) {
             filling.position = position;
@@ -131,6 +261,9 @@ impl Router for Pilot {
     }
 
     fn end(&mut self, log: BorrowedFd<'_>, bytes: u32) {
+        if let Some(part) = self.beyond.take() {
+            self.held.add(HeldPart { bytes, ..part });
+        }
         self.publish(bytes);
         if let Some(filling) = self.seal()
             && bytes > 0
@@ -142,6 +275,7 @@ impl Router for Pilot {
     }
 
     fn look(&mut self) {
+        self.held.clear();
         let eyes = &mut self.eyes;
         if let Some(joined) = &mut self.joined {
             let _ = joined.member.look(|lease| eyes.look(lease));
@@ -150,26 +284,35 @@ impl Router for Pilot {
 
     fn refuse(&mut self, lane: usize, errno: Errno) {
         self.seal();
+        self.beyond = None;
         let failure = match errno {
             Errno::NOSPC | Errno::DQUOT => Failure::Full,
             Errno::ROFS => Failure::ReadOnly,
             _ => Failure::Stopped,
         };
+        if self.joined.is_none() {
+            self.join();
+        }
         self.set_failure(lane, Some(failure));
     }
 
     fn retry(&mut self) {
-        (0..self.to_shared.len()).for_each(|lane| self.set_failure(lane, None));
+        (0..self.course.to_shared.len()).for_each(|lane| self.set_failure(lane, None));
     }
 }
 
 impl Drop for Pilot {
     fn drop(&mut self) {
         self.seal();
-        // What is written out already counts for nobody any more.
-        self.look();
-        if let Some(joined) = self.joined.take() {
-            joined.leave();
+        match (&self.crew, self.joined.take()) {
+            (_, None) => {}
+            (Some(crew), Some(joined)) => crew.rest(self.course.plan, joined),
+            (None, Some(mut joined)) => {
+                // What is written out already counts for nobody any more.
+                let eyes = &mut self.eyes;
+                let _ = joined.member.look(|lease| eyes.look(lease));
+                joined.leave();
+            }
         }
     }
 }

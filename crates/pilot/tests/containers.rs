@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_pilot::Pilot;
+use plimsoll_pilot::{Crew, KeptMemory, Pilot};
 use plimsoll_route::Factor;
 use plimsoll_stow::{Container, Placement, Reader, Target, Writer, check};
 
@@ -140,4 +140,62 @@ fn memory_of_the_killed_is_removed_by_the_next_one() {
     assert!(!left.exists(), "nobody uses it");
     assert!(young.exists(), "its maker may not have joined yet");
     std::fs::remove_file(young).unwrap();
+}
+
+/// A container of its own targets, whose memory nobody else uses.
+fn own_container(folder: &Path, name: &str) -> Arc<Container> {
+    Arc::new(Container::create(&folder.join(name), &targets(folder, 3)).unwrap())
+}
+
+fn crew_writer(crew: &Arc<Crew>, container: &Arc<Container>) -> Writer {
+    let pilot = crew.pilot(container).unwrap();
+    Writer::open(container.clone(), Placement::Routed(Box::new(pilot))).unwrap()
+}
+
+#[test]
+fn a_crew_writes_files_of_all_sizes_with_and_without_a_buffer() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for buffer_bytes in [0, 100_000, 16 << 20] {
+        let crew = Crew::new(buffer_bytes);
+        for (length, count) in [(300, 10), (47 * KIB, 400), (3 << 20, 9)] {
+            let container = own_container(folder.path(), &format!("{buffer_bytes}-{length}"));
+            let mut writers = [0, 1].map(|_| crew_writer(&crew, &container));
+            let whole = write_strided(&mut writers, length, count);
+            writers[0].sync().unwrap();
+            writers.into_iter().for_each(|it| it.close().unwrap());
+            assert!(read_all(container) == whole, "{buffer_bytes}, records of {length}");
+        }
+    }
+}
+
+/// Small files go to all targets, and only what needs it takes a place in memory, which one writer hands on to the next.
+#[test]
+fn a_crew_takes_one_place_for_large_files_and_none_for_small_ones() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let mut logs = [0; 3];
+    let crew = Crew::new(0);
+    let write = |name: &str, length: usize| {
+        let container = own_container(folder.path(), name);
+        let mut writer = crew_writer(&crew, &container);
+        writer.write_at(&vec![7; length], 0).unwrap();
+        writer.close().unwrap();
+        container
+    };
+    for index in 0..48 {
+        let container = write(&format!("small{index}"), 1000);
+        for log in Reader::open(container).unwrap().logs() {
+            let target = log.listed.target.trim_start_matches('t').parse::<usize>().unwrap();
+            logs[target] += 1;
+        }
+    }
+    assert_eq!(logs.iter().sum::<i32>(), 48);
+    assert!(logs.iter().all(|it| *it > 4), "{logs:?}");
+    let memory = KeptMemory::of(&targets(folder.path(), 3)).unwrap().path().unwrap();
+    assert!(!memory.exists(), "the crew has a place in it, for small files");
+    for name in ["large0", "large1"] {
+        write(name, 4 << 20);
+    }
+    assert!(memory.exists(), "the crew has no place in it, for large files");
+    drop(crew);
+    assert!(!memory.exists());
 }

@@ -22,6 +22,8 @@ pub struct Stowing<'a> {
     pub targets: &'a [(&'a str, &'a Path)],
     /// How segments are spread.
     pub policy: &'a str,
+    /// How many bytes each writer may write beyond what the targets take now.
+    pub buffer_bytes: u64,
     /// Globs of the paths that become containers; none means all.
     pub only: &'a [String],
     /// Globs of the paths that do not.
@@ -29,6 +31,9 @@ pub struct Stowing<'a> {
 }
 
 impl Stowing<'_> {
+    /// How many bytes a writer may write beyond what the targets take now if nobody says so.
+    pub const BUFFER_BYTES: u64 = variables::STOW_BUFFER_BYTES;
+
     /// Returns the command, which preloads the library and tells it what to do.
     ///
     /// # Errors
@@ -40,6 +45,7 @@ impl Stowing<'_> {
         command.env(variables::STOW_MOUNT, self.mount);
         command.env(variables::STOW_TARGETS, self.targets()?);
         command.env(variables::STOW_POLICY, self.policy);
+        command.env(variables::STOW_BUFFER, self.buffer_bytes.to_string());
         for (variable, globs) in
             [(variables::STOW_ONLY, self.only), (variables::STOW_EXCEPT, self.except)]
         {
@@ -82,7 +88,10 @@ mod tests {
     fn list(targets: &[(&str, &Path)]) -> Option<OsString> {
         let (program, mount) = (OsStr::new("true"), Path::new("/m"));
         let (policy, only, except, arguments) = ("striped", &[][..], &[][..], &[][..]);
-        Stowing { program, arguments, mount, targets, policy, only, except }.targets().ok()
+        let buffer_bytes = 0;
+        Stowing { program, arguments, mount, targets, policy, buffer_bytes, only, except }
+            .targets()
+            .ok()
     }
 
     #[test]

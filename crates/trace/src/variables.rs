@@ -2,7 +2,7 @@
 //! read: one list for both. Variables that only one program reads are named where it reads them.
 
 /// All that the library reads of ours. It hands them on to the programs that a recorded program executes.
-pub const OF_THE_LIBRARY: [&str; 14] = [
+pub const OF_THE_LIBRARY: [&str; 15] = [
     RECORD_DIR,
     RECORDING_ID,
     SPOOL,
@@ -15,6 +15,7 @@ pub const OF_THE_LIBRARY: [&str; 14] = [
     STOW_MOUNT,
     STOW_TARGETS,
     STOW_POLICY,
+    STOW_BUFFER,
     STOW_ONLY,
     STOW_EXCEPT,
 ];
@@ -42,8 +43,12 @@ pub const MPI_BARRIER: &str = "PLIMSOLL_MPI_BARRIER";
 pub const STOW_MOUNT: &str = "PLIMSOLL_STOW_MOUNT";
 /// Where their logs are, as DIR or NAME=DIR with commas between; without it, no new file is a container.
 pub const STOW_TARGETS: &str = "PLIMSOLL_STOW_TARGETS";
-/// How their segments are spread: `striped` or `static`.
+/// How their segments are spread: `window`, which it is when it is not set, `striped` or `static`.
 pub const STOW_POLICY: &str = "PLIMSOLL_STOW_POLICY";
+/// How much each writer may write beyond what the targets take now before it waits.
+pub const STOW_BUFFER: &str = "PLIMSOLL_STOW_BUFFER";
+/// What that is when it is not set: 16 MiB.
+pub const STOW_BUFFER_BYTES: u64 = 16 << 20;
 /// Globs of the paths that become containers, with colons between; all when it is not set.
 pub const STOW_ONLY: &str = "PLIMSOLL_STOW_ONLY";
 /// Globs of the paths that do not become containers, with colons between.

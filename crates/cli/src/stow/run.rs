@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use plimsoll_domain::Bytes;
 use plimsoll_guarded::Directory;
+use plimsoll_pilot::KeptMemory;
 use plimsoll_process::{hide_last_arguments, run_to_end};
 use plimsoll_record::{Stowing, rank};
 use plimsoll_stow::{Target, discard_all_gone};
@@ -21,8 +23,8 @@ use crate::record::program;
 /// programs, without recompiling: plain tools, shells, threads, MPI programs. docs/stow.md says what holds and what does not.
 ///
 /// In a batch script, without this command: LD_PRELOAD=.../libplimsoll.so PLIMSOLL_STOW_MOUNT=DIR
-/// PLIMSOLL_STOW_TARGETS=[NAME=]DIR,..., and PLIMSOLL_STOW_POLICY, PLIMSOLL_STOW_ONLY and PLIMSOLL_STOW_EXCEPT (globs with colons between)
-/// for the options.
+/// PLIMSOLL_STOW_TARGETS=[NAME=]DIR,..., and PLIMSOLL_STOW_POLICY, PLIMSOLL_STOW_BUFFER, PLIMSOLL_STOW_ONLY and PLIMSOLL_STOW_EXCEPT (globs
+/// with colons between) for the options.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll stow run --mount /scratch/run1 --targets /mnt/ost0,/mnt/ost1 -- mpirun -n 4 ./app\n  \
@@ -36,9 +38,15 @@ pub struct Arguments {
     #[command(flatten)]
     targets: LogTargets,
 
-    /// How segments are spread: striped goes round the targets, static keeps each writer on one
-    #[arg(long, value_enum, default_value = "striped")]
+    /// How segments are spread: window takes them where the storage is fast now, striped goes round the targets, static keeps each
+    /// writer on one
+    #[arg(long, value_enum, default_value = "window")]
     policy: RunPolicy,
+
+    /// How much each writer may write beyond what the targets take now before it waits, so that a program which computes after a
+    /// burst does not (window only)
+    #[arg(long, value_name = "SIZE", default_value_t = Bytes::new(Stowing::BUFFER_BYTES))]
+    buffer: Bytes,
 
     /// Only files whose path matches become containers; may be repeated
     #[arg(long, value_name = "GLOB")]
@@ -55,6 +63,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum RunPolicy {
+    Window,
     Striped,
     Static,
 }
@@ -62,6 +71,7 @@ enum RunPolicy {
 impl RunPolicy {
     fn name(self) -> &'static str {
         match self {
+            RunPolicy::Window => "window",
             RunPolicy::Striped => "striped",
             RunPolicy::Static => "static",
         }
@@ -88,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         mount: &mount,
         targets: &targets,
         policy: arguments.policy.name(),
+        buffer_bytes: arguments.buffer.get(),
         only: &arguments.only,
         except: &arguments.except,
     };
@@ -98,7 +109,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(program::not_started(program, &error));
     }
     hide_last_arguments(rest.len());
+    // What one process learns of the targets is there for the next, also if none writes in between.
+    let is_window = matches!(arguments.policy, RunPolicy::Window);
+    let kept = is_window.then(|| KeptMemory::of(&found));
     let ended = run_to_end(&mut command);
+    drop(kept);
     // What was removed while it was open, by processes that did not close it.
     discard_all_gone(&mount, true, &found);
     match ended {

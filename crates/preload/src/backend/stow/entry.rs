@@ -6,11 +6,13 @@ use core::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use plimsoll_stow::{ANCHOR, Container, News, Reader, StowError, Writer, is_gone};
+use plimsoll_pilot::Crew;
+use plimsoll_stow::{ANCHOR, Container, News, Placement, Reader, StowError, Writer, is_gone};
 use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use super::{Outcome, number, settings};
+use super::settings::{self, Policy};
+use super::{Outcome, number};
 use crate::lock::{Held, Lock};
 use crate::thread::Serving;
 
@@ -45,6 +47,8 @@ unsafe impl Send for Entry {}
 /// What the process has of a container.
 pub struct Used {
     container: Arc<Container>,
+    /// The process's, which says where segments go.
+    crew: Arc<Crew>,
     /// The descriptors by which it is known to be used.
     descriptors: Vec<c_int>,
     writer: Option<Writer>,
@@ -78,9 +82,10 @@ impl DerefMut for HeldEntry<'_> {
 
 impl Entry {
     /// Makes one of an open container.
-    pub fn new(key: Key, container: Container) -> Self {
+    pub fn new(key: Key, container: Container, crew: Arc<Crew>) -> Self {
         let used = Used {
             container: Arc::new(container),
+            crew,
             descriptors: Vec::new(),
             writer: None,
             reader: None,
@@ -130,12 +135,21 @@ impl Used {
     pub fn writer(&mut self) -> Result<&mut Writer, c_int> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
-            None => {
-                let placement = settings::get().map(|it| it.placement()).unwrap_or_default();
-                Writer::open(self.container.clone(), placement).map_err(told)?
-            }
+            None => Writer::open(self.container.clone(), self.placement()).map_err(told)?,
         };
         Ok(self.writer.insert(writer))
+    }
+
+    /// Returns how a new writer spreads its segments.
+    fn placement(&self) -> Placement {
+        match settings::get().map(|it| it.policy) {
+            Some(Policy::Static) => Placement::Static,
+            Some(Policy::Window) => match self.crew.pilot(&self.container) {
+                Ok(pilot) => Placement::Routed(Box::new(pilot)),
+                Err(_) => Placement::Striped,
+            },
+            _ => Placement::Striped,
+        }
     }
 
     /// Returns a reader that sees what was published on this node until now.

@@ -8,6 +8,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use plimsoll_guarded::Directory;
+use plimsoll_pilot::Crew;
 use plimsoll_stow::{ANCHOR, Container};
 use rustix::fs::{AtFlags, Stat, fstat, statat};
 
@@ -31,6 +32,15 @@ unsafe impl Sync for Registry {}
 struct Content {
     entries: Vec<Arc<Entry>>,
     left: Left,
+    crew: Option<Arc<Crew>>,
+}
+
+impl Content {
+    /// Returns those who say where segments go; there is a place in memory that other processes see only once one has begun to.
+    fn crew(&mut self) -> Arc<Crew> {
+        let buffer_bytes = settings::get().map_or(0, |it| it.buffer_bytes);
+        self.crew.get_or_insert_with(|| Crew::new(buffer_bytes)).clone()
+    }
 }
 
 /// Containers of which this process is closing its last descriptor, and with which there is something to do then.
@@ -116,12 +126,12 @@ pub fn open_at(path: &Path, key: Key) -> Result<Container, c_int> {
 
 /// Adds a container, unless another thread was quicker.
 pub fn add(serving: &Serving, key: Key, container: Container) -> Arc<Entry> {
-    let new = Arc::new(Entry::new(key, container));
     with(serving, |content| match content.entries.iter().find(|it| it.key == key) {
         Some(entry) => entry.clone(),
         None => {
+            let new = Arc::new(Entry::new(key, container, content.crew()));
             content.entries.push(new.clone());
-            new.clone()
+            new
         }
     })
 }
@@ -178,5 +188,8 @@ pub fn close_all(serving: &Serving) {
     let entries = with(serving, |content| core::mem::take(&mut content.entries));
     for entry in entries {
         let _ = entry.hold(serving).close();
+    }
+    if let Some(crew) = with(serving, |content| content.crew.take()) {
+        crew.dismiss();
     }
 }

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use plimsoll_domain::Bytes;
 use plimsoll_guarded::mount_of;
-use plimsoll_stow::{Placement, Target};
+use plimsoll_stow::Target;
 use plimsoll_trace::variables;
 use rustix::fd::AsRawFd;
 use rustix::fs::{CWD, Mode, OFlags};
@@ -24,9 +25,23 @@ pub struct Settings {
     pub mount_number: Option<u64>,
     /// Where new containers have their logs. Without any, nothing becomes a container.
     pub targets: Vec<Target>,
-    is_static: bool,
+    /// How a new writer spreads its segments.
+    pub policy: Policy,
+    /// How much a writer may write beyond what the targets take now.
+    pub buffer_bytes: u64,
     only: Text<PATH_BYTES>,
     except: Text<PATH_BYTES>,
+}
+
+/// How segments are spread over targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Where the storage is fast now.
+    Window,
+    /// Round the targets.
+    Striped,
+    /// Each writer keeps to one.
+    Static,
 }
 
 // SAFETY: bytes that are not changed once they are there.
@@ -54,7 +69,12 @@ pub fn read() -> bool {
         mount_number: number_of(named.as_c_str()),
         mounts: [named, real],
         targets: targets.split(|byte| *byte == b',').filter_map(target).collect(),
-        is_static: sys::variable(variables::STOW_POLICY) == Some(b"static"),
+        policy: match sys::variable(variables::STOW_POLICY) {
+            Some(b"striped") => Policy::Striped,
+            Some(b"static") => Policy::Static,
+            _ => Policy::Window,
+        },
+        buffer_bytes: buffer_bytes(sys::variable(variables::STOW_BUFFER).unwrap_or(b"")),
         only: text(variables::STOW_ONLY),
         except: text(variables::STOW_EXCEPT),
     };
@@ -86,11 +106,6 @@ impl Settings {
             && (only.is_empty() || any_glob(only, path))
             && !any_glob(except, path)
     }
-
-    /// Returns how a new writer spreads its segments.
-    pub fn placement(&self) -> Placement {
-        if self.is_static { Placement::Static } else { Placement::Striped }
-    }
 }
 
 fn is_below(path: &[u8], directory: &[u8]) -> bool {
@@ -110,6 +125,15 @@ fn target(text: &[u8]) -> Option<Target> {
     whole.set_absolute(path);
     let name = String::from_utf8_lossy(name).into_owned();
     (!path.is_empty()).then(|| Target { name, path: OsStr::from_bytes(whole.as_bytes()).into() })
+}
+
+/// Returns a size, or what it is by default if this is none.
+fn buffer_bytes(text: &[u8]) -> u64 {
+    let Ok(text) = str::from_utf8(text).map(str::trim) else {
+        return variables::STOW_BUFFER_BYTES;
+    };
+    let size = text.parse().ok().or_else(|| text.parse().ok().map(Bytes::get));
+    size.unwrap_or(variables::STOW_BUFFER_BYTES)
 }
 
 fn without_links(path: &CStr) -> Text<PATH_BYTES> {
@@ -143,6 +167,12 @@ mod tests {
     fn a_directory_is_above_its_own_only() {
         assert!(is_below(b"/a/b", b"/a") && is_below(b"/a", b"/a") && is_below(b"/a", b"/"));
         assert!(!is_below(b"/ab", b"/a") && !is_below(b"/", b"/a"));
+    }
+
+    #[test]
+    fn a_buffer_is_a_size() {
+        let sizes = ["0", "65536", " 4MiB ", "", "much"].map(|it| buffer_bytes(it.as_bytes()));
+        assert_eq!(sizes, [0, 65536, 4 << 20, 16 << 20, 16 << 20]);
     }
 
     #[test]

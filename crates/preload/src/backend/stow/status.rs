@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
+use plimsoll_pilot::Crew;
 use plimsoll_stow::ANCHOR;
 use rustix::fd::AsRawFd;
 use rustix::fs::{
@@ -60,7 +61,8 @@ fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
 pub fn used(serving: &Serving, found: &Found) -> Result<Arc<Entry>, c_int> {
     match registry::find(serving, found.key()) {
         Some(entry) => Ok(entry),
-        None => Ok(Arc::new(Entry::new(found.key(), found.open()?))),
+        // What is written to it are notes at most.
+        None => Ok(Arc::new(Entry::new(found.key(), found.open()?, Crew::new(0)))),
     }
 }
 

@@ -1,0 +1,52 @@
+//! Which target is through first with what it has.
+
+/// What a target has to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    /// Its place in the list of targets.
+    pub at: usize,
+    pub bytes: u64,
+    /// What it takes in the time that is aimed at.
+    pub window_bytes: u64,
+}
+
+/// A target that takes less than this part of what the fastest does is slow.
+const SLOW_PART: u64 = 4;
+
+/// In which parts of a window times are compared.
+const PARTS: u128 = 1 << 16;
+
+/// Returns the target that is through first. Slow ones do not count: several processes that each find one free would keep it busy for long.
+pub(crate) fn quickest(loads: impl Iterator<Item = Load> + Clone) -> Option<usize> {
+    let most = loads.clone().map(|it| it.window_bytes).max()?;
+    let fast = loads.filter(|it| it.window_bytes >= most / SLOW_PART);
+    let times = fast.map(|it| {
+        let window = u128::from(it.window_bytes.max(1));
+        (u128::from(it.bytes) * PARTS / window, it.at)
+    });
+    times.min().map(|(_, at)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(loads: &[(u64, u64)]) -> Option<usize> {
+        let loads = loads.iter().enumerate();
+        quickest(loads.map(|(at, (bytes, window_bytes))| Load {
+            at,
+            bytes: *bytes,
+            window_bytes: *window_bytes,
+        }))
+    }
+
+    #[test]
+    fn what_counts_is_the_time_and_slow_ones_do_not_count() {
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[(10, 100), (5, 30), (11, 100)]), Some(0));
+        assert_eq!(of(&[(60, 100), (5, 25), (90, 50)]), Some(1));
+        assert_eq!(of(&[(60, 100), (0, 24), (90, 50)]), Some(0));
+        assert_eq!(of(&[(u64::MAX, 0), (u64::MAX, u64::MAX)]), Some(1));
+        assert_eq!(of(&[(3, 0)]), Some(0));
+    }
+}
