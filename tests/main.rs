@@ -30,6 +30,7 @@ mod stow;
 mod support;
 mod terminal;
 mod testbed;
+mod top;
 mod unseen;
 mod utilization;
 mod wrong_use;

@@ -33,6 +33,16 @@ impl Interruption {
         Ok(watched)
     }
 
+    /// Watches for these signals, however often they come: for who must tidy up before it ends, and looks often.
+    pub fn watch_for(signals: &[i32]) -> Result<Self> {
+        let watched = Self::default();
+        for signal in signals {
+            flag::register_usize(*signal, watched.signal.clone(), *signal as usize)
+                .context("cannot watch for signals")?;
+        }
+        Ok(watched)
+    }
+
     /// Notes that a signal asked to end.
     pub fn note(&self, signal: i32) {
         self.signal.store(signal as usize, Ordering::Relaxed);

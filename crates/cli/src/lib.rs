@@ -19,6 +19,7 @@ mod failure;
 mod found_site;
 mod harmless;
 mod interruption;
+mod known_costs;
 mod memory;
 mod model;
 mod monitor;
@@ -38,8 +39,10 @@ mod site;
 mod stow;
 mod targets;
 mod testbed;
+mod top;
 mod utilization;
 mod value;
+mod watched;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -106,6 +109,7 @@ enum Command {
     Site(site::Arguments),
     Stow(Box<stow::Arguments>),
     Testbed(testbed::Arguments),
+    Top(top::Arguments),
     Utilization(utilization::Arguments),
     Completions(Completions),
 }
@@ -149,6 +153,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Site(arguments) => site::run(arguments, output),
         Command::Stow(arguments) => stow::run(&arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
+        Command::Top(arguments) => top::run(&arguments, output),
         Command::Utilization(arguments) => utilization::run(&arguments, output),
         Command::Completions(arguments) => {
             let mut script = Vec::new();
@@ -204,5 +209,6 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("export", export::NUMBERS),
         ("calibrate", calibrate::NUMBERS),
         ("utilization", utilization::NUMBERS),
+        ("top", top::NUMBERS),
     ]
 }

@@ -1,23 +1,21 @@
 //! `plimsoll monitor`: samples what this machine serves and uses, keeps history, and answers Prometheus.
 
-mod device_names;
-
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use plimsoll_domain::Nanos;
 use plimsoll_history::Writer;
-use plimsoll_machine::Machine;
-use plimsoll_monitor::{Found, Health, Monitor, Server, Settings, metrics};
+use plimsoll_monitor::{Found, Health, Monitor, Server, metrics};
 
 use crate::interruption::Interruption;
 use crate::output::message;
-use crate::value;
+use crate::watched::{self, Watched};
+use crate::{now, value};
 
 /// Sample what this machine serves and uses, again and again
 ///
@@ -88,7 +86,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(path) => Some(Writer::open(path, plimsoll_history::Settings::default())?),
         None => None,
     };
-    let monitor = Monitor::open(settings(arguments)?);
+    let site = watched::site(None)?;
+    let (root, cluster) = (arguments.root.as_deref(), arguments.cluster.as_str());
+    let watched = Watched { root, cluster, jobs: arguments.jobs };
+    let monitor = Monitor::open(watched.settings(site.as_ref())?);
     tell(&monitor.found());
     let shared = Arc::new(Mutex::new(Shared { monitor, health: Health::default() }));
     if arguments.listen.is_some() || arguments.store.is_none() {
@@ -100,20 +101,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         store.seal()?;
     }
     Ok(interruption.exit_code())
-}
-
-fn settings(arguments: &Arguments) -> Result<Settings> {
-    let machine = match &arguments.root {
-        Some(root) => Machine::at(root, ""),
-        None => Machine::host(),
-    };
-    let server = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let (names, lctl) = match &arguments.root {
-        Some(_) => Default::default(),
-        None => (device_names::find(&machine), machine.find_system_program("lctl")),
-    };
-    let jobs_most = usize::try_from(arguments.jobs).context("--jobs is too large")?;
-    Ok(Settings { machine, server, cluster: arguments.cluster.clone(), names, jobs_most, lctl })
 }
 
 /// Says what was found, so that nobody wonders why something is not there.
@@ -166,7 +153,7 @@ fn sample(
             scrape(monitor, health, store.as_deref_mut(), &mut appending);
         }
         if let Some(store) = store.as_deref_mut() {
-            upkeep.tell(store.maintain(nanoseconds() / 1_000_000).err());
+            upkeep.tell(store.maintain(now::nanoseconds() / 1_000_000).err());
         }
         next += interval;
         let late = Instant::now().saturating_duration_since(next);
@@ -187,7 +174,7 @@ fn scrape(
     trouble: &mut Trouble,
 ) {
     let begun = Instant::now();
-    let readings = monitor.scrape(nanoseconds());
+    let readings = monitor.scrape(now::nanoseconds());
     health.scrapes += 1;
     health.scrape_seconds = begun.elapsed().as_secs_f64();
     let Some(store) = store else { return };
@@ -224,7 +211,7 @@ impl Trouble {
 }
 
 /// Sleeps in pieces that a signal does not have to wait for.
-fn wait_until(moment: Instant, interruption: &Interruption) {
+pub fn wait_until(moment: Instant, interruption: &Interruption) {
     const PIECE: Duration = Duration::from_millis(100);
     while !interruption.is_asked() {
         let left = moment.saturating_duration_since(Instant::now());
@@ -233,8 +220,4 @@ fn wait_until(moment: Instant, interruption: &Interruption) {
         }
         thread::sleep(left.min(PIECE));
     }
-}
-
-fn nanoseconds() -> u64 {
-    UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64
 }

@@ -15,6 +15,7 @@ pub fn seed() -> u64 {
     (nanoseconds() ^ u64::from(std::process::id())) & 0xffff_ffff
 }
 
-fn nanoseconds() -> u64 {
+/// Returns nanoseconds since 1970.
+pub fn nanoseconds() -> u64 {
     UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64
 }

@@ -84,6 +84,11 @@ impl Output {
         choice.write_global();
     }
 
+    /// Returns whether what goes to the terminal has colours.
+    pub fn has_colours(self) -> bool {
+        anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+    }
+
     fn layout(self) -> Layout {
         Layout { width: if self.wide { None } else { columns() } }
     }

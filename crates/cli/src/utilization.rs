@@ -1,20 +1,19 @@
 //! `plimsoll utilization`: how busy the storage was, from a history.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use plimsoll_domain::site::{Cost, Site, SiteFile, Target};
+use plimsoll_domain::site::SiteFile;
 use plimsoll_domain::{Bytes, moment};
 use plimsoll_figures::utilized;
 use plimsoll_guarded::Readers;
-use plimsoll_history::{Component, Day, Selection, Store};
-use plimsoll_utilization::{By, FixedCost, Options, TargetCosts, survey};
+use plimsoll_history::{Day, Selection, Store};
+use plimsoll_utilization::{By, Options, survey};
 
 use crate::argument::argument;
 use crate::found_site;
+use crate::known_costs::KnownCosts;
 use crate::new_file::Replacing;
 use crate::output::Output;
 use crate::value;
@@ -102,7 +101,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let html = arguments.html.as_deref();
     let html = html.map(|path| arguments.replacing.create_from(path, readers)).transpose()?;
     let options = options(arguments, &store)?;
-    let costs = KnownCosts::new(site.as_ref().map(SiteFile::site));
+    let costs = KnownCosts::new(site.as_ref().map(|file| file.site().clone()));
     let survey = survey(&store, &options, &|component| costs.of(component))?;
     if survey.groups.is_empty() && survey.without_operations.is_empty() {
         let shown = argument(&arguments.store);
@@ -146,58 +145,6 @@ fn options(arguments: &Arguments, store: &Store) -> Result<Options> {
         options.bucket_millis = (minutes * 60_000).min(Day::MILLIS);
     }
     Ok(options)
-}
-
-/// Costs of targets, and which of them had to be assumed.
-struct KnownCosts<'a> {
-    site: Option<&'a Site>,
-    assumed: RefCell<BTreeSet<String>>,
-}
-
-impl<'a> KnownCosts<'a> {
-    fn new(site: Option<&'a Site>) -> Self {
-        KnownCosts { site, assumed: RefCell::default() }
-    }
-
-    fn of(&self, component: &Component) -> TargetCosts {
-        let target = self.site.and_then(|site| find(site, component));
-        let of = |cost: Option<&Cost>| {
-            let cost = cost?;
-            FixedCost::new(cost.seconds_per_operation, cost.seconds_per_byte).ok()
-        };
-        let read = target.and_then(|it| of(it.cost.read.as_ref()));
-        let write = target.and_then(|it| of(it.cost.write.as_ref()));
-        if read.is_none() || write.is_none() {
-            self.assumed.borrow_mut().insert(component.name.clone());
-        }
-        let (read, write) =
-            (read.unwrap_or(FixedCost::ASSUMED), write.unwrap_or(FixedCost::ASSUMED));
-        TargetCosts { read, write }
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let assumed = self.assumed.borrow();
-        if assumed.is_empty() {
-            return Vec::new();
-        }
-        let names: Vec<String> = assumed.iter().cloned().collect();
-        vec![format!(
-            "costs of {} are not measured and were assumed (0.1 ms an operation, 0.5 ns a byte, faster than disks): slower storage is busier than shown, \
-             faster storage less; hint: plimsoll calibrate writes them into the site file",
-            plimsoll_report::words::some_of(&names, 5)
-        )]
-    }
-}
-
-/// Returns the target of the site file that a component is: by name, or by file system and index (`scratch-OST0003`).
-fn find<'a>(site: &'a Site, component: &Component) -> Option<&'a Target> {
-    let by_index = |target: &&Target| {
-        let (Some(index), Some(file_system)) = (target.lustre_index, &target.file_system) else {
-            return false;
-        };
-        component.name.eq_ignore_ascii_case(&format!("{file_system}-OST{index:04x}"))
-    };
-    site.target(&component.name).or_else(|| site.targets.iter().find(by_index))
 }
 
 fn millis(text: &str) -> Result<u64, String> {

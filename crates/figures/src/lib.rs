@@ -11,6 +11,7 @@
 //! | simulations | [`simulated`] |
 //! | what a machine has of what commands need | [`checks`] |
 //! | how busy storage was, from a history | [`utilized`] |
+//! | what targets do lately | [`latest`] |
 //! | closed-form models | [`models`] |
 //! | what an operation and a byte cost on a target | [`calibrations`] |
 //!
@@ -26,6 +27,7 @@ pub mod checks;
 mod contest;
 pub mod experiment;
 mod gathered;
+pub mod latest;
 pub mod models;
 pub mod races;
 pub mod recordings;

@@ -2,7 +2,7 @@
 
 use plimsoll_report::html::{Axis, Bars, Lines, Page, Section};
 use plimsoll_report::{Record, Unit, numbers, words};
-use plimsoll_utilization::{By, FSU_BIN_PERCENT, FSU_BINS, Options, Summary, Survey};
+use plimsoll_utilization::{By, CLASSES, FSU_BIN_PERCENT, FSU_BINS, Options, Summary, Survey};
 
 numbers! {
     TARGETS = "target_count", "targets", Count, "Targets of the group.", "GLOSSARY.md";
@@ -30,8 +30,6 @@ numbers! {
     WRITES = "writes", "writes", Count, "Writes of that size.", "Uselton and Wright, fig. 12";
     UNPLACED = "unplaced_bytes", "unplaced", Bytes, "Bytes that were counted over gaps of more than a minute: nobody knows when they were moved, and they are in no window.", "the history";
 }
-
-const CLASSES: [&str; 3] = ["idle", "moderate", "busy"];
 
 /// Returns the key of a list of groups.
 fn key(by: By) -> &'static str {

@@ -27,7 +27,7 @@ pub use json::Envelope;
 pub use number::{Number, Unit};
 pub use ratio_map::RatioMap;
 pub use record::Record;
-pub use sparkline::sparkline;
+pub use sparkline::{sparkline, sparkline_within};
 pub use styled::{Emphasis, StyledText};
 pub use table::{Align, TextTable};
 pub use terminal::Layout;

@@ -8,6 +8,11 @@ pub fn sparkline(values: &[Option<f64>]) -> String {
     let known = || values.iter().flatten().copied().filter(|value| value.is_finite());
     let least = known().fold(f64::INFINITY, f64::min);
     let greatest = known().fold(f64::NEG_INFINITY, f64::max);
+    sparkline_within(values, least, greatest)
+}
+
+/// The same on a scale that is given, so that lines can be compared. What lies beyond it is drawn at its end.
+pub fn sparkline_within(values: &[Option<f64>], least: f64, greatest: f64) -> String {
     values.iter().map(|value| level(*value, least, greatest)).collect()
 }
 
@@ -16,7 +21,7 @@ fn level(value: Option<f64>, least: f64, greatest: f64) -> char {
     if greatest <= least {
         return LEVELS[LEVELS.len() / 2];
     }
-    let share = (value - least) / (greatest - least);
+    let share = ((value - least) / (greatest - least)).max(0.0);
     LEVELS[((share * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
 }
 
@@ -31,5 +36,7 @@ mod tests {
         assert_eq!(sparkline(&[Some(f64::NAN), Some(1.0)]), " ▅");
         assert_eq!(sparkline(&[Some(10.0), Some(13.5), Some(17.0)]), "▁▅█", "from the least on");
         assert_eq!(sparkline(&[]), "");
+        let values = [Some(-1.0), Some(0.0), Some(50.0), None, Some(99.0), Some(250.0)];
+        assert_eq!(sparkline_within(&values, 0.0, 100.0), "▁▁▅ ██");
     }
 }

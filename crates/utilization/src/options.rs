@@ -13,6 +13,9 @@ pub enum By {
     FileSystem,
 }
 
+/// What targets are by their utilization.
+pub const CLASSES: [&str; 3] = ["idle", "moderate", "busy"];
+
 /// What is asked of a store.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
@@ -47,8 +50,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns the class of a utilization: 0 idle, 1 moderate, 2 busy.
-    pub(crate) fn class(&self, fsu: f64) -> usize {
+    /// Returns the class of a utilization, as a place in [`CLASSES`].
+    pub fn class(&self, fsu: f64) -> usize {
         usize::from(fsu >= self.moderate_from) + usize::from(fsu >= self.busy_from)
     }
 }

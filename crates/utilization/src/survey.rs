@@ -6,7 +6,7 @@ use plimsoll_history::{
     Batch, Component, Day, GAP_MILLIS, HistoryError, Measure, Selection, Series, Store, spread,
 };
 
-use crate::window::{WINDOW_MILLIS, Window};
+use crate::window::{MEASURES, WINDOW_MILLIS, Window};
 use crate::{By, Options, Summary, TargetCosts};
 
 /// Groups that are worked out at a time: about a megabyte each.
@@ -16,15 +16,6 @@ const GROUPS_AT_A_TIME: usize = 64;
 const DAY_WINDOWS: usize = (Day::MILLIS / WINDOW_MILLIS) as usize;
 /// Windows of the day before that samples of a day may reach back to.
 const BACK_WINDOWS: usize = (GAP_MILLIS / WINDOW_MILLIS) as usize;
-
-const MEASURES: [Measure; 6] = [
-    Measure::ReadBytes,
-    Measure::WrittenBytes,
-    Measure::ReadOperations,
-    Measure::WriteOperations,
-    Measure::ReadSizes,
-    Measure::WriteSizes,
-];
 
 /// What a store says about utilization.
 #[derive(Debug, Clone, PartialEq)]

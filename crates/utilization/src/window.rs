@@ -1,5 +1,7 @@
 //! What targets did in one window of 5 s.
 
+use plimsoll_history::Measure;
+
 use crate::costs::UNITS_PER_SECOND;
 
 /// Milliseconds of a window.
@@ -7,6 +9,16 @@ pub(crate) const WINDOW_MILLIS: u64 = plimsoll_history::WINDOW_MILLIS;
 
 /// Of a window, this share must be known: four of five seconds.
 const KNOWN_SHARE: f64 = 0.8;
+
+/// What utilization is worked out from.
+pub(crate) const MEASURES: [Measure; 6] = [
+    Measure::ReadBytes,
+    Measure::WrittenBytes,
+    Measure::ReadOperations,
+    Measure::WriteOperations,
+    Measure::ReadSizes,
+    Measure::WriteSizes,
+];
 
 /// Sums over the targets of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +38,18 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Adds what other targets did, or the same one at another time.
+    pub fn add(&mut self, other: &Window) {
+        self.targets += other.targets;
+        self.covered += other.covered;
+        self.cost += other.cost;
+        self.byte_cost += other.byte_cost;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
+        self.sized += other.sized;
+        self.optimal += other.optimal;
+    }
+
     /// Returns whether enough of it is known.
     pub fn is_known(&self) -> bool {
         let whole = f64::from(self.targets) * WINDOW_MILLIS as f64;

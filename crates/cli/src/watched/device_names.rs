@@ -2,18 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_domain::site::SiteFile;
+use plimsoll_domain::site::Site;
 use plimsoll_machine::Machine;
 
-use crate::found_site;
-
 /// Returns the names of targets by the kernel's names of the devices that they lie on, where one target has a device for itself.
-pub fn find(machine: &Machine) -> BTreeMap<String, String> {
+pub fn find(machine: &Machine, site: &Site) -> BTreeMap<String, String> {
     let mut targets: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let Some(file) = found_site::path().and_then(|path| SiteFile::load(&path).ok()) else {
-        return BTreeMap::new();
-    };
-    let site = file.site();
     for target in site.targets.iter().filter(|target| target.lustre_index.is_none()) {
         let Some(directory) = site.directory(target) else { continue };
         if let Ok(Some(device)) = machine.device_below(directory) {

@@ -1,0 +1,186 @@
+//! Targets that are followed while they work.
+
+use plimsoll_history::{
+    Component, ComponentKind, Measure, Reading, Settings, Store, Value, Writer,
+};
+use plimsoll_utilization::{By, FixedCost, Lately, Options, Recent, Scope, TargetCosts, survey};
+
+/// 2026-01-01T01:00:00Z in milliseconds.
+const START: u64 = 1_767_229_200_000;
+const SCOPE: Scope = Scope { windows: 60, jobs: true };
+
+fn grace(_: &Component) -> TargetCosts {
+    let read = FixedCost::new(8.02e-4, 1.23e-9).unwrap();
+    TargetCosts { read, write: FixedCost::new(1.04e-3, 1.73e-9).unwrap() }
+}
+
+fn ost(name: &str) -> Component {
+    Component::new(ComponentKind::Ost, name).of_file_system("scratch")
+}
+
+fn reading(component: Component, second: u64, values: Vec<Value>) -> Reading {
+    let time = (START + second * 1000) * 1_000_000;
+    Reading { component, server: "oss1".into(), time, epoch: 0, values }
+}
+
+/// So many writes of 4 KiB until then, of a target whose sizes are known.
+fn sized(name: &str, second: u64, writes: u64) -> Reading {
+    let values = vec![
+        Value::new(Measure::WrittenBytes, writes * 4096),
+        Value::new(Measure::WriteOperations, writes),
+        Value::of_bin(Measure::WriteSizes, 4096, writes),
+    ];
+    reading(ost(name), second, values)
+}
+
+fn device(second: u64, reads: u64, bytes: u64) -> Reading {
+    let values = vec![
+        Value::new(Measure::ReadBytes, bytes),
+        Value::new(Measure::ReadOperations, reads),
+        Value::new(Measure::WrittenBytes, 0),
+        Value::new(Measure::WriteOperations, 0),
+    ];
+    reading(Component::new(ComponentKind::BlockDevice, "sda"), second, values)
+}
+
+fn take(recent: &mut Recent, second: u64, readings: &[Reading]) {
+    recent.take(readings, START + second * 1000, &grace);
+}
+
+fn named(all: &[Lately], name: &str) -> Lately {
+    all.iter().find(|it| it.name == name).unwrap().clone()
+}
+
+#[track_caller]
+fn near(value: Option<f64>, expected: f64) {
+    let value = value.expect("known");
+    assert!((value - expected).abs() <= 1e-6 * expected.abs().max(1e-9), "{value} {expected}");
+}
+
+#[test]
+fn rates_are_known_after_two_readings_and_utilization_after_a_window() {
+    let mut recent = Recent::new(SCOPE);
+    take(&mut recent, 0, &[sized("OST0", 0, 0), device(0, 0, 0)]);
+    let first = named(&recent.groups(By::Target), "OST0");
+    assert_eq!((first.fsu, first.written_bytes, first.known), (None, None, 0));
+    for second in 1..=6 {
+        let readings = [sized("OST0", second, 500 * second), device(second, 0, 0)];
+        take(&mut recent, second, &readings);
+        let target = named(&recent.groups(By::Target), "OST0");
+        near(target.written_bytes, 500.0 * 4096.0);
+        near(target.write_size(), 4096.0);
+        assert_eq!(target.read_bytes, None, "nobody counts reads");
+        near(target.operation_size(), 4096.0);
+        let bytes_only = Lately { write_operations: None, ..target.clone() };
+        assert_eq!(bytes_only.operation_size(), None);
+        assert_eq!(target.fsu.is_some(), second >= 4);
+    }
+    let busy = 100.0 * 500.0 * (1.04e-3 + 1.73e-9 * 4096.0);
+    let targets = recent.groups(By::Target);
+    near(named(&targets, "OST0").fsu, busy);
+    near(named(&targets, "sda").fsu, 0.0);
+    near(named(&recent.groups(By::Server), "oss1").fsu, busy / 2.0);
+    near(named(&recent.groups(By::FileSystem), "scratch").fsu, busy);
+    assert_eq!(named(&targets, "OST0").sizes.unwrap()[&4096], (0, 3000));
+    assert_eq!(named(&targets, "sda").sizes, None);
+    let mut seen = Vec::new();
+    recent.each_utilization(|component, fsu| seen.push((component.name.clone(), fsu > 0.0)));
+    assert_eq!(seen, [("OST0".to_owned(), true), ("sda".to_owned(), false)]);
+}
+
+#[test]
+fn what_is_followed_agrees_with_the_survey_of_the_same_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = Writer::open(&path, Settings::default()).unwrap();
+    let mut recent = Recent::new(SCOPE);
+    let mut stored = Recent::new(SCOPE);
+    let mut writes = 0;
+    for second in 0..=100 {
+        let readings = [sized("OST0", second, writes), device(second, 40 * second, second << 20)];
+        take(&mut recent, second, &readings);
+        writer.append(&readings).unwrap();
+        writes += 100 * (second / 5 % 4);
+        if second % 30 == 7 {
+            let store = Store::open(&path).unwrap();
+            stored.take_store(&store, START + second * 1000, &grace).unwrap();
+        }
+    }
+    let whole = Store::open(&path).unwrap();
+    stored.take_store(&whole, START, &grace).unwrap();
+    assert_eq!(stored.now(), recent.now());
+    let mut late = Recent::new(SCOPE);
+    late.take_store(&whole, START + 1_000_000_000, &grace).unwrap();
+    for (one, other) in recent.groups(By::Target).iter().zip(late.groups(By::Target)) {
+        assert_eq!(
+            (one.fsu, one.bytes(), &one.history),
+            (other.fsu, other.bytes(), &other.history)
+        );
+    }
+    let surveyed = survey(&whole, &Options { bucket_millis: 5000, ..Options::default() }, &grace);
+    for summary in surveyed.unwrap().groups {
+        for (from, lately) in [("readings", &recent), ("store", &stored)] {
+            let followed = named(&lately.groups(By::Target), &summary.name);
+            for (place, window) in summary.over_time.values().rev().enumerate() {
+                let at = followed.history.len() - 1 - place;
+                let fsu = followed.history[at];
+                let is_equal = fsu.is_some_and(|it| (it - window.fsu).abs() < 1e-9);
+                assert!(is_equal, "{from}: {} {place}: {fsu:?} {}", summary.name, window.fsu);
+            }
+        }
+    }
+}
+
+#[test]
+fn resets_gaps_and_absence_are_missing_and_not_zero() {
+    let mut recent = Recent::new(SCOPE);
+    (0..=6).for_each(|second| take(&mut recent, second, &[device(second, 10 * second, 0)]));
+    let now = |recent: &Recent| named(&recent.groups(By::Target), "sda");
+    near(now(&recent).read_operations, 10.0);
+    take(&mut recent, 7, &[device(7, 3, 0)]);
+    near(now(&recent).read_operations, 10.0);
+    take(&mut recent, 8, &[device(8, 103, 0)]);
+    near(now(&recent).read_operations, 100.0);
+    assert_eq!(now(&recent).fsu, None, "one second is known since the reset");
+    let other = sized("OST0", 20, 0);
+    take(&mut recent, 20, &[other]);
+    assert_eq!((now(&recent).read_operations, now(&recent).known), (None, 0), "silent for 12 s");
+    let mut gone = device(21, 0, 0);
+    gone.values = vec![Value::new(Measure::IsPresent, 0)];
+    take(&mut recent, 21, &[gone]);
+    assert!(!now(&recent).is_present && now(&recent).fsu.is_none());
+    take(&mut recent, 700, &[sized("OST0", 700, 0)]);
+    assert_eq!(recent.groups(By::Target).len(), 1, "gone for ten minutes");
+}
+
+#[test]
+fn a_clock_that_stands_still_gives_nothing() {
+    let mut recent = Recent::new(SCOPE);
+    (0..=6).for_each(|second| take(&mut recent, second, &[sized("OST0", 0, 10 * second)]));
+    let target = named(&recent.groups(By::Target), "OST0");
+    assert_eq!((target.written_bytes, target.fsu), (None, None));
+    assert!(target.history.iter().all(Option::is_none));
+}
+
+#[test]
+fn jobs_are_added_up_over_targets_and_counted_in_no_target() {
+    let mut recent = Recent::new(SCOPE);
+    for second in 0..=5 {
+        let of_job = |name: &str, each: u64| {
+            let whole = sized(name, second, each * second);
+            Reading { component: whole.component.clone().of_job("cook.17"), ..whole }
+        };
+        let readings = [sized("OST0", second, 0), of_job("OST0", 100), of_job("OST1", 50)];
+        take(&mut recent, second, &readings);
+    }
+    let jobs = recent.jobs();
+    assert_eq!((jobs.len(), jobs[0].name.as_str(), jobs[0].targets), (1, "cook.17", 2));
+    near(jobs[0].write_operations, 150.0);
+    assert_eq!(jobs[0].fsu, None);
+    near(named(&recent.groups(By::Target), "OST0").written_bytes, 0.0);
+    assert_eq!(recent.groups(By::Target).len(), 1);
+    let mut without = Recent::new(Scope { jobs: false, ..SCOPE });
+    let job = sized("OST0", 0, 1);
+    without.take(&[Reading { component: ost("OST0").of_job("a"), ..job }], START, &grace);
+    assert!(without.jobs().is_empty());
+}

@@ -1,0 +1,190 @@
+//! `plimsoll top`: one look for people and programs, and the live view in a terminal.
+
+mod live;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use crate::support::command::{binary, json, plimsoll, text};
+
+/// The history that version 1 of the program wrote.
+fn history() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../history/tests/golden/v1").to_string()
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn stats(seconds: f64) -> String {
+    format!(
+        "snapshot_time             {seconds:.6} secs.usecs\n\
+         read_bytes                7 samples [bytes] 1 1048576 7000\n\
+         write_bytes               {:015.0} samples [bytes] 1 1048576 {:020.0}\n",
+        seconds * 1000.0,
+        seconds * 1000.0 * 100_000.0
+    )
+}
+
+/// Does work in another thread until the end of what is asked.
+fn while_working<T>(mut step: impl FnMut() + Send, asked: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                step();
+            }
+        });
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(asked));
+        is_over.store(true, Ordering::Relaxed);
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn named<'a>(rows: &'a Value, name: &str) -> &'a Value {
+    let rows = rows.as_array().unwrap();
+    rows.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("no {name} in {rows:#?}"))
+}
+
+#[test]
+fn a_server_whose_counters_grow_has_rates_and_one_that_stands_still_has_none() {
+    let root = tempfile::tempdir().unwrap();
+    let place = |name: &str| format!("proc/fs/lustre/obdfilter/scratch-OST{name}/stats");
+    write(root.path(), &place("0003"), &stats(1.5e9));
+    write(root.path(), &place("0004"), &stats(1.5e9));
+    let file = OpenOptions::new().write(true).open(root.path().join(place("0003"))).unwrap();
+    let grow = || {
+        let seconds = UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+        file.write_all_at(stats(seconds).as_bytes(), 0).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let arguments = format!("top --once --interval 500ms --root {}", root.path().display());
+    let result = while_working(grow, || json(&arguments));
+    let target = named(&result["targets"], "scratch-OST0003");
+    let near = |value: &Value, expected: f64| {
+        let value = value.as_f64().unwrap_or_else(|| panic!("{target:#?}"));
+        assert!((value / expected - 1.0).abs() < 0.02, "{value} {expected}: {target:#?}");
+    };
+    // By the server's own clock: 1000 writes of 100 kB a second, 0.1 ms and 50 µs each.
+    near(&target["write_rate"], 1e8);
+    near(&target["write_operation_rate"], 1000.0);
+    near(&target["write_size"], 1e5);
+    near(&target["fsu"], 15.0);
+    assert_eq!(target["class"], "moderate");
+    assert_eq!(target["read_rate"], 0.0, "nothing was read, and that is known");
+    let still = named(&result["targets"], "scratch-OST0004");
+    for key in ["fsu", "class", "read_rate", "write_rate", "operation_size"] {
+        assert_eq!(still[key], Value::Null, "{key} is not known: {still:#?}");
+    }
+    let whole = &result["file_systems"][0];
+    assert_eq!((&whole["name"], &whole["target_count"]), (&"scratch".into(), &2.into()));
+    assert_eq!(whole["known_count"], 1);
+    let notes = result["notes"].to_string();
+    assert!(notes.contains("were assumed"), "{notes}");
+}
+
+#[test]
+fn this_machine_under_load_shows_what_is_written() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let block = vec![7u8; 1 << 20];
+    let path = folder.path().join("load");
+    let (begun, mut written) = (Instant::now(), 0u64);
+    let write = || {
+        let mut file = File::create(&path).unwrap();
+        (0..4).for_each(|_| file.write_all(&block).unwrap());
+        file.sync_all().unwrap();
+        written += 4 << 20;
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let result = while_working(write, || json("top --once"));
+    let rate = written as f64 / begun.elapsed().as_secs_f64();
+    let targets = result["targets"].as_array().unwrap();
+    let rates = targets.iter().filter_map(|it| it["write_rate"].as_f64());
+    let most = rates.fold(0.0, f64::max);
+    if targets.is_empty() || !has_device(folder.path()) {
+        eprintln!("SKIPPED: needs a block device below /var/tmp");
+        return;
+    }
+    // Nobody else's load makes it less; that of a busy machine makes our own uneven.
+    assert!(most > 0.25 * rate, "{most} of {rate}: {targets:#?}");
+    let busiest = targets.iter().find(|it| it["write_rate"].as_f64() == Some(most)).unwrap();
+    assert!(busiest["fsu"].as_f64().unwrap() > 0.0, "{busiest:#?}");
+    assert!(busiest["write_size"].as_f64().unwrap() > 0.0);
+}
+
+fn has_device(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = fs::metadata(path).unwrap().dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    Path::new(&format!("/sys/dev/block/{major}:{minor}")).exists()
+}
+
+#[test]
+fn a_store_is_shown_as_it_ends() {
+    let result = json(&format!("top --once --store {}", history()));
+    let targets = result["targets"].as_array().unwrap();
+    assert!(!targets.is_empty());
+    assert!(targets.iter().all(|it| it["fsu"].as_f64().is_some()), "{targets:#?}");
+    let notes = result["notes"].to_string();
+    assert!(notes.contains("the last sample is") && notes.contains("were assumed"), "{notes}");
+    let shown = text(&format!("top --once --store {}", history()));
+    assert!(shown.contains("scratch-OST000") && shown.contains("were assumed"), "{shown}");
+}
+
+#[test]
+fn costs_of_the_site_file_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = folder.path().join("site.toml");
+    let assumed = json(&format!("top --once --store {}", history()));
+    let target = |name: &str| {
+        format!(
+            "[[target]]\nname = \"{name}\"\npath = \"/there/{name}\"\n\
+             [target.cost.read]\nseconds_per_operation = 0.001\nseconds_per_byte = 5e-9\n\
+             [target.cost.write]\nseconds_per_operation = 0.001\nseconds_per_byte = 5e-9\n\n"
+        )
+    };
+    let names: Vec<&str> = assumed["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .collect();
+    let all: String = names.iter().map(|name| target(name)).collect();
+    fs::write(&site, format!("version = 1\n{all}")).unwrap();
+    let arguments = format!("top --once --store {} --site {}", history(), site.display());
+    let measured = json(&arguments);
+    for name in names {
+        let fsu = |of: &Value| named(&of["targets"], name)["fsu"].as_f64().unwrap();
+        // Ten times what is assumed of an operation, and of a byte.
+        let (once, ten) = (fsu(&assumed), fsu(&measured));
+        assert!((ten - 10.0 * once).abs() <= 1e-6 * ten, "{name}: {once} {ten}");
+    }
+    assert!(!measured["notes"].to_string().contains("were assumed"));
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_use() {
+    for (arguments, words) in [
+        ("top", "plimsoll top --once prints one table"),
+        ("top --json", "plimsoll top --once --json"),
+        ("top --once --interval 1us", "too short"),
+        ("top --once --store /no/such/place", "/no/such/place"),
+        ("top --store a --root b", "cannot be used with"),
+    ] {
+        let outcome = plimsoll(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stdout.is_empty());
+    }
+    let empty = tempfile::tempdir().unwrap();
+    let shown = binary().args(["top", "--once", "--root"]).arg(empty.path()).output().unwrap();
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("(none)"));
+}
