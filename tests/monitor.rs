@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::command::{binary, plimsoll};
+use crate::support::growing::{CapturedTarget, while_working};
 use crate::support::recording::has;
 
 /// Far more than anything here takes, also on a busy machine.
@@ -144,6 +145,35 @@ fn a_captured_server_is_served_and_the_service_ends_in_order() {
     );
     assert!(page.contains("plimsoll_block_device_written_bytes_total{device=\"sda\"} 8192\n"));
     assert_eq!(service.end(), Some(143));
+}
+
+#[test]
+fn utilization_is_shown_with_the_costs_of_the_site_file() {
+    let root = tempfile::tempdir().unwrap();
+    let target = CapturedTarget::new(root.path(), "scratch-OST0003");
+    CapturedTarget::new(root.path(), "scratch-OST0004");
+    let site = root.path().join("site.toml");
+    let cost = "seconds_per_operation = 1e-4\nseconds_per_byte = 5e-9\n";
+    let text = format!(
+        "version = 1\n[[target]]\nname = \"scratch-OST0003\"\npath = \"/there\"\n\
+         [target.cost.read]\n{cost}[target.cost.write]\n{cost}"
+    );
+    fs::write(&site, text).unwrap();
+    let page = while_working(
+        || target.grow(),
+        || {
+            let (service, address) = monitor(root.path(), &["--site", site.to_str().unwrap()]);
+            let told = service.line("were assumed");
+            assert!(told.contains("costs of scratch-OST0004 are"), "{told}");
+            page_with(&address, "plimsoll_utilization_ratio{")
+        },
+    );
+    let known = "plimsoll_utilization_ratio{component=\"ost\",target=\"scratch-OST0003\",costs=\"measured\"} ";
+    let value = page.lines().find_map(|line| line.strip_prefix(known)).expect(&page);
+    // 1000 writes of 100 kB a second: 0.1 ms and 0.5 ms each.
+    let value: f64 = value.parse().unwrap();
+    assert!((value / 0.6 - 1.0).abs() < 0.02, "{value}");
+    assert!(!page.contains("OST0004\",costs"), "nothing is known of what stands still");
 }
 
 #[test]

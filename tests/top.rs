@@ -2,51 +2,19 @@
 
 mod live;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::support::command::{binary, json, plimsoll, text};
+use crate::support::growing::{CapturedTarget, while_working};
 
 /// The history that version 1 of the program wrote.
 fn history() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../history/tests/golden/v1").to_string()
-}
-
-fn write(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-fn stats(seconds: f64) -> String {
-    format!(
-        "snapshot_time             {seconds:.6} secs.usecs\n\
-         read_bytes                7 samples [bytes] 1 1048576 7000\n\
-         write_bytes               {:015.0} samples [bytes] 1 1048576 {:020.0}\n",
-        seconds * 1000.0,
-        seconds * 1000.0 * 100_000.0
-    )
-}
-
-/// Does work in another thread until the end of what is asked.
-fn while_working<T>(mut step: impl FnMut() + Send, asked: impl FnOnce() -> T) -> T {
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                step();
-            }
-        });
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(asked));
-        is_over.store(true, Ordering::Relaxed);
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 fn named<'a>(rows: &'a Value, name: &str) -> &'a Value {
@@ -57,17 +25,10 @@ fn named<'a>(rows: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn a_server_whose_counters_grow_has_rates_and_one_that_stands_still_has_none() {
     let root = tempfile::tempdir().unwrap();
-    let place = |name: &str| format!("proc/fs/lustre/obdfilter/scratch-OST{name}/stats");
-    write(root.path(), &place("0003"), &stats(1.5e9));
-    write(root.path(), &place("0004"), &stats(1.5e9));
-    let file = OpenOptions::new().write(true).open(root.path().join(place("0003"))).unwrap();
-    let grow = || {
-        let seconds = UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
-        file.write_all_at(stats(seconds).as_bytes(), 0).unwrap();
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let target = CapturedTarget::new(root.path(), "scratch-OST0003");
+    CapturedTarget::new(root.path(), "scratch-OST0004");
     let arguments = format!("top --once --interval 500ms --root {}", root.path().display());
-    let result = while_working(grow, || json(&arguments));
+    let result = while_working(|| target.grow(), || json(&arguments));
     let target = named(&result["targets"], "scratch-OST0003");
     let near = |value: &Value, expected: f64| {
         let value = value.as_f64().unwrap_or_else(|| panic!("{target:#?}"));

@@ -3,6 +3,7 @@
 pub mod attacker;
 pub mod busy_machine;
 pub mod command;
+pub mod growing;
 pub mod measured;
 pub mod recording;
 pub mod served;

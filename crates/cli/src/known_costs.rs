@@ -37,6 +37,11 @@ impl KnownCosts {
         TargetCosts { read, write }
     }
 
+    /// Returns whether both costs of a target that was asked for were measured.
+    pub fn are_measured(&self, component: &Component) -> bool {
+        !self.assumed.borrow().contains(&component.name)
+    }
+
     /// Returns what the reader must know: which costs were assumed.
     pub fn notes(&self) -> Vec<String> {
         let assumed = self.assumed.borrow();

@@ -1,5 +1,7 @@
 //! `plimsoll monitor`: samples what this machine serves and uses, keeps history, and answers Prometheus.
 
+mod busy;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,12 +12,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use plimsoll_domain::Nanos;
 use plimsoll_history::Writer;
-use plimsoll_monitor::{Found, Health, Monitor, Server, metrics};
+use plimsoll_monitor::{Found, Health, Monitor, Server, Shown, metrics};
 
 use crate::interruption::Interruption;
 use crate::output::message;
 use crate::watched::{self, Watched};
 use crate::{now, value};
+use busy::Busy;
 
 /// Sample what this machine serves and uses, again and again
 ///
@@ -52,6 +55,10 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", default_value = "0", value_parser = value::count)]
     jobs: u64,
 
+    /// The site file, which has the costs of targets [default: the one that `site show` finds]
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+
     /// Show jobs in the metrics, too: every job is a series of its own there
     #[arg(long, requires = "jobs")]
     job_metrics: bool,
@@ -72,6 +79,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 struct Shared {
     monitor: Monitor,
     health: Health,
+    /// Only metrics show it; a store has what it is worked out from.
+    busy: Option<Busy>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -86,13 +95,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(path) => Some(Writer::open(path, plimsoll_history::Settings::default())?),
         None => None,
     };
-    let site = watched::site(None)?;
+    let site = watched::site(arguments.site.as_deref())?;
     let (root, cluster) = (arguments.root.as_deref(), arguments.cluster.as_str());
     let watched = Watched { root, cluster, jobs: arguments.jobs };
     let monitor = Monitor::open(watched.settings(site.as_ref())?);
     tell(&monitor.found());
-    let shared = Arc::new(Mutex::new(Shared { monitor, health: Health::default() }));
-    if arguments.listen.is_some() || arguments.store.is_none() {
+    let listens = arguments.listen.is_some() || arguments.store.is_none();
+    let busy = listens.then(|| Busy::new(site));
+    let shared = Arc::new(Mutex::new(Shared { monitor, health: Health::default(), busy }));
+    if listens {
         let usual = SocketAddr::from(([127, 0, 0, 1], USUAL_PORT));
         serve(arguments.listen.unwrap_or(usual), shared.clone(), arguments.job_metrics)?;
     }
@@ -131,7 +142,9 @@ fn serve(address: SocketAddr, shared: Arc<Mutex<Shared>>, jobs: bool) -> Result<
     thread::Builder::new().name("metrics".to_owned()).spawn(move || {
         server.serve(|format| {
             let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            metrics(&shared.monitor, &shared.health, format, jobs)
+            let utilization = shared.busy.as_ref().map(Busy::utilization).unwrap_or_default();
+            let shown = Shown { health: &shared.health, utilization: &utilization, jobs };
+            metrics(&shared.monitor, &shown, format)
         });
     })?;
     Ok(())
@@ -149,8 +162,7 @@ fn sample(
     while !interruption.is_asked() {
         {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            let Shared { monitor, health } = &mut *shared;
-            scrape(monitor, health, store.as_deref_mut(), &mut appending);
+            scrape(&mut shared, store.as_deref_mut(), &mut appending);
         }
         if let Some(store) = store.as_deref_mut() {
             upkeep.tell(store.maintain(now::nanoseconds() / 1_000_000).err());
@@ -167,14 +179,13 @@ fn sample(
     }
 }
 
-fn scrape(
-    monitor: &mut Monitor,
-    health: &mut Health,
-    store: Option<&mut Writer>,
-    trouble: &mut Trouble,
-) {
-    let begun = Instant::now();
-    let readings = monitor.scrape(now::nanoseconds());
+fn scrape(shared: &mut Shared, store: Option<&mut Writer>, trouble: &mut Trouble) {
+    let Shared { monitor, health, busy } = shared;
+    let (begun, nanoseconds) = (Instant::now(), now::nanoseconds());
+    let readings = monitor.scrape(nanoseconds);
+    if let Some(busy) = busy {
+        busy.take(readings, nanoseconds);
+    }
     health.scrapes += 1;
     health.scrape_seconds = begun.elapsed().as_secs_f64();
     let Some(store) = store else { return };

@@ -29,5 +29,5 @@ mod peers;
 mod readings;
 
 pub use http::Server;
-pub use metrics::{Format, Health, metrics};
+pub use metrics::{Format, Health, Shown, TargetUtilization, metrics};
 pub use monitor::{Found, Monitor, Settings};

@@ -32,14 +32,38 @@ pub struct Health {
     pub not_stored: u64,
 }
 
-/// Writes the readings of a monitor's last scrape. With `jobs`, also those of jobs.
-pub fn metrics(monitor: &Monitor, health: &Health, format: Format, jobs: bool) -> String {
+/// How busy a target is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetUtilization {
+    /// The target.
+    pub component: Component,
+    /// File system utilization over the last 5 s; 1 is fully busy.
+    pub ratio: f64,
+    /// Whether what its operations cost was measured, and not assumed.
+    pub is_measured: bool,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// How the monitor itself fares.
+    pub health: &'a Health,
+    /// How busy targets are, those of which it is known.
+    pub utilization: &'a [TargetUtilization],
+    /// Whether readings of jobs are shown, too.
+    pub jobs: bool,
+}
+
+/// Writes the readings of a monitor's last scrape.
+pub fn metrics(monitor: &Monitor, shown: &Shown<'_>, format: Format) -> String {
     let mut text = Exposition { format, families: BTreeMap::new() };
     let mut known = HashMap::new();
-    for reading in monitor.readings().iter().filter(|it| jobs || it.component.job.is_empty()) {
+    for reading in monitor.readings().iter().filter(|it| shown.jobs || it.component.job.is_empty())
+    {
         text.add_reading(reading, &mut known);
     }
-    text.add_own(monitor, health);
+    text.add_utilization(shown.utilization);
+    text.add_own(monitor, shown.health);
     text.finish()
 }
 
@@ -108,6 +132,17 @@ impl Exposition {
             self.families.insert(name.to_owned(), head);
         }
         self.families.entry(name.to_owned()).or_default()
+    }
+
+    fn add_utilization(&mut self, utilization: &[TargetUtilization]) {
+        let name = "plimsoll_utilization_ratio";
+        let help = "File system utilization (FSU) over the last 5 s: time that operations take their target; 1 is fully busy.";
+        for TargetUtilization { component, ratio, is_measured } in utilization {
+            let text = self.of_family(name, false, help);
+            let costs = if *is_measured { "measured" } else { "assumed" };
+            let labels = labels(component);
+            let _ = writeln!(text, "{name}{{{labels},costs=\"{costs}\"}} {ratio}");
+        }
     }
 
     fn add_own(&mut self, monitor: &Monitor, health: &Health) {

@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use plimsoll_history::{ComponentKind, Differences, Measure, Reading};
+use plimsoll_history::{Component, ComponentKind, Differences, Measure, Reading};
 use plimsoll_machine::Machine;
-use plimsoll_monitor::{Format, Health, Monitor, Settings, metrics};
+use plimsoll_monitor::{Format, Health, Monitor, Settings, Shown, TargetUtilization, metrics};
 
 fn settings(root: &Path) -> Settings {
     Settings {
@@ -190,7 +190,10 @@ fn metrics_have_the_conventional_names_and_no_series_twice() {
     let mut monitor = Monitor::open(settings(root.path()));
     monitor.scrape(5);
     let health = Health { scrapes: 1, scrape_seconds: 0.25, ..Health::default() };
-    let text = metrics(&monitor, &health, Format::OpenMetrics, false);
+    let component = Component::new(ComponentKind::BlockDevice, "fast");
+    let busy = TargetUtilization { component, ratio: 0.875, is_measured: true };
+    let shown = Shown { health: &health, utilization: &[busy], jobs: false };
+    let text = metrics(&monitor, &shown, Format::OpenMetrics);
     for line in [
         "# TYPE lustre_write_bytes counter",
         "lustre_write_bytes_total{component=\"ost\",target=\"scratch-OST0003\"} 40960",
@@ -201,13 +204,15 @@ fn metrics_have_the_conventional_names_and_no_series_twice() {
         "plimsoll_block_device_written_bytes_total{device=\"fast\"} 8192",
         "plimsoll_block_device_busy_seconds_total{device=\"sda\"} 0.006",
         "plimsoll_server_cpu_busy_seconds_total 1.4",
+        "# TYPE plimsoll_utilization_ratio gauge",
+        "plimsoll_utilization_ratio{device=\"fast\",costs=\"measured\"} 0.875",
         "plimsoll_monitor_scrapes_total 1",
         "plimsoll_monitor_scrape_seconds 0.25",
     ] {
         assert!(text.lines().any(|it| it == line), "no {line} in\n{text}");
     }
     assert!(text.ends_with("# EOF\n"));
-    let old = metrics(&monitor, &health, Format::Text, false);
+    let old = metrics(&monitor, &shown, Format::Text);
     assert!(old.contains("# TYPE lustre_write_bytes_total counter\n") && !old.contains("# EOF"));
     for text in [text, old] {
         let mut seen = HashSet::new();
@@ -245,7 +250,8 @@ fn captured_servers_are_read_whole() {
     let seen = of(&readings, ComponentKind::SeenTarget, "lustrefs-OST0004").unwrap();
     assert_eq!(value(seen, Measure::IsConnected, 0), Some(1));
     assert!(readings.iter().any(|it| it.component.job == "24"));
-    let text = metrics(&monitor, &Health::default(), Format::Text, true);
+    let shown = Shown { health: &Health::default(), utilization: &[], jobs: true };
+    let text = metrics(&monitor, &shown, Format::Text);
     let mut seen = HashSet::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         assert!(seen.insert(line.rsplit_once(' ').unwrap().0), "{line}");
