@@ -22,12 +22,16 @@ const UNUSED: Duration = Duration::from_secs(2);
 /// Of the directory, the index and the lock; each log has one, too.
 const DESCRIPTORS_BESIDES: usize = 3;
 
+/// Memory that counts as one: a user who may have 16,384 has 2 GiB.
+const MEMORY_OF_DESCRIPTOR: u64 = 128 << 10;
+
 /// Opens containers.
 #[derive(Debug)]
 pub struct Containers {
     targets: Vec<Target>,
     /// Where the mount is: a log there would be asked of this very program, which would wait for itself.
     point: PathBuf,
+    memory_max: u64,
     recent: Mutex<VecDeque<Recent>>,
 }
 
@@ -55,9 +59,9 @@ impl std::fmt::Debug for OpenContainer {
 }
 
 impl Containers {
-    /// Targets that are named are looked for at these paths.
-    pub fn new(targets: Vec<Target>, point: PathBuf) -> Self {
-        Containers { targets, point, recent: Mutex::new(VecDeque::new()) }
+    /// Targets that are named are looked for at these paths. A container takes at most so many bytes of memory.
+    pub fn new(targets: Vec<Target>, point: PathBuf, memory_max: u64) -> Self {
+        Containers { targets, point, memory_max, recent: Mutex::new(VecDeque::new()) }
     }
 
     /// Returns what is in a container by now.
@@ -89,7 +93,8 @@ impl Containers {
     }
 
     fn open(&self, directory: Directory) -> Result<OpenContainer, plimsoll_stow::StowError> {
-        let container = Arc::new(Container::open_in(directory, &self.targets)?);
+        let container = Container::open_in(directory, &self.targets)?;
+        let container = Arc::new(container.within_memory(self.memory_max));
         let logs = container.logs()?;
         if logs.iter().any(|it| it.path.starts_with(&self.point)) {
             let (path, why) =
@@ -131,9 +136,10 @@ impl OpenContainer {
         now.is_some() && now == before
     }
 
-    /// Returns how many descriptors it has open, about.
+    /// Returns how many descriptors it has open, about, with one more for each part of the memory that it takes: whoever opens it has no others.
     pub fn descriptors(&self) -> usize {
-        self.descriptors
+        let parts = self.reader().memory() / MEMORY_OF_DESCRIPTOR;
+        self.descriptors.saturating_add(usize::try_from(parts).unwrap_or(usize::MAX))
     }
 
     /// Returns what is told of it, as of the last look.

@@ -24,13 +24,15 @@ struct Load {
     /// Requests for reading ahead that the kernel may have under way. A user who waits for many keeps no other from reading ahead
     /// until these are all taken.
     background: u16,
+    /// Bytes that a container takes at most.
+    memory: u64,
 }
 
 /// One user has it for himself.
-const PRIVATE: Load = Load { threads: 16, at_once: 16, background: 64 };
+const PRIVATE: Load = Load { threads: 16, at_once: 16, background: 64, memory: u64::MAX };
 
 /// Others are answered while one waits for all that he asked for.
-const SHARED: Load = Load { threads: 32, at_once: 8, background: 1024 };
+const SHARED: Load = Load { threads: 32, at_once: 8, background: 1024, memory: 128 << 20 };
 
 /// What is read ahead where root can say so. The kernel's own 128 KiB (mm/readahead.c) are less than one request.
 const READ_AHEAD_KIB: u32 = 4096;
@@ -119,10 +121,10 @@ pub fn mount(
     if point.starts_with(root.path()) || root.path().starts_with(&point) {
         return Err(MountError::Inside { path: root.path().into(), point });
     }
-    let containers = Arc::new(Containers::new(targets, point.clone()));
+    let load = if manner.is_shared { SHARED } else { PRIVATE };
+    let containers = Arc::new(Containers::new(targets, point.clone(), load.memory));
     let view = View::of(root, containers.clone(), manner.is_direct).map_err(source)?;
     let before = Directory::open(&point).map_err(refused)?.mount_number();
-    let load = if manner.is_shared { SHARED } else { PRIVATE };
     let files = FileSystem::new(view, load.at_once, load.background);
     let session =
         Session::new(files, &point, &config(manner.is_shared, load.threads)).map_err(refused)?;

@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use rustix::mm::{
     MapFlags, MprotectFlags, MremapFlags, ProtFlags, mmap_anonymous, mprotect, mremap, munmap,
 };
+use rustix::process::{Resource, getrlimit};
 
 /// The allocator of everything in this library.
 #[global_allocator]
@@ -21,8 +22,8 @@ static MEMORY: OwnMemory = OwnMemory::new();
 
 /// Bytes of a slab, whose blocks have one size.
 const SLAB_BYTES: usize = 256 << 10;
-/// Slabs at most: 1 GiB of small blocks.
-const SLABS: usize = 4096;
+/// Slabs at most: 16 GiB of small blocks, of which addresses are reserved and no memory.
+const SLABS: usize = 65536;
 /// The smallest block and the largest, as powers of two.
 const SMALLEST: u32 = 6;
 const LARGEST: u32 = 15;
@@ -137,7 +138,9 @@ impl OwnMemory {
         if self.room() > 0 {
             return true;
         }
-        let mut slabs = SLABS;
+        let limit = getrlimit(Resource::As).current.unwrap_or(u64::MAX);
+        // The program needs the rest.
+        let mut slabs = SLABS.min((limit / 8) as usize / SLAB_BYTES).max(4);
         while slabs >= 4 {
             // One more, so that they can begin at a multiple of their size.
             let length = (slabs + 1) * SLAB_BYTES;

@@ -56,6 +56,8 @@ pub struct Container {
     targets: Vec<Target>,
     /// The last stamp that a reader has found: what is written then is later.
     seen: AtomicU64,
+    /// Bytes of memory that a reader takes at most, about.
+    memory_max: u64,
 }
 
 /// How a container was found.
@@ -143,13 +145,25 @@ impl Container {
         let id = marker::id_in(&String::from_utf8_lossy(&marker)).map_err(not)?;
         let node = node_of(&directory).attempt("look at", &path)?;
         let (targets, seen) = (targets.to_vec(), AtomicU64::new(0));
-        Ok(Container { directory, path, way, id, owner, node, targets, seen })
+        let memory_max = u64::MAX;
+        Ok(Container { directory, path, way, id, owner, node, targets, seen, memory_max })
     }
 
     /// Takes part as another node than the one that the system tells: where several of them share a kernel, or in a test.
     #[must_use]
     pub fn seen_from(self, node: Id) -> Self {
         Container { node, ..self }
+    }
+
+    /// Has readers take at most so many bytes of memory, about; what needs more cannot be read. A server gives no stranger more.
+    #[must_use]
+    pub fn within_memory(self, memory_max: u64) -> Self {
+        Container { memory_max, ..self }
+    }
+
+    /// Returns the bytes of memory that a reader takes at most, about.
+    pub(crate) fn memory_max(&self) -> u64 {
+        self.memory_max
     }
 
     /// Returns whether there is a container at this path.

@@ -14,6 +14,10 @@ use crate::strands::Strands;
 /// Bytes that are read at first: all of a small index's beginning.
 const FIRST_BYTES: usize = 4096;
 
+/// A beginning of up to this many bytes is read whatever is stored of it; a longer one, if it is so many times as long at most as what is stored.
+const QUICKLY_READ: u64 = 16 << 20;
+const PACKED_MAX: u64 = 20;
+
 /// Most parts that are told at once: an index that claims more is not believed.
 const PARTS_MAX: usize = 1 << 26;
 
@@ -53,17 +57,26 @@ struct ReachingRun {
 pub struct DamagedIndex;
 
 impl IndexFile {
-    /// Reads the beginning of an index.
+    /// Reads the beginning of an index, if that takes at most so many bytes of memory.
     ///
     /// # Errors
     /// Says why it cannot be used.
-    pub fn open(file: File) -> Result<Self, String> {
+    pub fn open(file: File, memory_max: u64) -> Result<Self, String> {
         let told = |errno: Errno| errno.to_string();
-        let bytes = u64::try_from(fstat(&file).map_err(told)?.st_size).unwrap_or(0);
+        let facts = fstat(&file).map_err(told)?;
+        let bytes = u64::try_from(facts.st_size).unwrap_or(0);
+        let stored = u64::try_from(facts.st_blocks).unwrap_or(0).saturating_mul(512);
         let mut first = vec![0; FIRST_BYTES.min(bytes as usize)];
         let got = read(&file, &mut first, 0).map_err(told)?;
         first.truncate(got);
-        let length = IndexHead::bytes_of(&first, bytes)? as usize;
+        let length = IndexHead::bytes_of(&first, bytes)?;
+        if length > memory_max {
+            return Err("it takes too much memory".into());
+        }
+        if length > QUICKLY_READ && length / PACKED_MAX > stored {
+            return Err("it is nearly all hole".into());
+        }
+        let length = length as usize;
         let so_far = first.len();
         first.resize(length, 0);
         if length > so_far {
@@ -79,6 +92,12 @@ impl IndexFile {
     /// Returns its beginning.
     pub fn head(&self) -> &IndexHead {
         &self.head
+    }
+
+    /// Returns the bytes of memory that its beginning takes, about.
+    pub fn memory(&self) -> u64 {
+        let fences = self.head.runs.len() + self.head.singles.len();
+        (fences * (size_of::<Fence>() + size_of::<u64>() + size_of::<OnceLock<()>>())) as u64
     }
 
     /// Returns its bytes.

@@ -36,6 +36,7 @@
 //! # }
 //! ```
 
+mod allowance;
 mod check;
 mod container;
 mod error;

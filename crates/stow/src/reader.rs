@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::fs::OFlags;
 
+use crate::allowance::Allowance;
 use crate::container::MANIFEST;
 use crate::findings::{Change, Findings, Note, Record, Trouble};
 use crate::index::{INDEX, IndexedLog};
@@ -34,6 +35,7 @@ pub struct Reader {
     latest: Stamp,
     troubles: Vec<Trouble>,
     doubt: Option<Doubt>,
+    allowance: Allowance,
     /// Looks that found something else than the one before.
     changes: u64,
     /// The same container without the index, once that is needed.
@@ -91,6 +93,7 @@ impl Reader {
             pieces.begin_with_size(index.head().size, latest);
         }
         Reader {
+            allowance: Allowance::of(container.memory_max()),
             container,
             logs: Vec::new(),
             index,
@@ -141,7 +144,8 @@ impl Reader {
                 log.scan = opened.map(scan).map_err(|cause| cause.to_string());
             }
             if let Ok(scan) = &mut log.scan
-                && let Err(errno) = scan.look(self.container.node(), &mut findings)
+                && let Err(errno) =
+                    scan.look(self.container.node(), &mut self.allowance, &mut findings)
             {
                 log.scan = Err(errno.to_string());
             }
@@ -373,7 +377,7 @@ fn usable_index(container: &Container) -> Result<IndexFile, String> {
         std::io::ErrorKind::NotFound => "there is none".to_string(),
         _ => cause.to_string(),
     })?;
-    let index = IndexFile::open(file)?;
+    let index = IndexFile::open(file, container.memory_max())?;
     let states = container.states();
     let listed = container.logs().map_err(|error| error.to_string())?;
     let seat = |log: u32| listed.get(log as usize).map(|it: &ListedLog| it.seat);

@@ -3,6 +3,7 @@
 use rustix::io::Errno;
 
 use crate::Id;
+use crate::allowance::{Allowance, Compared};
 use crate::findings::{Change, Findings, Note, Record, Said, Trouble};
 use crate::header::{HEADER_BYTES, SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::log::Log;
@@ -77,8 +78,13 @@ impl LogScan {
     /// Adds what was published since the last look. What a node that is gone did not make durable is compared with its checksum.
     ///
     /// # Errors
-    /// If the target does not answer.
-    pub fn look(&mut self, node: Id, findings: &mut Findings) -> Result<(), Errno> {
+    /// If the target does not answer, or if it holds more than a reader may spend on it.
+    pub fn look(
+        &mut self,
+        node: Id,
+        allowance: &mut Allowance,
+        findings: &mut Findings,
+    ) -> Result<(), Errno> {
         self.log.renew()?;
         let size = self.log.size()?;
         let last = self.last.map(|position| self.log.segment_at(position)).transpose()?;
@@ -94,7 +100,8 @@ impl LogScan {
             self.open.push(SegmentScan::new(header));
         }
         for segment in &mut self.open {
-            self.slot_pages += segment.look(&self.log, node, &mut self.compared, findings)?;
+            self.slot_pages +=
+                segment.look(&self.log, node, (&mut self.compared, allowance), findings)?;
             self.highest = self.highest.max(segment.highest);
             let SegmentScan { header, highest, has_ended, is_free, .. } = *segment;
             let position = |it: &SegmentSpan| it.header.position;
@@ -174,9 +181,10 @@ impl SegmentScan {
         &mut self,
         log: &Log,
         node: Id,
-        compared: &mut Compared,
+        spent: (&mut Compared, &mut Allowance),
         findings: &mut Findings,
     ) -> Result<u64, Errno> {
+        let (compared, allowance) = spent;
         let mut further = 0;
         let mut found: Vec<(Said, u64)> = Vec::new();
         let mut durable = 0;
@@ -189,7 +197,9 @@ impl SegmentScan {
                 .chunks_exact(8)
                 .map(|it| it.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
                 .collect();
-            match self.read_page(&words, &mut found, &mut durable) {
+            let read = self.read_page(&words, &mut found, &mut durable);
+            allowance.require_room(found.len())?;
+            match read {
                 Ok(PageEnd { next_page: Some(page) }) => {
                     (self.page, self.word, self.run) = (page, 0, None);
                     further += 1;
@@ -211,8 +221,12 @@ impl SegmentScan {
             });
         }
         let mut bytes = Vec::new();
+        allowance.keep(found.len());
         for (index, (said, word_at)) in found.into_iter().enumerate() {
-            if index < durable || !is_gone || compared.is_true(&said, log, &mut bytes)? {
+            if index < durable
+                || !is_gone
+                || is_true(&said, log, (&mut *compared, &mut *allowance), &mut bytes)?
+            {
                 match said {
                     Said::Record(record) => findings.records.push(record),
                     Said::Note(note) => findings.notes.push(note),
@@ -338,29 +352,16 @@ fn is_durable(words: &[u64], from: usize) -> bool {
 }
 
 /// Returns whether a record's bytes are those that were written. What is no record was compared when it was read.
-/// What was compared with checksums. A forged log that is nearly all hole could otherwise keep whoever looks busy for days.
-#[derive(Debug, Default)]
-struct Compared {
-    bytes: u64,
-    most: u64,
-}
-
-/// Bytes of a log that are compared whatever its target keeps of it, and those for each byte that it keeps: file systems compress.
-const COMPARED_ANYHOW: u64 = 64 << 20;
-const COMPARED_FOR_EACH: u64 = 1000;
-
-impl Compared {
-    fn is_true(&mut self, said: &Said, log: &Log, bytes: &mut Vec<u8>) -> Result<bool, Errno> {
-        let Said::Record(record) = said else { return Ok(true) };
-        self.bytes += u64::from(record.length);
-        if self.bytes > self.most {
-            self.most = log.stored()?.saturating_mul(COMPARED_FOR_EACH) + COMPARED_ANYHOW;
-        }
-        if self.bytes > self.most {
-            return Err(Errno::FBIG);
-        }
-        bytes.resize(record.length as usize, 0);
-        let got = log.read(bytes, record.position)?;
-        Ok(record.is_of(&bytes[..got]))
-    }
+/// Returns whether a record is what its checksum says.
+fn is_true(
+    said: &Said,
+    log: &Log,
+    (compared, allowance): (&mut Compared, &mut Allowance),
+    bytes: &mut Vec<u8>,
+) -> Result<bool, Errno> {
+    let Said::Record(record) = said else { return Ok(true) };
+    compared.note(record, log, allowance)?;
+    bytes.resize(record.length as usize, 0);
+    let got = log.read(bytes, record.position)?;
+    Ok(record.is_of(&bytes[..got]))
 }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use plimsoll_stats::Random;
 use plimsoll_stow::header::{HEADER_BYTES, SegmentHeader};
 use plimsoll_stow::word::{Entry, PAGE_BYTES, Run, Stamped, record_checksum};
-use plimsoll_stow::{Container, Id, News, Placement, Reader, StowError, Writer, check};
+use plimsoll_stow::{
+    Container, Id, News, Placement, Reader, StowError, Writer, check, write_index,
+};
 use support::{container, content, targets};
 
 /// A container with everything in it that a segment can say.
@@ -313,4 +315,40 @@ fn a_state_of_any_size_is_watched_in_little_memory() {
     assert!(news.are_there() && !news.are_there());
     writer.write_at(&[2; 100], 0).unwrap();
     assert!(news.are_there());
+}
+
+/// An index that says that it begins with gigabytes, of which there is nothing: it is not even read, and the logs are.
+#[test]
+fn an_index_of_holes_is_left_alone() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let expected = sample(folder.path());
+    let open = || Container::open(&folder.path().join("it"), &targets(folder.path(), 3)).unwrap();
+    write_index(&Arc::new(open())).unwrap();
+    let index = folder.path().join("it/index");
+    let file = fs::File::options().write(true).open(&index).unwrap();
+    // So many runs.
+    file.write_all_at(&((4u64 << 30) / 24 - 100).to_le_bytes(), 72).unwrap();
+    file.set_len(4 << 30).unwrap();
+    let reader = Reader::open(Arc::new(open())).unwrap();
+    assert_eq!(content(&reader), expected);
+    assert!(reader.memory() < 1 << 20);
+}
+
+/// Whoever serves others gives a container so much memory and no more.
+#[test]
+fn what_needs_too_much_memory_is_not_read() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let made = container(folder.path(), 1);
+    let mut writer = Writer::open(made.clone(), Placement::Striped).unwrap();
+    (0..5000).for_each(|cell| writer.write_at(&[7], 2 * (cell * 7 % 5000)).unwrap());
+    drop(writer);
+    let open = |memory| {
+        let open = Container::open(made.path(), &targets(folder.path(), 1)).unwrap();
+        Reader::open(Arc::new(open.within_memory(memory))).unwrap()
+    };
+    let reader = open(1_200_000);
+    assert_eq!(reader.read_at(&mut [0; 10], 0).unwrap(), 10);
+    assert!((900_000..1_200_000).contains(&reader.memory()), "{}", reader.memory());
+    let error = open(800_000).read_at(&mut [0; 10], 0).unwrap_err();
+    assert!(error.to_string().contains("too large"), "{error}");
 }

@@ -3,8 +3,16 @@
 use std::time::SystemTime;
 
 use super::Reader;
+use crate::allowance::RECORD_BYTES;
+use crate::index_file::IndexFile;
 
 impl Reader {
+    /// Returns the bytes of memory that it takes, about.
+    pub fn memory(&self) -> u64 {
+        let index = self.index.as_ref().map_or(0, IndexFile::memory);
+        index + self.records.len() as u64 * RECORD_BYTES
+    }
+
     /// Returns whether nothing is missing, so that the file ends where it seems to.
     pub fn is_whole(&self) -> bool {
         self.doubt.is_none()

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use core::ffi::c_int;
 
-use plimsoll_guarded::{acting_user, mount_of, require_served_by_none_else};
+use plimsoll_guarded::{Directory, acting_user, mount_of, require_served_by_none_else};
 use plimsoll_stow::{ANCHOR, Container, MARKER};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
@@ -42,9 +42,7 @@ impl Found {
     /// Looks for a container; `None` if there is something else, or one that does not count.
     pub fn at(at: &NamedAt<'_>, follow: bool) -> Option<Self> {
         let directory = match hold_directory(at, OFlags::NOFOLLOW) {
-            Err(Errno::LOOP | Errno::NOTDIR) if follow && is_own_link(at) => {
-                hold_directory(at, OFlags::empty()).ok()?
-            }
+            Err(Errno::LOOP | Errno::NOTDIR) if follow && is_link(at) => over_own_links(at)?,
             held => held.ok()?,
         };
         if !may_be_asked(&directory) {
@@ -109,9 +107,20 @@ fn hold_directory(at: &NamedAt<'_>, more: OFlags) -> Result<OwnedFd, Errno> {
     openat(at.directory, at.path, flags, Mode::empty())
 }
 
-fn is_own_link(at: &NamedAt<'_>) -> bool {
-    let is_link = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::Symlink;
-    at.facts().is_ok_and(|it| is_link(&it) && is_trusted(&it))
+fn is_link(at: &NamedAt<'_>) -> bool {
+    at.facts().is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Symlink)
+}
+
+/// Follows the link that a name is, and those behind it, if they are this user's or root's.
+fn over_own_links(at: &NamedAt<'_>) -> Option<OwnedFd> {
+    let (above, name) = at.divided()?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let above = openat(at.directory, above.as_c_str(), flags, Mode::empty()).ok()?;
+    let mut path = Text::<PATH_BYTES>::new();
+    descriptors::push_link(above.as_raw_fd(), &mut path);
+    let above = Directory::open(Path::new(OsStr::from_bytes(path.as_bytes()))).ok()?;
+    let found = above.child_or_own_link(OsStr::from_bytes(name)).ok()?;
+    openat(&found, c".", flags, Mode::empty()).ok()
 }
 
 /// Returns whether no other user serves the file system.

@@ -19,6 +19,9 @@ use crate::lock::Lock;
 use crate::sys;
 use crate::thread::Serving;
 
+/// Bytes of memory that reading a container takes at most: half of what there is here.
+const MEMORY_MAX: u64 = 8 << 30;
+
 struct Registry {
     lock: Lock,
     /// Guarded by `lock`.
@@ -121,7 +124,9 @@ pub fn open_at(path: &Path, key: Key) -> Result<Container, c_int> {
         return Err(libc::ESTALE);
     }
     let targets = settings::get().map_or(&[][..], |it| &it.targets);
-    Container::open_in(directory, targets).map_err(|error| number(error.errno()))
+    let container = Container::open_in(directory, targets);
+    let container = container.map_err(|error| number(error.errno()))?;
+    Ok(container.within_memory(MEMORY_MAX))
 }
 
 /// Adds a container, unless another thread was quicker.
