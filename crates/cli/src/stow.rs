@@ -100,6 +100,7 @@ fn open_scanned(path: &Path, targets: &[Target]) -> Result<Reader> {
 fn with_hint(error: StowError) -> anyhow::Error {
     let hint = match &error {
         StowError::NotAContainer { .. } => "plimsoll stow ls DIR lists containers",
+        StowError::Torn { .. } => "plimsoll stow rm removes it",
         StowError::Damaged { .. } => "plimsoll stow check tells what can still be read",
         StowError::BeingRead { .. } => "try again when nobody reads it",
         StowError::Busy { .. } | StowError::Held { .. } => "wait for its writers, or end them",

@@ -73,7 +73,11 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
     let mut problems = Vec::new();
     for log in reader.logs() {
         if let Some(why) = log.missing {
-            problems.push(Problem::MissingLog { log: log.listed.number, why: why.into() });
+            let why = match reader.container().is_unsynced() {
+                true => format!("{why}; nothing in it was ever made durable"),
+                false => why.into(),
+            };
+            problems.push(Problem::MissingLog { log: log.listed.number, why });
         }
     }
     problems.extend(reader.troubles().iter().map(problem_of));

@@ -6,24 +6,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use plimsoll_guarded::{
-    Directory, Readers, Refusal, SMALL_BYTES_MAX, random_hex, read_at_most, read_small,
-};
+use plimsoll_guarded::{Directory, Readers, Refusal, SMALL_BYTES_MAX, read_at_most, read_small};
 use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
 use crate::error::Attempt;
+use crate::first_sync::is_torn;
 use crate::fresh;
-use crate::lock::{READERS_LOCK, SIZE_LOCK};
 use crate::log::Log;
 use crate::log_place::LogPlace;
 use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
 use crate::marker::{self, MARKER};
-use crate::removal;
-use crate::rights::PRIVATE_FILE;
 use crate::seat;
 use crate::state::SharedState;
-use crate::states::{STATE, States};
+use crate::states::States;
 use crate::{Id, StowError};
 
 /// The file whose rights and times are those of the container. It is always empty.
@@ -72,33 +68,6 @@ pub(crate) enum Way {
 }
 
 impl Container {
-    /// Makes an empty container whose logs will be on these targets.
-    ///
-    /// # Errors
-    /// If there is anything at the path, or nothing can be made there.
-    pub fn create(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
-        let (above, name) = split(path)?;
-        let parent = Directory::open_by_own_links(above).attempt("make a container in", above)?;
-        if parent.kind_of(name).is_ok() {
-            return Err(Errno::EXIST).attempt("make the container", path);
-        }
-        let id = Id::random().attempt("make the container", path)?;
-        let draft = format!(".{DRAFT_PREFIX}{}", random_hex(8).attempt("make", path)?);
-        let directory = parent.make_own(&draft).attempt("make the container", path)?;
-        let named = fill(&directory, id)
-            .and_then(|()| parent.rename_directory(&draft, name, &directory))
-            .and_then(|()| parent.sync());
-        if named.is_err() {
-            // Half a container is worse than none.
-            removal::empty(&directory);
-            let _ = parent.remove_held_directory(&draft, &directory);
-            let _ = parent.remove_held_directory(name, &directory);
-        }
-        named.attempt("make the container", path)?;
-        let way = Way::Named { parent, name: name.to_os_string() };
-        Self::opened(directory.renamed(path.to_path_buf()), way, targets)
-    }
-
     /// Opens a container. Targets that are named here are looked for at these paths, all others where they were when their logs
     /// were made. On the way to it, links are followed only if they are this user's or root's.
     ///
@@ -132,7 +101,11 @@ impl Container {
         Self::opened(directory, Way::Held, targets)
     }
 
-    fn opened(directory: Directory, way: Way, targets: &[Target]) -> Result<Self, StowError> {
+    pub(crate) fn opened(
+        directory: Directory,
+        way: Way,
+        targets: &[Target],
+    ) -> Result<Self, StowError> {
         let path = directory.path().to_path_buf();
         let owner = directory.facts().attempt("look at", &path)?.st_uid;
         let not = |why: String| StowError::NotAContainer { path: path.clone(), why };
@@ -142,6 +115,9 @@ impl Container {
             io::ErrorKind::NotFound => not(format!("it has no {MARKER}")),
             _ => not(format!("its {MARKER}: {cause}")),
         })?;
+        if is_torn(&marker) {
+            return Err(StowError::Torn { path });
+        }
         let id = marker::id_in(&String::from_utf8_lossy(&marker)).map_err(not)?;
         let node = node_of(&directory).attempt("look at", &path)?;
         let (targets, seen) = (targets.to_vec(), AtomicU64::new(0));
@@ -347,26 +323,6 @@ impl Container {
     }
 }
 
-/// Writes the files of a container without logs.
-fn fill(directory: &Directory, id: Id) -> io::Result<()> {
-    let node = node_of(directory)?;
-    let marker = marker::text(id);
-    let files: [(&str, &[u8]); 6] = [
-        (MARKER, marker.as_bytes()),
-        (ANCHOR, &[]),
-        (MANIFEST, &[]),
-        (SIZE_LOCK, &[]),
-        (READERS_LOCK, &[]),
-        (STATE, &SharedState::new_file(node, 1)),
-    ];
-    for (name, bytes) in files {
-        let file = directory.create(name, OFlags::WRONLY, PRIVATE_FILE)?;
-        io::Write::write_all(&mut &file, bytes)?;
-        file.sync_all()?;
-    }
-    directory.sync()
-}
-
 /// Opens a file of a container, if it belongs to the container's owner.
 fn open_part(directory: &Directory, name: &str, owner: u32) -> io::Result<File> {
     let file = directory.open_file(name, OFlags::RDONLY)?;
@@ -383,11 +339,8 @@ fn all_of(file: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
     read_at_most(most, file)?.ok_or_else(|| Refusal::TooLarge.into())
 }
 
-/// What the names of unfinished containers begin with.
-const DRAFT_PREFIX: &str = "plimsoll-stow-new-";
-
 /// Returns the directory above, and the name in it.
-fn split(path: &Path) -> Result<(&Path, &OsStr), StowError> {
+pub(crate) fn split(path: &Path) -> Result<(&Path, &OsStr), StowError> {
     let name = path.file_name().ok_or(Errno::INVAL).attempt("use", path)?;
     let above = path.parent().filter(|it| !it.as_os_str().is_empty());
     Ok((above.unwrap_or(Path::new(".")), name))
@@ -395,7 +348,7 @@ fn split(path: &Path) -> Result<(&Path, &OsStr), StowError> {
 
 /// Returns what this node is known by: processes with the same one share the memory of files in this directory. It changes when
 /// the machine is started again, and between two mounts of one network file system.
-fn node_of(directory: &Directory) -> io::Result<Id> {
+pub(crate) fn node_of(directory: &Directory) -> io::Result<Id> {
     let text = read_small(Path::new(BOOT_ID))?;
     let digits: String = text.trim().chars().filter(|it| *it != '-').collect();
     let boot = Id::parse(&digits).ok_or_else(|| io::Error::other("the kernel has no boot id"))?;

@@ -28,6 +28,12 @@ pub enum StowError {
         /// What it lacks.
         why: String,
     },
+    /// The power failed before it was made durable for the first time.
+    #[error("{} was never made durable before the power failed, and holds nothing", path.display())]
+    Torn {
+        /// The container.
+        path: PathBuf,
+    },
     /// A file of the container says what no program wrote.
     #[error("{} is damaged: {why}", path.display())]
     Damaged {
@@ -114,7 +120,9 @@ impl StowError {
         match self {
             StowError::System { cause, .. } => Errno::from_io_error(cause).unwrap_or(Errno::IO),
             StowError::NotAContainer { .. } => Errno::INVAL,
-            StowError::Damaged { .. } | StowError::Unreadable { .. } => Errno::IO,
+            StowError::Torn { .. } | StowError::Damaged { .. } | StowError::Unreadable { .. } => {
+                Errno::IO
+            }
             StowError::Busy { .. } | StowError::BeingRead { .. } | StowError::Held { .. } => {
                 Errno::BUSY
             }

@@ -15,7 +15,8 @@ use plimsoll_guarded::{Directory, acting_user};
 use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat};
 use rustix::io::Errno;
 
-use crate::{ANCHOR, Container, Target};
+use crate::first_sync::TornContainer;
+use crate::{ANCHOR, Container, StowError, Target};
 
 /// What the names of removed containers begin with.
 pub const GONE_PREFIX: &str = ".plimsoll-stow-gone-";
@@ -69,10 +70,22 @@ fn is_in_the_way(anchor: impl AsFd, kind: i32) -> bool {
 /// Discards a removed container, unless somebody has it open: whoever closes it last does the same. What cannot be removed stays a container, which can be
 /// removed by hand.
 pub fn discard_gone(path: &Path, targets: &[Target]) {
-    let Ok(container) = Container::open(path, targets) else { return };
+    let container = match Container::open(path, targets) {
+        Ok(container) => container,
+        Err(StowError::Torn { .. }) => return discard_torn(path),
+        Err(_) => return,
+    };
     let anchor = container.directory().open_file(ANCHOR, OFlags::RDONLY);
     if is_marked(container.directory()) && anchor.is_ok_and(|anchor| !is_held(anchor)) {
         let _ = container.remove();
+    }
+}
+
+fn discard_torn(path: &Path) {
+    if let Ok(torn) = TornContainer::open(path)
+        && is_marked(torn.directory())
+    {
+        let _ = torn.remove();
     }
 }
 

@@ -69,24 +69,24 @@ impl Home {
         Ok(Home { path: Some(path).filter(|it| is_plain(it)), inode })
     }
 
-    fn write(&self, logs: &Directory) -> io::Result<()> {
+    fn write(&self, logs: &Directory, is_synced: bool) -> io::Result<()> {
         let draft = format!(".{NOTE}-{}", random_hex(8)?);
         let file = logs.create(&draft, OFlags::WRONLY, PRIVATE_FILE)?;
         let written = io::Write::write_all(&mut &file, self.text().as_bytes());
-        let placed =
-            written.and_then(|()| file.sync_all()).and_then(|()| logs.rename(&draft, NOTE));
+        let synced = written.and_then(|()| if is_synced { file.sync_all() } else { Ok(()) });
+        let placed = synced.and_then(|()| logs.rename(&draft, NOTE));
         placed.inspect_err(|_| {
             let _ = logs.remove_file(&draft);
         })
     }
 }
 
-/// Notes beside new logs whose they are, if nothing is noted yet.
+/// Notes beside new logs whose they are, if nothing is noted yet. It is durable if their container is.
 ///
 /// # Errors
 /// If the target refuses.
-pub fn note(logs: &Directory, container: &Container) -> io::Result<()> {
-    if logs.kind_of(NOTE).is_ok() { Ok(()) } else { Home::of(container)?.write(logs) }
+pub fn note(logs: &Directory, container: &Container, is_synced: bool) -> io::Result<()> {
+    if logs.kind_of(NOTE).is_ok() { Ok(()) } else { Home::of(container)?.write(logs, is_synced) }
 }
 
 /// Makes sure that a container may write to its logs, and notes where it is if it was moved.
@@ -126,7 +126,8 @@ pub fn renew(container: &Container) -> Result<(), StowError> {
     for place in places_of(container)? {
         let logs = place.directory();
         if Home::beside(logs).as_ref() != Some(&home) {
-            home.write(logs).attempt("note the container in", logs.path())?;
+            home.write(logs, !container.is_unsynced())
+                .attempt("note the container in", logs.path())?;
         }
     }
     Ok(())

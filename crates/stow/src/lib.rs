@@ -39,8 +39,10 @@
 mod allowance;
 mod check;
 mod container;
+mod creation;
 mod error;
 mod findings;
+mod first_sync;
 mod fresh;
 mod gone;
 pub mod header;
@@ -84,6 +86,7 @@ pub use check::{Problem, check, repair};
 pub use container::{ANCHOR, Container, Target};
 pub use error::StowError;
 pub use findings::{Record, Trouble};
+pub use first_sync::TornContainer;
 pub use gone::{
     GONE_PREFIX, HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, is_gone, is_held,
     is_held_to_write, mark_gone,

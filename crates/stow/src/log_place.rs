@@ -86,22 +86,35 @@ impl LogPlace {
         Log::open(&self.directory, self.container, number, flags, owner)
     }
 
-    /// Makes a log for the target of this name, which is empty and durable.
+    /// Makes a log for the target of this name, which is empty and, if its container is, durable.
     ///
     /// # Errors
     /// If the target refuses, or if the name is taken by what is no unused log of the container.
-    pub fn make_log(&self, number: u32, target: &str) -> io::Result<Log> {
+    pub fn make_log(&self, number: u32, target: &str, is_synced: bool) -> io::Result<Log> {
         self.remove_unlisted(number)?;
         let log = Log::create(&self.directory, self.container, number, target)?;
-        // Durable before it is listed: a log that is listed and not there has lost something.
-        log.sync()?;
-        self.directory.sync()?;
-        self.target.sync()?;
+        if is_synced {
+            // Durable before it is listed: a log that is listed and not there has lost something.
+            log.sync()?;
+            self.sync()?;
+        }
         Ok(log)
     }
 
+    /// Makes the names of its logs durable, and its own.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn sync(&self) -> io::Result<()> {
+        self.directory.sync()?;
+        self.target.sync()
+    }
+
     /// A log that is not listed was left by somebody who was killed, and never had a record.
-    fn remove_unlisted(&self, number: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If it is another's.
+    pub fn remove_unlisted(&self, number: u32) -> io::Result<()> {
         let name = file_name(number);
         let file = match self.directory.open_own_file(&name, OFlags::RDONLY) {
             Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(()),

@@ -61,10 +61,12 @@ impl LogPool<'_> {
         let listed = ListedLog { number, target: name, path: path_there, seat };
         let line = listed.line().ok_or(Errno::INVAL).attempt("list the target", &target.path)?;
         let mark = self.state.mark(number).attempt("list the target", &target.path)?;
+        // What was never synced is not durable, and need not be.
+        let is_synced = !self.container.is_unsynced();
         let log = LogPlace::obtain(&target.path, self.container.id())
             .and_then(|place| {
-                home::note(place.directory(), self.container)?;
-                place.make_log(number, &target.name)
+                home::note(place.directory(), self.container, is_synced)?;
+                place.make_log(number, &target.name, is_synced)
             })
             .attempt("make a log on", &target.path)?;
         // Half a line of somebody who was killed would spoil the next one.

@@ -1,8 +1,9 @@
 //! Removes a container: what is known to be its own, through its open directories, and nothing by a path.
 //!
-//! The modules `container`, `home`, `reading_lock`, `removal` and `replacement` use each other: they are one type, told in five parts.
+//! The modules `container`, `first_sync`, `home`, `reading_lock`, `removal` and `replacement` use each other: they are one type, told in six parts.
 
 use std::ffi::OsString;
+use std::io;
 
 use plimsoll_guarded::{Directory, Refusal};
 use rustix::fs::FileType;
@@ -13,6 +14,7 @@ use crate::error::Attempt;
 use crate::home::{Standing, standing_of};
 use crate::index::INDEX;
 use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, WRITERS_LOCK};
+use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
 use crate::marker::MARKER;
 use crate::replacement::FLAT;
@@ -99,6 +101,7 @@ impl Container {
         for listed in own {
             match self.log_in_place(&listed) {
                 Ok((place, log)) => place.remove(&log).attempt("remove", log.path())?,
+                Err(_) if self.is_unsynced() && self.remove_blank(&listed).is_ok() => {}
                 Err(_) => left.push(listed),
             }
         }
@@ -110,9 +113,17 @@ impl Container {
         removed.attempt("remove", self.path())?;
         Ok(left)
     }
+
+    /// Removes what a power failure left of a log of which nothing was ever durable.
+    fn remove_blank(&self, listed: &ListedLog) -> io::Result<()> {
+        let place = LogPlace::open(&listed.path, self.id())?;
+        place.remove_unlisted(listed.number)?;
+        place.remove_if_empty()
+    }
 }
 
-fn is_known(name: &OsString) -> bool {
+/// Returns whether a file of this name is a container's.
+pub fn is_known(name: &OsString) -> bool {
     FILES.iter().any(|it| name == it) || name.to_str().is_some_and(is_of_seat)
 }
 

@@ -135,6 +135,7 @@ impl Writer {
     /// # Errors
     /// If a log cannot be made durable.
     pub fn sync(&mut self) -> Result<(), StowError> {
+        let first = self.container.begin_first_sync()?;
         let mut listed = self.container.logs()?;
         let count = listed.len() as u64;
         // What other nodes write they make durable.
@@ -155,6 +156,9 @@ impl Writer {
         self.state.note_durable_logs(count);
         durable.iter().for_each(|(mark, stamp)| mark.note_durable(*stamp));
         self.state.sync().attempt("make durable", directory.path())?;
+        if let Some(first) = first {
+            self.container.end_first_sync(first)?;
+        }
         if let Placement::Routed(router) = &mut self.placement {
             router.look();
         }

@@ -13,7 +13,7 @@ use disks::Disks;
 use plimsoll_pilot::Pilot;
 use plimsoll_route::Factor;
 use plimsoll_stats::Random;
-use plimsoll_stow::{Container, Placement, Writer};
+use plimsoll_stow::{Container, Placement, Reader, StowError, TornContainer, Writer, check};
 use rustix::fs::{Mode, OFlags};
 use support::cells::{CELLS, verify};
 use support::targets;
@@ -63,6 +63,7 @@ struct Machine {
     folder: PathBuf,
     disks: Disks,
     random: Random,
+    is_durable: bool,
     written: Vec<Written>,
     synced: Vec<Synced>,
 }
@@ -88,7 +89,8 @@ impl Machine {
         }
         let disks = Disks::serve(NAMES.len(), DISK_BYTES, &folder.join("disks")).unwrap();
         let random = Random::new(seed);
-        Self { folder, disks, random, written: Vec::new(), synced: Vec::new() }
+        let is_durable = seed.is_multiple_of(2);
+        Self { folder, disks, random, is_durable, written: Vec::new(), synced: Vec::new() }
     }
 
     /// Works, and has its power fail at so many moments. Returns how many things were dropped.
@@ -126,7 +128,9 @@ impl Machine {
     /// Several writers change cells, and one of them syncs now and then.
     fn work(&mut self) {
         let targets = targets(&self.folder, TARGETS);
-        let container = Arc::new(Container::create(&self.container(), &targets).unwrap());
+        // Both kinds, in turn: one is durable when it is made, and one with its first sync.
+        let make = if self.is_durable { Container::create } else { Container::create_unsynced };
+        let container = Arc::new(make(&self.container(), &targets).unwrap());
         let open = |kind: u64| {
             let placement = match kind {
                 0 => Placement::Striped,
@@ -206,11 +210,31 @@ impl Machine {
                 println!("failure {failure} at {moment}: {synced} changes were synced");
                 verify(&self.container(), &self.folder, TARGETS, &self.possible(moment, synced))
             }
-            // Nobody was told that there is a container.
-            None => 0,
+            None => {
+                self.require_told_or_gone();
+                0
+            }
         };
         self.unmount();
         dropped
+    }
+
+    /// Nobody was told that there is a container: it may be there, or a part of it that is told as such. It can be removed.
+    fn require_told_or_gone(&self) {
+        let (path, targets) = (self.container(), targets(&self.folder, TARGETS));
+        match Container::open(&path, &targets) {
+            Ok(container) => {
+                let told = Reader::open(Arc::new(container)).and_then(|it| check(&it, &mut |_| {}));
+                println!("not synced: {told:?}");
+                drop(Container::open(&path, &targets).unwrap().remove().unwrap());
+            }
+            Err(StowError::Torn { .. }) => {
+                println!("torn");
+                TornContainer::open(&path).unwrap().remove().unwrap();
+            }
+            Err(error) => assert!(!path.exists(), "{error}"),
+        }
+        assert!(!path.exists());
     }
 
     /// Returns what each cell may be: what it was when so many changes were synced, and what it became since.

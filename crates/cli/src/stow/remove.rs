@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use plimsoll_report::Record;
-use plimsoll_stow::Container;
+use plimsoll_stow::{Container, StowError, TornContainer};
 
 use super::targets::LogTargets;
 use super::with_hint;
@@ -30,7 +30,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut rows = Vec::new();
     let mut status = ExitCode::SUCCESS;
     for path in &arguments.containers {
-        let container = Container::open(path, &targets).map_err(with_hint)?;
+        let container = match Container::open(path, &targets) {
+            Err(StowError::Torn { .. }) => {
+                TornContainer::open(path).and_then(|it| it.remove()).map_err(with_hint)?;
+                rows.push(Record::new().text("path", "path", path.display().to_string()));
+                continue;
+            }
+            opened => opened.map_err(with_hint)?,
+        };
         for log in container.remove().map_err(with_hint)? {
             status = ExitCode::FAILURE;
             output::message(&format!(

@@ -111,7 +111,7 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
         return None;
     }
     let path = Path::new(OsStr::from_bytes(whole.as_bytes()));
-    let made = Container::create(path, &settings.targets).map_err(told);
+    let made = Container::create_unsynced(path, &settings.targets).map_err(told);
     Some(made.and_then(|container| {
         let anchor = open_anchor(container.directory(), flags);
         let file = anchor.inspect_err(|_| drop(container.remove()))?;
