@@ -1,15 +1,16 @@
 //! A log: a file on a target, cut into segments.
 
+mod appending;
+
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use plimsoll_guarded::{Directory, Readers, Refusal};
-use rustix::fs::{
-    FallocateFlags, FlockOperation, OFlags, fallocate, flock, fstat, fstatfs, ftruncate,
-};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags, fallocate, flock, fstat, fstatfs};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::Id;
@@ -35,6 +36,8 @@ pub struct Log {
     kind: i64,
     /// Who may read it in its directory.
     readers: Readers,
+    /// Whether this process has begun a segment here.
+    has_appended: AtomicBool,
 }
 
 /// Returns the name of the directory on a target that has a container's logs.
@@ -107,19 +110,8 @@ impl Log {
         let kind = fstatfs(&file).map_or(0, |it| it.f_type);
         let readers = Readers::of(directory).and(Readers::of(&file));
         let (path, container) = (directory.path().join(name), header.container);
-        Log { file, path, container, number: header.log, kind, readers }
-    }
-
-    /// Appends a segment of at most `length` bytes, or less where there is not that much room, with its header.
-    ///
-    /// # Errors
-    /// If there is no room for `least` bytes, or the target refuses.
-    pub fn append_segment(
-        &self,
-        header: SegmentHeader,
-        least: u32,
-    ) -> Result<SegmentHeader, Errno> {
-        self.alone(|| self.append_locked(header, least))
+        let has_appended = AtomicBool::new(false);
+        Log { file, path, container, number: header.log, kind, readers, has_appended }
     }
 
     /// Does something while nobody else appends to the log, shortens or frees its segments.
@@ -140,90 +132,14 @@ impl Log {
     pub fn segment_at(&self, position: u64) -> Result<Option<SegmentHeader>, Errno> {
         let mut bytes = [0; HEADER_BYTES];
         let got = self.read(&mut bytes, position)?;
+        Ok(self.header_in(&bytes[..got], position))
+    }
+
+    fn header_in(&self, bytes: &[u8], position: u64) -> Option<SegmentHeader> {
         let belongs = |it: &SegmentHeader| {
             (it.container, it.log, it.position) == (self.container, self.number, position)
         };
-        Ok(SegmentHeader::decode(&bytes[..got]).filter(belongs))
-    }
-
-    fn append_locked(&self, header: SegmentHeader, least: u32) -> Result<SegmentHeader, Errno> {
-        let position = self.end()?;
-        let mut header = SegmentHeader { position, ..header };
-        loop {
-            match self.allocate(&header) {
-                Err(Errno::NOSPC | Errno::DQUOT) if header.length / 2 >= least => {
-                    header.length =
-                        (header.length / 2).next_multiple_of(PAGE_BYTES as u32).max(least);
-                }
-                allocated => return allocated.map(|()| header),
-            }
-        }
-    }
-
-    /// Returns where the next segment begins. Of a segment whose writer was killed before it had its room, only the header's page is
-    /// there: what it covers is skipped, so that nobody looks for the next one behind it.
-    fn end(&self) -> Result<u64, Errno> {
-        let size = self.size()?.next_multiple_of(PAGE_BYTES);
-        let last = self.segment_at(size.saturating_sub(PAGE_BYTES))?;
-        Ok(last.map_or(size, |it| size.max(it.position + u64::from(it.length))))
-    }
-
-    /// Writes the first page, so that readers who see the file grow find a header, and then gets the rest of the room.
-    fn allocate(&self, header: &SegmentHeader) -> Result<(), Errno> {
-        let allocated = self.write_header(header).and_then(|()| {
-            // On tmpfs this would write all pages, at 80 µs for each MiB.
-            if self.kind == TMPFS {
-                return ftruncate(&self.file, header.position + u64::from(header.length));
-            }
-            let (position, length) = (header.position, u64::from(header.length));
-            match fallocate(&self.file, FallocateFlags::empty(), position, length) {
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => ftruncate(&self.file, position + length),
-                allocated => allocated,
-            }
-        });
-        allocated.inspect_err(|_| {
-            // Whatever became of it, nobody has written there yet.
-            let _ = ftruncate(&self.file, header.position);
-        })
-    }
-
-    fn write_header(&self, header: &SegmentHeader) -> Result<(), Errno> {
-        let mut page = [0; PAGE_BYTES as usize];
-        page[..HEADER_BYTES].copy_from_slice(&header.encode());
-        self.write_all(&page, header.position)
-    }
-
-    /// Gives back what a segment did not use: its first `used` bytes stay.
-    ///
-    /// # Errors
-    /// If the target refuses; the segment is as it was.
-    pub fn trim_segment(&self, header: &SegmentHeader, used: u32) -> Result<(), Errno> {
-        let kept = used.next_multiple_of(PAGE_BYTES as u32);
-        if kept >= header.length {
-            return Ok(());
-        }
-        let (begin, end) =
-            (header.position + u64::from(kept), header.position + u64::from(header.length));
-        self.alone(|| {
-            // Somebody may have freed it by now, alone or with its neighbours.
-            if self.segment_at(header.position)? != Some(*header) {
-                return Ok(());
-            }
-            if self.size()? == end {
-                // After a kill between any two of these, every byte belongs to a segment.
-                self.mark_free(&SegmentHeader {
-                    position: begin,
-                    length: header.length - kept,
-                    ..*header
-                })?;
-                self.write_all(
-                    &SegmentHeader { length: kept, ..*header }.encode(),
-                    header.position,
-                )?;
-                return ftruncate(&self.file, begin);
-            }
-            self.punch(begin, end - begin)
-        })
+        SegmentHeader::decode(bytes.get(..HEADER_BYTES)?).filter(belongs)
     }
 
     /// Marks all that a header covers as one free segment, whose stamp is the last of all that was there.
