@@ -15,7 +15,6 @@ use crate::alive;
 use crate::fork::ForkMark;
 use crate::kernel::{locked, low_half, now_ns};
 use crate::lock::{LockHolder, Stuck};
-use crate::quickest::{Load, quickest};
 use crate::shared::SharedNode;
 
 const MS: u64 = 1_000_000;
@@ -33,7 +32,7 @@ const REAP_EVERY_NS: u64 = 20 * MS;
 #[derive(Debug)]
 pub struct Member {
     node: SharedNode,
-    leases: Leases<Window>,
+    pub(crate) leases: Leases<Window>,
     holder: Holder,
     mark: ForkMark,
     on_their_way: Vec<(SealedLease, Option<Seen>)>,
@@ -173,22 +172,6 @@ impl Member {
     pub fn give_up(&mut self) -> Result<(), MemberError> {
         let holder = self.holder;
         self.locked(|leases, words, _| leases.give_up(words, holder))
-    }
-
-    /// Returns the target that would be through first with what was in flight there when this process last looked, and with what `more`
-    /// says of it; of those that are known to be about as fast as any.
-    pub fn quickest(&self, more: impl Fn(usize) -> u64) -> Option<usize> {
-        let policy = self.leases.policy();
-        let open = self
-            .leases
-            .lanes()
-            .iter()
-            .enumerate()
-            .filter(|(at, lane)| lane.failure.is_none() && policy.delay_ns(*at).is_some());
-        quickest(open.map(|(at, lane)| {
-            let bytes = lane.in_flight_bytes.saturating_add(more(at));
-            Load { at, bytes, window_bytes: policy.window_bytes(at) }
-        }))
     }
 
     /// Says where the data of a lease will lie, before any is written, so that others can look there. Returns false if the lease is gone.

@@ -1,23 +1,50 @@
 //! Which target is through first with what it has.
 
+use crate::Member;
+
+impl Member {
+    /// Returns the target that would be through first with what was in flight there when this process last looked, and with what `more`
+    /// says of it and of how much was written out there, if anything; of those that are known to be about as fast as any.
+    pub fn quickest(&self, more: impl Fn(usize, u64) -> Option<u64>) -> Option<usize> {
+        let policy = self.leases.policy();
+        let known = |at: &usize| self.is_open(*at) && policy.delay_ns(*at).is_some();
+        quickest((0..self.leases.lanes().len()).filter(known).filter_map(|at| {
+            let lane = &self.leases.lanes()[at];
+            let ended_bytes = lane.placed_bytes.saturating_sub(lane.in_flight_bytes);
+            let bytes = lane.in_flight_bytes.saturating_add(more(at, ended_bytes)?);
+            Some(Load { at, bytes, window_bytes: policy.window_bytes(at) })
+        }))
+    }
+
+    /// Returns whether something has ended on each target that takes data.
+    pub fn knows_all(&self) -> bool {
+        let known = |at| !self.is_open(at) || self.leases.policy().delay_ns(at).is_some();
+        (0..self.leases.lanes().len()).all(known)
+    }
+
+    fn is_open(&self, lane: usize) -> bool {
+        self.leases.lanes()[lane].failure.is_none()
+    }
+}
+
 /// What a target has to do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Load {
+struct Load {
     /// Its place in the list of targets.
-    pub at: usize,
-    pub bytes: u64,
+    at: usize,
+    bytes: u64,
     /// What it takes in the time that is aimed at.
-    pub window_bytes: u64,
+    window_bytes: u64,
 }
 
 /// A target that takes less than this part of what the fastest does is slow.
-const SLOW_PART: u64 = 4;
+const SLOW_PART: u64 = 8;
 
 /// In which parts of a window times are compared.
 const PARTS: u128 = 1 << 16;
 
 /// Returns the target that is through first. Slow ones do not count: several processes that each find one free would keep it busy for long.
-pub(crate) fn quickest(loads: impl Iterator<Item = Load> + Clone) -> Option<usize> {
+fn quickest(loads: impl Iterator<Item = Load> + Clone) -> Option<usize> {
     let most = loads.clone().map(|it| it.window_bytes).max()?;
     let fast = loads.filter(|it| it.window_bytes >= most / SLOW_PART);
     let times = fast.map(|it| {
@@ -44,8 +71,8 @@ mod tests {
     fn what_counts_is_the_time_and_slow_ones_do_not_count() {
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[(10, 100), (5, 30), (11, 100)]), Some(0));
-        assert_eq!(of(&[(60, 100), (5, 25), (90, 50)]), Some(1));
-        assert_eq!(of(&[(60, 100), (0, 24), (90, 50)]), Some(0));
+        assert_eq!(of(&[(60, 100), (5, 12), (90, 50)]), Some(1));
+        assert_eq!(of(&[(60, 100), (0, 11), (90, 50)]), Some(0));
         assert_eq!(of(&[(u64::MAX, 0), (u64::MAX, u64::MAX)]), Some(1));
         assert_eq!(of(&[(3, 0)]), Some(0));
     }

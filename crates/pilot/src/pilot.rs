@@ -181,7 +181,15 @@ impl Pilot {
     /// Returns the target that would be through first with what was written there and so much more.
     fn quickest(&self, more_bytes: u64) -> Option<usize> {
         let member = &self.joined.as_ref()?.member;
-        member.quickest(|lane| self.held.on(lane) + more_bytes)
+        if !member.knows_all() && !self.buffer.has_waited(clock_gettime(ClockId::Monotonic)) {
+            return None;
+        }
+        let most_bytes = self.buffer.of_each(self.course.targets.len());
+        member.quickest(|lane, ended_bytes| {
+            let held_bytes = self.held.on(lane);
+            // No more than it has shown that it takes: first impressions mislead.
+            (held_bytes < most_bytes.min(ended_bytes)).then_some(held_bytes + more_bytes)
+        })
     }
 
     /// Says how far the segment is filled; returns false if the lease has ended.
