@@ -4,6 +4,7 @@ mod building;
 mod durability;
 mod everyday_tools;
 mod limits;
+mod ran;
 mod shared;
 mod window;
 
@@ -41,7 +42,7 @@ impl Stowed {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", "60"]).arg(binary().get_program());
         command.args(["stow", "run", "--mount"]).arg(self.at("")).arg("--targets");
-        command.args(&self.storage.targets).args(options).arg("--");
+        command.args(&self.storage.targets).args(options).args(["--quiet", "--"]);
         command.current_dir(self.at("")).env("PLIMSOLL_LIBRARY", library()).env("NO_COLOR", "1");
         command.stdin(Stdio::null());
         command
@@ -251,7 +252,8 @@ fn a_program_is_recorded_as_it_sees_its_files() {
     let rec = stowed.storage.folder.path().join("rec");
     let mut command = record(&rec);
     command.arg("--").arg(binary().get_program()).args(["stow", "run", "--mount"]);
-    command.arg(stowed.at("")).arg("--targets").args(&stowed.storage.targets).arg("--");
+    command.arg(stowed.at("")).arg("--targets").args(&stowed.storage.targets);
+    command.args(["--quiet", "--"]);
     command.args(["dd", "if=/dev/zero", "bs=10000", "count=7", "status=none"]);
     let outcome: Outcome = command
         .arg(format!("of={}", stowed.at("x").display()))

@@ -38,7 +38,8 @@ pub fn named_or_found(named: Option<PathBuf>) -> Result<(PathBuf, Option<Origin>
 /// Whether it was told which file is not used: once is enough.
 static TOLD: Once = Once::new();
 
-fn find() -> Option<(PathBuf, Option<Origin>)> {
+/// Returns the site file, if there is one, and where it was found unless it was named.
+pub fn find() -> Option<(PathBuf, Option<Origin>)> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         return Some((PathBuf::from(named), None)).filter(|(path, _)| !path.as_os_str().is_empty());
     }

@@ -10,6 +10,7 @@ mod listing;
 mod mount;
 mod orphans;
 mod policy;
+mod ran;
 mod remove;
 mod run;
 mod targets;

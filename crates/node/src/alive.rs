@@ -46,6 +46,14 @@ pub(crate) fn is_vacant(file: BorrowedFd<'_>, place: usize) -> bool {
     fcntl(file, libc::F_OFD_GETLK, &mut lock).is_ok() && i32::from(lock.l_type) == libc::F_UNLCK
 }
 
+/// Has a file count as used ([`is_unused`]) for as long as this description of it is open.
+///
+/// # Errors
+/// Fails if the system does.
+pub fn hold(file: BorrowedFd<'_>) -> io::Result<()> {
+    take(file, 0).map(|_| ())
+}
+
 /// Returns whether no process takes part in the node whose memory this file is. If the kernel does not say, somebody does.
 pub fn is_unused(file: BorrowedFd<'_>) -> bool {
     let mut all = libc::flock { l_len: 0, ..byte(0, libc::F_WRLCK) };

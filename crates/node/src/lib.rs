@@ -32,8 +32,9 @@ mod quickest;
 mod shared;
 pub mod written;
 
-pub use alive::is_unused;
+pub use alive::{hold, is_unused};
 pub use lock::{Lock, LockHolder, Patience, Stuck};
+pub use mapping::Mapping;
 pub use member::{Member, MemberError};
 pub use plan::NodePlan;
 pub use shared::{NodeError, SharedNode};

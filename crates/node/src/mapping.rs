@@ -6,18 +6,23 @@ use std::sync::atomic::AtomicU64;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Words of a file, mapped.
+/// Words of a file of this user's, mapped; what other processes store there is seen at once.
 #[derive(Debug)]
-pub(crate) struct Mapping {
+pub struct Mapping {
     words: NonNull<AtomicU64>,
     count: usize,
 }
 
 // SAFETY: what is mapped is accessed by atomic operations only.
 unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps the first `count` words, which the file must hold.
+    /// Maps the first `count` words, which the file must hold, allocated.
+    ///
+    /// # Errors
+    /// Fails if the system does.
     pub fn new(file: BorrowedFd<'_>, count: usize) -> rustix::io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping touches nothing that is there.
@@ -27,6 +32,7 @@ impl Mapping {
         Ok(Mapping { words, count })
     }
 
+    /// Returns the words.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: so many words are mapped for as long as this value lives, aligned to a page; every pattern of bits is a
         // number, and other processes change them by atomic operations. The file is allocated and of this user, who alone could cut it.

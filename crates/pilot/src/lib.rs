@@ -13,6 +13,8 @@
 //! what a writer may write beyond the window (its *buffer*) is placed where it would be written out first, and becomes leases on the same targets as these
 //! have room, before anything new does.
 //!
+//! A [`RunTally`] counts what all processes of a run write, for whoever started it.
+//!
 //! Not here: threads, and what is written.
 
 mod buffer;
@@ -22,7 +24,9 @@ mod eyes;
 mod held;
 mod memory;
 mod pilot;
+mod run_tally;
 
 pub use crew::Crew;
 pub use memory::{KeptMemory, MemoryError};
 pub use pilot::Pilot;
+pub use run_tally::{RunTally, RunTotals};

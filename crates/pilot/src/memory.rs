@@ -18,7 +18,7 @@ use crate::course::Course;
 const PLACE: &str = "/dev/shm";
 
 /// What the names of memory begin with.
-const PREFIX: &str = "stow-";
+pub(crate) const PREFIX: &str = "stow-";
 
 /// Memory that nobody uses is removed when it is older: who has just made it may not have joined yet.
 const LEFT_AFTER: Duration = Duration::from_secs(60);
@@ -118,7 +118,7 @@ impl Drop for KeptMemory {
 }
 
 /// Returns the user's directory, which nobody else can look into.
-fn of_user() -> io::Result<Directory> {
+pub(crate) fn of_user() -> io::Result<Directory> {
     let place = Directory::open(Path::new(PLACE))?;
     let name = format!("plimsoll-{}", rustix::process::geteuid().as_raw());
     let directory = match place.make(&name, PRIVATE) {

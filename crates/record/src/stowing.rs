@@ -24,6 +24,8 @@ pub struct Stowing<'a> {
     pub policy: &'a str,
     /// How many bytes each writer may write beyond what the targets take now.
     pub buffer_bytes: u64,
+    /// Where what is written is counted.
+    pub tally: Option<&'a Path>,
     /// Globs of the paths that become containers; none means all.
     pub only: &'a [String],
     /// Globs of the paths that do not.
@@ -46,6 +48,10 @@ impl Stowing<'_> {
         command.env(variables::STOW_TARGETS, self.targets()?);
         command.env(variables::STOW_POLICY, self.policy);
         command.env(variables::STOW_BUFFER, self.buffer_bytes.to_string());
+        match self.tally {
+            Some(tally) => command.env(variables::STOW_TALLY, tally),
+            None => command.env_remove(variables::STOW_TALLY),
+        };
         for (variable, globs) in
             [(variables::STOW_ONLY, self.only), (variables::STOW_EXCEPT, self.except)]
         {
@@ -88,8 +94,8 @@ mod tests {
     fn list(targets: &[(&str, &Path)]) -> Option<OsString> {
         let (program, mount) = (OsStr::new("true"), Path::new("/m"));
         let (policy, only, except, arguments) = ("striped", &[][..], &[][..], &[][..]);
-        let buffer_bytes = 0;
-        Stowing { program, arguments, mount, targets, policy, buffer_bytes, only, except }
+        let (buffer_bytes, tally) = (0, None);
+        Stowing { program, arguments, mount, targets, policy, buffer_bytes, tally, only, except }
             .targets()
             .ok()
     }

@@ -79,6 +79,7 @@ mod slot_page;
 mod state;
 mod states;
 mod strands;
+mod tally;
 pub mod word;
 mod writer;
 
@@ -106,4 +107,5 @@ pub use reader::{Reader, Stretch};
 pub use removal::Alone;
 pub use replacement::FLAT;
 pub use states::{LastStamps, StateCopy, States};
+pub use tally::Tally;
 pub use writer::{Reclaimed, Writer};

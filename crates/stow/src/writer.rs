@@ -24,7 +24,7 @@ use crate::pieces::Stamp;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
 use crate::state::{LogMark, SharedState};
 use crate::word::PAGE_BYTES;
-use crate::{Berth, Container, Placement, Reader, StowError};
+use crate::{Berth, Container, Placement, Reader, StowError, Tally};
 
 /// Segments begin small, for small files, and each is twice as long as the one before.
 const SEGMENT_BYTES_FIRST: u32 = 256 << 10;
@@ -47,6 +47,9 @@ pub struct Writer {
     end: u64,
     space: SpaceWatch,
     reader: Option<Reader>,
+    /// The target of the segment.
+    lane: usize,
+    tally: Option<Box<dyn Tally>>,
 }
 
 /// A target, as this writer has it.
@@ -84,7 +87,14 @@ impl Writer {
             end: 0,
             space: SpaceWatch::Enough,
             reader,
+            lane: 0,
+            tally: None,
         })
+    }
+
+    /// Has what is written from now on counted. What is only copied, to give room back, is not.
+    pub fn set_tally(&mut self, tally: Box<dyn Tally>) {
+        self.tally = Some(tally);
     }
 
     /// Writes all of these bytes at an offset.
@@ -112,6 +122,9 @@ impl Writer {
             let segment = self.segment_for(stamp, bytes.len())?;
             let count = match segment.write(bytes, offset, stamp.sequence) {
                 Ok(Taken::Bytes(count)) => {
+                    if let (Some(tally), false) = (&mut self.tally, self.space.is_working()) {
+                        tally.wrote(self.lane, count);
+                    }
                     self.note_filled();
                     count
                 }
@@ -306,6 +319,7 @@ impl Writer {
         match self.begin_on(index, stamp, size) {
             Ok(segment) => {
                 self.begun += 1;
+                self.lane = index;
                 self.note_taken(segment.length());
                 Some(segment)
             }

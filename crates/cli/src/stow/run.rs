@@ -8,12 +8,14 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use plimsoll_domain::Bytes;
 use plimsoll_guarded::Directory;
-use plimsoll_pilot::KeptMemory;
+use plimsoll_pilot::{KeptMemory, RunTally};
 use plimsoll_process::{hide_last_arguments, run_to_end};
 use plimsoll_record::{Stowing, rank};
 use plimsoll_stow::{Target, discard_all_gone};
 
+use super::ran::Ran;
 use super::targets::LogTargets;
+use crate::output;
 use crate::record::program;
 
 /// Run a program whose new files below a directory are containers
@@ -56,6 +58,10 @@ pub struct Arguments {
     #[arg(long, value_name = "GLOB")]
     except: Vec<String>,
 
+    /// Do not say after the run what was written
+    #[arg(long)]
+    quiet: bool,
+
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true)]
     command: Vec<OsString>,
@@ -92,6 +98,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let found = whole(arguments.targets.find()?)?;
     let targets: Vec<(&str, &Path)> =
         found.iter().map(|it| (it.name.as_str(), it.path.as_path())).collect();
+    let tally = if arguments.quiet || rank().is_some() { None } else { made_tally(&found) };
+    let counted = tally.as_ref().and_then(RunTally::path);
     let stowing = Stowing {
         program,
         arguments: rest,
@@ -99,6 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         targets: &targets,
         policy: arguments.policy.name(),
         buffer_bytes: arguments.buffer.get(),
+        tally: counted.as_deref(),
         only: &arguments.only,
         except: &arguments.except,
     };
@@ -117,9 +126,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     // What was removed while it was open, by processes that did not close it.
     discard_all_gone(&mount, true, &found);
     match ended {
-        Ok(status) => program::end_like(status),
+        Ok(status) => {
+            if let Some(tally) = tally {
+                let targets: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
+                let rate = arguments.targets.write_rate(&found);
+                let ran = Ran { mount: &mount, targets: &targets, is_routed: is_window, rate };
+                output::message(&ran.line(&tally.totals()));
+            }
+            program::end_like(status)
+        }
         Err(error) => Ok(program::not_started(program, &error)),
     }
+}
+
+/// Returns where what is written is counted, or says why it cannot be.
+fn made_tally(targets: &[Target]) -> Option<RunTally> {
+    let made = RunTally::make(targets.len());
+    made.inspect_err(|error| {
+        output::message(&format!("warning: what is written cannot be counted: {error}"));
+    })
+    .ok()
 }
 
 /// Returns the targets with whole paths: the program may change its directory.

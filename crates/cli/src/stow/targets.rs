@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use plimsoll_domain::site::{Site, SiteFile};
+use plimsoll_domain::BytesPerSec;
+use plimsoll_domain::burst::Operation;
+use plimsoll_domain::site::{self, Site, SiteFile};
 use plimsoll_stow::Target;
+use plimsoll_testbed::TargetInfo;
 
 use crate::found_site;
 use crate::targets::{Choice, Known, NamedDirectory, TargetArguments};
@@ -62,6 +65,33 @@ impl LogTargets {
             );
         }
         Ok(found)
+    }
+
+    /// Returns what these targets take together, in bytes per second, if that is known of all of them: the limits of a test bed, or the peaks of a site.
+    pub fn write_rate(&self, targets: &[Target]) -> Option<f64> {
+        let rates: Vec<(String, Option<BytesPerSec>)> =
+            match (self.named.bed.find().ok()?, &self.site) {
+                (Some((_, known)), _) => {
+                    let rate = |it: TargetInfo| (it.name.to_string(), it.limits.write.bytes);
+                    known.into_iter().map(rate).collect()
+                }
+                (None, path) => {
+                    let is_of_site = path.is_some() || !self.named.are_named();
+                    let path = path
+                        .clone()
+                        .or_else(|| Some(found_site::find()?.0))
+                        .filter(|_| is_of_site)?;
+                    let site = SiteFile::load(&path).ok()?;
+                    let rate =
+                        |it: &site::Target| (it.name.clone(), it.peak.trusted(Operation::Write));
+                    site.site().targets.iter().map(rate).collect()
+                }
+            };
+        let rate = |target: &Target| {
+            let (_, rate) = rates.iter().find(|(name, _)| *name == target.name)?;
+            rate.map(|it| it.get() as f64)
+        };
+        targets.iter().map(rate).sum()
     }
 }
 

@@ -10,6 +10,7 @@
 //! All other paths are told by comparing them with the mount, without a system call.
 
 mod copying;
+mod counting;
 mod entry;
 mod found;
 mod hold;

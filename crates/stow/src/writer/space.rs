@@ -60,6 +60,12 @@ struct Plan {
     reclaimed: Reclaimed,
 }
 
+impl SpaceWatch {
+    pub(super) fn is_working(self) -> bool {
+        self == SpaceWatch::Working
+    }
+}
+
 impl Writer {
     /// Frees all segments that do not count any more, and copies out what counts of those of which less than `below` is seen (0 to
     /// 1). Only while nobody else writes.

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::settings::{self, Policy};
-use super::{Outcome, number};
+use super::{Outcome, counting, number};
 use crate::lock::{Held, Lock};
 use crate::thread::Serving;
 
@@ -135,7 +135,14 @@ impl Used {
     pub fn writer(&mut self) -> Result<&mut Writer, c_int> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
-            None => Writer::open(self.container.clone(), self.placement()).map_err(told)?,
+            None => {
+                let opened = Writer::open(self.container.clone(), self.placement());
+                let mut writer = opened.map_err(told)?;
+                if let Some(tally) = counting::of_writer(&self.container) {
+                    writer.set_tally(tally);
+                }
+                writer
+            }
         };
         Ok(self.writer.insert(writer))
     }
@@ -186,6 +193,7 @@ impl Used {
     /// Makes durable what was published on this node.
     pub fn sync(&mut self) -> Outcome {
         self.writer()?.sync().map_err(told)?;
+        counting::note_time();
         Ok(0)
     }
 
