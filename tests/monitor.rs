@@ -1,5 +1,7 @@
 //! `plimsoll monitor` as a service: a real Prometheus scrapes it, and what it kept is there afterwards.
 
+mod kills;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
