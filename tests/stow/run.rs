@@ -115,6 +115,9 @@ fn shells_redirect_append_and_share_a_position() {
     // Processes that share a descriptor, at the same time: nothing is lost.
     let script = "for i in $(seq 40); do (echo line $i) & done > all; wait; sort -u all | wc -l; wc -l < all";
     assert_eq!(stowed.shell(script), "40\n40\n");
+    // Processes that append to one file, each by a descriptor of its own.
+    let script = "for i in 1 2 3 4; do (for j in $(seq 50); do echo $i $j; done >> ends) & done; wait; sort -u ends | wc -l; wc -l < ends";
+    assert_eq!(stowed.shell(script), "200\n200\n");
     assert_eq!(
         stowed.shell(
             "{ read a; read b; echo $b $a; } < f; exec 7<>f; read -u7 x; echo three >&7; cat f"

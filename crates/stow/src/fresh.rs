@@ -14,7 +14,12 @@ const OF_ONE_NODE: [i64; 6] =
 
 /// Returns whether only this node writes to the file system of a file.
 pub fn is_of_one_node(file: impl AsFd) -> bool {
-    fstatfs(file).is_ok_and(|it| OF_ONE_NODE.contains(&it.f_type))
+    fstatfs(file).is_ok_and(|it| is_kind_of_one_node(it.f_type))
+}
+
+/// Returns whether only one node writes to file systems of this kind (statfs(2)).
+pub fn is_kind_of_one_node(kind: i64) -> bool {
+    OF_ONE_NODE.contains(&kind)
 }
 
 /// Has what is read next come from where other nodes wrote it.

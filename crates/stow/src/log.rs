@@ -33,7 +33,7 @@ pub struct Log {
     container: Id,
     number: u32,
     /// Of its file system, as statfs(2) tells it; 0 if it does not.
-    kind: i64,
+    pub(crate) kind: i64,
     /// Who may read it in its directory.
     readers: Readers,
     /// Whether this process has begun a segment here.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use rustix::io::pread;
+use rustix::io::{Errno, pread};
 
 use crate::Container;
 use crate::fresh::is_of_one_node;
@@ -34,26 +34,40 @@ impl News {
     /// published meanwhile is news again. Also returns true where that cannot be told.
     pub fn are_there(&mut self) -> bool {
         let Some(state) = &self.state else { return true };
-        let mut lines = [0; PAGE_BYTES as usize];
-        let (mut position, mut next, mut changed) = (PAGE_BYTES, 0, false);
-        // What is behind the largest that it can be is nobody's.
-        while position < STATE_BYTES_MAX {
-            let Ok(count) = pread(state, &mut lines, position) else { return true };
-            for count in StateCopy::publications(&lines[..count]) {
-                match self.seen.get_mut(next) {
-                    Some(seen) => changed |= std::mem::replace(seen, count) != count,
-                    None => {
-                        self.seen.push(count);
-                        changed = true;
-                    }
+        let (seen, mut next, mut changed) = (&mut self.seen, 0, false);
+        let told = each_count(state, |count| {
+            match seen.get_mut(next) {
+                Some(seen) => changed |= std::mem::replace(seen, count) != count,
+                None => {
+                    seen.push(count);
+                    changed = true;
                 }
-                next += 1;
             }
-            if count < lines.len() {
-                return changed;
-            }
-            position += count as u64;
-        }
-        changed
+            next += 1;
+        });
+        changed || told.is_err()
     }
+
+    /// Returns how often something was published on this node, by any process; `None` where that cannot be told.
+    pub(crate) fn total(&self) -> Option<u64> {
+        let mut total = 0_u64;
+        each_count(self.state.as_ref()?, |count| total = total.wrapping_add(count)).ok()?;
+        Some(total)
+    }
+}
+
+/// Tells how often something was published in each log.
+fn each_count(state: &File, mut tell: impl FnMut(u64)) -> Result<(), Errno> {
+    let mut lines = [0; PAGE_BYTES as usize];
+    let mut position = PAGE_BYTES;
+    // What is behind the largest that it can be is nobody's.
+    while position < STATE_BYTES_MAX {
+        let count = pread(state, &mut lines, position)?;
+        StateCopy::publications(&lines[..count]).for_each(&mut tell);
+        if count < lines.len() {
+            break;
+        }
+        position += count as u64;
+    }
+    Ok(())
 }

@@ -54,6 +54,7 @@ const SPACE_TO_WASTE: u64 = 32 << 20;
 pub struct SharedState {
     file: File,
     page: SharedPage,
+    is_of_one_node: bool,
     /// Which of the nodes that write this is.
     seat: u32,
     /// Shared by those who write on this node, as long as this lives.
@@ -86,7 +87,8 @@ impl SharedState {
     /// If the system refuses.
     pub fn of(seat: u32, file: File, seat_lock: File, lock: File) -> Result<Self, Errno> {
         let page = SharedPage::map(&file, 0)?;
-        Ok(SharedState { file, page, seat, _seat_lock: seat_lock, lock })
+        let is_of_one_node = fresh::is_of_one_node(&file);
+        Ok(SharedState { file, page, is_of_one_node, seat, _seat_lock: seat_lock, lock })
     }
 
     /// Gives the file to another node, or to the same one after a restart: of what was published before, only what was durable must
@@ -248,7 +250,7 @@ impl SharedState {
 
     /// Returns whether its file is where only one node can be.
     pub fn is_of_one_node(&self) -> bool {
-        fresh::is_of_one_node(&self.file)
+        self.is_of_one_node
     }
 
     /// Makes it durable, and seen by other nodes.

@@ -4,10 +4,13 @@ mod nodes;
 mod refusals;
 mod size;
 mod space;
+mod tail;
 
 pub use space::Reclaimed;
 use space::SpaceWatch;
+use tail::Tail;
 
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -50,6 +53,11 @@ pub struct Writer {
     /// The target of the segment.
     lane: usize,
     tally: Option<Box<dyn Tally>>,
+    /// How often it has published something.
+    published: u64,
+    tail: Option<Tail>,
+    /// The lock that keeps the size as it is, once it was needed.
+    size_lock: Option<File>,
 }
 
 /// A target, as this writer has it.
@@ -89,6 +97,9 @@ impl Writer {
             reader,
             lane: 0,
             tally: None,
+            published: 0,
+            tail: None,
+            size_lock: None,
         })
     }
 
@@ -109,7 +120,13 @@ impl Writer {
         // All parts of a write have one stamp, so that they are later or earlier than another write as a whole.
         let stamp = self.state.next_stamp(self.container.seen());
         self.end = self.end.max(offset + length);
-        self.write_stamped(bytes, offset, stamp)
+        let written = self.write_stamped(bytes, offset, stamp);
+        match written {
+            Ok(()) => self.note_end(offset + length),
+            // A part of it may be there.
+            Err(_) => self.tail = None,
+        }
+        written
     }
 
     fn write_stamped(
@@ -125,6 +142,7 @@ impl Writer {
                     if let (Some(tally), false) = (&mut self.tally, self.space.is_working()) {
                         tally.wrote(self.lane, count);
                     }
+                    self.published += 1;
                     self.note_filled();
                     count
                 }

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use crate::StowError;
-use crate::fresh::is_of_one_node;
+use crate::fresh::is_kind_of_one_node;
 use crate::seat::sequence_of_others;
 
 impl Writer {
@@ -19,7 +19,8 @@ impl Writer {
 
     /// Lets other nodes see all that was written, where there can be any.
     pub(super) fn show_others(&mut self) -> Result<(), StowError> {
-        let is_here = |it: &super::Lane| it.log.as_ref().is_none_or(|it| is_of_one_node(&it.log));
+        let is_here =
+            |it: &super::Lane| it.log.as_ref().is_none_or(|it| is_kind_of_one_node(it.log.kind));
         match self.state.is_of_one_node() && self.lanes.iter().all(is_here) {
             true => Ok(()),
             false => self.sync(),

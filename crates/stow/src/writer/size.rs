@@ -1,7 +1,6 @@
 //! What changes a file beside its bytes: appending, truncating, making holes.
 
-use std::fs::File;
-
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::Writer;
@@ -16,11 +15,12 @@ impl Writer {
     /// # Errors
     /// As [`Writer::write_at`].
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64, StowError> {
-        let _held = self.hold_size()?;
-        let size = self.reader()?.size();
-        self.write_at(bytes, size)?;
-        self.show_others()?;
-        Ok(size)
+        self.while_size_stays(|writer| {
+            let size = writer.size_now()?;
+            writer.write_at(bytes, size)?;
+            writer.show_others()?;
+            Ok(size)
+        })
     }
 
     /// Gives the file another size: what is behind it is gone, and what comes before is zeros where nothing was written.
@@ -31,17 +31,19 @@ impl Writer {
         if size > i64::MAX as u64 {
             return Err(StowError::TooLarge { offset: size, length: 0 });
         }
-        let _held = self.hold_size()?;
-        self.catch_up()?;
-        if size == 0 {
-            // What is noted in a segment of its own keeps no other one.
-            self.end_segment();
-        }
-        self.note(|segment, stamp| segment.truncate(size, stamp))?;
-        if size == 0 {
-            self.reclaim_truncated();
-        }
-        self.show_others()
+        self.while_size_stays(|writer| {
+            writer.tail = None;
+            writer.catch_up()?;
+            if size == 0 {
+                // What is noted in a segment of its own keeps no other one.
+                writer.end_segment();
+            }
+            writer.note(|segment, stamp| segment.truncate(size, stamp))?;
+            if size == 0 {
+                writer.reclaim_truncated();
+            }
+            writer.show_others()
+        })
     }
 
     /// Makes a hole of a range. The size stays.
@@ -55,11 +57,22 @@ impl Writer {
         self.note(|segment, stamp| segment.punch(offset, length, stamp))
     }
 
-    /// Keeps others from changing the size until the file is dropped.
-    fn hold_size(&self) -> Result<File, StowError> {
-        let file = lock::open(self.container.directory(), SIZE_LOCK)?;
+    /// Keeps others from changing the size meanwhile.
+    fn while_size_stays<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, StowError>,
+    ) -> Result<T, StowError> {
+        let file = match self.size_lock.take() {
+            Some(file) => file,
+            None => lock::open(self.container.directory(), SIZE_LOCK)?,
+        };
         lock::take(&file, Hold::Alone, self.container.path())?;
-        Ok(file)
+        let done = work(self);
+        // Otherwise it is given up with the file.
+        if flock(&file, FlockOperation::Unlock).is_ok() {
+            self.size_lock = Some(file);
+        }
+        done
     }
 
     /// Publishes something that has no bytes.
@@ -78,7 +91,10 @@ impl Writer {
     ) -> Result<(), StowError> {
         loop {
             match note(self.segment_for(stamp, 0)?, stamp.sequence) {
-                Ok(true) => return Ok(()),
+                Ok(true) => {
+                    self.published += 1;
+                    return Ok(());
+                }
                 Ok(false) => self.end_segment(),
                 Err(errno) => self.give_up_target(errno),
             }
