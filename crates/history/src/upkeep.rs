@@ -13,18 +13,18 @@ use crate::{Day, HistoryError, Settings, listing};
 /// So many files of about one size become one: each sample is written again once or twice a day.
 const FILES_PER_MERGE: usize = 16;
 
-/// Does the first thing that is due, if anything is.
+/// Does the first thing that is due; returns false if nothing is.
 pub(crate) fn step(
     store: &Directory,
     settings: &Settings,
     now_millis: u64,
-) -> Result<(), HistoryError> {
+) -> Result<bool, HistoryError> {
     let days = listing::days(store)?;
     let today = Day::ending_at(now_millis);
     if let Some(oldest) = days.first() {
         let is_old = oldest.end() + u64::from(settings.keep_days) * Day::MILLIS <= today.start();
         if is_old || is_over_budget(store, &days, settings)? && *oldest < today {
-            return remove(store, *oldest);
+            return remove(store, *oldest).map(|()| true);
         }
     }
     for day in days {
@@ -32,11 +32,13 @@ pub(crate) fn step(
         let folder = open_day(store, day)?;
         let parts = listing::parts(&folder)?;
         let due = if is_past { to_age(&parts) } else { to_merge(&parts) };
-        if let Some((some, into)) = due {
-            return replace(store, day, &folder, &parts, some, &into);
+        if let Some((some, into)) = due
+            && replace(store, day, &folder, &parts, some, &into)?
+        {
+            return Ok(true);
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Returns files that are alike and enough to become one, and what that one is called.
@@ -75,7 +77,8 @@ fn range(parts: &[PartName]) -> Option<(u64, u64)> {
 }
 
 /// Replaces some files of a day by one. The new directory is made beside the old one, with the other files under second
-/// names, and they change places in one step: whoever lists the day finds the old files or the new one, never both.
+/// names, and they change places in one step: whoever lists the day finds the old files or the new one, never both. Returns false where that
+/// cannot be.
 fn replace(
     store: &Directory,
     day: Day,
@@ -83,7 +86,7 @@ fn replace(
     parts: &[PartName],
     some: &[PartName],
     into: &PartName,
-) -> Result<(), HistoryError> {
+) -> Result<bool, HistoryError> {
     let (name, new_name) = (day.directory(), format!("{NEW}{}", day.directory()));
     let path = store.path().join(&new_name);
     let failed = |cause| HistoryError::io("replace", &path, cause);
@@ -98,14 +101,15 @@ fn replace(
     if !matches!(made, Ok(true)) {
         remove_tree_if_there(store, &new_name).map_err(failed)?;
         // What only a later program knows stays as it is.
-        return made.map(drop);
+        return made;
     }
     let kept = parts.iter().filter(|part| !some.contains(part)).map(PartName::file);
     for file in kept {
         linkat(folder, &file, &new, &file, AtFlags::empty()).map_err(|it| failed(it.into()))?;
     }
     new.sync().map_err(failed)?;
-    exchange(store, &new_name, &name).map_err(failed)
+    exchange(store, &new_name, &name).map_err(failed)?;
+    Ok(true)
 }
 
 /// Puts the new directory in the place of the old one, which goes.

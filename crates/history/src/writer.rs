@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
@@ -19,6 +20,9 @@ use crate::{
 
 /// A write-ahead file is closed at this size even if nothing is done about it: half of what is read again.
 const LOG_BYTES: u64 = LOG_BYTES_MAX / 2;
+
+/// How long nothing is looked for after nothing was due.
+const REST_MILLIS: u64 = 60_000;
 
 /// The one process that appends to a store.
 ///
@@ -38,6 +42,8 @@ pub struct Writer {
     next_log: u64,
     /// Write-ahead files that are closed, and not yet files of days.
     closed: Vec<u64>,
+    /// When nothing is due, as far as is known, in milliseconds since 1970.
+    rest: Option<Range<u64>>,
     frame: Frame,
     values: Vec<(u32, u64)>,
 }
@@ -93,6 +99,7 @@ impl Writer {
             log: None,
             next_log,
             closed,
+            rest: None,
             frame: Frame::default(),
             values: Vec::new(),
         };
@@ -163,7 +170,14 @@ impl Writer {
         }
         self.differences.forget_jobs(now_millis.saturating_sub(GAP_MILLIS));
         self.seal_closed()?;
-        upkeep::step(&self.directory, &self.settings, now_millis)
+        // Whether anything is due is asked of every day of the store.
+        let is_known = |rest: &Range<u64>| rest.contains(&now_millis);
+        if self.rest.as_ref().is_some_and(is_known) {
+            return Ok(());
+        }
+        let is_done = upkeep::step(&self.directory, &self.settings, now_millis)?;
+        self.rest = (!is_done).then_some(now_millis..now_millis.saturating_add(REST_MILLIS));
+        Ok(())
     }
 
     /// Makes files of days of everything that was appended.
@@ -219,6 +233,7 @@ impl Writer {
         while let Some(sequence) = self.closed.first() {
             seal(&self.directory, *sequence)?;
             self.closed.remove(0);
+            self.rest = None;
         }
         Ok(())
     }
