@@ -124,9 +124,8 @@ fn live(folder: &Path, disk: &Path, root: &Path, random: &mut Random) -> Life {
         Fate::NoSpace => {
             let _ = fs::write(disk.join("filler"), vec![1; 80 << 20]);
             wait(random);
+            wait(random);
             fs::remove_file(disk.join("filler")).unwrap();
-            service.line("samples are missing");
-            service.line("the store works again");
         }
         Fate::ClockStep(seconds) => {
             fs::write(&clock, (seconds * 1000).to_string()).unwrap();
