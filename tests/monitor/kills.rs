@@ -126,6 +126,7 @@ fn live(folder: &Path, disk: &Path, root: &Path, random: &mut Random) -> Life {
             wait(random);
             wait(random);
             fs::remove_file(disk.join("filler")).unwrap();
+            wait(random);
         }
         Fate::ClockStep(seconds) => {
             fs::write(&clock, (seconds * 1000).to_string()).unwrap();
