@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, acting_user};
 use plimsoll_node::written;
 use plimsoll_route::lease::{SealedLease, Seen};
 use plimsoll_stow::{DIRECTORY_PREFIX, Id, directory_name, file_name};
@@ -97,6 +97,10 @@ impl Eyes {
         for name in target.names()? {
             let id = name.to_str().and_then(|it| Id::parse(it.strip_prefix(DIRECTORY_PREFIX)?));
             let Some(id) = id else { continue };
+            // Others may have given theirs a name that begins alike.
+            if !target.facts_of(&name).is_ok_and(|it| it.st_uid == acting_user()) {
+                continue;
+            }
             let common = number_of(id, 0) >> LOG_BITS;
             if common == place >> LOG_BITS {
                 found = Ok(id);
