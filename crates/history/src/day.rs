@@ -17,7 +17,7 @@ impl Day {
 
     /// Returns the day that time up to this end is of: midnight ends the day before.
     pub fn ending_at(end_millis: u64) -> Self {
-        Day((end_millis.saturating_sub(1) / Self::MILLIS) as u32)
+        Day(u32::try_from(end_millis.saturating_sub(1) / Self::MILLIS).unwrap_or(u32::MAX))
     }
 
     /// Returns its first millisecond.
@@ -46,7 +46,7 @@ impl Day {
 
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&moment::rfc3339(self.start() * 1_000_000)[..10])
+        formatter.write_str(&moment::rfc3339(self.start().saturating_mul(1_000_000))[..10])
     }
 }
 

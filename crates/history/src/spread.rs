@@ -34,7 +34,7 @@ pub fn spread(end: u64, length: u64, value: u64, window_millis: u64, mut each: i
     };
     let mut from = start;
     for window in first..=last {
-        let until = ((window + 1) * window_millis).min(end);
+        let until = (window + 1).saturating_mul(window_millis).min(end);
         each(Piece { window, covered: until - from, value: counted(until) - counted(from) });
         from = until;
     }

@@ -50,7 +50,9 @@ impl FixedCost {
 
     /// Returns the cost of so many operations that moved so many bytes.
     pub(crate) fn of(self, operations: u64, bytes: u128) -> u128 {
-        u128::from(self.per_operation) * u128::from(operations) + u128::from(self.per_byte) * bytes
+        let of_operations = u128::from(self.per_operation) * u128::from(operations);
+        // What no disk does is as much as there are numbers for.
+        of_operations.saturating_add(u128::from(self.per_byte).saturating_mul(bytes))
     }
 }
 

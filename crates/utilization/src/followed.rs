@@ -74,7 +74,7 @@ impl Followed {
                 self.spread(&span, &whole);
             }
             let sizes = self.sizes.entry(last).or_default();
-            for (size, reads, writes) in &span.sizes {
+            for (size, (reads, writes)) in &span.sizes {
                 let sum = sizes.entry(*size).or_default();
                 *sum = (sum.0.saturating_add(*reads), sum.1.saturating_add(*writes));
             }

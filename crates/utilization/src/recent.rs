@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use plimsoll_history::{
-    Batch, Component, ComponentKind, Differences, HistoryError, Measure, Reading, Selection, Store,
+    Batch, Component, ComponentKind, Differences, GAP_MILLIS, HistoryError, Measure, Reading,
+    Selection, Store,
 };
 
 use crate::followed::Followed;
@@ -126,6 +127,9 @@ impl Recent {
     fn forget_gone(&mut self) {
         let least = self.now.saturating_sub(GONE_MILLIS);
         self.followed.retain(|_, followed| followed.heard > least);
+        // Users think of new ones all the time.
+        let least = self.now.saturating_sub(GAP_MILLIS);
+        self.followed.retain(|component, it| !component.is_job() || it.heard > least);
         self.differences.forget_jobs(least);
     }
 

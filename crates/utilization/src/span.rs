@@ -1,5 +1,7 @@
 //! What a target did between two readings of it.
 
+use std::collections::BTreeMap;
+
 use plimsoll_history::Measure;
 
 use crate::TargetCosts;
@@ -25,7 +27,7 @@ pub(crate) struct Span {
     pub read: Direction,
     pub write: Direction,
     /// Reads and writes by size.
-    pub sizes: Vec<(u64, u64, u64)>,
+    pub sizes: BTreeMap<u64, (u64, u64)>,
     pub has_sizes: bool,
 }
 
@@ -60,7 +62,8 @@ impl Span {
             }
             _ => {
                 direction.disk_operations = direction.disk_operations.saturating_add(value);
-                direction.disk_bytes += u128::from(value) * u128::from(bin);
+                let bytes = u128::from(value) * u128::from(bin);
+                direction.disk_bytes = direction.disk_bytes.saturating_add(bytes);
                 self.has_sizes = true;
                 self.count_size(bin, is_read, value);
             }
@@ -71,11 +74,7 @@ impl Span {
         if value == 0 {
             return;
         }
-        let place = self.sizes.iter().position(|it| it.0 == bin).unwrap_or_else(|| {
-            self.sizes.push((bin, 0, 0));
-            self.sizes.len() - 1
-        });
-        let (_, reads, writes) = &mut self.sizes[place];
+        let (reads, writes) = self.sizes.entry(bin).or_default();
         let sum = if is_read { reads } else { writes };
         *sum = sum.saturating_add(value);
     }

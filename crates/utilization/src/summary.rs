@@ -98,8 +98,8 @@ impl Summary {
         let class = options.class(fsu);
         let of_class = &mut self.classes[class];
         of_class.windows += 1;
-        of_class.operations += window.sized;
-        of_class.optimal += window.optimal;
+        of_class.operations = of_class.operations.saturating_add(window.sized);
+        of_class.optimal = of_class.optimal.saturating_add(window.optimal);
         let is_seen = options.class(bandwidth_only) == BUSY;
         self.busy_unseen += u64::from(class == BUSY && !is_seen);
         self.read_bytes += u128::from(window.read_bytes);
@@ -107,9 +107,9 @@ impl Summary {
         let seconds = window.covered as f64 / 1000.0 / f64::from(window.targets);
         let rate = (window.read_bytes as f64 + window.written_bytes as f64) / seconds;
         self.bytes_per_second_max = self.bytes_per_second_max.max(rate);
-        self.cost += window.cost;
+        self.cost = self.cost.saturating_add(window.cost);
         self.covered += u128::from(window.covered);
-        let start = number * WINDOW_MILLIS;
+        let start = number.saturating_mul(WINDOW_MILLIS);
         let bucket = self.over_time.entry(start - start % options.bucket_millis).or_default();
         bucket.windows += 1;
         bucket.fsu += fsu;

@@ -195,7 +195,7 @@ impl<'a> Work<'a> {
         let is_clock = (series.measure, series.bin) == target.clock;
         let counted = self.counted.entry((name.clone(), series.component.clone())).or_default();
         let is_bytes = matches!(series.measure, Measure::ReadBytes | Measure::WrittenBytes);
-        let first = first_window(day) - BACK_WINDOWS as u64;
+        let first = first_window(day);
         let is_size = matches!(series.measure, Measure::ReadSizes | Measure::WriteSizes);
         let mut of_size = 0;
         for ((end, length), value) in batch.ends.iter().zip(batch.lengths).zip(batch.values) {
@@ -203,12 +203,13 @@ impl<'a> Work<'a> {
                 self.unplaced_bytes += if is_bytes { u128::from(*value) } else { 0 };
                 continue;
             }
-            of_size += if is_size { *value } else { 0 };
+            of_size = if is_size { value.saturating_add(of_size) } else { 0 };
             spread(*end, *length, *value, WINDOW_MILLIS, |piece| {
-                let place = piece.window.checked_sub(first).and_then(|it| usize::try_from(it).ok());
+                let place = (piece.window + BACK_WINDOWS as u64).checked_sub(first);
+                let place = place.and_then(|it| usize::try_from(it).ok());
                 let Some(window) = place.and_then(|place| windows.get_mut(place)) else { return };
                 if is_clock {
-                    window.covered += piece.covered;
+                    window.covered = window.covered.saturating_add(piece.covered);
                     window.targets += u32::from(*counted != piece.window);
                     *counted = piece.window;
                 }
@@ -220,7 +221,8 @@ impl<'a> Work<'a> {
             let sizes = summary.map(|it| it.sizes.entry(series.bin).or_default());
             if let Some((reads, writes)) = sizes {
                 let is_read = series.measure == Measure::ReadSizes;
-                *(if is_read { reads } else { writes }) += of_size;
+                let sum = if is_read { reads } else { writes };
+                *sum = sum.saturating_add(of_size);
             }
         }
     }
@@ -228,10 +230,13 @@ impl<'a> Work<'a> {
     fn end(&mut self, day: Day, name: &str) {
         let Some(windows) = self.windows.remove(name) else { return };
         let Some(summary) = self.summaries.get_mut(name) else { return };
-        let first = first_window(day) - BACK_WINDOWS as u64;
+        let first = first_window(day);
         let (done, open) = windows.split_at(DAY_WINDOWS);
         for (number, window) in (first..).zip(done) {
-            summary.add(number, window, self.options);
+            // Before the first day that there is, there are none.
+            if let Some(number) = number.checked_sub(BACK_WINDOWS as u64) {
+                summary.add(number, window, self.options);
+            }
         }
         self.open.insert(name.to_string(), (day, open.to_vec()));
     }
@@ -290,15 +295,17 @@ fn add(
             (0, u128::from(value))
         }
         Measure::ReadSizes | Measure::WriteSizes => {
-            window.sized += value;
-            window.optimal += if series.bin >= options.optimal_bytes { value } else { 0 };
+            window.sized = window.sized.saturating_add(value);
+            if series.bin >= options.optimal_bytes {
+                window.optimal = window.optimal.saturating_add(value);
+            }
             (value, u128::from(value) * u128::from(series.bin))
         }
         _ => (value, 0),
     };
     // Where sizes between server and disk are known, they count, and not what clients asked for.
     if series.measure.is_histogram() == has_sizes {
-        window.cost += cost.of(operations, bytes);
-        window.byte_cost += cost.of(0, bytes);
+        window.cost = window.cost.saturating_add(cost.of(operations, bytes));
+        window.byte_cost = window.byte_cost.saturating_add(cost.of(0, bytes));
     }
 }

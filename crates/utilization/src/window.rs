@@ -41,13 +41,13 @@ impl Window {
     /// Adds what other targets did, or the same one at another time.
     pub fn add(&mut self, other: &Window) {
         self.targets += other.targets;
-        self.covered += other.covered;
-        self.cost += other.cost;
-        self.byte_cost += other.byte_cost;
+        self.covered = self.covered.saturating_add(other.covered);
+        self.cost = self.cost.saturating_add(other.cost);
+        self.byte_cost = self.byte_cost.saturating_add(other.byte_cost);
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
         self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
-        self.sized += other.sized;
-        self.optimal += other.optimal;
+        self.sized = self.sized.saturating_add(other.sized);
+        self.optimal = self.optimal.saturating_add(other.optimal);
     }
 
     /// Returns whether enough of it is known.
