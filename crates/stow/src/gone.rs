@@ -9,7 +9,7 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plimsoll_guarded::{Directory, acting_user};
 use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat};
@@ -96,24 +96,31 @@ fn discard_draft(directory: &Directory, name: &OsStr) {
     }
 }
 
-/// Discards what is left of removed containers in a directory and, if so, below it.
+/// Discards what is left of removed containers in a directory and, if so, below it: in directories of this user and of root, without links. Those of others
+/// could go on for ever.
 pub fn discard_all_gone(directory: &Path, below: bool, targets: &[Target]) {
-    let mut waiting: Vec<PathBuf> = vec![directory.to_path_buf()];
-    while let Some(path) = waiting.pop() {
-        let Ok(directory) = Directory::open(&path) else { continue };
-        let names = directory.names().unwrap_or_default();
-        for name in names {
-            if is_gone(&name) {
-                discard_draft(&directory, &name);
-                discard_gone(&path.join(name), targets);
-            } else if below
-                && directory.kind_of(&name).is_ok_and(|it| it == FileType::Directory)
-                && !Container::is_at(&path.join(&name))
-            {
-                waiting.push(path.join(name));
-            }
+    let Ok(directory) = Directory::open(directory) else { return };
+    let mut entered = vec![(directory.names().unwrap_or_default(), directory)];
+    while let Some((names, directory)) = entered.last_mut() {
+        let Some(name) = names.pop() else {
+            entered.pop();
+            continue;
+        };
+        if is_gone(&name) {
+            discard_draft(directory, &name);
+            discard_gone(&directory.path().join(name), targets);
+        } else if below && let Some(child) = own_directory(directory, &name) {
+            entered.push((child.names().unwrap_or_default(), child));
         }
     }
+}
+
+/// Returns the directory of that name, if it is this user's or root's and no container.
+fn own_directory(directory: &Directory, name: &OsStr) -> Option<Directory> {
+    directory.kind_of(name).ok().filter(|it| *it == FileType::Directory)?;
+    let child = directory.child_not_mounted(name).ok()?;
+    let owner = child.facts().ok()?.st_uid;
+    ((owner == 0 || owner == acting_user()) && !Container::is_in(&child)).then_some(child)
 }
 
 /// Returns whether a name is that of a removed container.

@@ -105,3 +105,22 @@ fn what_another_user_serves_is_listed_and_not_asked() {
     let outcome = server.run_unasked(command.arg("ls"));
     assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "served\n"));
 }
+
+/// Where another user makes directories as fast as they are walked, a run would never end.
+#[test]
+fn directories_of_others_are_not_walked_at_the_end() {
+    let Some(stowed) = shared() else { return };
+    Attacker::does(&stowed.at(""), "mkdir theirs && mkdir theirs/deep");
+    stowed.shell("mkdir mine && echo precious > mine/x && echo precious > y");
+    // As a kill leaves them, and then moved.
+    for (name, to) in
+        [("mine/x", "mine/.plimsoll-stow-gone-0"), ("y", "theirs/.plimsoll-stow-gone-0")]
+    {
+        let mode = fs::Permissions::from_mode(0o1700);
+        fs::set_permissions(stowed.at(name), mode).unwrap();
+        fs::rename(stowed.at(name), stowed.at(to)).unwrap();
+    }
+    stowed.output(&["true"]);
+    assert!(!stowed.at("mine/.plimsoll-stow-gone-0").exists());
+    assert!(stowed.at("theirs/.plimsoll-stow-gone-0").exists());
+}
