@@ -1,5 +1,7 @@
 //! What cannot be done with a container fails, with the number that docs/stow.md says.
 
+use std::fs;
+
 use super::Stowed;
 use crate::support::command::{Outcome, binary};
 use crate::support::recording::library;
@@ -63,4 +65,32 @@ fn wrong_use_is_told() {
     let outcome: Outcome =
         stowed.command(&[]).args(["sh", "-c", "exit 7"]).output().unwrap().into();
     assert_eq!(outcome.status, Some(7));
+}
+
+/// A child that inherits a file and has no descriptors left cannot tell whose it is: it is told so, and nothing goes astray.
+#[test]
+fn without_descriptors_nothing_is_written_elsewhere() {
+    let stowed = Stowed::new();
+    let told = stowed.python(
+        "import os, resource
+fd = os.open('x', os.O_CREAT | os.O_RDWR); os.write(fd, b'before')
+if os.fork() == 0:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    held = []
+    try:
+        while True: held.append(os.open('/dev/null', os.O_RDONLY))
+    except OSError: pass
+    try: print('written', os.write(fd, b'astray'))
+    except OSError as error: print(os.strerror(error.errno))
+    os._exit(0)
+os.wait()",
+    );
+    assert!(["Too many open files\n", "written 6\n"].contains(&told.as_str()), "{told}");
+    assert_eq!(
+        fs::read(stowed.at("x/anchor")).unwrap(),
+        b"",
+        "the kernel wrote past the container"
+    );
+    let expected = if told.starts_with("written") { "beforeastray" } else { "before" };
+    assert_eq!(stowed.output(&["cat", "x"]), expected);
 }

@@ -10,12 +10,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 
 use plimsoll_guarded::{Directory, acting_user, mount_of, require_served_by_none_else};
 use plimsoll_stow::{ANCHOR, Container, MARKER};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
 use super::entry::Key;
@@ -53,6 +53,39 @@ impl Found {
         part(MARKER).filter(is_regular)?;
         let facts = fstat(&directory).ok()?;
         (counts(&facts) && anchor.st_nlink == 1).then_some(Found { directory, anchor })
+    }
+
+    /// Looks for the container in a directory of which an open file is the anchor; `None` if it is a plain file there. `Err(None)` if the file is not
+    /// there, or not any more.
+    ///
+    /// # Errors
+    /// If it cannot be told, or if it is a container that does not count: what a program writes must not go into the anchor.
+    pub fn of_anchor(directory: &CStr, file: &Stat) -> Result<Option<Self>, Option<c_int>> {
+        let at = NamedAt { directory: CWD, path: directory };
+        let directory = match hold_directory(&at, OFlags::NOFOLLOW) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(None),
+            held => held.map_err(|it| Some(number(it)))?,
+        };
+        if !may_be_asked(&directory) {
+            return Err(Some(libc::EIO));
+        }
+        let part = |name| statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let anchor = match part(ANCHOR) {
+            Err(Errno::NOENT) => return Err(None),
+            anchor => anchor.map_err(|it| Some(number(it)))?,
+        };
+        if Key::of(&anchor) != Key::of(file) {
+            return Err(None);
+        }
+        match part(MARKER) {
+            Err(Errno::NOENT) => return Ok(None),
+            marker => drop(marker.map_err(|it| Some(number(it)))?),
+        }
+        let facts = fstat(&directory).map_err(|it| Some(number(it)))?;
+        match counts(&facts) && anchor.st_nlink == 1 {
+            true => Ok(Some(Found { directory, anchor })),
+            false => Err(Some(libc::EACCES)),
+        }
     }
 
     /// Returns its directory, which can be looked into but not read.

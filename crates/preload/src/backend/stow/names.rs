@@ -78,8 +78,8 @@ pub fn is_regular(facts: &Stat) -> bool {
 pub fn is_own_descriptor(fd: c_int) -> bool {
     let Some(file) = sys::borrow(fd) else { return false };
     match fstat(file) {
-        // Anchors are always empty, unless somebody went past us.
-        Ok(facts) if is_regular(&facts) => container_of(fd).is_some(),
+        // Where that cannot be told, the program is told so, when it uses it.
+        Ok(facts) if is_regular(&facts) => !matches!(container_of(fd), Ok(None)),
         Ok(facts) if is_directory(&facts) => {
             let mut path = Text::<PATH_BYTES>::new();
             descriptors::push_link(fd, &mut path);
@@ -89,13 +89,30 @@ pub fn is_own_descriptor(fd: c_int) -> bool {
     }
 }
 
-/// Returns the container whose anchor a descriptor is of, unless others exchange names just now.
-pub fn container_of(fd: c_int) -> Option<Found> {
-    let mut path = Text::<PATH_BYTES>::new();
-    descriptors::push_link(fd, &mut path);
-    let above = path.as_bytes().strip_suffix(ANCHOR.as_bytes())?.strip_suffix(b"/")?.len();
-    path.truncate(above);
-    Found::at(&NamedAt { directory: CWD, path: path.as_c_str() }, false)
+/// How often others may exchange the names that lead to an anchor meanwhile.
+const LOOKS: usize = 64;
+
+/// Returns the container whose anchor a descriptor is of; `None` if it is a plain file's.
+///
+/// # Errors
+/// If that cannot be told just now: nobody may pass the directories above any more, or there are no descriptors left.
+pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    let facts = fstat(file).map_err(|it| it.raw_os_error())?;
+    for _ in 0..LOOKS {
+        let mut path = Text::<PATH_BYTES>::new();
+        descriptors::push_link(fd, &mut path);
+        let above = path.as_bytes().strip_suffix(ANCHOR.as_bytes());
+        let Some(above) = above.and_then(|it| it.strip_suffix(b"/")).map(<[u8]>::len) else {
+            return Ok(None);
+        };
+        path.truncate(above);
+        match Found::of_anchor(path.as_c_str(), &facts) {
+            Err(None) => {}
+            found => return found.map_err(|it| it.unwrap_or(libc::ESTALE)),
+        }
+    }
+    Err(libc::ESTALE)
 }
 
 /// What is known of the working directory: nothing.

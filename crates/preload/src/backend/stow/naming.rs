@@ -12,17 +12,20 @@ use plimsoll_guarded::random_hex;
 use plimsoll_stow::{
     Container, GONE_PREFIX, Target, discard_all_gone, discard_gone, mark_gone, renew,
 };
-use rustix::fd::{AsFd, AsRawFd};
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat_with, unlinkat};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, openat, renameat_with, unlinkat,
+};
 use rustix::io::Errno;
 
+use super::entry::Key;
 use super::found::Found;
 use super::names::{NamedAt, is_directory};
 use super::{Outcome, names, number, opening, registry, settings};
 use crate::backend::{Answer, Name};
-use crate::descriptors;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
+use crate::{descriptors, sys};
 
 /// Removes a name.
 pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
@@ -54,13 +57,12 @@ fn rmdir(at: &NamedAt<'_>) -> Outcome {
 
 /// Takes a container's name away, and the container itself if nobody has it open.
 fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
-    let (above, _) = at.divided().ok_or(libc::EISDIR)?;
-    let directory = openat(at.directory, above.as_c_str(), HELD, Mode::empty()).map_err(number)?;
+    let held = HeldName::of(at)?;
     let gone = format!("{GONE_PREFIX}{}", random_hex(8).map_err(|_| libc::EIO)?);
-    hide(at, found, &directory, &gone)?;
+    hide(&held, found, &gone)?;
     let mut path = Text::<PATH_BYTES>::new();
-    descriptors::push_link(directory.as_raw_fd(), &mut path);
-    drop(directory);
+    descriptors::push_link(held.directory.as_raw_fd(), &mut path);
+    drop(held);
     let path = Path::new(OsStr::from_bytes(path.as_bytes())).join(gone);
     if let Some(entry) = registry::find(serving, found.key()) {
         let mut entry = entry.hold(serving);
@@ -75,14 +77,47 @@ fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
 }
 
 /// Gives a container a name that programs do not see, after it was marked as removed, which only its owner can.
-fn hide(at: &NamedAt<'_>, found: &Found, directory: impl AsFd, gone: &str) -> Result<(), c_int> {
+fn hide(held: &HeldName, found: &Found, gone: &str) -> Result<(), c_int> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let container = openat(found.directory(), c".", flags, Mode::empty()).map_err(number)?;
+    let is_same = |it: &Stat| fstat(&container).is_ok_and(|own| Key::of(&own) == Key::of(it));
+    if !held.at()?.facts().is_ok_and(|it| is_same(&it)) {
+        // Somebody gave the name to another file meanwhile.
+        return Err(libc::ENOENT);
+    }
     mark_gone(&container, true).map_err(number)?;
-    renameat_with(at.directory, at.path, directory, gone, RenameFlags::NOREPLACE).map_err(|it| {
+    let (directory, name) = (&held.directory, held.name.as_c_str());
+    renameat_with(directory, name, directory, gone, RenameFlags::NOREPLACE).map_err(|it| {
         let _ = mark_gone(&container, false);
         number(it)
     })
+}
+
+/// A name in a directory that is held: several steps that concern it are about the same directory, whoever exchanges those above.
+struct HeldName {
+    directory: OwnedFd,
+    name: Text<{ NAME_BYTES + 1 }>,
+}
+
+/// limits.h, NAME_MAX
+const NAME_BYTES: usize = 255;
+
+impl HeldName {
+    fn of(at: &NamedAt<'_>) -> Result<Self, c_int> {
+        let (above, name) = at.divided().ok_or(libc::EISDIR)?;
+        if name.len() > NAME_BYTES {
+            return Err(libc::ENAMETOOLONG);
+        }
+        let directory = openat(at.directory, above.as_c_str(), HELD, Mode::empty());
+        let mut held = HeldName { directory: directory.map_err(number)?, name: Text::new() };
+        held.name.push(name);
+        Ok(held)
+    }
+
+    fn at(&self) -> Result<NamedAt<'_>, c_int> {
+        let directory = sys::borrow(self.directory.as_raw_fd()).ok_or(libc::EBADF)?;
+        Ok(NamedAt { directory, path: self.name.as_c_str() })
+    }
 }
 
 const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -124,40 +159,54 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
     {
         return Some(Ok(0));
     }
+    Some(rename_held(serving, (&from, source), (&to, replaced), flags))
+}
+
+/// Does so with names in directories that are held.
+fn rename_held(
+    serving: &Serving,
+    (from, source): (&NamedAt<'_>, Option<Found>),
+    (to, replaced): (&NamedAt<'_>, Option<Found>),
+    flags: u32,
+) -> Outcome {
+    let (held_from, held_to) = (HeldName::of(from)?, HeldName::of(to)?);
+    let (from, to) = (held_from.at()?, held_to.at()?);
     let flags = RenameFlags::from_bits_retain(flags);
     let moved = |flags| {
         renameat_with(from.directory, from.path, to.directory, to.path, flags).map_err(number)
     };
     if flags.contains(RenameFlags::EXCHANGE) {
-        return Some(moved(flags).map(|()| 0));
+        return moved(flags).map(|()| 0);
     }
     let target = match (&replaced, to.facts()) {
         (None, Err(_)) => None,
-        (None, Ok(facts)) if is_directory(&facts) => return Some(Err(libc::EISDIR)),
+        (None, Ok(facts)) if is_directory(&facts) => return Err(libc::EISDIR),
         (_, Ok(facts)) => Some(facts),
-        (Some(_), Err(_)) => return Some(Err(libc::ENOENT)),
+        (Some(_), Err(_)) => return Err(libc::ENOENT),
     };
     let is_directory = || from.facts().is_ok_and(|it| is_directory(&it));
     if source.is_none() && is_directory() {
-        return Some(Err(libc::ENOTDIR));
+        return Err(libc::ENOTDIR);
     }
     if target.is_none() || flags.contains(RenameFlags::NOREPLACE) {
         let renamed = moved(flags);
         if renamed.is_ok() {
             note_home(&to);
         }
-        return Some(renamed.map(|()| 0));
+        return renamed.map(|()| 0);
     }
     // The name leads to the one or the other at every moment.
-    Some(moved(RenameFlags::EXCHANGE).and_then(|()| {
-        if source.is_some() {
-            note_home(&to);
-        }
-        match replaced {
-            Some(found) => remove(serving, &from, &found),
-            None => opening::unlink_plain(&from).map(|()| 0).map_err(number),
-        }
-    }))
+    moved(RenameFlags::EXCHANGE)?;
+    if source.is_some() {
+        note_home(&to);
+    }
+    let is_as_it_was = |it: &Stat| target.is_some_and(|before| Key::of(&before) == Key::of(it));
+    match replaced {
+        // Somebody else has taken it away, or put another file there.
+        _ if !from.facts().is_ok_and(|it| is_as_it_was(&it)) => Ok(0),
+        Some(found) => remove(serving, &from, &found),
+        None => opening::unlink_plain(&from).map(|()| 0).map_err(number),
+    }
 }
 
 /// Notes beside the logs where their container is now, as far as it has any.

@@ -58,7 +58,10 @@ fn executable(found: &Found) -> Result<File, c_int> {
 
 /// Returns another descriptor by which a file can be executed that is a container's; `None` if it is none.
 pub fn to_execute(fd: c_int) -> Answer {
-    names::container_of(fd).map(|found| plain_descriptor(&found, fd))
+    match names::container_of(fd) {
+        Ok(found) => found.map(|found| plain_descriptor(&found, fd)),
+        Err(error) => Some(Err(error)),
+    }
 }
 
 fn plain_descriptor(found: &Found, fd: c_int) -> Outcome {

@@ -109,10 +109,7 @@ pub fn of(serving: &Serving, fd: c_int) -> Result<Option<(Arc<Entry>, Stat)>, c_
     if !names::is_regular(&facts) {
         return Ok(None);
     }
-    let Some(found) = names::container_of(fd) else { return Ok(None) };
-    if found.key() != Key::of(&facts) {
-        return Err(libc::ESTALE);
-    }
+    let Some(found) = names::container_of(fd)? else { return Ok(None) };
     Ok(Some((add(serving, found.key(), found.open()?), facts)))
 }
 
