@@ -21,7 +21,8 @@ use crate::error::Attempt;
 use crate::lock::{self, Hold, MANIFEST_LOCK};
 use crate::marker::MARKER;
 use crate::removal::{empty, is_known};
-use crate::states::STATE;
+use crate::state::STATE_BYTES_MAX;
+use crate::states::{STATE, StateCopy};
 use crate::{Container, StowError};
 
 /// The mode of a marker whose container was not made durable yet.
@@ -120,7 +121,14 @@ impl TornContainer {
         let marker =
             marker.and_then(|it| read_at_most(SMALL_BYTES_MAX, it)).attempt("open", path)?;
         let names = directory.names().attempt("list", path)?;
-        if !marker.is_some_and(|it| is_torn(&it)) || !names.iter().all(is_known) {
+        let is_state_torn = || {
+            let state = directory.open_own_file(STATE, OFlags::RDONLY);
+            let state = state.and_then(|it| read_at_most(STATE_BYTES_MAX, it));
+            state.is_ok_and(|it| it.is_some_and(|it| StateCopy::decode(&it).is_none()))
+        };
+        let is_unsynced = directory.facts_of(MARKER).is_ok_and(|it| it.st_mode & SYNCED == 0);
+        let is_torn = marker.is_some_and(|it| is_torn(&it)) || is_unsynced && is_state_torn();
+        if !is_torn || !names.iter().all(is_known) {
             return Err(Refusal::NotOfContainer).attempt("remove", path);
         }
         Ok(TornContainer { parent, name: name.to_os_string(), directory })

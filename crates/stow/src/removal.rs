@@ -21,7 +21,7 @@ use crate::replacement::FLAT;
 use crate::seat::is_of_seat;
 use crate::state::SharedState;
 use crate::states::STATE;
-use crate::{Container, StowError};
+use crate::{Container, StowError, TornContainer};
 
 /// All files that a container can have, in the order in which they go: as long as it is told by its marker, it can be removed again.
 const FILES: [&str; 12] = [
@@ -77,7 +77,14 @@ impl Container {
     /// If somebody writes to it, if it cannot be told whether it is a copy, if something is in it that is not its own, or if something cannot be removed.
     pub fn remove(&self) -> Result<Vec<ListedLog>, StowError> {
         self.require_in_place()?;
-        self.discard(&self.hold_alone()?)
+        match self.hold_alone() {
+            // A power failure has taken the state of one that was never synced. Its logs are those that `plimsoll stow check --targets` finds.
+            Err(StowError::Damaged { .. }) if self.is_unsynced() => {
+                TornContainer::open(self.path())?.remove()?;
+                Ok(Vec::new())
+            }
+            alone => self.discard(&alone?),
+        }
     }
 
     /// Does the same for whoever holds it, also if its name leads elsewhere by now: that name stays.
