@@ -103,7 +103,7 @@ struct Life {
 fn live(folder: &Path, disk: &Path, root: &Path, random: &mut Random) -> Life {
     let fate = match random.below(8) {
         0 => Fate::NoSpace,
-        1 => Fate::ClockStep(100 + random.below(900)),
+        1 => Fate::ClockStep(5 + random.below(60)),
         _ => Fate::Killed,
     };
     let clock = folder.join("clock");
@@ -175,10 +175,15 @@ fn a_monitor_that_is_killed_loses_no_more_than_it_says() {
     let truth = counted.truth.lock().unwrap().clone();
     let all = samples(&disk.join("store"));
     let mut most_missing = 0;
-    let mut steps = 0;
+    let (mut steps, mut caught_up) = (0, 0);
     for life in &lives {
+        // After a clock was put back, samples are missing until it has caught up, as docs/history.md says.
+        if life.begun < caught_up {
+            continue;
+        }
         if let Fate::ClockStep(step) = life.fate {
             steps += 1;
+            caught_up = life.killed + 1000 * step;
             assert_step(&all, life, step);
             continue;
         }
