@@ -9,60 +9,27 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::bed::Bed;
 use crate::support::busy_machine::measured_until_right;
 use crate::support::command::{Outcome, binary};
 
-/// A test bed with one target, removed also when a test fails.
-struct Bed {
-    folder: tempfile::TempDir,
+/// A test bed with one target.
+fn bed() -> Option<Bed> {
+    Bed::up(1, "96MiB")
 }
 
-impl Bed {
-    /// `None` with a word about what is missing.
-    fn up() -> Option<Self> {
-        let root = rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists();
-        if !root || !Path::new(THROTTLE).exists() {
-            eprintln!("SKIPPED: needs root, loop devices and the blkio controller of cgroup v1");
-            return None;
-        }
-        let bed = Bed { folder: tempfile::tempdir_in("/var/tmp").unwrap() };
-        bed.testbed("up --targets 1 --size 96MiB");
-        Some(bed)
-    }
-
-    fn testbed(&self, arguments: &str) {
-        let outcome: Outcome = self.command(arguments).output().unwrap().into();
-        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = binary();
-        command.args(["testbed", "--base"]).arg(self.folder.path());
-        command.args(arguments.split_whitespace());
-        command
-    }
-
-    fn target(&self) -> PathBuf {
-        self.folder.path().join("default/t0")
-    }
-
-    /// The result of a calibration, and its exit status.
-    fn calibrate(&self, arguments: &str) -> (Value, Option<i32>) {
-        let outcome = calibrate(&self.target(), &format!("--json --span 16MiB {arguments}"));
-        let document: Value = serde_json::from_str(&outcome.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", outcome.stderr));
-        assert_eq!(document["schema"], "plimsoll.calibrate/1");
-        (document["result"].clone(), outcome.status)
-    }
+fn only_target(bed: &Bed) -> PathBuf {
+    bed.target("t0")
 }
 
-impl Drop for Bed {
-    fn drop(&mut self) {
-        let _ = self.command("down --force").output();
-    }
+/// The result of a calibration of it, and its exit status.
+fn calibrated(bed: &Bed, arguments: &str) -> (Value, Option<i32>) {
+    let outcome = calibrate(&only_target(bed), &format!("--json --span 16MiB {arguments}"));
+    let document: Value = serde_json::from_str(&outcome.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", outcome.stderr));
+    assert_eq!(document["schema"], "plimsoll.calibrate/1");
+    (document["result"].clone(), outcome.status)
 }
-
-const THROTTLE: &str = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device";
 
 fn calibrate(target: &Path, arguments: &str) -> Outcome {
     let mut command = binary();
@@ -88,10 +55,10 @@ const LONG: &str = "--seconds 2 --repetitions 1 --seed 1";
 
 #[test]
 fn a_limit_in_bytes_is_the_rate_of_bytes() {
-    let Some(bed) = Bed::up() else { return };
+    let Some(bed) = bed() else { return };
     bed.testbed("slow t0 16MiB/s");
     measured_until_right(|| {
-        let (result, _) = bed.calibrate(&format!("{LONG} --sizes 64KiB,256KiB,1MiB"));
+        let (result, _) = calibrated(&bed, &format!("{LONG} --sizes 64KiB,256KiB,1MiB"));
         assert_eq!(result["transactions"], "device");
         for direction in ["read", "write"] {
             let rate = number(&result, direction, "rate");
@@ -103,12 +70,12 @@ fn a_limit_in_bytes_is_the_rate_of_bytes() {
 
 #[test]
 fn a_limit_in_operations_is_the_cost_of_an_operation() {
-    let Some(bed) = Bed::up() else { return };
+    let Some(bed) = bed() else { return };
     bed.testbed("slow t0 200op/s");
     measured_until_right(|| {
         // A transfer of 2 MiB is several transactions: their number, not that of the
         // transfers, is what the limit counts.
-        let (result, _) = bed.calibrate(&format!("{LONG} --sizes 4KiB,64KiB,2MiB --depth 4"));
+        let (result, _) = calibrated(&bed, &format!("{LONG} --sizes 4KiB,64KiB,2MiB --depth 4"));
         for direction in ["read", "write"] {
             let seconds = number(&result, direction, "seconds_per_operation");
             within(direction, seconds, 1.0 / 200.0, 0.15)?;
@@ -121,11 +88,11 @@ fn a_limit_in_operations_is_the_cost_of_an_operation() {
 
 #[test]
 fn two_limits_are_no_sum_of_two_costs_and_that_is_said() {
-    let Some(bed) = Bed::up() else { return };
+    let Some(bed) = bed() else { return };
     // The limits meet at 41 KiB.
     bed.testbed("slow t0 8MiB/s,200op/s");
     let site = bed.folder.path().join("site.toml");
-    let target = PathBuf::from(format!("t0={}", bed.target().display()));
+    let target = PathBuf::from(format!("t0={}", only_target(&bed).display()));
     measured_until_right(|| {
         fs::write(&site, "version = 1\n").unwrap();
         let outcome = calibrate(
@@ -149,10 +116,10 @@ fn two_limits_are_no_sum_of_two_costs_and_that_is_said() {
 
 #[test]
 fn costs_go_to_the_site_file_and_from_there_to_the_model() {
-    let Some(bed) = Bed::up() else { return };
+    let Some(bed) = bed() else { return };
     let site = bed.folder.path().join("site.toml");
     fs::write(&site, "version = 1 # ours\n").unwrap();
-    let target = PathBuf::from(format!("disk={}", bed.target().display()));
+    let target = PathBuf::from(format!("disk={}", only_target(&bed).display()));
     let arguments = format!(
         "--sizes 4KiB,512KiB --seconds 0.05 --repetitions 2 --span 16MiB --force --site {}",
         site.display()
@@ -170,7 +137,7 @@ fn costs_go_to_the_site_file_and_from_there_to_the_model() {
         assert!(text.contains(part), "{part}: {text}");
     }
     // By the directory alone, now that the site file knows it; and by the name.
-    for target in [bed.target(), PathBuf::from("disk")] {
+    for target in [only_target(&bed), PathBuf::from("disk")] {
         let outcome = calibrate(&target, &format!("{arguments} --dry-run"));
         assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
         assert!(outcome.stdout.contains("would calibrate disk"), "{}", outcome.stdout);
@@ -183,15 +150,15 @@ fn costs_go_to_the_site_file_and_from_there_to_the_model() {
 
 #[test]
 fn a_kill_leaves_nothing_behind() {
-    let Some(bed) = Bed::up() else { return };
+    let Some(bed) = bed() else { return };
     let mut command = binary();
-    command.arg("calibrate").arg("--target").arg(bed.target());
+    command.arg("calibrate").arg("--target").arg(only_target(&bed));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let descriptors = format!("/proc/{}/fd", child.id());
     let has_file = || {
         let links = fs::read_dir(&descriptors).into_iter().flatten().flatten();
         let mut links = links.filter_map(|entry| fs::read_link(entry.path()).ok());
-        links.any(|link| link.starts_with(bed.target()))
+        links.any(|link| link.starts_with(only_target(&bed)))
     };
     while !has_file() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(5));
@@ -199,7 +166,7 @@ fn a_kill_leaves_nothing_behind() {
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
     let names: Vec<_> =
-        fs::read_dir(bed.target()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        fs::read_dir(only_target(&bed)).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| name == "lost+found"), "{names:?}");
 }
 
@@ -246,8 +213,8 @@ fn memory_is_not_a_device() {
 
 #[test]
 fn a_target_that_cannot_be_written_is_named() {
-    let Some(bed) = Bed::up() else { return };
-    let target = bed.target();
+    let Some(bed) = bed() else { return };
+    let target = only_target(&bed);
     let remount = |how: &str| {
         let mut command = Command::new("mount");
         command.args(["-o", how]).arg(&target).status().unwrap().success()

@@ -1,5 +1,6 @@
 //! `plimsoll monitor` as a service: a real Prometheus scrapes it, and what it kept is there afterwards.
 
+mod counted;
 mod kills;
 
 use std::fs;

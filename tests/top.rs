@@ -2,14 +2,16 @@
 
 mod live;
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use crate::support::command::{binary, json, plimsoll, text};
+use crate::support::command::{binary, json, plimsoll, samples, text};
 use crate::support::growing::{CapturedTarget, while_working};
 
 /// The history that version 1 of the program wrote.
@@ -50,6 +52,61 @@ fn a_server_whose_counters_grow_has_rates_and_one_that_stands_still_has_none() {
     assert_eq!(whole["known_count"], 1);
     let notes = result["notes"].to_string();
     assert!(notes.contains("were assumed"), "{notes}");
+}
+
+#[test]
+fn a_captured_server_of_metadata_has_its_operations_by_name() {
+    let Some(samples) = samples("a server of metadata") else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = samples.join("lustre/gsi_lustre_exporter_2.10.1_proc_sys.tar.gz");
+    let tar = Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(root.path()).status();
+    assert!(tar.unwrap().success());
+    // Its other texts tell the time at which they were captured, and the last one that is read is that of the reading.
+    fs::remove_dir_all(root.path().join("proc/fs/lustre/osd-zfs/lustrefs-MDT0000")).unwrap();
+    let folder = root.path().join("proc/fs/lustre/mdt/lustrefs-MDT0000");
+    for name in ["rename_stats", "job_stats"] {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    let path = folder.join("md_stats");
+    let captured = fs::read_to_string(&path).unwrap();
+    let stats = OpenOptions::new().write(true).open(&path).unwrap();
+    // As captured, but 100 more opens and 10 more closes a second.
+    let grow = || {
+        let seconds = UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+        let more = |line: &str| {
+            let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            words[1] = match words[0].as_str() {
+                "snapshot_time" => format!("{seconds:.9}"),
+                "open" => format!("{:020.0}", 1e6 + seconds * 100.0),
+                "close" => format!("{:020.0}", 1e6 + seconds * 10.0),
+                _ => format!("{:0>20}", words[1]),
+            };
+            words.join(" ") + "\n"
+        };
+        let text: String = captured.lines().map(more).collect();
+        stats.write_all_at(text.as_bytes(), 0).unwrap();
+        stats.set_len(text.len() as u64).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    grow();
+    let arguments = format!("top --once --interval 500ms --root {}", root.path().display());
+    let result = while_working(grow, || json(&arguments));
+    let near = |value: &Value, expected: f64| {
+        let value = value.as_f64().unwrap_or_else(|| panic!("{result:#}"));
+        assert!((value / expected - 1.0).abs() < 0.02, "{value} {expected}: {result:#}");
+    };
+    near(&named(&result["metadata"], "lustrefs-MDT0000")["metadata_operation_rate"], 110.0);
+    let rate = |name: &str| {
+        let all = result["metadata_operations"].as_array().unwrap();
+        let operation = all.iter().find(|it| it["operation"] == name);
+        &operation.unwrap_or_else(|| panic!("no {name} in {all:#?}"))["operation_rate"]
+    };
+    near(rate("opens"), 100.0);
+    near(rate("closes"), 10.0);
+    assert_eq!(*rate("get_attributes"), 0.0, "none came, and that is known");
+    let targets = result["targets"].as_array().unwrap();
+    assert!(targets.iter().all(|it| it["kind"] != "mdt"), "no target of data");
+    assert_eq!(named(&result["targets"], "lustrefs-OST0000")["kind"], "ost");
 }
 
 #[test]

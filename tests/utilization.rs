@@ -1,6 +1,8 @@
 //! How busy storage was, from a history.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use crate::support::command::{json, plimsoll, text};
 
@@ -43,6 +45,35 @@ fn a_page_has_the_figures() {
     text(&format!("utilization --store {} --html {}", history(), page.display()));
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("Windows by FSU") && page.contains("Bandwidth"));
+}
+
+#[test]
+fn files_of_other_days_are_opened_for_a_page_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    copy(Path::new(&history()), &store);
+    let other = fs::read_dir(store.join("day=2026-01-01")).unwrap().next().unwrap().unwrap().path();
+    // A link is no file of a store: whoever opens it is refused.
+    fs::remove_file(&other).unwrap();
+    symlink("/dev/null", &other).unwrap();
+    let asked = format!("utilization --store {} --since 2026-01-02T12:00:00Z", store.display());
+    assert!(text(&asked).contains("scratch-OST0001"));
+    let page = folder.path().join("busy.html");
+    let outcome = plimsoll(&format!("{asked} --html {}", page.display()));
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    assert!(!page.exists());
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let place = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &place),
+            false => drop(fs::copy(entry.path(), place).unwrap()),
+        }
+    }
 }
 
 #[test]

@@ -108,6 +108,11 @@ fn write_year(path: &Path) -> Result<u64> {
         }
     }
     store.seal()?;
+    // Each of the days that follow has something, too.
+    for day in 1..=2 {
+        store.append(&targets.step(1, first + day * DAY + 3600))?;
+    }
+    store.seal()?;
     // Three days later all of them are old: one step makes one day coarser, and one file of it.
     for _ in 0..400 {
         store.maintain((first + 3 * DAY) * 1000)?;

@@ -12,6 +12,7 @@ pub mod pattern;
 pub mod rivals;
 pub mod series;
 pub mod simulated;
+pub mod spindle;
 
 use std::time::Instant;
 

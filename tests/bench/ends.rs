@@ -1,6 +1,7 @@
 //! The ways in which an experiment ends before its time.
 
 use std::fs;
+use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -134,10 +135,14 @@ fn a_target_that_fills_up_ends_the_experiment_with_what_was_measured() {
     let Some(full) = SmallDisk::mount(&storage.targets[0], "32m") else { return };
     let arguments =
         "pipeline --caching synced --burst 4MiB --pause 50ms --rounds 90 --rounds-max 90";
-    let child = storage.start_bench(arguments);
+    let mut child = storage.start_bench(arguments);
     storage.wait_for_instances(2);
-    // Written by somebody else meanwhile.
-    let _ = fs::write(storage.targets[0].join("other"), vec![1u8; 64 << 20]);
+    // Written by somebody else meanwhile, also where the file of a burst was that is done.
+    let mut other = fs::File::create(storage.targets[0].join("other")).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        let _ = other.write_all(&[1; 1 << 16]);
+    }
+    drop(other);
     let outcome = Outcome::from(child.wait_with_output().unwrap());
     assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("No space left"), "{}", outcome.stderr);

@@ -3,158 +3,190 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use plimsoll_history::{Component, HistoryError, Measure, Selection, Store};
 use plimsoll_stats::Random;
 use rustix::process::Signal;
 
 use super::Service;
+use super::counted::{Chain, Counted, CountedSample, Era, LATE_MILLIS, chains, now};
 use crate::support::command::binary;
 use crate::support::recording::program;
 use crate::support::storage::{SmallDisk, Storage};
 
-/// How often the counters grow, by one.
-const TICK: Duration = Duration::from_millis(20);
 /// From one sample to the next.
 const INTERVAL_MILLIS: u64 = 200;
-/// What may be missing at a kill, and how late a busy machine is at most.
-const MISSING_MILLIS: u64 = INTERVAL_MILLIS + 3000;
-
-/// A captured tree in which a counter grows, and what it was when.
-struct Counted {
-    root: PathBuf,
-    /// Milliseconds since 1970, and the count from then on.
-    truth: Arc<Mutex<Vec<(u64, u64)>>>,
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    u64::try_from(since.as_millis()).unwrap()
-}
-
-impl Counted {
-    fn begin(root: PathBuf) -> Self {
-        let device = root.join("sys/block/sda");
-        fs::create_dir_all(&device).unwrap();
-        fs::write(device.join("size"), "8\n").unwrap();
-        // So many that a sample does not fit into a page that the store has already.
-        for other in 0..60 {
-            std::os::unix::fs::symlink("sda", device.with_file_name(format!("sd-{other}")))
-                .unwrap();
-        }
-        let (truth, is_over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let (noted, asked) = (truth.clone(), is_over.clone());
-        let tick = move |count: u64| {
-            let new = device.join("new");
-            fs::write(&new, format!("{count} 0 {count} 2 3 0 16 4 5 6 7\n")).unwrap();
-            noted.lock().unwrap().push((now(), count));
-            fs::rename(new, device.join("stat")).unwrap();
-        };
-        tick(1);
-        let thread = std::thread::spawn(move || {
-            let mut count = 1;
-            while !asked.load(Ordering::Relaxed) {
-                std::thread::sleep(TICK);
-                count += 1;
-                tick(count);
-            }
-        });
-        Counted { root, truth, is_over, thread: Some(thread) }
-    }
-
-    /// Returns what the count was at a moment, as far as a busy machine can tell.
-    fn at(truth: &[(u64, u64)], moment: u64) -> u64 {
-        let after = truth.partition_point(|it| it.0 <= moment);
-        truth[after.saturating_sub(1)].1
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
+/// What may be missing at a kill or a step of the clock, and how late a busy machine is at most.
+const MISSING_MILLIS: u64 = INTERVAL_MILLIS + LATE_MILLIS;
+/// What may be missing at a start besides: a monitor takes in what the one before it left.
+const START_MILLIS: u64 = 10_000;
 
 /// What happens to a monitor before it is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Killed,
     NoSpace,
-    /// So many seconds forward, and back again.
-    ClockStep(u64),
+    /// So many seconds forward, or back, and to the right time again.
+    ClockStep(i64),
 }
 
-/// A monitor's life, in milliseconds since 1970.
-#[derive(Debug)]
-struct Life {
-    begun: u64,
-    killed: u64,
-    fate: Fate,
-}
+const TEN_YEARS: i64 = 10 * 365 * 86_400;
 
-fn live(folder: &Path, disk: &Path, root: &Path, random: &mut Random) -> Life {
-    let fate = match random.below(8) {
+/// Each of them happens at least once.
+const FIRST: [Fate; 5] =
+    [Fate::Killed, Fate::ClockStep(-5), Fate::ClockStep(TEN_YEARS), Fate::NoSpace, Fate::Killed];
+
+fn fate(random: &mut Random) -> Fate {
+    let some_seconds = 5 + random.below(60).cast_signed();
+    match random.below(12) {
         0 => Fate::NoSpace,
-        1 => Fate::ClockStep(5 + random.below(60)),
+        1 => Fate::ClockStep(some_seconds),
+        2 => Fate::ClockStep(-some_seconds),
+        3 => Fate::ClockStep(TEN_YEARS),
         _ => Fate::Killed,
-    };
-    let clock = folder.join("clock");
-    fs::write(&clock, "0").unwrap();
+    }
+}
+
+struct Place<'a> {
+    folder: &'a Path,
+    disk: &'a Path,
+    root: &'a Path,
+    disk_mebibytes: usize,
+}
+
+fn monitor(place: &Place<'_>, clock: &Path) -> Command {
     let shim = program("other_clock.c", "cc", &["-shared", "-fPIC", "-ldl"]);
-    let mut command = binary();
-    command.args(["monitor", "--interval", &format!("{INTERVAL_MILLIS}ms"), "--root"]).arg(root);
-    command.arg("--store").arg(disk.join("store"));
-    command.env("OTHER_CLOCK", &clock).env("LD_PRELOAD", shim);
-    let begun = now();
-    let service = Service::start(&mut command);
-    let wait = |random: &mut Random| {
-        std::thread::sleep(Duration::from_millis(1000 + random.below(2500)));
+    // With so few descriptors it keeps no files open, and finds those that others were renamed to.
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]).arg(binary().get_program());
+    command.args(["monitor", "--interval", &format!("{INTERVAL_MILLIS}ms"), "--root"]);
+    command.arg(place.root).arg("--store").arg(place.disk.join("store"));
+    command.env("OTHER_CLOCK", clock).env("LD_PRELOAD", shim);
+    command
+}
+
+/// Lets a monitor live, and returns the times during which nobody set its clock.
+fn live(place: &Place<'_>, fate: Fate, random: &mut Random) -> Vec<Era> {
+    let clock = place.folder.join("clock");
+    let mut eras: Vec<Era> = Vec::new();
+    let mut set_clock = |seconds: i64| {
+        let begun = now();
+        fs::write(&clock, (seconds * 1000).to_string()).unwrap();
+        eras.iter_mut().next_back().into_iter().for_each(|last| last.ended = now());
+        let has_space = fate != Fate::NoSpace;
+        eras.push(Era { begun, ended: u64::MAX, ahead: seconds * 1000, has_space });
     };
-    wait(random);
+    set_clock(0);
+    let service = Service::start(&mut monitor(place, &clock));
+    let mut wait = || std::thread::sleep(Duration::from_millis(1000 + random.below(2500)));
+    wait();
     match fate {
         Fate::Killed => {}
         Fate::NoSpace => {
-            let _ = fs::write(disk.join("filler"), vec![1; 80 << 20]);
-            wait(random);
-            wait(random);
-            fs::remove_file(disk.join("filler")).unwrap();
-            wait(random);
+            let filler = place.disk.join("filler");
+            let _ = fs::write(&filler, vec![1; (place.disk_mebibytes + 16) << 20]);
+            wait();
+            wait();
+            fs::remove_file(filler).unwrap();
+            wait();
         }
         Fate::ClockStep(seconds) => {
-            fs::write(&clock, (seconds * 1000).to_string()).unwrap();
-            wait(random);
-            fs::write(&clock, "0").unwrap();
-            wait(random);
+            set_clock(seconds);
+            wait();
+            set_clock(0);
+            wait();
         }
     }
     let killed = now();
     service.signal(Signal::KILL);
-    Life { begun, killed, fate }
+    drop(service);
+    eras.iter_mut().next_back().into_iter().for_each(|last| last.ended = killed);
+    eras
 }
 
-/// Samples of the counter: by their end, the length and the value.
-fn samples(store: &Path) -> BTreeMap<u64, (u64, u64)> {
+/// Samples of the counters, in the order of their time.
+fn samples(store: &Path) -> Vec<CountedSample> {
     let store = Store::open(store).unwrap();
-    let mut all = BTreeMap::new();
+    let mut all: BTreeMap<(u64, u64), [Option<u64>; 2]> = BTreeMap::new();
     let is_wanted = |it: &Component| it.name == "sda";
-    let measures = &[Measure::ReadOperations];
+    let measures = &[Measure::ReadOperations, Measure::ReadBytes];
     let selection = Selection { measures, is_wanted: Some(&is_wanted), ..Selection::default() };
     let read: Result<(), HistoryError> = store.read(&selection, |batch| {
+        let place = usize::from(batch.series.measure == Measure::ReadBytes);
         for ((end, length), value) in batch.ends.iter().zip(batch.lengths).zip(batch.values) {
-            assert_eq!(all.insert(*end, (*length, *value)), None, "two end at {end}");
+            let sample = &mut all.entry((*end, *length)).or_default()[place];
+            assert_eq!(sample.replace(*value), None, "two end at {end}");
         }
         Ok(())
     });
     read.unwrap();
-    all
+    let sample = |((end, length), values): ((u64, u64), [Option<u64>; 2])| {
+        let [Some(ticks), Some(bytes)] = values else { panic!("a half at {end}: {values:?}") };
+        assert_eq!(bytes % 512, 0);
+        CountedSample { end, length, ticks: usize::try_from(ticks).unwrap(), millis: bytes / 512 }
+    };
+    all.into_iter().map(sample).collect()
+}
+
+/// Some time that a clock showed, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    start: u64,
+    end: u64,
+}
+
+impl Shown {
+    fn length(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Returns what of it the clock did not show again in eras after the first of these, which it is of.
+    fn not_again(self, eras: &[Era]) -> Vec<Shown> {
+        let whole = |era: &Era| Shown { start: era.shown(era.begun), end: era.shown(era.ended) };
+        let own = whole(&eras[0]);
+        let mut left = vec![self];
+        let is_again = |it: &Shown| it.start < own.end && it.end > own.start;
+        for again in eras[1..].iter().map(whole).filter(is_again) {
+            // A sample that is covered in part goes as a whole.
+            let (start, end) = (again.start - MISSING_MILLIS, again.end + MISSING_MILLIS);
+            left = left
+                .into_iter()
+                .flat_map(|it| {
+                    let before = Shown { end: it.end.min(start), ..it };
+                    [before, Shown { start: it.start.max(end), ..it }]
+                })
+                .filter(|it| it.length() > 0)
+                .collect();
+        }
+        left
+    }
+}
+
+/// Checks that nothing is missing of an era but at its ends, and what its clock showed again later. Returns what is missing at the begin, and at the end.
+#[track_caller]
+fn assert_whole(number: usize, eras: &[Era], chains: &[Chain]) -> [u64; 2] {
+    let era = &eras[number];
+    let missing = |start: u64, end: u64| -> u64 {
+        Shown { start, end }.not_again(&eras[number..]).into_iter().map(Shown::length).sum()
+    };
+    let (begun, ended) = (era.shown(era.begun), era.shown(era.ended));
+    let own: Vec<&Chain> = chains.iter().filter(|it| it.era(eras) == number).collect();
+    let first = own.first().map_or(ended, |it| it.start);
+    // On a busy machine a monitor may be killed before it has two readings.
+    let last = own.last().map_or(first, |it| it.end);
+    let at_ends = [missing(begun, first), missing(last, ended)];
+    assert!(at_ends[0] <= MISSING_MILLIS + START_MILLIS, "{era:?}: the first begins at {first}");
+    assert!(at_ends[1] <= MISSING_MILLIS, "{era:?}: the last one ends at {last}");
+    if era.has_space {
+        for pair in own.windows(2) {
+            let gap = missing(pair[0].end, pair[1].start);
+            assert_eq!(gap, 0, "{era:?}: between {:?} and {:?}", pair[0], pair[1]);
+        }
+    }
+    at_ends
 }
 
 #[test]
@@ -165,73 +197,38 @@ fn a_monitor_that_is_killed_loses_no_more_than_it_says() {
     let (seed, seconds) = (number("MONITOR_KILLS_SEED", 1), number("MONITOR_KILLS_SECONDS", 12));
     let storage = Storage::with_targets(1);
     let (folder, disk) = (storage.folder.path(), &storage.targets[0]);
-    let Some(_disk) = SmallDisk::mount(disk, "64m") else { return };
+    let disk_mebibytes = 64 + usize::try_from(seconds / 20).unwrap();
+    let Some(_disk) = SmallDisk::mount(disk, &format!("{disk_mebibytes}m")) else { return };
     let counted = Counted::begin(folder.join("tree"));
+    let place = Place { folder, disk, root: &counted.root, disk_mebibytes };
     let mut random = Random::new(seed);
-    let (begun, mut lives) = (now(), Vec::new());
-    while now() < begun + 1000 * seconds {
-        lives.push(live(folder, disk, &counted.root, &mut random));
+    let (begun, mut lives, mut eras) = (now(), 0, Vec::new());
+    while lives < FIRST.len() || now() < begun + 1000 * seconds {
+        let fate = FIRST.get(lives).copied().unwrap_or_else(|| fate(&mut random));
+        eras.extend(live(&place, fate, &mut random));
+        lives += 1;
     }
-    let truth = counted.truth.lock().unwrap().clone();
-    let all = samples(&disk.join("store"));
-    let mut most_missing = 0;
-    let (mut steps, mut caught_up) = (0, 0);
-    for life in &lives {
-        // After a clock was put back, samples are missing until it has caught up, as docs/history.md says.
-        let is_behind = life.begun < caught_up;
-        if let Fate::ClockStep(step) = life.fate {
-            caught_up = caught_up.max(life.killed + 1000 * step);
-        }
-        if is_behind {
-            continue;
-        }
-        if let Fate::ClockStep(step) = life.fate {
-            steps += 1;
-            assert_step(&all, life, step);
-            continue;
-        }
-        let of_life = || all.range(life.begun..=life.killed);
-        let last = of_life().next_back().map_or(life.begun, |it| *it.0);
-        most_missing = most_missing.max(life.killed - last);
-        assert!(life.killed - last <= MISSING_MILLIS, "{life:?}: the last one ends at {last}");
-        let mut before: Option<u64> = None;
-        let mut gaps = 0;
-        for (end, (length, value)) in of_life() {
-            gaps += u64::from(before.is_some_and(|before| before != end - length));
-            before = Some(*end);
-            assert_value(&truth, *end, *length, *value);
-        }
-        // Where there is no space, some samples are missing in the middle.
-        let is_as_said = gaps == 0 || life.fate == Fate::NoSpace;
-        assert!(is_as_said, "{life:?} has {gaps} gaps");
+    let samples = samples(&disk.join("store"));
+    let chains = chains(&samples, &eras, &counted.truth());
+    let mut at_ends: [Vec<u64>; 2] = Default::default();
+    let mut silent = 0;
+    for number in 0..eras.len() {
+        let missing = assert_whole(number, &eras, &chains);
+        silent += usize::from(missing[0] >= eras[number].ended - eras[number].begun);
+        at_ends.iter_mut().zip(missing).for_each(|(all, it)| all.push(it));
     }
-    println!(
-        "seed {seed}: {} lives ({steps} with clock steps), {} samples, at most {most_missing} ms missing at a kill",
-        lives.len(),
-        all.len()
-    );
-    assert!(all.len() > lives.len());
-}
-
-/// The count grew by as much as is said, but for what happens between the reading and its time on a busy machine.
-#[track_caller]
-fn assert_value(truth: &[(u64, u64)], end: u64, length: u64, value: u64) {
-    let slack = 1500;
-    let from = (Counted::at(truth, end - length - slack), Counted::at(truth, end - length + slack));
-    let to = (Counted::at(truth, end - slack), Counted::at(truth, end + slack));
-    let possible = to.0.saturating_sub(from.1)..=to.1 - from.0;
-    assert!(possible.contains(&value), "{value} in {length} ms until {end}, not {possible:?}");
-}
-
-/// While the clock is ahead, samples are; when it is put back, they are missing until it has caught up. None is counted twice, and none
-/// covers the step.
-#[track_caller]
-fn assert_step(all: &BTreeMap<u64, (u64, u64)>, life: &Life, step: u64) {
-    let grown = |range: std::ops::RangeInclusive<u64>| -> u64 {
-        all.range(range).map(|(_, (_, value))| value).sum()
+    assert!(silent <= eras.len() / 8, "{silent} of {} have no sample", eras.len());
+    let compared: usize = chains.iter().map(|it| it.samples).sum();
+    assert!(compared == samples.len() && compared > 2 * eras.len(), "{compared}");
+    let in_words = |mut all: Vec<u64>| {
+        all.sort_unstable();
+        format!("{} ms in the median, {} at most", all[all.len() / 2], all[all.len() - 1])
     };
-    let most = (life.killed - life.begun + 3000) / u64::try_from(TICK.as_millis()).unwrap();
-    let ahead = 1000 * step;
-    assert!(grown(life.begun..=life.killed) <= most, "{life:?}");
-    assert!(grown(life.begun + ahead..=life.killed + ahead) <= most, "{life:?}");
+    let [begins, ends] = at_ends.map(in_words);
+    println!(
+        "seed {seed}: {lives} lives with {} settings of the clock; {compared} samples in {} chains, each exactly what was counted; \
+         missing until the first: {begins}; after the last: {ends}",
+        eras.len() - lives,
+        chains.len()
+    );
 }

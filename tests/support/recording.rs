@@ -170,6 +170,16 @@ pub fn python() -> &'static str {
     if Path::new(system).is_file() { system } else { "python3" }
 }
 
+/// True when the system's Python has this module; else says that a test is skipped for it.
+pub fn has_module(module: &str) -> bool {
+    let import = Command::new(python()).args(["-c", &format!("import {module}")]).output();
+    let has = import.is_ok_and(|output| output.status.success());
+    if !has {
+        eprintln!("SKIPPED: needs the Python module {module}");
+    }
+    has
+}
+
 /// Calls and bytes of an operation on files whose path ends so, over all processes.
 pub fn calls(processes: &[Process], op: Op, path: &str) -> (u64, u64) {
     let mut sum = (0, 0);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
@@ -28,6 +28,11 @@ struct Screen {
 
 impl Screen {
     fn open(arguments: &[&str]) -> Self {
+        Self::open_in(&[], arguments)
+    }
+
+    /// In an environment with more in it.
+    fn open_in(environment: &[(&str, &str)], arguments: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -41,6 +46,7 @@ impl Screen {
         let plimsoll = binary();
         let mut command = Command::new("setsid");
         command.arg(plimsoll.get_program()).args(arguments).env("TERM", "xterm");
+        command.envs(environment.iter().copied());
         let side = || Stdio::from(terminal.try_clone().unwrap());
         let child = command.stdin(side()).stdout(side()).stderr(side()).spawn().unwrap();
         let keys = File::from(master);
@@ -69,6 +75,13 @@ impl Screen {
 
     fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Makes it so large that a frame takes some hundred megabytes.
+    fn make_huge(&self) {
+        let size = Winsize { ws_row: 2000, ws_col: 2000, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.terminal, size).unwrap();
+        kill_process(Pid::from_child(&self.child), Signal::WINCH).unwrap();
     }
 
     fn modes(&self) -> LocalModes {
@@ -132,6 +145,36 @@ fn every_way_to_end_it_gives_the_terminal_back() {
     screen.wait_for("plimsoll top");
     screen.press("\u{3}");
     assert_eq!(screen.ended(), Some(130), "Ctrl-C");
+}
+
+#[test]
+fn an_abort_and_a_lack_of_memory_give_the_terminal_back() {
+    let mut screen = Screen::open(&["top"]);
+    screen.wait_for("plimsoll top");
+    kill_process(Pid::from_child(&screen.child), Signal::ABORT).unwrap();
+    assert_eq!(screen.ended(), None, "a signal ended it");
+
+    // The program's own limit.
+    let mut screen = Screen::open_in(&[("PLIMSOLL_MEMORY", "64MiB")], &["top"]);
+    screen.wait_for("plimsoll top");
+    screen.make_huge();
+    assert_eq!(screen.ended(), Some(2));
+    let shown = screen.shown();
+    assert!(shown.rfind("of memory; hint") > shown.rfind("\u{1b}[?1049l"), "{shown:?}");
+
+    // The system's.
+    let mut screen = Screen::open(&["top"]);
+    screen.wait_for("plimsoll top");
+    let pid = Pid::from_child(&screen.child);
+    let status = format!("/proc/{}/status", pid.as_raw_pid());
+    let status = std::fs::read_to_string(status).unwrap();
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+    let kib: u64 = kib.trim().trim_end_matches(" kB").parse().unwrap();
+    let most = Some((kib << 10) + (16 << 20));
+    let limit = Rlimit { current: most, maximum: most };
+    prlimit(Some(pid), Resource::As, limit).unwrap();
+    screen.make_huge();
+    assert_eq!(screen.ended(), None, "a signal ended it");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use plimsoll_domain::Nanos;
 use plimsoll_history::Writer;
-use plimsoll_monitor::{Found, Health, Monitor, Server, Shown, metrics};
+use plimsoll_monitor::{Clock, ClockLook, Found, Health, Monitor, Server, Shown, metrics};
 
 use crate::interruption::Interruption;
 use crate::output::message;
@@ -158,11 +158,11 @@ fn sample(
     interruption: &Interruption,
 ) {
     let (mut appending, mut upkeep) = (Trouble::default(), Trouble::default());
-    let mut next = Instant::now();
+    let (mut clock, mut next) = (Clock::default(), Instant::now());
     while !interruption.is_asked() {
         {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            scrape(&mut shared, store.as_deref_mut(), &mut appending);
+            scrape(&mut shared, &mut clock, store.as_deref_mut(), &mut appending);
         }
         if let Some(store) = store.as_deref_mut() {
             upkeep.tell(store.maintain(now::nanoseconds() / 1_000_000).err());
@@ -179,12 +179,26 @@ fn sample(
     }
 }
 
-fn scrape(shared: &mut Shared, store: Option<&mut Writer>, trouble: &mut Trouble) {
+fn scrape(
+    shared: &mut Shared,
+    clock: &mut Clock,
+    mut store: Option<&mut Writer>,
+    trouble: &mut Trouble,
+) {
+    let begun = Instant::now();
+    let mut now = clock.look();
+    begin_anew_after_step(now, shared, store.as_deref_mut());
+    shared.monitor.scrape(now.nanoseconds);
+    // Some texts tell their own time: none of before a step goes with one of after it.
+    let after = clock.look();
+    if begin_anew_after_step(after, shared, store.as_deref_mut()) {
+        now = after;
+        shared.monitor.scrape(now.nanoseconds);
+    }
     let Shared { monitor, health, busy } = shared;
-    let (begun, nanoseconds) = (Instant::now(), now::nanoseconds());
-    let readings = monitor.scrape(nanoseconds);
+    let readings = monitor.readings();
     if let Some(busy) = busy {
-        busy.take(readings, nanoseconds);
+        busy.take(readings, now.nanoseconds);
     }
     health.scrapes += 1;
     health.scrape_seconds = begun.elapsed().as_secs_f64();
@@ -199,6 +213,22 @@ fn scrape(shared: &mut Shared, store: Option<&mut Writer>, trouble: &mut Trouble
             trouble.tell(Some(error));
         }
     }
+}
+
+/// Makes sure that nothing is compared over a step of the clock. Returns whether there was one.
+fn begin_anew_after_step(now: ClockLook, shared: &mut Shared, store: Option<&mut Writer>) -> bool {
+    if now.step_millis == 0 {
+        return false;
+    }
+    let direction = if now.step_millis > 0 { "forward" } else { "back" };
+    let seconds = now.step_millis.unsigned_abs() as f64 / 1e3;
+    message(&format!(
+        "monitor: the clock was put {direction} by {seconds:.3} s; one sample is missing"
+    ));
+    shared.health.clock_steps += 1;
+    shared.busy.iter_mut().for_each(Busy::begin_anew);
+    store.into_iter().for_each(Writer::begin_anew);
+    true
 }
 
 /// What goes wrong just now with one kind of work, so that it is told when it begins and when it is over, and not every second.

@@ -20,7 +20,7 @@ use followed::FollowedSource;
 
 pub use plimsoll_figures::latest::NUMBERS;
 
-/// Show live how busy the storage is: targets, servers, file systems and jobs
+/// Show live how busy the storage is: targets, servers, file systems, jobs and metadata
 ///
 /// Of this machine, or of a store that `plimsoll monitor` writes. FSU (file system utilization) is the time that the operations of
 /// the last 5 s take their target, in percent: small ones keep a target as busy as large ones at a fraction of the bandwidth. Costs come from the
@@ -29,8 +29,8 @@ pub use plimsoll_figures::latest::NUMBERS;
 #[command(
     before_help = "Examples:\n  plimsoll top\n  plimsoll top --store /var/lib/plimsoll\n  \
         plimsoll top --once\n  plimsoll top --once --json",
-    after_help = "Keys: q leaves, tab and 1 to 4 choose a list, s sorts, r reverses, / filters, space freezes, \
-        enter shows history and sizes of operations of one row, ? helps.\n\
+    after_help = "Keys: q leaves, tab and 1 to 5 choose a list, s sorts, r reverses, / filters, space freezes, \
+        enter shows history and operations of one row by size or name, ? helps.\n\
         A number that is not known is -, never 0."
 )]
 pub struct Arguments {

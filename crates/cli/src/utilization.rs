@@ -96,10 +96,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let site = arguments.site.clone().or_else(found_site::path);
     let site = site.as_deref().map(SiteFile::load).transpose()?;
     let store = Store::open(&arguments.store)?;
-    let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
-    let readers = store.readers()?.and(of_site);
-    let html = arguments.html.as_deref();
-    let html = html.map(|path| arguments.replacing.create_from(path, readers)).transpose()?;
+    // Who may read a page depends on every file of the store; without a page they stay closed.
+    let html = match &arguments.html {
+        Some(path) => {
+            let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
+            Some(arguments.replacing.create_from(path, store.readers()?.and(of_site))?)
+        }
+        None => None,
+    };
     let options = options(arguments, &store)?;
     let costs = KnownCosts::new(site.as_ref().map(|file| file.site().clone()));
     let survey = survey(&store, &options, &|component| costs.of(component))?;

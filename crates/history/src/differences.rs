@@ -9,7 +9,7 @@ use crate::{Component, Form, Measure, Reading, Value};
 /// The latest reading of each component, to which the next one is compared.
 ///
 /// Nothing is made up: where a counter was reset, is new or came back, where another server reports, or where a clock
-/// was put back, nothing is known of the time in between, and nothing is given.
+/// was put back, nothing is known of the time in between, and nothing is given. What follows is compared again.
 #[derive(Debug, Default)]
 pub struct Differences {
     latest: HashMap<Component, Latest>,
@@ -46,7 +46,7 @@ pub struct Since {
     pub known: Vec<Difference>,
     /// Counters of which nothing is known, because they are new, were reset or cannot be compared.
     pub unknown: usize,
-    /// Whether the reading is no later than the one before it, and was therefore left out.
+    /// Whether the reading is of the same moment as the one before it, and was therefore left out.
     pub is_not_later: bool,
 }
 
@@ -58,18 +58,31 @@ impl Differences {
         let millis = reading.time / 1_000_000;
         let mut since = Since { end_millis: millis, ..Since::default() };
         let before = self.latest.get_mut(&reading.component);
-        if before.as_ref().is_some_and(|before| millis <= before.millis) {
+        if before.as_ref().is_some_and(|before| millis == before.millis) {
             since.is_not_later = true;
             since.unknown = reading.values.len();
             return since;
         }
-        let comparable =
-            before.as_deref().filter(|it| it.server == reading.server && it.epoch == reading.epoch);
+        let is_comparable = |it: &&Latest| {
+            it.server == reading.server && it.epoch == reading.epoch && it.millis < millis
+        };
+        let comparable = before.as_deref().filter(is_comparable);
         since.length_millis = comparable.map_or(0, |before| millis - before.millis);
         let old = comparable.map_or(&[][..], |before| &before.values);
         compare(old, reading, &mut since);
         self.keep(reading, millis);
         since
+    }
+
+    /// Returns whether a reading is earlier than the one before it of the same component: a clock was put back.
+    pub fn goes_back(&self, reading: &Reading) -> bool {
+        let before = self.latest.get(&reading.component);
+        before.is_some_and(|before| reading.time / 1_000_000 < before.millis)
+    }
+
+    /// Forgets everything: what comes next is compared to nothing before it.
+    pub fn begin_anew(&mut self) {
+        self.latest.clear();
     }
 
     /// Forgets jobs that were not read since a moment, in milliseconds since 1970: users think of new ones all the time. One that
@@ -202,14 +215,30 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_put_back_gives_nothing_until_it_has_caught_up() {
+    fn a_clock_that_was_put_back_costs_one_interval() {
+        let mut all = Differences::default();
+        let values = |bytes| [(Measure::ReadBytes, bytes), (Measure::InFlight, 3)];
+        all.take(&reading(10, "a", 0, &values(100)));
+        let early = reading(7, "a", 0, &values(110));
+        assert!(all.goes_back(&early));
+        let back = all.take(&early);
+        assert_eq!((known(&back), back.unknown, back.length_millis), (vec![3], 1, 0));
+        assert!(all.take(&reading(7, "a", 0, &values(120))).is_not_later);
+        let later = reading(8, "a", 0, &values(130));
+        assert!(!all.goes_back(&later));
+        let later = all.take(&later);
+        assert_eq!((known(&later), later.length_millis), (vec![20, 3], 1000));
+    }
+
+    #[test]
+    fn what_begins_anew_is_compared_to_nothing_before() {
         let mut all = Differences::default();
         all.take(&reading(10, "a", 0, &[(Measure::ReadBytes, 100)]));
-        let back = all.take(&reading(7, "a", 0, &[(Measure::ReadBytes, 110)]));
-        assert!(back.is_not_later && back.known.is_empty());
-        assert!(all.take(&reading(10, "a", 0, &[(Measure::ReadBytes, 120)])).is_not_later);
-        let later = all.take(&reading(11, "a", 0, &[(Measure::ReadBytes, 130)]));
-        assert_eq!((known(&later), later.length_millis), (vec![30], 1000));
+        all.begin_anew();
+        let first = all.take(&reading(3600, "a", 0, &[(Measure::ReadBytes, 110)]));
+        assert_eq!((first.known.len(), first.length_millis), (0, 0));
+        let next = all.take(&reading(3601, "a", 0, &[(Measure::ReadBytes, 115)]));
+        assert_eq!((known(&next), next.length_millis), (vec![5], 1000));
     }
 
     /// Users think of new names of jobs all the time; targets are few, and stay.

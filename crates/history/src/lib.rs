@@ -13,6 +13,7 @@
 
 mod aging;
 mod component;
+mod cover;
 mod day;
 mod described;
 mod differences;
@@ -26,6 +27,7 @@ mod opening;
 mod part;
 mod part_file;
 mod reading;
+mod replacement;
 mod sealing;
 mod series;
 mod settings;

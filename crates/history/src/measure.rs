@@ -181,6 +181,11 @@ impl Measure {
         (Measure::ReadSizes..=Measure::WriteMapMilliseconds).contains(&self)
     }
 
+    /// Returns whether it counts operations of metadata by name.
+    pub fn is_metadata(self) -> bool {
+        (Measure::Opens..=Measure::OtherOperations).contains(&self)
+    }
+
     /// Returns what it is, in a sentence.
     pub fn meaning(self) -> &'static str {
         self.facts().4

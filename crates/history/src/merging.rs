@@ -3,9 +3,10 @@
 use plimsoll_guarded::Directory;
 
 use crate::aging::age;
+use crate::cover::{Cover, is_covered};
 use crate::part::PartWriter;
 use crate::part_file::PartFile;
-use crate::sealing::sort_rows;
+use crate::series::sort_rows;
 use crate::{HistoryError, Row, Series};
 
 /// Rows that are held at a time, as far as one key allows.
@@ -19,14 +20,15 @@ pub(crate) enum Resolution {
     Aged,
 }
 
-/// Writes all rows of some files of a day into one new file. Returns false, and writes nothing, where a file has
-/// series that only a later program knows.
+/// Writes all rows of some files of a day into one new file, but for those that are covered by what was appended later. Where no row is left, there is no
+/// file. Returns false, and writes nothing, where a file has series that only a later program knows.
 pub(crate) fn merge(
     from: &Directory,
     files: &[String],
     into: &Directory,
     name: &str,
     resolution: Resolution,
+    later: Option<&Cover>,
 ) -> Result<bool, HistoryError> {
     let open = |file: &String| PartFile::open(from, file);
     let inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
@@ -51,6 +53,12 @@ pub(crate) fn merge(
         for (file, numbers) in files.iter().zip(&numbers) {
             gather(open(file)?, numbers, &some, &mut rows)?;
         }
+        if let Some(later) = later {
+            rows.retain(|row| {
+                let spans = later.spans(&series[row.series as usize]);
+                !is_covered(spans, row.end, row.length.into())
+            });
+        }
         sort_rows(&series, &mut rows);
         for of_key in rows.chunk_by(|one, next| key(&series, one) == key(&series, next)) {
             match resolution {
@@ -62,7 +70,9 @@ pub(crate) fn merge(
             }
         }
     }
-    output.finish()?;
+    if output.has_rows() {
+        output.finish()?;
+    }
     Ok(true)
 }
 

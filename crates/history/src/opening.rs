@@ -10,8 +10,6 @@ use plimsoll_guarded::{Directory, Draft, lock_holder};
 use rustix::fs::OFlags;
 
 use crate::names::{self, LOCK, MARKER, NEW, OLD, PartName};
-use crate::part_file::PartFile;
-use crate::sealing::read_log;
 use crate::{Day, HistoryError, listing};
 
 /// How long a lock is waited for.
@@ -117,42 +115,20 @@ fn put_in_order(directory: &Directory) -> io::Result<()> {
     directory.sync()
 }
 
-/// Returns the number that no write-ahead file had yet, and the end of the latest sample of those that this store's
-/// writers appended.
-pub(crate) fn what_is_there(
-    directory: &Directory,
-    logs: &[u64],
-) -> Result<(u64, u64), HistoryError> {
-    let (mut next, mut latest) = (logs.last().map_or(0, |last| last + 1), 0);
+/// Returns the number that no write-ahead file had yet.
+pub(crate) fn next_log(directory: &Directory, logs: &[u64]) -> Result<u64, HistoryError> {
+    let mut next = logs.last().map_or(0, |last| last + 1);
     for name in listing::names_of(directory)? {
         let aside = name.to_str().and_then(names::damaged_log_sequence);
         next = next.max(aside.map_or(0, |sequence| sequence + 1));
     }
-    let mut is_latest_day = true;
-    for day in listing::days(directory)?.into_iter().rev() {
+    for day in listing::days(directory)? {
         let folder = directory.child(day.directory());
         let path = directory.path().join(day.directory());
         let folder = folder.map_err(|cause| HistoryError::io("open", &path, cause))?;
-        let own: Vec<PartName> = listing::parts(&folder)?;
-        let own = own.into_iter().filter_map(|part| part.logs().map(|logs| (part, logs)));
-        let own: Vec<_> = own.collect();
-        for (part, (_, last)) in &own {
+        for (_, last) in listing::parts(&folder)?.iter().filter_map(PartName::logs) {
             next = next.max(last + 1);
-            if is_latest_day {
-                let file = PartFile::open(&folder, &part.file())?;
-                latest = latest.max(file.latest().unwrap_or(0));
-            }
-        }
-        is_latest_day &= own.is_empty();
-    }
-    for log in logs {
-        match read_log(directory, *log) {
-            Err(HistoryError::Damaged { .. }) | Ok(None) => {}
-            Ok(Some(log)) => {
-                latest = latest.max(log.rows.iter().map(|row| row.end).max().unwrap_or(0));
-            }
-            Err(error) => return Err(error),
         }
     }
-    Ok((next, latest))
+    Ok(next)
 }

@@ -95,6 +95,11 @@ impl<'a> PartWriter<'a> {
         if self.rows.len() == ROWS_PER_GROUP { self.write_group() } else { Ok(()) }
     }
 
+    /// Returns whether it has any row.
+    pub fn has_rows(&self) -> bool {
+        self.counts.iter().any(|rows| *rows > 0)
+    }
+
     /// Writes what is left, makes it durable and gives it its name.
     pub fn finish(mut self) -> Result<(), HistoryError> {
         self.write_group()?;

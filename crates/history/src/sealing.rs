@@ -6,9 +6,14 @@ use std::io;
 use plimsoll_guarded::{Directory, read_at_most};
 use rustix::fs::OFlags;
 
+use crate::cover::{Cover, is_covered};
 use crate::log::NoLog;
+use crate::merging::{Resolution, merge};
 use crate::names::{self, PartName};
 use crate::part::PartWriter;
+use crate::part_file::PartFile;
+use crate::replacement::Replacement;
+use crate::series::sort_rows;
 use crate::{Day, HistoryError, Log, Row, Series, listing};
 
 /// A write-ahead file is replaced long before it has this size.
@@ -45,8 +50,15 @@ pub(crate) fn seal(store: &Directory, sequence: u64) -> Result<(), HistoryError>
             // A later program wrote it, and knows what it means.
             return set_aside(store, sequence);
         }
-        for (day, series, rows) in by_day(log) {
-            seal_day(store, day, sequence, &series, rows)?;
+        let cover = Cover::of(&log.series, &log.rows);
+        let touched = touched_days(store, &cover)?;
+        let own = by_day(log);
+        for (day, series, rows) in &own {
+            seal_day(store, *day, sequence, series, rows, &cover)?;
+        }
+        // A sample that ends in the next day may cover some of this one.
+        for day in touched.into_iter().filter(|day| !own.iter().any(|it| it.0 == *day)) {
+            seal_day(store, day, sequence, &[], &[], &cover)?;
         }
     }
     let name = names::log(sequence);
@@ -61,24 +73,93 @@ fn set_aside(store: &Directory, sequence: u64) -> Result<(), HistoryError> {
     moved.map_err(|cause| HistoryError::io("set aside", &store.path().join(from), cause))
 }
 
+/// Returns the days of a store of which some time is covered.
+fn touched_days(store: &Directory, cover: &Cover) -> Result<Vec<Day>, HistoryError> {
+    let mut days = listing::days(store)?;
+    days.retain(|day| cover.all().any(|span| span.start < day.end() && span.end > day.start()));
+    Ok(days)
+}
+
+/// Adds the rows of a write-ahead file to a day, in place of what they cover: both in one step.
 fn seal_day(
     store: &Directory,
     day: Day,
     sequence: u64,
     series: &[Series],
-    rows: Vec<Row>,
+    rows: &[Row],
+    cover: &Cover,
 ) -> Result<(), HistoryError> {
     let directory = day_directory(store, day)?;
-    if listing::parts(&directory)?.iter().any(|part| part.has_log(sequence)) {
+    let parts = listing::parts(&directory)?;
+    if parts.iter().any(|part| part.has_log(sequence)) {
+        return Ok(());
+    }
+    let covered = covered_files(&directory, &parts, cover)?;
+    if covered.is_empty() {
+        write_part(&directory, sequence, series, rows)?;
+        let synced = directory.sync();
+        return synced.map_err(|cause| HistoryError::io("write", directory.path(), cause));
+    }
+    let new = Replacement::begin(store, day)?;
+    for file in parts.iter().map(PartName::file) {
+        if covered.contains(&file) {
+            let files = [file.clone()];
+            let resolution = Resolution::Kept;
+            merge(&directory, &files, &new.folder, &file, resolution, Some(cover))?;
+        } else {
+            new.keep(&directory, &file)?;
+        }
+    }
+    write_part(&new.folder, sequence, series, rows)?;
+    new.publish()
+}
+
+fn write_part(
+    directory: &Directory,
+    sequence: u64,
+    series: &[Series],
+    rows: &[Row],
+) -> Result<(), HistoryError> {
+    if rows.is_empty() {
         return Ok(());
     }
     let name = PartName::Fresh { first: sequence, last: sequence };
-    let mut part = PartWriter::create(&directory, &name.file(), series)?;
-    for row in rows {
-        part.row(row)?;
+    let mut part = PartWriter::create(directory, &name.file(), series)?;
+    rows.iter().try_for_each(|row| part.row(*row))?;
+    part.finish()
+}
+
+/// Returns the files of a day that have rows of a time that is covered. Imports are not of this store's clock, and what only a later program
+/// knows is left as it is.
+fn covered_files(
+    directory: &Directory,
+    parts: &[PartName],
+    cover: &Cover,
+) -> Result<Vec<String>, HistoryError> {
+    let mut covered = Vec::new();
+    let Some(start) = cover.start() else { return Ok(covered) };
+    for part in parts.iter().filter(|part| part.logs().is_some()) {
+        let file = PartFile::open(directory, &part.file())?;
+        if file.latest().is_some_and(|latest| latest > start) && !file.has_unknown() {
+            let is_any = has_covered(file, start, cover)?;
+            covered.extend(is_any.then(|| part.file()));
+        }
     }
-    part.finish()?;
-    directory.sync().map_err(|cause| HistoryError::io("write", directory.path(), cause))
+    Ok(covered)
+}
+
+fn has_covered(file: PartFile, start: u64, cover: &Cover) -> Result<bool, HistoryError> {
+    let series = file.series.clone();
+    let spans_of = |it: &Option<Series>| it.as_ref().map_or(&[][..], |it| cover.spans(it));
+    let is_wanted: Vec<bool> = series.iter().map(|it| !spans_of(it).is_empty()).collect();
+    let mut is_any = false;
+    file.read(&is_wanted, start, u64::MAX, |run| {
+        let spans = series.get(run.series).map_or(&[][..], &spans_of);
+        let mut rows = run.ends.iter().zip(run.lengths);
+        is_any = rows.any(|(end, length)| is_covered(spans, *end, *length));
+        Ok(!is_any)
+    })?;
+    Ok(is_any)
 }
 
 /// Opens the directory of a day, which is made if need be.
@@ -128,18 +209,4 @@ fn in_order(all: &[Option<Series>], mut rows: Vec<Row>) -> (Vec<Series>, Vec<Row
     let series: Vec<Series> = series.into_iter().cloned().collect();
     sort_rows(&series, &mut rows);
     (series, rows)
-}
-
-/// Sorts rows by key of their series, and then by time.
-pub(crate) fn sort_rows(series: &[Series], rows: &mut [Row]) {
-    let mut keys: Vec<u32> = Vec::with_capacity(series.len());
-    for (number, it) in series.iter().enumerate() {
-        let is_same = number > 0 && series[number - 1].key() == it.key();
-        keys.push(match keys.last() {
-            Some(last) if is_same => *last,
-            Some(last) => last + 1,
-            None => 0,
-        });
-    }
-    rows.sort_by_key(|row| (keys[row.series as usize], row.end));
 }

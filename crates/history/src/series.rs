@@ -49,3 +49,17 @@ pub struct Row {
     /// By how much a counter grew, or the level.
     pub value: u64,
 }
+
+/// Sorts rows by key of their series, and then by time.
+pub(crate) fn sort_rows(series: &[Series], rows: &mut [Row]) {
+    let mut keys: Vec<u32> = Vec::with_capacity(series.len());
+    for (number, it) in series.iter().enumerate() {
+        let is_same = number > 0 && series[number - 1].key() == it.key();
+        keys.push(match keys.last() {
+            Some(last) if is_same => *last,
+            Some(last) => last + 1,
+            None => 0,
+        });
+    }
+    rows.sort_by_key(|row| (keys[row.series as usize], row.end));
+}

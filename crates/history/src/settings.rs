@@ -11,9 +11,9 @@ pub struct Settings {
     pub seal_rows: u64,
     /// What was appended is durable after this time, should the machine fail. A killed process loses nothing of it.
     pub durable_after: Duration,
-    /// Days at full resolution, beside the present one. Imports keep their resolution.
+    /// Days with samples that stay at full resolution, beside the last one. Imports keep their resolution.
     pub fine_days: u32,
-    /// Days that are kept.
+    /// Days with samples that are kept, beside the last one.
     pub keep_days: u32,
     /// Bytes that the store may have; the oldest days go first.
     pub bytes_max: Option<u64>,

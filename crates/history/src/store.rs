@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plimsoll_guarded::{Directory, Readers};
 use rustix::fs::OFlags;
 
+use crate::cover::{Cover, uncovered};
+use crate::names::PartName;
 use crate::part_file::PartFile;
 use crate::sealing::{by_day, read_log};
 use crate::spread::GAP_MILLIS;
@@ -24,8 +26,29 @@ pub struct Store {
     recent: Mutex<Option<Arc<Recent>>>,
 }
 
-/// The write-ahead files' rows of each day, by the number of the file.
-type Recent = BTreeMap<Day, Vec<(u64, SomeRows)>>;
+/// What write-ahead files have, by their numbers.
+#[derive(Debug, Default)]
+struct Recent {
+    /// Rows of each day.
+    days: BTreeMap<Day, Vec<(u64, SomeRows)>>,
+    /// The time that they cover.
+    covers: Vec<(u64, Cover)>,
+}
+
+impl Recent {
+    /// Returns what was appended after a write-ahead file.
+    fn later_than(&self, sequence: u64) -> Vec<&Cover> {
+        let later = self.covers.iter().filter(|(number, _)| *number > sequence);
+        later.map(|(_, cover)| cover).collect()
+    }
+}
+
+/// What a day has: files, and what write-ahead files have of it that they do not have.
+struct OpenDay {
+    recent: Arc<Recent>,
+    files: Vec<(PartName, PartFile)>,
+    logs: Vec<(u64, SomeRows)>,
+}
 
 /// Which samples are wanted.
 #[derive(Default)]
@@ -101,7 +124,7 @@ impl Store {
         let recent = self.look_at_logs()?;
         // Listed later: what becomes a file in between is in both.
         let mut days = listing::days(&self.directory)?;
-        days.extend(recent.keys());
+        days.extend(recent.days.keys());
         days.sort_unstable();
         days.dedup();
         // A sample that was begun the day before may have a window of that day.
@@ -113,8 +136,8 @@ impl Store {
     }
 
     /// Calls for all selected samples: day by day, within a day file by file in the order in which they were appended,
-    /// within a file by measure, component and time. Samples of one component and measure never overlap, and come in the order of
-    /// time; imports come before what was appended.
+    /// within a file by measure, component and time. Samples of one component and measure never overlap: of a time that a clock showed twice there is what
+    /// was appended last. They come in the order of time, unless a clock was put back that day; imports come before what was appended.
     ///
     /// Memory does not grow with the store.
     ///
@@ -141,9 +164,10 @@ impl Store {
         selection: &Selection<'_>,
         mut each: impl FnMut(Batch<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (files, logs) = self.open_day(day)?;
+        let OpenDay { recent, files, logs } = self.open_day(day)?;
         let (least, most) = selection.ends();
-        for file in files {
+        for (part, file) in files {
+            let later = part.logs().map(|(_, last)| recent.later_than(last)).unwrap_or_default();
             let is_wanted: Vec<bool> = file
                 .series
                 .iter()
@@ -157,8 +181,8 @@ impl Store {
                 if ends.is_empty() {
                     return Ok(true);
                 }
-                let outcome = each(Batch { series, ends, lengths, values });
-                failed = outcome.err();
+                let batch = Batch { series, ends, lengths, values };
+                failed = uncovered(&later, batch, &mut each).err();
                 Ok(failed.is_none())
             });
             if let Some(error) = failed {
@@ -166,8 +190,10 @@ impl Store {
             }
             read?;
         }
-        for (series, rows) in logs {
-            read_rows(&series, &rows, selection, &mut each)?;
+        for (sequence, (series, rows)) in logs {
+            let later = recent.later_than(sequence);
+            let mut left = |batch: Batch<'_>| uncovered(&later, batch, &mut each);
+            read_rows(&series, &rows, selection, &mut left)?;
         }
         Ok(())
     }
@@ -177,9 +203,9 @@ impl Store {
     /// # Errors
     /// As [`Store::read`].
     pub fn series(&self, day: Day, selection: &Selection<'_>) -> Result<Vec<Series>, HistoryError> {
-        let (files, logs) = self.open_day(day)?;
-        let of_files = files.into_iter().flat_map(|file| file.series.into_iter().flatten());
-        let of_logs = logs.into_iter().flat_map(|(series, _)| series);
+        let OpenDay { files, logs, .. } = self.open_day(day)?;
+        let of_files = files.into_iter().flat_map(|(_, file)| file.series.into_iter().flatten());
+        let of_logs = logs.into_iter().flat_map(|(_, (series, _))| series);
         let mut all: Vec<Series> =
             of_files.chain(of_logs).filter(|series| selection.wants(series)).collect();
         all.sort_unstable();
@@ -187,10 +213,10 @@ impl Store {
         Ok(all)
     }
 
-    /// Opens all files of a day, and returns what write-ahead files have of it that they do not have.
+    /// Opens all files of a day.
     ///
     /// Write-ahead files are read before files are listed: what becomes a file in between is found by its name.
-    fn open_day(&self, day: Day) -> Result<(Vec<PartFile>, Vec<SomeRows>), HistoryError> {
+    fn open_day(&self, day: Day) -> Result<OpenDay, HistoryError> {
         let known = self.recent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let recent = known.map_or_else(|| self.look_at_logs(), Ok)?;
         let mut attempt = 1;
@@ -202,31 +228,27 @@ impl Store {
         }
     }
 
-    fn try_open_day(
-        &self,
-        day: Day,
-        recent: &Recent,
-    ) -> Result<(Vec<PartFile>, Vec<SomeRows>), HistoryError> {
-        let (mut parts, mut files) = (Vec::new(), Vec::new());
+    fn try_open_day(&self, day: Day, recent: &Arc<Recent>) -> Result<OpenDay, HistoryError> {
+        let mut files = Vec::new();
         match self.directory.child(day.directory()) {
             Ok(folder) => {
-                parts = listing::parts(&folder)?;
-                for part in &parts {
-                    files.push(PartFile::open(&folder, &part.file())?);
+                for part in listing::parts(&folder)? {
+                    let file = PartFile::open(&folder, &part.file())?;
+                    files.push((part, file));
                 }
             }
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
             Err(cause) => return Err(HistoryError::io("open", self.directory.path(), cause)),
         }
-        let is_new = |sequence: u64| !parts.iter().any(|part| part.has_log(sequence));
-        let recent = recent.get(&day).into_iter().flatten();
-        let rows = recent.filter(|(sequence, _)| is_new(*sequence)).map(|(_, rows)| rows.clone());
-        Ok((files, rows.collect()))
+        let is_new = |sequence: u64| !files.iter().any(|(part, _)| part.has_log(sequence));
+        let of_day = recent.days.get(&day).into_iter().flatten();
+        let logs = of_day.filter(|(sequence, _)| is_new(*sequence)).cloned().collect();
+        Ok(OpenDay { recent: recent.clone(), files, logs })
     }
 
     /// Reads the write-ahead files. One that is gone became a file of a day just now.
     fn look_at_logs(&self) -> Result<Arc<Recent>, HistoryError> {
-        let mut recent = Recent::new();
+        let mut recent = Recent::default();
         for sequence in listing::logs(&self.directory)? {
             let log = match read_log(&self.directory, sequence) {
                 Ok(Some(log)) => log,
@@ -234,8 +256,9 @@ impl Store {
                 Err(error) if error.is_not_there() => continue,
                 Err(error) => return Err(error),
             };
+            recent.covers.push((sequence, Cover::of(&log.series, &log.rows)));
             for (day, series, rows) in by_day(log) {
-                recent.entry(day).or_default().push((sequence, (series, rows)));
+                recent.days.entry(day).or_default().push((sequence, (series, rows)));
             }
         }
         let recent = Arc::new(recent);

@@ -1,19 +1,18 @@
 //! Keeping a store small: few files, old days coarser, the oldest gone.
 
-use std::io;
-
 use plimsoll_guarded::Directory;
-use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with};
-use rustix::io::Errno;
 
 use crate::merging::{Resolution, merge};
-use crate::names::{NEW, OLD, PartName};
+use crate::names::{NEW, PartName};
+use crate::replacement::{Replacement, remove_tree_if_there};
 use crate::{Day, HistoryError, Settings, listing};
 
 /// So many files of about one size become one: each sample is written again once or twice a day.
 const FILES_PER_MERGE: usize = 16;
 
 /// Does the first thing that is due; returns false if nothing is.
+///
+/// How old a day is says the number of later ones that have samples, up to the present: a clock that is years ahead for an hour makes one day of them.
 pub(crate) fn step(
     store: &Directory,
     settings: &Settings,
@@ -21,14 +20,17 @@ pub(crate) fn step(
 ) -> Result<bool, HistoryError> {
     let days = listing::days(store)?;
     let today = Day::ending_at(now_millis);
+    let so_far = days.partition_point(|day| *day <= today);
+    let has_later =
+        |place: usize, more_than: u32| so_far.saturating_sub(place + 1) > more_than as usize;
     if let Some(oldest) = days.first() {
-        let is_old = oldest.end() + u64::from(settings.keep_days) * Day::MILLIS <= today.start();
+        let is_old = has_later(0, settings.keep_days);
         if is_old || is_over_budget(store, &days, settings)? && *oldest < today {
             return remove(store, *oldest).map(|()| true);
         }
     }
-    for day in days {
-        let is_past = day.end() + u64::from(settings.fine_days) * Day::MILLIS <= today.start();
+    for (place, day) in days.into_iter().enumerate() {
+        let is_past = has_later(place, settings.fine_days);
         let folder = open_day(store, day)?;
         let parts = listing::parts(&folder)?;
         let due = if is_past { to_age(&parts) } else { to_merge(&parts) };
@@ -76,9 +78,7 @@ fn range(parts: &[PartName]) -> Option<(u64, u64)> {
     Some((first, last))
 }
 
-/// Replaces some files of a day by one. The new directory is made beside the old one, with the other files under second
-/// names, and they change places in one step: whoever lists the day finds the old files or the new one, never both. Returns false where that
-/// cannot be.
+/// Replaces some files of a day by one. Returns false where that cannot be.
 fn replace(
     store: &Directory,
     day: Day,
@@ -87,47 +87,23 @@ fn replace(
     some: &[PartName],
     into: &PartName,
 ) -> Result<bool, HistoryError> {
-    let (name, new_name) = (day.directory(), format!("{NEW}{}", day.directory()));
-    let path = store.path().join(&new_name);
-    let failed = |cause| HistoryError::io("replace", &path, cause);
-    remove_tree_if_there(store, &new_name).map_err(failed)?;
-    let new = store.make_own(&new_name).map_err(failed)?;
+    let new = Replacement::begin(store, day)?;
     let resolution = match into {
         PartName::Aged { .. } => Resolution::Aged,
         _ => Resolution::Kept,
     };
     let files: Vec<String> = some.iter().map(PartName::file).collect();
-    let made = merge(folder, &files, &new, &into.file(), resolution);
+    let made = merge(folder, &files, &new.folder, &into.file(), resolution, None);
     if !matches!(made, Ok(true)) {
-        remove_tree_if_there(store, &new_name).map_err(failed)?;
+        new.give_up()?;
         // What only a later program knows stays as it is.
         return made;
     }
-    let kept = parts.iter().filter(|part| !some.contains(part)).map(PartName::file);
-    for file in kept {
-        linkat(folder, &file, &new, &file, AtFlags::empty()).map_err(|it| failed(it.into()))?;
+    for part in parts.iter().filter(|part| !some.contains(part)) {
+        new.keep(folder, &part.file())?;
     }
-    new.sync().map_err(failed)?;
-    exchange(store, &new_name, &name).map_err(failed)?;
+    new.publish()?;
     Ok(true)
-}
-
-/// Puts the new directory in the place of the old one, which goes.
-fn exchange(store: &Directory, new: &str, name: &str) -> io::Result<()> {
-    let old = format!("{OLD}{name}");
-    match renameat_with(store, new, store, name, RenameFlags::EXCHANGE) {
-        // Some file systems cannot exchange: for a moment there is no such day, and never two.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            store.rename(name, &old)?;
-            store.rename(new, name)?;
-        }
-        exchanged => {
-            exchanged?;
-            store.rename(new, &old)?;
-        }
-    }
-    store.sync()?;
-    store.remove_tree(&old)
 }
 
 fn remove(store: &Directory, day: Day) -> Result<(), HistoryError> {
@@ -137,13 +113,6 @@ fn remove(store: &Directory, day: Day) -> Result<(), HistoryError> {
         .and_then(|()| store.rename(&name, &old))
         .and_then(|()| store.remove_tree(&old));
     removed.map_err(|cause| HistoryError::io("remove", &store.path().join(name), cause))
-}
-
-fn remove_tree_if_there(store: &Directory, name: &str) -> io::Result<()> {
-    match store.facts_of(name) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        _ => store.remove_tree(name),
-    }
 }
 
 fn is_over_budget(

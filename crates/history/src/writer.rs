@@ -36,8 +36,6 @@ pub struct Writer {
     _lock: File,
     pub(crate) settings: Settings,
     differences: Differences,
-    /// Moments up to this one are in the store already.
-    floor_millis: u64,
     log: Option<OpenLog>,
     next_log: u64,
     /// Write-ahead files that are closed, and not yet files of days.
@@ -55,8 +53,7 @@ pub struct Appended {
     pub samples: u64,
     /// Counters of which nothing is known for this time: new ones, and those that began anew.
     pub unknown: u64,
-    /// Readings that were left out because the store already has later ones: a clock was put back. Their samples are
-    /// missing until it has caught up.
+    /// Readings that were left out, because they are of the same moment as those before.
     pub not_later: u64,
 }
 
@@ -89,13 +86,12 @@ impl Writer {
     pub fn open(path: &Path, settings: Settings) -> Result<Self, HistoryError> {
         let (directory, lock) = opening::open_to_write(path)?;
         let closed = listing::logs(&directory)?;
-        let (next_log, floor_millis) = opening::what_is_there(&directory, &closed)?;
+        let next_log = opening::next_log(&directory, &closed)?;
         let mut writer = Writer {
             directory,
             _lock: lock,
             settings,
             differences: Differences::default(),
-            floor_millis,
             log: None,
             next_log,
             closed,
@@ -118,16 +114,15 @@ impl Writer {
     /// the next ones may find room.
     pub fn append(&mut self, readings: &[Reading]) -> Result<Appended, HistoryError> {
         let mut appended = Appended::default();
+        // Times of a write-ahead file only grow: its number says what was appended later.
+        if readings.iter().any(|reading| self.differences.goes_back(reading)) {
+            self.close_log();
+        }
         self.open_log()?;
         let Some(mut log) = self.log.take() else { return Ok(appended) };
         self.frame.clear();
         let told = log.series;
         for reading in readings {
-            // Not even to compare the next one to: that would cover time which the store has.
-            if reading.time / 1_000_000 <= self.floor_millis {
-                appended.not_later += 1;
-                continue;
-            }
             let since = self.differences.take(reading);
             if since.is_not_later {
                 appended.not_later += 1;
@@ -153,6 +148,13 @@ impl Writer {
         self.log = Some(log);
         durable.map_err(|cause| HistoryError::io("append to", &path, cause))?;
         Ok(appended)
+    }
+
+    /// Says that the clock was set: what comes next is compared to nothing before it, so that no sample covers the step. Where it shows a time
+    /// that samples are there of already, those that come now count.
+    pub fn begin_anew(&mut self) {
+        self.differences.begin_anew();
+        self.close_log();
     }
 
     /// Does what is due: closes and seals write-ahead files, merges and ages files of days, and removes old days. A call does a

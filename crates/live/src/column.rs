@@ -1,11 +1,13 @@
 //! Columns of a list: which of them fit, and what is in them.
 
+use plimsoll_history::Measure;
 use plimsoll_report::{Unit, sparkline_within, visible, words};
 use plimsoll_utilization::{CLASSES, Lately, Options};
 
 use crate::listing::{Listing, SortBy};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Columns, in the order in which they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Column {
     Name,
     Kind,
@@ -17,6 +19,9 @@ pub(crate) enum Column {
     Written,
     Size,
     Operations,
+    OperationsSoFar,
+    /// Operations of metadata of one name.
+    Named(Measure),
     ReadSize,
     WriteSize,
     ByBandwidth,
@@ -25,25 +30,6 @@ pub(crate) enum Column {
 }
 
 use Column::*;
-
-/// Columns in the order in which they are shown.
-const SHOWN: [Column; 15] = [
-    Name,
-    Kind,
-    Targets,
-    Fsu,
-    Class,
-    History,
-    Read,
-    Written,
-    Size,
-    Operations,
-    ReadSize,
-    WriteSize,
-    ByBandwidth,
-    FileSystem,
-    Server,
-];
 
 /// Names are at least so wide, and at most.
 const NAME_WIDTHS: (u16, u16) = (16, 44);
@@ -88,6 +74,23 @@ impl Listing {
                 ByBandwidth,
             ],
             Listing::Jobs => &[Name, Read, Written, Size, Operations, Targets, ReadSize, WriteSize],
+            Listing::Metadata => &[
+                Name,
+                Operations,
+                OperationsSoFar,
+                Named(Measure::Opens),
+                Named(Measure::Closes),
+                Named(Measure::GetAttributes),
+                Named(Measure::Unlinks),
+                Named(Measure::SetAttributes),
+                Named(Measure::Mknods),
+                Named(Measure::Renames),
+                Named(Measure::Mkdirs),
+                Named(Measure::Rmdirs),
+                Named(Measure::Syncs),
+                Server,
+                FileSystem,
+            ],
         }
     }
 
@@ -108,12 +111,11 @@ impl Listing {
         for (column, width) in &mut fitting {
             *width += match column {
                 Name => more_name,
-                History => more_history,
+                History | OperationsSoFar => more_history,
                 _ => 0,
             };
         }
-        let place = |column: &Column| SHOWN.iter().position(|it| it == column);
-        fitting.sort_by_key(|(column, _)| place(column));
+        fitting.sort_by_key(|(column, _)| *column);
         fitting
     }
 }
@@ -126,7 +128,8 @@ impl Column {
             Targets => 7,
             Fsu => 9,
             Class => 8,
-            History => HISTORY_WIDTHS.0,
+            History | OperationsSoFar => HISTORY_WIDTHS.0,
+            Named(_) => 8,
             Read | Written => 11,
             Size => 9,
             Operations => 10,
@@ -144,6 +147,10 @@ impl Column {
             Fsu => "FSU",
             Class => "class",
             History => "FSU so far",
+            OperationsSoFar => "so far",
+            Named(Measure::GetAttributes) => "getattr",
+            Named(Measure::SetAttributes) => "setattr",
+            Named(measure) => measure.name(),
             Read => "read",
             Written => "written",
             Size => "op size",
@@ -158,7 +165,7 @@ impl Column {
 
     /// Numbers keep to the right edge.
     pub fn is_number(self) -> bool {
-        !matches!(self, Name | Kind | Class | History | FileSystem | Server)
+        !matches!(self, Name | Kind | Class | History | OperationsSoFar | FileSystem | Server)
     }
 
     /// Returns what a list can be sorted by that is in this column.
@@ -195,6 +202,17 @@ impl Column {
                 // On one scale for all, so that lines can be compared.
                 let line = sparkline_within(&of.history[first..], 0.0, 100.0);
                 format!("{line:>width$}", width = width.into())
+            }
+            OperationsSoFar => {
+                let first = of.history.len().saturating_sub(width.into());
+                // Each on its own scale: nobody knows how many would be many.
+                let top = of.history.iter().flatten().fold(0.0, |top: f64, rate| top.max(*rate));
+                let line = sparkline_within(&of.history[first..], 0.0, top);
+                format!("{line:>width$}", width = width.into())
+            }
+            Named(measure) => {
+                let rate = of.metadata.as_ref().and_then(|all| all.get(&measure));
+                rate.map_or_else(|| MISSING.to_owned(), |rate| words::short(*rate))
             }
             Read => shown(Unit::BytesPerSec, of.read_bytes),
             Written => shown(Unit::BytesPerSec, of.written_bytes),

@@ -1,5 +1,8 @@
 //! A close look at one target, server, file system or job.
 
+use std::collections::BTreeMap;
+
+use plimsoll_history::{ComponentKind, Measure};
 use plimsoll_report::{Unit, visible, words};
 use plimsoll_utilization::{CLASSES, Lately, Options};
 use ratatui::Frame;
@@ -23,12 +26,53 @@ impl View {
             Constraint::Min(0),
         ])
         .areas(area);
-        frame.render_widget(Paragraph::new(self.facts(of)), facts);
-        let top = of.history.iter().flatten().fold(100.0, |top: f64, fsu| top.max(*fsu));
-        let heading = format!("FSU in steps of 5 s, from 0 to {}", Unit::Percent.show(top));
+        let is_metadata = of.kind == Some(ComponentKind::Mdt);
+        let known = match is_metadata {
+            true => self.facts_of_metadata(of),
+            false => self.facts(of),
+        };
+        frame.render_widget(Paragraph::new(known), facts);
+        let least = if is_metadata { 1.0 } else { 100.0 };
+        let top = of.history.iter().flatten().fold(least, |top: f64, value| top.max(*value));
+        let heading = match is_metadata {
+            true => format!("operations a second in steps of 5 s, from 0 to {}", words::short(top)),
+            false => format!("FSU in steps of 5 s, from 0 to {}", Unit::Percent.show(top)),
+        };
         frame.render_widget(Line::from(heading).style(self.palette.faint()), scale);
         frame.render_widget(history_line(of, line.width, top), line);
-        frame.render_widget(self.sizes(of, sizes), sizes);
+        let below = match is_metadata {
+            true => self.operations(of.metadata.as_ref(), sizes),
+            false => self.sizes(of, sizes),
+        };
+        frame.render_widget(below, sizes);
+    }
+
+    fn facts_of_metadata(&self, of: &Lately) -> Vec<Line<'static>> {
+        let rate = of.operations().map_or("-".to_owned(), words::short);
+        vec![
+            Line::from(self.title(of)).style(self.palette.strong()),
+            Line::from(format!("{rate} operations a second")),
+        ]
+    }
+
+    /// A row for each name of an operation, the most frequent first.
+    fn operations(&self, rates: Option<&BTreeMap<Measure, f64>>, area: Rect) -> Paragraph<'static> {
+        let Some(rates) = rates else {
+            let text = "Not known yet: its counters were read once, or have not changed.";
+            return Paragraph::new(text).wrap(Wrap { trim: false });
+        };
+        let heading = "operations a second over the last 5 s, by name";
+        let mut lines = vec![Line::from(heading).style(self.palette.faint())];
+        let mut rates: Vec<(&Measure, &f64)> = rates.iter().collect();
+        rates.sort_by(|one, other| other.1.total_cmp(one.1).then(one.0.cmp(other.0)));
+        let most = rates.first().map_or(0.0, |it| *it.1);
+        let width = usize::from(area.width).saturating_sub(26 + 12);
+        for (measure, rate) in rates {
+            let name = measure.name().replace('_', " ");
+            let bar = bar_of(*rate, most, width);
+            lines.push(Line::from(format!("{name:>25} {:>10} {bar}", words::short(*rate))));
+        }
+        Paragraph::new(lines)
     }
 
     fn facts(&self, of: &Lately) -> Vec<Line<'static>> {
@@ -94,7 +138,7 @@ impl View {
         for (size, (reads, writes)) in sizes {
             let size = Unit::Bytes.show(*size as f64);
             let part = |what: &str, count: u64| {
-                let bar = bar_of(count, most, width);
+                let bar = bar_of(count as f64, most as f64, width);
                 format!("  {what} {:>10} {bar:width$}", words::grouped(count))
             };
             lines.push(Line::from(format!(
@@ -111,11 +155,11 @@ impl View {
 }
 
 /// A bar to the half of a character; what is there is seen.
-fn bar_of(count: u64, most: u64, width: usize) -> String {
-    if most == 0 || count == 0 {
+fn bar_of(count: f64, most: f64, width: usize) -> String {
+    if most <= 0.0 || count <= 0.0 {
         return String::new();
     }
-    let halves = (count as f64 / most as f64 * width as f64 * 2.0).round().max(1.0) as usize;
+    let halves = (count / most * width as f64 * 2.0).round().max(1.0) as usize;
     format!("{}{}", bar::FULL.repeat(halves / 2), if halves % 2 == 1 { "▌" } else { "" })
 }
 

@@ -16,11 +16,11 @@ const JOBS_HEIGHT: u16 = 8;
 
 const HELP: &str = "\
 q          leave
-tab, 1-4   targets, servers, file systems, jobs
+tab, 1-5   targets, servers, file systems, jobs, targets of metadata
 s, r       sort by the next column; reverse
 /          show only what has these letters in its name; esc shows all
 space      freeze, and go on
-enter      look closely: history and sizes of operations; esc goes back
+enter      look closely: history, sizes or names of operations; esc goes back
 up, down   choose a row; also k, j, page up, page down, home, end
 
 FSU (file system utilization) is the time that the operations of the last
@@ -62,7 +62,10 @@ impl View {
             return self.draw_closely(close, frame, body);
         }
         let Some(listed) = self.listing.of(&self.snapshot().latest) else {
-            let text = "Jobs are not known: Lustre's job statistics are off, or nobody reads them.";
+            let text = match self.listing {
+                Listing::Metadata => "No target of metadata is here: this is no Lustre MDS.",
+                _ => "Jobs are not known: Lustre's job statistics are off, or nobody reads them.",
+            };
             return frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }), body);
         };
         if listed.is_empty() {
@@ -104,6 +107,12 @@ impl View {
     /// The lists that there are, with how many each has.
     fn lists(&self) -> Line<'static> {
         let mut parts = Vec::new();
+        // Before the lists: a narrow terminal must show what is typed.
+        if self.is_typing || !self.filter.is_empty() {
+            let cursor = if self.is_typing { "_" } else { "" };
+            let filter = format!("filter: {}{cursor}", visible(&self.filter));
+            parts.extend([Span::styled(filter, self.palette.warning()), Span::raw("  ")]);
+        }
         for (number, listing) in (1..).zip(Listing::ALL) {
             let count =
                 listing.of(&self.snapshot().latest).map(|rows| words::grouped(rows.len() as u64));
@@ -112,11 +121,6 @@ impl View {
             let is_shown = listing == self.listing;
             let style = if is_shown { self.palette.selected() } else { self.palette.faint() };
             parts.extend([Span::styled(text, style), Span::raw("  ")]);
-        }
-        if self.is_typing || !self.filter.is_empty() {
-            let cursor = if self.is_typing { "_" } else { "" };
-            let filter = format!("filter: {}{cursor}", visible(&self.filter));
-            parts.push(Span::styled(filter, self.palette.warning()));
         }
         Line::from(parts)
     }
@@ -133,7 +137,7 @@ impl View {
             }
             () if self.close().is_some() => "q quit   space freeze   esc back".to_owned(),
             () => format!(
-                "q quit  s sort: {}  r reverse  / filter  space freeze  enter sizes  ? help",
+                "q quit  s sort: {}  r reverse  / filter  space freeze  enter closer  ? help",
                 self.sort.words()
             ),
         };

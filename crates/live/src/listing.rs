@@ -9,11 +9,17 @@ pub(crate) enum Listing {
     Servers,
     FileSystems,
     Jobs,
+    Metadata,
 }
 
 impl Listing {
-    pub const ALL: [Listing; 4] =
-        [Listing::Targets, Listing::Servers, Listing::FileSystems, Listing::Jobs];
+    pub const ALL: [Listing; 5] = [
+        Listing::Targets,
+        Listing::Servers,
+        Listing::FileSystems,
+        Listing::Jobs,
+        Listing::Metadata,
+    ];
 
     pub fn title(self) -> &'static str {
         match self {
@@ -21,6 +27,7 @@ impl Listing {
             Listing::Servers => "servers",
             Listing::FileSystems => "file systems",
             Listing::Jobs => "jobs",
+            Listing::Metadata => "metadata",
         }
     }
 
@@ -31,6 +38,7 @@ impl Listing {
             Listing::Servers => Some(&latest.servers),
             Listing::FileSystems => Some(&latest.file_systems),
             Listing::Jobs => latest.jobs.as_deref(),
+            Listing::Metadata => Some(latest.metadata.as_slice()).filter(|all| !all.is_empty()),
         }
     }
 
@@ -90,7 +98,7 @@ impl SortBy {
     }
 
     /// Sorts, the greatest first unless it is reversed, and names from A on. What is not known comes last either way;
-    /// what is equal comes by its bytes, then by its name.
+    /// what is equal comes by its bytes, then by its operations and its name.
     pub fn sort(self, rows: &mut [&Lately], is_reversed: bool) {
         rows.sort_by(|one, other| {
             let by_name = one.name.cmp(&other.name);
@@ -102,7 +110,9 @@ impl SortBy {
                 (one, other) => other.is_some().cmp(&one.is_some()),
             };
             let bytes = |it: &Lately| it.bytes().unwrap_or(-1.0);
-            order.then_with(|| bytes(other).total_cmp(&bytes(one))).then(by_name)
+            let operations = |it: &Lately| it.operations().unwrap_or(-1.0);
+            let order = order.then_with(|| bytes(other).total_cmp(&bytes(one)));
+            order.then_with(|| operations(other).total_cmp(&operations(one))).then(by_name)
         });
     }
 }

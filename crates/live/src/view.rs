@@ -80,7 +80,7 @@ impl View {
             Key::Character('r') => self.is_reversed = !self.is_reversed,
             Key::Character('/') => self.is_typing = true,
             Key::Character(' ') => self.freeze(),
-            Key::Character(digit @ '1'..='4') => {
+            Key::Character(digit @ '1'..='5') => {
                 self.show(Listing::ALL[digit as usize - '1' as usize]);
             }
             Key::Tab => self.show(self.listing.step(1)),
@@ -145,7 +145,7 @@ impl View {
     pub(crate) fn rows(&self) -> Vec<&Lately> {
         let all = self.listing.of(&self.snapshot().latest).unwrap_or_default();
         let mut rows: Vec<&Lately> = all.iter().filter(|it| matches(&self.filter, it)).collect();
-        // Jobs have no utilization: those that move most come first.
+        // Jobs and targets of metadata have no utilization: those that do most come first.
         self.sort.sort(&mut rows, self.is_reversed);
         rows
     }

@@ -28,12 +28,26 @@ fn reading(name: &str, second: u64, writes: u64, reads: u64) -> Reading {
     }
 }
 
+/// 700 opens and 50 renames a second, all within a directory.
+fn metadata(second: u64) -> Reading {
+    Reading {
+        component: Component::new(ComponentKind::Mdt, "MDT0000").of_file_system("scratch"),
+        values: vec![
+            Value::new(Measure::Opens, second * 700),
+            Value::new(Measure::Renames, second * 50),
+            Value::new(Measure::RenamesSameDirectory, second * 50),
+        ],
+        ..reading("MDT0000", second, 0, 0)
+    }
+}
+
 /// Three targets: one with small writes, one with large reads, one that is silent.
 fn snapshot() -> Snapshot {
     let mut recent = Recent::new(Scope { windows: 60, jobs: true });
     for second in 0..=20 {
         let mut readings =
             vec![reading("OST0001", second, 4000, 0), reading("OST0002", second, 0, 100)];
+        readings.push(metadata(second));
         let job = reading("OST0001", second, 3000, 0);
         readings.push(Reading { component: job.component.clone().of_job("cook.7"), ..job });
         if second == 0 {
@@ -105,8 +119,15 @@ fn a_list_fits_into_80_columns_and_uses_200() {
     assert!(line(&narrow, "name").contains("FSU▼"));
     assert!(line(&narrow, "plimsoll top").contains("01:00:20  this machine"));
     assert!(narrow.contains("costs are assumed"));
-    assert!(narrow.contains("1 targets (3)  2 servers (3)  3 file systems (1)  4 jobs (1)"));
+    assert!(
+        narrow.contains(
+            "1 targets (3)  2 servers (3)  3 file systems (1)  4 jobs (1)  5 metadata (1)"
+        )
+    );
     let wide = drawn(&view, 200, 50);
+    let headings: Vec<&str> = line(&wide, "name").split_whitespace().collect();
+    let shown = "name kind FSU▼ class FSU so far read written op size ops/s read size write size by bandwidth file system server";
+    assert_eq!(headings.join(" "), shown);
     for words in ["busy", "ost", "scratch", "…-of-OST0001", "4,000", "by bandwidth"] {
         assert!(wide.contains(words), "{words}\n{wide}");
     }
@@ -195,6 +216,33 @@ fn groups_say_how_many_targets_they_know_and_jobs_are_lists_too() {
 }
 
 #[test]
+fn targets_of_metadata_are_a_list_and_their_operations_have_names() {
+    let mut view = view();
+    assert!(!drawn(&view, 200, 50).contains("MDT0000"), "they are no targets of data");
+    press(&mut view, "5");
+    let listed = drawn(&view, 80, 24);
+    let row: Vec<&str> = line(&listed, "MDT0000").split_whitespace().collect();
+    // What is renamed within a directory is counted among the renames.
+    assert_eq!((row[0], row[1]), ("MDT0000", "750"), "{listed}");
+    assert!(row.contains(&"700") && row.contains(&"-"), "{listed}");
+    assert!(line(&listed, "name").contains("opens"), "{listed}");
+    let wide = drawn(&view, 200, 50);
+    assert!(line(&wide, "name").contains("renames") && line(&wide, "MDT0000").contains(" 50 "));
+    press(&mut view, "\n");
+    let close = drawn(&view, 80, 24);
+    assert!(close.contains("MDT0000, mdt of scratch"), "{close}");
+    assert!(close.contains("750 operations a second"), "{close}");
+    assert!(close.contains("from 0 to 750"), "{close}");
+    let place = |words: &str| close.find(words).unwrap_or_else(|| panic!("{words}\n{close}"));
+    assert!(place("opens        700 █") < place("renames         50 █"), "{close}");
+    view.take(Snapshot {
+        latest: Latest { metadata: Vec::new(), ..snapshot().latest },
+        ..snapshot()
+    });
+    assert!(drawn(&view, 80, 24).contains("No target of metadata"));
+}
+
+#[test]
 fn names_of_others_steer_nothing() {
     let hostile = "a\u{1b}[2J\u{9b}31m\u{202e}b";
     let named = |mut it: Lately| {
@@ -202,7 +250,7 @@ fn names_of_others_steer_nothing() {
         it
     };
     let rows = |all: Vec<Lately>| all.into_iter().map(named).collect::<Vec<_>>();
-    let Latest { targets, servers, file_systems, jobs } = snapshot().latest;
+    let Latest { targets, servers, file_systems, jobs, metadata } = snapshot().latest;
     let mut view = View::new(true);
     view.take(Snapshot {
         source: hostile.into(),
@@ -214,9 +262,10 @@ fn names_of_others_steer_nothing() {
             servers: rows(servers),
             file_systems: rows(file_systems),
             jobs: jobs.map(rows),
+            metadata: rows(metadata),
         },
     });
-    for keys in ["", "\n", "2", "\n", "4", "\n", "1/\u{202e}\u{9b}"] {
+    for keys in ["", "\n", "2", "\n", "4", "\n", "5", "\n", "1/\u{202e}\u{9b}"] {
         press(&mut view, keys);
         let frame = drawn(&view, 200, 50);
         let steers = |it: char| it.is_control() && it != '\n' || it == '\u{202e}';

@@ -10,6 +10,7 @@
 //!
 //! Deliberately not here: how often, and where readings are kept; printing; anything that changes the machine.
 
+mod clock;
 mod draft;
 mod family;
 mod group;
@@ -28,6 +29,7 @@ mod operations;
 mod peers;
 mod readings;
 
+pub use clock::{Clock, ClockLook};
 pub use http::Server;
 pub use metrics::{Format, Health, Shown, TargetUtilization, metrics};
 pub use monitor::{Found, Monitor, Settings};

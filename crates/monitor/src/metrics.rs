@@ -30,6 +30,8 @@ pub struct Health {
     pub stored: u64,
     /// Scrapes that the store could not take.
     pub not_stored: u64,
+    /// How often somebody set the clock.
+    pub clock_steps: u64,
 }
 
 /// How busy a target is.
@@ -157,6 +159,7 @@ impl Exposition {
             ("jobs_left_out", monitor.jobs_left_out(), "Jobs beyond the most that are read."),
             ("stored_samples", health.stored, "Samples that the store took."),
             ("failed_stores", health.not_stored, "Scrapes that the store could not take."),
+            ("clock_steps", health.clock_steps, "How often the clock was set."),
         ];
         for (name, value, help) in counters {
             let name = format!("plimsoll_monitor_{name}");

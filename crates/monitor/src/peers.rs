@@ -41,20 +41,26 @@ pub struct Place<'a> {
 }
 
 impl Peers {
-    /// Takes a place for a connection. Where there is none, waits until one is free, or until the oldest peer had its time and gives way.
+    /// Takes a place for a connection. Where there is none, waits until one is free, or until the oldest peer had its time and gives way:
+    /// one for one, so that a newcomer costs nobody else an answer.
     pub fn admit(&self, stream: TcpStream) -> Place<'_> {
         let mut present = self.lock();
         while present.served >= PEERS_MAX {
-            let oldest = present.peers.front();
-            let left = oldest.map(|it| PATIENCE.saturating_sub(it.since.elapsed()));
-            if left == Some(Duration::ZERO)
+            let wait = match present.peers.front() {
+                Some(oldest) if !present.has_leaving() => {
+                    PATIENCE.saturating_sub(oldest.since.elapsed())
+                }
+                // Its place is free in a moment.
+                _ => PATIENCE,
+            };
+            if wait.is_zero()
                 && let Some(oldest) = present.peers.pop_front()
             {
                 // Whoever answers it finds out, and gives its place back.
                 let _ = oldest.stream.shutdown(Shutdown::Both);
                 continue;
             }
-            let waited = self.changed.wait_timeout(present, left.unwrap_or(PATIENCE));
+            let waited = self.changed.wait_timeout(present, wait);
             present = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let number = present.next;
@@ -69,6 +75,13 @@ impl Peers {
     }
 }
 
+impl Present {
+    /// Returns whether somebody gave way, and has not noticed yet.
+    fn has_leaving(&self) -> bool {
+        self.served > self.peers.len()
+    }
+}
+
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut present = self.peers.lock();
@@ -76,5 +89,55 @@ impl Drop for Place<'_> {
         present.served -= 1;
         drop(present);
         self.peers.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{ErrorKind, Read};
+    use std::net::TcpListener;
+
+    /// Returns how many of the connections were ended by the other side.
+    fn ended(streams: &mut [TcpStream]) -> usize {
+        let mut is_ended = |stream: &mut TcpStream| match stream.read(&mut [0]) {
+            Ok(0) => true,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+            other => panic!("{other:?}"),
+        };
+        streams.iter_mut().map(&mut is_ended).filter(|it| *it).count()
+    }
+
+    #[test]
+    fn one_gives_way_for_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let connect = || {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            client.set_nonblocking(true).unwrap();
+            (client, listener.accept().unwrap().0)
+        };
+        let peers = Peers::default();
+        let (mut clients, mut places) = (Vec::new(), Vec::new());
+        for _ in 0..PEERS_MAX {
+            let (client, stream) = connect();
+            clients.push(client);
+            places.push(peers.admit(stream));
+        }
+        std::thread::sleep(2 * PATIENCE);
+        let (_new, stream) = connect();
+        std::thread::scope(|scope| {
+            let newcomer = scope.spawn(|| peers.admit(stream));
+            // Whoever answers the oldest takes its time to notice.
+            let begun = Instant::now();
+            while ended(&mut clients) == 0 && begun.elapsed() < Duration::from_secs(30) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            std::thread::sleep(2 * PATIENCE);
+            let (gone, is_in) = (ended(&mut clients), newcomer.is_finished());
+            drop(places.remove(0));
+            let _place = newcomer.join().unwrap();
+            assert_eq!((gone, is_in), (1, false));
+            assert_eq!(ended(&mut clients), 1);
+        });
     }
 }

@@ -50,6 +50,7 @@ fn give_up() -> ! {
         // SAFETY: it only waits.
         unsafe { libc::pause() };
     }
+    crate::terminal::give_back_terminal();
     let words = LAST_WORDS.get().map_or("", String::as_str);
     for text in [words, "\n"] {
         // SAFETY: the pointer is to bytes that live through the call.

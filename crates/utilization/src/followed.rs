@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use plimsoll_history::GAP_MILLIS;
+use plimsoll_history::{GAP_MILLIS, Measure};
 
 use crate::TargetCosts;
 use crate::span::Span;
@@ -28,10 +28,12 @@ pub(crate) struct Followed {
     /// By number; one that nothing is known of is not there.
     windows: BTreeMap<u64, Window>,
     sizes: BTreeMap<u64, Sizes>,
+    /// Of windows, as above: milliseconds that are known, and operations of metadata.
+    metadata: BTreeMap<u64, (u64, f64)>,
 }
 
 /// What a component does now: over the last window's time, or what is known of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Current {
     /// What it costs the target; nothing if not enough is known.
     pub window: Option<Window>,
@@ -40,6 +42,8 @@ pub(crate) struct Current {
     pub written_bytes: Option<f64>,
     pub read_operations: Option<f64>,
     pub write_operations: Option<f64>,
+    /// Operations of metadata by name; nothing where none is counted.
+    pub metadata: Option<BTreeMap<Measure, f64>>,
 }
 
 impl Followed {
@@ -53,6 +57,7 @@ impl Followed {
             spans: VecDeque::new(),
             windows: BTreeMap::new(),
             sizes: BTreeMap::new(),
+            metadata: BTreeMap::new(),
         }
     }
 
@@ -73,6 +78,7 @@ impl Followed {
             if let Some(whole) = span.window(&self.costs, self.has_sizes) {
                 self.spread(&span, &whole);
             }
+            self.spread_metadata(&span);
             let sizes = self.sizes.entry(last).or_default();
             for (size, (reads, writes)) in &span.sizes {
                 let sum = sizes.entry(*size).or_default();
@@ -80,6 +86,7 @@ impl Followed {
             }
         }
         self.windows = self.windows.split_off(&last.saturating_sub(kept_windows));
+        self.metadata = self.metadata.split_off(&last.saturating_sub(kept_windows));
         self.sizes = self.sizes.split_off(&last.saturating_sub(SIZE_WINDOWS - 1));
         self.spans.push_back(span);
         let is_enough = |spans: &VecDeque<Span>| {
@@ -97,10 +104,7 @@ impl Followed {
 
     /// Adds to each window its share of what a span cost.
     fn spread(&mut self, span: &Span, whole: &Window) {
-        let start = span.end.saturating_sub(span.length);
-        for number in start / WINDOW_MILLIS..=span.end.saturating_sub(1) / WINDOW_MILLIS {
-            let (from, until) = (number * WINDOW_MILLIS, (number + 1) * WINDOW_MILLIS);
-            let covered = until.min(span.end).saturating_sub(from.max(start));
+        for (number, covered) in span.windows() {
             let share = |cost: u128| cost / u128::from(span.length) * u128::from(covered);
             let window = self.windows.entry(number).or_default();
             window.targets = 1;
@@ -108,6 +112,25 @@ impl Followed {
             window.cost += share(whole.cost);
             window.byte_cost += share(whole.byte_cost);
         }
+    }
+
+    /// Adds to each window its share of the operations of metadata.
+    fn spread_metadata(&mut self, span: &Span) {
+        if span.metadata.is_empty() {
+            return;
+        }
+        let operations = operations_of(span) as f64 / span.length as f64;
+        for (number, covered) in span.windows() {
+            let (known, sum) = self.metadata.entry(number).or_default();
+            (*known, *sum) = (*known + covered, *sum + operations * covered as f64);
+        }
+    }
+
+    /// Returns the operations of metadata a second in a window of the past, if enough of it is known.
+    pub fn metadata_rate(&self, number: u64) -> Option<f64> {
+        let (known, operations) = self.metadata.get(&number)?;
+        let window = Window { targets: 1, covered: *known, ..Window::default() };
+        window.is_known().then(|| operations / (*known as f64 / 1000.0))
     }
 
     /// Returns a window of the past, if enough of it is known.
@@ -145,6 +168,7 @@ impl Followed {
             written_bytes: rate(|it| it.write.bytes),
             read_operations: rate(|it| it.read.operations),
             write_operations: rate(|it| it.write.operations),
+            metadata: metadata_rates(&spans, seconds),
         }
     }
 
@@ -171,4 +195,27 @@ impl Followed {
             follows && is_needed
         })
     }
+}
+
+/// Operations of metadata that are part of others that are counted, too (Lustre, mdt_reint.c).
+const COUNTED_TWICE: [Measure; 3] =
+    [Measure::RenamesSameDirectory, Measure::RenamesCrossDirectory, Measure::RenamesParallel];
+
+/// Returns whether operations of a name count where all are added up.
+pub(crate) fn counts_once(measure: Measure) -> bool {
+    !COUNTED_TWICE.contains(&measure)
+}
+
+fn operations_of(span: &Span) -> u64 {
+    let once = span.metadata.iter().filter(|it| counts_once(*it.0));
+    once.fold(0, |sum: u64, it| sum.saturating_add(*it.1))
+}
+
+/// Of names that are not in all of the spans, nothing is known before they appear: they are counted from there on.
+fn metadata_rates(spans: &[&Span], seconds: f64) -> Option<BTreeMap<Measure, f64>> {
+    let mut rates = BTreeMap::new();
+    for (measure, count) in spans.iter().flat_map(|span| &span.metadata) {
+        *rates.entry(*measure).or_default() += *count as f64 / seconds;
+    }
+    (!rates.is_empty()).then_some(rates)
 }

@@ -1,8 +1,10 @@
 //! What a target, or a group of targets, does lately.
 
-use plimsoll_history::ComponentKind;
+use std::collections::BTreeMap;
 
-use crate::followed::{Current, Followed, Sizes};
+use plimsoll_history::{ComponentKind, Measure};
+
+use crate::followed::{Current, Followed, Sizes, counts_once};
 use crate::window::{WINDOW_MILLIS, Window};
 
 /// What a target, a group of targets or a job does lately. What is not known is missing, and never zero.
@@ -34,11 +36,13 @@ pub struct Lately {
     pub read_operations: Option<f64>,
     /// Operations that write, a second.
     pub write_operations: Option<f64>,
-    /// Utilization in windows of 5 s, the oldest first; the last one is the last that is over.
+    /// Utilization in windows of 5 s, of a target of metadata operations a second, the oldest first; the last one is the last that is over.
     pub history: Vec<Option<f64>>,
     /// Reads and writes between server and disk of the last minute, by the size in bytes that each had at most; nothing
     /// where sizes are not known.
     pub sizes: Option<Sizes>,
+    /// Operations of metadata a second by name, of a target of metadata; nothing where none is counted.
+    pub metadata: Option<BTreeMap<Measure, f64>>,
 }
 
 /// What everything that is followed does lately.
@@ -52,6 +56,8 @@ pub struct Latest {
     pub file_systems: Vec<Lately>,
     /// What jobs do; nothing where no job is known.
     pub jobs: Option<Vec<Lately>>,
+    /// Each target of metadata.
+    pub metadata: Vec<Lately>,
 }
 
 impl Lately {
@@ -72,6 +78,7 @@ impl Lately {
             write_operations: None,
             history: Vec::new(),
             sizes: None,
+            metadata: None,
         }
     }
 
@@ -103,6 +110,18 @@ impl Lately {
         self
     }
 
+    /// Takes what a target of metadata does.
+    pub(crate) fn of_metadata(mut self, target: &Followed, now: u64, windows: u64) -> Self {
+        let over = now / WINDOW_MILLIS;
+        self.history =
+            (over.saturating_sub(windows)..over).map(|it| target.metadata_rate(it)).collect();
+        self.metadata = target.current(now).metadata;
+        self.is_present = target.is_present;
+        self.server.clone_from(&target.server);
+        (self.targets, self.known) = (1, usize::from(self.metadata.is_some()));
+        self
+    }
+
     fn add(&mut self, current: &Current) {
         let add = |sum: &mut Option<f64>, rate: Option<f64>| {
             if let Some(rate) = rate {
@@ -120,9 +139,13 @@ impl Lately {
         sum(self.read_bytes, self.written_bytes)
     }
 
-    /// Returns all operations a second.
+    /// Returns all operations a second, of data or of metadata. What is also counted under another name counts once.
     pub fn operations(&self) -> Option<f64> {
-        sum(self.read_operations, self.write_operations)
+        let metadata = self.metadata.as_ref();
+        let once = |all: &BTreeMap<Measure, f64>| {
+            all.iter().filter(|it| counts_once(*it.0)).map(|it| it.1).sum()
+        };
+        metadata.map(once).or_else(|| sum(self.read_operations, self.write_operations))
     }
 
     /// Returns the mean size of a read.

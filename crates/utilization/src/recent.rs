@@ -43,6 +43,11 @@ impl Recent {
         Recent { scope, differences: Differences::default(), followed: BTreeMap::new(), now: 0 }
     }
 
+    /// Forgets everything, as the clock was set: nothing is compared over that.
+    pub fn begin_anew(&mut self) {
+        *self = Recent::new(self.scope);
+    }
+
     /// Returns the time of the latest that was told, in milliseconds since 1970; 0 if nothing was.
     pub fn now(&self) -> u64 {
         self.now
@@ -68,7 +73,8 @@ impl Recent {
     }
 
     /// Takes what was added to a store since the last time; at first, its last minutes. `clock` is the time now, in
-    /// milliseconds since 1970: a store that is being written has samples of the last minutes, and is not searched for its last ones.
+    /// milliseconds since 1970: a store that is being written has samples of the last minutes, and is not searched for its last ones. What a
+    /// clock that was ahead left there of the future does not count, unless there is nothing else.
     ///
     /// # Errors
     /// If the store is damaged or cannot be read.
@@ -79,21 +85,22 @@ impl Recent {
         costs: &dyn Fn(&Component) -> TargetCosts,
     ) -> Result<(), HistoryError> {
         let before = LATE_MILLIS.max((self.scope.windows + 2) * WINDOW_MILLIS);
+        if self.now > clock {
+            self.begin_anew();
+        }
         let end = match self.now {
-            0 => match last_end(store, Some(clock.saturating_sub(GONE_MILLIS)))? {
-                None => last_end(store, None)?,
-                end => end,
-            },
+            0 => search(store, clock)?,
             now => Some(now),
         };
         let Some(end) = end else { return Ok(()) };
         let since = end.saturating_sub(if self.now == 0 { before } else { LATE_MILLIS });
         let scope = self.scope;
         let is_wanted = |component: &Component| scope.follows(component);
+        let measures = with_metadata(&MEASURES);
         let selection = Selection {
             since: Some(since),
-            until: None,
-            measures: &MEASURES,
+            until: Some(clock.max(end)),
+            measures: &measures,
             is_wanted: Some(&is_wanted),
         };
         let mut told: BTreeMap<Component, Told> = BTreeMap::new();
@@ -140,7 +147,18 @@ impl Recent {
             servers: self.groups(By::Server),
             file_systems: self.groups(By::FileSystem),
             jobs: Some(self.jobs()).filter(|jobs| !jobs.is_empty()),
+            metadata: self.metadata(),
         }
+    }
+
+    /// Returns what targets of metadata do, by name.
+    pub fn metadata(&self) -> Vec<Lately> {
+        let target = |(component, followed): (&Component, &Followed)| Lately {
+            kind: Some(component.kind),
+            file_system: component.file_system.clone(),
+            ..Lately::new(&component.name).of_metadata(followed, self.now, self.scope.windows)
+        };
+        self.followed.iter().filter(|it| it.0.kind == ComponentKind::Mdt).map(target).collect()
     }
 
     /// Returns what targets, servers or file systems do, by name. Targets as a client sees them are only among targets.
@@ -168,7 +186,8 @@ impl Recent {
             file_system: component.file_system.clone(),
             ..Lately::new(&component.name).of_members(&[followed], self.now, self.scope.windows)
         };
-        self.followed.iter().filter(|it| it.0.job.is_empty()).map(target).collect()
+        let is_target = |it: &Component| it.job.is_empty() && it.kind != ComponentKind::Mdt;
+        self.followed.iter().filter(|it| is_target(it.0)).map(target).collect()
     }
 
     /// Returns what jobs do, added up over targets, by name.
@@ -201,7 +220,8 @@ impl Scope {
     fn follows(&self, component: &Component) -> bool {
         let is_target =
             component.kind.is_data_target() || component.kind == ComponentKind::SeenTarget;
-        is_target && (self.jobs || component.job.is_empty())
+        let is_metadata = component.kind == ComponentKind::Mdt && component.job.is_empty();
+        is_metadata || is_target && (self.jobs || component.job.is_empty())
     }
 }
 
@@ -218,8 +238,8 @@ fn take_reading(
     followed.server.clone_from(&reading.server);
     followed.is_present = !reading.values.iter().any(is_absent);
     // Only what is used is kept for the next time.
-    let values: Vec<_> =
-        reading.values.iter().filter(|it| Span::uses(it.measure)).copied().collect();
+    let uses = |measure| Span::uses(reading.component.kind, measure);
+    let values: Vec<_> = reading.values.iter().filter(|it| uses(it.measure)).copied().collect();
     if values.is_empty() {
         return followed.forget();
     }
@@ -246,6 +266,9 @@ struct Told {
 impl Told {
     fn take(&mut self, batch: &Batch<'_>) {
         let series = batch.series;
+        if !Span::uses(series.component.kind, series.measure) {
+            return;
+        }
         for ((end, length), value) in batch.ends.iter().zip(batch.lengths).zip(batch.values) {
             if *end >= self.end {
                 self.end = *end;
@@ -259,17 +282,32 @@ impl Told {
     }
 }
 
-/// Returns the end of the last sample of a store, of those after a moment.
-fn last_end(store: &Store, since: Option<u64>) -> Result<Option<u64>, HistoryError> {
-    let is_wanted = |component: &Component| {
-        component.kind.is_data_target() || component.kind == ComponentKind::SeenTarget
-    };
-    let selection = Selection {
-        since,
-        measures: &MEASURES[..4],
-        is_wanted: Some(&is_wanted),
-        ..Selection::default()
-    };
+fn with_metadata(measures: &[Measure]) -> Vec<Measure> {
+    let metadata = Measure::ALL.iter().filter(|it| it.is_metadata());
+    measures.iter().chain(metadata).copied().collect()
+}
+
+/// Looks for the end of the last sample of a store: among the last minutes, then among those before, then among those of the future.
+fn search(store: &Store, clock: u64) -> Result<Option<u64>, HistoryError> {
+    let lately = Some(clock.saturating_sub(GONE_MILLIS));
+    for (since, until) in [(lately, Some(clock)), (None, Some(clock)), (None, None)] {
+        let end = last_end(store, since, until)?;
+        if end.is_some() {
+            return Ok(end);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the end of the last sample of a store, of those after a moment and up to another.
+fn last_end(
+    store: &Store,
+    since: Option<u64>,
+    until: Option<u64>,
+) -> Result<Option<u64>, HistoryError> {
+    let is_wanted = |component: &Component| Scope { windows: 0, jobs: true }.follows(component);
+    let measures = with_metadata(&MEASURES[..4]);
+    let selection = Selection { since, until, measures: &measures, is_wanted: Some(&is_wanted) };
     let mut last = None;
     for day in store.days(&selection)?.into_iter().rev() {
         store.read_day(day, &selection, |batch| -> Result<(), HistoryError> {

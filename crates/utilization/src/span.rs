@@ -1,12 +1,12 @@
-//! What a target did between two readings of it.
+//! What a target did between two readings of it: data or, of a target of metadata, operations by name.
 
 use std::collections::BTreeMap;
 
-use plimsoll_history::Measure;
+use plimsoll_history::{ComponentKind, Measure};
 
 use crate::TargetCosts;
 use crate::costs::FixedCost;
-use crate::window::Window;
+use crate::window::{WINDOW_MILLIS, Window};
 
 /// Counters of one direction, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(crate) struct Span {
     /// Reads and writes by size.
     pub sizes: BTreeMap<u64, (u64, u64)>,
     pub has_sizes: bool,
+    /// Operations of metadata by name.
+    pub metadata: BTreeMap<Measure, u64>,
 }
 
 impl Direction {
@@ -46,14 +48,22 @@ impl Span {
         Span { end, length, ..Span::default() }
     }
 
-    /// Returns whether the measure is one of those that utilization is worked out from.
-    pub fn uses(measure: Measure) -> bool {
-        direction_of(measure).is_some()
+    /// Returns whether the measure of a component of this kind is one of those that are followed.
+    pub fn uses(kind: ComponentKind, measure: Measure) -> bool {
+        match kind {
+            ComponentKind::Mdt => measure.is_metadata(),
+            _ => direction_of(measure).is_some(),
+        }
     }
 
     /// Adds what a series counted.
     pub fn add(&mut self, measure: Measure, bin: u64, value: u64) {
-        let Some(is_read) = direction_of(measure) else { return };
+        let Some(is_read) = direction_of(measure) else {
+            if measure.is_metadata() {
+                self.metadata.insert(measure, value);
+            }
+            return;
+        };
         let direction = if is_read { &mut self.read } else { &mut self.write };
         match measure {
             Measure::ReadBytes | Measure::WrittenBytes => direction.bytes = Some(value),
@@ -77,6 +87,15 @@ impl Span {
         let (reads, writes) = self.sizes.entry(bin).or_default();
         let sum = if is_read { reads } else { writes };
         *sum = sum.saturating_add(value);
+    }
+
+    /// Returns the windows that it lies in, with the milliseconds that it covers of each.
+    pub fn windows(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let (start, end) = (self.end.saturating_sub(self.length), self.end);
+        (start / WINDOW_MILLIS..=end.saturating_sub(1) / WINDOW_MILLIS).map(move |number| {
+            let (from, until) = (number * WINDOW_MILLIS, (number + 1) * WINDOW_MILLIS);
+            (number, until.min(end).saturating_sub(from.max(start)))
+        })
     }
 
     /// Returns what it cost the target. Where sizes between server and disk are known, they count, and not what clients

@@ -107,7 +107,7 @@ fn what_is_followed_agrees_with_the_survey_of_the_same_samples() {
         }
     }
     let whole = Store::open(&path).unwrap();
-    stored.take_store(&whole, START, &grace).unwrap();
+    stored.take_store(&whole, START + 100_000, &grace).unwrap();
     assert_eq!(stored.now(), recent.now());
     let mut late = Recent::new(SCOPE);
     late.take_store(&whole, START + 1_000_000_000, &grace).unwrap();
@@ -183,4 +183,73 @@ fn jobs_are_added_up_over_targets_and_counted_in_no_target() {
     let job = sized("OST0", 0, 1);
     without.take(&[Reading { component: ost("OST0").of_job("a"), ..job }], START, &grace);
     assert!(without.jobs().is_empty());
+}
+
+/// A clock that was years ahead leaves samples of the future, and one that is put back shows a time again.
+#[test]
+fn what_is_done_now_is_known_after_a_clock_was_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = Writer::open(&path, Settings::default()).unwrap();
+    let mut stored = Recent::new(SCOPE);
+    let mut recent = Recent::new(SCOPE);
+    let mut follow = |seconds: std::ops::Range<u64>, ahead: u64, each: u64| {
+        writer.begin_anew();
+        recent.begin_anew();
+        for second in seconds {
+            let mut reading = sized("OST0", second, each * second);
+            reading.time += ahead * 1_000_000_000;
+            let now = START + (second + ahead) * 1000;
+            recent.take(std::slice::from_ref(&reading), now, &grace);
+            writer.append(&[reading]).unwrap();
+            stored.take_store(&Store::open(&path).unwrap(), now, &grace).unwrap();
+        }
+        let from_store = named(&stored.groups(By::Target), "OST0");
+        let from_readings = named(&recent.groups(By::Target), "OST0");
+        for lately in [from_readings, from_store] {
+            near(lately.written_bytes, each as f64 * 4096.0);
+            near(lately.fsu, 100.0 * each as f64 * (1.04e-3 + 1.73e-9 * 4096.0));
+        }
+    };
+    follow(0..10, 30, 100);
+    follow(10..20, 70 * 365 * 86_400, 200);
+    // The seconds from 30 on come again.
+    follow(20..40, 0, 300);
+    follow(40..50, 70 * 365 * 86_400, 400);
+    follow(50..60, 50, 500);
+}
+
+#[test]
+fn operations_of_metadata_are_followed_and_a_store_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut store = Writer::open(&path, Settings::default()).unwrap();
+    let mut recent = Recent::new(SCOPE);
+    let mdt = || Component::new(ComponentKind::Mdt, "scratch-MDT0000").of_file_system("scratch");
+    for second in 0..=20 {
+        let counters = vec![
+            Value::new(Measure::Opens, second * 30),
+            Value::new(Measure::Renames, second * 4),
+            Value::new(Measure::RenamesCrossDirectory, second * 4),
+            Value::new(Measure::FreeInodes, 7),
+        ];
+        let readings = [reading(mdt(), second, counters)];
+        store.append(&readings).unwrap();
+        take(&mut recent, second, &readings);
+    }
+    let mut of_store = Recent::new(SCOPE);
+    let opened = Store::open(&path).unwrap();
+    of_store.take_store(&opened, START + 21_000, &grace).unwrap();
+    for recent in [recent, of_store] {
+        let latest = recent.latest();
+        assert!(latest.targets.is_empty() && latest.servers.is_empty(), "no data is theirs");
+        let [mdt] = latest.metadata.try_into().expect("one");
+        near(mdt.operations(), 34.0);
+        let rates = mdt.metadata.expect("known");
+        near(rates.get(&Measure::Opens).copied(), 30.0);
+        near(rates.get(&Measure::RenamesCrossDirectory).copied(), 4.0);
+        assert_eq!(rates.len(), 3, "levels are no operations");
+        near(mdt.history.last().copied().flatten(), 34.0);
+        assert_eq!((mdt.fsu, mdt.known), (None, 1));
+    }
 }

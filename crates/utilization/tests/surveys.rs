@@ -117,6 +117,14 @@ fn tables_do_not_change_with_age() {
     let fresh = of(&path, &options);
     let by_file_system = Options { by: By::FileSystem, ..options };
     let whole = of(&path, &by_file_system);
+    // It is old once there are two later days.
+    for day in 1..=2 {
+        let mut reading = target("oss1", "oss1", day * 86_400, 0, 0);
+        reading.component = Component::new(ComponentKind::Server, "oss1");
+        reading.values = vec![Value::new(Measure::Threads, 7)];
+        writer.append(&[reading]).unwrap();
+    }
+    writer.seal().unwrap();
     for _ in 0..4 {
         writer.maintain(START + 3 * Day::MILLIS).unwrap();
     }
@@ -166,4 +174,34 @@ fn a_store_without_samples_says_nothing() {
     let path = folder.path().join("store");
     drop(Writer::open(&path, Settings::default()).unwrap());
     assert_eq!(of(&path, &Options::default()).groups, []);
+}
+
+/// A clock that was put back by half a minute: what it shows twice is there once, and the rest as it was.
+#[test]
+fn a_time_that_a_clock_showed_twice_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = Writer::open(&path, Settings::default()).unwrap();
+    let shown = |second: u64, back: u64| {
+        let reading = target("OST0", "oss1", second, 500, 0);
+        Reading { time: reading.time - back * 1_000_000_000, ..reading }
+    };
+    for second in 0..=60 {
+        writer.append(&[shown(second, 0)]).unwrap();
+    }
+    let once = of(&path, &Options::default());
+    writer.begin_anew();
+    for second in 61..=121 {
+        writer.append(&[shown(second, 31)]).unwrap();
+    }
+    let check = || {
+        let found = of(&path, &Options::default());
+        let (found, once) = (group(&found, "OST0"), group(&once, "OST0"));
+        assert_eq!((once.windows, found.windows), (12, 18));
+        near(found.fsu_mean().unwrap(), once.fsu_mean().unwrap());
+        assert_eq!(found.sizes[&4096], (0, 500 * 90));
+    };
+    check();
+    writer.seal().unwrap();
+    check();
 }

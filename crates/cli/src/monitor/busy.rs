@@ -34,6 +34,11 @@ impl Busy {
         }
     }
 
+    /// Says that the clock was set: nothing is compared over that.
+    pub fn begin_anew(&mut self) {
+        self.recent.begin_anew();
+    }
+
     /// Returns how busy targets are, those of which it is known.
     pub fn utilization(&self) -> Vec<TargetUtilization> {
         let mut all = Vec::new();

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use plimsoll_domain::moment::rfc3339;
 use plimsoll_history::Store;
 use plimsoll_live::Snapshot;
-use plimsoll_monitor::Monitor;
+use plimsoll_monitor::{Clock, Monitor};
 use plimsoll_report::words;
 use plimsoll_utilization::{Latest, Recent, Scope};
 
@@ -31,6 +31,7 @@ enum From {
 pub struct FollowedSource {
     from: From,
     name: String,
+    clock: Clock,
     recent: Recent,
     costs: KnownCosts,
     /// Why the last look failed.
@@ -54,7 +55,8 @@ impl FollowedSource {
             }
         };
         let (recent, costs) = (Recent::new(SCOPE), KnownCosts::new(site));
-        Ok(FollowedSource { from, name, recent, costs, trouble: None })
+        let clock = Clock::default();
+        Ok(FollowedSource { from, name, clock, recent, costs, trouble: None })
     }
 
     /// Looks once.
@@ -62,7 +64,11 @@ impl FollowedSource {
     /// Fails if a store cannot be read, or has nothing to show.
     pub fn look(&mut self) -> Result<()> {
         let (costs, recent) = (&self.costs, &mut self.recent);
-        let nanoseconds = now::nanoseconds();
+        let now = self.clock.look();
+        let nanoseconds = now.nanoseconds;
+        if now.step_millis != 0 {
+            recent.begin_anew();
+        }
         match &mut self.from {
             From::Machine(monitor) => {
                 let readings = monitor.scrape(nanoseconds);

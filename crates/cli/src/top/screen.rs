@@ -1,5 +1,6 @@
 //! The terminal that the live view takes, and gives back however it ends.
 
+use std::io::stdout;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
@@ -7,8 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use plimsoll_live::{Key, Pressed, Snapshot, View};
-use ratatui::DefaultTerminal;
+use plimsoll_process::TakenTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
+use ratatui::prelude::CrosstermBackend;
+use ratatui::{DefaultTerminal, Terminal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::followed::FollowedSource;
@@ -60,15 +65,20 @@ fn follow(mut source: FollowedSource, interval: Duration) -> Result<Receiver<Sna
     Ok(snapshots)
 }
 
-/// The terminal in its raw state, on its other screen. It is as before once this is gone; after a panic, too.
+/// The terminal in its raw state, on its other screen.
 struct Screen {
     terminal: DefaultTerminal,
+    _taken: TakenTerminal,
 }
 
 impl Screen {
     fn enter() -> Result<Self> {
-        let terminal = ratatui::try_init().inspect_err(|_| _ = ratatui::try_restore());
-        Ok(Screen { terminal: terminal.context("cannot take over the terminal")? })
+        let wrong = "cannot take over the terminal";
+        let taken = TakenTerminal::take().context(wrong)?;
+        enable_raw_mode().context(wrong)?;
+        execute!(stdout(), EnterAlternateScreen).context(wrong)?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout())).context(wrong)?;
+        Ok(Screen { terminal, _taken: taken })
     }
 
     fn run(
@@ -106,14 +116,6 @@ impl Screen {
             }
         }
         Ok(Pressed::Quit)
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        // A terminal that is gone needs nothing.
-        let _ = self.terminal.show_cursor();
-        let _ = ratatui::try_restore();
     }
 }
 

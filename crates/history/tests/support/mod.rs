@@ -51,6 +51,17 @@ pub fn fill(writer: &mut Writer, targets: u64, seconds: std::ops::Range<u64>, se
     }
 }
 
+/// Appends something on each of the two days that follow, so that the first one is old.
+pub fn live_on(writer: &mut Writer) {
+    for day in 1..=2 {
+        let component = Component::new(ComponentKind::Server, "oss1");
+        let values = vec![Value::new(Measure::Threads, 7)];
+        let time = (START + day * 86_400_000) * 1_000_000;
+        writer.append(&[Reading { component, values, time, ..reading(0, 0) }]).unwrap();
+    }
+    writer.seal().unwrap();
+}
+
 pub fn open(path: &Path) -> Writer {
     Writer::open(path, Settings::default()).unwrap()
 }
@@ -86,6 +97,12 @@ pub fn sums(samples: &Samples) -> BTreeMap<(&'static str, u64, String), u64> {
         }
     }
     sums
+}
+
+/// Names of the files of the first day.
+pub fn first_day(path: &Path) -> Vec<String> {
+    let first = globbed(path).into_iter().filter(|it| it.starts_with(path.join("day=2026-01-01")));
+    first.map(|it| it.file_name().unwrap().to_str().unwrap().to_string()).collect()
 }
 
 /// Files that other programs find by the documented pattern.
