@@ -134,3 +134,35 @@ fn compare_has_the_same_bandwidths_as_report() {
     assert_eq!((&write["layer_before"], &write["layer_after"]), (&"posix".into(), &"posix".into()));
     assert!(changes["bandwidth"].get("read").is_none(), "neither reads");
 }
+
+#[test]
+fn a_site_file_tells_that_other_targets_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("run");
+    std::fs::create_dir(&recording).unwrap();
+    let mut process = Planted::new(&recording, 1, None);
+    process.call(Op::Write, 1, 64 * MIB, 50 * MS).call(Op::Fsync, 1, 0, 1950 * MS);
+    process.end_at(2000 * MS);
+    let site = folder.path().join("site.toml");
+    let target = |name: &str, path: &str, rate: u64| {
+        format!("[[target]]\nname = \"{name}\"\npath = \"{path}\"\npeak.write = \"{rate}MiB/s\"\n")
+    };
+    let targets =
+        [target("t0", "/data", 32), target("t1", "/mnt/t1", 32), target("t2", "/mnt/t2", 16)];
+    std::fs::write(&site, format!("version = 1\n{}", targets.concat())).unwrap();
+    let report = |site: &Path| {
+        let mut command = binary();
+        command.arg("report").arg(&recording).arg("--json").env("PLIMSOLL_SITE", site);
+        let document: serde_json::Value =
+            serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        document["result"]["findings"].clone()
+    };
+    let told = report(&site);
+    assert_eq!(told[0]["id"], "one-target", "{told}");
+    // 2 s without what copying 64 MiB takes, of which all three targets need 32 / 80.
+    let cost = told[0]["cost_seconds"].as_f64().unwrap();
+    assert!((cost - 0.6 * 1.9375).abs() < 0.01, "{told}");
+    let words = told[0].to_string();
+    assert!(words.contains("2 other targets: t1, t2") && words.contains("stow run"), "{words}");
+    assert_eq!(report(Path::new("")), serde_json::json!([]), "nothing is known without one");
+}

@@ -23,7 +23,7 @@ const MAY_USE: &[Arrows] = &[
     ("node", &["guarded", "route"]),
     ("wire", &[]),
     ("preload", &["domain", "guarded", "pilot", "stow", "trace"]),
-    ("explain", &["guarded", "report", "stats", "trace"]),
+    ("explain", &["guarded", "report", "stats", "theory", "trace"]),
     ("stow", &["guarded", "lustre"]),
     ("mount", &["guarded", "stow"]),
     ("stow-c", &["stow"]),

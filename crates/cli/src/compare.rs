@@ -8,6 +8,7 @@ use plimsoll_explain::{Analysis, compare};
 use plimsoll_figures::recordings::compared::{self, Side};
 use plimsoll_guarded::Readers;
 
+use crate::known_placement;
 use crate::new_file::Replacing;
 use crate::newest;
 use crate::open_input::OpenInput;
@@ -73,7 +74,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         if let Some(file) = &mut html {
             file.narrow(gathered.recording().readers());
         }
-        Ok(gathered.finish()?)
+        let mut analysis = gathered.finish()?;
+        analysis.placement = known_placement::of(&analysis);
+        Ok(analysis)
     });
     let (before, after) = (before?, after?);
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };

@@ -20,6 +20,7 @@ mod found_site;
 mod harmless;
 mod interruption;
 mod known_costs;
+mod known_placement;
 mod memory;
 mod model;
 mod monitor;

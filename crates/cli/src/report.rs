@@ -15,6 +15,7 @@ use plimsoll_guarded::Readers;
 use plimsoll_measures::Results;
 use plimsoll_report::html::Severity;
 
+use crate::known_placement;
 use crate::new_file::Replacing;
 use crate::newest;
 use crate::open_input::{OpenInput, readers_of_results};
@@ -132,7 +133,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         output.print("summary", &title, &part(&gathered))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let analysis = gathered.finish()?;
+    let mut analysis = gathered.finish()?;
+    analysis.placement = known_placement::of(&analysis);
     let explained = Explained::new(&recording, &analysis);
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };

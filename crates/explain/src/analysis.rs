@@ -14,6 +14,7 @@ use crate::histogram::{JumpHistogram, SizeHistogram, Volume};
 use crate::io_share::IoShare;
 use crate::mpi_waiting::MpiWaiting;
 use crate::nesting::{MpiCall, MpiTime};
+use crate::placement::Placement;
 use crate::process::ProcessState;
 use crate::process_totals::OwnCalls;
 use crate::runtime::RuntimeKind;
@@ -105,6 +106,8 @@ pub struct Analysis {
     pub metadata: MetadataSummary,
     /// A sample of durations by operation.
     pub durations: Vec<DurationSample>,
+    /// Where files lie; nothing is known of it unless somebody who knows the site says so.
+    pub placement: Placement,
     /// Processes that could not be recorded.
     pub missing: Missing,
     /// What could not be read, and what the reader has to know.

@@ -21,6 +21,7 @@ use crate::histogram::{SizeHistogram, Volume};
 use crate::io_share::io_share;
 use crate::mpi_waiting::mpi_waiting;
 use crate::nesting::MpiTime;
+use crate::placement::Placement;
 use crate::process::{Process, ProcessState};
 use crate::process_totals::{OwnCalls, ProcessTotals};
 use crate::room::OF_DEEDS;
@@ -103,6 +104,7 @@ impl Finish<'_> {
             stragglers: None,
             metadata: MetadataSummary::default(),
             durations: durations(sums.durations),
+            placement: Placement::default(),
             missing: self.0.recording.missing().clone(),
             warnings: self.warnings(&sums.processes, sums.warnings),
             rates: series_rates,

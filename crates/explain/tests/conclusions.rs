@@ -253,7 +253,7 @@ fn a_storm_that_is_too_short_is_not_called_unknown() {
     assert_eq!(
         concluded(&bed),
         "I/O took 84 % of the run time of 1 process: sync 80 %. It looks like fsync-storm (about \
-         38 ms), but less than 50 ms may be noise: record a longer run to be sure."
+         34.3 ms), but less than 50 ms may be noise: record a longer run to be sure."
     );
 }
 
@@ -268,13 +268,13 @@ fn the_conclusion_names_the_worst_finding_and_what_it_leaves_open() {
     let bed = Bed::new();
     let mut rank = bed.rank(0, 1);
     for block in 0..100 {
-        rank.data(Op::Write, 2, block * MIB, MIB, 60 * MS).call(Op::Fsync, 2, 9 * MS);
+        rank.data(Op::Write, 2, block * KIB, KIB, 60 * MS).call(Op::Fsync, 2, 9 * MS);
     }
     rank.finish_at(10 * S);
     assert_eq!(
         concluded(&bed),
         "I/O took 69 % of the run time of 1 process: write 60 %, sync 9 %. One finding, \
-         fsync-storm, costs about 891 ms; most of the I/O time is what the calls themselves \
+         fsync-storm, costs about 889 ms; most of the I/O time is what the calls themselves \
          take, mostly on /private.0 (100 %)."
     );
 }

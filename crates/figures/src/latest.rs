@@ -14,12 +14,43 @@ numbers! {
     WRITE_SIZE = "write_size", "write size", Bytes, "Mean size of a write.", "the counters";
     BY_BANDWIDTH = "fsu_by_bandwidth", "by bandwidth", Percent, "What FSU would be if only bytes cost anything: what a look at bandwidth says.", "Uselton and Wright, section VI";
     TARGETS = "target_count", "targets", Count, "Targets of it; of a job, those that it uses.", "GLOSSARY.md";
+    METADATA = "metadata_operation_rate", "operations a second", Count, "Operations of metadata a second over the last 5 s, of all names; what is counted under two names counts once. Missing where it is not known.", "the counters";
+    NAMED = "operation_rate", "a second", Count, "Operations of that name a second.", "the counters";
     KNOWN = "known_count", "known", Count, "Targets whose rates are known: the numbers are of these.", "the counters";
 }
 
 /// Returns the targets alone, for people.
 pub fn table(latest: &Latest, notes: &[String]) -> Record {
-    with_notes(Record::new().rows("targets", "", targets(latest)), notes)
+    with_notes(metadata(Record::new().rows("targets", "", targets(latest)), latest), notes)
+}
+
+/// Adds targets of metadata and their operations by name, where there are any.
+fn metadata(record: Record, latest: &Latest) -> Record {
+    if latest.metadata.is_empty() {
+        return record;
+    }
+    let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let target = |of: &Lately| {
+        Record::new()
+            .text("name", "name", &of.name)
+            .number(&METADATA, of.operations())
+            .optional_text("file_system", "file system", named(&of.file_system))
+            .optional_text("server", "server", named(&of.server))
+    };
+    let operations = latest.metadata.iter().flat_map(|of| {
+        let rates = of.metadata.iter().flatten();
+        rates.map(|(measure, rate)| {
+            Record::new()
+                .text("target", "target", &of.name)
+                .text("operation", "operation", measure.name())
+                .number(&NAMED, *rate)
+        })
+    });
+    record.rows("metadata", "metadata", latest.metadata.iter().map(target).collect()).rows(
+        "metadata_operations",
+        "metadata operations",
+        operations.collect(),
+    )
 }
 
 /// Returns everything, for programs.
@@ -34,7 +65,7 @@ pub fn record(latest: &Latest, notes: &[String]) -> Record {
         Some(jobs) => record.rows("jobs", "jobs", jobs.collect()),
         None => record,
     };
-    with_notes(record, notes)
+    with_notes(metadata(record, latest), notes)
 }
 
 fn with_notes(record: Record, notes: &[String]) -> Record {

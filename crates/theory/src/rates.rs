@@ -42,14 +42,20 @@ impl MeasuredRates {
     /// Equal data of `bytes` on each target, at `rates` bytes per second.
     pub fn equal_data(bytes: f64, rates: &[f64]) -> Result<Self, TheoryError> {
         positive(Quantity::Data, bytes)?;
-        if rates.is_empty() {
+        Self::of(rates.iter().map(|&rate| (bytes, rate)))
+    }
+
+    /// Targets with the bytes that belong to each, which may be none, and its rate in bytes per second.
+    pub fn of(targets: impl Iterator<Item = (f64, f64)>) -> Result<Self, TheoryError> {
+        let share = |(bytes, rate)| {
+            let bytes = not_negative(Quantity::Data, bytes)?;
+            Ok(Share { bytes, rate: positive(Quantity::Rate, rate)? })
+        };
+        let targets = targets.map(share).collect::<Result<Vec<Share>, TheoryError>>()?;
+        if targets.is_empty() {
             return Err(TheoryError::NoRates);
         }
-        let targets: Result<Vec<Share>, TheoryError> = rates
-            .iter()
-            .map(|&rate| positive(Quantity::Rate, rate).map(|rate| Share { bytes, rate }))
-            .collect();
-        Ok(MeasuredRates { targets: targets?, changes: Vec::new() })
+        Ok(MeasuredRates { targets, changes: Vec::new() })
     }
 
     /// Returns the same with rates that change on the way. What is said about [`fluid_bound`],

@@ -13,6 +13,9 @@ const METADATA_CALLS_MIN: u64 = 1000;
 const SYNCS_MIN: u64 = 10;
 /// Up to this many syncs of a file are checkpoints.
 const SYNCS_PER_FILE_MIN: f64 = 4.0;
+/// As many bytes take a target as long as the operation that moves them does by itself: 1.04 ms and 1.73 ns a byte (Uselton, an OST of
+/// Hopper).
+const SYNC_BYTES: f64 = 1.04e-3 / 1.73e-9;
 
 fn is_metadata(op: Op) -> bool {
     op.layer() != Layer::Mpi && matches!(op.class(), Class::Open | Class::Close | Class::Metadata)
@@ -74,14 +77,17 @@ pub(super) fn metadata_storm(analysis: &Analysis) -> Option<Candidate> {
     })
 }
 
-/// Cost: sync time beyond one sync for each file, for each process that syncs.
+/// Cost: sync time beyond one sync for each file, for each process that syncs, less what the bytes take that each of them makes durable: they
+/// have to be written anyway.
 pub(super) fn fsync_storm(analysis: &Analysis) -> Option<Candidate> {
     let metadata = &analysis.metadata;
     let per_file = metadata.syncs_per_file?;
     if metadata.syncs < SYNCS_MIN || per_file < SYNCS_PER_FILE_MIN {
         return None;
     }
-    let excess = metadata.sync_seconds * (1.0 - 1.0 / per_file);
+    let piece = metadata.syncs_per_mib.map_or(0.0, |it| f64::from(1 << 20) / it);
+    let waiting = SYNC_BYTES / (SYNC_BYTES + piece);
+    let excess = metadata.sync_seconds * (1.0 - 1.0 / per_file) * waiting;
     let mut evidence = vec![format!(
         "{} to fsync and similar functions on {} took {} in all processes together",
         count(metadata.syncs, "call"),

@@ -10,6 +10,7 @@ mod collective;
 mod conclusion;
 mod metadata;
 mod mpi;
+mod placement;
 mod requests;
 mod sharing;
 mod stdio;
@@ -137,6 +138,7 @@ pub const FINDINGS: &[FindingKind] = &[
     kind("rewrites", "the same bytes are written again and again", requests::rewrites),
     kind("random-access", "requests in random order", requests::random_access),
     kind("single-writer", "one rank writes for all the others", sharing::single_writer),
+    kind("one-target", "one target takes what is written while others wait", placement::one_target),
 ];
 
 /// What to change, worst first. A program without faults gets none.

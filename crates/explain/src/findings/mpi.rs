@@ -16,7 +16,7 @@ const INDEPENDENT_WRITES_MIN: u64 = 100;
 pub(super) const COLLECTED_BYTES: u64 = 1 << 20;
 /// Bandwidth of one process with large requests where the recording has none to measure: slow
 /// for a page cache or a parallel file system, so that costs tend to be too low.
-const LARGE_REQUEST_RATE: f64 = (1u64 << 30) as f64;
+pub(super) const LARGE_REQUEST_RATE: f64 = (1u64 << 30) as f64;
 /// Large requests that make a rate.
 const LARGE_REQUESTS_MIN: u64 = 8;
 
