@@ -40,6 +40,8 @@ needs-test: needs
 	    /usr/lib/python3/dist-packages/mpi4py=python3-mpi4py \
 	    /usr/lib/python3/dist-packages/h5py=python3-h5py \
 	    /usr/lib/python3/dist-packages/h5py/_debian_h5py_mpi=python3-h5py-mpi
+	-@scripts/need 'tests write files of netCDF below a mount' \
+	    /usr/lib/python3/dist-packages/netCDF4=python3-netcdf4 /usr/include/pnetcdf.h=libpnetcdf-dev
 	-@scripts/need 'tests record programs for another C library and with capabilities' \
 	    musl-gcc=musl-tools setcap=libcap2-bin
 	-@scripts/need 'tests record everyday programs and compare with what the kernel saw' \

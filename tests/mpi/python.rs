@@ -7,17 +7,9 @@ use plimsoll_trace::{Class, Event, Layer};
 
 use super::{Run, Way, assert_as_expected, of_ranks};
 use crate::support::command::Outcome;
-use crate::support::recording::{Process, all_finished, has, processes, python, run_recorded};
-
-/// True when the system's Python has this module.
-fn has_module(module: &str) -> bool {
-    let import = Command::new(python()).args(["-c", &format!("import {module}")]).output();
-    let has = import.is_ok_and(|output| output.status.success());
-    if !has {
-        eprintln!("SKIPPED: needs the Python module {module}");
-    }
-    has
-}
+use crate::support::recording::{
+    Process, all_finished, has, has_module, processes, python, run_recorded,
+};
 
 /// mpi4py of the distribution is for its default MPI library, Open MPI in Debian.
 #[test]

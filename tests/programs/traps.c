@@ -331,6 +331,23 @@ static void sandbox(void)
     CHECK(close(fd) == 0);
 }
 
+static void fault_handler(int signal)
+{
+    (void)signal;
+    plain();
+    _exit(0);
+}
+
+/* COUNT records and an fsync by the handler of a fault, on a small stack of its own. */
+static void faults(void)
+{
+    size_t size = sysconf(_SC_MINSIGSTKSZ) + 8192;
+    stack_t stack = { .ss_sp = malloc(size), .ss_size = size };
+    struct sigaction action = { .sa_handler = fault_handler, .sa_flags = SA_ONSTACK };
+    CHECK(sigaltstack(&stack, NULL) == 0 && sigaction(SIGSEGV, &action, NULL) == 0);
+    *(volatile char *)8 = 1;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -343,6 +360,7 @@ int main(int argc, char **argv)
         { "killed", killed },     { "quick", quick },         { "silent", silent },
         { "file_size", file_size }, { "daemon", daemon_writes }, { "errors", errors },
         { "sandbox", sandbox },   { "small_stacks", small_stacks },
+        { "faults", faults },
     };
     if (argc < 3)
         return 2;

@@ -31,10 +31,14 @@ fn a_copy_is_read_and_never_written_and_its_removal_leaves_the_logs() {
     fs::create_dir(place.path().join("other")).unwrap();
     fs::rename(place.path().join("big"), place.path().join("other/moved")).unwrap();
     assert_eq!(place.run("check other/moved").status, Some(0));
-    // A copy whose original is gone is the container.
+    // A copy whose original is gone becomes the container when that is asked for: the other one may have been moved.
     let moved = "cp -r other/moved restored && rm -r other/moved";
     let status = Command::new("sh").args(["-c", moved]).current_dir(place.path()).status();
     assert!(status.unwrap().success());
+    let checked = place.run("check restored");
+    assert_eq!(checked.status, Some(1));
+    assert!(checked.stdout.contains("not there any more"), "{}", checked.stdout);
+    assert_eq!(place.run("check restored --repair").status, Some(1), "what was found is told");
     assert_eq!(place.run("check restored").status, Some(0));
     assert_eq!(place.run("rm restored").status, Some(0));
     place.storage.assert_nothing_left();

@@ -1,11 +1,16 @@
 //! `plimsoll stow run`: unmodified programs whose files are containers.
 
+mod astray;
 mod building;
 mod durability;
 mod everyday_tools;
+mod exchanged;
+mod formats;
+mod hostile;
 mod limits;
 mod ran;
 mod shared;
+mod targets;
 mod window;
 
 use std::fs;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fuser::{Errno, FileAttr, FileType};
 use plimsoll_guarded::Directory;
-use plimsoll_stow::{ANCHOR, Container, Reader, Target};
+use plimsoll_stow::{ANCHOR, Container, Reader, Standing, Target, standing_of};
 
 use crate::entry::{attributes_of_file, identity_of, kind_of};
 use crate::errno;
@@ -50,6 +50,8 @@ pub struct OpenContainer {
     /// Which number the kernel knew it by when it was opened last, and what was in it.
     cached: Mutex<Option<(u64, u64)>>,
     descriptors: usize,
+    /// Others' anchors say nothing of who may read the logs: those of copies are their owner's.
+    is_original: bool,
 }
 
 impl std::fmt::Debug for OpenContainer {
@@ -103,7 +105,8 @@ impl Containers {
         }
         let reader = RwLock::new(Reader::open(container.clone())?);
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
-        Ok(OpenContainer { container, reader, cached: Mutex::default(), descriptors })
+        let is_original = standing_of(&container)? == Standing::Original;
+        Ok(OpenContainer { container, reader, cached: Mutex::default(), descriptors, is_original })
     }
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<Recent>> {
@@ -149,7 +152,10 @@ impl OpenContainer {
     pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
         let directory = self.container.directory();
         let owner = directory.facts().map_err(|it| errno::of_system(&it))?.st_uid;
-        let anchor = directory.facts_of(ANCHOR).map_err(|it| errno::of_system(&it))?;
+        let mut anchor = directory.facts_of(ANCHOR).map_err(|it| errno::of_system(&it))?;
+        if !self.is_original {
+            anchor.st_mode &= !0o077;
+        }
         if kind_of(&anchor) != FileType::RegularFile || anchor.st_uid != owner {
             return Err(Errno::EIO);
         }

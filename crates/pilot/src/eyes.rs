@@ -9,17 +9,16 @@ use std::path::PathBuf;
 use plimsoll_guarded::{Directory, acting_user};
 use plimsoll_node::written;
 use plimsoll_route::lease::{SealedLease, Seen};
-use plimsoll_stow::{DIRECTORY_PREFIX, Id, directory_name, file_name};
+use plimsoll_stow::{Id, directory_name, file_name};
 use rustix::fs::OFlags;
+
+use crate::others::Others;
 
 /// Bits of a place that tell the log; the others tell the container.
 const LOG_BITS: u32 = 16;
 
 /// What is kept open of logs at most.
 const OPEN_MAX: usize = 256;
-
-/// What is remembered of other containers at most.
-const OTHERS_MAX: usize = 4096;
 
 /// Finds the logs of leases.
 pub(crate) struct Eyes {
@@ -28,13 +27,12 @@ pub(crate) struct Eyes {
     container: Id,
     /// Logs of the container.
     open: BTreeMap<(usize, u64), File>,
-    /// By what their places have in common: a target may have very many, and is not listed for each lease.
-    others: BTreeMap<u64, Id>,
+    others: Others,
 }
 
 impl Eyes {
     pub fn new(targets: Vec<PathBuf>, container: Id) -> Self {
-        Eyes { targets, container, open: BTreeMap::new(), others: BTreeMap::new() }
+        Eyes { targets, container, open: BTreeMap::new(), others: Others::default() }
     }
 
     /// Returns a log of the container.
@@ -82,37 +80,12 @@ impl Eyes {
         let container = if place == self.number(log) {
             self.container
         } else {
-            self.other_container(&target, place)?
+            let is_own = |id| Ok(target.facts_of(directory_name(id))?.st_uid == acting_user());
+            let start_of = |id| number_of(id, 0) >> LOG_BITS;
+            self.others.find(place >> LOG_BITS, start_of, || target.names(), is_own)?
         };
         let directory = target.child(directory_name(container))?;
         directory.open_own_file(file_name(log), OFlags::RDONLY)
-    }
-
-    /// Returns the container on a target that a place means.
-    fn other_container(&mut self, target: &Directory, place: u64) -> io::Result<Id> {
-        if let Some(id) = self.others.get(&(place >> LOG_BITS)) {
-            return Ok(*id);
-        }
-        let mut found = Err(ErrorKind::NotFound.into());
-        for name in target.names()? {
-            let id = name.to_str().and_then(|it| Id::parse(it.strip_prefix(DIRECTORY_PREFIX)?));
-            let Some(id) = id else { continue };
-            // Others may have given theirs a name that begins alike.
-            if !target.facts_of(&name).is_ok_and(|it| it.st_uid == acting_user()) {
-                continue;
-            }
-            let common = number_of(id, 0) >> LOG_BITS;
-            if common == place >> LOG_BITS {
-                found = Ok(id);
-            }
-            if self.others.len() < OTHERS_MAX || common == place >> LOG_BITS {
-                self.others.insert(common, id);
-            }
-        }
-        if self.others.len() > 2 * OTHERS_MAX {
-            self.others.clear();
-        }
-        found
     }
 }
 

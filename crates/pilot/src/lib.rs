@@ -23,6 +23,7 @@ mod crew;
 mod eyes;
 mod held;
 mod memory;
+mod others;
 mod pilot;
 mod run_tally;
 

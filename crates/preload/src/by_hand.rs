@@ -8,6 +8,7 @@ use plimsoll_trace::variables;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
+use crate::message::Message;
 use crate::text::{PATH_BYTES, Text};
 use crate::{sys, walk};
 
@@ -34,8 +35,7 @@ pub unsafe fn prepare(directory: &Text<PATH_BYTES>, is_shared: bool) -> bool {
     match outcome {
         Ok(()) => variable.push(directory.as_bytes()),
         // Empty: without a directory the library does nothing.
-        Err(error) if is_first_rank() => tell(directory, error),
-        Err(_) => {}
+        Err(error) => tell(directory, error),
     }
     // SAFETY: the text is not written any more, and the program is only being loaded.
     unsafe { sys::replace_variable(variables::RECORD_DIR, variable.as_c_str()) };
@@ -53,31 +53,17 @@ fn make(directory: &Text<PATH_BYTES>, is_shared: bool) -> Result<(), Errno> {
     if sys::is_writable(&made, c".") { Ok(()) } else { Err(Errno::ACCESS) }
 }
 
-/// Returns true for a process that no launcher started, and for the first of those that one started.
-fn is_first_rank() -> bool {
-    variables::RANKS.into_iter().find_map(sys::variable).is_none_or(|rank| rank == b"0")
-}
-
 /// Says on standard error that nothing is recorded, and why.
 #[cold]
 fn tell(directory: &Text<PATH_BYTES>, error: Errno) {
-    let mut line = Text::<{ PATH_BYTES + 256 }>::new();
-    line.push(b"plimsoll: nothing is recorded: cannot write to ");
-    for byte in directory.as_bytes() {
-        // Nothing that could steer a terminal, in whatever encoding.
-        let is_plain = byte.is_ascii_graphic() || *byte == b' ';
-        line.push(if is_plain { core::slice::from_ref(byte) } else { b"?" });
-    }
+    let mut message = Message::new(b"nothing is recorded: cannot write to ");
+    message.quote(directory.as_bytes());
     let mut words = [0 as c_char; 128];
     // SAFETY: the buffer has that many bytes, of which the last stays zero.
     if unsafe { libc::strerror_r(error.raw_os_error(), words.as_mut_ptr(), words.len() - 1) } == 0 {
-        line.push(b": ");
+        message.push(b": ");
         // SAFETY: it ends with a zero.
-        line.push(unsafe { CStr::from_ptr(words.as_ptr()) }.to_bytes());
+        message.push(unsafe { CStr::from_ptr(words.as_ptr()) }.to_bytes());
     }
-    line.push(b"\n");
-    if let Some(stderr) = sys::borrow(libc::STDERR_FILENO) {
-        // Who does not listen is not told.
-        let _ = rustix::io::write(stderr, line.as_bytes());
-    }
+    message.say();
 }

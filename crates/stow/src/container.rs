@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use crate::error::Attempt;
 use crate::first_sync::is_torn;
 use crate::fresh;
+use crate::home::Home;
 use crate::log::Log;
 use crate::log_place::LogPlace;
 use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
@@ -221,15 +222,30 @@ impl Container {
     pub fn open_log(&self, listed: &ListedLog, flags: OFlags) -> io::Result<Log> {
         let is_changed = flags.contains(OFlags::RDWR);
         self.find_log(listed, |target| {
-            let place = match (is_changed, &self.way) {
-                (true, _) => LogPlace::open(target, self.id),
-                // Its user did not name it, but what it is in: nothing leads to where others want.
-                (false, Way::Held) => {
-                    LogPlace::open_to_read(Directory::open_by_own_links(target)?, self.id)
-                }
-                (false, _) => LogPlace::open_to_read(Directory::open_unserved(target)?, self.id),
+            let place = match is_changed {
+                true => LogPlace::open(target, self.id),
+                false => self.place_to_read(target),
             };
             place?.log(listed.number, flags, self.owner)
+        })
+    }
+
+    fn place_to_read(&self, target: &Path) -> io::Result<LogPlace> {
+        let target = match &self.way {
+            // Its user did not name it, but what it is in: nothing leads to where others want.
+            Way::Held => Directory::open_by_own_links(target)?,
+            _ => Directory::open_unserved(target)?,
+        };
+        LogPlace::open_to_read(target, self.id)
+    }
+
+    /// Returns what its owner noted beside a log; `None` if that is nothing, or somebody else's.
+    pub(crate) fn note_beside(&self, listed: &ListedLog) -> io::Result<Option<Home>> {
+        self.find_log(listed, |target| {
+            let place = self.place_to_read(target)?;
+            place.log(listed.number, OFlags::RDONLY, self.owner)?;
+            let is_own = place.directory().facts()?.st_uid == self.owner;
+            Ok(Home::beside(place.directory()).filter(|_| is_own))
         })
     }
 

@@ -1,7 +1,11 @@
 //! Makes containers.
 
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_guarded::{Directory, random_hex};
 use rustix::fs::OFlags;
@@ -11,7 +15,7 @@ use crate::container::{ANCHOR, MANIFEST, Way, node_of, split};
 use crate::error::Attempt;
 use crate::first_sync::UNSYNCED_MARKER;
 use crate::fresh;
-use crate::lock::{READERS_LOCK, SIZE_LOCK};
+use crate::lock::{self, Hold, READERS_LOCK, SIZE_LOCK};
 use crate::marker::{self, MARKER};
 use crate::removal;
 use crate::rights::PRIVATE_FILE;
@@ -20,7 +24,43 @@ use crate::states::STATE;
 use crate::{Container, Id, StowError, Target};
 
 /// What the names of unfinished containers begin with.
-const DRAFT_PREFIX: &str = "plimsoll-stow-new-";
+const DRAFT_PREFIX: &str = ".plimsoll-stow-new-";
+/// How often one is made: whoever discards drafts may take one that is not locked yet.
+const ATTEMPTS: u32 = 3;
+
+/// Whoever makes one is done after this time, or was killed. A younger one may just get its name.
+const UNTOUCHED: Duration = Duration::from_secs(60);
+
+/// Returns whether a name is that of an unfinished container.
+pub fn is_draft(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(DRAFT_PREFIX.as_bytes())
+}
+
+/// Discards an unfinished container if nobody makes it any more. One with logs is none, whoever gave it the name.
+pub fn discard_draft(parent: &Directory, name: &OsStr) {
+    let Ok(directory) = parent.child_not_mounted(name) else { return };
+    let (is_own, names) = (directory.require_own().is_ok(), directory.names().unwrap_or_default());
+    // Only these have anything in them before it has its name.
+    let may_have = |name: &OsString| [MARKER, STATE].iter().any(|it| name == it);
+    let has_more = |name: &OsString| directory.facts_of(name).is_ok_and(|it| it.st_size != 0);
+    let has_logs = names.iter().any(|it| !may_have(it) && has_more(it));
+    let is_old = directory.facts().is_ok_and(|it| {
+        let seconds = u64::try_from(it.st_mtime).unwrap_or(0);
+        SystemTime::now() > UNIX_EPOCH + Duration::from_secs(seconds) + UNTOUCHED
+    });
+    if !is_own || !is_old || has_logs || !names.iter().all(removal::is_known) {
+        return;
+    }
+    // It is made first. Without it, somebody was killed who discarded this.
+    let lock = match lock::open_if_there(&directory, SIZE_LOCK) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => None,
+        lock => Some(lock),
+    };
+    if lock.is_none_or(|it| it.is_ok_and(|it| lock::is_taken(it, Hold::Alone) == Ok(true))) {
+        removal::empty(&directory);
+        let _ = parent.remove_held_directory(name, &directory);
+    }
+}
 
 impl Container {
     /// Makes an empty container whose logs will be on these targets.
@@ -51,32 +91,46 @@ impl Container {
             return Err(Errno::EXIST).attempt("make the container", path);
         }
         let id = Id::random().attempt("make the container", path)?;
-        let draft = format!(".{DRAFT_PREFIX}{}", random_hex(8).attempt("make", path)?);
-        let directory = parent.make_own(&draft).attempt("make the container", path)?;
-        let named = fill(&directory, id, is_synced)
-            .and_then(|()| parent.rename_directory(&draft, name, &directory))
-            .and_then(|()| if is_synced { parent.sync() } else { Ok(()) });
-        if named.is_err() {
-            // Half a container is worse than none.
-            removal::empty(&directory);
-            let _ = parent.remove_held_directory(&draft, &directory);
-            let _ = parent.remove_held_directory(name, &directory);
+        let mut made = Err(ErrorKind::NotFound.into());
+        for _ in 0..ATTEMPTS {
+            made = draft(&parent, name, id, is_synced);
+            if !matches!(&made, Err(cause) if cause.kind() == ErrorKind::NotFound) {
+                break;
+            }
         }
-        named.attempt("make the container", path)?;
+        let directory = made.attempt("make the container", path)?;
         let way = Way::Named { parent, name: name.to_os_string() };
         Self::opened(directory.renamed(path.to_path_buf()), way, targets)
     }
 }
 
-/// Writes the files of a container without logs.
-fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<()> {
+/// Makes a container under another name, and then gives it its own.
+fn draft(parent: &Directory, name: &OsStr, id: Id, is_synced: bool) -> io::Result<Directory> {
+    let draft = format!("{DRAFT_PREFIX}{}", random_hex(8)?);
+    let directory = parent.make_own(&draft)?;
+    let named = fill(&directory, id, is_synced)
+        .and_then(|held| parent.rename_directory(&draft, name, &directory).map(|()| drop(held)))
+        .and_then(|()| if is_synced { parent.sync() } else { Ok(()) });
+    if named.is_err() {
+        // Half a container is worse than none.
+        removal::empty(&directory);
+        let _ = parent.remove_held_directory(&draft, &directory);
+        let _ = parent.remove_held_directory(name, &directory);
+    }
+    named.map(|()| directory)
+}
+
+/// Writes the files of a container without logs. Returns its lock, which is held, so that others know that it is being made.
+fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<File> {
     let node = node_of(directory)?;
     let marker = marker::text(id);
-    let files: [(&str, &[u8]); 6] = [
+    let lock = directory.create(SIZE_LOCK, OFlags::RDWR, PRIVATE_FILE)?;
+    // Where nothing can be locked, nobody discards it.
+    let _ = lock::is_taken(&lock, Hold::Alone);
+    let files: [(&str, &[u8]); 5] = [
         (MARKER, marker.as_bytes()),
         (ANCHOR, &[]),
         (MANIFEST, &[]),
-        (SIZE_LOCK, &[]),
         (READERS_LOCK, &[]),
         (STATE, &SharedState::new_file(node, 1)),
     ];
@@ -89,5 +143,9 @@ fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<()> {
             file.sync_all()?;
         }
     }
-    if is_synced { directory.sync() } else { Ok(()) }
+    if is_synced {
+        lock.sync_all()?;
+        directory.sync()?;
+    }
+    Ok(lock)
 }

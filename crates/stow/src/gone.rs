@@ -6,7 +6,9 @@
 //!
 //! Whoever may write beside a container can give it such a name. So the name alone says nothing: its owner marked the container as removed before.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,6 +17,8 @@ use plimsoll_guarded::{Directory, acting_user};
 use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat};
 use rustix::io::Errno;
 
+use crate::container::split;
+use crate::creation;
 use crate::first_sync::TornContainer;
 use crate::{ANCHOR, Container, StowError, Target};
 
@@ -73,11 +77,26 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
     let container = match Container::open(path, targets) {
         Ok(container) => container,
         Err(StowError::Torn { .. }) => return discard_torn(path),
-        Err(_) => return,
+        Err(_) => return discard_empty(path),
     };
-    let anchor = container.directory().open_file(ANCHOR, OFlags::RDONLY);
-    if is_marked(container.directory()) && anchor.is_ok_and(|anchor| !is_held(anchor)) {
+    let is_free = match container.directory().open_file(ANCHOR, OFlags::RDONLY) {
+        Ok(anchor) => !is_held(anchor),
+        // Somebody was killed who removed it.
+        Err(cause) => cause.kind() == ErrorKind::NotFound,
+    };
+    if is_marked(container.directory()) && is_free {
         let _ = container.remove();
+    }
+}
+
+/// What had a marker once has nothing in it any more.
+fn discard_empty(path: &Path) {
+    if let Ok((above, name)) = split(path)
+        && let Ok(parent) = Directory::open(above)
+        && let Ok(directory) = parent.child_not_mounted(name)
+        && is_marked(&directory)
+    {
+        let _ = parent.remove_held_directory(name, &directory);
     }
 }
 
@@ -96,20 +115,33 @@ fn discard_draft(directory: &Directory, name: &OsStr) {
     }
 }
 
-/// Discards what is left of removed containers in a directory and, if so, below it: in directories of this user and of root, without links. Those of others
-/// could go on for ever.
-pub fn discard_all_gone(directory: &Path, below: bool, targets: &[Target]) {
-    let Ok(directory) = Directory::open(directory) else { return };
+/// Returns whether a container was removed, by its directory: whoever has opened its anchor and is told that it was not, has it.
+///
+/// # Errors
+/// If the directory cannot be asked.
+pub fn is_gone(directory: impl AsFd) -> Result<bool, Errno> {
+    Ok(fstat(directory)?.st_mode & REMOVED != 0)
+}
+
+/// Discards what is left of removed and of unfinished containers in a directory and, if so, below it: in directories of this user and of root, without links. Those of others
+/// could go on for ever; and so could those that others may move, if they were entered twice.
+pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
+    let mut seen = BTreeSet::new();
     let mut entered = vec![(directory.names().unwrap_or_default(), directory)];
     while let Some((names, directory)) = entered.last_mut() {
         let Some(name) = names.pop() else {
             entered.pop();
             continue;
         };
-        if is_gone(&name) {
+        if is_gone_name(&name) {
             discard_draft(directory, &name);
             discard_gone(&directory.path().join(name), targets);
-        } else if below && let Some(child) = own_directory(directory, &name) {
+        } else if creation::is_draft(&name) {
+            creation::discard_draft(directory, &name);
+        } else if below
+            && let Some(child) = own_directory(directory, &name)
+            && child.facts().is_ok_and(|it| seen.insert((it.st_dev, it.st_ino)))
+        {
             entered.push((child.names().unwrap_or_default(), child));
         }
     }
@@ -124,6 +156,6 @@ fn own_directory(directory: &Directory, name: &OsStr) -> Option<Directory> {
 }
 
 /// Returns whether a name is that of a removed container.
-pub fn is_gone(name: &OsStr) -> bool {
+pub fn is_gone_name(name: &OsStr) -> bool {
     name.as_bytes().starts_with(GONE_PREFIX.as_bytes())
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::{Directory, acting_user, open_trusted, random_hex};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
 
 use crate::error::Attempt;
 use crate::log_place::{LogPlace, NOTE};
@@ -18,6 +18,8 @@ use crate::rights::PRIVATE_FILE;
 use crate::{Container, Id, StowError};
 
 const FIRST_LINE: &str = "plimsoll home 1";
+/// Of notes that say when the marker was made.
+const FIRST_LINE_2: &str = "plimsoll home 2";
 
 /// What the note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,9 @@ pub struct Home {
     pub path: Option<PathBuf>,
     /// The number of its marker in the file system.
     pub inode: u64,
+    /// When its marker was made, in nanoseconds since 1970, where the file system tells: the number may be another file's by now, or one of
+    /// another file system.
+    pub born: Option<u64>,
 }
 
 /// Whether a container may write to its logs.
@@ -35,7 +40,7 @@ pub enum Standing {
     Original,
     /// They are those of the container at this path.
     Copy(PathBuf),
-    /// They are those of a container that was at this path, where nobody can look now.
+    /// They are those of a container that was at this path, where nobody can look now, or which is not there any more: this one may be a copy of it.
     Unknown(PathBuf),
 }
 
@@ -43,7 +48,12 @@ impl Home {
     /// Returns the text of the note.
     pub fn text(&self) -> String {
         let path = self.path.as_deref().and_then(Path::to_str).unwrap_or("-");
-        let said = format!("{FIRST_LINE}\npath {path}\ninode {}\n", self.inode);
+        let said = match self.born {
+            None => format!("{FIRST_LINE}\npath {path}\ninode {}\n", self.inode),
+            Some(born) => {
+                format!("{FIRST_LINE_2}\npath {path}\ninode {}\nborn {born}\n", self.inode)
+            }
+        };
         format!("{said}sum {:08x}\n", crc32c::crc32c(said.as_bytes()))
     }
 
@@ -52,7 +62,8 @@ impl Home {
         let mut lines = text.lines().skip(1);
         let path = PathBuf::from(lines.next()?.strip_prefix("path ")?);
         let inode = lines.next()?.strip_prefix("inode ")?.parse().ok()?;
-        let home = Home { path: path.is_absolute().then_some(path), inode };
+        let born = lines.next()?.strip_prefix("born ").and_then(|it| it.parse().ok());
+        let home = Home { path: path.is_absolute().then_some(path), inode, born };
         // What can be said in one way only is read in that way only.
         (home.text() == text).then_some(home)
     }
@@ -63,10 +74,10 @@ impl Home {
     }
 
     fn of(container: &Container) -> io::Result<Self> {
-        let inode = container.directory().facts_of(MARKER)?.st_ino;
+        let Made { inode, born, .. } = Made::of(container.directory())?;
         let path = std::fs::read_link(container.directory().path_by_descriptor())?;
         let is_plain = |it: &Path| it.to_str().is_some_and(|it| !it.contains(char::is_control));
-        Ok(Home { path: Some(path).filter(|it| is_plain(it)), inode })
+        Ok(Home { path: Some(path).filter(|it| is_plain(it)), inode, born })
     }
 
     fn write(&self, logs: &Directory, is_synced: bool) -> io::Result<()> {
@@ -94,12 +105,12 @@ pub fn note(logs: &Directory, container: &Container, is_synced: bool) -> io::Res
 /// # Errors
 /// If it is a copy, or if that cannot be told.
 pub fn require_original(container: &Container) -> Result<(), StowError> {
-    let Some(noted) = noted_of(container)? else { return Ok(()) };
+    let noted = noted_of(container)?;
     let path = || container.path().to_path_buf();
-    match standing(container, &noted)? {
+    match standing_by(container, &noted)? {
         Standing::Original => {
             let home = Home::of(container).attempt("look at", path())?;
-            if home == noted { Ok(()) } else { renew(container) }
+            if noted.iter().all(|it| *it == home) { Ok(()) } else { renew(container) }
         }
         Standing::Copy(original) => Err(StowError::Copy { path: path(), original }),
         Standing::Unknown(home) => Err(StowError::Displaced { path: path(), home }),
@@ -111,10 +122,18 @@ pub fn require_original(container: &Container) -> Result<(), StowError> {
 /// # Errors
 /// If the container cannot be looked at.
 pub fn standing_of(container: &Container) -> Result<Standing, StowError> {
-    match noted_of(container)? {
-        Some(noted) => standing(container, &noted),
-        None => Ok(Standing::Original),
+    standing_by(container, &noted_of(container)?)
+}
+
+/// Returns what all notes together say: whoever forged a container can have laid a log and a note of his own beside those of another.
+fn standing_by(container: &Container, noted: &[Home]) -> Result<Standing, StowError> {
+    for noted in noted {
+        let told = standing(container, noted)?;
+        if told != Standing::Original {
+            return Ok(told);
+        }
     }
+    Ok(Standing::Original)
 }
 
 /// Notes beside all logs that they are this container's, wherever it is now.
@@ -135,53 +154,92 @@ pub fn renew(container: &Container) -> Result<(), StowError> {
 
 fn standing(container: &Container, noted: &Home) -> Result<Standing, StowError> {
     let directory = container.directory();
-    let own = directory.facts_of(MARKER).attempt("look at", directory.path())?;
-    if own.st_ino == noted.inode {
+    let own = Made::of(directory).attempt("look at", directory.path())?;
+    if own.is_noted(noted) {
         return Ok(Standing::Original);
     }
     let Some(path) = &noted.path else { return Ok(Standing::Unknown("an unknown place".into())) };
-    Ok(match found_near(path, container.id()) {
-        Ok(Some(found)) if found.marker == (own.st_dev, own.st_ino) => Standing::Original,
-        Ok(Some(found)) => Standing::Copy(found.path),
-        // It was moved to another file system, or restored.
-        Ok(None) => Standing::Original,
-        Err(_) => Standing::Unknown(path.clone()),
+    let Ok(near) = found_near(path, container.id()) else {
+        return Ok(Standing::Unknown(path.clone()));
+    };
+    if let Some(original) = near.iter().find(|it| it.marker.is_noted(noted)) {
+        return Ok(Standing::Copy(original.path.clone()));
+    }
+    // Restored, or on a file system that numbers files anew.
+    Ok(match near.iter().find(|it| it.path == *path) {
+        Some(found) if found.marker == own => Standing::Original,
+        Some(found) => Standing::Copy(found.path.clone()),
+        None => Standing::Unknown(path.clone()),
     })
 }
 
 /// A container that is where its logs say.
 pub struct FoundHome {
     path: PathBuf,
-    /// Device and inode of its marker.
-    marker: (u64, u64),
+    marker: Made,
 }
 
-/// Returns this user's container that was at this path: there, or under another name in the same directory.
+/// The marker of a container, as its file system knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Made {
+    device: u64,
+    inode: u64,
+    born: Option<u64>,
+}
+
+impl Made {
+    /// Looks at the marker in a directory.
+    fn of(directory: &Directory) -> io::Result<Self> {
+        let facts = directory.facts_of(MARKER)?;
+        let (flags, mask) = (AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME | StatxFlags::INO);
+        let told = statx(directory, MARKER, flags, mask)
+            .ok()
+            .filter(|it| it.stx_ino == facts.st_ino && it.stx_mask & StatxFlags::BTIME.bits() != 0);
+        let born = told.and_then(|it| {
+            let seconds = u64::try_from(it.stx_btime.tv_sec).ok()?;
+            seconds.checked_mul(1_000_000_000)?.checked_add(u64::from(it.stx_btime.tv_nsec))
+        });
+        Ok(Made { device: facts.st_dev, inode: facts.st_ino, born })
+    }
+
+    /// Returns whether this is the one of a note.
+    fn is_noted(&self, noted: &Home) -> bool {
+        self.inode == noted.inode && (noted.born.is_none() || noted.born == self.born)
+    }
+}
+
+/// Returns this user's containers of this id at this path or under other names in the same directory.
 ///
 /// # Errors
 /// If nobody can look there, or if others can exchange a directory on the way: what is not there then proves nothing.
-pub fn found_near(path: &Path, id: Id) -> io::Result<Option<FoundHome>> {
+pub fn found_near(path: &Path, id: Id) -> io::Result<Vec<FoundHome>> {
     let above = path.parent().unwrap_or(path);
     let trusted = open_trusted(above).map_err(io::Error::other)?;
     if !trusted.missing.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
     let parent = trusted.directory;
-    let last = path.file_name().map(std::ffi::OsStr::to_os_string);
     let found = |name: OsString| {
         let child = parent.child(&name).ok()?;
         let is_own = child.facts().is_ok_and(|it| it.st_uid == acting_user());
         let text = child.read_small(MARKER).ok().filter(|_| is_own)?;
-        let marker = child.facts_of(MARKER).ok().filter(|_| id_in(&text) == Ok(id))?;
-        Some(FoundHome { path: above.join(name), marker: (marker.st_dev, marker.st_ino) })
+        let marker = Made::of(&child).ok().filter(|_| id_in(&text) == Ok(id))?;
+        Some(FoundHome { path: above.join(name), marker })
     };
-    Ok(last.into_iter().chain(parent.names()?).find_map(found))
+    Ok(parent.names()?.into_iter().filter_map(found).collect())
 }
 
-fn noted_of(container: &Container) -> Result<Option<Home>, StowError> {
-    let listed = container.logs()?;
-    let mut places = listed.iter().filter_map(|it| container.log_in_place(it).ok());
-    Ok(places.find_map(|(place, _)| Home::beside(place.directory())))
+/// Returns what is noted beside the logs of a container, by its owner, as far as they can be reached.
+fn noted_of(container: &Container) -> Result<Vec<Home>, StowError> {
+    let mut notes: Vec<Home> = Vec::new();
+    for listed in container.logs()? {
+        if let Ok(Some(noted)) = container.note_beside(&listed)
+            && !notes.contains(&noted)
+        {
+            notes.push(noted);
+        }
+    }
+    Ok(notes)
 }
 
 /// Returns the places that have logs of a container, as far as they can be reached.
@@ -202,11 +260,11 @@ mod tests {
 
     #[test]
     fn a_note_says_one_thing_in_one_way() {
-        let home = Home { path: Some("/scratch/a b/big".into()), inode: 77 };
+        let home = Home { path: Some("/scratch/a b/big".into()), inode: 77, born: None };
         let text = "plimsoll home 1\npath /scratch/a b/big\ninode 77\nsum a4ea521c\n";
         assert_eq!(home.text(), text);
         assert_eq!(Home::parse(text), Some(home));
-        let nowhere = Home { path: None, inode: u64::MAX };
+        let nowhere = Home { path: None, inode: u64::MAX, born: Some(5) };
         assert_eq!(Home::parse(&nowhere.text()), Some(nowhere));
         for at in 0..text.len() {
             let mut changed = text.as_bytes().to_vec();

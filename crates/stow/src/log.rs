@@ -38,6 +38,8 @@ pub struct Log {
     readers: Readers,
     /// Whether this process has begun a segment here.
     has_appended: AtomicBool,
+    /// How the kernel named it when it was opened, for those who write to it.
+    named: Option<PathBuf>,
 }
 
 /// Returns the name of the directory on a target that has a container's logs.
@@ -69,7 +71,8 @@ impl Log {
     ) -> std::io::Result<Self> {
         let name = file_name(number);
         let file = pinned::create(directory, &name, target, &Kernel)?;
-        let log = Log::of(file, directory, &name, LogHeader { container, log: number });
+        let mut log = Log::of(file, directory, &name, LogHeader { container, log: number });
+        log.named = log.name_by_descriptor();
         let mut page = [0; PAGE_BYTES as usize];
         page[..HEADER_BYTES].copy_from_slice(&LogHeader { container, log: number }.encode());
         if let Err(errno) = log.write_all(&page, 0) {
@@ -96,7 +99,10 @@ impl Log {
         if facts.st_uid != owner {
             return Err(Refusal::Owner { owner: facts.st_uid, expected: owner }.into());
         }
-        let log = Log::of(file, directory, &name, LogHeader { container, log: number });
+        let mut log = Log::of(file, directory, &name, LogHeader { container, log: number });
+        if flags.contains(OFlags::RDWR) {
+            log.named = log.name_by_descriptor();
+        }
         log.renew()?;
         let mut bytes = [0; HEADER_BYTES];
         let got = log.read(&mut bytes, 0)?;
@@ -111,7 +117,8 @@ impl Log {
         let readers = Readers::of(directory).and(Readers::of(&file));
         let (path, container) = (directory.path().join(name), header.container);
         let has_appended = AtomicBool::new(false);
-        Log { file, path, container, number: header.log, kind, readers, has_appended }
+        let number = header.log;
+        Log { file, path, container, number, kind, readers, has_appended, named: None }
     }
 
     /// Does something while nobody else appends to the log, shortens or frees its segments.
@@ -135,7 +142,7 @@ impl Log {
         Ok(self.header_in(&bytes[..got], position))
     }
 
-    fn header_in(&self, bytes: &[u8], position: u64) -> Option<SegmentHeader> {
+    pub(crate) fn header_in(&self, bytes: &[u8], position: u64) -> Option<SegmentHeader> {
         let belongs = |it: &SegmentHeader| {
             (it.container, it.log, it.position) == (self.container, self.number, position)
         };
@@ -273,6 +280,23 @@ impl Log {
     /// If it is not.
     pub fn require_named(&self, directory: &Directory, name: &str) -> std::io::Result<()> {
         directory.require_same(name, &self.file)
+    }
+
+    /// Returns how the kernel names it now; `None` where it does not tell.
+    fn name_by_descriptor(&self) -> Option<PathBuf> {
+        std::fs::read_link(format!("/proc/self/fd/{}", self.file.as_raw_fd())).ok()
+    }
+
+    /// Returns whether it has the name that it had when it was opened to be written: no longer if it was removed, its target was
+    /// unmounted, or something above it has another name.
+    pub fn keeps_name(&self) -> bool {
+        self.named.is_none() || self.name_by_descriptor() == self.named
+    }
+
+    /// Returns whether another one is the same file.
+    pub fn is_same(&self, other: &Log) -> bool {
+        let inode = |log: &Log| fstat(&log.file).map(|it| (it.st_dev, it.st_ino));
+        matches!((inode(self), inode(other)), (Ok(one), Ok(another)) if one == another)
     }
 
     /// Returns who may read it.

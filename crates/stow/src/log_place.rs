@@ -113,7 +113,7 @@ impl LogPlace {
     /// A log that is not listed was left by somebody who was killed, and never had a record.
     ///
     /// # Errors
-    /// If it is another's.
+    /// If it is another's: one with records is that of a container of which this one is a copy.
     pub fn remove_unlisted(&self, number: u32) -> io::Result<()> {
         let name = file_name(number);
         let file = match self.directory.open_own_file(&name, OFlags::RDONLY) {
@@ -123,9 +123,9 @@ impl LogPlace {
         let page = first_page(&file)?;
         let is_its_own =
             LogHeader::decode(&page) == Some(LogHeader { container: self.container, log: number });
-        let is_blank =
-            page.iter().all(|it| *it == 0) && file.metadata()?.len() <= page.len() as u64;
-        if !is_its_own && !is_blank {
+        let is_blank = page.iter().all(|it| *it == 0);
+        let has_records = file.metadata()?.len() > page.len() as u64;
+        if has_records || !is_its_own && !is_blank {
             return Err(not_its_own());
         }
         self.directory.require_same(&name, &file)?;

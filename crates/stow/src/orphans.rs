@@ -118,8 +118,8 @@ fn look(logs: &Directory, id: Id, now: SystemTime) -> io::Result<Option<StrayLog
     let mut kept = match &home {
         None => Some("nothing says where their container was"),
         Some(path) => match found_near(path, id) {
-            Ok(Some(_)) => return Ok(None),
-            Ok(None) => None,
+            Ok(near) if near.is_empty() => None,
+            Ok(_) => return Ok(None),
             Err(_) => Some("nobody can look where their container was, or others can exchange it"),
         },
     };

@@ -70,13 +70,18 @@ impl Container {
         is_there.attempt("replace or remove", self.path())
     }
 
-    /// Removes the container and all its logs. Returns the logs that could not be reached and so are left. Of a copy, the logs are
-    /// another container's and stay.
+    /// Removes the container and all its logs. Returns the logs that are left: they could not be reached, or it cannot be told whether they are
+    /// another container's. Of a copy, the logs are another container's and stay.
     ///
     /// # Errors
-    /// If somebody writes to it, if it cannot be told whether it is a copy, if something is in it that is not its own, or if something cannot be removed.
+    /// If somebody writes to it, if something is in it that is not its own, or if something cannot be removed.
     pub fn remove(&self) -> Result<Vec<ListedLog>, StowError> {
         self.require_in_place()?;
+        if self.is_half_removed() {
+            empty(self.directory());
+            self.remove_directory()?;
+            return Ok(Vec::new());
+        }
         match self.hold_alone() {
             // A power failure has taken the state of one that was never synced. Its logs are those that `plimsoll stow check --targets` finds.
             Err(StowError::Damaged { .. }) if self.is_unsynced() => {
@@ -97,13 +102,11 @@ impl Container {
             let path = self.path().join(name);
             return Err(Refusal::NotOfContainer).attempt("remove", path);
         }
-        let mut left = Vec::new();
-        let own = match standing_of(self)? {
-            Standing::Original => self.logs()?,
-            Standing::Copy(_) => Vec::new(),
-            Standing::Unknown(home) => {
-                return Err(StowError::Displaced { path: self.path().into(), home });
-            }
+        let (own, mut left) = match standing_of(self)? {
+            Standing::Original => (self.logs()?, Vec::new()),
+            Standing::Copy(_) => (Vec::new(), Vec::new()),
+            // They may be another one's, which was moved.
+            Standing::Unknown(_) => (Vec::new(), self.logs()?),
         };
         for listed in own {
             match self.log_in_place(&listed) {
@@ -113,12 +116,25 @@ impl Container {
             }
         }
         empty(self.directory());
+        self.remove_directory()?;
+        Ok(left)
+    }
+
+    /// Returns whether somebody was killed who removed it: its logs went before the list of them.
+    fn is_half_removed(&self) -> bool {
+        let is_gone = |name: &str| {
+            let kind = self.directory().kind_of(name);
+            kind.is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound)
+        };
+        is_gone(ANCHOR) && is_gone(MANIFEST)
+    }
+
+    fn remove_directory(&self) -> Result<(), StowError> {
         let Way::Named { parent, name } = self.way() else {
             return Err(Errno::INVAL).attempt("remove", self.path());
         };
         let removed = parent.remove_held_directory(name, self.directory());
-        removed.attempt("remove", self.path())?;
-        Ok(left)
+        removed.attempt("remove", self.path())
     }
 
     /// Removes what a power failure left of a log of which nothing was ever durable.

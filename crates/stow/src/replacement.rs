@@ -13,17 +13,22 @@ use rustix::io::Errno;
 
 use crate::container::{ANCHOR, Way};
 use crate::error::Attempt;
+use crate::home::{Standing, standing_of};
 use crate::{Container, StowError};
 
 /// The plain file that a container holds, until it is whole. In the container nobody else can exchange it.
 pub const FLAT: &str = "flat";
 
 impl Container {
-    /// Gives a plain file the rights, times and attributes of its own file, which the anchor has.
+    /// Gives a plain file the rights, times and attributes of its own file, which the anchor has. Whoever wrote the anchor of a copy may not be who wrote the logs:
+    /// what is made of one is private.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn give_rights_to(&self, flat: &File) -> Result<(), StowError> {
+        if standing_of(self)? != Standing::Original {
+            return Ok(());
+        }
         let anchor = self.directory().open_file(ANCHOR, OFlags::RDONLY);
         let given = anchor.and_then(|anchor| Ok(dress(flat, &anchor)?));
         given.attempt("give a plain file the rights of", self.path())

@@ -6,6 +6,7 @@ mod size;
 mod space;
 mod tail;
 
+use refusals::{lost, require_there};
 pub use space::Reclaimed;
 use space::SpaceWatch;
 use tail::Tail;
@@ -167,6 +168,7 @@ impl Writer {
     /// If a log cannot be made durable.
     pub fn sync(&mut self) -> Result<(), StowError> {
         let first = self.container.begin_first_sync()?;
+        self.leave_lost_logs();
         let mut listed = self.container.logs()?;
         let count = listed.len() as u64;
         // What other nodes write they make durable.
@@ -207,7 +209,7 @@ impl Writer {
         let mut own = self.lanes.iter().filter_map(|it| it.log.as_ref());
         match own.find(|it| it.log.number() == listed.number) {
             Some(it) => it.log.sync()?,
-            None => self.container.open_log(listed, OFlags::RDONLY)?.sync()?,
+            None => self.container.open_log(listed, OFlags::RDONLY).map_err(lost)?.sync()?,
         }
         Ok((mark, stamp))
     }
@@ -276,20 +278,6 @@ impl Writer {
         ended
     }
 
-    /// Writes no more to the target of the segment.
-    fn give_up_target(&mut self, errno: Errno) {
-        let Some(number) = self.segment.as_ref().map(OpenSegment::log) else { return };
-        self.end_segment();
-        let is_its = |lane: &Lane| lane.log.as_ref().is_some_and(|it| it.log.number() == number);
-        if let Some(index) = self.lanes.iter().position(is_its) {
-            self.lanes[index].refusal = Some((errno, errno.to_string()));
-            self.lanes[index].log = None;
-            if let Placement::Routed(router) = &mut self.placement {
-                router.refuse(index, errno);
-            }
-        }
-    }
-
     /// Begins a segment: where the router says, or on the first target that takes one.
     fn begin_segment(&mut self, stamp: Stamp, length: usize) -> Result<OpenSegment, StowError> {
         let wished = u32::try_from(length).unwrap_or(u32::MAX / 2);
@@ -356,7 +344,10 @@ impl Writer {
         size: u32,
     ) -> Result<OpenSegment, StowError> {
         let to = match &self.lanes[index].log {
-            Some(log) => log.clone(),
+            Some(to) => {
+                require_there(&self.container, &to.log).attempt("write to", to.log.path())?;
+                to.clone()
+            }
             None => {
                 let (container, state) = (&*self.container, &self.state);
                 let pool = LogPool { container, state, targets: self.lanes.len() as u64 };

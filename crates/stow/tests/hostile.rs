@@ -104,34 +104,6 @@ fn a_log_that_is_cut_short_is_never_read_as_zeros() {
 }
 
 #[test]
-fn a_log_that_is_gone_is_told_by_its_name_and_what_came_later_is_read() {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let container = container(folder.path(), 2);
-    let mut writer = Writer::open(container.clone(), Placement::Static).unwrap();
-    writer.write_at(&[1; 5000], 0).unwrap();
-    fs::rename(folder.path().join("t0"), folder.path().join("gone")).unwrap();
-    // The writer that has the log open goes on; another one finds the other target.
-    let mut other = Writer::open(container.clone(), Placement::Striped).unwrap();
-    other.write_at(&[2; 5000], 10_000).unwrap();
-    let mut third = Writer::open(container.clone(), Placement::Static).unwrap();
-    third.write_at(&[3; 100], 12_000).unwrap();
-    assert_eq!(third.refusals().map(|(name, _)| name).collect::<Vec<_>>(), ["t0"]);
-    let reader = Reader::open(container).unwrap();
-    let mut bytes = [0; 5000];
-    assert_eq!(reader.read_at(&mut bytes, 10_000).unwrap(), 5000);
-    assert_eq!((bytes[0], bytes[2000], bytes[4999]), (2, 3, 2));
-    for (offset, length, range) in
-        [(0, 10, 0..10), (9000, 2000, 9000..10_000), (15_000, 1, 15_000..15_001)]
-    {
-        let error = reader.read_at(&mut bytes[..length], offset).unwrap_err();
-        let StowError::Unreadable { range: told, why, .. } = &error else { panic!("{error}") };
-        assert_eq!(*told, range);
-        assert!(why.starts_with("log 0 on target t0: No such file"), "{why}");
-        assert_eq!(error.errno(), rustix::io::Errno::IO);
-    }
-}
-
-#[test]
 fn links_and_tricks_lead_nowhere() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let original = sample(folder.path());

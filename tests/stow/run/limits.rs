@@ -67,6 +67,33 @@ fn wrong_use_is_told() {
     assert_eq!(outcome.status, Some(7));
 }
 
+/// Without `plimsoll stow run`, nobody has looked at the variables before.
+#[test]
+fn variables_that_make_no_sense_are_told_once() {
+    let stowed = Stowed::new();
+    let run = |policy: &str, buffer: &str| -> Outcome {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "sh -c 'seq 1 1000 > x; wc -l < x'"]).current_dir(stowed.at(""));
+        let targets = stowed.storage.targets.iter().map(|it| it.to_str().unwrap());
+        command.env("PLIMSOLL_STOW_TARGETS", targets.collect::<Vec<_>>().join(","));
+        command.env("PLIMSOLL_STOW_MOUNT", stowed.at("")).env("LD_PRELOAD", library());
+        command.env("PLIMSOLL_STOW_POLICY", policy).env("PLIMSOLL_STOW_BUFFER", buffer);
+        command.output().unwrap().into()
+    };
+    for (policy, buffer) in [("", ""), ("striped", "0"), ("static", "1MiB"), ("window", "16MiB")] {
+        let outcome = run(policy, buffer);
+        assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("1000\n", ""), "{policy}");
+    }
+    let outcome = run("round\u{1b}robin", "much");
+    assert_eq!(outcome.stdout, "1000\n");
+    assert_eq!(
+        outcome.stderr,
+        "plimsoll: PLIMSOLL_STOW_POLICY does not count: it is round?robin; hint: window, striped or static\n\
+         plimsoll: PLIMSOLL_STOW_BUFFER does not count: it is much; hint: a size, such as 16MiB\n"
+    );
+    assert!(stowed.at("x/anchor").exists());
+}
+
 /// A child that inherits a file and has no descriptors left cannot tell whose it is: it is told so, and nothing goes astray.
 #[test]
 fn without_descriptors_nothing_is_written_elsewhere() {

@@ -8,63 +8,38 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::Stowed;
+use crate::support::bed::Bed;
 use crate::support::busy_machine::measured_until_right;
 use crate::support::command::{Outcome, binary};
 use crate::support::recording::{library, python};
 
-/// Three targets that are devices with limits, the last one slow; removed also when a test fails.
-struct Bed {
-    folder: tempfile::TempDir,
+/// Three targets with limits, the last one slow, and a mount beside them.
+struct Uneven {
+    bed: Bed,
 }
 
-const THROTTLE: &str = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device";
-
-impl Bed {
-    /// `None` with a word about what is missing.
+impl Uneven {
     fn up() -> Option<Self> {
-        let root = rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists();
-        if !root || !Path::new(THROTTLE).exists() {
-            eprintln!("SKIPPED: needs root, loop devices and the blkio controller of cgroup v1");
-            return None;
-        }
-        let bed = Bed { folder: tempfile::tempdir_in("/var/tmp").unwrap() };
-        bed.testbed("up --targets 3 --size 64MiB");
+        let bed = Bed::up(3, "64MiB")?;
         for limit in ["t0 24MiB/s", "t1 24MiB/s", "t2 1MiB/s"] {
             bed.testbed(&format!("slow {limit}"));
         }
-        fs::create_dir(bed.mount()).unwrap();
-        Some(bed)
-    }
-
-    fn testbed(&self, arguments: &str) {
-        let outcome: Outcome = self.command(arguments).output().unwrap().into();
-        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = binary();
-        command.args(["testbed", "--base"]).arg(self.folder.path());
-        command.args(arguments.split_whitespace());
-        command
+        let uneven = Uneven { bed };
+        fs::create_dir(uneven.mount()).unwrap();
+        Some(uneven)
     }
 
     fn mount(&self) -> PathBuf {
-        self.folder.path().join("mount")
+        self.bed.folder.path().join("mount")
     }
 
     fn run(&self, options: &[&str], script: &str) -> Outcome {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", "100"]).arg(binary().get_program());
-        command.args(["stow", "run", "--testbed", "default", "--base"]).arg(self.folder.path());
+        command.args(["stow", "run", "--testbed", "default", "--base"]).arg(self.bed.folder.path());
         command.arg("--mount").arg(self.mount()).args(options).args(["--", python(), "-c", script]);
         command.current_dir(self.mount()).env("PLIMSOLL_LIBRARY", library());
         command.output().unwrap().into()
-    }
-}
-
-impl Drop for Bed {
-    fn drop(&mut self) {
-        let _ = self.command("down --force").output();
     }
 }
 
@@ -95,7 +70,7 @@ fn held_by(container: &Path) -> Vec<u64> {
 
 #[test]
 fn a_slow_target_gets_little_of_what_several_processes_write() {
-    let Some(bed) = Bed::up() else { return };
+    let Some(bed) = Uneven::up() else { return };
     for options in [&[][..], &["--buffer", "0B"]] {
         measured_until_right(|| {
             let outcome = bed.run(options, IN_TURNS);
@@ -111,9 +86,14 @@ fn a_slow_target_gets_little_of_what_several_processes_write() {
             // The run says the same, and how fast that was.
             let line = &outcome.stderr;
             assert!(line.starts_with("plimsoll: wrote 34.3 MiB to 3 targets in "), "{line}");
-            assert!(line.contains(" what they take") && line.contains("; t0 "), "{line}");
-            let (_, avoided) = line.split_once("; avoided ").unwrap_or_else(|| panic!("{line}"));
-            assert!(avoided.contains("t2"), "{line}");
+            // What a limit lets pass at once may make a short run faster than it.
+            let is_told = line.contains(" of what they take together;") || line.contains(", more than they take");
+            assert!(is_told && line.contains("; t0 "), "{line}");
+            let little = line.split_once("; less than half of an equal share went to ");
+            // What slot pages take counts there, too.
+            if !little.is_some_and(|(_, names)| names.contains("t2")) {
+                return Err(format!("{options:?}: {held:?}, and {line}"));
+            }
             Ok(())
         });
     }

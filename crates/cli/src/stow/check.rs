@@ -117,7 +117,10 @@ fn row_of(reader: &Reader, problem: &Problem) -> Record {
             ("container".into(), what)
         }
         Problem::Displaced { home } => {
-            let what = format!("its logs are those of {}, where nobody can look", home.display());
+            let what = format!(
+                "its logs are those of {}, which is not there any more, or where nobody can look",
+                home.display()
+            );
             ("container".into(), what)
         }
         Problem::StrayBytes { bytes } => {

@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     container.give_name_to(&file).map_err(with_hint)?;
     for log in container.discard(&alone).map_err(with_hint)? {
         output::message(&format!(
-            "warning: log {} on target {} cannot be reached and is left",
+            "warning: log {} on target {} is left: it cannot be reached, or may be another container's",
             log.number, log.target
         ));
     }

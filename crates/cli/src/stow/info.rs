@@ -28,7 +28,7 @@ numbers! {
     COPIED = "copied_bytes", "copied", ExactBytes, "Bytes that were copied.", "the command";
     FREED = "freed_bytes", "freed", Bytes, "Bytes of segments that were given back.", "the command";
     KEPT = "kept_bytes", "kept", Bytes, "Bytes of segments that were left as they are.", "the command";
-    TARGETS = "targets", "targets", Count, "LogTargets that a container may use, or uses.", "the command, or the manifest";
+    TARGETS = "targets", "targets", Count, "Targets that a container may use, or uses.", "the command, or the manifest";
     PROBLEMS = "problems", "problems", Count, "Things that are not as they should be.", "the container";
     CHECKED = "checked_bytes", "checked", Bytes, "Bytes of records that were compared with their checksums.", "the logs";
     REMOVED = "removed", "removed", Count, "Directories of logs without a container that were removed.", "the targets";

@@ -20,11 +20,23 @@ pub struct PolicyArguments {
     throttle: Option<Tf>,
 }
 
+/// The policies that containers know.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum PolicyName {
+pub enum PolicyName {
     Window,
     Striped,
     Static,
+}
+
+impl PolicyName {
+    /// Returns the word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PolicyName::Window => "window",
+            PolicyName::Striped => "striped",
+            PolicyName::Static => "static",
+        }
+    }
 }
 
 impl PolicyArguments {

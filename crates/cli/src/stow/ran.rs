@@ -8,8 +8,8 @@ use plimsoll_report::words;
 /// A run that wrote less says nothing about how fast targets are.
 const MUCH_BYTES: u64 = 16 << 20;
 
-/// A target that got less than this part of its fair share was avoided.
-const AVOIDED: f64 = 0.5;
+/// A target that got less than this part of an equal share got little. Why is not known: it may be slow or full, or the run was over before it was its turn.
+const LITTLE: f64 = 0.5;
 
 /// So many targets are told one by one.
 const NAMED_MAX: usize = 8;
@@ -39,7 +39,7 @@ impl Ran<'_> {
                 self.speed(all, totals.time.as_secs_f64())
             ));
             parts.extend(self.balance(&totals.targets, all));
-            parts.extend(self.avoided(&totals.targets, all));
+            parts.extend(self.with_little(&totals.targets, all));
         }
         if totals.elsewhere > 0 {
             let bytes = words::bytes(totals.elsewhere);
@@ -63,7 +63,7 @@ impl Ran<'_> {
         match self.rate {
             None => told,
             Some(sum) if rate > sum => {
-                format!("{told}, more than they take: not all of it is on them yet")
+                format!("{told}, more than they take: some of it may not be on them yet")
             }
             Some(sum) => format!("{told}, {} of what they take together", words::short(rate / sum)),
         }
@@ -87,13 +87,15 @@ impl Ran<'_> {
         Some(format!("{}, {times}", shares.join(", ")))
     }
 
-    fn avoided(&self, targets: &[u64], all: u64) -> Option<String> {
+    fn with_little(&self, targets: &[u64], all: u64) -> Option<String> {
         let fair = all as f64 / targets.len() as f64;
         let names = self.targets.iter().zip(targets);
-        let avoided = names.filter(|(_, bytes)| (**bytes as f64) < AVOIDED * fair);
-        let avoided: Vec<String> = avoided.map(|(name, _)| name.to_string()).collect();
-        let is_told = self.is_routed && all >= MUCH_BYTES && !avoided.is_empty();
-        is_told.then(|| format!("avoided {}, slow or full", words::some_of(&avoided, NAMED_MAX)))
+        let little = names.filter(|(_, bytes)| (**bytes as f64) < LITTLE * fair);
+        let little: Vec<String> = little.map(|(name, _)| name.to_string()).collect();
+        let is_told = self.is_routed && all >= MUCH_BYTES && !little.is_empty();
+        let names = words::some_of(&little, NAMED_MAX);
+        let each = if little.len() > 1 { "each of " } else { "" };
+        is_told.then(|| format!("less than half of an equal share went to {each}{names}"))
     }
 }
 
@@ -125,14 +127,19 @@ mod tests {
     }
 
     #[test]
-    fn shares_speed_and_what_was_avoided() {
+    fn shares_speed_and_what_got_little() {
         assert_eq!(
             line(&[60 * MIB, 58 * MIB, 2 * MIB], 0, 2000, Some(80.0 * MIB as f64)),
             "plimsoll: wrote 120 MiB to 3 targets in 2 s, 60 MiB/s, 0.75 of what they take together; \
-             t0 50 %, t1 48.3 %, t2 1.67 %, the largest share 1.5 times the mean; avoided t2, slow or full"
+             t0 50 %, t1 48.3 %, t2 1.67 %, the largest share 1.5 times the mean; less than half of an equal share went to t2"
+        );
+        let first = line(&[48 * MIB, MIB, 2 * MIB], 0, 2000, None);
+        assert!(
+            first.ends_with("; less than half of an equal share went to each of t1, t2"),
+            "{first}"
         );
         let fast = line(&[MIB, 0], 7, 1000, Some(1.0));
-        let told = "wrote 1 MiB to 1 target in 1 s, 1 MiB/s, more than they take: not all of it is on them yet; \
+        let told = "wrote 1 MiB to 1 target in 1 s, 1 MiB/s, more than they take: some of it may not be on them yet; \
              t0 100 %, t1 0 %, the largest share 2 times the mean; wrote 7 B to targets";
         assert!(fast.contains(told), "{fast}");
         let many = line(&[MIB; 9], 0, 1000, None);

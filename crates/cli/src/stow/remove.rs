@@ -13,7 +13,7 @@ use crate::output::{self, Output};
 
 /// Remove containers with all their logs
 ///
-/// `rm -r` removes only the directory and leaves the logs on the targets. Ends with 1 if logs are on targets that cannot be reached.
+/// `rm -r` removes only the directory and leaves the logs on the targets. Ends with 1 if logs are left that cannot be reached, or that may be those of another container.
 #[derive(clap::Args)]
 #[command(before_help = "Example:\n  plimsoll stow rm big")]
 pub struct Arguments {
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         for log in container.remove().map_err(with_hint)? {
             status = ExitCode::FAILURE;
             output::message(&format!(
-                "warning: log {} on target {} cannot be reached and is left",
+                "warning: log {} on target {} is left: it cannot be reached, or may be another container's",
                 log.number, log.target
             ));
         }

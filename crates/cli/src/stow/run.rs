@@ -13,6 +13,7 @@ use plimsoll_process::{hide_last_arguments, run_to_end};
 use plimsoll_record::{Stowing, rank};
 use plimsoll_stow::{Target, discard_all_gone};
 
+use super::policy::PolicyName;
 use super::ran::Ran;
 use super::targets::LogTargets;
 use crate::output;
@@ -43,7 +44,7 @@ pub struct Arguments {
     /// How segments are spread: window takes them where the storage is fast now, striped goes round the targets, static keeps each
     /// writer on one
     #[arg(long, value_enum, default_value = "window")]
-    policy: RunPolicy,
+    policy: PolicyName,
 
     /// How much each writer may write beyond what the targets take now before it waits, so that a program which computes after a
     /// burst does not (window only)
@@ -67,34 +68,16 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum RunPolicy {
-    Window,
-    Striped,
-    Static,
-}
-
-impl RunPolicy {
-    fn name(self) -> &'static str {
-        match self {
-            RunPolicy::Window => "window",
-            RunPolicy::Striped => "striped",
-            RunPolicy::Static => "static",
-        }
-    }
-}
-
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let Some((program, rest)) = arguments.command.split_first() else {
         bail!("no program; hint: plimsoll stow run --mount DIR -- PROGRAM ARGUMENTS");
     };
-    let mount = std::path::absolute(&arguments.mount).and_then(|it| it.metadata().map(|_| it));
-    let mount = mount.with_context(|| {
+    let mount = std::path::absolute(&arguments.mount)?;
+    // Held until the end: what is discarded then is in the same directory.
+    let held = Directory::open_by_own_links(&mount).and_then(Directory::with_whole_path);
+    let held = held.with_context(|| {
         format!("cannot use {}; hint: make the directory first", arguments.mount.display())
     })?;
-    if !mount.is_dir() {
-        bail!("{} is no directory", mount.display());
-    }
     let found = whole(arguments.targets.find()?)?;
     let targets: Vec<(&str, &Path)> =
         found.iter().map(|it| (it.name.as_str(), it.path.as_path())).collect();
@@ -119,12 +102,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     hide_last_arguments(rest.len());
     // What one process learns of the targets is there for the next, also if none writes in between.
-    let is_window = matches!(arguments.policy, RunPolicy::Window);
+    let is_window = arguments.policy == PolicyName::Window;
     let kept = is_window.then(|| KeptMemory::of(&found));
     let ended = run_to_end(&mut command);
     drop(kept);
     // What was removed while it was open, by processes that did not close it.
-    discard_all_gone(&mount, true, &found);
+    discard_all_gone(held, true, &found);
     match ended {
         Ok(status) => {
             if let Some(tally) = tally {

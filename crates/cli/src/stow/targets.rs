@@ -18,7 +18,7 @@ pub struct LogTargets {
     #[command(flatten)]
     named: TargetArguments,
 
-    /// LogTargets that have a path in this site file
+    /// Targets that have a path in this site file
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 }

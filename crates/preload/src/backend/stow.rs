@@ -13,6 +13,7 @@ mod copying;
 mod counting;
 mod entry;
 mod found;
+mod held_file;
 mod hold;
 mod listing;
 mod mapped;
@@ -35,6 +36,7 @@ use rustix::io::Errno;
 
 use super::{Answer, Backend, LockRequest, Name, NameRequest, Request};
 use crate::own_descriptors::moved;
+use crate::own_stack::on_own_stack;
 use crate::sys;
 use crate::thread::Serving;
 
@@ -121,12 +123,14 @@ impl Backend for Stow {
     }
 }
 
-/// Works for the calling thread, without being interrupted. Within such work, calls are the kernel's. A mistake of ours fails
-/// the call, and does not unwind through the program.
+/// Works for the calling thread, without being interrupted, on a stack that is large enough. Within such work, calls are the kernel's. A
+/// mistake of ours fails the call, and does not unwind through the program.
 fn serving(work: impl FnOnce(&Serving) -> Answer) -> Answer {
     let serving = Serving::begin()?;
     let before = sys::errno();
-    let answer = catch_unwind(AssertUnwindSafe(|| work(&serving)));
+    let caught = || catch_unwind(AssertUnwindSafe(|| work(&serving)));
+    // SAFETY: what unwinds is caught in it.
+    let answer = unsafe { on_own_stack(&serving, caught) };
     sys::set_errno(before);
     answer.unwrap_or(Some(Err(libc::EIO)))
 }
@@ -175,7 +179,7 @@ fn on_own_name(serving: &Serving, name: &Name, request: &NameRequest) -> Answer 
         NameRequest::Status(status) => status::of_name(serving, &at, &status),
         NameRequest::Truncate { length } => space::truncate_name(serving, &at, length),
         NameRequest::Execute => plain::before_execution(&at),
-        NameRequest::ChangeDirectory => at.container(true).map(|_| Err(libc::ENOTDIR)),
+        NameRequest::ChangeDirectory => Some(opening::enter(&at)),
         NameRequest::Link { .. } => at.container(true).map(|_| Err(libc::EPERM)),
         NameRequest::Access { mode, flags } => status::access(&at, mode, flags),
         NameRequest::ChangeMode { mode, flags } => status::change_mode(&at, mode, flags),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, Container, News, Placement, Reader, StowError, Writer, is_gone};
+use plimsoll_stow::{ANCHOR, Container, News, Placement, Reader, StowError, Writer, is_gone_name};
 use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -220,7 +220,7 @@ impl Used {
 
     /// Returns where the container is if it was removed while it was open.
     pub fn gone_to(&self) -> Option<PathBuf> {
-        self.path().filter(|path| path.file_name().is_some_and(is_gone))
+        self.path().filter(|path| path.file_name().is_some_and(is_gone_name))
     }
 
     /// Ends what this process writes to it.

@@ -45,14 +45,15 @@ impl Found {
             Err(Errno::LOOP | Errno::NOTDIR) if follow && is_link(at) => over_own_links(at)?,
             held => held.ok()?,
         };
-        if !may_be_asked(&directory) {
-            return None;
+        Self::in_directory(directory).ok()
+    }
+
+    /// Takes a directory that is held as a container; gives it back if it is something else, or one that does not count.
+    pub fn in_directory(directory: OwnedFd) -> Result<Self, OwnedFd> {
+        match Parts::of(&directory).ok().as_ref().and_then(Parts::anchor_that_counts) {
+            Some(anchor) => Ok(Found { directory, anchor }),
+            None => Err(directory),
         }
-        let part = |name| statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok();
-        let anchor = part(ANCHOR).filter(is_regular)?;
-        part(MARKER).filter(is_regular)?;
-        let facts = fstat(&directory).ok()?;
-        (counts(&facts) && anchor.st_nlink == 1).then_some(Found { directory, anchor })
     }
 
     /// Looks for the container in a directory of which an open file is the anchor; `None` if it is a plain file there. `Err(None)` if the file is not
@@ -66,25 +67,14 @@ impl Found {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(None),
             held => held.map_err(|it| Some(number(it)))?,
         };
-        if !may_be_asked(&directory) {
-            return Err(Some(libc::EIO));
-        }
-        let part = |name| statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
-        let anchor = match part(ANCHOR) {
-            Err(Errno::NOENT) => return Err(None),
-            anchor => anchor.map_err(|it| Some(number(it)))?,
-        };
-        if Key::of(&anchor) != Key::of(file) {
+        let parts = Parts::of(&directory).map_err(Some)?;
+        if !parts.anchor.is_some_and(|it| Key::of(&it) == Key::of(file)) {
             return Err(None);
         }
-        match part(MARKER) {
-            Err(Errno::NOENT) => return Ok(None),
-            marker => drop(marker.map_err(|it| Some(number(it)))?),
-        }
-        let facts = fstat(&directory).map_err(|it| Some(number(it)))?;
-        match counts(&facts) && anchor.st_nlink == 1 {
-            true => Ok(Some(Found { directory, anchor })),
-            false => Err(Some(libc::EACCES)),
+        match (parts.marker, parts.anchor_that_counts()) {
+            (None, _) => Ok(None),
+            (_, Some(anchor)) => Ok(Some(Found { directory, anchor })),
+            (_, None) => Err(Some(libc::EACCES)),
         }
     }
 
@@ -117,6 +107,43 @@ impl Found {
     }
 }
 
+/// What is in a directory of that which makes it a container.
+struct Parts {
+    anchor: Option<Stat>,
+    marker: Option<Stat>,
+    /// Nobody but this user or root can exchange them.
+    is_safe: bool,
+}
+
+impl Parts {
+    /// Looks at them.
+    ///
+    /// # Errors
+    /// If that cannot be told, or if another user would be asked.
+    fn of(directory: &OwnedFd) -> Result<Self, c_int> {
+        if !may_be_asked(directory) {
+            return Err(libc::EIO);
+        }
+        let part = |name| match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(None),
+            part => part.map(Some).map_err(number),
+        };
+        let Some(anchor) = part(ANCHOR)? else {
+            return Ok(Parts { anchor: None, marker: None, is_safe: false });
+        };
+        let facts = fstat(directory).map_err(number)?;
+        let is_safe = facts.st_mode & OTHERS_WRITE == 0 && is_trusted(&facts);
+        Ok(Parts { anchor: Some(anchor), marker: part(MARKER)?, is_safe })
+    }
+
+    /// Returns the anchor, if this is a container that counts.
+    fn anchor_that_counts(&self) -> Option<Stat> {
+        let anchor = self.anchor.filter(is_regular)?;
+        self.marker.filter(is_regular)?;
+        (self.is_safe && anchor.st_nlink == 1).then_some(anchor)
+    }
+}
+
 /// Opens the anchor of the container whose directory this is as a file of the program.
 pub fn open_anchor(directory: impl AsFd, flags: OFlags) -> Result<OwnedFd, c_int> {
     let flags = (flags - LEFT_OUT) | OFlags::NOFOLLOW;
@@ -125,10 +152,6 @@ pub fn open_anchor(directory: impl AsFd, flags: OFlags) -> Result<OwnedFd, c_int
         hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE);
     }
     Ok(file)
-}
-
-fn counts(directory: &Stat) -> bool {
-    directory.st_mode & OTHERS_WRITE == 0 && is_trusted(directory)
 }
 
 fn is_trusted(facts: &Stat) -> bool {
@@ -145,7 +168,7 @@ fn is_link(at: &NamedAt<'_>) -> bool {
 }
 
 /// Follows the link that a name is, and those behind it, if they are this user's or root's.
-fn over_own_links(at: &NamedAt<'_>) -> Option<OwnedFd> {
+pub fn over_own_links(at: &NamedAt<'_>) -> Option<OwnedFd> {
     let (above, name) = at.divided()?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let above = openat(at.directory, above.as_c_str(), flags, Mode::empty()).ok()?;

@@ -42,6 +42,16 @@ pub fn take(fd: c_int, access: OFlags) {
     let _ = sys::control(fd, libc::F_OFD_SETLK, &raw mut lock);
 }
 
+/// Returns whether a descriptor is of an anchor, by the locks that anybody holds there: the one that asks has its own, which is that of the open file
+/// and not of the process.
+pub fn is_anchor(fd: c_int) -> bool {
+    let mut lock = lock_at(libc::F_WRLCK, HOLDS, plimsoll_stow::HOLDS);
+    sys::control(fd, libc::F_GETLK, &raw mut lock).is_ok()
+        && c_int::from(lock.l_type) != libc::F_UNLCK
+        // A program's lock up to the end of a plain file is none of ours.
+        && (lock.l_start >= HOLDS && lock.l_len == 1)
+}
+
 /// Locks a part of a file for the program, or tells who has it.
 pub fn lock(fd: c_int, request: LockRequest) -> Outcome {
     match request {

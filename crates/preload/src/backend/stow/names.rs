@@ -9,7 +9,8 @@ use rustix::fs::{AtFlags, CWD, FileType, Stat, fstat, statat};
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::settings;
+use super::hold;
+use super::settings::{self, Settings};
 use crate::backend::{self, Name};
 use crate::text::{PATH_BYTES, Text};
 use crate::{descriptors, sys};
@@ -104,7 +105,8 @@ pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
         descriptors::push_link(fd, &mut path);
         let above = path.as_bytes().strip_suffix(ANCHOR.as_bytes());
         let Some(above) = above.and_then(|it| it.strip_suffix(b"/")).map(<[u8]>::len) else {
-            return Ok(None);
+            let is_told = is_whole(path.as_bytes());
+            return if !is_told && hold::is_anchor(fd) { Err(libc::ESTALE) } else { Ok(None) };
         };
         path.truncate(above);
         match Found::of_anchor(path.as_c_str(), &facts) {
@@ -113,6 +115,11 @@ pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
         }
     }
     Err(libc::ESTALE)
+}
+
+/// Returns whether this is all of the path of a file that has one: it may be too long, not be told here, or be gone.
+fn is_whole(path: &[u8]) -> bool {
+    path.starts_with(b"/") && path.len() < PATH_BYTES - 1 && !path.ends_with(b" (deleted)")
 }
 
 /// What is known of the working directory: nothing.
@@ -134,33 +141,35 @@ pub fn forget_working_directory() {
 pub fn is_below(name: &Name) -> bool {
     let (Some(settings), Some(path)) = (settings::get(), name.path()) else { return false };
     let path = path.to_bytes();
-    if path.starts_with(b"/") {
-        return if is_plain(path) {
-            settings.is_below(path)
+    if path.starts_with(b"/") && is_plain(path) {
+        return settings.is_below(path);
+    }
+    !path.is_empty() && is_below_resolved(settings, name.directory, path)
+}
+
+/// The same of a path that is relative, or not plain. On its own: threads have small stacks, and most paths need no room there.
+#[inline(never)]
+fn is_below_resolved(settings: &Settings, directory: c_int, path: &[u8]) -> bool {
+    let mut whole = Text::<PATH_BYTES>::new();
+    if !path.starts_with(b"/") {
+        let leaves = path.starts_with(b"..") || !is_plain(path);
+        if directory == libc::AT_FDCWD {
+            if !leaves && WORKING_DIRECTORY.load(Ordering::Relaxed) == FAR {
+                return false;
+            }
+            whole.push_link(c"/proc/self/cwd");
+            let near = settings.is_near(whole.as_bytes());
+            WORKING_DIRECTORY.store(if near { NEAR } else { FAR }, Ordering::Relaxed);
         } else {
-            settings.is_below(resolved(b"", path).as_bytes())
-        };
-    }
-    if path.is_empty() {
-        return false;
-    }
-    let mut from = Text::<PATH_BYTES>::new();
-    let leaves = path.starts_with(b"..") || !is_plain(path);
-    if name.directory == libc::AT_FDCWD {
-        if !leaves && WORKING_DIRECTORY.load(Ordering::Relaxed) == FAR {
-            return false;
+            // Those above the mount are owned, too.
+            if !leaves && !backend::is_owned(directory) {
+                return false;
+            }
+            descriptors::push_link(directory, &mut whole);
         }
-        from.push_link(c"/proc/self/cwd");
-        let near = settings.is_near(from.as_bytes());
-        WORKING_DIRECTORY.store(if near { NEAR } else { FAR }, Ordering::Relaxed);
-    } else {
-        // Those above the mount are owned, too.
-        if !leaves && !backend::is_owned(name.directory) {
-            return false;
-        }
-        descriptors::push_link(name.directory, &mut from);
     }
-    settings.is_below(resolved(from.as_bytes(), path).as_bytes())
+    resolve(&mut whole, path);
+    settings.is_below(whole.as_bytes())
 }
 
 /// Returns whether a path has no part that means nothing, or the directory above.
@@ -172,10 +181,11 @@ fn is_plain(path: &[u8]) -> bool {
     parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
-/// Returns a path without such parts, as far as that can be told by its text.
-fn resolved(from: &[u8], path: &[u8]) -> Text<PATH_BYTES> {
-    let mut whole = Text::<PATH_BYTES>::new();
-    whole.push(if from == b"/" { b"" } else { from });
+/// Goes on from a directory by a path, as far as that can be told by its text; no part of the result means nothing.
+fn resolve(whole: &mut Text<PATH_BYTES>, path: &[u8]) {
+    if whole.as_bytes() == b"/" {
+        whole.truncate(0);
+    }
     for part in path.split(|byte| *byte == b'/') {
         match part {
             b"" | b"." => {}
@@ -192,7 +202,6 @@ fn resolved(from: &[u8], path: &[u8]) -> Text<PATH_BYTES> {
     if whole.as_bytes().is_empty() {
         whole.push(b"/");
     }
-    whole
 }
 
 #[cfg(test)]
@@ -202,7 +211,10 @@ mod tests {
     #[test]
     fn parts_that_mean_nothing_are_left_out() {
         let whole = |from: &[u8], path: &[u8]| {
-            String::from_utf8(resolved(from, path).as_bytes().to_vec()).unwrap()
+            let mut whole = Text::new();
+            whole.push(from);
+            resolve(&mut whole, path);
+            String::from_utf8(whole.as_bytes().to_vec()).unwrap()
         };
         assert_eq!(whole(b"/a/b", b"../c//d/."), "/a/c/d");
         assert_eq!((whole(b"", b"/../.."), whole(b"/", b"x")), ("/".into(), "/x".into()));

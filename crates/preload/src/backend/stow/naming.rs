@@ -8,9 +8,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::random_hex;
+use plimsoll_guarded::{Directory, random_hex};
 use plimsoll_stow::{
-    Container, GONE_PREFIX, Target, discard_all_gone, discard_gone, mark_gone, renew,
+    Container, GONE_PREFIX, Standing, Target, discard_all_gone, discard_gone, mark_gone, renew,
+    standing_of,
 };
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
@@ -45,8 +46,8 @@ fn rmdir(at: &NamedAt<'_>) -> Outcome {
     let remove = || unlinkat(at.directory, at.path, AtFlags::REMOVEDIR);
     let removed = match remove() {
         Err(Errno::NOTEMPTY | Errno::EXIST) => {
-            if let Some(path) = whole_path(at) {
-                discard_all_gone(&path, false, targets());
+            if let Some(directory) = whole_path(at).and_then(|it| Directory::open(&it).ok()) {
+                discard_all_gone(directory, false, targets());
             }
             remove()
         }
@@ -191,28 +192,41 @@ fn rename_held(
     if target.is_none() || flags.contains(RenameFlags::NOREPLACE) {
         let renamed = moved(flags);
         if renamed.is_ok() {
-            note_home(&to);
+            note_home(&to, false);
         }
         return renamed.map(|()| 0);
     }
     // The name leads to the one or the other at every moment.
     moved(RenameFlags::EXCHANGE)?;
-    if source.is_some() {
-        note_home(&to);
+    if let Some(source) = &source {
+        // A copy that takes the place of its original has the logs then.
+        note_home(&to, replaced.as_ref().is_some_and(|it| is_original_of(it, source)));
     }
     let is_as_it_was = |it: &Stat| target.is_some_and(|before| Key::of(&before) == Key::of(it));
-    match replaced {
-        // Somebody else has taken it away, or put another file there.
-        _ if !from.facts().is_ok_and(|it| is_as_it_was(&it)) => Ok(0),
+    let Ok(left) = from.facts() else { return Ok(0) };
+    match replaced.filter(|_| is_as_it_was(&left)).or_else(|| from.container(false)) {
         Some(found) => remove(serving, &from, &found),
+        // Somebody has put a directory there, which nothing can replace.
+        None if names::is_directory(&left) => {
+            moved(RenameFlags::EXCHANGE)?;
+            Err(libc::EISDIR)
+        }
+        // Whatever somebody has put there meanwhile, it is what was replaced: another's link must not stay in its place.
         None => opening::unlink_plain(&from).map(|()| 0).map_err(number),
     }
 }
 
-/// Notes beside the logs where their container is now, as far as it has any.
-fn note_home(at: &NamedAt<'_>) {
+/// Returns whether the logs of a container are its own, and another one is a copy of it.
+fn is_original_of(original: &Found, copy: &Found) -> bool {
+    let (Ok(original), Ok(copy)) = (original.open(), copy.open()) else { return false };
+    original.id() == copy.id() && matches!(standing_of(&original), Ok(Standing::Original))
+}
+
+/// Notes beside the logs where their container is now, as far as it has any, and if they are its own or become so.
+fn note_home(at: &NamedAt<'_>, become_own: bool) {
     if let Some(path) = whole_path(at)
         && let Ok(container) = Container::open(&path, targets())
+        && (become_own || matches!(standing_of(&container), Ok(Standing::Original)))
     {
         let _ = renew(&container);
     }

@@ -6,14 +6,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libc::mode_t;
-use plimsoll_stow::{ANCHOR, Container};
+use plimsoll_stow::{ANCHOR, Container, is_gone};
 use rustix::fd::{AsRawFd, IntoRawFd};
-use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
+use rustix::process::fchdir;
 
 use super::entry::{Key, told};
 use super::found::{Found, open_anchor};
-use super::names::NamedAt;
+use super::held_file::HeldFile;
+use super::names::{NamedAt, is_directory};
 use super::{Outcome, number, registry, settings, space};
 use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
@@ -29,6 +31,9 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
     if flags.contains(OFlags::TMPFILE) {
         return Some(Err(libc::EOPNOTSUPP));
     }
+    if flags.contains(OFlags::DIRECTORY) && !flags.contains(OFlags::CREATE) {
+        return Some(open_directory(at, flags));
+    }
     let follow = !flags.contains(OFlags::NOFOLLOW);
     for _ in 0..TRIES {
         if let Some(found) = at.container(follow) {
@@ -38,7 +43,12 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
                 opened => return Some(opened),
             }
         }
-        if !flags.contains(OFlags::CREATE) || at.facts().err() != Some(Errno::NOENT) {
+        let facts = at.facts();
+        // Another one may have taken its place while it was looked at.
+        if facts.is_ok_and(|it| is_directory(&it)) && at.container(false).is_some() {
+            continue;
+        }
+        if !flags.contains(OFlags::CREATE) || facts.err() != Some(Errno::NOENT) {
             return None;
         }
         match make(serving, at, flags, mode)? {
@@ -57,6 +67,10 @@ fn open_there(serving: &Serving, at: &NamedAt<'_>, found: &Found, flags: OFlags)
         return Err(libc::EEXIST);
     }
     let file = found.open_anchor(flags)?;
+    // Who removes it marks it first, and then asks whether anybody has it open.
+    if is_gone(found.directory()).map_err(number)? {
+        return Err(libc::ESTALE);
+    }
     let key = Key::of(&fstat(&file).map_err(number)?);
     // The number of an inode may be a later file's by now.
     if let Some(entry) = registry::find(serving, key) {
@@ -133,6 +147,19 @@ fn umask() -> mode_t {
     let told = lines.filter_map(|line| line.strip_prefix(b"Umask:")).next();
     let digits = told.unwrap_or(b"022").trim_ascii();
     digits.iter().fold(0, |mask, digit| mask << 3 | mode_t::from(digit.wrapping_sub(b'0') & 7))
+}
+
+/// Opens a directory: the one that was looked at, as a program that takes a container for a directory destroys it.
+fn open_directory(at: &NamedAt<'_>, flags: OFlags) -> Outcome {
+    let held = HeldFile::directory(at, !flags.contains(OFlags::NOFOLLOW))?;
+    let flags = flags - OFlags::NOFOLLOW;
+    let opened = openat(CWD, held.path().as_c_str(), flags, Mode::empty()).map_err(number)?;
+    Ok(opened.into_raw_fd() as usize)
+}
+
+/// Makes a directory the working directory, in the same way.
+pub fn enter(at: &NamedAt<'_>) -> Outcome {
+    fchdir(HeldFile::directory(at, true)?).map(|()| 0).map_err(number)
 }
 
 /// Removes a plain name.

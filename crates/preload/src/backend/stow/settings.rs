@@ -2,18 +2,19 @@
 
 use core::ffi::CStr;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use plimsoll_domain::Bytes;
-use plimsoll_guarded::mount_of;
+use plimsoll_guarded::{Directory, mount_of};
 use plimsoll_stow::Target;
 use plimsoll_trace::variables;
-use rustix::fd::AsRawFd;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fd::{AsFd, AsRawFd};
 
 use crate::files::any_glob;
+use crate::message::Message;
 use crate::text::{PATH_BYTES, Text};
 use crate::{descriptors, sys};
 
@@ -63,18 +64,21 @@ pub fn read() -> bool {
     };
     let mut named = Text::new();
     named.set_absolute(mount);
-    let real = without_links(named.as_c_str());
+    let Ok((real, mount_number)) = without_links(&named) else {
+        let mut message = Message::new(variables::STOW_MOUNT.as_bytes());
+        message.push(b" does not count, nothing becomes a container: ");
+        message.quote(named.as_bytes());
+        message.push(b" is no directory, or is behind a link of another user");
+        message.say();
+        return false;
+    };
     let targets = sys::variable(variables::STOW_TARGETS).unwrap_or(b"");
     let settings = Settings {
-        mount_number: number_of(named.as_c_str()),
+        mount_number,
         mounts: [named, real],
         targets: targets.split(|byte| *byte == b',').filter_map(target).collect(),
-        policy: match sys::variable(variables::STOW_POLICY) {
-            Some(b"striped") => Policy::Striped,
-            Some(b"static") => Policy::Static,
-            _ => Policy::Window,
-        },
-        buffer_bytes: buffer_bytes(sys::variable(variables::STOW_BUFFER).unwrap_or(b"")),
+        policy: POLICY.read(policy).unwrap_or(Policy::Window),
+        buffer_bytes: BUFFER.read(buffer_bytes).unwrap_or(variables::STOW_BUFFER_BYTES),
         only: text(variables::STOW_ONLY),
         except: text(variables::STOW_EXCEPT),
     };
@@ -127,30 +131,77 @@ fn target(text: &[u8]) -> Option<Target> {
     (!path.is_empty()).then(|| Target { name, path: OsStr::from_bytes(whole.as_bytes()).into() })
 }
 
-/// Returns a size, or what it is by default if this is none.
-fn buffer_bytes(text: &[u8]) -> u64 {
-    let Ok(text) = str::from_utf8(text).map(str::trim) else {
-        return variables::STOW_BUFFER_BYTES;
-    };
-    let size = text.parse().ok().or_else(|| text.parse().ok().map(Bytes::get));
-    size.unwrap_or(variables::STOW_BUFFER_BYTES)
+/// A variable that says one thing.
+struct Variable {
+    name: &'static str,
+    /// Its entry in the environment when it says nothing.
+    empty: &'static CStr,
+    /// What it can be.
+    hint: &'static [u8],
 }
 
-fn without_links(path: &CStr) -> Text<PATH_BYTES> {
-    let mut real = Text::new();
-    match rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
-        // SAFETY: closed again at once, by rustix, as nothing is decided yet that a stand-in could do.
-        Ok(mount) => {
-            descriptors::push_link(mount.as_raw_fd(), &mut real);
+const POLICY: Variable = Variable {
+    name: variables::STOW_POLICY,
+    empty: c"PLIMSOLL_STOW_POLICY=",
+    hint: b"window, striped or static",
+};
+
+const BUFFER: Variable = Variable {
+    name: variables::STOW_BUFFER,
+    empty: c"PLIMSOLL_STOW_BUFFER=",
+    hint: b"a size, such as 16MiB",
+};
+
+impl Variable {
+    /// Returns what it says. If that makes no sense, tells so once, and not again in programs that this one executes.
+    fn read<T>(&self, meaning: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+        let text = sys::variable(self.name).map(<[u8]>::trim_ascii).filter(|it| !it.is_empty())?;
+        let read = meaning(text);
+        if read.is_none() {
+            let mut message = Message::new(self.name.as_bytes());
+            message.push(b" does not count: it is ");
+            message.quote(text);
+            message.push(b"; hint: ");
+            message.push(self.hint);
+            message.say();
+            // SAFETY: the program is only being loaded, and the entry is a constant.
+            unsafe { sys::replace_variable(self.name, self.empty) };
         }
-        Err(_) => real.set(path.to_bytes()),
+        read
     }
-    real
 }
 
-fn number_of(path: &CStr) -> Option<u64> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    mount_of(rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?)
+fn policy(text: &[u8]) -> Option<Policy> {
+    match text {
+        b"window" => Some(Policy::Window),
+        b"striped" => Some(Policy::Striped),
+        b"static" => Some(Policy::Static),
+        _ => None,
+    }
+}
+
+fn buffer_bytes(text: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(text).ok()?;
+    text.parse().ok().or_else(|| text.parse().ok().map(Bytes::get))
+}
+
+/// Returns where a path leads without links, over those of this user and root, and the number of the file system's mount there. What is not there yet leads to
+/// itself: a script may make it.
+fn without_links(path: &Text<PATH_BYTES>) -> io::Result<(Text<PATH_BYTES>, Option<u64>)> {
+    let mut real = Text::new();
+    // Closed again at once, as nothing is decided yet that a stand-in could do.
+    let mount = Directory::open_by_own_links(Path::new(OsStr::from_bytes(path.as_bytes())));
+    if mount.as_ref().is_err_and(|it| it.kind() == io::ErrorKind::NotFound) {
+        real.set(path.as_bytes());
+        return Ok((real, None));
+    }
+    let mount = mount?;
+    descriptors::push_link(mount.as_fd().as_raw_fd(), &mut real);
+    if !real.as_bytes().starts_with(b"/") {
+        // Without /proc, or if it is too long, it is not told, and everything would be below nothing. Descriptors are still known.
+        real.set(path.as_bytes());
+    }
+    Ok((real, mount_of(&mount)))
 }
 
 fn is_plimsoll() -> bool {
@@ -171,8 +222,15 @@ mod tests {
 
     #[test]
     fn a_buffer_is_a_size() {
-        let sizes = ["0", "65536", " 4MiB ", "", "much"].map(|it| buffer_bytes(it.as_bytes()));
-        assert_eq!(sizes, [0, 65536, 4 << 20, 16 << 20, 16 << 20]);
+        let sizes = ["0", "65536", "4MiB", "much"].map(|it| buffer_bytes(it.as_bytes()));
+        assert_eq!(sizes, [Some(0), Some(65536), Some(4 << 20), None]);
+    }
+
+    #[test]
+    fn variables_that_say_nothing_are_their_own() {
+        for variable in [POLICY, BUFFER] {
+            assert_eq!(variable.empty.to_bytes(), format!("{}=", variable.name).as_bytes());
+        }
     }
 
     #[test]

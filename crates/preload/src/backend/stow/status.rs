@@ -5,20 +5,19 @@ use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
 use plimsoll_stow::ANCHOR;
-use rustix::fd::AsRawFd;
 use rustix::fs::{
-    Access, AtFlags, Gid, Mode, OFlags, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
-    chmodat, chownat, statx, utimensat,
+    Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
+    chmod, chown, statx, utimensat,
 };
 use rustix::io::Errno;
 
 use super::entry::{Entry, Used};
 use super::found::Found;
+use super::held_file::HeldFile;
 use super::names::NamedAt;
 use super::{Outcome, number, registry};
 use crate::backend::{Answer, AttributeRequest, Status};
 use crate::sys;
-use crate::text::Text;
 use crate::thread::Serving;
 
 /// Blocks are told in this unit, whatever a file system has.
@@ -99,55 +98,60 @@ fn follows(flags: c_int) -> bool {
     flags & libc::AT_SYMLINK_NOFOLLOW == 0
 }
 
-fn nothing(result: Result<(), Errno>) -> Answer {
-    Some(result.map(|()| 0).map_err(number))
-}
-
 /// Tells whether the file may be used so.
 pub fn access(at: &NamedAt<'_>, mode: c_int, flags: c_int) -> Answer {
     let found = at.container(follows(flags))?;
     let access = Access::from_bits_retain(mode as u32);
     let flags = AtFlags::from_bits_retain(flags as u32 & libc::AT_EACCESS as u32);
-    nothing(accessat(found.directory(), ANCHOR, access, flags))
+    Some(accessat(found.directory(), ANCHOR, access, flags).map(|()| 0).map_err(number))
 }
 
 /// Changes the rights of the file.
 pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
-    let found = at.container(follows(flags))?;
-    let mode = Mode::from_raw_mode(mode);
-    nothing(chmodat(found.directory(), ANCHOR, mode, AtFlags::empty()))
+    on_held(at, flags, |file| match file.is_link() {
+        true => Err(Errno::OPNOTSUPP),
+        false => chmod(file.path().as_c_str(), Mode::from_raw_mode(mode)),
+    })
 }
 
 /// Changes the owner of the file. That of the container stays, which only its owner can write to.
 pub fn change_owner(at: &NamedAt<'_>, owner: u32, group: u32, flags: c_int) -> Answer {
-    let found = at.container(follows(flags))?;
     let owner = (owner != u32::MAX).then(|| Uid::from_raw(owner));
     let group = (group != u32::MAX).then(|| Gid::from_raw(group));
-    nothing(chownat(found.directory(), ANCHOR, owner, group, AtFlags::SYMLINK_NOFOLLOW))
+    on_held(at, flags, |file| chown(file.path().as_c_str(), owner, group))
 }
 
 /// Changes the times of the file.
 pub fn change_times(at: &NamedAt<'_>, times: [libc::timespec; 2], flags: c_int) -> Answer {
-    let found = at.container(follows(flags))?;
     let time = |it: libc::timespec| rustix::fs::Timespec { tv_sec: it.tv_sec, tv_nsec: it.tv_nsec };
     let times = Timestamps { last_access: time(times[0]), last_modification: time(times[1]) };
-    nothing(utimensat(found.directory(), ANCHOR, &times, AtFlags::SYMLINK_NOFOLLOW))
+    on_held(at, flags, |file| utimensat(CWD, file.path().as_c_str(), &times, AtFlags::empty()))
+}
+
+/// Changes a file, be it a container's or another: the very one that was looked at.
+fn on_held(
+    at: &NamedAt<'_>,
+    flags: c_int,
+    change: impl FnOnce(&HeldFile) -> Result<(), Errno>,
+) -> Answer {
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
+        return Some(Err(libc::EINVAL));
+    }
+    let held = HeldFile::of(at, follows(flags));
+    Some(held.and_then(|held| change(&held).map_err(number)).map(|()| 0))
 }
 
 /// Reads or changes an extended attribute of the file.
 pub fn attribute(at: &NamedAt<'_>, request: &AttributeRequest, flags: c_int) -> Answer {
-    let found = at.container(follows(flags))?;
-    // There is no such call with a directory's descriptor: the anchor is held, and named by that.
-    let held = found.open_anchor(OFlags::PATH | OFlags::CLOEXEC);
-    let held = match held {
-        Ok(held) => held,
-        Err(error) => return Some(Err(error)),
+    let changes = matches!(request, AttributeRequest::Set { .. } | AttributeRequest::Remove { .. });
+    let held = match changes {
+        true => HeldFile::of(at, follows(flags)),
+        // What others are, the kernel tells.
+        false => HeldFile::of_container(&at.container(follows(flags))?),
     };
-    let mut path = Text::<64>::new();
-    path.push(b"/proc/self/fd/");
-    path.push_number(held.as_raw_fd() as u64, 10);
     // SAFETY: names and memory that the program says are there.
-    Some(unsafe { on_attribute(path.as_c_str(), request) }.map_err(number))
+    let done = |held: HeldFile| unsafe { on_attribute(held.path().as_c_str(), request) };
+    Some(held.and_then(|held| done(held).map_err(number)))
 }
 
 /// linux/limits.h

@@ -1,0 +1,145 @@
+//! What kills leave of containers that were made or removed: the next one to look discards it, and nothing else.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use plimsoll_guarded::Directory;
+use plimsoll_stow::{Container, Placement, Target, Writer, discard_all_gone};
+use rustix::fs::{FlockOperation, flock};
+use support::{container, targets};
+
+/// In the order in which they go.
+const REMOVED: [&str; 8] = [
+    "index",
+    "anchor",
+    "lock",
+    "lock-readers",
+    "lock-manifest",
+    "manifest",
+    "state",
+    "lock-writers",
+];
+/// In the order in which they are made.
+const MADE: [&str; 6] =
+    ["lock", "plimsoll-container", "anchor", "manifest", "lock-readers", "state"];
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn discard(folder: &Path, targets: &[Target]) {
+    discard_all_gone(Directory::open(folder).unwrap(), true, targets);
+}
+
+/// Has a directory be as it is for two minutes.
+fn age(path: &Path) {
+    let before = SystemTime::now() - Duration::from_secs(120);
+    fs::File::open(path).unwrap().set_modified(before).unwrap();
+}
+
+fn mark(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o1700)).unwrap();
+}
+
+/// A container of which this many files are gone, with its logs, under this name.
+fn half_removed(folder: &Path, name: &str, gone: usize) {
+    let container = container(folder, 2);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    writer.write_at(&[1; 5000], 0).unwrap();
+    writer.close().unwrap();
+    for target in ["t0", "t1"] {
+        fs::remove_dir_all(folder.join(target)).unwrap();
+        fs::create_dir(folder.join(target)).unwrap();
+    }
+    for file in &REMOVED[..gone] {
+        let _ = fs::remove_file(container.path().join(file));
+    }
+    fs::rename(container.path(), folder.join(name)).unwrap();
+}
+
+#[test]
+fn a_removal_that_was_killed_is_brought_to_an_end() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let hidden = ".plimsoll-stow-gone-1";
+    for gone in 2..=REMOVED.len() {
+        half_removed(folder.path(), hidden, gone);
+        discard(folder.path(), &targets(folder.path(), 2));
+        assert!(names(folder.path()).contains(&hidden.to_string()), "its owner did not remove it");
+        mark(&folder.path().join(hidden));
+        discard(folder.path(), &targets(folder.path(), 2));
+        assert_eq!(names(folder.path()), ["t0", "t1"], "{gone} files are gone");
+        // By hand.
+        half_removed(folder.path(), "it", gone);
+        let it = Container::open(&folder.path().join("it"), &targets(folder.path(), 2)).unwrap();
+        it.remove().unwrap();
+        assert_eq!(names(folder.path()), ["t0", "t1"], "{gone} files are gone");
+    }
+    fs::create_dir(folder.path().join(hidden)).unwrap();
+    discard(folder.path(), &[]);
+    assert_eq!(names(folder.path()).len(), 3, "another one's directory");
+    mark(&folder.path().join(hidden));
+    discard(folder.path(), &[]);
+    assert_eq!(names(folder.path()), ["t0", "t1"]);
+}
+
+#[test]
+fn what_was_not_finished_goes_when_nobody_makes_it_any_more() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (made, hidden) = (folder.path().join("made"), folder.path().join(".plimsoll-stow-new-1"));
+    let unfinished = |count: usize| {
+        drop(Container::create(&made, &[]).unwrap());
+        for file in &MADE[count..] {
+            fs::remove_file(made.join(file)).unwrap();
+        }
+        fs::rename(&made, &hidden).unwrap();
+        discard(folder.path(), &[]);
+        assert!(hidden.exists(), "it may just be made");
+        age(&hidden);
+    };
+    for count in 0..=MADE.len() {
+        unfinished(count);
+        assert_eq!(names(&hidden).len(), count);
+        if count > 0 {
+            let lock = fs::File::open(hidden.join("lock")).unwrap();
+            flock(&lock, FlockOperation::LockExclusive).unwrap();
+            discard(folder.path(), &[]);
+            assert!(hidden.exists(), "{count}: somebody makes it");
+        }
+        discard(folder.path(), &[]);
+        assert!(!hidden.exists(), "{count} files");
+    }
+    // Whoever was killed who discarded it removed the lock before the rest.
+    unfinished(MADE.len());
+    fs::remove_file(hidden.join("lock")).unwrap();
+    age(&hidden);
+    discard(folder.path(), &[]);
+    assert!(!hidden.exists());
+}
+
+/// Whoever may write to the directory can give such a name to any container.
+#[test]
+fn a_container_with_something_in_it_is_never_taken_for_an_unfinished_one() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    writer.write_at(&[1; 5000], 0).unwrap();
+    writer.close().unwrap();
+    let hidden = folder.path().join(".plimsoll-stow-new-1");
+    fs::rename(container.path(), &hidden).unwrap();
+    age(&hidden);
+    discard(folder.path(), &targets(folder.path(), 2));
+    assert_eq!(Container::open(&hidden, &[]).unwrap().logs().unwrap().len(), 1);
+    fs::create_dir(folder.path().join(".plimsoll-stow-new-2")).unwrap();
+    fs::write(folder.path().join(".plimsoll-stow-new-2/precious"), "").unwrap();
+    age(&folder.path().join(".plimsoll-stow-new-2"));
+    discard(folder.path(), &[]);
+    assert!(folder.path().join(".plimsoll-stow-new-2/precious").exists());
+}

@@ -1,0 +1,173 @@
+//! What becomes of the logs when there are copies of their container (`cp -r`), and the container itself was moved.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use plimsoll_stow::{Container, Placement, Reader, Standing, StowError, Writer, standing_of};
+use support::container;
+use tempfile::TempDir;
+
+/// A container, `it`, with some bytes, and a copy, `copy`.
+fn copied() -> TempDir {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    writer.write_at(b"precious", 0).unwrap();
+    // On both targets.
+    writer.write_at(&vec![1; 9_000_000], 8).unwrap();
+    writer.close().unwrap();
+    fs::rename(container.path(), folder.path().join("it")).unwrap();
+    let original = Container::open(&folder.path().join("it"), &[]).unwrap();
+    plimsoll_stow::renew(&original).unwrap();
+    copy(&folder, "it", "copy");
+    folder
+}
+
+fn copy(folder: &TempDir, from: &str, to: &str) {
+    let mut command = Command::new("cp");
+    command.arg("-rp").arg(folder.path().join(from)).arg(folder.path().join(to));
+    assert!(command.status().unwrap().success());
+}
+
+fn open(path: &Path) -> Container {
+    Container::open(path, &[]).unwrap()
+}
+
+#[track_caller]
+fn assert_precious(path: &Path) {
+    let reader = Reader::open(Arc::new(open(path))).unwrap();
+    let mut bytes = [0; 8];
+    assert_eq!(reader.read_verified_at(&mut bytes, 0).unwrap(), 8);
+    assert_eq!(&bytes, b"precious");
+}
+
+#[test]
+fn a_copy_takes_no_logs_with_it_wherever_the_container_was_moved() {
+    for place in ["it", "moved", "above", "elsewhere/it"] {
+        let folder = copied();
+        fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        let original = folder.path().join(place);
+        if place != "it" {
+            fs::rename(folder.path().join("it"), &original).unwrap();
+        }
+        let copy = open(&folder.path().join("copy"));
+        assert_ne!(standing_of(&copy).unwrap(), Standing::Original, "{place}");
+        let written = Writer::open(Arc::new(copy), Placement::Striped).map(drop);
+        let is_refused =
+            matches!(written, Err(StowError::Copy { .. } | StowError::Displaced { .. }));
+        assert!(is_refused, "{place}: {written:?}");
+        open(&folder.path().join("copy")).remove().unwrap();
+        assert_precious(&original);
+        assert_eq!(standing_of(&open(&original)).unwrap(), Standing::Original, "{place}");
+        assert_eq!(open(&original).remove().unwrap(), [], "{place}: all logs go with it");
+        let left = |target: &str| fs::read_dir(folder.path().join(target)).unwrap().count();
+        assert_eq!((left("t0"), left("t1")), (0, 0), "{place}");
+    }
+}
+
+#[test]
+fn one_that_was_restored_in_its_place_has_its_logs() {
+    let folder = copied();
+    fs::remove_dir_all(folder.path().join("it")).unwrap();
+    fs::rename(folder.path().join("copy"), folder.path().join("it")).unwrap();
+    let restored = open(&folder.path().join("it"));
+    assert_eq!(standing_of(&restored).unwrap(), Standing::Original);
+    Writer::open(Arc::new(restored), Placement::Striped).unwrap().close().unwrap();
+    assert_precious(&folder.path().join("it"));
+}
+
+#[test]
+fn one_that_was_restored_elsewhere_gets_them_when_that_is_asked_for() {
+    let folder = copied();
+    fs::remove_dir_all(folder.path().join("it")).unwrap();
+    let restored = open(&folder.path().join("copy"));
+    assert!(matches!(standing_of(&restored).unwrap(), Standing::Unknown(_)));
+    assert_eq!(plimsoll_stow::repair(&restored, &[]).unwrap(), 1);
+    assert_eq!(standing_of(&restored).unwrap(), Standing::Original);
+    assert_precious(&folder.path().join("copy"));
+}
+
+/// Whoever made the copy may have chosen the rights of its anchor.
+#[test]
+fn a_plain_file_of_a_copy_is_private() {
+    let folder = copied();
+    for (name, mode) in [("it", 0o644), ("copy", 0o600)] {
+        let path = folder.path().join(name);
+        fs::set_permissions(path.join("anchor"), fs::Permissions::from_mode(0o644)).unwrap();
+        let file = fs::File::create(folder.path().join("flat")).unwrap();
+        file.set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
+        open(&path).give_rights_to(&file).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, mode, "{name}");
+    }
+}
+
+/// Somebody else can lay a log and a note of his own beside a forged container, which lists the logs of another one as well.
+#[test]
+fn a_note_that_came_with_a_forged_container_does_not_count_alone() {
+    let folder = copied();
+    let forged = folder.path().join("copy");
+    let id = open(&forged).id();
+    let theirs = folder.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    let logs = format!("plimsoll-stow-{id}");
+    let mut command = Command::new("cp");
+    command.arg("-rp").arg(folder.path().join("t0").join(&logs)).arg(&theirs);
+    assert!(command.status().unwrap().success());
+    let inode = std::os::unix::fs::MetadataExt::ino(
+        &fs::metadata(forged.join("plimsoll-container")).unwrap(),
+    );
+    let home = plimsoll_stow::Home { path: Some(forged.clone()), inode, born: None };
+    fs::write(theirs.join(&logs).join("container"), home.text()).unwrap();
+    let targets = [plimsoll_stow::Target { name: "t0".into(), path: theirs }];
+    let container = Container::open(&forged, &targets).unwrap();
+    assert_ne!(standing_of(&container).unwrap(), Standing::Original);
+    container.remove().unwrap();
+    assert_precious(&folder.path().join("it"));
+}
+
+/// A number of an inode is given to another file once it is free.
+#[test]
+fn a_copy_with_the_number_of_the_original_is_still_a_copy() {
+    let folder = copied();
+    let copy = folder.path().join("copy");
+    let inode = std::os::unix::fs::MetadataExt::ino(
+        &fs::metadata(copy.join("plimsoll-container")).unwrap(),
+    );
+    let id = open(&copy).id();
+    for target in ["t0", "t1"] {
+        let note = folder.path().join(target).join(format!("plimsoll-stow-{id}/container"));
+        let text = fs::read_to_string(&note).unwrap();
+        let home = plimsoll_stow::Home::parse(&text).unwrap();
+        assert!(home.born.is_some(), "this file system tells: {text}");
+        fs::write(note, plimsoll_stow::Home { inode, ..home }.text()).unwrap();
+    }
+    fs::create_dir(folder.path().join("elsewhere")).unwrap();
+    fs::rename(folder.path().join("it"), folder.path().join("elsewhere/it")).unwrap();
+    assert!(matches!(standing_of(&open(&copy)).unwrap(), Standing::Unknown(_)));
+}
+
+/// Before anything is written, nothing but the id says what it is a copy of.
+#[test]
+fn a_copy_of_an_empty_container_does_not_take_the_logs_of_the_other() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let original = container(folder.path(), 2);
+    let name = original.path().file_name().unwrap().to_str().unwrap().to_string();
+    copy(&folder, &name, "copy");
+    let mut writer = Writer::open(original.clone(), Placement::Striped).unwrap();
+    writer.write_at(b"precious", 0).unwrap();
+    writer.close().unwrap();
+    let targets = support::targets(folder.path(), 2);
+    let copy = Arc::new(Container::open(&folder.path().join("copy"), &targets).unwrap());
+    let written =
+        Writer::open(copy, Placement::Striped).and_then(|mut it| it.write_at(b"other", 0));
+    assert_precious(original.path());
+    if written.is_ok() {
+        // On another target: it has logs of its own there.
+        assert_eq!(fs::read_dir(folder.path().join("t1")).unwrap().count(), 1);
+    }
+}

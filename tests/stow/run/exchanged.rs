@@ -1,0 +1,132 @@
+//! What is done to a name that is exchanged meanwhile, or that cannot be held, is never done to the directory of a container.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::{Child, Command, Stdio};
+
+use super::Stowed;
+use crate::support::attacker::{ATTACKER, Attacker};
+use crate::support::recording::python;
+
+/// What changes a file by its name.
+const CHANGES: &str = "
+import os
+changes = {
+    'chmod': lambda: os.chmod('x', 0o777),
+    'chown': lambda: os.chown('x', os.getuid(), os.getgid()),
+    'utime': lambda: os.utime('x', (1e9, 1e9)),
+    'setxattr': lambda: os.setxattr('x', 'user.plimsoll', b'1'),
+    'removexattr': lambda: os.removexattr('x', 'user.plimsoll'),
+}
+def tell(name, change):
+    try: change()
+    except OSError as error: print(name, os.strerror(error.errno))
+    else: print(name, 'done')
+";
+
+/// Each change, with what it gave.
+fn each(told: &str) -> String {
+    let names = ["chmod", "chown", "utime", "setxattr", "removexattr"];
+    names.iter().map(|name| format!("{name} {told}\n")).collect()
+}
+
+#[track_caller]
+fn assert_untouched(stowed: &Stowed, name: &str) {
+    let facts = fs::metadata(stowed.at(name)).unwrap();
+    assert_eq!(facts.permissions().mode() & 0o7777, 0o700, "rights of the container");
+    assert_ne!(facts.mtime(), 1_000_000_000, "times of the container");
+    let mut attribute = [0; 8];
+    let found = rustix::fs::getxattr(stowed.at(name), "user.plimsoll", &mut attribute);
+    assert!(found.is_err(), "an attribute of the container");
+}
+
+#[test]
+fn without_descriptors_no_container_is_changed() {
+    let stowed = Stowed::new();
+    stowed.shell("echo precious > x");
+    let script = "
+held = []
+try:
+    while True: held.append(os.open('/dev/null', os.O_RDONLY))
+except OSError: pass
+for it in changes.items(): tell(*it)
+";
+    let script = format!("{CHANGES}{script}");
+    let mut command = stowed.command(&[]);
+    command.args(["prlimit", "--nofile=64:64", python(), "-c", &script]);
+    let output = command.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), each("Too many open files"));
+    assert_untouched(&stowed, "x");
+    assert_eq!(stowed.output(&["cat", "x"]), "precious\n");
+}
+
+#[test]
+fn links_of_others_change_no_container() {
+    if !Attacker::can_be_had() {
+        return;
+    }
+    let stowed = Stowed::new();
+    stowed.shell("echo precious > mine; echo plain > ../plain");
+    let script = format!("{CHANGES}\nfor it in changes.items(): tell(*it)");
+    for (target, told) in [("mine", "Permission denied"), ("../plain", "done")] {
+        symlink(target, stowed.at("x")).unwrap();
+        std::os::unix::fs::lchown(stowed.at("x"), Some(ATTACKER), None).unwrap();
+        let found = stowed.python(&script).replace("Operation not supported", told);
+        assert_eq!(found.replace("No data available", told), each(told), "{target}");
+        fs::remove_file(stowed.at("x")).unwrap();
+    }
+    assert_untouched(&stowed, "mine");
+    assert_eq!(fs::metadata(stowed.at("../plain")).unwrap().mtime(), 1_000_000_000);
+}
+
+/// Exchanges two names again and again, until it is dropped.
+pub(super) struct Exchange(Child);
+
+impl Exchange {
+    pub(super) fn of(stowed: &Stowed, names: [&str; 2]) -> Self {
+        let script = "
+import ctypes, signal, sys
+signal.alarm(60)
+exchange = ctypes.CDLL(None).renameat2
+one, other = (name.encode() for name in sys.argv[1:])
+while True: exchange(-100, one, -100, other, 2)";
+        let mut command = Command::new(python());
+        command.args(["-c", script]).args(names).current_dir(stowed.at(""));
+        Exchange(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_is_exchanged_while_it_is_changed_is_no_container() {
+    let stowed = Stowed::new();
+    stowed.shell("echo precious > y; mkdir x");
+    let exchange = Exchange::of(&stowed, ["x", "y"]);
+    let script = "
+import time
+end, inside = time.time() + 2, 0
+here = os.getcwd()
+def enter():
+    os.chdir('x')
+    try: return os.path.lexists('plimsoll-container')
+    finally: os.chdir(here)
+def look():
+    global inside
+    inside += 'plimsoll-container' in os.listdir('x')
+    inside += enter()
+while time.time() < end:
+    for change in [*changes.values(), look]:
+        try: change()
+        except OSError: pass
+print(inside)";
+    assert_eq!(stowed.python(&format!("{CHANGES}{script}")), "0\n", "looked into a container");
+    drop(exchange);
+    let of = ["x", "y"].into_iter().find(|name| stowed.at(name).join("anchor").exists());
+    assert_untouched(&stowed, of.unwrap());
+}
