@@ -72,6 +72,14 @@ pub enum HistoryError {
         /// The process, if the kernel tells.
         holder: Option<u32>,
     },
+    /// Somebody else imports.
+    #[error("an import to {path} is going on{}; hint: one goes on at a time, run this again when it has ended", by_process(*.holder))]
+    Importing {
+        /// The store.
+        path: PathBuf,
+        /// The process, if the kernel tells.
+        holder: Option<u32>,
+    },
     /// Others could exchange what is in it.
     #[error(
         "cannot keep history in {path}: {cause}; hint: choose a directory of your own that only you can write to"

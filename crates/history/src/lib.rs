@@ -3,6 +3,7 @@
 //! - [`Component`]: what is watched; [`Measure`]: what is measured of it, one table.
 //! - [`Reading`]: counters and levels as they were read; [`Differences`]: what happened between two of them.
 //! - [`Writer`]: the one process that appends to a store; a kill loses nothing that it took.
+//! - [`Import`]: takes samples of past times from elsewhere, beside the writer; importing twice changes nothing.
 //! - [`Store`]: reads a store, some samples of one [`Series`] at a time, also while it is being written.
 //! - [`spread()`]: counters on a grid of time, exactly.
 //!
@@ -18,6 +19,9 @@ mod day;
 mod described;
 mod differences;
 mod error;
+mod import;
+mod import_day;
+mod import_known;
 mod listing;
 mod log;
 mod measure;
@@ -41,6 +45,8 @@ pub use component::{Component, ComponentKind};
 pub use day::Day;
 pub use differences::{Difference, Differences, Since};
 pub use error::HistoryError;
+pub use import::{Import, Imported};
+pub use import_day::DayRows;
 pub use log::{Log, NoLog};
 pub use measure::{Aging, Form, Measure};
 pub use reading::{Reading, Value};

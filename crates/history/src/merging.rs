@@ -10,7 +10,7 @@ use crate::series::sort_rows;
 use crate::{HistoryError, Row, Series};
 
 /// Rows that are held at a time, as far as one key allows.
-const ROWS_AT_A_TIME: u64 = 1 << 18;
+pub(crate) const ROWS_AT_A_TIME: u64 = 1 << 18;
 
 /// What becomes of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,37 +30,17 @@ pub(crate) fn merge(
     resolution: Resolution,
     later: Option<&Cover>,
 ) -> Result<bool, HistoryError> {
-    let open = |file: &String| PartFile::open(from, file);
-    let inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    if inputs.iter().any(PartFile::has_unknown) {
-        return Ok(false);
-    }
-    let series = all_series(&inputs);
-    // For each file, the new number of each of its series.
-    let numbers: Vec<Vec<Option<u32>>> = inputs.iter().map(|it| numbers(it, &series)).collect();
-    let mut counts = vec![0; series.len()];
-    for (input, numbers) in inputs.iter().zip(&numbers) {
-        for (rows, number) in input.counts.iter().zip(numbers) {
-            if let Some(number) = number {
-                counts[*number as usize] += rows;
-            }
-        }
-    }
-    drop(inputs);
-    let mut output = PartWriter::create(into, name, &series)?;
-    for some in shares(&series, &counts) {
-        let mut rows = Vec::new();
-        for (file, numbers) in files.iter().zip(&numbers) {
-            gather(open(file)?, numbers, &some, &mut rows)?;
-        }
+    let Some(inputs) = Inputs::open(from, files)? else { return Ok(false) };
+    let series = &inputs.series;
+    let mut output = PartWriter::create(into, name, series)?;
+    inputs.in_shares(|mut rows| {
         if let Some(later) = later {
             rows.retain(|row| {
                 let spans = later.spans(&series[row.series as usize]);
                 !is_covered(spans, row.end, row.length.into())
             });
         }
-        sort_rows(&series, &mut rows);
-        for of_key in rows.chunk_by(|one, next| key(&series, one) == key(&series, next)) {
+        for of_key in rows.chunk_by(|one, next| key(series, one) == key(series, next)) {
             match resolution {
                 Resolution::Kept => of_key.iter().try_for_each(|row| output.row(*row))?,
                 Resolution::Aged => {
@@ -69,11 +49,62 @@ pub(crate) fn merge(
                 }
             }
         }
-    }
+        Ok(())
+    })?;
     if output.has_rows() {
         output.finish()?;
     }
     Ok(true)
+}
+
+/// Files that are read as one.
+pub(crate) struct Inputs<'a> {
+    from: &'a Directory,
+    files: &'a [String],
+    /// All series that they have, in their order.
+    pub series: Vec<Series>,
+    /// For each file, the new number of each of its series.
+    numbers: Vec<Vec<Option<u32>>>,
+    /// Rows of each series.
+    counts: Vec<u64>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Looks at files of a directory; nothing if one has series that only a later program knows.
+    pub fn open(from: &'a Directory, files: &'a [String]) -> Result<Option<Self>, HistoryError> {
+        let open = |file: &String| PartFile::open(from, file);
+        let inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        if inputs.iter().any(PartFile::has_unknown) {
+            return Ok(None);
+        }
+        let series = all_series(&inputs);
+        let numbers: Vec<Vec<Option<u32>>> = inputs.iter().map(|it| numbers(it, &series)).collect();
+        let mut counts = vec![0; series.len()];
+        for (input, numbers) in inputs.iter().zip(&numbers) {
+            for (rows, number) in input.counts.iter().zip(numbers) {
+                if let Some(number) = number {
+                    counts[*number as usize] += rows;
+                }
+            }
+        }
+        Ok(Some(Inputs { from, files, series, numbers, counts }))
+    }
+
+    /// Calls for all rows in the order of files of days, some whole keys at a time.
+    pub fn in_shares(
+        &self,
+        mut each: impl FnMut(Vec<Row>) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
+        for some in shares(&self.series, &self.counts) {
+            let mut rows = Vec::new();
+            for (file, numbers) in self.files.iter().zip(&self.numbers) {
+                gather(PartFile::open(self.from, file)?, numbers, &some, &mut rows)?;
+            }
+            sort_rows(&self.series, &mut rows);
+            each(rows)?;
+        }
+        Ok(())
+    }
 }
 
 fn key<'a>(series: &'a [Series], row: &Row) -> (crate::Measure, u64, &'a crate::Component) {

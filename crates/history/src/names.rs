@@ -2,12 +2,19 @@
 //!
 //! - `_plimsoll-history`: says what this is, and in which version; programs that read whole directories pass over such names;
 //! - `day=2026-11-17/*.parquet`: everything that is finished, and the one pattern that other programs need;
-//! - `.log-N`: write-ahead files; `.lock`; `.new-day=…` and `.old-day=…`: days that are being replaced.
+//! - `.log-N`: write-ahead files; `.new-day=…` and `.old-day=…`: days that are being replaced; `.importing`: an import that goes on;
+//! - `.lock`, `.days-lock` and `.import-lock`: empty, and held by who writes.
 
 /// The file that says what the directory is.
 pub(crate) const MARKER: &str = "_plimsoll-history";
 /// Held by the process that writes.
 pub(crate) const LOCK: &str = ".lock";
+/// Held while files of days come, go or are exchanged.
+pub(crate) const DAYS_LOCK: &str = ".days-lock";
+/// Held by the process that imports.
+pub(crate) const IMPORT_LOCK: &str = ".import-lock";
+/// Where an import makes its files.
+pub(crate) const IMPORTING: &str = ".importing";
 /// What the name of a day that is being made begins with, and that of one that was replaced.
 pub(crate) const NEW: &str = ".new-";
 pub(crate) const OLD: &str = ".old-";

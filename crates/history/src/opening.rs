@@ -9,30 +9,76 @@ use std::time::{Duration, Instant};
 use plimsoll_guarded::{Directory, Draft, lock_holder};
 use rustix::fs::OFlags;
 
-use crate::names::{self, LOCK, MARKER, NEW, OLD, PartName};
+use crate::names::{self, DAYS_LOCK, IMPORT_LOCK, LOCK, MARKER, NEW, OLD, PartName};
 use crate::{Day, HistoryError, listing};
 
-/// How long a lock is waited for.
-const LOCK_WAIT: Duration = Duration::from_millis(1000);
+/// How long a writer waits for another that ends just now, and for whoever has files of days in hand: samples are due meanwhile.
+const WRITER_WAIT: Duration = Duration::from_millis(1000);
 
-/// Opens a store's directory for the one process that writes, and puts in order what a killed one left.
+/// How often a lock is tried.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// How long an import waits for files of days: a writer may be merging large ones.
+const IMPORT_WAIT: Duration = Duration::from_secs(60);
+
+/// How long an import waits for another that ends just now.
+const OTHER_IMPORT_WAIT: Duration = Duration::from_millis(1000);
+
+/// Opens a store's directory for the one process that appends, and puts in order what a killed one left.
 pub(crate) fn open_to_write(path: &Path) -> Result<(Directory, File), HistoryError> {
+    let directory = open_own(path)?;
+    let lock = lock(&directory, LOCK, WRITER_WAIT)?;
+    hold_days(&directory)?;
+    Ok((directory, lock))
+}
+
+/// Opens a store's directory for the one process that imports, beside the one that appends.
+pub(crate) fn open_to_import(path: &Path) -> Result<(Directory, File), HistoryError> {
+    let directory = open_own(path)?;
+    let lock = lock(&directory, IMPORT_LOCK, OTHER_IMPORT_WAIT).map_err(|error| match error {
+        HistoryError::Held { path, holder } => HistoryError::Importing { path, holder },
+        other => other,
+    })?;
+    hold_days_to_import(&directory)?;
+    Ok((directory, lock))
+}
+
+/// Keeps others from changing which files days have, until what is returned is dropped. What a killed process left is in order then.
+pub(crate) fn hold_days(directory: &Directory) -> Result<File, HistoryError> {
+    hold_days_within(directory, WRITER_WAIT)
+}
+
+/// Does the same with the patience of an import.
+pub(crate) fn hold_days_to_import(directory: &Directory) -> Result<File, HistoryError> {
+    hold_days_within(directory, IMPORT_WAIT)
+}
+
+fn hold_days_within(directory: &Directory, wait: Duration) -> Result<File, HistoryError> {
+    let held = lock(directory, DAYS_LOCK, wait)?;
+    let path = directory.path();
+    if !has_marker(directory)? {
+        write_marker(directory).map_err(|cause| HistoryError::io("create", path, cause))?;
+    }
+    put_in_order(directory).map_err(|cause| HistoryError::io("put in order", path, cause))?;
+    Ok(held)
+}
+
+/// Opens a directory that is a store, or may become one.
+fn open_own(path: &Path) -> Result<Directory, HistoryError> {
     let failed = |cause| HistoryError::io("open", path, cause);
     let directory = Directory::make_by_own_links(path, 0o700).map_err(failed)?;
     let not_own = |cause| HistoryError::NotOwn { path: path.to_owned(), cause };
     directory.require_own().map_err(not_own)?;
     if !has_marker(&directory)? {
         let others = listing::names_of(&directory)?;
-        if others.iter().any(|name| name != LOCK) {
+        // A marker that is being written, or was when a process was killed.
+        let draft = format!(".{MARKER}.tmp");
+        let own = [LOCK, DAYS_LOCK, IMPORT_LOCK, &draft];
+        if !others.iter().all(|name| own.iter().any(|it| name == it)) && !has_marker(&directory)? {
             return Err(HistoryError::Occupied { path: path.to_owned() });
         }
     }
-    let lock = lock(&directory)?;
-    if !has_marker(&directory)? {
-        write_marker(&directory).map_err(|cause| HistoryError::io("create", path, cause))?;
-    }
-    put_in_order(&directory).map_err(|cause| HistoryError::io("put in order", path, cause))?;
-    Ok((directory, lock))
+    Ok(directory)
 }
 
 /// Opens a store's directory to read.
@@ -72,12 +118,12 @@ fn write_marker(directory: &Directory) -> io::Result<()> {
     directory.sync()
 }
 
-fn lock(directory: &Directory) -> Result<File, HistoryError> {
+fn lock(directory: &Directory, name: &str, wait: Duration) -> Result<File, HistoryError> {
     let path = directory.path();
     let failed = |cause| HistoryError::io("lock", path, cause);
-    let lock = match directory.create(LOCK, OFlags::RDWR, 0o600) {
+    let lock = match directory.create(name, OFlags::RDWR, 0o600) {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
-            directory.open_own_file(LOCK, OFlags::RDWR)
+            directory.open_own_file(name, OFlags::RDWR)
         }
         made => made,
     };
@@ -87,7 +133,7 @@ fn lock(directory: &Directory) -> Result<File, HistoryError> {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
             // A child of a process that ended just now has its lock until it runs its own program.
-            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_WAIT => sleep(LOCK_WAIT / 20),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < wait => sleep(LOOK_AGAIN),
             Err(TryLockError::WouldBlock) => {
                 return Err(HistoryError::Held {
                     path: path.to_owned(),

@@ -190,7 +190,7 @@ pub(crate) fn by_day(log: Log) -> Vec<(Day, Vec<Series>, Vec<Row>)> {
 }
 
 /// Returns the series that rows have, in their order, and the rows sorted, with the new numbers.
-fn in_order(all: &[Option<Series>], mut rows: Vec<Row>) -> (Vec<Series>, Vec<Row>) {
+pub(crate) fn in_order(all: &[Option<Series>], mut rows: Vec<Row>) -> (Vec<Series>, Vec<Row>) {
     let mut used = vec![false; all.len()];
     rows.iter().for_each(|row| used[row.series as usize] = true);
     let mut series: Vec<&Series> = all

@@ -12,30 +12,35 @@ const FILES_PER_MERGE: usize = 16;
 
 /// Does the first thing that is due; returns false if nothing is.
 ///
-/// How old a day is says the number of later ones that have samples, up to the present: a clock that is years ahead for an hour makes one day of them.
+/// How old a day is says the number of later ones that have samples of this store's own, up to the present: a clock that is years ahead for an hour makes one
+/// day of them. Imports stay until somebody removes them, and make nothing else go.
 pub(crate) fn step(
     store: &Directory,
     settings: &Settings,
     now_millis: u64,
 ) -> Result<bool, HistoryError> {
-    let days = listing::days(store)?;
-    let today = Day::ending_at(now_millis);
-    let so_far = days.partition_point(|day| *day <= today);
-    let has_later =
-        |place: usize, more_than: u32| so_far.saturating_sub(place + 1) > more_than as usize;
-    if let Some(oldest) = days.first() {
-        let is_old = has_later(0, settings.keep_days);
-        if is_old || is_over_budget(store, &days, settings)? && *oldest < today {
-            return remove(store, *oldest).map(|()| true);
+    let mut days = Vec::new();
+    for day in listing::days(store)? {
+        let parts = listing::parts(&open_day(store, day)?)?;
+        if parts.iter().any(|part| part.logs().is_some()) || parts.is_empty() {
+            days.push((day, parts));
         }
     }
-    for (place, day) in days.into_iter().enumerate() {
+    let today = Day::ending_at(now_millis);
+    let so_far = days.partition_point(|(day, _)| *day <= today);
+    let has_later =
+        |place: usize, more_than: u32| so_far.saturating_sub(place + 1) > more_than as usize;
+    if let Some((oldest, parts)) = days.first() {
+        let is_old = has_later(0, settings.keep_days);
+        if is_old || is_over_budget(store, &days, settings)? && *oldest < today {
+            return remove(store, *oldest, parts).map(|()| true);
+        }
+    }
+    for (place, (day, parts)) in days.into_iter().enumerate() {
         let is_past = has_later(place, settings.fine_days);
-        let folder = open_day(store, day)?;
-        let parts = listing::parts(&folder)?;
         let due = if is_past { to_age(&parts) } else { to_merge(&parts) };
         if let Some((some, into)) = due
-            && replace(store, day, &folder, &parts, some, &into)?
+            && replace(store, day, &open_day(store, day)?, &parts, some, &into)?
         {
             return Ok(true);
         }
@@ -106,7 +111,14 @@ fn replace(
     Ok(true)
 }
 
-fn remove(store: &Directory, day: Day) -> Result<(), HistoryError> {
+/// Removes a day but for its imports.
+fn remove(store: &Directory, day: Day, parts: &[PartName]) -> Result<(), HistoryError> {
+    let mut imports = parts.iter().filter(|part| part.logs().is_none()).peekable();
+    if imports.peek().is_some() {
+        let (folder, new) = (open_day(store, day)?, Replacement::begin(store, day)?);
+        imports.try_for_each(|part| new.keep(&folder, &part.file()))?;
+        return new.publish();
+    }
     let (name, old) = (day.directory(), format!("{NEW}{}", day.directory()));
     let removed = remove_tree_if_there(store, &old)
         // Under the other name nobody reads a part of it.
@@ -117,14 +129,18 @@ fn remove(store: &Directory, day: Day) -> Result<(), HistoryError> {
 
 fn is_over_budget(
     store: &Directory,
-    days: &[Day],
+    days: &[(Day, Vec<PartName>)],
     settings: &Settings,
 ) -> Result<bool, HistoryError> {
     let Some(most) = settings.bytes_max else { return Ok(false) };
     let mut bytes = 0;
-    for day in days {
+    for (day, _) in days {
         let folder = open_day(store, *day)?;
         for name in listing::names_of(&folder)? {
+            let part = name.to_str().and_then(PartName::parse);
+            if part.is_some_and(|part| part.logs().is_none()) {
+                continue;
+            }
             let facts = folder.facts_of(&name);
             let facts = facts.map_err(|cause| HistoryError::io("look at", folder.path(), cause))?;
             bytes += facts.st_size.max(0) as u64;

@@ -101,7 +101,7 @@ impl Writer {
         };
         match writer.seal_closed() {
             // Readings can still be taken; what is there is kept as it is.
-            Err(error) if error.is_full() => {}
+            Err(error) if error.is_full() || matches!(error, HistoryError::Held { .. }) => {}
             sealed => sealed?,
         }
         Ok(writer)
@@ -177,6 +177,7 @@ impl Writer {
         if self.rest.as_ref().is_some_and(is_known) {
             return Ok(());
         }
+        let _days = opening::hold_days(&self.directory)?;
         let is_done = upkeep::step(&self.directory, &self.settings, now_millis)?;
         self.rest = (!is_done).then_some(now_millis..now_millis.saturating_add(REST_MILLIS));
         Ok(())
@@ -233,6 +234,7 @@ impl Writer {
     /// In their order, so that what a file of a day says it has of them is true.
     fn seal_closed(&mut self) -> Result<(), HistoryError> {
         while let Some(sequence) = self.closed.first() {
+            let _days = opening::hold_days(&self.directory)?;
             seal(&self.directory, *sequence)?;
             self.closed.remove(0);
             self.rest = None;

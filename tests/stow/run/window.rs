@@ -87,7 +87,8 @@ fn a_slow_target_gets_little_of_what_several_processes_write() {
             let line = &outcome.stderr;
             assert!(line.starts_with("plimsoll: wrote 34.3 MiB to 3 targets in "), "{line}");
             // What a limit lets pass at once may make a short run faster than it.
-            let is_told = line.contains(" of what they take together;") || line.contains(", more than they take");
+            let is_told = line.contains(" of what they take together;")
+                || line.contains(", more than they take");
             assert!(is_told && line.contains("; t0 "), "{line}");
             let little = line.split_once("; less than half of an equal share went to ");
             // What slot pages take counts there, too.
