@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #define CHECK(condition)                                                                    \
     do {                                                                                    \
@@ -75,6 +76,15 @@ static void streams(void)
     CHECK(fgets(line, sizeof line, file) != NULL && strcmp(line, "end") == 0 && fclose(file) == 0);
     FAILS(EBADF, close(fd) < 0);
 
+    /* To a descriptor, more than any buffer. */
+    fd = open("printed", O_CREAT | O_RDWR | O_APPEND, 0600);
+    CHECK(dprintf(fd, "%d %s %.2f\n", 42, "words", 1.5) == 14);
+    CHECK(dprintf(fd, "%*s", 1 << 20, "end") == 1 << 20 && dprintf(fd, "%s", "") == 0);
+    CHECK(fstat(fd, &status) == 0 && status.st_size == 14 + (1 << 20));
+    CHECK(pread(fd, line, 14, 0) == 14 && memcmp(line, "42 words 1.50\n", 14) == 0);
+    CHECK(pread(fd, line, 4, 10 + (1 << 20)) == 4 && memcmp(line, " end", 4) == 0 && close(fd) == 0);
+    FAILS(EBADF, dprintf(fd, "x") < 0);
+
     /* By another name. */
     char name[64];
     fd = open("text", O_RDONLY);
@@ -110,6 +120,13 @@ static void refused_streams(void)
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     FAILS(ENOTSUP, freopen(name, "r+", file) == NULL);
     CHECK(read(fd, &byte, 1) == 1 && byte == 'w');
+
+    /* Wide characters: the stream is one of bytes, and stays it. */
+    wchar_t wide[8];
+    CHECK((file = fopen("old", "r+")) != NULL && fwide(file, 1) < 0);
+    CHECK(fgetwc(file) == WEOF && fgetws(wide, 8, file) == NULL && fwscanf(file, L"%7ls", wide) == EOF);
+    CHECK(fputwc(L'x', file) == WEOF && fputws(L"x", file) < 0 && fwprintf(file, L"x") < 0);
+    CHECK(fgetc(file) == 'w' && fclose(file) == 0);
 }
 
 /* Standard streams that become a backend's while the program has something in their buffers. */

@@ -25,7 +25,7 @@
 //! - `io_getevents`, `aio_error`, `aio_return`, `aio_suspend`: about transfers that were begun;
 //! - all of MPI, whose library makes the calls that are seen.
 //!
-//! Calls that have no row, and reach the kernel's file or name: `mknod`, other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what the C library does by itself in `dprintf` and
+//! Calls that have no row, and reach the kernel's file or name: `mknod`, other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what the C library does by itself
 //! where it reads directories (`scandir`, `glob`, `nftw`, `readdir_r`); system calls that a program makes without the C
 //! library. A backend must keep its files so that these do no harm, or get a row for them.
 

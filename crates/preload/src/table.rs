@@ -17,6 +17,7 @@ use crate::backend::{
     self, AttributeRequest, FileSystemStatus, MapRequest, Name, NameRequest, Request, Status,
 };
 use crate::hooks::data::{self, Side};
+use crate::hooks::printed::{self, __vasprintf_chk, vasprintf};
 use crate::hooks::{descriptor, directory, lock, mapping, name, program, standard_streams, stream};
 use crate::inspect::Target;
 use crate::{guard, sys};
@@ -285,6 +286,10 @@ crate::intercept! {
             => |real| stream::data(Op::Fprintf, stream, || real(stream, flag, format, list), stream::count_or_failure);
         __vprintf_chk [] (flag: c_int, format: *const c_char, list: *mut c_void) -> c_int
             => |real| stream::data(Op::Fprintf, standard_streams::output(), || real(flag, format, list), stream::count_or_failure);
+        vdprintf [] (fd: c_int, format: *const c_char, list: *mut c_void) -> c_int
+            => |_| printed::print(fd, |text| vasprintf(text, format, list));
+        __vdprintf_chk [] (fd: c_int, flag: c_int, format: *const c_char, list: *mut c_void) -> c_int
+            => |_| printed::print(fd, |text| __vasprintf_chk(text, flag, format, list));
         vfscanf [__isoc99_vfscanf __isoc23_vfscanf] (stream: *mut FILE, format: *const c_char, list: *mut c_void) -> c_int
             => |real| stream::scan(stream, || real(stream, format, list));
         vscanf [__isoc99_vscanf __isoc23_vscanf] (format: *const c_char, list: *mut c_void) -> c_int

@@ -2,6 +2,8 @@
 
 extern size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);
 extern char *__fgets_chk(char *, size_t, int, FILE *);
+extern int __dprintf_chk(int, int, const char *, ...);
+extern int __vdprintf_chk(int, int, const char *, va_list);
 extern int __printf_chk(int, const char *, ...);
 extern int __fprintf_chk(FILE *, int, const char *, ...);
 extern int __vprintf_chk(int, const char *, va_list);
@@ -91,6 +93,8 @@ STREAM(prints_chk, "r+", "fprintf", count * size,
 STANDARD(prints_output, 1, "fprintf", count * size, AS(printf)(FORMAT, ARGUMENTS) == (int)size)
 STANDARD(prints_output_chk, 1, "fprintf", count * size,
          AS(__printf_chk)(1, FORMAT, ARGUMENTS) == (int)size)
+DATA(prints_descriptor, "write", AS(dprintf)(fd, FORMAT, ARGUMENTS))
+DATA(prints_descriptor_chk, "write", AS(__dprintf_chk)(fd, 1, FORMAT, ARGUMENTS))
 /* All but the last newline, which the next word would begin with. */
 #define SCANNED (count * (long)size - 1)
 STREAM(scans, "r", "fscanf", SCANNED, AS(fscanf)(open_stream, "%s", buffer) == 1)
@@ -108,12 +112,19 @@ STANDARD(scans_input, 0, "fscanf", SCANNED, WITHOUT_REST(AS(scanf)("%s", buffer)
         va_end(list);                                                        \
         return result;                                                       \
     }
+static int open_descriptor;
+THROUGH_LIST(print_descriptor_list, AS(vdprintf)(open_descriptor, FORMAT, list))
+THROUGH_LIST(print_descriptor_list_chk, AS(__vdprintf_chk)(open_descriptor, 1, FORMAT, list))
 THROUGH_LIST(print_list, AS(vfprintf)(open_stream, FORMAT, list))
 THROUGH_LIST(print_list_chk, AS(__vfprintf_chk)(open_stream, 1, FORMAT, list))
 THROUGH_LIST(print_output_list, AS(vprintf)(FORMAT, list))
 THROUGH_LIST(print_output_list_chk, AS(__vprintf_chk)(1, FORMAT, list))
 THROUGH_LIST(scan_list, AS(vfscanf)(open_stream, "%s", list))
 THROUGH_LIST(scan_input_list, AS(vscanf)("%s", list))
+DATA(prints_descriptor_list, "write",
+     (open_descriptor = fd, print_descriptor_list(NULL, ARGUMENTS)))
+DATA(prints_descriptor_list_chk, "write",
+     (open_descriptor = fd, print_descriptor_list_chk(NULL, ARGUMENTS)))
 STREAM(prints_list, "r+", "fprintf", count * size, print_list(open_stream, ARGUMENTS) == (int)size)
 STREAM(prints_list_chk, "r+", "fprintf", count * size,
        print_list_chk(open_stream, ARGUMENTS) == (int)size)
@@ -152,4 +163,6 @@ STANDARD(scans_input_list, 0, "fscanf", SCANNED,
     { "fseek", seeks_stream }, { "fseeko", seeks_stream_far },                                  \
     { "fseeko64", seeks_stream_far }, { "fsetpos", restores_position },                         \
     { "fsetpos64", restores_position }, { "rewind", rewinds }, { "fflush", flushes },           \
-    { "fflush_unlocked", flushes },
+    { "fflush_unlocked", flushes }, { "dprintf", prints_descriptor },                           \
+    { "__dprintf_chk", prints_descriptor_chk }, { "vdprintf", prints_descriptor_list },         \
+    { "__vdprintf_chk", prints_descriptor_list_chk },

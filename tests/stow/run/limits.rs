@@ -10,7 +10,7 @@ use crate::support::recording::library;
 fn what_cannot_be_done_has_the_right_error() {
     let stowed = Stowed::new();
     let script = "
-import os, errno, mmap, ctypes
+import os, errno, mmap, ctypes, fcntl, struct
 open('f', 'w').write('text' * 2000); os.mkdir('d')
 def fails(name, call):
     try: call()
@@ -33,9 +33,28 @@ fails('EBADF', lambda: os.read(os.open('f', os.O_WRONLY), 1))
 fails('EINVAL', lambda: os.lseek(fd, -1, 0))
 fails('EXDEV', lambda: os.rename('f', '../outside'))
 fails('EACCES', lambda: os.execv('./f', ['f']))
+program = os.open('program', os.O_CREAT | os.O_WRONLY, 0o700)
+os.write(program, open('/bin/true', 'rb').read())
+fails('ETXTBSY', lambda: os.execv('./program', ['program']))
+os.close(program)
+assert os.spawnv(os.P_WAIT, './program', ['program']) == 0
 libc = ctypes.CDLL(None, use_errno=True)
 assert libc.syscall(425, 4, ctypes.create_string_buffer(256)) == -1 and ctypes.get_errno() == errno.ENOSYS
-assert libc.fallocate(fd, 8, ctypes.c_long(0), ctypes.c_long(4096)) == -1 and ctypes.get_errno() == errno.EOPNOTSUPP
+for mode in [8, 0x20]:  # collapse, insert
+    assert libc.fallocate(fd, mode, ctypes.c_long(0), ctypes.c_long(4096)) == -1 and ctypes.get_errno() == errno.EOPNOTSUPP
+fails('EOPNOTSUPP', lambda: fcntl.ioctl(os.open('g', os.O_CREAT | os.O_RDWR), 0x40049409, fd))  # FICLONE
+room, context = ctypes.create_string_buffer(8), ctypes.c_ulong(0)
+assert libc.syscall(206, 1, ctypes.byref(context)) == 0  # io_setup
+request = ctypes.create_string_buffer(struct.pack('QIIHhIQQq', 0, 0, 0, 0, 0, fd, ctypes.addressof(room), 8, 0) + bytes(16))
+requests = (ctypes.c_void_p * 1)(ctypes.addressof(request))
+assert libc.syscall(209, context, ctypes.c_long(1), requests) == -1 and ctypes.get_errno() == errno.EINVAL  # io_submit
+libc.fopen.restype = libc.freopen.restype = ctypes.c_void_p
+stream = ctypes.c_void_p(libc.fopen(b'/dev/null', b'w'))
+assert libc.freopen(b'f', b'w', stream) is None and ctypes.get_errno() == errno.ENOTSUP
+stream = ctypes.c_void_p(libc.fopen(b'f', b'r'))
+assert libc.fwide(stream, 1) < 0 and libc.fgetwc(stream) == -1
+wide = ctypes.create_unicode_buffer(8)
+assert libc.fgetws(wide, 8, stream) == 0
 print(os.read(fd, 4))";
     assert_eq!(stowed.python(script), "b'text'\n");
 }

@@ -8,6 +8,7 @@ pub mod lock;
 pub mod mapping;
 pub mod name;
 pub mod own_stream;
+pub mod printed;
 pub mod program;
 pub mod raw;
 pub mod served_stream;

@@ -47,13 +47,34 @@ pub struct StreamHead {
     lists: [*mut c_void; 2],
     /// The number of the file.
     pub descriptor: c_int,
-    rest: [usize; 12],
+    before_wide: [usize; 5],
+    wide: *const Wide,
+    rest: [usize; 6],
     kind: usize,
     cookie: usize,
 }
 
+/// What a stream has for wide characters (libio.h): buffers and state, which stay as they are, and functions.
+#[repr(C)]
+struct Wide {
+    nothing: [usize; 28],
+    functions: &'static [extern "C-unwind" fn() -> isize; 21],
+}
+
+/// Streams of `fopencookie` have none of their own, and the C library crashes in some functions that a program should not
+/// call on a stream of bytes. With this they fail.
+static NO_WIDE: Wide = Wide { nothing: [0; 28], functions: &[refuse; 21] };
+
+/// Returns WEOF, or -1 where that is the failure.
+extern "C-unwind" fn refuse() -> isize {
+    sys::set_errno(libc::ENOTSUP);
+    -1
+}
+
 const _: () = assert!(core::mem::offset_of!(StreamHead, descriptor) == 112);
+const _: () = assert!(core::mem::offset_of!(StreamHead, wide) == 160);
 const _: () = assert!(core::mem::offset_of!(StreamHead, cookie) == 224);
+const _: () = assert!(core::mem::offset_of!(Wide, functions) == 224);
 
 /// Bits of a stream's flags (libio.h): it cannot be read, cannot be written, appends.
 const NO_READS: c_int = 4;
@@ -120,6 +141,9 @@ pub fn wrap(fd: c_int, mode: &CStr) -> *mut FILE {
         }
         KIND.store((*head).kind, Ordering::Relaxed);
         (*head).descriptor = fd;
+        if matches!((*head).wide.addr(), 0 | usize::MAX) {
+            (*head).wide = &raw const NO_WIDE;
+        }
     }
     stream
 }

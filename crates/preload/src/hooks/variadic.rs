@@ -82,6 +82,8 @@ variadic! {
     __isoc23_scanf 1 "rsi" => table::__isoc23_vscanf;
     __printf_chk 2 "rdx" => table::__vprintf_chk;
     __fprintf_chk 3 "rcx" => table::__vfprintf_chk;
+    dprintf 2 "rdx" => table::vdprintf;
+    __dprintf_chk 3 "rcx" => table::__vdprintf_chk;
     execl 1 "rsi" => execute_path;
     execlp 1 "rsi" => execute_name;
     execle 1 "rsi" => execute_with_environment;
