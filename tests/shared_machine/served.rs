@@ -163,6 +163,38 @@ fn a_site_file_of_a_file_system_of_another_user_is_not_found() {
     assert!(outcome.stderr.contains("there is no site.toml"), "{}", outcome.stderr);
 }
 
+/// The attack: files that a recording names are on a file system of the attacker's by the time that it is looked at. A site file calls it Lustre.
+#[test]
+fn files_that_a_recording_names_are_not_asked_for_where_another_user_serves_them() {
+    let Some(node) = Node::new() else { return };
+    let at = |path: &str| node.folder.path().join(path);
+    fs::create_dir_all(at("data/set")).unwrap();
+    let script = "seq 1000 > data/set/x; cat data/set/x > data/y";
+    for name in ["one", "two"] {
+        let outcome = record(&node, &["-o", name, "--", "sh", "-c", script]).output().unwrap();
+        assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
+    }
+    fs::rename(at("data"), at("before")).unwrap();
+    let site = format!(
+        "version = 1\n[[file_system]]\nname = \"l\"\nkind = \"lustre\"\nmount = \"{}\"\n\
+         [[target]]\nname = \"t\"\nfile_system = \"l\"\nlustre_index = 0\n",
+        at("data").display()
+    );
+    fs::write(at("site.toml"), site).unwrap();
+    let Some(served) = Served::on_new(&at("data")) else { return };
+    for arguments in ["report one", "report one --html page.html", "compare one two"] {
+        let mut command = binary();
+        command.args(arguments.split(' ')).current_dir(node.folder.path());
+        let outcome = served.run_unasked(command.env("PLIMSOLL_SITE", at("site.toml")));
+        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
+        assert!(
+            outcome.stdout.contains("data") || arguments.contains("html"),
+            "{}",
+            outcome.stdout
+        );
+    }
+}
+
 /// What root or the user themselves mounted stays in use.
 #[test]
 fn a_mount_of_ones_own_is_used() {

@@ -1,11 +1,11 @@
 //! Where the files of a recording lie, as the site file says.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::{FileSystem, Site, SiteFile, Target};
 use plimsoll_explain::{Analysis, FileAnalysis, Held, KnownTarget, Placement};
-use plimsoll_machine::lustre_stripes;
+use plimsoll_machine::{LustreFiles, Machine};
 
 use crate::found_site;
 
@@ -21,12 +21,13 @@ pub fn of(analysis: &Analysis) -> Placement {
 fn in_site(analysis: &Analysis, site: &Site) -> Placement {
     let targets: Vec<&Target> =
         site.targets.iter().filter(|it| site.directory(it).is_some()).collect();
+    let lustre = LustreFiles::of(&Machine::host());
     let known = |it: &&Target| KnownTarget { name: it.name.clone(), write_rate: write_rate(it) };
     let files = analysis.files.iter().enumerate();
     let held = files.filter_map(|(place, file)| {
         let by_path = || holder_by_path(&targets, Path::new(&file.path));
         let on_lustre = || match place < LOOKED_UP_MAX {
-            true => holder_on_lustre(site, &targets, file),
+            true => holder_on_lustre(site, &targets, &lustre, file),
             false => None,
         };
         let target = by_path().or_else(on_lustre)?;
@@ -53,13 +54,17 @@ fn holder_by_path(targets: &[&Target], file: &Path) -> Option<usize> {
 }
 
 /// Returns the target that has the only stripe of a file that is still there. Only paths below the mounts of the site's Lustre file systems are
-/// looked up: a recording may be somebody else's.
-fn holder_on_lustre(site: &Site, targets: &[&Target], file: &FileAnalysis) -> Option<usize> {
+/// looked up.
+fn holder_on_lustre(
+    site: &Site,
+    targets: &[&Target],
+    lustre: &LustreFiles,
+    file: &FileAnalysis,
+) -> Option<usize> {
     let path = Path::new(&file.path);
-    let is_plain = path.components().all(|it| !matches!(it, Component::ParentDir));
-    let is_of = |it: &&FileSystem| it.kind == "lustre" && is_plain && path.starts_with(&it.mount);
+    let is_of = |it: &&FileSystem| it.kind == "lustre" && path.starts_with(&it.mount);
     let file_system = site.file_systems.iter().find(is_of)?;
-    let stripes = lustre_stripes(path)?.targets;
+    let stripes = lustre.stripes(path)?.targets;
     let [index] = stripes[..] else { return None };
     let is_holder = |it: &&Target| {
         it.lustre_index == Some(index) && it.file_system.as_ref() == Some(&file_system.name)

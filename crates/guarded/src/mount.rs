@@ -9,7 +9,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use plimsoll_trace::{MountLine, user_outside};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
@@ -110,6 +110,15 @@ impl Directory {
             }
             Err(errno) => Err(self.no_child(name, errno)),
         }
+    }
+
+    /// Holds what has that name in this directory, even a link, without opening it, if it is on the same mount: what is mounted there is not asked.
+    ///
+    /// # Errors
+    /// If it is not there, or if something is mounted there.
+    pub fn held_not_mounted(&self, name: impl AsRef<OsStr>) -> io::Result<OwnedFd> {
+        let held = self.held(checked(name.as_ref())?)?;
+        if mount_of(&held) == self.mount { Ok(held) } else { Err(Refusal::Mounted.into()) }
     }
 }
 

@@ -56,7 +56,7 @@ pub use kernel::parse_effective_uid;
 pub use libraries::parse_ld_cache;
 pub use lustre_client::{LustreFileSystem, LustreTarget};
 pub use lustre_counters::LustreCounterFile;
-pub use lustre_layout::{lustre_layout, lustre_stripes};
+pub use lustre_layout::LustreFiles;
 pub use machine::Machine;
 pub use memory::{Memory, parse_meminfo};
 pub use mounts::{Mount, parse_mountinfo};

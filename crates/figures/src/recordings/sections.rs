@@ -7,7 +7,7 @@ use plimsoll_explain::{
     Analysis, Direction, FileAnalysis, FileId, MpiTime, OpTable, Phase, ProcessAnalysis,
     RequestSizes, RuntimeSummary,
 };
-use plimsoll_machine::{LayoutHead, lustre_layout};
+use plimsoll_machine::{LayoutHead, LustreFiles, Machine};
 use plimsoll_report::{Record, Unit, sparkline};
 use plimsoll_trace::Layer;
 
@@ -59,8 +59,9 @@ pub fn parts(time: &MpiTime) -> [(&'static str, u64); 6] {
 
 /// Files, those with most time first.
 pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
+    let lustre = LustreFiles::of(&Machine::host());
     let shown: Vec<(&FileAnalysis, Option<String>)> =
-        analysis.files.iter().take(rows).map(|it| (it, layout(&it.path))).collect();
+        analysis.files.iter().take(rows).map(|it| (it, layout(&lustre, &it.path))).collect();
     // A column that says nothing is left out: few machines have Lustre.
     let has_layouts = shown.iter().any(|(_, layout)| layout.is_some());
     let row = |(it, layout): (&FileAnalysis, Option<String>)| {
@@ -75,8 +76,8 @@ pub fn files(record: Record, analysis: &Analysis, rows: usize) -> Record {
 }
 
 /// Returns how a file lies on Lustre's targets, if it still exists and is there.
-fn layout(path: &str) -> Option<String> {
-    Some(match lustre_layout(Path::new(path))? {
+fn layout(lustre: &LustreFiles, path: &str) -> Option<String> {
+    Some(match lustre.layout(Path::new(path))? {
         LayoutHead::Composite => "composite".to_string(),
         LayoutHead::Striped { stripe_count, stripe_size } => {
             format!("{stripe_count} x {}", Bytes::new(u64::from(stripe_size)))
