@@ -6,6 +6,7 @@ mod durability;
 mod everyday_tools;
 mod exchanged;
 mod formats;
+mod held;
 mod hostile;
 mod limits;
 mod ran;

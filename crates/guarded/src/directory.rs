@@ -44,6 +44,14 @@ impl Directory {
         Ok(Self::opened(descriptor, path.to_path_buf()))
     }
 
+    /// Opens a directory anew that is held by a descriptor, whatever has its path by now.
+    ///
+    /// # Errors
+    /// If it cannot be entered.
+    pub fn open_held(directory: impl AsFd, path: PathBuf) -> io::Result<Self> {
+        Ok(Self::opened(openat(directory, ".", HELD, Mode::empty())?, path))
+    }
+
     /// Returns the directory of that name in this one.
     ///
     /// # Errors

@@ -128,6 +128,17 @@ pub fn control(fd: c_int, command: c_int, lock: *mut libc::flock) -> Result<c_in
     if result < 0 { Err(-result as c_int) } else { Ok(result as c_int) }
 }
 
+/// Has the kernel write one byte somewhere.
+///
+/// # Errors
+/// EFAULT if it cannot be written to there.
+pub fn random_byte_at(address: usize) -> Result<(), Errno> {
+    // SAFETY: memory that a program gave to be written to, or nothing at all, which the kernel tells.
+    let result =
+        unsafe { raw_call(libc::SYS_getrandom, [address, 1, libc::GRND_NONBLOCK as usize]) };
+    if result < 0 { Err(Errno::from_raw_os_error(-result as c_int)) } else { Ok(()) }
+}
+
 /// Returns the first bytes of a small file; empty when it cannot be read.
 pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     // Others may have put a pipe there, in a root directory of theirs.

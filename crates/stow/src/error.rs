@@ -77,7 +77,7 @@ pub enum StowError {
         original: PathBuf,
     },
     /// It may have the logs of another container.
-    #[error("{} may be a copy: its logs are those of {}, which is not there any more, or where nobody can look", path.display(), home.display())]
+    #[error("{} may be a copy: its logs are those of a container that was at {}, and is not there any more, or nobody can look there", path.display(), home.display())]
     Displaced {
         /// The container.
         path: PathBuf,

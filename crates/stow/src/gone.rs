@@ -4,16 +4,17 @@
 //! holds a lock on one byte of it, far behind all offsets: the lock is that of the open file, so that it lasts as long as any
 //! copy of the descriptor, in whichever process.
 //!
-//! Whoever may write beside a container can give it such a name. So the name alone says nothing: its owner marked the container as removed before.
+//! Whoever may write beside a container can give it such a name. So the name alone says nothing: its owner marked the container as removed before. The mark is a bit of a mode,
+//! which copies have as well (`cp -r`); so the name has the number of the directory in it, which no copy has.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use plimsoll_guarded::{Directory, acting_user};
+use plimsoll_guarded::{Directory, acting_user, random_hex};
 use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat};
 use rustix::io::Errno;
 
@@ -41,8 +42,41 @@ pub fn mark_gone(directory: impl AsFd, gone: bool) -> Result<(), Errno> {
     fchmod(&directory, Mode::from_raw_mode(if gone { mode | REMOVED } else { mode }))
 }
 
-fn is_marked(directory: &Directory) -> bool {
-    fstat(directory).is_ok_and(|it| it.st_uid == acting_user() && it.st_mode & REMOVED != 0)
+/// Returns a name for a container that is removed.
+///
+/// # Errors
+/// If the system has no random numbers, or the directory cannot be asked.
+pub fn gone_name(directory: impl AsFd) -> io::Result<String> {
+    Ok(format!("{GONE_PREFIX}{:x}-{}", fstat(directory)?.st_ino, random_hex(8)?))
+}
+
+/// Returns whether its owner removed the container in this directory, which has this name.
+fn is_removed(directory: &Directory, name: &OsStr) -> bool {
+    let number = |name: &str| {
+        let (number, _) = name.strip_prefix(GONE_PREFIX)?.split_once('-')?;
+        u64::from_str_radix(number, 16).ok()
+    };
+    let number = name.to_str().and_then(number);
+    let facts = fstat(directory).ok().filter(|it| it.st_uid == acting_user());
+    facts.is_some_and(|it| it.st_mode & REMOVED != 0 && number == Some(it.st_ino))
+}
+
+/// Takes back the mark of a container that still has a name which programs see: whoever removed it was killed before it got another one. Returns whether the
+/// name of the directory was such a one all the time.
+///
+/// # Errors
+/// If it is another user's.
+pub fn unmark_left(directory: impl AsFd, is_named: impl Fn() -> bool) -> Result<bool, Errno> {
+    if !is_named() {
+        return Ok(false);
+    }
+    mark_gone(&directory, false)?;
+    if is_named() {
+        return Ok(true);
+    }
+    // Whoever removes it is alive after all.
+    mark_gone(directory, true)?;
+    Ok(false)
 }
 
 /// Returns whether somebody has the file of this anchor open; also where that cannot be told. When an anchor is closed, the locks of
@@ -74,6 +108,7 @@ fn is_in_the_way(anchor: impl AsFd, kind: i32) -> bool {
 /// Discards a removed container, unless somebody has it open: whoever closes it last does the same. What cannot be removed stays a container, which can be
 /// removed by hand.
 pub fn discard_gone(path: &Path, targets: &[Target]) {
+    let Some(name) = path.file_name() else { return };
     let container = match Container::open(path, targets) {
         Ok(container) => container,
         Err(StowError::Torn { .. }) => return discard_torn(path),
@@ -84,7 +119,7 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
         // Somebody was killed who removed it.
         Err(cause) => cause.kind() == ErrorKind::NotFound,
     };
-    if is_marked(container.directory()) && is_free {
+    if is_removed(container.directory(), name) && is_free {
         let _ = container.remove();
     }
 }
@@ -94,7 +129,7 @@ fn discard_empty(path: &Path) {
     if let Ok((above, name)) = split(path)
         && let Ok(parent) = Directory::open(above)
         && let Ok(directory) = parent.child_not_mounted(name)
-        && is_marked(&directory)
+        && is_removed(&directory, name)
     {
         let _ = parent.remove_held_directory(name, &directory);
     }
@@ -102,7 +137,7 @@ fn discard_empty(path: &Path) {
 
 fn discard_torn(path: &Path) {
     if let Ok(torn) = TornContainer::open(path)
-        && is_marked(torn.directory())
+        && path.file_name().is_some_and(|name| is_removed(torn.directory(), name))
     {
         let _ = torn.remove();
     }

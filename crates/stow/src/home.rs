@@ -1,8 +1,8 @@
 //! Where the container of some logs is: a note beside them, on each target.
 //!
 //! A container that was copied (`cp -r`) has the id and the logs of the other one: two that write to the same logs would spoil both. So the
-//! logs know which one is theirs, by the number of its marker and by its path; the other one can be read and not written. The
-//! same note tells whose logs are left behind when a container was removed without them.
+//! logs know which one is theirs, by the number of its marker and when that was made; the other one can be read and not written. The
+//! same note tells where to look for it, and whose logs are left behind when a container was removed without them.
 
 use std::ffi::OsString;
 use std::io;
@@ -40,7 +40,8 @@ pub enum Standing {
     Original,
     /// They are those of the container at this path.
     Copy(PathBuf),
-    /// They are those of a container that was at this path, where nobody can look now, or which is not there any more: this one may be a copy of it.
+    /// They are those of a container that was at this path, where nobody can look now, or which is not there any more: this one may be a copy of it, also
+    /// if it is at this path itself.
     Unknown(PathBuf),
 }
 
@@ -165,9 +166,8 @@ fn standing(container: &Container, noted: &Home) -> Result<Standing, StowError> 
     if let Some(original) = near.iter().find(|it| it.marker.is_noted(noted)) {
         return Ok(Standing::Copy(original.path.clone()));
     }
-    // Restored, or on a file system that numbers files anew.
-    Ok(match near.iter().find(|it| it.path == *path) {
-        Some(found) if found.marker == own => Standing::Original,
+    // What is in the noted place may be an old copy that was put back there, after the container was moved.
+    Ok(match near.iter().find(|it| it.path == *path && it.marker != own) {
         Some(found) => Standing::Copy(found.path.clone()),
         None => Standing::Unknown(path.clone()),
     })
@@ -202,9 +202,13 @@ impl Made {
         Ok(Made { device: facts.st_dev, inode: facts.st_ino, born })
     }
 
-    /// Returns whether this is the one of a note.
+    /// Returns whether this is the one of a note. Not every node tells when a file was made.
     fn is_noted(&self, noted: &Home) -> bool {
-        self.inode == noted.inode && (noted.born.is_none() || noted.born == self.born)
+        let is_of_that_time = match (self.born, noted.born) {
+            (Some(own), Some(noted)) => own == noted,
+            _ => true,
+        };
+        self.inode == noted.inode && is_of_that_time
     }
 }
 

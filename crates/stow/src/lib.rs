@@ -89,8 +89,8 @@ pub use error::StowError;
 pub use findings::{Record, Trouble};
 pub use first_sync::TornContainer;
 pub use gone::{
-    GONE_PREFIX, HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, is_gone, is_gone_name, is_held,
-    is_held_to_write, mark_gone,
+    HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, gone_name, is_gone, is_gone_name, is_held,
+    is_held_to_write, mark_gone, unmark_left,
 };
 pub use home::{Home, Standing, renew, standing_of};
 pub use id::Id;

@@ -4,11 +4,15 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::Directory;
-use plimsoll_stow::{Container, Placement, Target, Writer, discard_all_gone};
+use plimsoll_stow::{
+    Container, Placement, Target, Writer, discard_all_gone, gone_name, is_gone, mark_gone,
+    unmark_left,
+};
 use rustix::fs::{FlockOperation, flock};
 use support::{container, targets};
 
@@ -45,8 +49,13 @@ fn age(path: &Path) {
     fs::File::open(path).unwrap().set_modified(before).unwrap();
 }
 
-fn mark(path: &Path) {
-    fs::set_permissions(path, fs::Permissions::from_mode(0o1700)).unwrap();
+/// Does to a directory what its owner does who removes it; returns its new name.
+fn remove(path: &Path) -> PathBuf {
+    let directory = fs::File::open(path).unwrap();
+    mark_gone(&directory, true).unwrap();
+    let gone = path.with_file_name(gone_name(&directory).unwrap());
+    fs::rename(path, &gone).unwrap();
+    gone
 }
 
 /// A container of which this many files are gone, with its logs, under this name.
@@ -73,7 +82,7 @@ fn a_removal_that_was_killed_is_brought_to_an_end() {
         half_removed(folder.path(), hidden, gone);
         discard(folder.path(), &targets(folder.path(), 2));
         assert!(names(folder.path()).contains(&hidden.to_string()), "its owner did not remove it");
-        mark(&folder.path().join(hidden));
+        remove(&folder.path().join(hidden));
         discard(folder.path(), &targets(folder.path(), 2));
         assert_eq!(names(folder.path()), ["t0", "t1"], "{gone} files are gone");
         // By hand.
@@ -85,9 +94,53 @@ fn a_removal_that_was_killed_is_brought_to_an_end() {
     fs::create_dir(folder.path().join(hidden)).unwrap();
     discard(folder.path(), &[]);
     assert_eq!(names(folder.path()).len(), 3, "another one's directory");
-    mark(&folder.path().join(hidden));
+    remove(&folder.path().join(hidden));
     discard(folder.path(), &[]);
     assert_eq!(names(folder.path()), ["t0", "t1"]);
+}
+
+/// `cp -r` copies names, modes and times, and so does whoever restores a backup.
+#[test]
+fn a_copy_of_what_was_removed_is_not_taken_for_removed() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let container = container(folder.path(), 2);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    writer.write_at(&[1; 5000], 0).unwrap();
+    writer.close().unwrap();
+    let gone = remove(container.path());
+    // Nothing of it goes while somebody has it open.
+    let copies = folder.path().join("copies");
+    fs::create_dir(&copies).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(&gone).arg(&copies).status().unwrap();
+    assert!(copied.success());
+    let copy = copies.join(gone.file_name().unwrap());
+    assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o7777, 0o1700);
+    discard(&copies, &targets(folder.path(), 2));
+    assert_eq!(names(&copies).len(), 1);
+    assert_eq!(Container::open(&copy, &[]).unwrap().logs().unwrap().len(), 1);
+    // An archive that somebody else made says what its maker likes, also that it was removed.
+    let forged = copies.join(".plimsoll-stow-gone-1");
+    fs::rename(&copy, &forged).unwrap();
+    discard(&copies, &targets(folder.path(), 2));
+    assert!(forged.exists());
+    discard(folder.path(), &targets(folder.path(), 2));
+    assert!(!gone.exists() && forged.exists());
+}
+
+/// Whoever removes a container marks it, then gives it another name.
+#[test]
+fn a_mark_is_taken_back_where_a_container_keeps_its_name() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let directory = fs::File::open(folder.path()).unwrap();
+    mark_gone(&directory, true).unwrap();
+    assert_eq!(unmark_left(&directory, || false), Ok(false));
+    assert_eq!(is_gone(&directory), Ok(true));
+    // It has lost its name meanwhile.
+    let looks = std::cell::Cell::new(0);
+    assert_eq!(unmark_left(&directory, || looks.replace(1) == 0), Ok(false));
+    assert_eq!(is_gone(&directory), Ok(true));
+    assert_eq!(unmark_left(&directory, || true), Ok(true));
+    assert_eq!(is_gone(&directory), Ok(false));
 }
 
 #[test]

@@ -70,15 +70,36 @@ fn a_copy_takes_no_logs_with_it_wherever_the_container_was_moved() {
     }
 }
 
+/// A backup is put back where the container was, which is elsewhere by now, or gone: nobody can tell.
 #[test]
-fn one_that_was_restored_in_its_place_has_its_logs() {
-    let folder = copied();
-    fs::remove_dir_all(folder.path().join("it")).unwrap();
-    fs::rename(folder.path().join("copy"), folder.path().join("it")).unwrap();
-    let restored = open(&folder.path().join("it"));
-    assert_eq!(standing_of(&restored).unwrap(), Standing::Original);
-    Writer::open(Arc::new(restored), Placement::Striped).unwrap().close().unwrap();
-    assert_precious(&folder.path().join("it"));
+fn one_that_was_restored_in_its_place_gets_its_logs_when_that_is_asked_for() {
+    for is_moved in [true, false] {
+        let folder = copied();
+        let it = folder.path().join("it");
+        let moved = folder.path().join("elsewhere");
+        fs::create_dir(&moved).unwrap();
+        match is_moved {
+            true => fs::rename(&it, moved.join("it")).unwrap(),
+            false => fs::remove_dir_all(&it).unwrap(),
+        }
+        fs::rename(folder.path().join("copy"), &it).unwrap();
+        assert_eq!(standing_of(&open(&it)).unwrap(), Standing::Unknown(it.clone()));
+        let written = Writer::open(Arc::new(open(&it)), Placement::Striped).map(drop);
+        assert!(matches!(written, Err(StowError::Displaced { .. })), "{written:?}");
+        assert_precious(&it);
+        if is_moved {
+            let left = open(&it).remove().unwrap();
+            assert_eq!(left.len(), 2, "logs stay");
+            assert_precious(&moved.join("it"));
+            let original = open(&moved.join("it"));
+            assert_eq!(standing_of(&original).unwrap(), Standing::Original);
+            Writer::open(Arc::new(original), Placement::Striped).unwrap().close().unwrap();
+        } else {
+            assert_eq!(plimsoll_stow::repair(&open(&it), &[]).unwrap(), 1);
+            Writer::open(Arc::new(open(&it)), Placement::Striped).unwrap().close().unwrap();
+            assert_precious(&it);
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use plimsoll_stow::{gone_name, mark_gone};
+
 use super::Stowed;
 use crate::support::attacker::{ATTACKER, Attacker};
 use crate::support::served::Served;
@@ -113,14 +115,13 @@ fn directories_of_others_are_not_walked_at_the_end() {
     Attacker::does(&stowed.at(""), "mkdir theirs && mkdir theirs/deep");
     stowed.shell("mkdir mine && echo precious > mine/x && echo precious > y");
     // As a kill leaves them, and then moved.
-    for (name, to) in
-        [("mine/x", "mine/.plimsoll-stow-gone-0"), ("y", "theirs/.plimsoll-stow-gone-0")]
-    {
-        let mode = fs::Permissions::from_mode(0o1700);
-        fs::set_permissions(stowed.at(name), mode).unwrap();
-        fs::rename(stowed.at(name), stowed.at(to)).unwrap();
-    }
+    let left = [("mine/x", "mine"), ("y", "theirs")].map(|(name, above)| {
+        let container = fs::File::open(stowed.at(name)).unwrap();
+        mark_gone(&container, true).unwrap();
+        let to = stowed.at(above).join(gone_name(&container).unwrap());
+        fs::rename(stowed.at(name), &to).unwrap();
+        to
+    });
     stowed.output(&["true"]);
-    assert!(!stowed.at("mine/.plimsoll-stow-gone-0").exists());
-    assert!(stowed.at("theirs/.plimsoll-stow-gone-0").exists());
+    assert_eq!(left.map(|it| it.exists()), [false, true]);
 }

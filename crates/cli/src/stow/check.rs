@@ -118,7 +118,7 @@ fn row_of(reader: &Reader, problem: &Problem) -> Record {
         }
         Problem::Displaced { home } => {
             let what = format!(
-                "its logs are those of {}, which is not there any more, or where nobody can look",
+                "its logs are those of a container that was at {}, and is not there any more, or nobody can look there",
                 home.display()
             );
             ("container".into(), what)

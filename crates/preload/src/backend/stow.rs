@@ -17,6 +17,7 @@ mod held_file;
 mod hold;
 mod listing;
 mod mapped;
+mod memory;
 mod names;
 mod naming;
 mod opening;

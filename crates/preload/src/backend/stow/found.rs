@@ -103,7 +103,11 @@ impl Found {
     /// Opens the container itself.
     pub fn open(&self) -> Result<Container, c_int> {
         let path = self.path();
-        registry::open_at(Path::new(OsStr::from_bytes(path.as_bytes())), self.key())
+        // Not by its path: it may be replaced just now, which others see as the old file or the new one.
+        let directory =
+            Directory::open_held(&self.directory, OsStr::from_bytes(path.as_bytes()).into());
+        let directory = directory.map_err(|it| it.raw_os_error().unwrap_or(libc::EIO))?;
+        registry::open_in(directory, self.key())
     }
 }
 
@@ -149,7 +153,7 @@ pub fn open_anchor(directory: impl AsFd, flags: OFlags) -> Result<OwnedFd, c_int
     let flags = (flags - LEFT_OUT) | OFlags::NOFOLLOW;
     let file = openat(directory, ANCHOR, flags, Mode::empty()).map_err(number)?;
     if !flags.contains(OFlags::PATH) {
-        hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE);
+        hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE)?;
     }
     Ok(file)
 }

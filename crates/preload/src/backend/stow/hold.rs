@@ -29,27 +29,47 @@ fn lock_at(kind: c_int, start: off_t, length: off_t) -> flock {
     }
 }
 
+/// How often another place is tried.
+const TRIES: usize = 8;
+
 /// Has a new descriptor of an anchor keep its file. Where the file system has no such locks, a file that is removed is gone at once.
-pub fn take(fd: c_int, access: OFlags) {
+///
+/// # Errors
+/// If there are such locks and none can be had: EAGAIN if somebody who may read the anchor has locked all places, or ENOLCK. Without one, the file could be discarded
+/// while it is open, and an anchor that cannot be told by its path would be taken for a plain file.
+pub fn take(fd: c_int, access: OFlags) -> Result<(), c_int> {
+    // By this it is known whether anybody can write to it.
+    let kind = if access == OFlags::RDONLY { libc::F_RDLCK } else { libc::F_WRLCK };
+    for _ in 0..TRIES {
+        let mut lock = lock_at(kind, HOLDS + any_place() as off_t, 1);
+        match sys::control(fd, libc::F_OFD_SETLK, &raw mut lock) {
+            Err(libc::EAGAIN | libc::EACCES) => {}
+            // There are no such locks: Lustre without `flock`, an old kernel.
+            Ok(_) | Err(libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(libc::EAGAIN)
+}
+
+fn any_place() -> u64 {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let process = u64::from(sys::thread_id());
-    let place =
-        (clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % PLACES;
-    // By this it is known whether anybody can write to it.
-    let kind = if access == OFlags::RDONLY { libc::F_RDLCK } else { libc::F_WRLCK };
-    let mut lock = lock_at(kind, HOLDS + place as off_t, 1);
-    let _ = sys::control(fd, libc::F_OFD_SETLK, &raw mut lock);
+    (clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % PLACES
 }
 
 /// Returns whether a descriptor is of an anchor, by the locks that anybody holds there: the one that asks has its own, which is that of the open file
 /// and not of the process.
 pub fn is_anchor(fd: c_int) -> bool {
-    let mut lock = lock_at(libc::F_WRLCK, HOLDS, plimsoll_stow::HOLDS);
-    sys::control(fd, libc::F_GETLK, &raw mut lock).is_ok()
-        && c_int::from(lock.l_type) != libc::F_UNLCK
-        // A program's lock up to the end of a plain file is none of ours.
-        && (lock.l_start >= HOLDS && lock.l_len == 1)
+    // Those who may only read can lay no locks to write before ours.
+    [libc::F_RDLCK, libc::F_WRLCK].into_iter().any(|kind| {
+        let mut lock = lock_at(kind, HOLDS, plimsoll_stow::HOLDS);
+        sys::control(fd, libc::F_GETLK, &raw mut lock).is_ok()
+            && c_int::from(lock.l_type) != libc::F_UNLCK
+            // A program's lock up to the end of a plain file is none of ours.
+            && (lock.l_start >= HOLDS && lock.l_len == 1)
+    })
 }
 
 /// Locks a part of a file for the program, or tells who has it.

@@ -8,10 +8,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, random_hex};
+use plimsoll_guarded::Directory;
 use plimsoll_stow::{
-    Container, GONE_PREFIX, Standing, Target, discard_all_gone, discard_gone, mark_gone, renew,
-    standing_of,
+    Container, Standing, Target, discard_all_gone, discard_gone, gone_name, is_gone, mark_gone,
+    renew, standing_of,
 };
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
@@ -59,7 +59,7 @@ fn rmdir(at: &NamedAt<'_>) -> Outcome {
 /// Takes a container's name away, and the container itself if nobody has it open.
 fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
     let held = HeldName::of(at)?;
-    let gone = format!("{GONE_PREFIX}{}", random_hex(8).map_err(|_| libc::EIO)?);
+    let gone = gone_name(found.directory()).map_err(|_| libc::EIO)?;
     hide(&held, found, &gone)?;
     let mut path = Text::<PATH_BYTES>::new();
     descriptors::push_link(held.directory.as_raw_fd(), &mut path);
@@ -91,7 +91,16 @@ fn hide(held: &HeldName, found: &Found, gone: &str) -> Result<(), c_int> {
     renameat_with(directory, name, directory, gone, RenameFlags::NOREPLACE).map_err(|it| {
         let _ = mark_gone(&container, false);
         number(it)
-    })
+    })?;
+    mark_again(&container)
+}
+
+/// Marks a removed container that has its last name, if somebody took the mark for one that was left by a kill.
+pub fn mark_again(container: &OwnedFd) -> Result<(), c_int> {
+    match is_gone(container).map_err(number)? {
+        true => Ok(()),
+        false => mark_gone(container, true).map_err(number),
+    }
 }
 
 /// A name in a directory that is held: several steps that concern it are about the same directory, whoever exchanges those above.

@@ -6,11 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libc::mode_t;
-use plimsoll_stow::{ANCHOR, Container, is_gone};
+use plimsoll_stow::{ANCHOR, Container, is_gone, unmark_left};
 use rustix::fd::{AsRawFd, IntoRawFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::fchdir;
+use rustix::thread::nanosleep;
+use rustix::time::Timespec;
 
 use super::entry::{Key, told};
 use super::found::{Found, open_anchor};
@@ -24,6 +26,10 @@ use crate::{descriptors, sys};
 
 /// How often others may make and remove the name meanwhile.
 const TRIES: usize = 16;
+/// As often nobody is waited for.
+const PATIENT_TRIES: usize = 8;
+/// How long is waited then, each time, for whoever removes it.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// Opens a file by its name. `None` where it is no container, and is not to be one.
 pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> Answer {
@@ -35,11 +41,14 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
         return Some(open_directory(at, flags));
     }
     let follow = !flags.contains(OFlags::NOFOLLOW);
-    for _ in 0..TRIES {
+    for tried in 0..TRIES {
         if let Some(found) = at.container(follow) {
             match open_there(serving, at, &found, flags) {
                 // It was removed just now.
-                Err(libc::ENOENT | libc::ESTALE) => continue,
+                Err(libc::ENOENT | libc::ESTALE) => {
+                    wait_for_removal(at, &found, follow, tried);
+                    continue;
+                }
                 opened => return Some(opened),
             }
         }
@@ -57,6 +66,23 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
         }
     }
     Some(Err(libc::EBUSY))
+}
+
+/// Gives whoever removes a container the time to, and takes its mark back if nobody does: who did was killed.
+fn wait_for_removal(at: &NamedAt<'_>, found: &Found, follow: bool, tried: usize) {
+    let is_marked = || is_gone(found.directory()).unwrap_or(false);
+    if tried < PATIENT_TRIES || !is_marked() {
+        return;
+    }
+    if tried + 2 < TRIES {
+        let _ = nanosleep(&PAUSE);
+        return;
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    if let Ok(directory) = openat(found.directory(), c".", flags, Mode::empty()) {
+        let is_named = || at.container(follow).is_some_and(|it| it.key() == found.key());
+        let _ = unmark_left(&directory, is_named);
+    }
 }
 
 fn open_there(serving: &Serving, at: &NamedAt<'_>, found: &Found, flags: OFlags) -> Outcome {

@@ -12,9 +12,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_guarded::random_hex;
 use plimsoll_stow::{
-    ANCHOR, Container, FLAT, GONE_PREFIX, Reader, StowError, is_held, is_held_to_write, mark_gone,
+    ANCHOR, Container, FLAT, Reader, StowError, gone_name, is_held, is_held_to_write, mark_gone,
 };
 use rustix::fd::{AsRawFd, IntoRawFd};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, openat};
@@ -123,7 +122,7 @@ pub fn make_plain(
 
 /// Gives the container's name to the plain file, unless somebody opened the container to write to it meanwhile.
 fn replace(container: &mut Container, flat: &File, anchor: &File) -> Result<(), c_int> {
-    let gone = format!("{GONE_PREFIX}{}", random_hex(8).map_err(failure)?);
+    let gone = gone_name(container.directory()).map_err(failure)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = openat(container.directory(), c".", flags, Mode::empty()).map_err(number)?;
     mark_gone(&directory, true).map_err(number)?;
@@ -134,7 +133,8 @@ fn replace(container: &mut Container, flat: &File, anchor: &File) -> Result<(), 
     container.exchange_with(flat, OsStr::new(&gone), must_hold).map_err(|error| {
         let _ = mark_gone(&directory, false);
         told(error)
-    })
+    })?;
+    naming::mark_again(&directory)
 }
 
 /// Writes what a container holds to a file in it. Its holes are holes.

@@ -3,7 +3,7 @@
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
 
@@ -113,9 +113,8 @@ pub fn of(serving: &Serving, fd: c_int) -> Result<Option<(Arc<Entry>, Stat)>, c_
     Ok(Some((add(serving, found.key(), found.open()?), facts)))
 }
 
-/// Opens the container at a whole path, if that has this anchor.
-pub fn open_at(path: &Path, key: Key) -> Result<Container, c_int> {
-    let directory = Directory::open(path).map_err(|it| it.raw_os_error().unwrap_or(libc::EIO))?;
+/// Opens the container in a directory, if it has this anchor.
+pub fn open_in(directory: Directory, key: Key) -> Result<Container, c_int> {
     let anchor = statat(&directory, ANCHOR, AtFlags::SYMLINK_NOFOLLOW).map_err(number)?;
     if Key::of(&anchor) != key {
         return Err(libc::ESTALE);

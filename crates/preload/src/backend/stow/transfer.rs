@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, SeekFrom, fcntl_getfl};
 use rustix::io::Errno;
 
 use super::entry::{Used, told};
-use super::{Outcome, number, plain, reserve};
+use super::{Outcome, memory, number, plain, reserve};
 use crate::backend::{Buffers, TransferRequest};
 use crate::sys;
 
@@ -59,6 +59,9 @@ pub fn transfer(entry: &mut Used, fd: c_int, request: &TransferRequest) -> Outco
     let length = pieces.iter().fold(0_usize, |sum, it| sum.saturating_add(it.iov_len));
     if length > isize::MAX as usize {
         return Err(libc::EINVAL);
+    }
+    if !pieces.iter().all(memory::may_be_there) {
+        return Err(libc::EFAULT);
     }
     if !writes {
         return read(entry, fd, pieces, length.min(MOST), offset);
@@ -158,7 +161,9 @@ fn read(
                 if offset.is_none() {
                     move_back(fd, length);
                 }
-                return Err(told(error));
+                // What a target refuses and what the program's memory does looks the same.
+                let is_there = memory::can_be_written(piece.iov_base.addr(), room);
+                return Err(if is_there { told(error) } else { libc::EFAULT });
             }
         }
     }

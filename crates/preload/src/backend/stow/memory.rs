@@ -1,0 +1,50 @@
+//! Whether what a program calls its memory is there: the kernel says EFAULT where it is not.
+
+use libc::iovec;
+use rustix::io::Errno;
+
+use crate::sys;
+
+/// The smallest page there is: what has one byte of it has all of them.
+const PAGE_BYTES: usize = 4096;
+
+/// As many pages are looked at.
+const PAGES_MAX: usize = 4096;
+
+/// Returns whether a program can have memory there at all. Cheap, so that it can be asked each time.
+pub fn may_be_there(piece: &iovec) -> bool {
+    let start = piece.iov_base.addr();
+    // The upper half is the kernel's.
+    let is_below = |end: usize| end <= isize::MAX as usize;
+    piece.iov_len == 0 || start != 0 && start.checked_add(piece.iov_len).is_some_and(is_below)
+}
+
+/// Returns whether the kernel can write to memory. What is in it is lost: only asked where nothing is promised of it any more.
+pub fn can_be_written(start: usize, length: usize) -> bool {
+    let Some(last) = start.checked_add(length).and_then(|end| end.checked_sub(1)) else {
+        return length == 0;
+    };
+    let pages = (start..=last).step_by(PAGE_BYTES).take(PAGES_MAX);
+    pages.chain([last]).all(|byte| sys::random_byte_at(byte) != Err(Errno::FAULT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::ptr;
+
+    #[test]
+    fn memory_that_is_not_there_is_told() {
+        let mut bytes = vec![0_u8; 3 * PAGE_BYTES];
+        let start = bytes.as_mut_ptr().expose_provenance();
+        assert!(can_be_written(start, bytes.len()) && can_be_written(start, 1));
+        assert!(can_be_written(1, 0));
+        assert!(!can_be_written(1, 1) && !can_be_written(usize::MAX, 2));
+        assert!(!can_be_written(isize::MAX as usize, 1));
+        let piece =
+            |start, length| iovec { iov_base: ptr::without_provenance_mut(start), iov_len: length };
+        assert!(may_be_there(&piece(start, 5)) && may_be_there(&piece(0, 0)));
+        assert!(!may_be_there(&piece(0, 5)) && !may_be_there(&piece(usize::MAX, 2)));
+        assert!(!may_be_there(&piece(isize::MAX as usize, 1)));
+    }
+}
