@@ -1,6 +1,7 @@
 //! Counters that grow in a captured tree, what they were when, and samples that are compared to that.
 
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -84,8 +85,8 @@ pub struct Era {
     pub ended: u64,
     /// How far its clock was ahead.
     pub ahead: i64,
-    /// Whether it had space all the time.
-    pub has_space: bool,
+    /// When it had no space.
+    pub full: Option<Range<u64>>,
 }
 
 impl Era {

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -19,10 +21,9 @@ use crate::support::storage::{SmallDisk, Storage};
 
 /// From one sample to the next.
 const INTERVAL_MILLIS: u64 = 200;
-/// What may be missing at a kill or a step of the clock, and how late a busy machine is at most.
+/// What may be missing at a start, a kill, a step of the clock and either end of a full disk, and how late a busy machine is at most. What the one before
+/// it left makes no monitor late.
 const MISSING_MILLIS: u64 = INTERVAL_MILLIS + LATE_MILLIS;
-/// What may be missing at a start besides: a monitor takes in what the one before it left.
-const START_MILLIS: u64 = 10_000;
 
 /// What happens to a monitor before it is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,21 +77,22 @@ fn live(place: &Place<'_>, fate: Fate, random: &mut Random) -> Vec<Era> {
         let begun = now();
         fs::write(&clock, (seconds * 1000).to_string()).unwrap();
         eras.iter_mut().next_back().into_iter().for_each(|last| last.ended = now());
-        let has_space = fate != Fate::NoSpace;
-        eras.push(Era { begun, ended: u64::MAX, ahead: seconds * 1000, has_space });
+        eras.push(Era { begun, ended: u64::MAX, ahead: seconds * 1000, full: None });
     };
     set_clock(0);
     let service = Service::start(&mut monitor(place, &clock));
     let mut wait = || std::thread::sleep(Duration::from_millis(1000 + random.below(2500)));
     wait();
+    let mut full = None;
     match fate {
         Fate::Killed => {}
         Fate::NoSpace => {
-            let filler = place.disk.join("filler");
-            let _ = fs::write(&filler, vec![1; (place.disk_mebibytes + 16) << 20]);
+            let (begun, filler) = (now(), place.disk.join("filler"));
+            fill(&filler, place.disk_mebibytes + 16);
             wait();
             wait();
             fs::remove_file(filler).unwrap();
+            full = Some(begun..now());
             wait();
         }
         Fate::ClockStep(seconds) => {
@@ -103,8 +105,15 @@ fn live(place: &Place<'_>, fate: Fate, random: &mut Random) -> Vec<Era> {
     let killed = now();
     service.signal(Signal::KILL);
     drop(service);
-    eras.iter_mut().next_back().into_iter().for_each(|last| last.ended = killed);
+    let last = eras.last_mut().unwrap();
+    (last.ended, last.full) = (killed, full);
     eras
+}
+
+/// Takes all the space that there is.
+fn fill(file: &Path, mebibytes: usize) {
+    let (mut file, piece) = (fs::File::create(file).unwrap(), vec![1; 1 << 20]);
+    let _ = (0..mebibytes).try_for_each(|_| file.write_all(&piece));
 }
 
 /// Samples of the counters, in the order of their time.
@@ -178,13 +187,15 @@ fn assert_whole(number: usize, eras: &[Era], chains: &[Chain]) -> [u64; 2] {
     // On a busy machine a monitor may be killed before it has two readings.
     let last = own.last().map_or(first, |it| it.end);
     let at_ends = [missing(begun, first), missing(last, ended)];
-    assert!(at_ends[0] <= MISSING_MILLIS + START_MILLIS, "{era:?}: the first begins at {first}");
+    assert!(at_ends[0] <= MISSING_MILLIS, "{era:?}: the first begins at {first}");
     assert!(at_ends[1] <= MISSING_MILLIS, "{era:?}: the last one ends at {last}");
-    if era.has_space {
-        for pair in own.windows(2) {
-            let gap = missing(pair[0].end, pair[1].start);
-            assert_eq!(gap, 0, "{era:?}: between {:?} and {:?}", pair[0], pair[1]);
-        }
+    for pair in own.windows(2) {
+        let (end, start) = (pair[0].end, pair[1].start);
+        let is_full = |full: &Range<u64>| {
+            end >= full.start - MISSING_MILLIS && start <= full.end + MISSING_MILLIS
+        };
+        let gap = if era.full.as_ref().is_some_and(is_full) { 0 } else { missing(end, start) };
+        assert_eq!(gap, 0, "{era:?}: between {:?} and {:?}", pair[0], pair[1]);
     }
     at_ends
 }
@@ -217,7 +228,8 @@ fn a_monitor_that_is_killed_loses_no_more_than_it_says() {
         silent += usize::from(missing[0] >= eras[number].ended - eras[number].begun);
         at_ends.iter_mut().zip(missing).for_each(|(all, it)| all.push(it));
     }
-    assert!(silent <= eras.len() / 8, "{silent} of {} have no sample", eras.len());
+    // Of the shortest, on a busy machine.
+    assert!(silent <= 1 + eras.len() / 50, "{silent} of {} have no sample", eras.len());
     let compared: usize = chains.iter().map(|it| it.samples).sum();
     assert!(compared == samples.len() && compared > 2 * eras.len(), "{compared}");
     let in_words = |mut all: Vec<u64>| {
@@ -227,7 +239,7 @@ fn a_monitor_that_is_killed_loses_no_more_than_it_says() {
     let [begins, ends] = at_ends.map(in_words);
     println!(
         "seed {seed}: {lives} lives with {} settings of the clock; {compared} samples in {} chains, each exactly what was counted; \
-         missing until the first: {begins}; after the last: {ends}",
+         missing until the first: {begins}; after the last: {ends}; {silent} without a sample",
         eras.len() - lives,
         chains.len()
     );

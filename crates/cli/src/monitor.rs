@@ -1,6 +1,8 @@
 //! `plimsoll monitor`: samples what this machine serves and uses, keeps history, and answers Prometheus.
 
 mod busy;
+mod trouble;
+mod upkeep;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use plimsoll_domain::Nanos;
-use plimsoll_history::Writer;
+use plimsoll_history::{Appender, Writer};
 use plimsoll_monitor::{Clock, ClockLook, Found, Health, Monitor, Server, Shown, metrics};
 
 use crate::interruption::Interruption;
@@ -19,6 +21,8 @@ use crate::output::message;
 use crate::watched::{self, Watched};
 use crate::{now, value};
 use busy::Busy;
+use trouble::Trouble;
+use upkeep::Upkeep;
 
 /// Sample what this machine serves and uses, again and again
 ///
@@ -91,9 +95,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         arguments.interval
     );
     let interruption = Interruption::watch()?;
-    let mut store = match &arguments.store {
-        Some(path) => Some(Writer::open(path, plimsoll_history::Settings::default())?),
-        None => None,
+    let (mut store, upkeep) = match &arguments.store {
+        Some(path) => {
+            let settings = plimsoll_history::Settings::default();
+            let (appender, keeper) = Writer::open_apart(path, settings)?;
+            (Some(appender), Some(Upkeep::begin(keeper, interruption.clone())?))
+        }
+        None => (None, None),
     };
     let site = watched::site(arguments.site.as_deref())?;
     let (root, cluster) = (arguments.root.as_deref(), arguments.cluster.as_str());
@@ -107,9 +115,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let usual = SocketAddr::from(([127, 0, 0, 1], USUAL_PORT));
         serve(arguments.listen.unwrap_or(usual), shared.clone(), arguments.job_metrics)?;
     }
-    sample(&shared, interval, store.as_mut(), &interruption);
+    let is_over = || interruption.is_asked() || upkeep.as_ref().is_some_and(Upkeep::is_finished);
+    sample(&shared, interval, store.as_mut(), &is_over);
     if let Some(store) = &mut store {
-        store.seal()?;
+        store.close_log();
+    }
+    if let Some(upkeep) = upkeep {
+        upkeep.end()?.seal()?;
     }
     Ok(interruption.exit_code())
 }
@@ -150,22 +162,22 @@ fn serve(address: SocketAddr, shared: Arc<Mutex<Shared>>, jobs: bool) -> Result<
     Ok(())
 }
 
-/// Samples until a signal asks to end. A sample whose time has passed is left out, not made up for.
+/// Samples until it is over. A sample whose time has passed is left out, not made up for.
 fn sample(
     shared: &Mutex<Shared>,
     interval: Duration,
-    mut store: Option<&mut Writer>,
-    interruption: &Interruption,
+    mut store: Option<&mut Appender>,
+    is_over: &dyn Fn() -> bool,
 ) {
-    let (mut appending, mut upkeep) = (Trouble::default(), Trouble::default());
+    let mut appending = Trouble::default();
     let (mut clock, mut next) = (Clock::default(), Instant::now());
-    while !interruption.is_asked() {
+    while !is_over() {
         {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
             scrape(&mut shared, &mut clock, store.as_deref_mut(), &mut appending);
         }
         if let Some(store) = store.as_deref_mut() {
-            upkeep.tell(store.maintain(now::nanoseconds() / 1_000_000).err());
+            store.tidy(now::nanoseconds() / 1_000_000);
         }
         next += interval;
         let late = Instant::now().saturating_duration_since(next);
@@ -175,14 +187,14 @@ fn sample(
             shared.lock().unwrap_or_else(PoisonError::into_inner).health.skipped +=
                 u64::from(skipped);
         }
-        wait_until(next, interruption);
+        wait_until(next, is_over);
     }
 }
 
 fn scrape(
     shared: &mut Shared,
     clock: &mut Clock,
-    mut store: Option<&mut Writer>,
+    mut store: Option<&mut Appender>,
     trouble: &mut Trouble,
 ) {
     let begun = Instant::now();
@@ -216,7 +228,11 @@ fn scrape(
 }
 
 /// Makes sure that nothing is compared over a step of the clock. Returns whether there was one.
-fn begin_anew_after_step(now: ClockLook, shared: &mut Shared, store: Option<&mut Writer>) -> bool {
+fn begin_anew_after_step(
+    now: ClockLook,
+    shared: &mut Shared,
+    store: Option<&mut Appender>,
+) -> bool {
     if now.step_millis == 0 {
         return false;
     }
@@ -227,34 +243,14 @@ fn begin_anew_after_step(now: ClockLook, shared: &mut Shared, store: Option<&mut
     ));
     shared.health.clock_steps += 1;
     shared.busy.iter_mut().for_each(Busy::begin_anew);
-    store.into_iter().for_each(Writer::begin_anew);
+    store.into_iter().for_each(Appender::begin_anew);
     true
 }
 
-/// What goes wrong just now with one kind of work, so that it is told when it begins and when it is over, and not every second.
-#[derive(Default)]
-struct Trouble {
-    now: Option<String>,
-}
-
-impl Trouble {
-    fn tell(&mut self, trouble: Option<impl std::fmt::Display>) {
-        let trouble = trouble.map(|it| it.to_string());
-        match (&self.now, &trouble) {
-            (before, Some(trouble)) if before.as_ref() != Some(trouble) => {
-                message(&format!("warning: {trouble}"));
-            }
-            (Some(_), None) => message("monitor: the store works again"),
-            _ => {}
-        }
-        self.now = trouble;
-    }
-}
-
 /// Sleeps in pieces that a signal does not have to wait for.
-pub fn wait_until(moment: Instant, interruption: &Interruption) {
+pub fn wait_until(moment: Instant, is_over: &dyn Fn() -> bool) {
     const PIECE: Duration = Duration::from_millis(100);
-    while !interruption.is_asked() {
+    while !is_over() {
         let left = moment.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;

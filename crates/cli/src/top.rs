@@ -100,7 +100,7 @@ fn print_once(source: &mut FollowedSource, interval: Duration, output: Output) -
         let mut next = begun;
         while next < begun + FIRST_LOOK {
             next += interval;
-            wait_until(next, &interruption);
+            wait_until(next, &|| interruption.is_asked());
             if interruption.is_asked() {
                 return Ok(interruption.exit_code());
             }

@@ -202,10 +202,12 @@ impl Import {
             self.set_day_aside(day, rows)?;
             let files = self.aside.remove(&day).unwrap_or_default();
             let folder = self.staged(day)?;
-            let inputs = Inputs::open(&folder, &files)?;
-            let Some(inputs) = inputs else { continue };
-            self.day(day, &inputs.series, |into| {
-                inputs.in_shares(|rows| rows.iter().try_for_each(|row| into.row(*row)))
+            let Some((series, inputs)) = Inputs::open(&folder, &files)? else { continue };
+            self.day(day, &series, |into| {
+                let taken = inputs.by_key(&series, |_, rows| {
+                    rows.iter().try_for_each(|row| into.row(*row)).map(|()| true)
+                });
+                taken.map(|_| ())
             })?;
         }
         Ok(())
@@ -236,7 +238,7 @@ impl Import {
             return Ok(());
         }
         let (files, name) = (std::mem::take(files), self.next_aside());
-        merge(&folder, &files, &folder, &name, Resolution::Kept, None)?;
+        merge(&folder, &files, &folder, &name, Resolution::Kept, None, &|| false)?;
         let removed = files.iter().try_for_each(|file| folder.remove_file(file));
         removed.map_err(|cause| HistoryError::io("remove", folder.path(), cause))?;
         self.aside.insert(day, vec![name]);

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use plimsoll_guarded::Directory;
 
 use crate::import_known::{Known, Verdict};
-use crate::merging::ROWS_AT_A_TIME;
 use crate::part::PartWriter;
 use crate::{Component, Day, HistoryError, Imported, Measure, Row, Series, Store};
+
+/// Rows that are held at a time, as far as one key allows.
+const ROWS_AT_A_TIME: usize = 1 << 18;
 
 /// Ends of the latest sample of each key, of days before.
 #[derive(Debug, Default)]
@@ -95,7 +97,7 @@ impl<'a> DayRows<'a> {
             return Ok(());
         }
         let is_new_key = self.last.is_some_and(|last| last.0 != key);
-        if is_new_key && self.rows.len() as u64 >= ROWS_AT_A_TIME {
+        if is_new_key && self.rows.len() >= ROWS_AT_A_TIME {
             self.write()?;
         }
         self.last = Some((key, row.end));

@@ -2,7 +2,8 @@
 //!
 //! - [`Component`]: what is watched; [`Measure`]: what is measured of it, one table.
 //! - [`Reading`]: counters and levels as they were read; [`Differences`]: what happened between two of them.
-//! - [`Writer`]: the one process that appends to a store; a kill loses nothing that it took.
+//! - [`Writer`]: the one process that writes to a store: an [`Appender`], whose samples a kill does not lose, and a [`Keeper`], who makes files
+//!   of days of them, and may be another thread.
 //! - [`Import`]: takes samples of past times from elsewhere, beside the writer; importing twice changes nothing.
 //! - [`Store`]: reads a store, some samples of one [`Series`] at a time, also while it is being written.
 //! - [`spread()`]: counters on a grid of time, exactly.
@@ -13,6 +14,7 @@
 //! Deliberately not here: where readings come from, and what they say about the storage.
 
 mod aging;
+mod appender;
 mod component;
 mod cover;
 mod day;
@@ -22,6 +24,7 @@ mod error;
 mod import;
 mod import_day;
 mod import_known;
+mod keeper;
 mod listing;
 mod log;
 mod measure;
@@ -30,6 +33,7 @@ mod names;
 mod opening;
 mod part;
 mod part_file;
+mod part_rows;
 mod reading;
 mod replacement;
 mod sealing;
@@ -41,12 +45,14 @@ mod upkeep;
 mod writer;
 
 pub use aging::WINDOW_MILLIS;
+pub use appender::{Appended, Appender};
 pub use component::{Component, ComponentKind};
 pub use day::Day;
 pub use differences::{Difference, Differences, Since};
 pub use error::HistoryError;
 pub use import::{Import, Imported};
 pub use import_day::DayRows;
+pub use keeper::Keeper;
 pub use log::{Log, NoLog};
 pub use measure::{Aging, Form, Measure};
 pub use reading::{Reading, Value};
@@ -54,4 +60,4 @@ pub use series::{Row, Series};
 pub use settings::Settings;
 pub use spread::{GAP_MILLIS, Piece, spread};
 pub use store::{Batch, Selection, Store};
-pub use writer::{Appended, Writer};
+pub use writer::Writer;

@@ -6,11 +6,8 @@ use crate::aging::age;
 use crate::cover::{Cover, is_covered};
 use crate::part::PartWriter;
 use crate::part_file::PartFile;
-use crate::series::sort_rows;
+use crate::part_rows::PartRows;
 use crate::{HistoryError, Row, Series};
-
-/// Rows that are held at a time, as far as one key allows.
-pub(crate) const ROWS_AT_A_TIME: u64 = 1 << 18;
 
 /// What becomes of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +18,9 @@ pub(crate) enum Resolution {
 }
 
 /// Writes all rows of some files of a day into one new file, but for those that are covered by what was appended later. Where no row is left, there is no
-/// file. Returns false, and writes nothing, where a file has series that only a later program knows.
+/// file. Returns false, and writes nothing, where a file has series that only a later program knows, and once `is_over` is true.
+///
+/// Each file is read once, and all at the same time: they have one order.
 pub(crate) fn merge(
     from: &Directory,
     files: &[String],
@@ -29,86 +28,110 @@ pub(crate) fn merge(
     name: &str,
     resolution: Resolution,
     later: Option<&Cover>,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<bool, HistoryError> {
-    let Some(inputs) = Inputs::open(from, files)? else { return Ok(false) };
-    let series = &inputs.series;
-    let mut output = PartWriter::create(into, name, series)?;
-    inputs.in_shares(|mut rows| {
+    let Some((series, inputs)) = Inputs::open(from, files)? else { return Ok(false) };
+    let mut output = PartWriter::create(into, name, &series)?;
+    let is_whole = inputs.by_key(&series, |of, rows| {
         if let Some(later) = later {
-            rows.retain(|row| {
-                let spans = later.spans(&series[row.series as usize]);
-                !is_covered(spans, row.end, row.length.into())
-            });
+            let spans = later.spans(of);
+            rows.retain(|row| !is_covered(spans, row.end, row.length.into()));
         }
-        for of_key in rows.chunk_by(|one, next| key(series, one) == key(series, next)) {
-            match resolution {
-                Resolution::Kept => of_key.iter().try_for_each(|row| output.row(*row))?,
-                Resolution::Aged => {
-                    let measure = series[of_key[0].series as usize].measure;
-                    age(measure, of_key).into_iter().try_for_each(|row| output.row(row))?;
-                }
+        match resolution {
+            Resolution::Kept => rows.iter().try_for_each(|row| output.row(*row))?,
+            Resolution::Aged => {
+                age(of.measure, rows).into_iter().try_for_each(|row| output.row(row))?;
             }
         }
-        Ok(())
+        Ok(!is_over())
     })?;
-    if output.has_rows() {
+    if is_whole && output.has_rows() {
         output.finish()?;
     }
-    Ok(true)
+    Ok(is_whole)
 }
 
 /// Files that are read as one.
-pub(crate) struct Inputs<'a> {
-    from: &'a Directory,
-    files: &'a [String],
-    /// All series that they have, in their order.
-    pub series: Vec<Series>,
-    /// For each file, the new number of each of its series.
-    numbers: Vec<Vec<Option<u32>>>,
-    /// Rows of each series.
-    counts: Vec<u64>,
+pub(crate) struct Inputs {
+    inputs: Vec<Input>,
 }
 
-impl<'a> Inputs<'a> {
-    /// Looks at files of a directory; nothing if one has series that only a later program knows.
-    pub fn open(from: &'a Directory, files: &'a [String]) -> Result<Option<Self>, HistoryError> {
+impl Inputs {
+    /// Opens files of a directory, and returns all series that they have, in their order; nothing if one has series that only a later program knows.
+    pub fn open(
+        from: &Directory,
+        files: &[String],
+    ) -> Result<Option<(Vec<Series>, Self)>, HistoryError> {
         let open = |file: &String| PartFile::open(from, file);
-        let inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        if inputs.iter().any(PartFile::has_unknown) {
+        let files = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        if files.iter().any(PartFile::has_unknown) {
             return Ok(None);
         }
-        let series = all_series(&inputs);
-        let numbers: Vec<Vec<Option<u32>>> = inputs.iter().map(|it| numbers(it, &series)).collect();
-        let mut counts = vec![0; series.len()];
-        for (input, numbers) in inputs.iter().zip(&numbers) {
-            for (rows, number) in input.counts.iter().zip(numbers) {
-                if let Some(number) = number {
-                    counts[*number as usize] += rows;
-                }
-            }
-        }
-        Ok(Some(Inputs { from, files, series, numbers, counts }))
+        let series = all_series(&files);
+        let inputs = files.into_iter().map(|file| Input::new(file, &series)).collect();
+        Ok(Some((series, Inputs { inputs })))
     }
 
-    /// Calls for all rows in the order of files of days, some whole keys at a time.
-    pub fn in_shares(
-        &self,
-        mut each: impl FnMut(Vec<Row>) -> Result<(), HistoryError>,
-    ) -> Result<(), HistoryError> {
-        for some in shares(&self.series, &self.counts) {
-            let mut rows = Vec::new();
-            for (file, numbers) in self.files.iter().zip(&self.numbers) {
-                gather(PartFile::open(self.from, file)?, numbers, &some, &mut rows)?;
+    /// Calls for the rows of each key, in the order of files of days, with the first series of the key, until it returns false. Returns whether it never did.
+    pub fn by_key(
+        mut self,
+        series: &[Series],
+        mut each: impl FnMut(&Series, &mut Vec<Row>) -> Result<bool, HistoryError>,
+    ) -> Result<bool, HistoryError> {
+        let (mut rows, mut first) = (Vec::new(), 0);
+        for of_key in series.chunk_by(|one, next| one.key() == next.key()) {
+            let numbers = first..first + of_key.len() as u32;
+            first = numbers.end;
+            rows.clear();
+            self.inputs.iter_mut().try_for_each(|input| input.take(&numbers, &mut rows))?;
+            rows.sort_by_key(|row: &Row| row.end);
+            if !each(&of_key[0], &mut rows)? {
+                return Ok(false);
             }
-            sort_rows(&self.series, &mut rows);
-            each(rows)?;
+        }
+        self.inputs.iter_mut().try_for_each(Input::require_end)?;
+        Ok(true)
+    }
+}
+
+/// A file that is merged with others.
+struct Input {
+    rows: PartRows,
+    /// The new number of each of its series.
+    numbers: Vec<Option<u32>>,
+}
+
+impl Input {
+    fn new(file: PartFile, series: &[Series]) -> Self {
+        let numbers = numbers(&file, series);
+        Input { rows: file.rows(), numbers }
+    }
+
+    /// Takes the rows that come next and are of these series.
+    fn take(
+        &mut self,
+        series: &std::ops::Range<u32>,
+        into: &mut Vec<Row>,
+    ) -> Result<(), HistoryError> {
+        while let Some(row) = self.rows.peek()? {
+            let number = self.numbers.get(row.series as usize).copied().flatten();
+            let Some(number) = number.filter(|number| series.contains(number)) else { break };
+            into.push(Row { series: number, ..row });
+            self.rows.advance();
         }
         Ok(())
     }
-}
 
-fn key<'a>(series: &'a [Series], row: &Row) -> (crate::Measure, u64, &'a crate::Component) {
-    series[row.series as usize].key()
+    /// Fails if there are rows that had no turn.
+    fn require_end(&mut self) -> Result<(), HistoryError> {
+        match self.rows.peek()? {
+            None => Ok(()),
+            Some(row) => {
+                let reason = format!("its rows of series {} are not in their place", row.series);
+                Err(HistoryError::damaged(self.rows.path(), reason))
+            }
+        }
+    }
 }
 
 fn all_series(inputs: &[PartFile]) -> Vec<Series> {
@@ -125,41 +148,4 @@ fn numbers(input: &PartFile, series: &[Series]) -> Vec<Option<u32>> {
         Some(place as u32)
     };
     input.series.iter().map(find).collect()
-}
-
-/// Divides series into ranges that have few enough rows. All servers of a key are in one range.
-fn shares(series: &[Series], counts: &[u64]) -> Vec<std::ops::Range<usize>> {
-    let (mut shares, mut start, mut rows) = (Vec::new(), 0, 0);
-    for place in 0..series.len() {
-        let is_new_key = place > start && series[place].key() != series[place - 1].key();
-        if is_new_key && rows + counts[place] > ROWS_AT_A_TIME {
-            shares.push(start..place);
-            (start, rows) = (place, 0);
-        }
-        rows += counts[place];
-    }
-    if start < series.len() {
-        shares.push(start..series.len());
-    }
-    shares
-}
-
-fn gather(
-    input: PartFile,
-    numbers: &[Option<u32>],
-    some: &std::ops::Range<usize>,
-    into: &mut Vec<Row>,
-) -> Result<(), HistoryError> {
-    let is_wanted: Vec<bool> = numbers
-        .iter()
-        .map(|number| number.is_some_and(|number| some.contains(&(number as usize))))
-        .collect();
-    input.read(&is_wanted, 0, u64::MAX, |run| {
-        let Some(Some(series)) = numbers.get(run.series) else { return Ok(true) };
-        for ((end, length), value) in run.ends.iter().zip(run.lengths).zip(run.values) {
-            let length = u32::try_from(*length).unwrap_or(u32::MAX);
-            into.push(Row { series: *series, end: *end, length, value: *value });
-        }
-        Ok(true)
-    })
 }

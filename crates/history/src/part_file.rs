@@ -8,13 +8,17 @@ use rustix::fs::OFlags;
 
 use crate::described::Described;
 use crate::part::{SERIES_KEY, table};
+use crate::part_rows::PartRows;
 use crate::{HistoryError, Series};
 
 /// Columns that are read, in this order.
 const COLUMNS: [&str; 4] = ["series", "time", "length_ms", "value"];
 
+/// Rows that are held of each of several files that are read at once: 128 KiB.
+const ROWS_AT_A_TIME: usize = 1 << 12;
+
 /// Milliseconds are what the table gives in nanoseconds.
-const NANOS_PER_MILLI: u64 = 1_000_000;
+pub(crate) const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// A file of a day: what it has, and its rows.
 pub(crate) struct PartFile {
@@ -37,13 +41,18 @@ pub(crate) struct Run<'a> {
     pub values: &'a [u64],
 }
 
+fn open(day: &Directory, name: &str) -> Result<(PathBuf, TableReader), HistoryError> {
+    let path = day.path().join(name);
+    let file = day.open_file(name, OFlags::RDONLY);
+    let file = file.map_err(|cause| HistoryError::io("open", &path, cause))?;
+    let reader = TableReader::of(file, &path, &table(), &COLUMNS)?;
+    Ok((path, reader))
+}
+
 impl PartFile {
     /// Opens a file of a day's directory: of this one, whatever has its path by now.
     pub fn open(day: &Directory, name: &str) -> Result<Self, HistoryError> {
-        let path = day.path().join(name);
-        let file = day.open_file(name, OFlags::RDONLY);
-        let file = file.map_err(|cause| HistoryError::io("open", &path, cause))?;
-        let reader = TableReader::of(file, &path, &table(), &COLUMNS)?;
+        let (path, reader) = open(day, name)?;
         let damaged = |reason: &dyn ToString| HistoryError::damaged(&path, reason.to_string());
         let list = reader.fact(SERIES_KEY).ok_or_else(|| damaged(&"it lists no series"))?;
         let all = Described::parse(list).map_err(|error| damaged(&error))?;
@@ -52,9 +61,16 @@ impl PartFile {
         Ok(PartFile { path, reader, series, counts })
     }
 
-    /// Returns the end of its latest row, by what the file says of itself.
-    pub fn latest(&self) -> Option<u64> {
-        Some(self.reader.ends(1)?.1 / NANOS_PER_MILLI)
+    /// Returns whether a file may have rows that end after a moment, by what it says of itself. This is far cheaper than to open it.
+    pub fn may_reach(day: &Directory, name: &str, millis: u64) -> Result<bool, HistoryError> {
+        let (_, reader) = open(day, name)?;
+        Ok(reader.ends(1).is_none_or(|(_, latest)| latest / NANOS_PER_MILLI > millis))
+    }
+
+    /// Returns its rows, to be taken one after the other.
+    pub fn rows(self) -> PartRows {
+        let reader = self.reader.rows_at_a_time(ROWS_AT_A_TIME);
+        PartRows::new(self.path, reader)
     }
 
     /// Returns whether it has rows of series that only a later program knows.

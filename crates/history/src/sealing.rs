@@ -105,7 +105,7 @@ fn seal_day(
         if covered.contains(&file) {
             let files = [file.clone()];
             let resolution = Resolution::Kept;
-            merge(&directory, &files, &new.folder, &file, resolution, Some(cover))?;
+            merge(&directory, &files, &new.folder, &file, resolution, Some(cover), &|| false)?;
         } else {
             new.keep(&directory, &file)?;
         }
@@ -139,8 +139,11 @@ fn covered_files(
     let mut covered = Vec::new();
     let Some(start) = cover.start() else { return Ok(covered) };
     for part in parts.iter().filter(|part| part.logs().is_some()) {
+        if !PartFile::may_reach(directory, &part.file(), start)? {
+            continue;
+        }
         let file = PartFile::open(directory, &part.file())?;
-        if file.latest().is_some_and(|latest| latest > start) && !file.has_unknown() {
+        if !file.has_unknown() {
             let is_any = has_covered(file, start, cover)?;
             covered.extend(is_any.then(|| part.file()));
         }

@@ -12,12 +12,14 @@ const FILES_PER_MERGE: usize = 16;
 
 /// Does the first thing that is due; returns false if nothing is.
 ///
+/// It is left as it was once `is_over` is true.
 /// How old a day is says the number of later ones that have samples of this store's own, up to the present: a clock that is years ahead for an hour makes one
 /// day of them. Imports stay until somebody removes them, and make nothing else go.
 pub(crate) fn step(
     store: &Directory,
     settings: &Settings,
     now_millis: u64,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<bool, HistoryError> {
     let mut days = Vec::new();
     for day in listing::days(store)? {
@@ -40,7 +42,8 @@ pub(crate) fn step(
         let is_past = has_later(place, settings.fine_days);
         let due = if is_past { to_age(&parts) } else { to_merge(&parts) };
         if let Some((some, into)) = due
-            && replace(store, day, &open_day(store, day)?, &parts, some, &into)?
+            && !is_over()
+            && replace(store, day, &open_day(store, day)?, &parts, some, &into, is_over)?
         {
             return Ok(true);
         }
@@ -55,18 +58,30 @@ fn to_merge(parts: &[PartName]) -> Option<(&[PartName], PartName)> {
             && matches!(next, PartName::Fresh { .. })
             && tier(one) == tier(next)
     };
-    let mut groups = parts.chunk_by(is_alike);
-    let some = groups.find_map(|group| group.first_chunk::<FILES_PER_MERGE>())?;
+    let groups = parts.chunk_by(is_alike);
+    let enough = groups.filter_map(|group| group.first_chunk::<FILES_PER_MERGE>());
+    // The small ones first: who is killed again and again gets on with these.
+    let some = enough.min_by_key(|some| tier(&some[0]))?;
     let (first, last) = range(some)?;
     Some((some, PartName::Fresh { first, last }))
 }
 
-/// Returns the files of a past day that were not yet made coarse, with those that were, and what they become.
+/// Returns the files of a past day that were not yet made coarse, with those that were, and what they become. Where there are too many to be
+/// open at once, some become one first.
 fn to_age(parts: &[PartName]) -> Option<(&[PartName], PartName)> {
     // Imports come first: they have no numbers.
     let own = parts.partition_point(|part| part.logs().is_none());
     let some = &parts[own..];
-    some.iter().find(|part| matches!(part, PartName::Fresh { .. }))?;
+    let is_fresh = |part: &PartName| matches!(part, PartName::Fresh { .. });
+    some.iter().find(|part| is_fresh(part))?;
+    if some.len() > FILES_PER_MERGE {
+        let alike = some.chunk_by(|one, next| is_fresh(one) && is_fresh(next));
+        let longest = alike.max_by_key(|group| group.len())?;
+        if let Some(group @ [_, _, ..]) = longest.get(..longest.len().min(FILES_PER_MERGE)) {
+            let (first, last) = range(group)?;
+            return Some((group, PartName::Fresh { first, last }));
+        }
+    }
     let (first, last) = range(some)?;
     Some((some, PartName::Aged { first, last }))
 }
@@ -91,6 +106,7 @@ fn replace(
     parts: &[PartName],
     some: &[PartName],
     into: &PartName,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<bool, HistoryError> {
     let new = Replacement::begin(store, day)?;
     let resolution = match into {
@@ -98,10 +114,10 @@ fn replace(
         _ => Resolution::Kept,
     };
     let files: Vec<String> = some.iter().map(PartName::file).collect();
-    let made = merge(folder, &files, &new.folder, &into.file(), resolution, None);
+    let made = merge(folder, &files, &new.folder, &into.file(), resolution, None, is_over);
     if !matches!(made, Ok(true)) {
         new.give_up()?;
-        // What only a later program knows stays as it is.
+        // What only a later program knows stays as it is, and so does everything where there is no time.
         return made;
     }
     for part in parts.iter().filter(|part| !some.contains(part)) {
@@ -169,6 +185,24 @@ mod tests {
         assert_eq!(to_merge(&mixed), None);
         let merged: Vec<_> = (0..16).map(|it| fresh(it * 16, it * 16 + 15)).collect();
         assert_eq!(to_merge(&merged).unwrap().1, fresh(0, 255));
+        let both = [merged, small(256, 272)].concat();
+        assert_eq!(to_merge(&both).unwrap().1, fresh(256, 271), "the quick one first");
+    }
+
+    #[test]
+    fn a_past_day_of_very_many_files_never_needs_all_of_them_open() {
+        let fresh = |first, last| PartName::Fresh { first, last };
+        let mut parts = vec![PartName::Aged { first: 0, last: 9 }];
+        parts.extend((10..100).map(|it| fresh(it, it)));
+        let mut steps = 0;
+        while let Some((some, into)) = to_age(&parts) {
+            assert!(some.len() <= FILES_PER_MERGE, "{some:?}");
+            let some = some.to_vec();
+            let place = parts.iter().position(|it| *it == some[0]).unwrap();
+            parts.splice(place..place + some.len(), [into]);
+            steps += 1;
+        }
+        assert_eq!((parts, steps < 20), (vec![PartName::Aged { first: 0, last: 99 }], true));
     }
 
     #[test]

@@ -1,81 +1,19 @@
-//! Appending to a store.
+//! The one process that writes to a store.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io;
-use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::Arc;
 
-use plimsoll_guarded::Directory;
-use rustix::fs::OFlags;
+use crate::keeper::Closed;
+use crate::{Appended, Appender, HistoryError, Keeper, Reading, Settings, listing, opening};
 
-use crate::log::{Frame, HEADER_BYTES, header};
-use crate::sealing::{LOG_BYTES_MAX, seal};
-use crate::{
-    Component, Differences, Form, GAP_MILLIS, HistoryError, Measure, Reading, Series, Settings,
-    Since, listing, names, opening, upkeep,
-};
-
-/// A write-ahead file is closed at this size even if nothing is done about it: half of what is read again.
-const LOG_BYTES: u64 = LOG_BYTES_MAX / 2;
-
-/// How long nothing is looked for after nothing was due.
-const REST_MILLIS: u64 = 60_000;
-
-/// The one process that appends to a store.
+/// The one process that writes to a store: an [`Appender`] and its [`Keeper`], one after the other.
 ///
-/// What [`Writer::append`] took is in the kernel when it returns: a kill at any moment loses none of it, a machine that
-/// fails loses what [`Settings::durable_after`] says. [`Writer::maintain`] is to be called now and then; it is where
-/// write-ahead files become files of days, and where old days become coarser and go.
+/// [`Writer::maintain`] is to be called now and then; it is where write-ahead files become files of days, and where old days become coarser
+/// and go. Who cannot wait for that has the two apart ([`Writer::open_apart`]).
 #[derive(Debug)]
 pub struct Writer {
-    pub(crate) directory: Directory,
-    /// Locked as long as it is open.
-    _lock: File,
-    pub(crate) settings: Settings,
-    differences: Differences,
-    log: Option<OpenLog>,
-    next_log: u64,
-    /// Write-ahead files that are closed, and not yet files of days.
-    closed: Vec<u64>,
-    /// When nothing is due, as far as is known, in milliseconds since 1970.
-    rest: Option<Range<u64>>,
-    frame: Frame,
-    values: Vec<(u32, u64)>,
-}
-
-/// What became of readings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Appended {
-    /// Samples that the store has now.
-    pub samples: u64,
-    /// Counters of which nothing is known for this time: new ones, and those that began anew.
-    pub unknown: u64,
-    /// Readings that were left out, because they are of the same moment as those before.
-    pub not_later: u64,
-}
-
-/// The write-ahead file that is appended to.
-#[derive(Debug)]
-struct OpenLog {
-    sequence: u64,
-    file: File,
-    /// Of whole frames. What is behind found no room.
-    bytes: u64,
-    rows: u64,
-    begun: Instant,
-    synced: Instant,
-    series: u32,
-    numbers: HashMap<Component, Numbers>,
-}
-
-/// Numbers of a component's series in the write-ahead file.
-#[derive(Debug, Default)]
-struct Numbers {
-    server: String,
-    of: HashMap<(Measure, u64), u32>,
+    appender: Appender,
+    keeper: Keeper,
 }
 
 impl Writer {
@@ -84,103 +22,50 @@ impl Writer {
     /// # Errors
     /// If something else is there, others can write to it, another process does, a later program made it, or the system refuses.
     pub fn open(path: &Path, settings: Settings) -> Result<Self, HistoryError> {
-        let (directory, lock) = opening::open_to_write(path)?;
-        let closed = listing::logs(&directory)?;
-        let next_log = opening::next_log(&directory, &closed)?;
-        let mut writer = Writer {
-            directory,
-            _lock: lock,
-            settings,
-            differences: Differences::default(),
-            log: None,
-            next_log,
-            closed,
-            rest: None,
-            frame: Frame::default(),
-            values: Vec::new(),
-        };
-        match writer.seal_closed() {
+        let (appender, mut keeper) = Self::open_apart(path, settings)?;
+        match keeper.seal() {
             // Readings can still be taken; what is there is kept as it is.
             Err(error) if error.is_full() || matches!(error, HistoryError::Held { .. }) => {}
             sealed => sealed?,
         }
-        Ok(writer)
+        Ok(Writer { appender, keeper })
+    }
+
+    /// Opens a store as one that appends and one that keeps, for two threads. What a killed process left is taken in by the keeper.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn open_apart(path: &Path, settings: Settings) -> Result<(Appender, Keeper), HistoryError> {
+        let (directory, lock) = opening::open_to_write(path)?;
+        let left = listing::logs(&directory)?;
+        let next_log = opening::next_log(&directory, &left)?;
+        let (directory, lock) = (Arc::new(directory), Arc::new(lock));
+        let closed = Arc::new(Closed::new(left));
+        let appender =
+            Appender::new(directory.clone(), lock.clone(), settings, next_log, closed.clone());
+        Ok((appender, Keeper::new(directory, lock, settings, closed)))
     }
 
     /// Appends what was read at once: all of it, or nothing if that fails.
     ///
     /// # Errors
-    /// If the system refuses: the disk is full, for example. Then these samples are missing, the store is as it was, and
-    /// the next ones may find room.
+    /// As [`Appender::append`].
     pub fn append(&mut self, readings: &[Reading]) -> Result<Appended, HistoryError> {
-        let mut appended = Appended::default();
-        // Times of a write-ahead file only grow: its number says what was appended later.
-        if readings.iter().any(|reading| self.differences.goes_back(reading)) {
-            self.close_log();
-        }
-        self.open_log()?;
-        let Some(mut log) = self.log.take() else { return Ok(appended) };
-        self.frame.clear();
-        let told = log.series;
-        for reading in readings {
-            let since = self.differences.take(reading);
-            if since.is_not_later {
-                appended.not_later += 1;
-                continue;
-            }
-            appended.unknown += since.unknown as u64;
-            appended.samples += self.add(&mut log, reading, &since);
-        }
-        let written = match self.frame.finish() {
-            Some(bytes) => log.write(bytes),
-            None => Ok(()),
-        };
-        match written {
-            Ok(()) => log.rows += appended.samples,
-            Err(_) => {
-                // What it told of series is not in the file.
-                log.series = told;
-                log.numbers.clear();
-            }
-        }
-        let durable = written.and_then(|()| log.sync(&self.settings));
-        let path = self.directory.path().join(names::log(log.sequence));
-        self.log = Some(log);
-        durable.map_err(|cause| HistoryError::io("append to", &path, cause))?;
-        Ok(appended)
+        self.appender.append(readings)
     }
 
-    /// Says that the clock was set: what comes next is compared to nothing before it, so that no sample covers the step. Where it shows a time
-    /// that samples are there of already, those that come now count.
+    /// Says that the clock was set, as [`Appender::begin_anew`].
     pub fn begin_anew(&mut self) {
-        self.differences.begin_anew();
-        self.close_log();
+        self.appender.begin_anew();
     }
 
-    /// Does what is due: closes and seals write-ahead files, merges and ages files of days, and removes old days. A call does a
-    /// bounded piece of work. `now_millis` is the present, in milliseconds since 1970.
+    /// Does what is due ([`Appender::tidy`], [`Keeper::maintain`]). `now_millis` is the present, in milliseconds since 1970.
     ///
     /// # Errors
     /// If the system refuses. Nothing is lost then, and the next call tries again.
     pub fn maintain(&mut self, now_millis: u64) -> Result<(), HistoryError> {
-        let settings = self.settings;
-        let is_due = |log: &OpenLog| {
-            log.rows >= settings.seal_rows || log.begun.elapsed() >= settings.seal_after
-        };
-        if self.log.as_ref().is_some_and(is_due) {
-            self.close_log();
-        }
-        self.differences.forget_jobs(now_millis.saturating_sub(GAP_MILLIS));
-        self.seal_closed()?;
-        // Whether anything is due is asked of every day of the store.
-        let is_known = |rest: &Range<u64>| rest.contains(&now_millis);
-        if self.rest.as_ref().is_some_and(is_known) {
-            return Ok(());
-        }
-        let _days = opening::hold_days(&self.directory)?;
-        let is_done = upkeep::step(&self.directory, &self.settings, now_millis)?;
-        self.rest = (!is_done).then_some(now_millis..now_millis.saturating_add(REST_MILLIS));
-        Ok(())
+        self.appender.tidy(now_millis);
+        self.keeper.maintain(now_millis, &|| false)
     }
 
     /// Makes files of days of everything that was appended.
@@ -188,116 +73,7 @@ impl Writer {
     /// # Errors
     /// If the system refuses. Nothing is lost then.
     pub fn seal(&mut self) -> Result<(), HistoryError> {
-        self.close_log();
-        self.seal_closed()
-    }
-
-    /// Adds the samples of a reading to the frame. Returns how many.
-    fn add(&mut self, log: &mut OpenLog, reading: &Reading, since: &Since) -> u64 {
-        let length = u32::try_from(since.length_millis).unwrap_or(0);
-        let mut added = 0;
-        for (form, length) in [(Form::Increment, length), (Form::Level, 0)] {
-            self.values.clear();
-            if form == Form::Increment && length == 0 {
-                continue;
-            }
-            for known in since.known.iter().filter(|known| known.measure.form() == form) {
-                let number = log.number(&mut self.frame, reading, (known.measure, known.bin));
-                self.values.push((number, known.value));
-            }
-            if !self.values.is_empty() {
-                self.frame.rows(since.end_millis, length, &self.values);
-                added += self.values.len() as u64;
-            }
-        }
-        added
-    }
-
-    fn open_log(&mut self) -> Result<(), HistoryError> {
-        if self.log.as_ref().is_some_and(|log| log.bytes >= LOG_BYTES) {
-            self.close_log();
-        }
-        if self.log.is_none() {
-            let sequence = self.next_log;
-            let begun = OpenLog::begin(&self.directory, sequence);
-            let path = self.directory.path().join(names::log(sequence));
-            self.log = Some(begun.map_err(|cause| HistoryError::io("create", &path, cause))?);
-            self.next_log += 1;
-        }
-        Ok(())
-    }
-
-    fn close_log(&mut self) {
-        self.closed.extend(self.log.take().map(|log| log.sequence));
-    }
-
-    /// In their order, so that what a file of a day says it has of them is true.
-    fn seal_closed(&mut self) -> Result<(), HistoryError> {
-        while let Some(sequence) = self.closed.first() {
-            let _days = opening::hold_days(&self.directory)?;
-            seal(&self.directory, *sequence)?;
-            self.closed.remove(0);
-            self.rest = None;
-        }
-        Ok(())
-    }
-}
-
-impl OpenLog {
-    fn begin(directory: &Directory, sequence: u64) -> io::Result<Self> {
-        let name = names::log(sequence);
-        let file = directory.create(&name, OFlags::WRONLY, 0o600)?;
-        if let Err(cause) = file.write_all_at(&header(sequence), 0) {
-            let _ = directory.remove_file(&name);
-            return Err(cause);
-        }
-        directory.sync()?;
-        let now = Instant::now();
-        Ok(OpenLog {
-            sequence,
-            file,
-            bytes: HEADER_BYTES as u64,
-            rows: 0,
-            begun: now,
-            synced: now,
-            series: 0,
-            numbers: HashMap::new(),
-        })
-    }
-
-    /// Writes a frame behind the last whole one. What finds no room is cut off again, as far as the system allows.
-    fn write(&mut self, frame: &[u8]) -> io::Result<()> {
-        if let Err(cause) = self.file.write_all_at(frame, self.bytes) {
-            let _ = self.file.set_len(self.bytes);
-            return Err(cause);
-        }
-        self.bytes += frame.len() as u64;
-        Ok(())
-    }
-
-    fn sync(&mut self, settings: &Settings) -> io::Result<()> {
-        if self.synced.elapsed() >= settings.durable_after {
-            self.file.sync_data()?;
-            self.synced = Instant::now();
-        }
-        Ok(())
-    }
-
-    /// Returns the number of a series, which the frame tells of if it is new.
-    fn number(&mut self, frame: &mut Frame, reading: &Reading, of: (Measure, u64)) -> u32 {
-        if !self.numbers.contains_key(&reading.component) {
-            self.numbers.insert(reading.component.clone(), Numbers::default());
-        }
-        let numbers = self.numbers.get_mut(&reading.component).expect("it was inserted");
-        if numbers.server != reading.server {
-            numbers.server.clone_from(&reading.server);
-            numbers.of.clear();
-        }
-        *numbers.of.entry(of).or_insert_with(|| {
-            let (component, server) = (reading.component.clone(), reading.server.clone());
-            frame.series(&Series { measure: of.0, bin: of.1, component, server });
-            self.series += 1;
-            self.series - 1
-        })
+        self.appender.close_log();
+        self.keeper.seal()
     }
 }

@@ -5,6 +5,7 @@ mod support;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use plimsoll_history::{Settings, Writer};
@@ -16,20 +17,33 @@ const FROM: &str = "PLIMSOLL_TEST_KILLED_FROM";
 
 const TARGETS: u64 = 3;
 
-/// What is killed: appends, seals often, and tells each second that it appended.
+/// What is killed: appends, closes often, with another thread that keeps the store, and tells each second that it appended.
 #[test]
 fn is_killed() {
     let Some(path) = std::env::var_os(STORE) else { return };
     let from: u64 = std::env::var(FROM).unwrap().parse().unwrap();
     let settings =
         Settings { seal_after: Duration::from_millis(7), seal_rows: 100, ..Settings::default() };
-    let mut writer = Writer::open(Path::new(&path), settings).unwrap();
-    // It ends by itself should nobody kill it.
-    for second in from..from + 20_000 {
-        writer.append(&scrape(TARGETS, second)).unwrap();
-        println!("\nappended {second}");
-        writer.maintain(START + second * 1000).unwrap();
-    }
+    let (mut appender, mut keeper) = Writer::open_apart(Path::new(&path), settings).unwrap();
+    let latest = AtomicU64::new(from);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                let second = latest.load(Ordering::Relaxed);
+                keeper.maintain(START + second * 1000, &|| false).unwrap();
+                if second + 1 == from + 20_000 {
+                    break;
+                }
+            }
+        });
+        // It ends by itself should nobody kill it.
+        for second in from..from + 20_000 {
+            appender.append(&scrape(TARGETS, second)).unwrap();
+            println!("\nappended {second}");
+            appender.tidy(START + second * 1000);
+            latest.store(second, Ordering::Relaxed);
+        }
+    });
 }
 
 #[test]

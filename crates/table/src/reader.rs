@@ -41,6 +41,8 @@ pub struct TableReader {
     first_row: u64,
     batch: Vec<Vec<Value>>,
     rows: usize,
+    /// Of plain numbers that are held at a time.
+    whole_rows_most: usize,
 }
 
 impl TableReader {
@@ -91,7 +93,14 @@ impl TableReader {
             wanted_groups: Vec::new(),
             first_row: 0,
             rows: 0,
+            whole_rows_most: WHOLE_ROWS_AT_A_TIME,
         })
+    }
+
+    /// Holds no more than so many rows of plain numbers at a time: for who reads many files at once.
+    pub fn rows_at_a_time(mut self, most: usize) -> Self {
+        self.whole_rows_most = most.max(1);
+        self
     }
 
     /// Skips row groups that, according to the file, have no value of the column between these two: reading
@@ -162,7 +171,7 @@ impl TableReader {
     /// # Errors
     /// If the file is damaged or cannot be read, or if a value is missing or negative.
     pub fn advance_whole(&mut self, into: &mut [Vec<u64>]) -> Result<usize, TableError> {
-        let rows = self.next_rows()?.min(WHOLE_ROWS_AT_A_TIME);
+        let rows = self.next_rows()?.min(self.whole_rows_most);
         if rows == 0 {
             return Ok(0);
         }
