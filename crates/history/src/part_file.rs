@@ -8,7 +8,7 @@ use rustix::fs::OFlags;
 
 use crate::described::Described;
 use crate::part::{SERIES_KEY, table};
-use crate::part_rows::PartRows;
+use crate::part_rows::{NANOS_PER_MILLI, PartRows};
 use crate::{HistoryError, Series};
 
 /// Columns that are read, in this order.
@@ -16,9 +16,6 @@ const COLUMNS: [&str; 4] = ["series", "time", "length_ms", "value"];
 
 /// Rows that are held of each of several files that are read at once: 128 KiB.
 const ROWS_AT_A_TIME: usize = 1 << 12;
-
-/// Milliseconds are what the table gives in nanoseconds.
-pub(crate) const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// A file of a day: what it has, and its rows.
 pub(crate) struct PartFile {

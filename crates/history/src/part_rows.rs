@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_table::TableReader;
 
-use crate::part_file::NANOS_PER_MILLI;
 use crate::{HistoryError, Row};
+
+/// Milliseconds are what the table gives in nanoseconds.
+pub(crate) const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// The rows of a file of a day, in its order, of which a bounded number is in memory.
 pub(crate) struct PartRows {
