@@ -1,6 +1,7 @@
 //! Black-box tests of the `plimsoll` binary, one file for each thing a user does.
 
 mod aliases;
+mod analyze;
 mod backend;
 mod bench;
 mod calibrate;

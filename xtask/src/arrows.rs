@@ -39,6 +39,7 @@ const MAY_USE: &[Arrows] = &[
     ("engine", &["domain", "guarded", "lustre", "stats"]),
     ("measures", &["domain", "guarded", "table"]),
     ("history", &["domain", "guarded", "table"]),
+    ("analyze", &["history", "stats"]),
     ("utilization", &["history", "theory"]),
     ("live", &["history", "report", "utilization"]),
     ("score", &["domain", "measures", "stats"]),
@@ -55,6 +56,7 @@ const MAY_USE: &[Arrows] = &[
     (
         "figures",
         &[
+            "analyze",
             "bench",
             "calibrate",
             "domain",
@@ -75,6 +77,7 @@ const MAY_USE: &[Arrows] = &[
     (
         "cli",
         &[
+            "analyze",
             "bench",
             "calibrate",
             "domain",

@@ -9,6 +9,7 @@
 //! It is a library as well as a binary, so that man pages, completions and docs/numbers.md are
 //! generated from the definitions that the program itself uses.
 
+mod analyze;
 mod argument;
 mod bench;
 mod calibrate;
@@ -83,6 +84,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Analyze(Box<analyze::Arguments>),
     Bench(Box<bench::Arguments>),
     #[command(hide = true, before_help = "Example:\n  plimsoll bench starts its workers itself")]
     BenchWorker,
@@ -136,6 +138,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let output = arguments.output;
     output.choose_colour();
     let result = match arguments.command {
+        Command::Analyze(arguments) => analyze::run(&arguments, output),
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::BenchWorker => bench::serve(),
         Command::Calibrate(arguments) => calibrate::run(&arguments, output),
@@ -210,6 +213,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("export", export::NUMBERS),
         ("calibrate", calibrate::NUMBERS),
         ("utilization", utilization::NUMBERS),
+        ("analyze", analyze::NUMBERS),
         ("top", top::NUMBERS),
     ]
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use plimsoll_domain::Bytes;
 use plimsoll_domain::site::SiteFile;
-use plimsoll_domain::{Bytes, moment};
 use plimsoll_figures::utilized;
 use plimsoll_guarded::Readers;
 use plimsoll_history::{Day, Selection, Store};
@@ -37,11 +37,11 @@ pub struct Arguments {
     store: PathBuf,
 
     /// From this moment on: 2026-11-16T00:00:00Z, or seconds since 1970
-    #[arg(long, value_name = "TIME", value_parser = millis)]
+    #[arg(long, value_name = "TIME", value_parser = value::moment_millis)]
     since: Option<u64>,
 
     /// Up to this moment
-    #[arg(long, value_name = "TIME", value_parser = millis)]
+    #[arg(long, value_name = "TIME", value_parser = value::moment_millis)]
     until: Option<u64>,
 
     /// What targets are put together by
@@ -149,12 +149,6 @@ fn options(arguments: &Arguments, store: &Store) -> Result<Options> {
         options.bucket_millis = (minutes * 60_000).min(Day::MILLIS);
     }
     Ok(options)
-}
-
-fn millis(text: &str) -> Result<u64, String> {
-    let nanos = moment::parse(text).or_else(|| moment::parse(&format!("{text}T00:00:00Z")));
-    let nanos = nanos.ok_or("is not a moment; write it like 2026-11-16T00:00:00Z or 2026-11-16")?;
-    Ok(nanos / 1_000_000)
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -1,5 +1,7 @@
 //! Reading argument values that are not quantities of `domain`: counts, shares and directions.
 
+use plimsoll_domain::moment;
+
 /// One direction of data.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Direction {
@@ -39,6 +41,13 @@ fn finite(text: &str, example: &str) -> Result<f64, String> {
         Ok(value) => Ok(value),
         Err(_) => Err(format!("is not a number; write it like {example}")),
     }
+}
+
+/// Reads a moment or a day, in milliseconds since 1970.
+pub fn moment_millis(text: &str) -> Result<u64, String> {
+    let nanos = moment::parse(text).or_else(|| moment::parse(&format!("{text}T00:00:00Z")));
+    let nanos = nanos.ok_or("is not a moment; write it like 2026-11-16T00:00:00Z or 2026-11-16")?;
+    Ok(nanos / 1_000_000)
 }
 
 #[cfg(test)]

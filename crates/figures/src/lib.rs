@@ -11,6 +11,7 @@
 //! | simulations | [`simulated`] |
 //! | what a machine has of what commands need | [`checks`] |
 //! | how busy storage was, from a history | [`utilized`] |
+//! | what a long history says | [`analyzed`] |
 //! | what targets do lately | [`latest`] |
 //! | closed-form models | [`models`] |
 //! | what an operation and a byte cost on a target | [`calibrations`] |
@@ -21,6 +22,7 @@
 //! Deliberately not here: how recordings are analysed and scores computed (the `explain` and `score` crates), how a table, a chart or a page is drawn
 //! (`report`), and arguments, files and printing (`cli`).
 
+pub mod analyzed;
 mod boxes;
 pub mod calibrations;
 pub mod checks;

@@ -1,0 +1,115 @@
+//! What follows from a whole.
+
+use crate::by_days::ByDays;
+use crate::closing::CLUSTERINGS;
+use crate::metadata::Metadata;
+use crate::open_day::BOTH;
+use crate::phases::{Level, Phases};
+use crate::prediction::{Correlations, correlate};
+use crate::space::Space;
+use crate::stretch::ServerSums;
+use crate::system::System;
+use crate::timeline::Timeline;
+use crate::times::Times;
+use crate::{Frame, Whole};
+
+/// What a history says.
+#[derive(Debug, Clone)]
+pub struct Analysis {
+    /// What became of the samples.
+    pub cleaning: Cleaning,
+    /// All targets together.
+    pub system: System,
+    /// Hours and days.
+    pub times: Times,
+    /// Phases of high and of low activity, of reads and of writes.
+    pub phases: [[Phases; BOTH]; 2],
+    /// Reads with reads, writes with writes, reads with writes that follow.
+    pub correlations: [Correlations; 3],
+    /// How the load lies over the targets.
+    pub space: Space,
+    /// Files opened and closed, where that is known.
+    pub metadata: Option<Metadata>,
+    /// Machines by name, where their processors are known.
+    pub servers: Vec<(String, ServerSums)>,
+    /// All targets together, minute by minute.
+    pub timeline: Timeline,
+}
+
+/// What became of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cleaning {
+    /// Samples of bytes.
+    pub samples: u64,
+    /// Those over more than a minute, which are in no minute,
+    pub gaps: u64,
+    /// and their bytes.
+    pub unplaced: u128,
+    /// Minutes from the first to the last that anything is known of.
+    pub observed: u64,
+    /// Those of which too little is known.
+    pub missing: u64,
+    /// Those of outages,
+    pub outage: u64,
+    /// and among them those in which counters are known and did not move.
+    pub flat: u64,
+    /// Minutes of the whole that are used although some targets are missing.
+    pub incomplete: u64,
+    /// Minutes of single targets, reads and writes apart, of which something but too little is known,
+    pub partial: u64,
+    /// and those over the limit, or impossible.
+    pub over_limit: u64,
+}
+
+impl Analysis {
+    /// Works everything out.
+    pub fn of(frame: &Frame, whole: &Whole) -> Self {
+        let line = Timeline::of(&whole.stretch.days);
+        let drawn = ByDays::new(whole.stretch.days.len(), frame.options.seed);
+        let system = System::of(frame, whole, &line, &drawn);
+        let quantiles = (frame.options.low_to, frame.options.high_from);
+        let phases = [Level::High, Level::Low].map(|level| {
+            [0, 1].map(|direction: usize| {
+                let sample = system.directions[direction].minutes.as_ref();
+                Phases::of(&line.bytes[direction], sample, quantiles, level)
+            })
+        });
+        let [reads, writes] = &line.bytes;
+        let pairs = [(reads, reads), (writes, writes), (reads, writes)];
+        let names = frame.servers.iter().map(|it| it.name.clone());
+        let servers = names.zip(whole.stretch.servers.iter().cloned());
+        Analysis {
+            cleaning: cleaning(whole, &line),
+            times: Times::of(frame.zone(), &line),
+            correlations: pairs.map(|(first, second)| correlate(&line, first, second, &drawn)),
+            space: Space::of(frame, whole, &line, phases[0].each_ref()),
+            metadata: Metadata::of(&line, &drawn),
+            servers: servers.filter(|it| it.1.known > 0).collect(),
+            system,
+            phases,
+            timeline: line,
+        }
+    }
+
+    /// Returns the percentages and windows in minutes by which clusters are formed.
+    pub fn clusterings() -> [(u64, usize); 3] {
+        CLUSTERINGS
+    }
+}
+
+fn cleaning(whole: &Whole, line: &Timeline) -> Cleaning {
+    let counted = || whole.counted.iter().flatten();
+    let days = &whole.stretch.days;
+    Cleaning {
+        samples: counted().map(|it| it.samples).sum(),
+        gaps: counted().map(|it| it.gaps).sum(),
+        unplaced: counted().map(|it| it.unplaced).sum(),
+        observed: line.observed,
+        missing: line.missing,
+        outage: line.outages.iter().map(|it| it.minutes).sum(),
+        flat: line.outages.iter().map(|it| it.flat).sum(),
+        incomplete: line.incomplete,
+        partial: days.iter().map(|it| it.partial).sum(),
+        over_limit: days.iter().map(|it| it.over_limit).sum(),
+    }
+}

@@ -1,0 +1,205 @@
+//! Working out a day once all its samples are there.
+
+use crate::clusters::{Degrees, MinuteDegrees, clusters};
+use crate::lane::{DAY_MINUTES, IMPOSSIBLE, Lane, MINUTE_MILLIS};
+use crate::minutes::Minutes;
+use crate::open_day::{BOTH, OpenDay};
+use crate::outage::outages;
+use crate::pairs::LagSums;
+use crate::stretch::{
+    DaySummary, Edge, Edges, HourSums, ServerSums, Stretch, SystemMinute, TargetSums,
+};
+use crate::{Frame, Zone};
+
+/// A day counts what is known if this much of it is: as of a minute, ten parts of twelve.
+pub const LEAST_SHARE: (u64, u64) = (5, 6);
+
+/// Percent within which targets are of one cluster, and windows in minutes (Patel, section 6).
+pub const CLUSTERINGS: [(u64, usize); 3] = [(5, 1), (10, 1), (5, 5)];
+
+/// Returns whether enough of something is known.
+pub fn is_enough(known: u64, of: u64) -> bool {
+    known > 0 && known * LEAST_SHARE.1 >= of * LEAST_SHARE.0
+}
+
+/// Works out a day.
+pub fn close(open: &OpenDay, frame: &Frame) -> Stretch {
+    let mut day = DaySummary {
+        day: open.day,
+        targets: 0,
+        minutes: vec![SystemMinute::default(); DAY_MINUTES],
+        partial: 0,
+        over_limit: 0,
+    };
+    let limit = frame.options.limit.map_or(IMPOSSIBLE, |rate| rate.saturating_mul(60));
+    let mut targets = target_minutes(open, limit.min(IMPOSSIBLE), &mut day);
+    add_metadata(open, &mut day);
+    let quiet: Vec<bool> = day.minutes.iter().map(is_quiet).collect();
+    outages(&quiet, |range| {
+        for minutes in targets.iter_mut().flatten().filter(|it| it.len() > 0) {
+            minutes.forget(range.clone());
+        }
+    });
+    let degrees = find_clusters(&targets, &mut day);
+    let servers = server_minutes(open);
+    let first_minute = open.day.start() / MINUTE_MILLIS;
+    let hours = hour_numbers(frame.zone(), first_minute);
+    let quiet_first = quiet.iter().take_while(|it| **it).count();
+    let quiet_last = quiet.iter().rev().take_while(|it| **it).count();
+    Stretch {
+        targets: targets.iter().map(|it| target_sums(it, first_minute, &hours)).collect(),
+        servers: servers.iter().map(|it| server_sums(it, first_minute)).collect(),
+        degrees,
+        edges: Some(Box::new(Edges {
+            first: Edge::first(open.day, quiet_first, &targets, &servers),
+            last: Edge::last(open.day, quiet_last, &targets, &servers),
+        })),
+        days: vec![day],
+    }
+}
+
+/// Returns whether nothing is known, or nothing happened.
+pub(crate) fn is_quiet(minute: &SystemMinute) -> bool {
+    minute.bytes == [0; BOTH] && minute.metadata.iter().all(|it| it.unwrap_or(0) == 0)
+}
+
+/// Returns the minutes of each target, and adds them up.
+fn target_minutes(open: &OpenDay, limit: u64, day: &mut DaySummary) -> Vec<[Minutes; BOTH]> {
+    let [reads, writes] = &open.targets;
+    let of_target = |lanes: [&Option<Lane>; BOTH]| {
+        day.targets += u32::from(lanes.iter().any(|it| it.is_some()));
+        let mut direction = 0;
+        lanes.map(|lane| {
+            let minutes = lane.as_ref().map(|lane| direction_minutes(lane, limit, direction, day));
+            direction += 1;
+            minutes.unwrap_or_else(|| Minutes::new((0..DAY_MINUTES).map(|_| None)))
+        })
+    };
+    reads.iter().zip(writes).map(|(reads, writes)| [reads, writes]).map(of_target).collect()
+}
+
+fn direction_minutes(lane: &Lane, limit: u64, direction: usize, day: &mut DaySummary) -> Minutes {
+    Minutes::new((0..DAY_MINUTES).map(|minute| {
+        day.partial += u64::from(lane.is_partial(minute));
+        let value = lane.minute(minute)?;
+        if value > limit {
+            day.over_limit += 1;
+            return None;
+        }
+        let system = &mut day.minutes[minute];
+        system.bytes[direction] = system.bytes[direction].saturating_add(value);
+        system.known[direction] += 1;
+        Some(value)
+    }))
+}
+
+fn add_metadata(open: &OpenDay, day: &mut DaySummary) {
+    for (direction, lanes) in open.metadata.iter().enumerate() {
+        let lanes: Vec<&Lane> = lanes.iter().flatten().collect();
+        if lanes.is_empty() {
+            continue;
+        }
+        for (number, minute) in day.minutes.iter_mut().enumerate() {
+            let known = lanes.iter().filter_map(|lane| lane.minute(number));
+            let known: Vec<u64> = known.filter(|it| *it <= IMPOSSIBLE).collect();
+            let sum = known.iter().fold(0u64, |sum, it| sum.saturating_add(*it));
+            let is_known = is_enough(known.len() as u64, lanes.len() as u64);
+            minute.metadata[direction] = is_known.then_some(sum);
+        }
+    }
+}
+
+/// Returns clusters by size, and sets those of each minute.
+fn find_clusters(targets: &[[Minutes; BOTH]], day: &mut DaySummary) -> [[Degrees; 3]; BOTH] {
+    let mut all: [[Degrees; 3]; BOTH] = Default::default();
+    let mut active: Vec<u64> = Vec::with_capacity(targets.len());
+    for (direction, degrees) in all.iter_mut().enumerate() {
+        for minute in 0..DAY_MINUTES {
+            active.clear();
+            let known = targets.iter().filter_map(|it| it[direction].get(minute));
+            active.extend(known.filter(|it| *it > 0));
+            active.sort_unstable();
+            let mut here = MinuteDegrees::default();
+            clusters(&active, CLUSTERINGS[0].0, |size| {
+                degrees[0].add(size);
+                here.add(size);
+            });
+            clusters(&active, CLUSTERINGS[1].0, |size| degrees[1].add(size));
+            day.minutes[minute].degrees[direction] = here;
+        }
+        let width = CLUSTERINGS[2].1;
+        for window in 0..DAY_MINUTES / width {
+            active.clear();
+            let sum = |it: &[Minutes; BOTH]| {
+                let minutes = window * width..(window + 1) * width;
+                minutes.map(|minute| it[direction].get(minute)).sum::<Option<u64>>()
+            };
+            active.extend(targets.iter().filter_map(sum).filter(|it| *it > 0));
+            active.sort_unstable();
+            clusters(&active, CLUSTERINGS[2].0, |size| degrees[2].add(size));
+        }
+    }
+    all
+}
+
+/// Returns the number of the hour of each minute of a day.
+fn hour_numbers(zone: &Zone, first_minute: u64) -> Vec<u32> {
+    (first_minute..).take(DAY_MINUTES).map(|minute| zone.hour_number(minute)).collect()
+}
+
+fn target_sums(minutes: &[Minutes; BOTH], first_minute: u64, hours: &[u32]) -> TargetSums {
+    let mut sums = TargetSums::default();
+    if minutes.iter().all(Minutes::is_unknown) {
+        return sums;
+    }
+    sums.known = minutes.each_ref().map(|it| it.known().count() as u64);
+    sums.most = minutes.each_ref().map(|it| it.known().max().unwrap_or(0));
+    sums.lags = LagSums::of_both(&minutes[0], &minutes[1], first_minute);
+    let mut start = 0;
+    for run in hours.chunk_by(|one, next| one == next) {
+        let mut hour = HourSums::default();
+        for minute in start..start + run.len() {
+            for (direction, minutes) in minutes.iter().enumerate() {
+                if let Some(value) = minutes.get(minute) {
+                    hour.bytes[direction] = hour.bytes[direction].saturating_add(value);
+                    hour.known[direction] = hour.known[direction].saturating_add(1);
+                }
+            }
+        }
+        if hour.known != [0; BOTH] {
+            sums.hours.push((run[0], hour));
+        }
+        start += run.len();
+    }
+    sums
+}
+
+/// Returns the share of processors' time in each minute, in millionths.
+fn server_minutes(open: &OpenDay) -> Vec<Minutes> {
+    let [busy, all] = &open.processors;
+    let lanes = busy.iter().zip(all).zip(&open.loads);
+    let minutes = lanes.map(|((busy, all), load)| {
+        let share = |minute: usize| {
+            if let Some((busy, all)) = busy.as_ref().zip(all.as_ref()) {
+                let (busy, all) = (busy.minute(minute)?, all.minute(minute)?);
+                let share = u128::from(busy) * 1_000_000 / u128::from(all.max(1));
+                return (all > 0).then(|| u64::try_from(share).unwrap_or(u64::MAX).min(IMPOSSIBLE));
+            }
+            Some(load.as_ref()?.level(minute)?.min(IMPOSSIBLE))
+        };
+        Minutes::new((0..DAY_MINUTES).map(share))
+    });
+    minutes.collect()
+}
+
+fn server_sums(minutes: &Minutes, first_minute: u64) -> ServerSums {
+    if minutes.is_unknown() {
+        return ServerSums::default();
+    }
+    ServerSums {
+        known: minutes.known().count() as u64,
+        sum: minutes.known().map(u128::from).sum(),
+        most: minutes.known().max().unwrap_or(0),
+        lags: LagSums::of(minutes, first_minute),
+    }
+}

@@ -1,0 +1,106 @@
+//! What all parts of an analysis agree on before any of them reads a sample.
+
+use std::collections::{BTreeSet, HashMap};
+
+use plimsoll_history::{Component, ComponentKind, Day, HistoryError, Measure, Selection, Store};
+
+use crate::{Options, Zone};
+
+/// Which days, targets and servers an analysis is of, in one order.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// Options that summaries depend on.
+    pub options: Options,
+    /// Days with samples, in their order.
+    pub days: Vec<Day>,
+    /// Targets of data, by name.
+    pub targets: Vec<Component>,
+    /// Targets of metadata.
+    pub metadata: Vec<Component>,
+    /// Machines whose processors are known.
+    pub servers: Vec<Component>,
+    /// Block devices that are there but not counted, as they are below targets that are.
+    pub left_out_devices: usize,
+    /// File systems that the targets are of.
+    pub file_systems: Vec<String>,
+    places: HashMap<Component, usize>,
+}
+
+/// What is read.
+pub(crate) const MEASURES: [Measure; 7] = [
+    Measure::ReadBytes,
+    Measure::WrittenBytes,
+    Measure::Opens,
+    Measure::Closes,
+    Measure::CpuBusyTime,
+    Measure::CpuTime,
+    Measure::CpuLoad,
+];
+
+impl Frame {
+    /// Looks what a store has.
+    ///
+    /// # Errors
+    /// If the store is damaged or cannot be read.
+    pub fn of(store: &Store, options: &Options) -> Result<Self, HistoryError> {
+        let is_wanted = |component: &Component| component.job.is_empty();
+        let selection = Selection {
+            since: options.since,
+            until: options.until,
+            measures: &MEASURES,
+            is_wanted: Some(&is_wanted),
+        };
+        let days = store.days(&selection)?;
+        let mut components: BTreeSet<Component> = BTreeSet::new();
+        for day in &days {
+            for series in store.series(*day, &selection)? {
+                if !components.contains(&series.component) {
+                    components.insert(series.component);
+                }
+            }
+        }
+        Ok(Frame::new(days, components, options))
+    }
+
+    fn new(days: Vec<Day>, components: BTreeSet<Component>, options: &Options) -> Self {
+        let file_system = options.file_system.as_deref();
+        let is_of_it = |it: &&Component| file_system.is_none_or(|wanted| it.file_system == wanted);
+        let of_kind = |kind: ComponentKind| -> Vec<Component> {
+            let some = components.iter().filter(|it| it.kind == kind);
+            some.filter(is_of_it).cloned().collect()
+        };
+        let (osts, devices) = (of_kind(ComponentKind::Ost), of_kind(ComponentKind::BlockDevice));
+        let has_osts = !osts.is_empty();
+        let left_out_devices = if has_osts { devices.len() } else { 0 };
+        let targets = if has_osts { osts } else { devices };
+        let metadata = of_kind(ComponentKind::Mdt);
+        // Servers are of no file system.
+        let servers = components.iter().filter(|it| it.kind == ComponentKind::Server);
+        let servers: Vec<Component> = servers.cloned().collect();
+        let mut places = HashMap::new();
+        for list in [&targets, &metadata, &servers] {
+            places.extend(list.iter().cloned().zip(0..));
+        }
+        let file_systems: BTreeSet<&String> =
+            targets.iter().map(|it| &it.file_system).filter(|it| !it.is_empty()).collect();
+        let file_systems = file_systems.into_iter().cloned().collect();
+        let options = options.clone();
+        Frame { options, days, targets, metadata, servers, left_out_devices, file_systems, places }
+    }
+
+    /// Returns the time zone of hours and days.
+    pub fn zone(&self) -> &Zone {
+        &self.options.zone
+    }
+
+    /// Returns which of its kind a component is.
+    pub(crate) fn place(&self, component: &Component) -> Option<usize> {
+        self.places.get(component).copied()
+    }
+
+    /// Returns the days of one of several parts, which follow each other.
+    pub fn part(&self, part: usize, parts: usize) -> &[Day] {
+        let bound = |number: usize| self.days.len() * number / parts.max(1);
+        &self.days[bound(part.min(parts))..bound((part + 1).min(parts))]
+    }
+}

@@ -1,0 +1,70 @@
+//! Reading days of a store.
+
+use std::thread;
+
+use plimsoll_history::{Component, Day, HistoryError, Selection, Store};
+
+use crate::Frame;
+use crate::frame::MEASURES;
+use crate::open_day::OpenDay;
+use crate::partial::Partial;
+
+/// Adds up days of a store that follow each other, with so many threads.
+///
+/// # Errors
+/// If the store is damaged or cannot be read.
+pub fn summarize(
+    store: &Store,
+    frame: &Frame,
+    days: &[Day],
+    threads: usize,
+) -> Result<Partial, HistoryError> {
+    let threads = threads.clamp(1, days.len().max(1));
+    let bound = |thread: usize| days.len() * thread / threads;
+    let parts: Vec<Result<Partial, HistoryError>> = thread::scope(|scope| {
+        let begin = |number: usize| {
+            let some = &days[bound(number)..bound(number + 1)];
+            scope.spawn(move || some_days(store, frame, some))
+        };
+        let running: Vec<_> = (0..threads).map(begin).collect();
+        let joined = running.into_iter().map(|it| match it.join() {
+            Ok(part) => part,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect()
+    });
+    let mut all = Partial::none(frame);
+    for part in parts {
+        all = all.join(part?, frame);
+    }
+    Ok(all)
+}
+
+fn some_days(store: &Store, frame: &Frame, days: &[Day]) -> Result<Partial, HistoryError> {
+    let mut all = Partial::none(frame);
+    for day in days {
+        all = all.join(one_day(store, frame, *day)?, frame);
+    }
+    Ok(all)
+}
+
+fn one_day(store: &Store, frame: &Frame, day: Day) -> Result<Partial, HistoryError> {
+    let mut open = OpenDay::new(day, frame);
+    let mut counted = vec![Default::default(); frame.targets.len()];
+    let is_wanted = |component: &Component| frame.place(component).is_some();
+    let options = &frame.options;
+    let selection = Selection {
+        since: options.since,
+        until: options.until,
+        measures: &MEASURES,
+        is_wanted: Some(&is_wanted),
+    };
+    store.read_day(day, &selection, |batch| -> Result<(), HistoryError> {
+        if let Some((target, direction, taken)) = open.take(frame, &batch) {
+            let counted: &mut [crate::lane::Taken; 2] = &mut counted[target];
+            counted[direction].plus(&taken);
+        }
+        Ok(())
+    })?;
+    Ok(Partial::of_day(open, counted))
+}

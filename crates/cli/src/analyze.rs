@@ -1,0 +1,161 @@
+//! `plimsoll analyze`: what a long history says.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use anyhow::{Result, bail};
+use plimsoll_analyze::{Analysis, Frame, Options, Zone, summarize};
+use plimsoll_domain::BytesPerSec;
+use plimsoll_figures::analyzed::{self, Part};
+use plimsoll_history::Store;
+
+use crate::argument::argument;
+use crate::output::Output;
+use crate::value;
+
+pub use plimsoll_figures::analyzed::NUMBERS;
+
+/// Say what a long history of storage shows: totals, bursts, hours, phases, balance
+///
+/// Samples become minutes, outages are set apart, and the questions of Patel and others (2019) are answered for this storage: what is read and
+/// written and how unevenly over time and over targets, whether it recurs, and whether it tells what comes. docs/analyze.md has the definitions.
+#[derive(clap::Args)]
+#[command(before_help = "Examples:\n  \
+    plimsoll analyze --store history\n  \
+    plimsoll analyze --store history system targets --json\n  \
+    plimsoll analyze --store history --since 2026-01-01 --until 2026-02-01 --zone Europe/Berlin")]
+pub struct Arguments {
+    /// Only these parts
+    #[arg(value_name = "PART", value_enum)]
+    parts: Vec<PartArgument>,
+
+    /// The history, a directory that `plimsoll monitor` writes
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+
+    /// From this moment on: 2026-11-16T00:00:00Z, 2026-11-16, or seconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = value::moment_millis)]
+    since: Option<u64>,
+
+    /// Up to this moment
+    #[arg(long, value_name = "TIME", value_parser = value::moment_millis)]
+    until: Option<u64>,
+
+    /// Only targets of this file system
+    #[arg(long, value_name = "NAME")]
+    file_system: Option<String>,
+
+    /// Time zone of hours and days, by its name in the IANA's list: Europe/Berlin
+    #[arg(long, value_name = "NAME", default_value = "UTC", value_parser = zone)]
+    zone: Zone,
+
+    /// What a target can read or write at most, like 5GiB/s: minutes with more are dropped
+    #[arg(long, value_name = "RATE")]
+    limit: Option<BytesPerSec>,
+
+    /// A minute is high from this percentile of all minutes on
+    #[arg(long, value_name = "PERCENT", default_value = "75", value_parser = percentile)]
+    high_from: f64,
+
+    /// A minute is low up to this percentile
+    #[arg(long, value_name = "PERCENT", default_value = "25", value_parser = percentile)]
+    low_to: f64,
+
+    /// Seed of the random numbers that intervals are drawn with
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value::count)]
+    seed: u64,
+
+    /// Rows of long tables
+    #[arg(long, value_name = "N", default_value = "20", value_parser = value::count)]
+    top: u64,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum PartArgument {
+    /// What became of the samples, outages
+    Cleaning,
+    /// All targets together: totals, their ratio, distributions
+    System,
+    /// Hours of the day and days of the week
+    Time,
+    /// High and low activity: how long and how often
+    Phases,
+    /// Whether activity tells what comes
+    Prediction,
+    /// Each target
+    Targets,
+    /// Imbalance and parallelism of targets
+    Space,
+    /// Files opened and closed
+    Metadata,
+    /// Processors of servers
+    Servers,
+}
+
+impl PartArgument {
+    fn part(self) -> Part {
+        match self {
+            PartArgument::Cleaning => Part::Cleaning,
+            PartArgument::System => Part::System,
+            PartArgument::Time => Part::Time,
+            PartArgument::Phases => Part::Phases,
+            PartArgument::Prediction => Part::Prediction,
+            PartArgument::Targets => Part::Targets,
+            PartArgument::Space => Part::Space,
+            PartArgument::Metadata => Part::Metadata,
+            PartArgument::Servers => Part::Servers,
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    if arguments.low_to > arguments.high_from {
+        bail!("--low-to is more than --high-from");
+    }
+    let store = Store::open(&arguments.store)?;
+    let frame = Frame::of(&store, &options(arguments))?;
+    if frame.targets.is_empty() && frame.servers.is_empty() && frame.metadata.is_empty() {
+        let shown = argument(&arguments.store);
+        bail!(
+            "{shown} has no samples of targets for that time; hint: plimsoll monitor --store {shown} takes some"
+        );
+    }
+    let threads = available_parallelism().map_or(1, |it| it.get());
+    let whole = summarize(&store, &frame, &frame.days, threads)?.whole(&frame);
+    let analysis = Analysis::of(&frame, &whole);
+    let parts: Vec<Part> = match arguments.parts.as_slice() {
+        [] => Part::ALL.to_vec(),
+        some => some.iter().map(|it| it.part()).collect(),
+    };
+    // Programs get every row; people get those that matter.
+    let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
+    let record = analyzed::record(&frame, &analysis, &parts, rows);
+    let title = format!("analysis of {}", arguments.store.display());
+    output.print("analyze", &title, &record)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(arguments: &Arguments) -> Options {
+    Options {
+        since: arguments.since,
+        until: arguments.until,
+        file_system: arguments.file_system.clone(),
+        zone: arguments.zone.clone(),
+        limit: arguments.limit.map(BytesPerSec::get),
+        high_from: arguments.high_from / 100.0,
+        low_to: arguments.low_to / 100.0,
+        seed: arguments.seed,
+    }
+}
+
+fn zone(text: &str) -> Result<Zone, String> {
+    Zone::named(text).ok_or_else(|| "is no time zone; write it like Europe/Berlin or UTC".into())
+}
+
+fn percentile(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("is not from 0 to 100; write it like 75".into()),
+    }
+}

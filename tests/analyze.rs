@@ -1,0 +1,49 @@
+//! What a long history says.
+
+use crate::support::command::{json, plimsoll, text};
+
+/// The history that version 1 of the program wrote: two targets, a minute of one day and half a minute of another.
+fn history() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../history/tests/golden/v1").to_string()
+}
+
+#[test]
+fn programs_get_totals_of_the_whole_and_of_each_target() {
+    let result = json(&format!("analyze --store {}", history()));
+    let whole = result["system"]["read_bytes"].as_f64().unwrap();
+    let targets = result["targets"].as_array().unwrap();
+    let sum: f64 = targets.iter().map(|it| it["read_bytes"].as_f64().unwrap()).sum();
+    assert!(whole > 0.0 && whole == sum, "{whole} {sum}");
+    let names: Vec<&str> = targets.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["scratch-OST0000", "scratch-OST0001"]);
+    for part in ["cleaning", "time", "phases", "prediction", "space", "metadata", "servers"] {
+        assert!(result[part].is_object(), "{part}");
+    }
+}
+
+#[test]
+fn a_part_is_there_alone_by_name() {
+    let result = json(&format!("analyze --store {} system targets", history()));
+    assert!(result["system"].is_object() && result["targets"].is_array());
+    assert!(result["cleaning"].is_null() && result["space"].is_null());
+    let shown = text(&format!("analyze --store {} cleaning", history()));
+    assert!(shown.contains("unplaced") && !shown.contains("read over written"), "{shown}");
+}
+
+#[test]
+fn wrong_use_is_said_in_one_line() {
+    for (arguments, said) in [
+        ("--zone Middle/Earth", "is no time zone"),
+        ("--high-from 120", "is not from 0 to 100"),
+        ("--high-from 10 --low-to 20", "--low-to is more than --high-from"),
+        ("--since 2031-01-01", "has no samples"),
+        ("--file-system other", "has no samples"),
+        ("--limit fast", "invalid value"),
+    ] {
+        let outcome = plimsoll(&format!("analyze --store {} {arguments}", history()));
+        assert_eq!(outcome.status, Some(2), "{arguments}");
+        assert!(outcome.stderr.contains(said), "{arguments}: {}", outcome.stderr);
+    }
+    let outcome = plimsoll("analyze --store /nowhere/at/all");
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+}
