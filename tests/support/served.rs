@@ -92,11 +92,15 @@ impl Served {
         let process = command.spawn().unwrap();
         let group = process.id().cast_signed();
         let outcome: Outcome = process.wait_with_output().unwrap().into();
-        let asked = self.asked.lock().unwrap();
-        let asked: Vec<u32> =
-            asked.iter().filter(|(_, asking)| *asking == group).map(|(what, _)| *what).collect();
+        let asked = self.asked_by(group);
         assert!(asked.is_empty(), "{command:?} asked {asked:?}: {}", outcome.stderr);
         outcome
+    }
+
+    /// What processes of this group asked for.
+    pub fn asked_by(&self, group: i32) -> Vec<u32> {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().filter(|(_, asking)| *asking == group).map(|(what, _)| *what).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The memory that the processes of a user share.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -141,7 +141,12 @@ fn remove_left(directory: &Directory) {
         (age >= LEFT_AFTER && is_unused(file.as_fd())).then_some(())
     };
     let names = directory.names().unwrap_or_default();
-    for name in names.iter().filter(|it| it.as_encoded_bytes().starts_with(PREFIX.as_bytes())) {
+    let is_memory = |name: &&OsString| {
+        let bytes = name.as_encoded_bytes();
+        // A kill may also leave what was to become memory.
+        bytes.strip_prefix(b".").unwrap_or(bytes).starts_with(PREFIX.as_bytes())
+    };
+    for name in names.iter().filter(is_memory) {
         if is_left(name).is_some() {
             let _ = directory.remove_file_if_there(name);
         }

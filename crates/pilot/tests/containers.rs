@@ -128,16 +128,17 @@ fn memory_of_the_killed_is_removed_by_the_next_one() {
     let user = rustix::process::geteuid().as_raw();
     let memory = Path::new("/dev/shm").join(format!("plimsoll-{user}"));
     let left = memory.join(format!("stow-left-{}", std::process::id()));
+    let draft = memory.join(format!(".stow-draft-{}", std::process::id()));
     let young = memory.join(format!("stow-young-{}", std::process::id()));
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    for (path, is_old) in [(&left, true), (&young, false)] {
+    for (path, is_old) in [(&left, true), (&draft, true), (&young, false)] {
         let file = std::fs::File::create(path).unwrap();
         if is_old {
             file.set_modified(old).unwrap();
         }
     }
     drop(Pilot::new(&container, Factor::NONE).unwrap());
-    assert!(!left.exists(), "nobody uses it");
+    assert!(!left.exists() && !draft.exists(), "nobody uses it");
     assert!(young.exists(), "its maker may not have joined yet");
     std::fs::remove_file(young).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Logs whose container is gone: what `rm -r` of a container leaves on the targets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ const UNTOUCHED: Duration = Duration::from_secs(24 * 3600);
 
 /// Directories inside of each other that are looked through for containers.
 const DEPTH_MAX: usize = 64;
+/// How many of them: less than a gigabyte of memory, and some minutes.
+const DIRECTORIES_MAX: usize = 1 << 22;
 
 /// The logs of a container on a target.
 #[derive(Debug)]
@@ -69,27 +71,49 @@ pub fn stray_logs(
 /// Returns the ids of all containers below a directory.
 ///
 /// # Errors
-/// If it cannot be listed. What cannot be entered below it is left out.
+/// If it cannot be listed, or if there is more below it than is looked through: others may make directories there as fast as they are looked through, and move
+/// containers to where they are not found. What cannot be entered below it is left out.
 pub fn containers_below(directory: &Directory) -> io::Result<BTreeSet<Id>> {
-    let mut found = BTreeSet::new();
-    collect(directory, DEPTH_MAX, &mut found)?;
-    Ok(found)
+    let mut walk = Walk { found: BTreeSet::new(), entered: HashSet::new(), most: DIRECTORIES_MAX };
+    directory.names()?;
+    walk.enter(directory, DEPTH_MAX).map(|()| walk.found)
 }
 
-fn collect(directory: &Directory, depth: usize, found: &mut BTreeSet<Id>) -> io::Result<()> {
-    if let Ok(marker) = directory.read_small(MARKER) {
-        found.extend(id_in(&marker).ok());
-        return Ok(());
-    }
-    for name in directory.names()? {
-        if depth > 0
-            && let Ok(child) = directory.child(&name)
-        {
-            // One that may not be listed has nothing of this user's that others should find.
-            let _ = collect(&child, depth - 1, found);
+/// A look through directories.
+struct Walk {
+    found: BTreeSet<Id>,
+    /// Whoever moves directories meanwhile has none of them looked through twice.
+    entered: HashSet<(u64, u64)>,
+    most: usize,
+}
+
+impl Walk {
+    fn enter(&mut self, directory: &Directory, depth: usize) -> io::Result<()> {
+        let facts = directory.facts()?;
+        if !self.entered.insert((facts.st_dev, facts.st_ino)) {
+            return Ok(());
         }
+        if let Ok(marker) = directory.read_small(MARKER) {
+            self.found.extend(id_in(&marker).ok());
+            return Ok(());
+        }
+        let too_much = |what: &str| {
+            let place = directory.path().display();
+            Err(io::Error::other(format!("{what} than are looked through, at {place}")))
+        };
+        if self.entered.len() > self.most {
+            return too_much("there are more directories");
+        }
+        // One that may not be listed has nothing of this user's that others should find.
+        for name in directory.names().unwrap_or_default() {
+            let Ok(child) = directory.child(&name) else { continue };
+            if depth == 0 {
+                return too_much("there are more directories inside of each other");
+            }
+            self.enter(&child, depth - 1)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Removes logs that [`stray_logs`] found, if nothing has changed since.
@@ -151,4 +175,30 @@ fn numbers_in(logs: &Directory) -> io::Result<Vec<u32>> {
         (name == *file_name(number)).then_some(number)
     };
     Ok(logs.names()?.into_iter().filter_map(number).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn walked(folder: &Path, depth: usize, most: usize) -> Result<usize, String> {
+        let mut walk = Walk { found: BTreeSet::new(), entered: HashSet::new(), most };
+        let directory = Directory::open(folder).unwrap();
+        let walked = walk.enter(&directory, depth).map(|()| walk.entered.len());
+        walked.map_err(|it| it.to_string())
+    }
+
+    /// A container that is not found would lose its logs.
+    #[test]
+    fn what_is_too_much_to_be_looked_through_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("a/b/c")).unwrap();
+        fs::create_dir(folder.path().join("d")).unwrap();
+        assert_eq!(walked(folder.path(), 3, 5), Ok(5));
+        let deep = walked(folder.path(), 2, 5).unwrap_err();
+        assert!(deep.contains("inside of each other") && deep.contains("a/b"), "{deep}");
+        assert!(walked(folder.path(), 3, 4).unwrap_err().contains("more directories than"));
+        assert!(containers_below(&Directory::open(folder.path()).unwrap()).unwrap().is_empty());
+    }
 }

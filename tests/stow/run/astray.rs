@@ -169,7 +169,7 @@ fn renaming_a_copy_does_not_make_the_logs_its_own() {
     assert_eq!(stowed.storage.targets.iter().map(left).sum::<usize>(), 0, "logs are gone");
 }
 
-/// A program's lock up to the end of a file reaches to where ours are on anchors.
+/// A program's lock up to the end of a file reaches to where ours are on anchors, and one may look like ours: the path tells that it is a plain file.
 #[test]
 fn locks_on_plain_files_make_no_anchors_of_them() {
     let stowed = Stowed::new();
@@ -177,10 +177,12 @@ fn locks_on_plain_files_make_no_anchors_of_them() {
     let script = "
 import fcntl, os, subprocess
 held = open('../plain', 'r+')
-fcntl.lockf(held, fcntl.LOCK_EX)
-subprocess.run(['cat'], stdin=open('../plain'), check=True)
-subprocess.run(['cat', '../plain'], check=True)";
-    assert_eq!(stowed.python(script), "plain\nplain\n");
+for lock in [(0, 0), (1, 2**62 + 5)]:
+    fcntl.lockf(held, fcntl.LOCK_UN)
+    fcntl.lockf(held, fcntl.LOCK_EX, *lock)
+    subprocess.run(['cat'], stdin=open('../plain'), check=True)
+    subprocess.run(['cat', '../plain'], check=True)";
+    assert_eq!(stowed.python(script), "plain\n".repeat(4));
 }
 
 #[test]

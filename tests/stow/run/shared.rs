@@ -1,12 +1,16 @@
 //! A mount to which another user may write: what he forges there is no file of the program's.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
 
 use plimsoll_stow::{gone_name, mark_gone};
 
 use super::Stowed;
 use crate::support::attacker::{ATTACKER, Attacker};
+use crate::support::recording::python;
 use crate::support::served::Served;
 
 /// Something private, beside a mount that is everybody's.
@@ -106,6 +110,45 @@ fn what_another_user_serves_is_listed_and_not_asked() {
     let mut command = stowed.command(&[]);
     let outcome = server.run_unasked(command.arg("ls"));
     assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "served\n"));
+}
+
+/// The attack: a directory above an open file is mounted over. The file stays what it is to who uses it already, and who comes to it by its descriptor is told an
+/// error, instead of waiting for the attacker.
+#[test]
+fn what_another_user_mounts_above_an_open_file_is_not_asked() {
+    let Some(stowed) = shared() else { return };
+    stowed.shell("mkdir team team/deep");
+    let script = "
+import os, sys
+fd = os.open('team/deep/x', os.O_CREAT | os.O_RDWR)
+os.write(fd, b'before ')
+print('ready', flush=True)
+sys.stdin.readline()
+os.write(fd, b'after')
+if os.fork() == 0:
+    try: print('written', os.write(fd, b'astray'), flush=True)
+    except OSError as error: print(os.strerror(error.errno), flush=True)
+    os._exit(0)
+os.wait()";
+    let mut command = stowed.command(&[]);
+    command.args([python(), "-c", script]).process_group(0);
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(process.stdout.take().unwrap());
+    let mut line = || {
+        let mut told = String::new();
+        output.read_line(&mut told).unwrap();
+        told
+    };
+    assert_eq!(line(), "ready\n");
+    let served = Served::on(&stowed.at("team"));
+    drop(process.stdin.take());
+    let (told, asked) = (line(), served.map(|it| it.asked_by(process.id().cast_signed())));
+    assert!(process.wait().unwrap().success());
+    if let Some(asked) = asked {
+        assert_eq!((told.as_str(), asked), ("Input/output error\n", vec![]));
+        assert_eq!(stowed.cat("team/deep/x"), b"before after");
+        assert_eq!(fs::metadata(stowed.at("team/deep/x/anchor")).unwrap().len(), 0);
+    }
 }
 
 /// Where another user makes directories as fast as they are walked, a run would never end.

@@ -15,7 +15,9 @@ use core::ffi::{CStr, c_int};
 use plimsoll_guarded::{Directory, acting_user, mount_of, require_served_by_none_else};
 use plimsoll_stow::{ANCHOR, Container, MARKER};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
 use rustix::io::Errno;
 
 use super::entry::Key;
@@ -56,14 +58,17 @@ impl Found {
         }
     }
 
-    /// Looks for the container in a directory of which an open file is the anchor; `None` if it is a plain file there. `Err(None)` if the file is not
+    /// Looks for the container in a directory of which an open file, which is on this mount, is the anchor; `None` if it is a plain file there. `Err(None)` if the file is not
     /// there, or not any more.
     ///
     /// # Errors
     /// If it cannot be told, or if it is a container that does not count: what a program writes must not go into the anchor.
-    pub fn of_anchor(directory: &CStr, file: &Stat) -> Result<Option<Self>, Option<c_int>> {
-        let at = NamedAt { directory: CWD, path: directory };
-        let directory = match hold_directory(&at, OFlags::NOFOLLOW) {
+    pub fn of_anchor(
+        directory: &CStr,
+        file: &Stat,
+        mount: Option<u64>,
+    ) -> Result<Option<Self>, Option<c_int>> {
+        let directory = match hold_above(directory, mount) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(None),
             held => held.map_err(|it| Some(number(it)))?,
         };
@@ -165,6 +170,24 @@ fn is_trusted(facts: &Stat) -> bool {
 fn hold_directory(at: &NamedAt<'_>, more: OFlags) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
     openat(at.directory, at.path, flags, Mode::empty())
+}
+
+/// Holds the directory that a file on this mount is in. If that is the one that `stow run` is for, no other one is on the way, unless somebody has just mounted it there: he
+/// may serve it (FUSE) and never answer, and is not asked.
+fn hold_above(directory: &CStr, mount: Option<u64>) -> Result<OwnedFd, Errno> {
+    let at = NamedAt { directory: CWD, path: directory };
+    let settings = settings::get().filter(|it| mount.is_some() && it.mount_number == mount);
+    let below = settings.and_then(|it| it.split(directory.to_bytes()));
+    let Some((top, below)) = below else { return hold_directory(&at, OFlags::NOFOLLOW) };
+    let top = hold_directory(&NamedAt { directory: CWD, path: top }, OFlags::NOFOLLOW)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    match openat2(&top, below, flags, Mode::empty(), resolve) {
+        Err(Errno::XDEV) => Err(Errno::IO),
+        // Linux before 5.6, and sandboxes that do not know it.
+        Err(Errno::NOSYS | Errno::PERM) => hold_directory(&at, OFlags::NOFOLLOW),
+        held => held,
+    }
 }
 
 fn is_link(at: &NamedAt<'_>) -> bool {

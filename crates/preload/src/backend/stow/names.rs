@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use plimsoll_guarded::mount_of;
 use plimsoll_stow::ANCHOR;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Stat, fstat, statat};
@@ -100,6 +101,7 @@ const LOOKS: usize = 64;
 pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
     let facts = fstat(file).map_err(|it| it.raw_os_error())?;
+    let mount = mount_of(file);
     for _ in 0..LOOKS {
         let mut path = Text::<PATH_BYTES>::new();
         descriptors::push_link(fd, &mut path);
@@ -109,7 +111,7 @@ pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
             return if !is_told && hold::is_anchor(fd) { Err(libc::ESTALE) } else { Ok(None) };
         };
         path.truncate(above);
-        match Found::of_anchor(path.as_c_str(), &facts) {
+        match Found::of_anchor(path.as_c_str(), &facts, mount) {
             Err(None) => {}
             found => return found.map_err(|it| it.unwrap_or(libc::ESTALE)),
         }

@@ -96,6 +96,13 @@ impl Settings {
         self.mounts.iter().any(|mount| is_below(path, mount.as_bytes()))
     }
 
+    /// Returns the mount, without links, and the rest of a path that is below it.
+    pub fn split<'a>(&self, path: &'a [u8]) -> Option<(&CStr, &'a [u8])> {
+        let mount = &self.mounts[1];
+        let rest = path.strip_prefix(mount.as_bytes())?.strip_prefix(b"/")?;
+        (!rest.is_empty()).then_some((mount.as_c_str(), rest))
+    }
+
     /// Returns whether the mount is below a directory, or the other way round.
     pub fn is_near(&self, directory: &[u8]) -> bool {
         let mut mounts = self.mounts.iter().map(Text::as_bytes);
