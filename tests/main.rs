@@ -12,6 +12,7 @@ mod documentation;
 mod everyday;
 mod export;
 mod gluster;
+mod import;
 mod library;
 mod models;
 mod monitor;

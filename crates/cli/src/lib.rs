@@ -19,6 +19,7 @@ mod export;
 mod failure;
 mod found_site;
 mod harmless;
+mod import;
 mod interruption;
 mod known_costs;
 mod known_placement;
@@ -92,6 +93,7 @@ enum Command {
     Compare(compare::Arguments),
     Doctor(doctor::Arguments),
     Export(export::Arguments),
+    Import(import::Arguments),
     Model(model::Arguments),
     Monitor(monitor::Arguments),
     Record(record::Arguments),
@@ -145,6 +147,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Export(arguments) => export::run(&arguments, output),
+        Command::Import(arguments) => import::run(&arguments, output),
         Command::Model(arguments) => model::run(arguments, output),
         Command::Monitor(arguments) => monitor::run(&arguments),
         Command::Record(arguments) => record::run(&arguments, output),
@@ -211,6 +214,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("score", score::NUMBERS),
         ("compare", compare::NUMBERS),
         ("export", export::NUMBERS),
+        ("import", import::NUMBERS),
         ("calibrate", calibrate::NUMBERS),
         ("utilization", utilization::NUMBERS),
         ("analyze", analyze::NUMBERS),

@@ -28,6 +28,7 @@ mod writer;
 
 pub use cell::{CellAt, FromCell};
 pub use column::{Column, Kind, Table};
+pub use damage::without_panic;
 pub use error::TableError;
 pub use reader::TableReader;
 pub use row_file::{Cell, RowFile};

@@ -1,0 +1,136 @@
+//! `plimsoll import`: histories of other programs, as samples of a store.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use plimsoll_history::GAP_MILLIS;
+use plimsoll_import::{ImportError, Note, Options, Outcome, Zone, import};
+use plimsoll_report::{Record, numbers};
+
+use crate::output::{self, Output};
+use crate::{failure, now};
+
+/// Take histories of other programs into a store
+///
+/// TOKIO's HDF5, pyLMT's HDF5 (.h5lmt) and LMT's databases (1.1, SQLite) are recognised by what is in them, whatever their names are. What is
+/// certainly wrong in them is repaired, what is missing or impossible is left out, and both are told with counts. A file that cannot be read to its end leaves the
+/// store as it was; importing a file again changes nothing.
+#[derive(clap::Args)]
+#[command(
+    before_help = "Examples:\n  \
+        plimsoll import edison/*.hdf5 --store history --cluster edison\n  \
+        plimsoll import lmt.sqlite3 --store history --time-zone America/Los_Angeles\n  \
+        plimsoll import 2018-01-28.h5lmt --store history --json",
+    after_help = "A monitor may write to the store at the same time; the last minute is left to it. docs/import.md says what is taken from each format."
+)]
+pub struct Arguments {
+    /// Files to import
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Directory that keeps the history; it is made if it is not there
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+
+    /// Name of the cluster or site that the files are of
+    #[arg(long, value_name = "NAME", default_value = "")]
+    cluster: String,
+
+    /// Where the clock was whose times have no zone (LMT's): Europe/Berlin, UTC, +02:00
+    #[arg(long, value_name = "ZONE", value_parser = zone)]
+    time_zone: Option<Zone>,
+}
+
+fn zone(text: &str) -> Result<Zone, String> {
+    Zone::named(text)
+        .map_err(|_| "is no time zone; write it like Europe/Berlin, UTC or +02:00".to_owned())
+}
+
+numbers! {
+    SAMPLES = "samples", "new samples", Count, "Samples of a file that the store has now and did not have before.", "the file";
+    ALREADY_THERE = "already_there", "there already", Count, "Samples of a file that the store had, with the same value.", "the file and the store";
+    DIFFERING = "differing", "differing", Count, "Samples of a file that were left out, because the store had other ones for some of their time.", "the file and the store";
+    OVERLAPPING = "overlapping", "overlapping", Count, "Samples of a file that were left out, because they overlap earlier ones of the same file.", "the file";
+    TOO_LATE = "too_late", "of the present", Count, "Samples of a file that were left out, because they end in the future or within the last minute.", "the file and the clock";
+    DAYS = "days", "days", Count, "Days of the store (UTC) to which samples of a file were added.", "the store";
+    COUNT = "count", "count", Count, "How often something was found in the files: datasets, columns, steps, rows or samples, as the words beside it say.", "the files";
+    FILES = "files", "files", Count, "Files in which it was found.", "the files";
+}
+
+pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let options = Options {
+        cluster: arguments.cluster.clone(),
+        zone: arguments.time_zone.clone(),
+        until: Some((now::nanoseconds() / 1_000_000).saturating_sub(GAP_MILLIS)),
+    };
+    let mut outcomes = Vec::new();
+    let mut failures = 0;
+    for path in &arguments.files {
+        match import(path, &arguments.store, &options) {
+            Ok(outcome) => outcomes.push((path.as_path(), outcome)),
+            // The store is to blame: the other files would fail in the same way.
+            Err(error @ ImportError::Store(_)) => return Err(error.into()),
+            Err(error) if arguments.files.len() == 1 => return Err(error.into()),
+            Err(error) => {
+                failures += 1;
+                output::message(&format!("error: {error}"));
+            }
+        }
+    }
+    if !outcomes.is_empty() {
+        let title = format!("imported to {}", arguments.store.display());
+        output.print("import", &title, &record(&outcomes))?;
+    }
+    match failures {
+        0 => Ok(ExitCode::SUCCESS),
+        _ => Ok(failure::of_command(&anyhow::anyhow!(
+            "{failures} of {} files were not imported; hint: the lines above say why, and importing all of them again changes nothing else",
+            arguments.files.len()
+        ))),
+    }
+}
+
+fn record(outcomes: &[(&Path, Outcome)]) -> Record {
+    let name = |path: &Path| path.to_string_lossy().into_owned();
+    let files = outcomes.iter().map(|(path, outcome)| {
+        let imported = &outcome.imported;
+        Record::new()
+            .text("file", "file", name(path))
+            .text("format", "format", &outcome.format)
+            .number(&SAMPLES, imported.samples)
+            .number(&ALREADY_THERE, imported.already_there)
+            .number(&DIFFERING, imported.differing)
+            .number(&OVERLAPPING, imported.overlapping)
+            .number(&TOO_LATE, imported.too_late)
+            .number(&DAYS, imported.days)
+    });
+    let notes = all_notes(outcomes).into_iter().map(|(note, files)| {
+        Record::new()
+            .text("kind", "", note.kind.name())
+            .text("what", "what", &note.what)
+            .number(&COUNT, note.count)
+            .number(&FILES, files)
+    });
+    Record::new().rows("files", "files", files.collect()).rows(
+        "notes",
+        "what was found in them",
+        notes.collect(),
+    )
+}
+
+/// Returns the notes on all files, equal ones once with the sum of their counts, and the number of files that they are of.
+fn all_notes(outcomes: &[(&Path, Outcome)]) -> Vec<(Note, u64)> {
+    let mut all: Vec<(Note, u64)> = Vec::new();
+    for note in outcomes.iter().flat_map(|(_, outcome)| &outcome.notes) {
+        match all.iter_mut().find(|it| it.0.kind == note.kind && it.0.what == note.what) {
+            Some((known, files)) => {
+                known.count += note.count;
+                *files += 1;
+            }
+            None => all.push((note.clone(), 1)),
+        }
+    }
+    all.sort_by_key(|it| it.0.kind);
+    all
+}

@@ -1,0 +1,191 @@
+//! HDF5 files that anybody may have written: objects by path, numbers as matrices, all within bounds.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hdf5_reader::group::Group;
+use hdf5_reader::{
+    Attribute, Dataset, Datatype, FileStorage, H5Type, Hdf5File, OpenOptions, SliceInfo,
+    SliceInfoElem,
+};
+use plimsoll_table::without_panic;
+
+use crate::ImportError;
+
+/// Largest chunk and largest part of a dataset that is held: a day of 3,000 targets at 5 s is smaller.
+const CHUNK_BYTES_MAX: usize = 512 << 20;
+
+/// Chunks that are kept for the next part.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// Values of eight bytes that a dataset may have whatever the size of its file: 1 GiB.
+const VALUES_EASILY: u64 = 1 << 27;
+
+/// DEFLATE makes no more than this of a byte (RFC 1951: 258 bytes in two bits).
+const EXPANSION_MAX: u64 = 1032;
+
+/// Steps and columns of a matrix: two years at a second, and more targets than any file system has.
+const STEPS_MAX: u64 = 1 << 26;
+const COLUMNS_MAX: u64 = 1 << 20;
+
+/// A file that is open.
+pub(crate) struct Hdf5 {
+    path: PathBuf,
+    bytes: u64,
+    file: Hdf5File,
+}
+
+impl Hdf5 {
+    pub fn open(path: &Path, file: File) -> Result<Self, ImportError> {
+        let bytes = file.metadata().map_err(|cause| ImportError::io(path, cause))?.len();
+        let options = OpenOptions::default()
+            .with_chunk_cache_bytes(CACHE_BYTES)
+            .with_max_chunk_bytes(CHUNK_BYTES_MAX)
+            .with_max_read_bytes(CHUNK_BYTES_MAX)
+            .with_max_object_header_bytes(8 << 20);
+        let open = || {
+            let storage = Arc::new(FileStorage::from_file(file)?);
+            Hdf5File::from_storage_with_options(storage, options)
+        };
+        let file = calling(path, open)?;
+        Ok(Hdf5 { path: path.to_owned(), bytes, file })
+    }
+
+    pub fn error(&self, reason: impl ToString) -> ImportError {
+        ImportError::content(&self.path, reason)
+    }
+
+    /// Returns the groups of the root, by name.
+    pub fn groups(&self) -> Result<Vec<Group>, ImportError> {
+        calling(&self.path, || self.file.root_group()?.groups())
+    }
+
+    /// Returns the datasets of a group.
+    pub fn datasets(&self, group: &Group) -> Result<Vec<Dataset>, ImportError> {
+        calling(&self.path, || group.datasets())
+    }
+
+    /// Returns the dataset of that path, if it can be read.
+    pub fn dataset(&self, path: &str) -> Option<Dataset> {
+        without_panic(|| self.file.dataset(path).ok()).flatten()
+    }
+
+    /// Returns an attribute of the root as text.
+    pub fn root_text(&self, name: &str) -> Option<String> {
+        without_panic(|| self.file.root_group().ok()?.attribute(name).ok()?.read_string().ok())
+            .flatten()
+    }
+
+    /// Returns the numbers of a dataset as a matrix of one or two dimensions.
+    pub fn matrix(&self, dataset: Dataset) -> Result<Matrix<'_>, ImportError> {
+        let (rows, columns) = match *dataset.shape() {
+            [rows] => (rows, 1),
+            [rows, columns] => (rows, columns),
+            _ => {
+                let dimensions = dataset.shape().len();
+                let reason = format!("{} has {dimensions} dimensions", dataset.name());
+                return Err(self.error(reason));
+            }
+        };
+        let values = rows.saturating_mul(columns);
+        let most = VALUES_EASILY.max(self.bytes.saturating_mul(EXPANSION_MAX) / 8);
+        if values > most || rows.max(columns) > STEPS_MAX || rows.min(columns) > COLUMNS_MAX {
+            let reason = format!(
+                "{} claims {rows} times {columns} values, more than a file of {} bytes can have",
+                dataset.name(),
+                self.bytes
+            );
+            return Err(self.error(reason));
+        }
+        Ok(Matrix { file: self, dataset, rows: rows as usize, columns: columns as usize })
+    }
+}
+
+/// Returns texts of an attribute; nothing if it is none of texts.
+pub(crate) fn texts(dataset: &Dataset, attribute: &str) -> Option<Vec<String>> {
+    without_panic(|| dataset.attribute(attribute).ok()?.read_strings().ok()).flatten()
+}
+
+/// Returns the text of an attribute; nothing if it is none.
+pub(crate) fn text(attribute: Option<Attribute>) -> Option<String> {
+    without_panic(|| attribute?.read_string().ok()).flatten()
+}
+
+/// Calls the library, whose errors are those of the file.
+fn calling<T>(
+    path: &Path,
+    call: impl FnOnce() -> Result<T, hdf5_reader::error::Error>,
+) -> Result<T, ImportError> {
+    match without_panic(call) {
+        Some(Ok(result)) => Ok(result),
+        Some(Err(error)) => {
+            Err(ImportError::content(path, format!("its HDF5 is damaged: {error}")))
+        }
+        None => Err(ImportError::content(path, "its HDF5 is damaged")),
+    }
+}
+
+/// Numbers of one or two dimensions.
+pub(crate) struct Matrix<'a> {
+    file: &'a Hdf5,
+    dataset: Dataset,
+    pub rows: usize,
+    pub columns: usize,
+}
+
+impl Matrix<'_> {
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Reads a part, row by row.
+    pub fn read(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f64>, ImportError> {
+        let part = |range: &Range<usize>| SliceInfoElem::Slice {
+            start: range.start as u64,
+            end: range.end as u64,
+            step: 1,
+        };
+        let mut selections = vec![part(&rows)];
+        if self.dataset.shape().len() > 1 {
+            selections.push(part(&columns));
+        }
+        let selection = SliceInfo { selections };
+        let expected = rows.len() * columns.len();
+        let values = match self.dataset.dtype() {
+            Datatype::FloatingPoint { size: 8, .. } => self.read_as::<f64>(&selection, |it| it),
+            Datatype::FloatingPoint { size: 4, .. } => self.read_as::<f32>(&selection, f64::from),
+            Datatype::FixedPoint { size: 8, signed: true, .. } => {
+                self.read_as::<i64>(&selection, |it| it as f64)
+            }
+            Datatype::FixedPoint { size: 4, signed: true, .. } => {
+                self.read_as::<i32>(&selection, f64::from)
+            }
+            Datatype::FixedPoint { size: 8, .. } => self.read_as::<u64>(&selection, |it| it as f64),
+            Datatype::FixedPoint { size: 4, .. } => self.read_as::<u32>(&selection, f64::from),
+            Datatype::FixedPoint { size: 1, signed: true, .. } => {
+                self.read_as::<i8>(&selection, f64::from)
+            }
+            Datatype::FixedPoint { size: 1, .. } => self.read_as::<u8>(&selection, f64::from),
+            other => {
+                let reason = format!("{} has no numbers but {other:?}", self.dataset.name());
+                return Err(self.file.error(reason));
+            }
+        }?;
+        if values.len() != expected {
+            let reason = format!("{} has fewer values than it claims", self.dataset.name());
+            return Err(self.file.error(reason));
+        }
+        Ok(values)
+    }
+
+    fn read_as<T: H5Type>(
+        &self,
+        selection: &SliceInfo,
+        number: impl Fn(T) -> f64,
+    ) -> Result<Vec<f64>, ImportError> {
+        let array = calling(&self.file.path, || self.dataset.read_slice::<T>(selection))?;
+        Ok(array.into_iter().map(number).collect())
+    }
+}

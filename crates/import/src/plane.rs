@@ -1,0 +1,150 @@
+//! Matrices of samples: one measure of some components at common steps.
+
+use std::ops::Range;
+
+use plimsoll_history::{Day, Import, Row, Series};
+
+use crate::ImportError;
+use crate::notes::Notes;
+
+/// Values that are held at a time: 128 MiB, beside what was read.
+const VALUES_AT_A_TIME: usize = 1 << 24;
+
+/// What stands for a value that is missing.
+pub(crate) const MISSING: u64 = u64::MAX;
+
+/// Reads a part of a plane, by steps and columns: column by column, with [`MISSING`] where nothing is known.
+type ReadPart<'a> =
+    Box<dyn FnMut(Range<usize>, Range<usize>, &mut Notes) -> Result<Vec<u64>, ImportError> + 'a>;
+
+/// One measure of some components at common steps.
+pub(crate) struct Plane<'a> {
+    /// By column.
+    pub series: Vec<Series>,
+    /// Milliseconds since 1970: ends of steps, each later than the one before.
+    pub ends: Vec<u64>,
+    /// Milliseconds that samples cover; 0 for levels.
+    pub length: u32,
+    pub read: ReadPart<'a>,
+}
+
+/// Hands planes over day by day, in the order of a store's files.
+pub(crate) fn take_planes(
+    planes: &mut [Plane<'_>],
+    import: &mut Import,
+    notes: &mut Notes,
+) -> Result<(), ImportError> {
+    let mut days: Vec<Day> =
+        planes.iter().flat_map(|plane| plane.ends.iter().map(|end| Day::ending_at(*end))).collect();
+    days.sort_unstable();
+    days.dedup();
+    for day in days {
+        take_day(day, planes, import, notes)?;
+    }
+    Ok(())
+}
+
+/// A column of a plane.
+#[derive(Clone, Copy)]
+struct Place {
+    plane: usize,
+    column: usize,
+}
+
+fn take_day(
+    day: Day,
+    planes: &mut [Plane<'_>],
+    import: &mut Import,
+    notes: &mut Notes,
+) -> Result<(), ImportError> {
+    let mut all: Vec<(Series, Place)> = Vec::new();
+    for (number, plane) in planes.iter().enumerate() {
+        if !steps_of(day, &plane.ends).is_empty() {
+            let place = |column| Place { plane: number, column };
+            all.extend(plane.series.iter().cloned().enumerate().map(|(it, of)| (of, place(it))));
+        }
+    }
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    let before = all.len();
+    all.dedup_by(|next, kept| next.0 == kept.0);
+    notes.left_out(
+        (before - all.len()) as u64,
+        "columns of a name that another column has, per day",
+    );
+    let (series, places): (Vec<Series>, Vec<Place>) = all.into_iter().unzip();
+    import.day(day, &series, |into| {
+        let mut start = 0;
+        while start < places.len() {
+            let steps = steps_of(day, &planes[places[start].plane].ends);
+            let end = start + columns_at_a_time(&places[start..], steps.len());
+            let columns = &places[start..end];
+            let plane = &mut planes[columns[0].plane];
+            let first = columns.iter().map(|it| it.column).min().unwrap_or(0);
+            let last = columns.iter().map(|it| it.column).max().unwrap_or(0) + 1;
+            let values = (plane.read)(steps.clone(), first..last, notes)?;
+            let ends = &plane.ends[steps.clone()];
+            for (number, place) in columns.iter().enumerate() {
+                let from = (place.column - first) * steps.len();
+                let of_column = &values[from..from + steps.len()];
+                let series = (start + number) as u32;
+                for (end, value) in ends.iter().zip(of_column).filter(|it| *it.1 != MISSING) {
+                    let row = Row { series, end: *end, length: plane.length, value: *value };
+                    into.row(row).map_err(ImportError::from)?;
+                }
+            }
+            start = end;
+        }
+        Ok::<(), ImportError>(())
+    })
+}
+
+/// Returns how many of these columns follow each other in one plane, about in its order, and are few enough to be held.
+fn columns_at_a_time(places: &[Place], steps: usize) -> usize {
+    let plane = places[0].plane;
+    let same = places.iter().take_while(|it| it.plane == plane).count();
+    let mut most = (VALUES_AT_A_TIME / steps.max(1)).clamp(1, same);
+    // Whatever lies between the least and the greatest column is read, too.
+    loop {
+        let columns = places[..most].iter().map(|it| it.column);
+        let span = columns.clone().max().unwrap_or(0) - columns.min().unwrap_or(0) + 1;
+        if span * steps <= 2 * VALUES_AT_A_TIME || most == 1 {
+            return most;
+        }
+        most = most.div_ceil(2).min(most - 1).max(1);
+    }
+}
+
+fn steps_of(day: Day, ends: &[u64]) -> Range<usize> {
+    let start = ends.partition_point(|end| *end <= day.start());
+    start..ends.partition_point(|end| *end <= day.end()).max(start)
+}
+
+/// Times that a file gives of its steps.
+pub(crate) struct Steps {
+    /// Milliseconds since 1970, growing.
+    pub millis: Vec<u64>,
+    /// From one to the next, most often.
+    pub step: u64,
+}
+
+impl Steps {
+    /// Takes times in seconds since 1970, up to the first that is not later than the one before.
+    pub fn of(seconds: &[f64], notes: &mut Notes) -> Option<Self> {
+        let mut millis: Vec<u64> = Vec::with_capacity(seconds.len());
+        for second in seconds {
+            let is_time = second.is_finite() && *second > 0.0 && *second < 4e9;
+            let at = (second * 1000.0) as u64;
+            if !is_time || millis.last().is_some_and(|last| at <= *last) {
+                break;
+            }
+            millis.push(at);
+        }
+        let rest = seconds.len() - millis.len();
+        notes.left_out(rest as u64, "steps whose time is not later than the one before");
+        let mut lengths: Vec<u64> = millis.windows(2).map(|two| two[1] - two[0]).collect();
+        lengths.sort_unstable();
+        let runs = lengths.chunk_by(|one, next| one == next);
+        let step = runs.max_by_key(|run| run.len()).map(|run| run[0])?;
+        (u32::try_from(step).is_ok() && step > 0).then_some(Steps { millis, step })
+    }
+}

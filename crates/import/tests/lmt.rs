@@ -1,0 +1,112 @@
+//! LMT's databases, made by SQLite, and what others may have put in their place.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use plimsoll_import::{ImportError, NoteKind, Options, import};
+use rusqlite::Connection;
+use support::*;
+
+/// A target with counters at some moments of a clock in California.
+fn database(path: &Path, moments: &[(&str, u64)]) -> Connection {
+    let database = Connection::open(path).unwrap();
+    database
+        .execute_batch(
+            "create table TIMESTAMP_INFO (TS_ID, TIMESTAMP, primary key (TS_ID));
+             create table OST_INFO (OST_ID, OSS_ID, OST_NAME, HOSTNAME);
+             create table OST_DATA (OST_ID, TS_ID, READ_BYTES, WRITE_BYTES, KBYTES_FREE, KBYTES_USED, INODES_FREE, INODES_USED);
+             insert into OST_INFO values (1, 1, 'fs-OST0000', 'oss1');",
+        )
+        .unwrap();
+    for (number, (shown, count)) in moments.iter().enumerate() {
+        let sql = "insert into TIMESTAMP_INFO values (?1, ?2)";
+        database.execute(sql, (number as i64, shown)).unwrap();
+        let sql = "insert into OST_DATA values (1, ?1, ?2, 2 * ?2, 1, 2, 3, 4)";
+        database.execute(sql, (number as i64, *count as i64)).unwrap();
+    }
+    database
+}
+
+#[test]
+fn an_hour_that_the_clock_showed_twice_is_two_hours() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("lmt"), folder.path().join("store"));
+    let shown = [
+        ("2018-11-04 01:30:00", 10),
+        ("2018-11-04 01:59:55", 20),
+        // The clock was put back, and then a counter began anew.
+        ("2018-11-04 01:00:00", 50),
+        ("2018-11-04 01:30:00", 5),
+        ("2018-11-04 02:00:00", 6),
+        ("soon", 7),
+    ];
+    drop(database(&path, &shown));
+    let told = take(&path, &store);
+    let has = read(&store);
+    let first = 1_541_320_200_000u64;
+    let read_at = |millis: u64| {
+        has.get(&("ost", "fs-OST0000".to_string(), "read_bytes", first + millis)).copied()
+    };
+    assert_eq!(read_at(1_795_000), Some((1_795_000, 10)));
+    assert_eq!(read_at(1_800_000), Some((5000, 30)));
+    assert_eq!(read_at(3_600_000), None, "a reset");
+    assert_eq!(read_at(5_400_000), Some((1_800_000, 1)));
+    assert_eq!(noted(&told, NoteKind::LeftOut, "reset"), 2);
+    assert_eq!(noted(&told, NoteKind::LeftOut, "time cannot be read"), 1);
+    let free = ("ost", "fs-OST0000".to_string(), "free_bytes", first);
+    assert_eq!(has[&free], (0, 1024));
+}
+
+#[test]
+fn times_without_a_zone_need_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("lmt"), folder.path().join("store"));
+    drop(database(&path, &[("2018-01-28 00:00:00", 1)]));
+    let error = import(&path, &store, &Options::default()).unwrap_err();
+    assert!(matches!(error, ImportError::NoZone { .. }), "{error}");
+}
+
+#[test]
+fn hostile_databases_leave_the_store_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("lmt"), folder.path().join("store"));
+    drop(database(&path, &[("2018-01-28 00:00:00", 1), ("2018-01-28 00:00:05", 3)]));
+    take(&path, &store);
+    let (bytes, before) = (fs::read(&path).unwrap(), read(&store));
+    // A view that never ends, in the place of a table.
+    let database = Connection::open(&path).unwrap();
+    database
+        .execute_batch(
+            "drop table OST_DATA; create view OST_DATA as
+             with recursive n (OST_ID, TS_ID) as (select 1, 0 union all select 1, TS_ID + 1 from n) select * from n;",
+        )
+        .unwrap();
+    drop(database);
+    let error = import(&path, &store, &options()).unwrap_err().to_string();
+    assert!(error.contains("no table OST_DATA"), "{error}");
+    // Cut off at any page, and with bytes exchanged.
+    for cut in (1..bytes.len()).step_by(511) {
+        fs::write(&path, &bytes[..cut]).unwrap();
+        match import(&path, &folder.path().join("other"), &options()) {
+            Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+            Ok(outcome) => assert!(outcome.imported.samples <= 10, "{outcome:?}"),
+        }
+    }
+    let mut random = 1u64;
+    for _ in 0..200 {
+        let mut damaged = bytes.clone();
+        for _ in 0..4 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let place = 16 + (random >> 33) as usize % (damaged.len() - 16);
+            damaged[place] = random as u8;
+        }
+        fs::write(&path, damaged).unwrap();
+        if let Err(error) = import(&path, &folder.path().join("other"), &options()) {
+            assert!(!error.to_string().contains('\n'), "{error}");
+        }
+    }
+    assert_eq!(read(&store), before);
+    assert!(!folder.path().join("lmt-journal").exists());
+}
