@@ -106,6 +106,16 @@ fn a_file_goes_into_a_container_and_comes_back() {
 }
 
 #[test]
+fn targets_may_be_named_from_the_directory_above() {
+    let place = Place::new(2);
+    fs::create_dir(place.path().join("sub")).unwrap();
+    let bytes = place.plain("plain", 100_000);
+    let outcome = place.run("cp plain big --targets sub/../ost0,sub/../ost1");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(place.cat("big"), bytes);
+}
+
+#[test]
 fn holes_stay_holes() {
     use std::os::unix::fs::{FileExt, MetadataExt};
     let place = Place::new(2);

@@ -110,7 +110,7 @@ fn a_deep_tree_of_its_owner_does_not_end_roots_down() {
         deepest = openat(&deepest, "a", OFlags::DIRECTORY, Mode::empty()).unwrap();
     }
     drop(deepest);
-    let script = "ulimit -n 256; exec timeout 60 \"$0\" testbed --base \"$1\" down";
+    let script = "ulimit -n 256; exec timeout 600 \"$0\" testbed --base \"$1\" down";
     let mut down = Command::new("sh");
     down.args(["-c", script]).arg(binary().get_program()).arg(&theirs).env("NO_COLOR", "1");
     let outcome: Outcome = down.output().unwrap().into();

@@ -1,8 +1,9 @@
 //! A directory that a person names on the command line, as DIR or NAME=DIR.
 
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use plimsoll_guarded::Directory;
 
 use super::is_own_directory;
 
@@ -20,6 +21,7 @@ impl NamedDirectory {
     pub fn parse(text: &str) -> Result<Self> {
         let (name, path) = split(text)?;
         let path = std::path::absolute(path).with_context(|| format!("cannot use {text}"))?;
+        let path = without_parents(path);
         ensure!(
             path.to_str().is_some(),
             "{} is not UTF-8 text; hint: a link with a plain name",
@@ -30,6 +32,15 @@ impl NamedDirectory {
         let name = name.with_context(|| format!("{text} has no name; hint: NAME={text}"))?;
         Ok(Self { name, path })
     }
+}
+
+/// Returns a path without `..`, if it is there: only the kernel can tell what that is behind a link.
+fn without_parents(path: PathBuf) -> PathBuf {
+    if !path.components().any(|it| it == Component::ParentDir) {
+        return path;
+    }
+    let found = Directory::open_by_own_links(&path).and_then(Directory::with_whole_path);
+    found.map_or(path, |it| it.path().to_path_buf())
 }
 
 /// Splits NAME=DIR into both; DIR has no name. A directory may have the sign in its own name, and a name has no
@@ -63,5 +74,8 @@ mod tests {
         assert!(read("=/mnt/t0").unwrap_err().to_string().contains("without a name"));
         assert!(read("/").unwrap_err().to_string().contains("hint: NAME=/"));
         assert_eq!(read("/no/such=dir").unwrap(), ("such=dir".into(), "/no/such=dir".into()));
+        let real = std::fs::canonicalize(odd).unwrap();
+        assert_eq!(read(&format!("{odd}/../a=b,c")).unwrap(), ("a=b,c".into(), real));
+        assert_eq!(read("/no/../such").unwrap(), ("such".into(), "/no/../such".into()));
     }
 }
