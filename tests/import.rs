@@ -59,3 +59,23 @@ fn what_cannot_be_imported_is_one_line_and_the_others_are_imported() {
     assert!(outcome.stderr.contains("2 of 3 files were not imported"), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("TOKIO HDF5"), "{}", outcome.stdout);
 }
+
+#[test]
+fn a_table_is_imported_by_what_a_mapping_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("disks.csv"), "ts,disk,kib\n1577923205,bb1:sda,4\n1577923210,bb1:sda,5\n")
+        .unwrap();
+    let mapping = "interval = '5s'\n[columns]\ntime = 'ts'\ntarget = 'disk'\nwritten_bytes = 'kib'\n[factors]\nwritten_bytes = 1024\n";
+    fs::write(path("disks.toml"), mapping).unwrap();
+    let root = folder.path().display();
+    let asked = format!("import {root}/disks.csv --store {root}/store --mapping {root}/disks.toml");
+    let result = json(&asked);
+    assert_eq!(result["files"][0]["format"], "CSV");
+    assert_eq!(result["files"][0]["samples"], 2);
+    assert_eq!(json(&asked)["files"][0]["already_there"], 2);
+    fs::write(path("disks.toml"), "[columns]\nbytes = 'kib'\n").unwrap();
+    let wrong = plimsoll(&asked);
+    assert_eq!((wrong.status, wrong.stderr.lines().count()), (Some(2), 1), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("nothing is called \"bytes\""), "{}", wrong.stderr);
+}

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow};
+use plimsoll_guarded::read_small;
 use plimsoll_history::GAP_MILLIS;
-use plimsoll_import::{ImportError, Note, Options, Outcome, Zone, import};
+use plimsoll_import::{ImportError, Mapping, Note, Options, Outcome, Zone, import};
 use plimsoll_report::{Record, numbers};
 
 use crate::output::{self, Output};
@@ -13,7 +14,7 @@ use crate::{failure, now};
 
 /// Take histories of other programs into a store
 ///
-/// TOKIO's HDF5, pyLMT's HDF5 (.h5lmt) and LMT's databases (1.1, SQLite) are recognised by what is in them, whatever their names are. What is
+/// TOKIO's HDF5, pyLMT's HDF5 (.h5lmt), LMT's databases (1.1, SQLite) and tables (CSV, Parquet) are recognised by what is in them, whatever their names are. What is
 /// certainly wrong in them is repaired, what is missing or impossible is left out, and both are told with counts. A file that cannot be read to its end leaves the
 /// store as it was; importing a file again changes nothing.
 #[derive(clap::Args)]
@@ -21,7 +22,8 @@ use crate::{failure, now};
     before_help = "Examples:\n  \
         plimsoll import edison/*.hdf5 --store history --cluster edison\n  \
         plimsoll import lmt.sqlite3 --store history --time-zone America/Los_Angeles\n  \
-        plimsoll import 2018-01-28.h5lmt --store history --json",
+        plimsoll import 2018-01-28.h5lmt --store history --json\n  \
+        plimsoll import disks.csv --store history --mapping disks.toml",
     after_help = "A monitor may write to the store at the same time; the last minute is left to it. docs/import.md says what is taken from each format."
 )]
 pub struct Arguments {
@@ -37,7 +39,11 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "")]
     cluster: String,
 
-    /// Where the clock was whose times have no zone (LMT's): Europe/Berlin, UTC, +02:00
+    /// What columns of tables mean (TOML; docs/import.md), where their names do not say it
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+
+    /// Where the clock was whose times have no zone (LMT's, and some tables'): Europe/Berlin, UTC, +02:00
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     time_zone: Option<Zone>,
 }
@@ -58,10 +64,18 @@ numbers! {
     FILES = "files", "files", Count, "Files in which it was found.", "the files";
 }
 
+/// Reads what columns mean.
+fn mapping(path: &Path) -> Result<Mapping> {
+    let text = read_small(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Mapping::parse(&text)
+        .map_err(|reason| anyhow!("cannot understand {}: {reason}", path.display()))
+}
+
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let options = Options {
         cluster: arguments.cluster.clone(),
         zone: arguments.time_zone.clone(),
+        mapping: arguments.mapping.as_deref().map(mapping).transpose()?.unwrap_or_default(),
         until: Some((now::nanoseconds() / 1_000_000).saturating_sub(GAP_MILLIS)),
     };
     let mut outcomes = Vec::new();
@@ -84,7 +98,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     match failures {
         0 => Ok(ExitCode::SUCCESS),
-        _ => Ok(failure::of_command(&anyhow::anyhow!(
+        _ => Ok(failure::of_command(&anyhow!(
             "{failures} of {} files were not imported; hint: the lines above say why, and importing all of them again changes nothing else",
             arguments.files.len()
         ))),

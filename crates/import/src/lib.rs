@@ -3,17 +3,20 @@
 //! - [`import`]: takes one file, whose format is recognised by what is in it ([`Format`]), into a store;
 //! - [`Outcome`]: what was recognised, repaired and left out, with counts.
 //!
-//! Each format has a module that turns what it finds into samples: `tokio` (TOKIO's HDF5), `pylmt` (pyLMT's HDF5), `lmt` (LMT 1.1 in SQLite), `rows` (CSV).
+//! Each format has a module that turns what it finds into samples: `tokio` (TOKIO's HDF5), `pylmt` (pyLMT's HDF5), `lmt` (LMT 1.1 in SQLite), `separated` and `columnar` (CSV and Parquet, whose columns
+//! mean what a [`Mapping`] says).
 //! What is certain is repaired, what is not certain is left out, and both are told. A file that cannot be read to its end leaves the store as it was.
 //!
 //! Deliberately not here: how samples are kept (`history`), and what they say (`utilization`).
 
+mod columnar;
 mod components;
 mod error;
 mod format;
 mod hdf5;
 mod lmt;
 mod local_time;
+mod mapping;
 mod names;
 mod notes;
 mod options;
@@ -21,12 +24,15 @@ mod outcome;
 mod plane;
 mod pylmt;
 mod readings;
+mod rows;
+mod separated;
 mod sqlite;
 mod tokio;
 
 pub use error::ImportError;
 pub use format::Format;
 pub use local_time::Zone;
+pub use mapping::Mapping;
 pub use notes::{Note, NoteKind};
 pub use options::Options;
 pub use outcome::{Outcome, import};

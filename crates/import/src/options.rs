@@ -1,6 +1,6 @@
 //! What the user says of a file.
 
-use crate::Zone;
+use crate::{Mapping, Zone};
 
 /// What the user says of a file, because nothing in it does.
 #[derive(Debug, Clone, Default)]
@@ -9,6 +9,8 @@ pub struct Options {
     pub cluster: String,
     /// Where its clock was, for times without a zone.
     pub zone: Option<Zone>,
+    /// What columns of tables mean.
+    pub mapping: Mapping,
     /// Samples that end later, in milliseconds since 1970, are left out.
     pub until: Option<u64>,
 }

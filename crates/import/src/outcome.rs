@@ -8,7 +8,7 @@ use plimsoll_history::{Import, Imported};
 
 use crate::hdf5::Hdf5;
 use crate::notes::Notes;
-use crate::{Format, ImportError, Note, Options, lmt, pylmt, tokio};
+use crate::{Format, ImportError, Note, Options, columnar, lmt, pylmt, separated, tokio};
 
 /// What came of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +65,8 @@ fn decode(
             }
         }
         Format::Sqlite => lmt::take(path, file, options, import, notes),
-        Format::Parquet | Format::Text | Format::Empty => {
-            Err(ImportError::content(path, "this format is not imported yet"))
-        }
+        Format::Parquet => columnar::take(path, file, options, import, notes),
+        Format::Text => separated::take(path, file, options, import, notes),
+        Format::Empty => Err(ImportError::content(path, "it is empty")),
     }
 }

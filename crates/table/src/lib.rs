@@ -30,6 +30,6 @@ pub use cell::{CellAt, FromCell};
 pub use column::{Column, Kind, Table};
 pub use damage::without_panic;
 pub use error::TableError;
-pub use reader::TableReader;
+pub use reader::{TableReader, columns_of};
 pub use row_file::{Cell, RowFile};
 pub use writer::{ColumnSink, Stored, TableWriter, Text};

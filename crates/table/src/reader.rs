@@ -16,9 +16,9 @@ use crate::column::SCHEMA_KEY;
 use crate::damage::{check_chunks, guarded};
 use crate::pages::CheckedPages;
 use crate::source::Source;
-use crate::wanted::Wanted;
+use crate::wanted::{Wanted, kind_of};
 use crate::whole::read_whole;
-use crate::{Table, TableError};
+use crate::{Kind, Table, TableError};
 
 /// Rows that are held at a time.
 const ROWS_AT_A_TIME: usize = 4096;
@@ -65,18 +65,37 @@ impl TableReader {
         Self::of_source(source, path, table, names)
     }
 
+    /// Does the same with a file of any other program: what it calls itself does not matter.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`].
+    pub fn foreign(
+        file: File,
+        path: &Path,
+        table: &Table,
+        names: &[&str],
+    ) -> Result<Self, TableError> {
+        let source = Source::of(file).map_err(|it| TableError::io("open", path, it))?;
+        Self::of_file(open_file(source, path)?, path, table, names)
+    }
+
     fn of_source(
         source: Source,
         path: &Path,
         table: &Table,
         names: &[&str],
     ) -> Result<Self, TableError> {
-        let length = source.len();
-        source.check_schema().map_err(|error| TableError::read(path, error))?;
-        let file = guarded(|| SerializedFileReader::new(source))
-            .map_err(|error| TableError::read(path, error))?;
-        check_chunks(file.metadata(), length).map_err(|it| TableError::format(path, it))?;
+        let file = open_file(source, path)?;
         check_version(path, &file, table)?;
+        Self::of_file(file, path, table, names)
+    }
+
+    fn of_file(
+        file: SerializedFileReader<Source>,
+        path: &Path,
+        table: &Table,
+        names: &[&str],
+    ) -> Result<Self, TableError> {
         let find = |name: &&str| table.columns.iter().find(|column| column.name == *name);
         let named = names.iter().filter_map(find);
         let columns: Vec<Wanted> = named
@@ -268,6 +287,31 @@ impl TableReader {
             }
         }
     }
+}
+
+/// Opens a file, and checks what it says of itself.
+fn open_file(source: Source, path: &Path) -> Result<SerializedFileReader<Source>, TableError> {
+    let length = source.len();
+    source.check_schema().map_err(|error| TableError::read(path, error))?;
+    let file = guarded(|| SerializedFileReader::new(source))
+        .map_err(|error| TableError::read(path, error))?;
+    check_chunks(file.metadata(), length).map_err(|it| TableError::format(path, it))?;
+    Ok(file)
+}
+
+/// Returns the names of a file's columns that are not nested, and what their values are.
+///
+/// # Errors
+/// If the file cannot be read, or is no Parquet file.
+pub fn columns_of(file: File, path: &Path) -> Result<Vec<(String, Kind)>, TableError> {
+    let source = Source::of(file).map_err(|it| TableError::io("open", path, it))?;
+    let file = open_file(source, path)?;
+    let all = file.metadata().file_metadata().schema_descr().columns();
+    let plain = all.iter().filter_map(|column| match column.path().parts() {
+        [name] => Some((name.clone(), kind_of(column)?)),
+        _ => None,
+    });
+    Ok(plain.collect())
 }
 
 /// Whether a row group is wanted, by the least and the greatest value of a column.

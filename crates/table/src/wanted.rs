@@ -79,6 +79,23 @@ impl Wanted {
     }
 }
 
+/// Returns what the values of a column are; nothing if this program does not read such.
+pub(crate) fn kind_of(found: &ColumnDescriptor) -> Option<Kind> {
+    let is_time = matches!(found.logical_type_ref(), Some(LogicalType::Timestamp(_)))
+        || matches!(
+            found.converted_type(),
+            ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS
+        );
+    let kind = match found.physical_type() {
+        Type::BYTE_ARRAY => Kind::Text,
+        Type::FLOAT | Type::DOUBLE => Kind::Real,
+        Type::INT32 | Type::INT64 if is_time => Kind::Moment,
+        Type::INT32 | Type::INT64 => Kind::Count64,
+        _ => return None,
+    };
+    (found.max_rep_level() == 0).then_some(kind)
+}
+
 /// Returns what a column should be, if it is something else.
 fn what_it_should_be(kind: Kind, found: &ColumnDescriptor) -> Option<&'static str> {
     let physical = found.physical_type();
