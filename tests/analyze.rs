@@ -1,5 +1,7 @@
 //! What a long history says.
 
+use std::fs;
+
 use crate::support::command::{json, plimsoll, text};
 
 /// The history that version 1 of the program wrote: two targets, a minute of one day and half a minute of another.
@@ -46,4 +48,42 @@ fn wrong_use_is_said_in_one_line() {
     }
     let outcome = plimsoll("analyze --store /nowhere/at/all");
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_was_planted_in_a_history_that_never_was_is_found_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let (store, page) = (place("made"), place("made.html"));
+    let made = json(&format!("synth --store {store} --days 8 --targets 8 --seed 4"));
+    assert_eq!(made["days"], 8);
+    let truth = fs::read_to_string(place("made.truth.json")).unwrap();
+    let truth: serde_json::Value = serde_json::from_str(&truth).unwrap();
+    let found = json(&format!("analyze --store {store} --html {page}"));
+    for (key, place) in [("read_bytes", 0), ("written_bytes", 1)] {
+        assert_eq!(found["system"][key].as_f64(), truth["bytes"][place].as_f64(), "{key}");
+    }
+    let outages = found["cleaning"]["outages"].as_array().unwrap();
+    assert_eq!(outages.len(), truth["outages"].as_array().unwrap().len());
+    let answers = found["summary"]["answers"].as_array().unwrap();
+    assert!(
+        answers.iter().any(|it| it.as_str().unwrap().starts_with("More is read")),
+        "{answers:?}"
+    );
+    let page = fs::read_to_string(page).unwrap();
+    for figure in
+        ["fig. 3", "fig. 5", "fig. 7", "fig. 10", "fig. 11", "fig. 12", "fig. 13", "fig. 15"]
+    {
+        assert!(page.contains(figure), "{figure}");
+    }
+}
+
+#[test]
+fn what_is_made_up_is_not_mixed_with_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = plimsoll(&format!("synth --store {}", folder.path().display()));
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("is not mixed"), "{}", outcome.stderr);
+    let outcome = plimsoll("synth --store x --step 7");
+    assert!(outcome.stderr.contains("does not divide a minute"), "{}", outcome.stderr);
 }

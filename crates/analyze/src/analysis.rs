@@ -2,6 +2,9 @@
 
 use crate::by_days::ByDays;
 use crate::closing::CLUSTERINGS;
+use crate::daily::{DailyJob, daily_jobs};
+use crate::forecast::{Forecast, forecasts};
+use crate::hot::{HotTarget, hot_targets};
 use crate::metadata::Metadata;
 use crate::open_day::BOTH;
 use crate::phases::{Level, Phases};
@@ -32,6 +35,12 @@ pub struct Analysis {
     pub metadata: Option<Metadata>,
     /// Machines by name, where their processors are known.
     pub servers: Vec<(String, ServerSums)>,
+    /// Targets that get more than others day after day.
+    pub hot: Vec<HotTarget>,
+    /// Jobs that run at the same time every day.
+    pub daily_jobs: Vec<DailyJob>,
+    /// Forecasts of the next hour, of reads and of writes, where there are enough days.
+    pub forecasts: [Option<Forecast>; BOTH],
     /// All targets together, minute by minute.
     pub timeline: Timeline,
 }
@@ -57,8 +66,10 @@ pub struct Cleaning {
     pub incomplete: u64,
     /// Minutes of single targets, reads and writes apart, of which something but too little is known,
     pub partial: u64,
-    /// and those over the limit, or impossible.
+    /// and those over the limit, or impossible,
     pub over_limit: u64,
+    /// with their bytes, which are in no total.
+    pub dropped: u128,
 }
 
 impl Analysis {
@@ -84,6 +95,9 @@ impl Analysis {
             correlations: pairs.map(|(first, second)| correlate(&line, first, second, &drawn)),
             space: Space::of(frame, whole, &line, phases[0].each_ref()),
             metadata: Metadata::of(&line, &drawn),
+            hot: hot_targets(frame, whole, &drawn),
+            daily_jobs: daily_jobs(frame.zone(), &line, &drawn),
+            forecasts: forecasts(frame.zone(), &line, &drawn),
             servers: servers.filter(|it| it.1.known > 0).collect(),
             system,
             phases,
@@ -110,6 +124,7 @@ fn cleaning(whole: &Whole, line: &Timeline) -> Cleaning {
         flat: line.outages.iter().map(|it| it.flat).sum(),
         incomplete: line.incomplete,
         partial: days.iter().map(|it| it.partial).sum(),
+        dropped: whole.stretch.targets.iter().flat_map(|it| it.dropped).sum(),
         over_limit: days.iter().map(|it| it.over_limit).sum(),
     }
 }

@@ -32,7 +32,7 @@ pub fn close(open: &OpenDay, frame: &Frame) -> Stretch {
         over_limit: 0,
     };
     let limit = frame.options.limit.map_or(IMPOSSIBLE, |rate| rate.saturating_mul(60));
-    let mut targets = target_minutes(open, limit.min(IMPOSSIBLE), &mut day);
+    let (mut targets, dropped) = target_minutes(open, limit.min(IMPOSSIBLE), &mut day);
     add_metadata(open, &mut day);
     let quiet: Vec<bool> = day.minutes.iter().map(is_quiet).collect();
     outages(&quiet, |range| {
@@ -47,7 +47,11 @@ pub fn close(open: &OpenDay, frame: &Frame) -> Stretch {
     let quiet_first = quiet.iter().take_while(|it| **it).count();
     let quiet_last = quiet.iter().rev().take_while(|it| **it).count();
     Stretch {
-        targets: targets.iter().map(|it| target_sums(it, first_minute, &hours)).collect(),
+        targets: targets
+            .iter()
+            .zip(dropped)
+            .map(|(it, dropped)| TargetSums { dropped, ..target_sums(it, first_minute, &hours) })
+            .collect(),
         servers: servers.iter().map(|it| server_sums(it, first_minute)).collect(),
         degrees,
         edges: Some(Box::new(Edges {
@@ -63,29 +67,44 @@ pub(crate) fn is_quiet(minute: &SystemMinute) -> bool {
     minute.bytes == [0; BOTH] && minute.metadata.iter().all(|it| it.unwrap_or(0) == 0)
 }
 
-/// Returns the minutes of each target, and adds them up.
-fn target_minutes(open: &OpenDay, limit: u64, day: &mut DaySummary) -> Vec<[Minutes; BOTH]> {
+/// Returns the minutes of each target and what was dropped of it, and adds minutes up.
+fn target_minutes(
+    open: &OpenDay,
+    limit: u64,
+    day: &mut DaySummary,
+) -> (Vec<[Minutes; BOTH]>, Vec<[u128; BOTH]>) {
     let [reads, writes] = &open.targets;
     let of_target = |lanes: [&Option<Lane>; BOTH]| {
         day.targets += u32::from(lanes.iter().any(|it| it.is_some()));
-        let mut direction = 0;
-        lanes.map(|lane| {
-            let minutes = lane.as_ref().map(|lane| direction_minutes(lane, limit, direction, day));
+        let (mut direction, mut dropped) = (0, [0; BOTH]);
+        let minutes = lanes.map(|lane| {
+            let dropped = &mut dropped[direction];
+            let known =
+                lane.as_ref().map(|lane| direction_minutes(lane, limit, direction, day, dropped));
             direction += 1;
-            minutes.unwrap_or_else(|| Minutes::new((0..DAY_MINUTES).map(|_| None)))
-        })
+            known.unwrap_or_else(|| Minutes::new((0..DAY_MINUTES).map(|_| None)))
+        });
+        (minutes, dropped)
     };
-    reads.iter().zip(writes).map(|(reads, writes)| [reads, writes]).map(of_target).collect()
+    reads.iter().zip(writes).map(|(reads, writes)| [reads, writes]).map(of_target).unzip()
 }
 
-fn direction_minutes(lane: &Lane, limit: u64, direction: usize, day: &mut DaySummary) -> Minutes {
+fn direction_minutes(
+    lane: &Lane,
+    limit: u64,
+    direction: usize,
+    day: &mut DaySummary,
+    dropped: &mut u128,
+) -> Minutes {
     Minutes::new((0..DAY_MINUTES).map(|minute| {
         day.partial += u64::from(lane.is_partial(minute));
-        let value = lane.minute(minute)?;
-        if value > limit {
+        // Of a minute of which little is known the rest is not made up, but what is there must be possible, too.
+        if lane.counted(minute) > limit || lane.minute(minute).is_some_and(|it| it > limit) {
             day.over_limit += 1;
+            *dropped += u128::from(lane.counted(minute));
             return None;
         }
+        let value = lane.minute(minute)?;
         let system = &mut day.minutes[minute];
         system.bytes[direction] = system.bytes[direction].saturating_add(value);
         system.known[direction] += 1;

@@ -128,6 +128,11 @@ impl Lane {
         Some(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 
+    /// Returns what was counted in a minute of the day, however much of it is known.
+    pub fn counted(&self, minute: usize) -> u64 {
+        self.values[minute + 1]
+    }
+
     /// Returns whether something, but not enough, of a minute is known.
     pub fn is_partial(&self, minute: usize) -> bool {
         (1..LEAST_MILLIS).contains(&self.covered[minute + 1])

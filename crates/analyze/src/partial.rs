@@ -31,6 +31,16 @@ pub struct Whole {
     pub counted: Vec<[Taken; BOTH]>,
 }
 
+impl Whole {
+    /// Returns what a target read and wrote: all that was counted, without what was dropped.
+    pub fn bytes(&self, target: usize) -> [u128; BOTH] {
+        let dropped = self.stretch.targets.get(target).map_or([0; BOTH], |it| it.dropped);
+        [0, 1].map(|direction: usize| {
+            self.counted[target][direction].total.saturating_sub(dropped[direction])
+        })
+    }
+}
+
 impl Partial {
     /// Returns a part without days.
     pub fn none(frame: &Frame) -> Self {

@@ -101,11 +101,11 @@ pub struct Parallelism {
 impl Space {
     /// Works it out.
     pub fn of(frame: &Frame, whole: &Whole, line: &Timeline, high: [&Phases; BOTH]) -> Self {
-        let sums = frame.targets.iter().zip(&whole.stretch.targets).zip(&whole.counted);
+        let sums = frame.targets.iter().zip(&whole.stretch.targets).enumerate();
         let targets: Vec<TargetTotals> = sums
-            .map(|((component, sums), counted)| TargetTotals {
+            .map(|(number, (component, sums))| TargetTotals {
                 name: component.name.clone(),
-                bytes: counted.map(|it| it.total),
+                bytes: whole.bytes(number),
                 known: sums.known,
                 most: sums.most,
                 lags: sums.lags,

@@ -59,6 +59,8 @@ pub struct TargetSums {
     pub known: [u64; BOTH],
     /// The greatest minute.
     pub most: [u64; BOTH],
+    /// Bytes of minutes that were dropped.
+    pub dropped: [u128; BOTH],
     /// Reads with reads, writes with writes, reads with writes.
     pub lags: [LagSums; 3],
     /// By number of the hour ([`crate::Zone::hour_number`]), in their order.
@@ -207,6 +209,7 @@ impl TargetSums {
         for direction in 0..BOTH {
             self.known[direction] += more.known[direction];
             self.most[direction] = self.most[direction].max(more.most[direction]);
+            self.dropped[direction] += more.dropped[direction];
         }
         for ((own, more), between) in self.lags.iter_mut().zip(&more.lags).zip(&across) {
             own.plus(more);

@@ -80,9 +80,8 @@ impl System {
 }
 
 fn transfer(whole: &Whole, line: &Timeline, drawn: &ByDays, direction: usize) -> Transfer {
-    let counted = whole.counted.iter().map(|it| it[direction]);
-    let (bytes, unplaced) =
-        counted.fold((0, 0), |(bytes, unplaced), it| (bytes + it.total, unplaced + it.unplaced));
+    let bytes = (0..whole.counted.len()).map(|target| whole.bytes(target)[direction]).sum();
+    let unplaced = whole.counted.iter().map(|it| it[direction].unplaced).sum();
     let mut transfer = Transfer { bytes, unplaced, ..Transfer::default() };
     let series = &line.bytes[direction];
     let known: Vec<f64> = series.iter().flatten().map(|it| *it as f64).collect();

@@ -11,6 +11,7 @@ use plimsoll_figures::analyzed::{self, Part};
 use plimsoll_history::Store;
 
 use crate::argument::argument;
+use crate::new_file::Replacing;
 use crate::output::Output;
 use crate::value;
 
@@ -23,6 +24,8 @@ pub use plimsoll_figures::analyzed::NUMBERS;
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll analyze --store history\n  \
+    plimsoll analyze --store history summary\n  \
+    plimsoll analyze --store history --html history.html\n  \
     plimsoll analyze --store history system targets --json\n  \
     plimsoll analyze --store history --since 2026-01-01 --until 2026-02-01 --zone Europe/Berlin")]
 pub struct Arguments {
@@ -66,6 +69,13 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = value::count)]
     seed: u64,
 
+    /// Also draw all of it into this page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: Replacing,
+
     /// Rows of long tables
     #[arg(long, value_name = "N", default_value = "20", value_parser = value::count)]
     top: u64,
@@ -91,6 +101,10 @@ enum PartArgument {
     Metadata,
     /// Processors of servers
     Servers,
+    /// Hot targets, daily jobs, forecasts
+    Findings,
+    /// The questions of the paper, answered in words
+    Summary,
 }
 
 impl PartArgument {
@@ -105,6 +119,8 @@ impl PartArgument {
             PartArgument::Space => Part::Space,
             PartArgument::Metadata => Part::Metadata,
             PartArgument::Servers => Part::Servers,
+            PartArgument::Findings => Part::Findings,
+            PartArgument::Summary => Part::Summary,
         }
     }
 }
@@ -114,6 +130,11 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         bail!("--low-to is more than --high-from");
     }
     let store = Store::open(&arguments.store)?;
+    // Who may read a page depends on every file of the store; without a page they stay closed.
+    let html = match &arguments.html {
+        Some(path) => Some(arguments.replacing.create_from(path, store.readers()?)?),
+        None => None,
+    };
     let frame = Frame::of(&store, &options(arguments))?;
     if frame.targets.is_empty() && frame.servers.is_empty() && frame.metadata.is_empty() {
         let shown = argument(&arguments.store);
@@ -124,6 +145,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let threads = available_parallelism().map_or(1, |it| it.get());
     let whole = summarize(&store, &frame, &frame.days, threads)?.whole(&frame);
     let analysis = Analysis::of(&frame, &whole);
+    if let Some(file) = html {
+        let name = arguments.store.display().to_string();
+        file.write(analyzed::page(&name, &frame, &analysis).as_bytes())?;
+    }
     let parts: Vec<Part> = match arguments.parts.as_slice() {
         [] => Part::ALL.to_vec(),
         some => some.iter().map(|it| it.part()).collect(),

@@ -40,6 +40,7 @@ mod settings;
 mod simulate;
 mod site;
 mod stow;
+mod synth;
 mod targets;
 mod testbed;
 mod top;
@@ -113,6 +114,7 @@ enum Command {
     RouteWriter,
     Site(site::Arguments),
     Stow(Box<stow::Arguments>),
+    Synth(synth::Arguments),
     Testbed(testbed::Arguments),
     Top(top::Arguments),
     Utilization(utilization::Arguments),
@@ -159,6 +161,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::RouteWriter => route::serve(),
         Command::Site(arguments) => site::run(arguments, output),
         Command::Stow(arguments) => stow::run(&arguments, output),
+        Command::Synth(arguments) => synth::run(&arguments, output),
         Command::Testbed(arguments) => testbed::run(arguments, output),
         Command::Top(arguments) => top::run(&arguments, output),
         Command::Utilization(arguments) => utilization::run(&arguments, output),
@@ -218,6 +221,7 @@ pub fn numbers() -> Vec<(&'static str, &'static [&'static Number])> {
         ("calibrate", calibrate::NUMBERS),
         ("utilization", utilization::NUMBERS),
         ("analyze", analyze::NUMBERS),
+        ("synth", synth::NUMBERS),
         ("top", top::NUMBERS),
     ]
 }

@@ -1,6 +1,9 @@
 //! What a long history says: the figures and tables of Patel and others (2019) for anybody's storage.
 
+mod answers;
+mod found;
 mod numbers;
+mod page;
 mod parts;
 mod space;
 
@@ -8,6 +11,7 @@ use plimsoll_analyze::{Analysis, Frame};
 use plimsoll_report::Record;
 
 pub use numbers::NUMBERS;
+pub use page::page;
 
 /// A part of an analysis, which can be asked for alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +34,15 @@ pub enum Part {
     Metadata,
     /// Processors of servers.
     Servers,
+    /// What recurs, who is hot, what can be told.
+    Findings,
+    /// The questions of the paper, answered in words.
+    Summary,
 }
 
 impl Part {
     /// All of them, in the order of the paper.
-    pub const ALL: [Part; 9] = [
+    pub const ALL: [Part; 11] = [
         Part::Cleaning,
         Part::System,
         Part::Time,
@@ -44,6 +52,8 @@ impl Part {
         Part::Space,
         Part::Metadata,
         Part::Servers,
+        Part::Findings,
+        Part::Summary,
     ];
 }
 
@@ -80,6 +90,16 @@ pub fn record(frame: &Frame, analysis: &Analysis, wanted: &[Part], rows: usize) 
             ),
             Part::Servers => {
                 record.section("servers", "processors of servers", parts::servers(analysis, rows))
+            }
+            Part::Findings => record.section("findings", "what recurs", found::found(analysis)),
+            Part::Summary => {
+                let (answers, unanswered) = answers::answers(frame, analysis);
+                let told = Record::new().texts("answers", "answers", answers).texts(
+                    "unanswered",
+                    "what the data cannot answer",
+                    unanswered,
+                );
+                record.section("summary", "in words", told)
             }
         };
     }

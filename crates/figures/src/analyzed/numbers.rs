@@ -11,6 +11,7 @@ numbers! {
     INCOMPLETE = "incomplete_minutes", "some targets missing", Count, "Minutes in which some targets are missing. Where at least ten of twelve are known, the minute counts as what is known of it.", "Patel, section 2.2";
     PARTIAL = "partial_target_minutes", "minutes of a target, too little known", Count, "Minutes of single targets, reads and writes apart, of which something but less than 50 s is known: dropped.", "Patel, section 2.2";
     OVER_LIMIT = "over_limit_target_minutes", "minutes of a target, over the limit", Count, "Minutes of single targets over --limit, or over 1 PiB, which nothing reaches: dropped.", "Patel, section 2.2";
+    DROPPED = "dropped_bytes", "dropped", Bytes, "Bytes of these minutes: they are in no total.", "docs/analyze.md";
     GAPS = "gaps", "gaps", Count, "Samples over more than a minute: it is not known when their bytes were moved.", "the history";
     UNPLACED = "unplaced_bytes", "unplaced", Bytes, "Bytes of these samples: they are in totals, and in no minute.", "the history";
     READ = "read_bytes", "read", Bytes, "Bytes read: all that was counted.", "Patel, fig. 3";
@@ -93,5 +94,24 @@ numbers! {
     LEAST = "least", "least", Ratio, "The least of all targets.", "Patel, fig. 12";
     MIDDLE = "median", "median", Ratio, "The median over targets.", "Patel, fig. 12";
     MOST = "most", "most", Ratio, "The greatest of all targets.", "Patel, fig. 12";
+    KNOWN_DAYS = "days", "days", Count, "Days that are known.", "docs/analyze.md";
+    DAYS_ABOVE = "days_above", "days above", Count, "Days on which the target got more than the median target.", "docs/analyze.md";
+    OVER_MEDIAN = "over_median", "over the median target", Ratio, "Its bytes over those of the median target.", "docs/analyze.md";
+    OVER_MEDIAN_LOW = "over_median_low", "at least", Ratio, "Lower end of its interval of 95 %.", "Künsch, 1989";
+    OVER_MEDIAN_HIGH = "over_median_high", "at most", Ratio, "Upper end of it.", "Künsch, 1989";
+    P_VALUE = "p_value", "p", Probability, "Probability of as many such days by chance (sign test, with as many days as they are worth if days are alike), times the number of targets and directions that were looked at.", "docs/analyze.md";
+    JOB_TIME = "length", "length", Seconds, "How long it lasts, in steps of ten minutes.", "Patel, section 4: a job at 2 am";
+    SHARE_OF_DAYS = "share_of_days", "days with it", Share, "Share of days on which there is more than the median of the two hours around, where this is clearest.", "docs/analyze.md";
+    JOB_BYTES = "bytes", "bytes on top", Bytes, "Mean bytes of a day above the mean of the two hours around.", "docs/analyze.md";
+    JOB_BYTES_LOW = "bytes_low", "at least", Bytes, "Lower end of its interval of 95 %.", "Künsch, 1989";
+    JOB_BYTES_HIGH = "bytes_high", "at most", Bytes, "Upper end of it.", "Künsch, 1989";
+    HOURS_MADE = "hours_made_from", "hours made from", Count, "Hours that the forecast was made from: the first two thirds.", "docs/analyze.md";
+    HOURS_HELD = "hours_held_out", "hours held out", Count, "Hours that it was measured on.", "docs/analyze.md";
+    ERROR = "error", "error", Bytes, "Mean absolute error of the bytes of the next hour, told by least squares from the last hour, the same one yesterday, the mean of the last day and that of this hour of the day so far.", "docs/analyze.md";
+    ERROR_HOUR = "error_last_hour", "as last hour", Bytes, "The error of saying what the last hour was.", "docs/analyze.md";
+    ERROR_DAY = "error_yesterday", "as yesterday", Bytes, "The error of saying what this hour was yesterday.", "docs/analyze.md";
+    OVER_NAIVE = "over_naive", "error over the better of these", Ratio, "The forecast's error over that of the better one of these two.", "docs/analyze.md";
+    OVER_NAIVE_LOW = "over_naive_low", "at least", Ratio, "Lower end of its interval of 95 %.", "Künsch, 1989";
+    OVER_NAIVE_HIGH = "over_naive_high", "at most", Ratio, "Upper end of it: the forecast is called better only if this is below 1.", "Künsch, 1989";
     OUTAGE_TIME = "length", "length", Seconds, "How long it lasts.", "Patel, section 2.2";
 }

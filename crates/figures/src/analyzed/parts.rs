@@ -36,6 +36,7 @@ pub fn cleaning(frame: &Frame, analysis: &Analysis, rows: usize) -> Record {
         .number(&INCOMPLETE, cleaning.incomplete)
         .number(&PARTIAL, cleaning.partial)
         .number(&OVER_LIMIT, cleaning.over_limit)
+        .number(&DROPPED, cleaning.dropped as f64)
         .number(&GAPS, cleaning.gaps)
         .number(&UNPLACED, cleaning.unplaced as f64)
         .rows("outages", "outages", outages);
@@ -177,7 +178,7 @@ pub fn correlation_rows(all: &[Correlations; 3], names: [&'static str; 3], rows:
         }
     }
     let record = Record::new().rows("correlations", "", list);
-    if rows == usize::MAX { record } else { record.note("all lags are in --json") }
+    if rows == usize::MAX { record } else { record.note("all lags are in --json and --html") }
 }
 
 fn correlated_row(
