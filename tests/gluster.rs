@@ -4,6 +4,7 @@
 //! all of them listen on 127.0.0.1 only.
 
 mod nodes;
+mod stowed;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

@@ -6,10 +6,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat,
-    linkat, mkdirat, openat, openat2, renameat,
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, StatxFlags, fcntl_getfl, fcntl_setfl,
+    fstat, linkat, mkdirat, openat, openat2, renameat, statx,
 };
 use rustix::io::Errno;
 
@@ -21,6 +22,21 @@ use crate::{Refusal, acting_user};
 
 /// A directory is only held, which needs no right to list it.
 pub(crate) const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Some network file systems give a file that is renamed both names for a moment (GlusterFS), so that who finds two looks again.
+const LOOKS_MAX: u32 = 50;
+const LOOK_AGAIN: Duration = Duration::from_millis(4);
+
+/// Returns how many names a file has, as the server knows and not what is remembered here.
+fn names_now(file: &File) -> io::Result<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+    match statx(file, "", flags, StatxFlags::NLINK) {
+        Ok(facts) => Ok(facts.stx_nlink.into()),
+        #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
+        Err(Errno::NOSYS) => Ok(fstat(file)?.st_nlink.into()),
+        Err(errno) => Err(errno.into()),
+    }
+}
 
 /// An open directory. It stays the same one even if somebody renames or replaces it.
 ///
@@ -139,12 +155,19 @@ impl Directory {
         let file = self.open_file(name, flags)?;
         let facts = fstat(&file)?;
         self.require_owner(&facts)?;
+        let mut looks = 1;
         #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
-        match u64::from(facts.st_nlink) {
-            // None is that of a file that was removed just now.
-            0 | 1 => Ok(file),
-            names => Err(Refusal::SeveralNames { names }.into()),
+        let mut names = u64::from(facts.st_nlink);
+        // None is that of a file that was removed just now.
+        while names > 1 {
+            if looks == LOOKS_MAX {
+                return Err(Refusal::SeveralNames { names }.into());
+            }
+            looks += 1;
+            std::thread::sleep(LOOK_AGAIN);
+            names = names_now(&file)?;
         }
+        Ok(file)
     }
 
     /// Makes sure that something in this directory, or the directory itself, belongs to this user. A server may

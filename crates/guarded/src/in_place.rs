@@ -69,7 +69,7 @@ impl Directory {
         self.require_same_directory(from, directory)?;
         match renameat_with(self, from, self, to, RenameFlags::NOREPLACE) {
             // Some file systems only know how to replace, which is refused where there is something in it.
-            Err(Errno::INVAL | Errno::NOSYS) => self.rename(from, to)?,
+            Err(Errno::INVAL | Errno::NOSYS) => self.rename(from, to).map_err(as_taken)?,
             renamed => renamed?,
         }
         self.require_same_directory(to, directory)
@@ -87,6 +87,14 @@ impl Directory {
         let name = name.as_ref();
         self.require_same_directory(name, directory)?;
         self.remove_directory(name)
+    }
+}
+
+/// Returns the error of a name that is taken, if this is the one of replacing what cannot be replaced.
+fn as_taken(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => Errno::EXIST.into(),
+        _ => error,
     }
 }
 

@@ -16,6 +16,7 @@ mod found;
 mod held_file;
 mod hold;
 mod listing;
+mod lock_change;
 mod mapped;
 mod memory;
 mod names;
@@ -35,7 +36,7 @@ use plimsoll_trace::Op;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::{Answer, Backend, LockRequest, Name, NameRequest, Request};
+use super::{Answer, Backend, Name, NameRequest, Request};
 use crate::own_descriptors::moved;
 use crate::own_stack::on_own_stack;
 use crate::sys;
@@ -65,7 +66,6 @@ impl Backend for Stow {
     fn on_descriptor(&self, fd: c_int, request: &Request) -> Answer {
         match *request {
             // They may wait, and signals must be able to end that.
-            Request::Lock(LockRequest::Whole { .. }) => None,
             Request::Lock(request) => Some(hold::lock(fd, request)),
             Request::Copy { op, from, to, length, .. } => copying::copy(op, from, to, length),
             Request::Execute => serving(|_| plain::to_execute(fd)),

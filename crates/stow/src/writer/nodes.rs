@@ -17,8 +17,19 @@ impl Writer {
         Ok(())
     }
 
+    /// The same where there can be other nodes.
+    ///
+    /// # Errors
+    /// If what writers share is damaged.
+    pub fn follow_others(&mut self) -> Result<(), StowError> {
+        if self.state.is_of_one_node() { Ok(()) } else { self.catch_up() }
+    }
+
     /// Lets other nodes see all that was written, where there can be any.
-    pub(super) fn show_others(&mut self) -> Result<(), StowError> {
+    ///
+    /// # Errors
+    /// If the target refuses.
+    pub fn show_others(&mut self) -> Result<(), StowError> {
         let is_here =
             |it: &super::Lane| it.log.as_ref().is_none_or(|it| is_kind_of_one_node(it.log.kind));
         match self.state.is_of_one_node() && self.lanes.iter().all(is_here) {

@@ -197,6 +197,16 @@ impl Used {
         Ok(0)
     }
 
+    /// Has what is written from now on be later than what other nodes have written: a lock was got, or the file is opened.
+    pub fn follow_others(&mut self) -> Outcome {
+        self.writer.as_mut().map_or(Ok(()), Writer::follow_others).map(|()| 0).map_err(told)
+    }
+
+    /// Lets other nodes see what was written: a lock is given back, or a descriptor is closed.
+    pub fn show_others(&mut self) -> Outcome {
+        self.writer.as_mut().map_or(Ok(()), Writer::show_others).map(|()| 0).map_err(told)
+    }
+
     /// Notes that the file was changed now. Programs compare such times with those of others, and set them themselves once they have written.
     pub fn touch(&mut self) {
         let now = clock_gettime(ClockId::RealtimeCoarse);

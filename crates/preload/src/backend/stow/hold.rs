@@ -8,8 +8,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use libc::{flock, off_t};
 use plimsoll_stow::HOLDS_FROM;
-use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::fs::{FlockOperation, OFlags, SeekFrom, seek};
 
+use super::entry::Used;
+use super::lock_change::LockChange;
 use super::{Outcome, number, registry, serving};
 use crate::backend::LockRequest;
 use crate::{clock, sys};
@@ -72,8 +74,19 @@ pub fn is_anchor(fd: c_int) -> bool {
     })
 }
 
-/// Locks a part of a file for the program, or tells who has it.
+/// Locks a file or a part of it for the program, or tells who has it. Whoever has a lock sees what other nodes wrote before, and they see what was written
+/// under it.
 pub fn lock(fd: c_int, request: LockRequest) -> Outcome {
+    let change = LockChange::of(request);
+    let shown = if change.gives { with_entry(fd, Used::show_others) } else { Ok(0) };
+    let done = change_lock(fd, request)?;
+    if change.takes {
+        with_entry(fd, Used::follow_others)?;
+    }
+    shown.map(|_| done)
+}
+
+fn change_lock(fd: c_int, request: LockRequest) -> Outcome {
     match request {
         LockRequest::Range { command, lock } => {
             let lock = lock as *mut flock;
@@ -94,8 +107,23 @@ pub fn lock(fd: c_int, request: LockRequest) -> Outcome {
             Ok(done as usize)
         }
         LockRequest::Section { command, length } => section(fd, command, length),
-        LockRequest::Whole { .. } => Err(libc::EINVAL),
+        LockRequest::Whole { operation } => whole(fd, operation),
     }
+}
+
+fn whole(fd: c_int, operation: c_int) -> Outcome {
+    const TRY_SHARED: c_int = libc::LOCK_SH | libc::LOCK_NB;
+    const TRY_EXCLUSIVE: c_int = libc::LOCK_EX | libc::LOCK_NB;
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    let operation = match operation {
+        libc::LOCK_SH => FlockOperation::LockShared,
+        libc::LOCK_EX => FlockOperation::LockExclusive,
+        TRY_SHARED => FlockOperation::NonBlockingLockShared,
+        TRY_EXCLUSIVE => FlockOperation::NonBlockingLockExclusive,
+        _ if operation & !libc::LOCK_NB == libc::LOCK_UN => FlockOperation::Unlock,
+        _ => return Err(libc::EINVAL),
+    };
+    rustix::fs::flock(file, operation).map(|()| 0).map_err(number)
 }
 
 fn section(fd: c_int, command: c_int, length: off_t) -> Outcome {
@@ -141,10 +169,15 @@ fn clip(fd: c_int, lock: &mut flock) -> Result<(), c_int> {
 }
 
 fn size(fd: c_int) -> Result<u64, c_int> {
+    with_entry(fd, |used| used.size().map(|size| size as usize)).map(|size| size as u64)
+}
+
+/// Does something with the container that a descriptor is of.
+fn with_entry(fd: c_int, work: impl FnOnce(&mut Used) -> Outcome) -> Outcome {
     let answer = serving(|serving| match registry::of(serving, fd) {
-        Ok(Some((entry, _))) => Some(entry.hold(serving).size().map(|size| size as usize)),
+        Ok(Some((entry, _))) => Some(work(&mut entry.hold(serving))),
         Ok(None) => None,
         Err(error) => Some(Err(error)),
     });
-    answer.unwrap_or(Ok(0)).map(|size| size as u64)
+    answer.unwrap_or(Ok(0))
 }

@@ -105,6 +105,8 @@ fn open_there(serving: &Serving, at: &NamedAt<'_>, found: &Found, flags: OFlags)
         if !is_same(entry.container()) {
             registry::remove(serving, key);
             let _ = entry.close();
+        } else {
+            entry.follow_others()?;
         }
     }
     let access = flags & OFlags::ACCMODE;

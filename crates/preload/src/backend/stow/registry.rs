@@ -10,7 +10,7 @@ use std::sync::Arc;
 use plimsoll_guarded::Directory;
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{ANCHOR, Container};
-use rustix::fs::{AtFlags, Stat, fstat, statat};
+use rustix::fs::{AtFlags, OFlags, Stat, fcntl_getfl, fstat, statat};
 
 use super::entry::{Entry, Key};
 use super::{names, number, settings};
@@ -150,7 +150,7 @@ pub fn close(serving: &Serving, fd: c_int) -> Answer {
     let entry = known(serving, fd)?;
     let mut held = entry.hold(serving);
     if !held.forget(fd) {
-        return None;
+        return if can_write(fd) { held.show_others().err().map(Err) } else { None };
     }
     remove(serving, entry.key);
     let closed = held.close();
@@ -163,6 +163,11 @@ pub fn close(serving: &Serving, fd: c_int) -> Answer {
         leave(serving, |left| left.programs.push((path, entry.key)));
     }
     closed.err().map(Err)
+}
+
+fn can_write(fd: c_int) -> bool {
+    let flags = sys::borrow(fd).and_then(|it| fcntl_getfl(it).ok());
+    flags.is_some_and(|it| it & OFlags::ACCMODE != OFlags::RDONLY)
 }
 
 fn leave(serving: &Serving, note: impl FnOnce(&mut Left)) {
