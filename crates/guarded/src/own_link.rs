@@ -22,6 +22,11 @@ enum Links {
     All,
 }
 
+/// Returns where a path begins. The working directory may be one that cannot be entered any more.
+fn beginning(path: &Path) -> &'static Path {
+    Path::new(if path.is_absolute() { "/" } else { "." })
+}
+
 impl Directory {
     /// Opens the directory where something is to be put that the user named. Links on the way are followed if they
     /// are this user's or root's: those of others could lead to any directory of this user's, now or later.
@@ -29,7 +34,7 @@ impl Directory {
     /// # Errors
     /// If it is not there or cannot be entered, or if somebody else's link leads there.
     pub fn open_by_own_links(path: &Path) -> io::Result<Self> {
-        let here = Self::open(Path::new("."))?;
+        let here = Self::open(beginning(path))?;
         Ok(here.walk(path, None, Links::Own)?.renamed(path.to_path_buf()))
     }
 
@@ -39,7 +44,7 @@ impl Directory {
     /// # Errors
     /// If it is not there or cannot be entered, or if another user serves it or what is above it ([`Refusal::ServedBy`]).
     pub fn open_unserved(path: &Path) -> io::Result<Self> {
-        let here = Self::open(Path::new("."))?;
+        let here = Self::open(beginning(path))?;
         Ok(here.walk(path, None, Links::All)?.renamed(path.to_path_buf()))
     }
 
@@ -48,7 +53,7 @@ impl Directory {
     /// # Errors
     /// As [`Directory::open_by_own_links`], or if one cannot be made.
     pub fn make_by_own_links(path: &Path, mode: u32) -> io::Result<Self> {
-        let here = Self::open(Path::new("."))?;
+        let here = Self::open(beginning(path))?;
         Ok(here.walk(path, Some(mode), Links::Own)?.renamed(path.to_path_buf()))
     }
 

@@ -88,6 +88,7 @@ pub use container::{ANCHOR, Container, Target};
 pub use error::StowError;
 pub use findings::{Record, Trouble};
 pub use first_sync::TornContainer;
+pub use fresh::is_of_one_node;
 pub use gone::{
     HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, gone_name, is_gone, is_gone_name, is_held,
     is_held_to_write, mark_gone, unmark_left,

@@ -149,6 +149,38 @@ fn a_program_that_begins_without_proc_makes_no_containers() {
     }
 }
 
+/// A program that inherits what it writes to begins while its library cannot enter the mount.
+#[test]
+fn what_is_inherited_is_served_while_the_mount_cannot_be_entered() {
+    let stowed = Stowed::new();
+    let script = "exec > out 2> errors
+chmod 0 \"$ABOVE\"; mv \"$ABOVE/mount\" \"$ABOVE/away\"; ln -s /tmp \"$ABOVE/mount\"
+/bin/echo one; (ulimit -n 4; exec /bin/echo two) || echo failed; cd /; /bin/echo three
+rm \"$ABOVE/mount\"; mv \"$ABOVE/away\" \"$ABOVE/mount\"; chmod 700 \"$ABOVE\"";
+    let mut command = stowed.command(&[]);
+    let above = stowed.storage.folder.path();
+    let outcome: Outcome =
+        command.args(["sh", "-c", script]).env("ABOVE", above).output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let held = stowed.output(&["cat", "out"]);
+    // Without descriptors it may be told that it cannot.
+    assert!(["one\ntwo\nthree\n", "one\nfailed\nthree\n"].contains(&held.as_str()), "{held}");
+    assert_eq!(fs::read(stowed.at("out/anchor")).unwrap(), b"");
+}
+
+/// To our own program containers are directories, but what a shell has it print into one is in it.
+#[test]
+fn what_plimsoll_prints_is_in_the_file() {
+    let stowed = Stowed::new();
+    let program = binary().get_program().to_str().unwrap().to_string();
+    let script = format!(
+        "{program} --version > version; {program} stow ls . > listing; cat version listing"
+    );
+    let told = stowed.output(&["sh", "-c", &script]);
+    assert!(told.starts_with("plimsoll ") && told.contains("version"), "{told}");
+    assert_eq!(fs::read(stowed.at("version/anchor")).unwrap(), b"");
+}
+
 #[test]
 fn renaming_a_copy_does_not_make_the_logs_its_own() {
     let stowed = Stowed::new();

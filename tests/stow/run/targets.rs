@@ -1,6 +1,7 @@
 //! Targets that are full, read-only or gone, under unmodified programs: what can be written elsewhere is, and nothing is lost in silence.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -78,6 +79,31 @@ fn what_no_target_takes_fails_as_on_a_full_or_read_only_disk() {
         stowed.storage.targets.iter().for_each(|it| remounted(it, "rw"));
         assert_eq!(stowed.shell("rm x; ls -A"), "");
     }
+}
+
+/// The logs become the copy's before the original goes with those that are its own: this needs room for a note.
+#[test]
+fn a_copy_does_not_replace_its_original_where_that_cannot_be_noted() {
+    let stowed = Stowed::new();
+    let _mounts = changing_mounts();
+    let [one, other] = &stowed.storage.targets[..] else { panic!("two targets") };
+    let Some(_one) = SmallDisk::mount(one, "1m") else { return };
+    let Some(_other) = SmallDisk::mount(other, "1m") else { return };
+    stowed.shell("echo data > precious");
+    let mut command = Command::new("cp");
+    command.arg("-rp").arg(stowed.at("precious")).arg(stowed.at("copy"));
+    assert!(command.status().unwrap().success());
+    for target in [one, other] {
+        let mut filler = fs::File::create(target.join("filler")).unwrap();
+        while filler.write_all(&[1; 4096]).is_ok() {}
+    }
+    let outcome = stowed.run(&["mv", "copy", "precious"]);
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("No space left on device"), "{}", outcome.stderr);
+    assert_eq!(stowed.output(&["cat", "precious"]), "data\n");
+    [one, other].map(|it| fs::remove_file(it.join("filler")).unwrap());
+    stowed.shell("mv copy precious");
+    assert_eq!(stowed.output(&["cat", "precious"]), "data\n");
 }
 
 /// Where containers themselves lie.

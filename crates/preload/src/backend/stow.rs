@@ -24,6 +24,7 @@ mod naming;
 mod opening;
 mod plain;
 mod registry;
+mod scope;
 mod settings;
 mod space;
 mod status;
@@ -60,7 +61,7 @@ impl Backend for Stow {
     }
 
     fn owns(&self, fd: c_int) -> bool {
-        names::is_own_descriptor(fd)
+        settings::get().is_some_and(|it| it.scope.has(fd)) && names::is_own_descriptor(fd)
     }
 
     fn on_descriptor(&self, fd: c_int, request: &Request) -> Answer {
@@ -79,6 +80,9 @@ impl Backend for Stow {
     }
 
     fn on_name(&self, name: &Name, request: &NameRequest) -> Answer {
+        if !settings::get().is_some_and(|it| it.scope.has_names()) {
+            return None;
+        }
         let is_below = names::is_below(name);
         match *request {
             NameRequest::Rename { to, flags } if is_below || names::is_below(&to) => {

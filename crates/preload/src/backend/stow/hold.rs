@@ -7,7 +7,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use libc::{flock, off_t};
-use plimsoll_stow::HOLDS_FROM;
+use plimsoll_stow::{HOLDS_FROM, is_of_one_node};
 use rustix::fs::{FlockOperation, OFlags, SeekFrom, seek};
 
 use super::entry::Used;
@@ -51,7 +51,9 @@ pub fn take(fd: c_int, access: OFlags) -> Result<(), c_int> {
             Err(error) => return Err(error),
         }
     }
-    Err(libc::EAGAIN)
+    // Where several nodes meet, a lock of another one on the whole file may be in the way of ours.
+    let meets_others = sys::borrow(fd).is_some_and(|it| !is_of_one_node(it));
+    if meets_others { Ok(()) } else { Err(libc::EAGAIN) }
 }
 
 fn any_place() -> u64 {

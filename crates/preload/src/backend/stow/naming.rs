@@ -19,7 +19,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::entry::Key;
+use super::entry::{Key, told};
 use super::found::Found;
 use super::names::{NamedAt, is_directory};
 use super::{Outcome, names, number, opening, registry, settings};
@@ -201,7 +201,7 @@ fn rename_held(
     if target.is_none() || flags.contains(RenameFlags::NOREPLACE) {
         let renamed = moved(flags);
         if renamed.is_ok() {
-            note_home(&to, false);
+            let _ = note_home(&to, false);
         }
         return renamed.map(|()| 0);
     }
@@ -209,7 +209,13 @@ fn rename_held(
     moved(RenameFlags::EXCHANGE)?;
     if let Some(source) = &source {
         // A copy that takes the place of its original has the logs then.
-        note_home(&to, replaced.as_ref().is_some_and(|it| is_original_of(it, source)));
+        let become_own = replaced.as_ref().is_some_and(|it| is_original_of(it, source));
+        let noted = note_home(&to, become_own);
+        if become_own && noted.is_err() {
+            // They would go with the original.
+            moved(RenameFlags::EXCHANGE)?;
+            return noted;
+        }
     }
     let is_as_it_was = |it: &Stat| target.is_some_and(|before| Key::of(&before) == Key::of(it));
     let Ok(left) = from.facts() else { return Ok(0) };
@@ -232,11 +238,11 @@ fn is_original_of(original: &Found, copy: &Found) -> bool {
 }
 
 /// Notes beside the logs where their container is now, as far as it has any, and if they are its own or become so.
-fn note_home(at: &NamedAt<'_>, become_own: bool) {
-    if let Some(path) = whole_path(at)
-        && let Ok(container) = Container::open(&path, targets())
-        && (become_own || matches!(standing_of(&container), Ok(Standing::Original)))
-    {
-        let _ = renew(&container);
+fn note_home(at: &NamedAt<'_>, become_own: bool) -> Outcome {
+    let path = whole_path(at).ok_or(libc::EIO)?;
+    let container = Container::open(&path, targets()).map_err(told)?;
+    if become_own || matches!(standing_of(&container), Ok(Standing::Original)) {
+        renew(&container).map_err(told)?;
     }
+    Ok(0)
 }

@@ -13,6 +13,7 @@ use plimsoll_stow::Target;
 use plimsoll_trace::variables;
 use rustix::fd::{AsFd, AsRawFd};
 
+use super::scope::Scope;
 use crate::files::any_glob;
 use crate::message::Message;
 use crate::text::{PATH_BYTES, Text};
@@ -20,6 +21,8 @@ use crate::{descriptors, sys};
 
 /// What does not change while the program runs.
 pub struct Settings {
+    /// What is served.
+    pub scope: Scope,
     /// The mount: as it was named, and where that leads without links.
     mounts: [Text<PATH_BYTES>; 2],
     /// The number of the file system's mount that it is on.
@@ -54,7 +57,8 @@ static SETTINGS: OnceLock<Settings> = OnceLock::new();
 /// the program whose library this is, which knows containers itself.
 pub fn read() -> bool {
     let Some(mount) = sys::variable(variables::STOW_MOUNT) else { return false };
-    if mount.is_empty() || sys::is_secure() || is_plimsoll() {
+    let scope = if is_plimsoll() { Scope::StandardStreams } else { Scope::All };
+    if mount.is_empty() || sys::is_secure() || !scope.has_anything() {
         return false;
     }
     let text = |name| {
@@ -64,16 +68,17 @@ pub fn read() -> bool {
     };
     let mut named = Text::new();
     named.set_absolute(mount);
-    let Ok((real, mount_number)) = without_links(&named) else {
-        let mut message = Message::new(variables::STOW_MOUNT.as_bytes());
-        message.push(b" does not count, nothing becomes a container: ");
-        message.quote(named.as_bytes());
-        message.push(b" is no directory, or is behind a link of another user");
-        message.say();
-        return false;
-    };
-    let targets = sys::variable(variables::STOW_TARGETS).unwrap_or(b"");
+    let mut targets = sys::variable(variables::STOW_TARGETS).unwrap_or(b"");
+    let (real, mount_number) = without_links(&named).unwrap_or_else(|_| {
+        refuse_mount(&named);
+        // What was inherited may be a container all the same.
+        targets = b"";
+        let mut same = Text::new();
+        same.set(named.as_bytes());
+        (same, None)
+    });
     let settings = Settings {
+        scope,
         mount_number,
         mounts: [named, real],
         targets: targets.split(|byte| *byte == b',').filter_map(target).collect(),
@@ -83,6 +88,14 @@ pub fn read() -> bool {
         except: text(variables::STOW_EXCEPT),
     };
     SETTINGS.set(settings).is_ok()
+}
+
+fn refuse_mount(named: &Text<PATH_BYTES>) {
+    let mut message = Message::new(variables::STOW_MOUNT.as_bytes());
+    message.push(b" does not count, nothing becomes a container: ");
+    message.quote(named.as_bytes());
+    message.push(b" is no directory, or is behind a link of another user");
+    message.say();
 }
 
 /// Returns the settings, once they were read.
@@ -211,6 +224,7 @@ fn without_links(path: &Text<PATH_BYTES>) -> io::Result<(Text<PATH_BYTES>, Optio
     Ok((real, mount_of(&mount)))
 }
 
+/// Returns whether this is a program of ours, to which containers are what they are.
 fn is_plimsoll() -> bool {
     let mut path = Text::<PATH_BYTES>::new();
     path.push_link(c"/proc/self/exe");
