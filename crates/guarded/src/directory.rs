@@ -6,11 +6,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, StatxFlags, fcntl_getfl, fcntl_setfl,
-    fstat, linkat, mkdirat, openat, openat2, renameat, statx,
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat,
+    linkat, mkdirat, openat, openat2, renameat,
 };
 use rustix::io::Errno;
 
@@ -22,21 +21,6 @@ use crate::{Refusal, acting_user};
 
 /// A directory is only held, which needs no right to list it.
 pub(crate) const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-/// Some network file systems give a file that is renamed both names for a moment (GlusterFS), so that who finds two looks again.
-const LOOKS_MAX: u32 = 50;
-const LOOK_AGAIN: Duration = Duration::from_millis(4);
-
-/// Returns how many names a file has, as the server knows and not what is remembered here.
-fn names_now(file: &File) -> io::Result<u64> {
-    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    match statx(file, "", flags, StatxFlags::NLINK) {
-        Ok(facts) => Ok(facts.stx_nlink.into()),
-        #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
-        Err(Errno::NOSYS) => Ok(fstat(file)?.st_nlink.into()),
-        Err(errno) => Err(errno.into()),
-    }
-}
 
 /// An open directory. It stays the same one even if somebody renames or replaces it.
 ///
@@ -142,31 +126,6 @@ impl Directory {
         require_file(&fstat(&file)?)?;
         // With this flag io_uring would give up where it should wait.
         fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-        Ok(file)
-    }
-
-    /// Opens a regular file that is there, as [`Directory::open_file`] does, if it is this user's and has no
-    /// other name: where others may write, they can plant files of theirs, and names of ours.
-    ///
-    /// # Errors
-    /// If it is not.
-    pub fn open_own_file(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
-        let name = checked(name.as_ref())?;
-        let file = self.open_file(name, flags)?;
-        let facts = fstat(&file)?;
-        self.require_owner(&facts)?;
-        let mut looks = 1;
-        #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
-        let mut names = u64::from(facts.st_nlink);
-        // None is that of a file that was removed just now.
-        while names > 1 {
-            if looks == LOOKS_MAX {
-                return Err(Refusal::SeveralNames { names }.into());
-            }
-            looks += 1;
-            std::thread::sleep(LOOK_AGAIN);
-            names = names_now(&file)?;
-        }
         Ok(file)
     }
 

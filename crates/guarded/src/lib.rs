@@ -32,6 +32,7 @@ mod left_behind;
 mod lock_holder;
 mod mount;
 mod on_targets;
+mod own_file;
 mod own_link;
 mod readers;
 mod refusal;

@@ -37,6 +37,7 @@ use plimsoll_trace::Op;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
+use self::scope::STANDARD;
 use super::{Answer, Backend, Name, NameRequest, Request};
 use crate::own_descriptors::moved;
 use crate::own_stack::on_own_stack;
@@ -49,9 +50,15 @@ pub struct Stow;
 /// What a request gives: a number, or the number of an error.
 type Outcome = Result<usize, c_int>;
 
+/// Returns whether there can be anything to serve in this program.
+fn has_work() -> bool {
+    settings::get().is_some_and(|it| it.scope.has_names())
+        || STANDARD.into_iter().any(names::is_own_descriptor)
+}
+
 impl Backend for Stow {
     fn begin(&self) -> bool {
-        if !settings::read() {
+        if !settings::read() || !has_work() {
             return false;
         }
         plimsoll_guarded::move_descriptors(moved::out_of_sight);

@@ -2,8 +2,6 @@
 
 use core::ffi::c_int;
 
-use super::names;
-
 /// What is served in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -14,11 +12,6 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Returns whether there is anything to serve.
-    pub fn has_anything(self) -> bool {
-        self == Scope::All || STANDARD.into_iter().any(names::is_own_descriptor)
-    }
-
     /// Returns whether a descriptor may be served.
     pub fn has(self, fd: c_int) -> bool {
         self == Scope::All || STANDARD.contains(&fd)
@@ -30,4 +23,5 @@ impl Scope {
     }
 }
 
-const STANDARD: [c_int; 3] = [0, 1, 2];
+/// Their descriptors.
+pub const STANDARD: [c_int; 3] = [0, 1, 2];
