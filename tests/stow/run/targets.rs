@@ -101,7 +101,9 @@ fn a_copy_does_not_replace_its_original_where_that_cannot_be_noted() {
     assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("No space left on device"), "{}", outcome.stderr);
     assert_eq!(stowed.output(&["cat", "precious"]), "data\n");
-    [one, other].map(|it| fs::remove_file(it.join("filler")).unwrap());
+    for target in [one, other] {
+        fs::remove_file(target.join("filler")).unwrap();
+    }
     stowed.shell("mv copy precious");
     assert_eq!(stowed.output(&["cat", "precious"]), "data\n");
 }
