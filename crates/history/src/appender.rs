@@ -69,6 +69,8 @@ struct OpenLog {
 struct Numbers {
     server: String,
     of: HashMap<(Measure, u64), u32>,
+    /// Those of the last reading, by the places of its values: most readings have the same ones.
+    latest: Vec<((Measure, u64), u32)>,
 }
 
 impl Appender {
@@ -164,15 +166,18 @@ impl Appender {
     /// Adds the samples of a reading to the frame. Returns how many.
     fn add(&mut self, log: &mut OpenLog, reading: &Reading, since: &Since) -> u64 {
         let length = u32::try_from(since.length_millis).unwrap_or(0);
-        let mut added = 0;
+        let (mut added, (numbers, told)) = (0, log.numbers_of(reading));
         for (form, length) in [(Form::Increment, length), (Form::Level, 0)] {
             self.values.clear();
             if form == Form::Increment && length == 0 {
                 continue;
             }
-            for known in since.known.iter().filter(|known| known.measure.form() == form) {
-                let number = log.number(&mut self.frame, reading, (known.measure, known.bin));
-                self.values.push((number, known.value));
+            for (place, known) in since.known.iter().enumerate() {
+                if known.measure.form() == form {
+                    let of = (known.measure, known.bin);
+                    let number = numbers.number(place, of, told, &mut self.frame, reading);
+                    self.values.push((number, known.value));
+                }
             }
             if !self.values.is_empty() {
                 self.frame.rows(since.end_millis, length, &self.values);
@@ -237,8 +242,8 @@ impl OpenLog {
         Ok(())
     }
 
-    /// Returns the number of a series, which the frame tells of if it is new.
-    fn number(&mut self, frame: &mut Frame, reading: &Reading, of: (Measure, u64)) -> u32 {
+    /// Returns the numbers of a component's series, and how many series were told of.
+    fn numbers_of(&mut self, reading: &Reading) -> (&mut Numbers, &mut u32) {
         if !self.numbers.contains_key(&reading.component) {
             self.numbers.insert(reading.component.clone(), Numbers::default());
         }
@@ -246,12 +251,36 @@ impl OpenLog {
         if numbers.server != reading.server {
             numbers.server.clone_from(&reading.server);
             numbers.of.clear();
+            numbers.latest.clear();
         }
-        *numbers.of.entry(of).or_insert_with(|| {
+        (numbers, &mut self.series)
+    }
+}
+
+impl Numbers {
+    /// Returns the number of the series of a reading's value, which the frame tells of if it is new.
+    fn number(
+        &mut self,
+        place: usize,
+        of: (Measure, u64),
+        told: &mut u32,
+        frame: &mut Frame,
+        reading: &Reading,
+    ) -> u32 {
+        match self.latest.get(place) {
+            Some((latest, number)) if *latest == of => return *number,
+            _ => {}
+        }
+        let number = *self.of.entry(of).or_insert_with(|| {
             let (component, server) = (reading.component.clone(), reading.server.clone());
             frame.series(&Series { measure: of.0, bin: of.1, component, server });
-            self.series += 1;
-            self.series - 1
-        })
+            *told += 1;
+            *told - 1
+        });
+        if self.latest.len() <= place {
+            self.latest.resize(place + 1, (of, number));
+        }
+        self.latest[place] = (of, number);
+        number
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::spread::GAP_MILLIS;
-use crate::{Batch, Component, Form, Row, Series};
+use crate::{Component, Form, Row, Series};
 
 /// The time that samples cover, by component: of counters and of levels.
 #[derive(Debug, Default)]
@@ -48,6 +48,11 @@ impl Cover {
         self.of.get(&series.component).map_or(&[], |it| &it[place(series)])
     }
 
+    /// Returns all components with their times.
+    pub fn into_spans(self) -> impl Iterator<Item = (Component, [Vec<Span>; 2])> {
+        self.of.into_iter()
+    }
+
     /// Returns where it begins; nothing if nothing is covered.
     pub fn start(&self) -> Option<u64> {
         self.all().map(|span| span.start).min()
@@ -60,7 +65,7 @@ impl Cover {
 }
 
 /// Counters and levels are apart: after a clock was put back levels are known at once, and counters an interval later.
-fn place(series: &Series) -> usize {
+pub(crate) fn place(series: &Series) -> usize {
     usize::from(series.measure.form() == Form::Level)
 }
 
@@ -98,34 +103,6 @@ pub(crate) fn is_covered(spans: &[Span], end: u64, length: u64) -> bool {
     let start = end.saturating_sub(length.max(1));
     let place = spans.partition_point(|span| span.end <= start);
     spans.get(place).is_some_and(|span| span.start < end)
-}
-
-/// Calls for what of a batch none of the covers covers, if that is anything.
-pub(crate) fn uncovered<E>(
-    later: &[&Cover],
-    batch: Batch<'_>,
-    each: &mut impl FnMut(Batch<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    let Some(last) = batch.ends.last() else { return Ok(()) };
-    let spans: Vec<&[Span]> = later
-        .iter()
-        .map(|cover| cover.spans(batch.series))
-        .filter(|spans| spans.first().is_some_and(|first| first.start < *last))
-        .collect();
-    if spans.is_empty() {
-        return each(batch);
-    }
-    let is_left = |place: &usize| {
-        let (end, length) = (batch.ends[*place], batch.lengths[*place]);
-        !spans.iter().any(|spans| is_covered(spans, end, length))
-    };
-    let left: Vec<usize> = (0..batch.ends.len()).filter(is_left).collect();
-    let some = |all: &[u64]| -> Vec<u64> { left.iter().map(|place| all[*place]).collect() };
-    let (ends, lengths, values) = (some(batch.ends), some(batch.lengths), some(batch.values));
-    if ends.is_empty() {
-        return Ok(());
-    }
-    each(Batch { series: batch.series, ends: &ends, lengths: &lengths, values: &values })
 }
 
 #[cfg(test)]

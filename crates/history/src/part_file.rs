@@ -75,9 +75,9 @@ impl PartFile {
         self.series.iter().zip(&self.counts).any(|(series, rows)| series.is_none() && *rows > 0)
     }
 
-    /// Calls for all rows of wanted series between these ends, in the order of the file, until it returns false.
+    /// Calls for all rows of wanted series between these ends, in the order of the file, until it returns false. It can be read again.
     pub fn read(
-        self,
+        &mut self,
         is_wanted: &[bool],
         least: u64,
         most: u64,
@@ -92,10 +92,12 @@ impl PartFile {
             wanted_groups.get(range).is_some_and(|some| some.contains(&true))
         };
         let nanos = |millis: u64| millis.saturating_mul(NANOS_PER_MILLI);
-        let reader = self.reader.only_groups(0, is_any);
-        let mut reader = reader.only_between(1, nanos(least), nanos(most));
+        self.reader.rewind();
+        self.reader.skip_groups(0, is_any);
+        let (first, last) = (nanos(least), nanos(most));
+        self.reader.skip_groups(1, move |earliest, latest| latest >= first && earliest <= last);
         let mut columns: [Vec<u64>; 4] = Default::default();
-        while reader.advance_whole(&mut columns)? > 0 {
+        while self.reader.advance_whole(&mut columns)? > 0 {
             columns[1].iter_mut().for_each(|time| *time /= NANOS_PER_MILLI);
             let [series, ends, lengths, values] = &columns;
             let mut start = 0;

@@ -151,7 +151,7 @@ fn covered_files(
     Ok(covered)
 }
 
-fn has_covered(file: PartFile, start: u64, cover: &Cover) -> Result<bool, HistoryError> {
+fn has_covered(mut file: PartFile, start: u64, cover: &Cover) -> Result<bool, HistoryError> {
     let series = file.series.clone();
     let spans_of = |it: &Option<Series>| it.as_ref().map_or(&[][..], |it| cover.spans(it));
     let is_wanted: Vec<bool> = series.iter().map(|it| !spans_of(it).is_empty()).collect();

@@ -50,8 +50,8 @@ pub struct Row {
     pub value: u64,
 }
 
-/// Sorts rows by key of their series, and then by time.
-pub(crate) fn sort_rows(series: &[Series], rows: &mut [Row]) {
+/// Sorts rows by key of their series, and then by time. What was appended in the order of time needs no comparison.
+pub(crate) fn sort_rows(series: &[Series], rows: &mut Vec<Row>) {
     let mut keys: Vec<u32> = Vec::with_capacity(series.len());
     for (number, it) in series.iter().enumerate() {
         let is_same = number > 0 && series[number - 1].key() == it.key();
@@ -61,5 +61,51 @@ pub(crate) fn sort_rows(series: &[Series], rows: &mut [Row]) {
             None => 0,
         });
     }
-    rows.sort_by_key(|row| (keys[row.series as usize], row.end));
+    let key = |row: &Row| keys[row.series as usize] as usize;
+    // Where the rows of each key begin, and then where the next one goes.
+    let mut places = vec![0; keys.last().map_or(1, |last| *last as usize + 2)];
+    rows.iter().for_each(|row| places[key(row) + 1] += 1);
+    for place in 1..places.len() {
+        places[place] += places[place - 1];
+    }
+    let mut sorted = vec![Row { series: 0, end: 0, length: 0, value: 0 }; rows.len()];
+    for row in rows.iter() {
+        let place = &mut places[key(row)];
+        sorted[*place] = *row;
+        *place += 1;
+    }
+    for of_key in sorted.chunk_by_mut(|one, next| key(one) == key(next)) {
+        if !of_key.is_sorted_by_key(|row| row.end) {
+            of_key.sort_by_key(|row| row.end);
+        }
+    }
+    *rows = sorted;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ComponentKind;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_sorted_by_key_and_time_and_stay_in_their_order(
+            some in proptest::collection::vec((0u32..9, 0u64..20, 0u64..1000), 0..200)
+        ) {
+            // Three servers report each of three targets.
+            let series: Vec<Series> = (0..9u64).map(|number| Series {
+                measure: Measure::ReadBytes,
+                bin: 0,
+                component: Component::new(ComponentKind::Ost, format!("OST{}", number / 3)),
+                server: format!("oss{}", number % 3),
+            }).collect();
+            let row = |(series, end, value)| Row { series, end, length: 1, value };
+            let mut rows: Vec<Row> = some.into_iter().map(row).collect();
+            let mut expected = rows.clone();
+            expected.sort_by_key(|row| (row.series / 3, row.end));
+            sort_rows(&series, &mut rows);
+            prop_assert_eq!(rows, expected);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! Reading a store, some rows of one series at a time.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plimsoll_guarded::{Directory, Readers};
 use rustix::fs::OFlags;
 
-use crate::cover::{Cover, uncovered};
-use crate::names::PartName;
+use crate::cover::Cover;
+use crate::latest::Latest;
+use crate::open_day::{OpenDay, Recent};
 use crate::part_file::PartFile;
 use crate::sealing::{by_day, read_log};
 use crate::spread::GAP_MILLIS;
-use crate::{Component, Day, HistoryError, Measure, Row, Series, listing, names, opening};
+use crate::{Component, Day, HistoryError, Measure, Series, listing, names, opening};
 
 /// A day may be replaced while it is opened; then it is opened again.
 const ATTEMPTS: usize = 10;
@@ -24,30 +24,6 @@ pub struct Store {
     directory: Directory,
     /// What write-ahead files had when days were last asked for. They name any days that they like, and are read once for all of them.
     recent: Mutex<Option<Arc<Recent>>>,
-}
-
-/// What write-ahead files have, by their numbers.
-#[derive(Debug, Default)]
-struct Recent {
-    /// Rows of each day.
-    days: BTreeMap<Day, Vec<(u64, SomeRows)>>,
-    /// The time that they cover.
-    covers: Vec<(u64, Cover)>,
-}
-
-impl Recent {
-    /// Returns what was appended after a write-ahead file.
-    fn later_than(&self, sequence: u64) -> Vec<&Cover> {
-        let later = self.covers.iter().filter(|(number, _)| *number > sequence);
-        later.map(|(_, cover)| cover).collect()
-    }
-}
-
-/// What a day has: files, and what write-ahead files have of it that they do not have.
-struct OpenDay {
-    recent: Arc<Recent>,
-    files: Vec<(PartName, PartFile)>,
-    logs: Vec<(u64, SomeRows)>,
 }
 
 /// Which samples are wanted.
@@ -162,40 +138,9 @@ impl Store {
         &self,
         day: Day,
         selection: &Selection<'_>,
-        mut each: impl FnMut(Batch<'_>) -> Result<(), E>,
+        each: impl FnMut(Batch<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let OpenDay { recent, files, logs } = self.open_day(day)?;
-        let (least, most) = selection.ends();
-        for (part, file) in files {
-            let later = part.logs().map(|(_, last)| recent.later_than(last)).unwrap_or_default();
-            let is_wanted: Vec<bool> = file
-                .series
-                .iter()
-                .map(|it| it.as_ref().is_some_and(|series| selection.wants(series)))
-                .collect();
-            let series = file.series.clone();
-            let mut failed = None;
-            let read = file.read(&is_wanted, least, most, |run| {
-                let Some(Some(series)) = series.get(run.series) else { return Ok(true) };
-                let (ends, lengths, values) = (run.ends, run.lengths, run.values);
-                if ends.is_empty() {
-                    return Ok(true);
-                }
-                let batch = Batch { series, ends, lengths, values };
-                failed = uncovered(&later, batch, &mut each).err();
-                Ok(failed.is_none())
-            });
-            if let Some(error) = failed {
-                return Err(error);
-            }
-            read?;
-        }
-        for (sequence, (series, rows)) in logs {
-            let later = recent.later_than(sequence);
-            let mut left = |batch: Batch<'_>| uncovered(&later, batch, &mut each);
-            read_rows(&series, &rows, selection, &mut left)?;
-        }
-        Ok(())
+        self.day(day)?.read(selection, each)
     }
 
     /// Returns all selected series of a day, without reading samples.
@@ -203,20 +148,15 @@ impl Store {
     /// # Errors
     /// As [`Store::read`].
     pub fn series(&self, day: Day, selection: &Selection<'_>) -> Result<Vec<Series>, HistoryError> {
-        let OpenDay { files, logs, .. } = self.open_day(day)?;
-        let of_files = files.into_iter().flat_map(|(_, file)| file.series.into_iter().flatten());
-        let of_logs = logs.into_iter().flat_map(|(_, (series, _))| series);
-        let mut all: Vec<Series> =
-            of_files.chain(of_logs).filter(|series| selection.wants(series)).collect();
-        all.sort_unstable();
-        all.dedup();
-        Ok(all)
+        Ok(self.day(day)?.series(selection))
     }
 
-    /// Opens all files of a day.
+    /// Opens all files of a day, to read it as often as need be.
     ///
-    /// Write-ahead files are read before files are listed: what becomes a file in between is found by its name.
-    fn open_day(&self, day: Day) -> Result<OpenDay, HistoryError> {
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn day(&self, day: Day) -> Result<OpenDay, HistoryError> {
+        // Write-ahead files are read before files are listed: what becomes a file in between is found by its name.
         let known = self.recent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let recent = known.map_or_else(|| self.look_at_logs(), Ok)?;
         let mut attempt = 1;
@@ -243,12 +183,12 @@ impl Store {
         let is_new = |sequence: u64| !files.iter().any(|(part, _)| part.has_log(sequence));
         let of_day = recent.days.get(&day).into_iter().flatten();
         let logs = of_day.filter(|(sequence, _)| is_new(*sequence)).cloned().collect();
-        Ok(OpenDay { recent: recent.clone(), files, logs })
+        Ok(OpenDay::new(recent.clone(), files, logs))
     }
 
     /// Reads the write-ahead files. One that is gone became a file of a day just now.
     fn look_at_logs(&self) -> Result<Arc<Recent>, HistoryError> {
-        let mut recent = Recent::default();
+        let (mut recent, mut covers) = (Recent::default(), Vec::new());
         for sequence in listing::logs(&self.directory)? {
             let log = match read_log(&self.directory, sequence) {
                 Ok(Some(log)) => log,
@@ -256,48 +196,25 @@ impl Store {
                 Err(error) if error.is_not_there() => continue,
                 Err(error) => return Err(error),
             };
-            recent.covers.push((sequence, Cover::of(&log.series, &log.rows)));
+            covers.push((sequence, Cover::of(&log.series, &log.rows)));
             for (day, series, rows) in by_day(log) {
                 recent.days.entry(day).or_default().push((sequence, (series, rows)));
             }
         }
+        recent.latest = Latest::of(covers);
         let recent = Arc::new(recent);
         *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(recent.clone());
         Ok(recent)
     }
 }
 
-/// Series, and rows that have their numbers.
-type SomeRows = (Vec<Series>, Vec<Row>);
-
-fn read_rows<E>(
-    series: &[Series],
-    rows: &[Row],
-    selection: &Selection<'_>,
-    each: &mut impl FnMut(Batch<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    let (least, most) = selection.ends();
-    for some in rows.chunk_by(|one, next| one.series == next.series) {
-        let series = &series[some[0].series as usize];
-        let inside = || some.iter().filter(|row| (least..=most).contains(&row.end));
-        if !selection.wants(series) || inside().next().is_none() {
-            continue;
-        }
-        let ends: Vec<u64> = inside().map(|row| row.end).collect();
-        let lengths: Vec<u64> = inside().map(|row| row.length.into()).collect();
-        let values: Vec<u64> = inside().map(|row| row.value).collect();
-        each(Batch { series, ends: &ends, lengths: &lengths, values: &values })?;
-    }
-    Ok(())
-}
-
 impl Selection<'_> {
     /// Returns the least and the greatest end of a selected sample.
-    fn ends(&self) -> (u64, u64) {
+    pub(crate) fn ends(&self) -> (u64, u64) {
         (self.since.map_or(0, |since| since.saturating_add(1)), self.until.unwrap_or(u64::MAX))
     }
 
-    fn wants(&self, series: &Series) -> bool {
+    pub(crate) fn wants(&self, series: &Series) -> bool {
         let is_measure = self.measures.is_empty() || self.measures.contains(&series.measure);
         is_measure && self.is_wanted.is_none_or(|is_wanted| is_wanted(&series.component))
     }

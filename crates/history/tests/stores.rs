@@ -7,7 +7,8 @@ use std::path::Path;
 
 use plimsoll_guarded::Readers;
 use plimsoll_history::{
-    ComponentKind, Day, HistoryError, Measure, Reading, Selection, Settings, Store, Value, Writer,
+    Component, ComponentKind, Day, HistoryError, Measure, Reading, Selection, Settings, Store,
+    Value, Writer,
 };
 use support::*;
 
@@ -369,4 +370,31 @@ fn whoever_may_read_a_store_may_read_each_file_of_it() {
     assert_eq!(readers(), Readers::Everyone);
     open_to_all(&globbed(&path)[1], 0o600);
     assert_eq!(readers(), Readers::OwnerAlone);
+}
+
+/// A day of ten thousand targets is read in many passes, of which none opens a file.
+#[test]
+fn a_day_that_is_open_is_read_again_whatever_becomes_of_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = open(&path);
+    fill(&mut writer, 3, 0..40, 10);
+    writer.append(&scrape(3, 40)).unwrap();
+    let store = Store::open(&path).unwrap();
+    let days = store.days(&Selection::default()).unwrap();
+    let mut day = store.day(days[0]).unwrap();
+    let all = read(&path);
+    fs::remove_dir_all(path.join(days[0].directory())).unwrap();
+    let mut found = Samples::new();
+    for target in [2, 0, 1] {
+        let is_wanted = |it: &Component| *it == component(target);
+        let selection = Selection { is_wanted: Some(&is_wanted), ..Selection::default() };
+        assert_eq!(day.series(&selection).len(), 6);
+        let outcome: Result<(), HistoryError> = day.read(&selection, |batch| {
+            add_to(&mut found, batch);
+            Ok(())
+        });
+        outcome.unwrap();
+    }
+    assert_eq!(found, all);
 }

@@ -54,14 +54,17 @@ pub fn groups(found: Vec<FoundSource>, before: Vec<Group>) -> Vec<Group> {
     groups.into_iter().map(group).collect()
 }
 
-fn rank(input: Input) -> u8 {
+/// Returns the place of a text among those of its component: first the one that counts what the component does, whose time speaks for all.
+pub fn rank(input: Input) -> u8 {
     match input {
         Input::Lustre(parameter) => match parameter.content {
+            // Of a target, the cache.
+            Content::Stats if parameter.component.starts_with("osd-") => 1,
             Content::Stats => 0,
-            Content::Histograms => 2,
-            Content::Jobs | Content::LnetTable => 3,
-            _ => 1,
+            Content::Histograms => 3,
+            Content::Jobs | Content::LnetTable => 4,
+            _ => 2,
         },
-        _ => 1,
+        _ => 2,
     }
 }

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use plimsoll_history::Component;
 use plimsoll_lustre::{Content, Name, PARAMETERS, Parameter, parameter_text};
 
+use crate::group::rank;
+use crate::input::Input;
 use crate::lustre_files::component;
 
 /// The program that prints parameters.
@@ -50,7 +52,7 @@ fn pattern(parameter: &Parameter) -> String {
     }
 }
 
-/// Sorts what was printed by component.
+/// Sorts what was printed by component; the text that tells the time comes first.
 pub fn texts<'a>(printed: &'a [u8], server: &str, cluster: &str) -> Texts<'a> {
     let mut texts = Texts::new();
     for (name, text) in parameter_text(printed) {
@@ -69,5 +71,9 @@ pub fn texts<'a>(printed: &'a [u8], server: &str, cluster: &str) -> Texts<'a> {
             texts.entry(component.of_cluster(cluster)).or_default().push((parameter, text));
         }
     }
+    let put_in_order = |texts: &mut Vec<(&'static Parameter, &[u8])>| {
+        texts.sort_by_key(|(parameter, _)| rank(Input::Lustre(parameter)));
+    };
+    texts.values_mut().for_each(put_in_order);
     texts
 }

@@ -257,3 +257,40 @@ fn captured_servers_are_read_whole() {
         assert!(seen.insert(line.rsplit_once(' ').unwrap().0), "{line}");
     }
 }
+
+/// An MDT has texts of its cache and its disk beside that of its operations, and each tells another time.
+#[test]
+fn the_time_of_a_target_is_that_of_its_operations() {
+    let at = |second: u64, of: &str| of.replace("100.", &format!("{second}."));
+    let md_stats = "snapshot_time             100.000000000 secs.nsecs\n\
+                    open                      10 samples [usecs] 1 4096 40960\n";
+    let cache = "snapshot_time             100.000000000 secs.nsecs\n\
+                 get_page                  10 samples [usec] 1 2 15\n";
+    let texts = [
+        ("osd-ldiskfs", "stats", at(107, cache)),
+        ("osd-ldiskfs", "brw_stats", at(108, BRW_STATS)),
+        ("mdt", "md_stats", at(103, md_stats)),
+    ];
+    let root = tempfile::tempdir().unwrap();
+    for (folder, leaf, text) in &texts {
+        write(root.path(), &format!("proc/fs/lustre/{folder}/scratch-MDT0000/{leaf}"), text);
+    }
+    let mut monitor = Monitor::open(settings(root.path()));
+    let time = |readings: &[Reading]| {
+        let mdt = of(readings, ComponentKind::Mdt, "scratch-MDT0000").unwrap();
+        assert_eq!(value(mdt, Measure::Opens, 0), Some(10));
+        mdt.time
+    };
+    assert_eq!(time(monitor.scrape(5)), 103_000_000_000);
+    // lctl prints them in the order in which they are asked for.
+    let printed = texts.map(|(component, leaf, text)| {
+        format!("{component}.scratch-MDT0000.{leaf}=\n{text}")
+    });
+    let root = tempfile::tempdir().unwrap();
+    let script = format!("#!/bin/sh\ncat <<'END'\n{}END\n", printed.concat());
+    write(root.path(), "lctl", &script);
+    let program = root.path().join("lctl");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let mut monitor = Monitor::open(Settings { lctl: Some(program), ..settings(root.path()) });
+    assert_eq!(time(monitor.scrape(5)), 103_000_000_000);
+}

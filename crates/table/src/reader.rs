@@ -135,8 +135,24 @@ impl TableReader {
         column: usize,
         is_wanted: impl Fn(u64, u64) -> bool + Send + 'static,
     ) -> Self {
-        self.wanted_groups.push((column, Box::new(is_wanted)));
+        self.skip_groups(column, is_wanted);
         self
+    }
+
+    /// Does the same from now on.
+    pub fn skip_groups(
+        &mut self,
+        column: usize,
+        is_wanted: impl Fn(u64, u64) -> bool + Send + 'static,
+    ) {
+        self.wanted_groups.push((column, Box::new(is_wanted)));
+    }
+
+    /// Begins anew, with all row groups: what the file says of itself is not read again.
+    pub fn rewind(&mut self) {
+        (self.next_group, self.left, self.first_row, self.rows) = (0, 0, 0, 0);
+        self.readers.clear();
+        self.wanted_groups.clear();
     }
 
     /// Returns the least and the greatest value of a column, according to the file; nothing if it does not tell.

@@ -83,12 +83,32 @@ impl Summary {
         }
     }
 
-    /// Adds a window that nothing more comes to.
-    pub(crate) fn add(&mut self, number: u64, window: &Window, options: &Options) {
-        if !window.is_known() {
-            self.partial_windows += u64::from(window.targets > 0);
-            return;
+    /// Adds windows that follow each other, from a number on, and that nothing more comes to.
+    pub(crate) fn add_all(&mut self, first: u64, windows: &[Window], options: &Options) {
+        let bucket_of = |number: u64| {
+            let start = number.saturating_mul(WINDOW_MILLIS);
+            start - start % options.bucket_millis
+        };
+        // The bucket of the last window is at hand.
+        let mut latest: Option<(u64, Bucket)> = None;
+        for (number, window) in (first..).zip(windows) {
+            if !window.is_known() {
+                self.partial_windows += u64::from(window.targets > 0);
+                continue;
+            }
+            let start = bucket_of(number);
+            if latest.is_none_or(|(of, _)| of != start) {
+                self.over_time.extend(latest);
+                latest = Some((start, self.over_time.get(&start).copied().unwrap_or_default()));
+            }
+            let bucket = latest.as_mut().map(|(_, bucket)| bucket);
+            bucket.into_iter().for_each(|bucket| self.add(window, bucket, options));
         }
+        self.over_time.extend(latest);
+    }
+
+    /// Adds a window of which enough is known.
+    fn add(&mut self, window: &Window, bucket: &mut Bucket, options: &Options) {
         let (fsu, bandwidth_only) = (window.fsu(), window.bandwidth_only());
         self.windows += 1;
         self.fsu_sum += fsu;
@@ -109,8 +129,6 @@ impl Summary {
         self.bytes_per_second_max = self.bytes_per_second_max.max(rate);
         self.cost = self.cost.saturating_add(window.cost);
         self.covered += u128::from(window.covered);
-        let start = number.saturating_mul(WINDOW_MILLIS);
-        let bucket = self.over_time.entry(start - start % options.bucket_millis).or_default();
         bucket.windows += 1;
         bucket.fsu += fsu;
         bucket.bytes_per_second += rate;

@@ -1,16 +1,21 @@
 //! Working out utilization from a store: day by day, some groups at a time, so that memory does not grow with the store.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 use plimsoll_history::{
-    Batch, Component, Day, GAP_MILLIS, HistoryError, Measure, Selection, Series, Store, spread,
+    Batch, Component, Day, GAP_MILLIS, HistoryError, Measure, OpenDay, Selection, Series, Store,
+    spread,
 };
 
 use crate::window::{MEASURES, WINDOW_MILLIS, Window};
 use crate::{By, Options, Summary, TargetCosts};
 
-/// Groups that are worked out at a time: about a megabyte each.
+/// Groups that are worked out at a time, by all threads together: about a megabyte each.
 const GROUPS_AT_A_TIME: usize = 64;
+
+/// More threads than this are not used: others use the machine, too.
+const THREADS_MOST: usize = 4;
 
 /// Windows of a day.
 const DAY_WINDOWS: usize = (Day::MILLIS / WINDOW_MILLIS) as usize;
@@ -37,38 +42,49 @@ pub fn survey(
     options: &Options,
     costs: &dyn Fn(&Component) -> TargetCosts,
 ) -> Result<Survey, HistoryError> {
-    let mut work = Work::new(options, costs);
+    let mut work = Work::new(options);
+    let mut known_costs: HashMap<Component, TargetCosts> = HashMap::new();
     let is_wanted =
         |component: &Component| component.kind.is_data_target() && component.job.is_empty();
+    let threads = std::thread::available_parallelism().map_or(1, |it| it.get()).min(THREADS_MOST);
     for day in store.days(&selection(options, &is_wanted))? {
         work.close_before(day);
-        let plan = Plan::of(store.series(day, &selection(options, &is_wanted))?, options);
+        let mut opened = vec![store.day(day)?];
+        let series = opened[0].series(&selection(options, &is_wanted));
+        let plan = Plan::of(series, options, &mut |component| {
+            *known_costs.entry(component.clone()).or_insert_with(|| costs(component))
+        });
         work.without_operations.extend(plan.without_operations.iter().cloned());
-        let names: Vec<&String> = plan.groups.keys().collect();
-        for some in names.chunks(GROUPS_AT_A_TIME) {
-            let members: HashSet<&Component> =
-                some.iter().flat_map(|name| &plan.groups[*name]).collect();
-            let is_member = |component: &Component| members.contains(component);
-            some.iter().for_each(|name| work.begin(name, &plan));
-            store.read_day(
-                day,
-                &selection(options, &is_member),
-                |batch| -> Result<(), HistoryError> {
-                    work.take(day, &plan, some, batch);
-                    Ok(())
-                },
-            )?;
-            some.iter().for_each(|name| work.end(day, name));
+        let passes = work.passes(&plan, GROUPS_AT_A_TIME / threads);
+        let (left, done) = (Mutex::new(passes.into_iter()), Mutex::new(Vec::new()));
+        let read = |opened: &mut OpenDay| -> Result<(), HistoryError> {
+            loop {
+                let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(mut pass) = next else { return Ok(()) };
+                pass.read(opened, day, &plan, options)?;
+                done.lock().unwrap_or_else(PoisonError::into_inner).push(pass);
+            }
+        };
+        let others = left.lock().unwrap_or_else(PoisonError::into_inner).len().min(threads);
+        for _ in 1..others {
+            opened.push(store.day(day)?);
         }
+        std::thread::scope(|scope| {
+            let (own, others) = opened.split_at_mut(1);
+            let others: Vec<_> = others.iter_mut().map(|it| scope.spawn(|| read(it))).collect();
+            let mut outcome = own.iter_mut().try_for_each(read);
+            for other in others {
+                let ended = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                outcome = outcome.and(ended);
+            }
+            outcome
+        })?;
+        work.end(done.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
     work.close_all();
     Ok(Survey {
-        groups: work.summaries.into_values().collect(),
-        without_operations: {
-            let mut names: Vec<String> = work.without_operations.into_iter().collect();
-            names.sort_unstable();
-            names
-        },
+        groups: work.groups.into_values().map(|it| it.summary).collect(),
+        without_operations: work.without_operations.into_iter().collect(),
         unplaced_bytes: work.unplaced_bytes,
     })
 }
@@ -84,7 +100,7 @@ fn selection<'a>(
 /// What is there on a day.
 struct Plan {
     by: By,
-    groups: BTreeMap<String, Vec<Component>>,
+    groups: BTreeMap<String, BTreeSet<Component>>,
     targets: HashMap<Component, TargetPlan>,
     without_operations: Vec<String>,
 }
@@ -94,19 +110,24 @@ struct TargetPlan {
     has_sizes: bool,
     /// The series whose samples say which time is known.
     clock: (Measure, u64),
+    costs: TargetCosts,
 }
 
 impl Plan {
-    fn of(series: Vec<Series>, options: &Options) -> Self {
+    fn of(
+        series: Vec<Series>,
+        options: &Options,
+        costs: &mut dyn FnMut(&Component) -> TargetCosts,
+    ) -> Self {
         let mut plan = Plan {
             by: options.by,
             groups: BTreeMap::new(),
             targets: HashMap::new(),
             without_operations: Vec::new(),
         };
-        let mut measures: BTreeMap<Component, Vec<(Measure, u64)>> = BTreeMap::new();
+        let mut measures: BTreeMap<&Component, Vec<(Measure, u64)>> = BTreeMap::new();
         for it in &series {
-            measures.entry(it.component.clone()).or_default().push((it.measure, it.bin));
+            measures.entry(&it.component).or_default().push((it.measure, it.bin));
         }
         for (component, measures) in measures {
             let has = |measure| measures.iter().any(|it| it.0 == measure);
@@ -114,15 +135,17 @@ impl Plan {
             let has_operations = has(Measure::ReadOperations) || has(Measure::WriteOperations);
             match measures.iter().min() {
                 Some(clock) if has_sizes || has_operations => {
-                    plan.targets.insert(component, TargetPlan { has_sizes, clock: *clock });
+                    let costs = costs(component);
+                    let target = TargetPlan { has_sizes, clock: *clock, costs };
+                    plan.targets.insert(component.clone(), target);
                 }
-                _ => plan.without_operations.push(component.name),
+                _ => plan.without_operations.push(component.name.clone()),
             }
         }
         for it in series.iter().filter(|it| plan.targets.contains_key(&it.component)) {
             let members = plan.groups.entry(group_of(options.by, it)).or_default();
             if !members.contains(&it.component) {
-                members.push(it.component.clone());
+                members.insert(it.component.clone());
             }
         }
         plan
@@ -141,59 +164,140 @@ fn group_of(by: By, series: &Series) -> String {
 
 struct Work<'a> {
     options: &'a Options,
-    costs: &'a dyn Fn(&Component) -> TargetCosts,
-    summaries: BTreeMap<String, Summary>,
-    /// Members of each group that were seen.
-    members: BTreeMap<String, HashSet<Component>>,
-    /// Windows of groups that are being worked out, from the last ones of the day before on.
-    windows: HashMap<String, Vec<Window>>,
+    groups: BTreeMap<String, Group>,
+    without_operations: BTreeSet<String>,
+    unplaced_bytes: u128,
+}
+
+/// What is known of a group up to a day.
+struct Group {
+    summary: Summary,
+    /// Members that were seen, and the window that each was counted in last.
+    members: HashMap<Component, u64>,
     /// The last windows of the day before, which samples of the next day may reach.
-    open: BTreeMap<String, (Day, Vec<Window>)>,
-    /// The window that a target was counted in last.
-    counted: HashMap<(String, Component), u64>,
-    without_operations: HashSet<String>,
+    open: Option<(Day, Vec<Window>)>,
+}
+
+/// Some groups that are worked out at a time, with the windows of a day, from the last ones of the day before on.
+struct Pass {
+    groups: BTreeMap<String, (Group, Vec<Window>)>,
     unplaced_bytes: u128,
 }
 
 impl<'a> Work<'a> {
-    fn new(options: &'a Options, costs: &'a dyn Fn(&Component) -> TargetCosts) -> Self {
-        Work {
-            options,
-            costs,
-            summaries: BTreeMap::new(),
-            members: BTreeMap::new(),
-            windows: HashMap::new(),
-            open: BTreeMap::new(),
-            counted: HashMap::new(),
-            without_operations: HashSet::new(),
-            unplaced_bytes: 0,
+    fn new(options: &'a Options) -> Self {
+        let (groups, without_operations) = (BTreeMap::new(), BTreeSet::new());
+        Work { options, groups, without_operations, unplaced_bytes: 0 }
+    }
+
+    /// Takes the groups of a day, some at a time.
+    fn passes(&mut self, plan: &Plan, groups_at_a_time: usize) -> Vec<Pass> {
+        let names: Vec<&String> = plan.groups.keys().collect();
+        let mut passes = Vec::new();
+        for some in names.chunks(groups_at_a_time.max(1)) {
+            let groups = some.iter().map(|name| {
+                let mut group = self.groups.remove(*name).unwrap_or_else(|| Group::new(name));
+                for member in &plan.groups[*name] {
+                    group.members.entry(member.clone()).or_default();
+                }
+                group.summary.targets = group.members.len();
+                ((*name).clone(), (group, Vec::new()))
+            });
+            passes.push(Pass { groups: groups.collect(), unplaced_bytes: 0 });
+        }
+        passes
+    }
+
+    /// Takes back what was worked out.
+    fn end(&mut self, passes: Vec<Pass>) {
+        for pass in passes {
+            self.unplaced_bytes += pass.unplaced_bytes;
+            self.groups.extend(pass.groups.into_iter().map(|(name, (group, _))| (name, group)));
         }
     }
 
-    fn begin(&mut self, name: &str, plan: &Plan) {
+    /// Closes windows that no sample of this day reaches.
+    fn close_before(&mut self, day: Day) {
+        let is_day_before = |of: &Day| of.end() == day.start();
+        for group in self.groups.values_mut() {
+            if group.open.as_ref().is_some_and(|(of, _)| !is_day_before(of)) {
+                group.close(self.options);
+            }
+        }
+    }
+
+    fn close_all(&mut self) {
+        self.groups.values_mut().for_each(|group| group.close(self.options));
+    }
+}
+
+impl Group {
+    fn new(name: &str) -> Self {
+        Group { summary: Summary::new(name), members: HashMap::new(), open: None }
+    }
+
+    /// Returns windows for a day.
+    fn begin(&mut self) -> Vec<Window> {
         let mut windows = vec![Window::default(); BACK_WINDOWS + DAY_WINDOWS];
-        if let Some((_, open)) = self.open.remove(name) {
+        if let Some((_, open)) = self.open.take() {
             windows[..BACK_WINDOWS].copy_from_slice(&open);
         }
-        self.windows.insert(name.to_string(), windows);
-        let summary = self.summaries.entry(name.to_string()).or_insert_with(|| Summary::new(name));
-        let members = self.members.entry(name.to_string()).or_default();
-        members.extend(plan.groups[name].iter().cloned());
-        summary.targets = members.len();
+        windows
     }
 
-    fn take(&mut self, day: Day, plan: &Plan, some: &[&String], batch: Batch<'_>) {
+    fn end(&mut self, day: Day, windows: &[Window], options: &Options) {
+        let first = first_window(day);
+        let (done, open) = windows.split_at(DAY_WINDOWS);
+        // Before the first day that there is, there are none.
+        let missing = (BACK_WINDOWS as u64).saturating_sub(first) as usize;
+        let first = first.saturating_sub(BACK_WINDOWS as u64);
+        self.summary.add_all(first, &done[missing..], options);
+        self.open = Some((day, open.to_vec()));
+    }
+
+    fn close(&mut self, options: &Options) {
+        let Some((day, open)) = self.open.take() else { return };
+        let first = first_window(day) + (DAY_WINDOWS - BACK_WINDOWS) as u64;
+        self.summary.add_all(first, &open, options);
+    }
+}
+
+impl Pass {
+    /// Works out the groups for a day.
+    fn read(
+        &mut self,
+        opened: &mut OpenDay,
+        day: Day,
+        plan: &Plan,
+        options: &Options,
+    ) -> Result<(), HistoryError> {
+        let members: HashSet<&Component> =
+            self.groups.keys().flat_map(|name| &plan.groups[name]).collect();
+        let is_member = |component: &Component| members.contains(component);
+        for (group, windows) in self.groups.values_mut() {
+            *windows = group.begin();
+        }
+        let read: Result<(), HistoryError> =
+            opened.read(&selection(options, &is_member), |batch| {
+                self.take(day, plan, batch, options);
+                Ok(())
+            });
+        read?;
+        for (group, windows) in self.groups.values_mut() {
+            group.end(day, &std::mem::take(windows), options);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, day: Day, plan: &Plan, batch: Batch<'_>, options: &Options) {
         let series = batch.series;
-        let name = group_of(plan.by, series);
         let Some(target) = plan.targets.get(&series.component) else { return };
         // A target whose server changed is in another group, which has its turn.
-        if some.binary_search(&&name).is_err() {
+        let Some((group, windows)) = self.groups.get_mut(&group_of(plan.by, series)) else {
             return;
-        }
-        let Some(windows) = self.windows.get_mut(&name) else { return };
-        let costs = (self.costs)(&series.component);
+        };
+        let Some(counted) = group.members.get_mut(&series.component) else { return };
         let is_clock = (series.measure, series.bin) == target.clock;
-        let counted = self.counted.entry((name.clone(), series.component.clone())).or_default();
         let is_bytes = matches!(series.measure, Measure::ReadBytes | Measure::WrittenBytes);
         let first = first_window(day);
         let is_size = matches!(series.measure, Measure::ReadSizes | Measure::WriteSizes);
@@ -213,57 +317,13 @@ impl<'a> Work<'a> {
                     window.targets += u32::from(*counted != piece.window);
                     *counted = piece.window;
                 }
-                add(window, series, target.has_sizes, &costs, piece.value, self.options);
+                add(window, series, target.has_sizes, &target.costs, piece.value, options);
             });
         }
         if is_size && of_size > 0 {
-            let summary = self.summaries.get_mut(&name);
-            let sizes = summary.map(|it| it.sizes.entry(series.bin).or_default());
-            if let Some((reads, writes)) = sizes {
-                let is_read = series.measure == Measure::ReadSizes;
-                let sum = if is_read { reads } else { writes };
-                *sum = sum.saturating_add(of_size);
-            }
-        }
-    }
-
-    fn end(&mut self, day: Day, name: &str) {
-        let Some(windows) = self.windows.remove(name) else { return };
-        let Some(summary) = self.summaries.get_mut(name) else { return };
-        let first = first_window(day);
-        let (done, open) = windows.split_at(DAY_WINDOWS);
-        for (number, window) in (first..).zip(done) {
-            // Before the first day that there is, there are none.
-            if let Some(number) = number.checked_sub(BACK_WINDOWS as u64) {
-                summary.add(number, window, self.options);
-            }
-        }
-        self.open.insert(name.to_string(), (day, open.to_vec()));
-    }
-
-    /// Closes windows that no sample of this day reaches.
-    fn close_before(&mut self, day: Day) {
-        let is_day_before = |of: &Day| of.end() == day.start();
-        let closed: Vec<String> = self
-            .open
-            .iter()
-            .filter(|(_, it)| !is_day_before(&it.0))
-            .map(|it| it.0.clone())
-            .collect();
-        closed.iter().for_each(|name| self.close(name));
-    }
-
-    fn close_all(&mut self) {
-        let names: Vec<String> = self.open.keys().cloned().collect();
-        names.iter().for_each(|name| self.close(name));
-    }
-
-    fn close(&mut self, name: &str) {
-        let Some((day, open)) = self.open.remove(name) else { return };
-        let Some(summary) = self.summaries.get_mut(name) else { return };
-        let first = first_window(day) + (DAY_WINDOWS - BACK_WINDOWS) as u64;
-        for (number, window) in (first..).zip(&open) {
-            summary.add(number, window, self.options);
+            let (reads, writes) = group.summary.sizes.entry(series.bin).or_default();
+            let sum = if series.measure == Measure::ReadSizes { reads } else { writes };
+            *sum = sum.saturating_add(of_size);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plimsoll_history::{
-    Component, ComponentKind, HistoryError, Measure, Reading, Selection, Settings, Store, Value,
-    Writer,
+    Batch, Component, ComponentKind, HistoryError, Measure, Reading, Selection, Settings, Store,
+    Value, Writer,
 };
 
 /// 2026-01-01T01:00:00Z in milliseconds.
@@ -77,15 +77,19 @@ pub fn read_selected(path: &Path, selection: &Selection<'_>) -> Samples {
     let mut all = Samples::new();
     let store = Store::open(path).unwrap();
     let outcome: Result<(), HistoryError> = store.read(selection, |batch| {
-        for ((end, length), value) in batch.ends.iter().zip(batch.lengths).zip(batch.values) {
-            let series = batch.series;
-            let key = (series.measure.name(), series.bin, series.component.name.clone(), *end);
-            assert_eq!(all.insert(key.clone(), (*length, *value)), None, "{key:?} came twice");
-        }
+        add_to(&mut all, batch);
         Ok(())
     });
     outcome.unwrap();
     all
+}
+
+pub fn add_to(all: &mut Samples, batch: Batch<'_>) {
+    for ((end, length), value) in batch.ends.iter().zip(batch.lengths).zip(batch.values) {
+        let series = batch.series;
+        let key = (series.measure.name(), series.bin, series.component.name.clone(), *end);
+        assert_eq!(all.insert(key.clone(), (*length, *value)), None, "{key:?} came twice");
+    }
 }
 
 /// Sums by measure, bin and target: what no merging and aging may change. Levels are left out.
