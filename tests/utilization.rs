@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use plimsoll_history::{Component, ComponentKind, Measure, Reading, Settings, Value, Writer};
+
 use crate::support::command::{json, plimsoll, text};
 
 /// The history that version 1 of the program wrote: two targets, a minute of one day and half a minute of another.
@@ -87,4 +89,71 @@ fn what_is_no_history_is_said_in_one_line() {
     let outcome = plimsoll(&format!("utilization --store {} --since 2030-01-01", history()));
     assert_eq!(outcome.status, Some(2));
     assert!(outcome.stderr.contains("no samples"), "{}", outcome.stderr);
+}
+
+/// Two file systems of two targets; jobs of the first share one of them.
+fn two_file_systems(path: &Path) {
+    let mut writer = Writer::open(path, Settings::default()).unwrap();
+    let reading = |file_system: &str, target: u64, job: &str, second: u64, each: u64| {
+        let component = Component::new(ComponentKind::Ost, format!("{file_system}-OST{target:04}"));
+        Reading {
+            component: component.of_file_system(file_system).of_job(job),
+            server: "oss1".into(),
+            time: (1_767_229_200 + second) * 1_000_000_000,
+            epoch: 0,
+            values: vec![
+                Value::new(Measure::WrittenBytes, (each << 20) * second),
+                Value::new(Measure::WriteOperations, each * second),
+                Value::of_bin(Measure::WriteSizes, 1 << 20, each * second),
+            ],
+        }
+    };
+    for second in 0..=120 {
+        let mut all = vec![
+            reading("home", 0, "", second, 1),
+            reading("home", 1, "", second, 1),
+            reading("scratch", 0, "", second, 300),
+            reading("scratch", 1, "", second, 600),
+        ];
+        for (target, job) in [(0, "1001"), (1, "1001"), (1, "1002")] {
+            let mut job = reading("scratch", target, job, second, 300);
+            job.values.pop();
+            all.push(job);
+        }
+        writer.append(&all).unwrap();
+    }
+    writer.seal().unwrap();
+}
+
+#[test]
+fn two_file_systems_stand_side_by_side_and_jobs_beside_what_chance_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    two_file_systems(&store);
+    let asked = format!("utilization --store {} --by file-system", store.display());
+    let result = json(&asked);
+    let rows = result["side_by_side"].as_array().unwrap();
+    assert_eq!(rows.len(), 6);
+    let row = |name: &str, class: &str| {
+        let is_it = |it: &&serde_json::Value| it["name"] == name && it["class"] == class;
+        rows.iter().find(is_it).unwrap()
+    };
+    assert_eq!(row("home", "idle")["share"].as_f64(), Some(1.0));
+    assert_eq!(row("scratch", "moderate")["share"].as_f64(), Some(1.0));
+    assert_eq!(row("scratch", "moderate")["optimal"].as_f64(), Some(1.0));
+    let shared = &result["sharing"][0];
+    assert_eq!((&shared["name"], &shared["jobs"]), (&"scratch".into(), &2.into()));
+    // Three requests on two targets in use; of a job of two and one of one, 2 (1 - 0 (1/2)) = 2 are expected.
+    assert_eq!(shared["jobs_per_target"].as_f64(), Some(1.5));
+    assert_eq!(shared["expected_load"].as_f64(), Some(1.5));
+    let busiest = &result["shared_targets"][0];
+    assert_eq!((&busiest["name"], &busiest["jobs_most"]), (&"scratch-OST0001".into(), &2.into()));
+    let page = folder.path().join("busy.html");
+    let shown = text(&format!("{asked} --html {}", page.display()));
+    assert!(shown.contains("side by side") && shown.contains("D_load"), "{shown}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("home, writes") && page.contains("scratch, writes"), "sizes of both");
+    // One alone has nothing beside it, and a store without jobs says nothing of them.
+    let alone = json(&format!("utilization --store {} --by file-system", history()));
+    assert!(alone["side_by_side"].is_null() && alone["sharing"].is_null());
 }

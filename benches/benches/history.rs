@@ -203,7 +203,7 @@ fn draw(path: &Path) -> Result<()> {
         let begun = Instant::now();
         let store = Store::open(path)?;
         let survey = survey(&store, &options, &|_| TargetCosts::ASSUMED)?;
-        length = utilized::page("history", &survey, &options, &[]).len();
+        length = utilized::page("history", &survey, &[], &options, &[]).len();
         seconds.push(begun.elapsed().as_secs_f64());
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -104,7 +104,11 @@ fn live(place: &Place<'_>, fate: Fate, random: &mut Random) -> Vec<Era> {
     }
     let killed = now();
     service.signal(Signal::KILL);
+    let told: Vec<String> =
+        service.lines.try_iter().filter(|it| it.contains("the clock")).collect();
     drop(service);
+    let is_set = matches!(fate, Fate::ClockStep(_));
+    assert!(is_set || told.is_empty(), "nobody set its clock, and it says: {told:?}");
     let last = eras.last_mut().unwrap();
     (last.ended, last.full) = (killed, full);
     eras

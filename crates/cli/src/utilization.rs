@@ -9,7 +9,7 @@ use plimsoll_domain::site::SiteFile;
 use plimsoll_figures::utilized;
 use plimsoll_guarded::Readers;
 use plimsoll_history::{Day, Selection, Store};
-use plimsoll_utilization::{By, Options, survey};
+use plimsoll_utilization::{By, Options, sharing, survey};
 
 use crate::argument::argument;
 use crate::found_site;
@@ -113,14 +113,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
             "{shown} has no samples of targets for that time; hint: plimsoll monitor --store {shown} takes some"
         );
     }
-    let notes = costs.notes();
+    let (shared, notes) = (sharing(&store, &options)?, costs.notes());
     if let Some(file) = html {
         let name = arguments.store.display().to_string();
-        file.write(utilized::page(&name, &survey, &options, &notes).as_bytes())?;
+        file.write(utilized::page(&name, &survey, &shared, &options, &notes).as_bytes())?;
     }
     // Programs get every row; people get those that matter.
     let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
-    let record = utilized::record(&survey, &options, rows, &notes);
+    let record = utilized::record(&survey, &shared, &options, rows, &notes);
     let title = format!("utilization of {}", arguments.store.display());
     output.print("utilization", &title, &record)?;
     Ok(ExitCode::SUCCESS)

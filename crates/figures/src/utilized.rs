@@ -1,8 +1,12 @@
 //! How busy storage was, from a history: tables II and III and figures 8 to 12 of Uselton and Wright for anybody's storage.
 
+mod sharing;
+
 use plimsoll_report::html::{Axis, Bars, Lines, Page, Section};
 use plimsoll_report::{Record, Unit, numbers, words};
-use plimsoll_utilization::{By, CLASSES, FSU_BIN_PERCENT, FSU_BINS, Options, Summary, Survey};
+use plimsoll_utilization::{
+    By, CLASSES, FSU_BIN_PERCENT, FSU_BINS, OfClass, Options, Sharing, Summary, Survey,
+};
 
 numbers! {
     TARGETS = "target_count", "targets", Count, "Targets of the group.", "GLOSSARY.md";
@@ -28,6 +32,13 @@ numbers! {
     SIZE = "size", "size", ExactBytes, "Size that an operation between server and disk had at most.", "Lustre, brw_stats";
     READS = "reads", "reads", Count, "Reads of that size.", "Uselton and Wright, fig. 12";
     WRITES = "writes", "writes", Count, "Writes of that size.", "Uselton and Wright, fig. 12";
+    JOBS = "jobs", "jobs", Count, "Jobs that read or wrote anything, by Lustre's job statistics (--jobs of the monitor).", "Lustre, job_stats";
+    ACTIVE_JOBS = "jobs_at_a_time", "jobs at a time", Ratio, "Jobs that read or wrote in a minute, the mean over minutes with any: n.", "Wright, section 6.1";
+    TARGETS_PER_JOB = "targets_per_job", "targets per job", Ratio, "Targets that a job read or wrote in a minute, the mean over jobs and minutes: R.", "Wright, section 6.1";
+    IN_USE = "targets_in_use", "targets in use", Ratio, "Targets that at least one job read or wrote in a minute, the mean over minutes with any: D_inuse as measured.", "Wright, eq. 6.2";
+    LOAD = "jobs_per_target", "jobs per target", Ratio, "Jobs of a target that is in use, in a minute: requested over in use, as measured.", "Wright, eq. 6.4";
+    EXPECTED_LOAD = "expected_load", "D_load", Ratio, "What that would be had each job of each minute taken as many targets at random.", "Wright, eqs 6.1 and 6.4";
+    JOBS_MOST = "jobs_most", "most jobs", Count, "Jobs of the target in the minute that had most.", "Lustre, job_stats";
     UNPLACED = "unplaced_bytes", "unplaced", Bytes, "Bytes that were counted over gaps of more than a minute: nobody knows when they were moved, and they are in no window.", "the history";
 }
 
@@ -48,11 +59,22 @@ fn title(by: By) -> &'static str {
     }
 }
 
-/// Returns all that a survey says. `rows` groups are shown, the busiest first; `notes` are what the reader needs to know of costs.
-pub fn record(survey: &Survey, options: &Options, rows: usize, notes: &[String]) -> Record {
+/// Returns all that a survey says, and how jobs shared targets. `rows` groups are shown, the busiest first; `notes` are what the reader needs to know of costs.
+pub fn record(
+    survey: &Survey,
+    shared: &[Sharing],
+    options: &Options,
+    rows: usize,
+    notes: &[String],
+) -> Record {
     let groups = busiest_first(survey);
     let shown = groups.iter().take(rows);
     let mut record = Record::new().rows(key(options.by), "", shown.map(|it| group(it)).collect());
+    if options.by == By::FileSystem && groups.len() > 1 {
+        let rows = groups.iter().take(rows).flat_map(|it| side_by_side(it)).collect();
+        record = record.rows("side_by_side", "file systems side by side", rows);
+    }
+    record = sharing::add(record, shared, rows);
     if let Some(busiest) = groups.first() {
         let title = format!("{} {}, the busiest", title(options.by), busiest.name);
         record = record.section("busiest", title, detail(busiest));
@@ -122,30 +144,45 @@ fn detail(summary: &Summary) -> Record {
     record.rows("sizes", "operations between server and disk", sizes)
 }
 
-/// Table II.
-fn classes(summary: &Summary) -> Vec<(&'static str, Record)> {
-    let row = |(name, class): (&'static str, &plimsoll_utilization::OfClass)| {
-        let of_all = (summary.windows > 0).then(|| class.windows as f64 / summary.windows as f64);
-        let optimal =
-            (class.operations > 0).then(|| class.optimal as f64 / class.operations as f64);
-        let record = Record::new()
-            .number(&OBSERVED, of_all)
-            .number(&OPERATIONS, (!summary.sizes.is_empty()).then_some(class.operations as f64))
-            .number(&OPTIMAL, optimal)
-            .number(&SUBOPTIMAL, optimal.map(|share| 1.0 - share));
-        (name, record)
+/// A row for each class of a group, so that those of several stand below each other.
+fn side_by_side(summary: &Summary) -> Vec<Record> {
+    let row = |(name, class): (&'static str, &OfClass)| {
+        let record = Record::new().text("name", "name", &summary.name);
+        of_class(record.text("class", "class", name), summary, class)
     };
     CLASSES.into_iter().zip(&summary.classes).map(row).collect()
 }
 
+/// Table II.
+fn classes(summary: &Summary) -> Vec<(&'static str, Record)> {
+    let row = |(name, class)| (name, of_class(Record::new(), summary, class));
+    CLASSES.into_iter().zip(&summary.classes).map(row).collect()
+}
+
+fn of_class(record: Record, summary: &Summary, class: &OfClass) -> Record {
+    let of_all = (summary.windows > 0).then(|| class.windows as f64 / summary.windows as f64);
+    let optimal = (class.operations > 0).then(|| class.optimal as f64 / class.operations as f64);
+    record
+        .number(&OBSERVED, of_all)
+        .number(&OPERATIONS, (!summary.sizes.is_empty()).then_some(class.operations as f64))
+        .number(&OPTIMAL, optimal)
+        .number(&SUBOPTIMAL, optimal.map(|share| 1.0 - share))
+}
+
 /// Returns the page as one file.
-pub fn page(name: &str, survey: &Survey, options: &Options, notes: &[String]) -> String {
+pub fn page(
+    name: &str,
+    survey: &Survey,
+    shared: &[Sharing],
+    options: &Options,
+    notes: &[String],
+) -> String {
     let groups = busiest_first(survey);
     let subtitle = format!(
         "{}, utilization in windows of 5 s",
         words::count(groups.len() as u64, title(options.by))
     );
-    let all = record(survey, options, usize::MAX, notes);
+    let all = record(survey, shared, options, usize::MAX, notes);
     let page = Page::new(format!("Utilization of {name}"), subtitle);
     let shown: Vec<&&Summary> = groups.iter().take(CHARTED).collect();
     let first = shown.iter().flat_map(|it| it.over_time.keys().next()).min().copied();
@@ -158,6 +195,9 @@ pub fn page(name: &str, survey: &Survey, options: &Options, notes: &[String]) ->
 
 /// Lines of one chart that a reader can tell apart.
 const CHARTED: usize = 8;
+
+/// Groups whose sizes are drawn side by side.
+const SIDE_BY_SIDE: usize = 4;
 
 /// Figure 10: utilization, and bandwidth beside it.
 fn over_time(groups: &[&&Summary], first: u64) -> Section {
@@ -190,18 +230,30 @@ fn distributions(groups: &[&&Summary]) -> Section {
         fsu = fsu.series(&summary.name, values);
     }
     let section = Section::new("Distributions").chart(fsu);
-    let mut sizes = std::collections::BTreeMap::<u64, (u64, u64)>::new();
-    for (size, (reads, writes)) in groups.iter().flat_map(|it| &it.sizes) {
-        let sum = sizes.entry(*size).or_default();
-        (sum.0, sum.1) = (sum.0 + reads, sum.1 + writes);
-    }
+    let sizes: std::collections::BTreeSet<u64> =
+        groups.iter().flat_map(|it| it.sizes.keys().copied()).collect();
     if sizes.is_empty() {
         return section;
     }
-    let names = sizes.keys().map(|size| Unit::Bytes.show(*size as f64)).collect();
+    let names = sizes.iter().map(|size| Unit::Bytes.show(*size as f64)).collect();
     let axis = Axis::new("operations", Unit::Count);
-    let bars = Bars::columns("Operations between server and disk by size", "size", axis, names)
-        .series("reads", sizes.values().map(|it| it.0 as f64).collect())
-        .series("writes", sizes.values().map(|it| it.1 as f64).collect());
+    let title = "Operations between server and disk by size";
+    let mut bars = Bars::columns(title, "size", axis, names);
+    // Few groups stand side by side, many are added up.
+    let apart = if groups.len() <= SIDE_BY_SIDE { 1 } else { groups.len() };
+    for some in groups.chunks(apart) {
+        let of = |count: fn(&(u64, u64)) -> u64| -> Vec<f64> {
+            let sum = |size: &u64| {
+                some.iter().filter_map(|it| it.sizes.get(size)).map(|it| count(it) as f64).sum()
+            };
+            sizes.iter().map(sum).collect()
+        };
+        let name = match some {
+            [one] if groups.len() > 1 => format!("{}, ", one.name),
+            _ => String::new(),
+        };
+        bars = bars.series(format!("{name}reads"), of(|it| it.0));
+        bars = bars.series(format!("{name}writes"), of(|it| it.1));
+    }
     section.chart(bars)
 }

@@ -283,9 +283,8 @@ fn the_time_of_a_target_is_that_of_its_operations() {
     };
     assert_eq!(time(monitor.scrape(5)), 103_000_000_000);
     // lctl prints them in the order in which they are asked for.
-    let printed = texts.map(|(component, leaf, text)| {
-        format!("{component}.scratch-MDT0000.{leaf}=\n{text}")
-    });
+    let printed =
+        texts.map(|(component, leaf, text)| format!("{component}.scratch-MDT0000.{leaf}=\n{text}"));
     let root = tempfile::tempdir().unwrap();
     let script = format!("#!/bin/sh\ncat <<'END'\n{}END\n", printed.concat());
     write(root.path(), "lctl", &script);

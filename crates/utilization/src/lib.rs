@@ -4,6 +4,8 @@
 //! distribution, shares of time, operations by size, and what bandwidth alone would have said. Everything that is
 //! compared is added up in whole numbers, so that samples which were made coarser with age give the same answer.
 //!
+//! [`sharing()`] says how many jobs share targets, beside what Wright's equations expect.
+//!
 //! [`Recent`] follows targets while they work, by readings or by a store that grows, and gives what each does lately ([`Latest`]).
 //!
 //! Deliberately not here: what targets cost (`calibrate` measures it, the site file has it), and how this is shown.
@@ -13,6 +15,7 @@ mod followed;
 mod lately;
 mod options;
 mod recent;
+mod sharing;
 mod span;
 mod summary;
 mod survey;
@@ -22,5 +25,6 @@ pub use costs::{FixedCost, TargetCosts};
 pub use lately::{Lately, Latest};
 pub use options::{Bucket, By, CLASSES, Options};
 pub use recent::{Recent, Scope};
+pub use sharing::{OfTarget, Sharing, sharing};
 pub use summary::{FSU_BIN_PERCENT, FSU_BINS, OfClass, Summary};
 pub use survey::{Survey, survey};

@@ -5,7 +5,7 @@ use std::path::Path;
 use plimsoll_history::{
     Component, ComponentKind, Day, Measure, Reading, Settings, Store, Value, Writer,
 };
-use plimsoll_utilization::{By, FixedCost, Options, Summary, Survey, TargetCosts, survey};
+use plimsoll_utilization::{By, FixedCost, Options, Summary, Survey, TargetCosts, sharing, survey};
 
 /// 2026-01-01T01:00:00Z in milliseconds.
 const START: u64 = 1_767_229_200_000;
@@ -204,4 +204,60 @@ fn a_time_that_a_clock_showed_twice_counts_once() {
     check();
     writer.seal().unwrap();
     check();
+}
+
+/// Two jobs on two targets each, one of which they share; a third job does nothing, and a fourth target has no job.
+#[test]
+fn jobs_share_targets_more_or_less_than_chance_would_have_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = write(&path, 0);
+    let job = |target: &str, job: &str, second: u64, each: u64| {
+        let mut reading = target_of(target, second, each);
+        reading.component = reading.component.of_job(job);
+        reading
+    };
+    assert_eq!(sharing(&Store::open(&path).unwrap(), &Options::default()).unwrap(), []);
+    for second in 1..=600 {
+        let quiet = target_of("OST3", second, 0);
+        // Only the first five minutes of the second job have anything.
+        let late = second.min(299);
+        let mut more = vec![quiet];
+        for (target, name, at, each) in [
+            ("OST0", "one", second, 7),
+            ("OST1", "one", second, 7),
+            ("OST1", "two", late, 9),
+            ("OST2", "two", late, 9),
+            ("OST2", "idle", second, 0),
+        ] {
+            let mut reading = job(target, name, at, each);
+            reading.time = (START + second * 1000) * 1_000_000;
+            more.push(reading);
+        }
+        writer.append(&more).unwrap();
+    }
+    writer.seal().unwrap();
+    let found = sharing(&Store::open(&path).unwrap(), &Options::default()).unwrap();
+    let [found] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((found.file_system.as_str(), found.targets, found.jobs), ("scratch", 4, 2));
+    assert_eq!((found.minutes, found.active_jobs), (10, 15));
+    assert_eq!((found.requested, found.in_use), (5 * 4 + 5 * 2, 5 * 3 + 5 * 2));
+    // Two jobs of two of four targets each: 4 (1 - (1/2)^2) = 3 are expected; one job has 2.
+    near(found.expected_in_use, 25.0);
+    near(found.load().unwrap(), 1.2);
+    near(found.expected_load().unwrap(), 1.2);
+    near(found.jobs_at_a_time().unwrap(), 1.5);
+    near(found.targets_per_job().unwrap(), 2.0);
+    let shared = found.of_targets["OST1"];
+    assert_eq!((shared.minutes, shared.jobs, shared.most), (10, 15, 2));
+    assert_eq!(found.of_targets["OST0"].most, 1);
+    let later = Options { since: Some(START + 300_000), ..Options::default() };
+    let later = &sharing(&Store::open(&path).unwrap(), &later).unwrap()[0];
+    assert_eq!((later.jobs, later.minutes, later.in_use), (1, 5, 10));
+}
+
+fn target_of(name: &str, second: u64, each: u64) -> Reading {
+    let mut reading = target(name, "oss1", second, each, 0);
+    reading.values.retain(|it| it.measure == Measure::WrittenBytes);
+    reading
 }
