@@ -25,7 +25,7 @@ mod import;
 mod import_day;
 mod import_known;
 mod keeper;
-mod latest;
+mod latest_cover;
 mod listing;
 mod log;
 mod measure;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::latest::Latest;
+use crate::latest_cover::LatestCover;
 use crate::names::PartName;
 use crate::part_file::PartFile;
 use crate::{Batch, Day, HistoryError, Row, Selection, Series};
@@ -16,7 +16,7 @@ pub(crate) struct Recent {
     /// Rows of each day.
     pub days: BTreeMap<Day, Vec<(u64, SomeRows)>>,
     /// Who told of which time last.
-    pub latest: Latest,
+    pub latest: LatestCover,
 }
 
 /// Series, and rows that have their numbers.

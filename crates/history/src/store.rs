@@ -8,7 +8,7 @@ use plimsoll_guarded::{Directory, Readers};
 use rustix::fs::OFlags;
 
 use crate::cover::Cover;
-use crate::latest::Latest;
+use crate::latest_cover::LatestCover;
 use crate::open_day::{OpenDay, Recent};
 use crate::part_file::PartFile;
 use crate::sealing::{by_day, read_log};
@@ -201,7 +201,7 @@ impl Store {
                 recent.days.entry(day).or_default().push((sequence, (series, rows)));
             }
         }
-        recent.latest = Latest::of(covers);
+        recent.latest = LatestCover::of(covers);
         let recent = Arc::new(recent);
         *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(recent.clone());
         Ok(recent)

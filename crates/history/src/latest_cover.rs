@@ -7,7 +7,7 @@ use crate::{Batch, Component};
 
 /// Which of several write-ahead files told last of each moment, by component: of counters and of levels.
 #[derive(Debug, Default)]
-pub(crate) struct Latest {
+pub(crate) struct LatestCover {
     of: HashMap<Component, [Layers; 2]>,
 }
 
@@ -20,7 +20,7 @@ struct Layers {
     latest: Vec<u64>,
 }
 
-impl Latest {
+impl LatestCover {
     /// Returns what files of these numbers cover.
     pub fn of(covers: Vec<(u64, Cover)>) -> Self {
         let mut told: HashMap<Component, [Vec<(Span, u64)>; 2]> = HashMap::new();
@@ -35,7 +35,7 @@ impl Latest {
             }
         }
         let of = told.into_iter().map(|(component, of)| (component, of.map(Layers::of)));
-        Latest { of: of.collect() }
+        LatestCover { of: of.collect() }
     }
 
     /// Calls for what of a batch no later file than this one covers, if that is anything.
@@ -155,7 +155,7 @@ mod tests {
             files in proptest::collection::vec(proptest::collection::vec((0u64..200, 1u32..40), 0..6), 0..8),
             asked in proptest::collection::vec((0u64..30, 0u64..250, 0u64..60), 1..40),
         ) {
-            let (all, latest) = (covers(&files), Latest::of(covers(&files)));
+            let (all, latest) = (covers(&files), LatestCover::of(covers(&files)));
             for (sequence, end, length) in asked {
                 let later = all.iter().filter(|(number, _)| *number > sequence);
                 let expected =
@@ -178,7 +178,7 @@ mod tests {
     fn very_many_files_and_samples_are_compared_at_once() {
         let files: Vec<Vec<(u64, u32)>> =
             (0..10_000u64).map(|it| vec![(10 + 20 * it, 10), (10_000_000, 9_000_000)]).collect();
-        let latest = Latest::of(covers(&files));
+        let latest = LatestCover::of(covers(&files));
         let ends: Vec<u64> = (1..100_000u64).map(|it| it * 2).collect();
         let lengths = vec![200_000; ends.len()];
         let series = series();
