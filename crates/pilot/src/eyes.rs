@@ -53,7 +53,7 @@ impl Eyes {
         number_of(self.container, log)
     }
 
-    /// Returns whether a lease of anybody is written out; `None` if that cannot be told.
+    /// Returns whether a lease of anybody is written out; `None` if that cannot be told of a log that is open.
     pub fn look(&mut self, lease: &SealedLease) -> Option<Seen> {
         let key = (lease.lane, lease.place.log);
         if let Some(file) = self.open.get(&key) {
@@ -61,9 +61,8 @@ impl Eyes {
         }
         let file = match self.find(lease.lane, lease.place.log) {
             Ok(file) => file,
-            // It was removed, and nobody waits for it.
-            Err(cause) if cause.kind() == ErrorKind::NotFound => return Some(Seen::Durable),
-            Err(_) => return None,
+            // It was removed, or nobody lets this process look at it: whoever waited for it might wait for ever. What is durable is said by `sync` alone.
+            Err(_) => return Some(Seen::Durable),
         };
         let seen = written::look(file.as_fd(), lease);
         // One of another container may be removed at any time, and would take room for as long as it is open.

@@ -193,3 +193,24 @@ for address in [None, -4096]:
 print(os.lseek(fd, 100, 0), libc.read(fd, ctypes.c_void_p(closed), ctypes.c_size_t(10)), os.lseek(fd, 0, 1))";
     assert_eq!(stowed.python(script), format!("{}100 -1 100\n", "EFAULT\n".repeat(6)));
 }
+
+/// It cannot look at logs by their paths any more, and does not wait for what it cannot see.
+#[test]
+fn a_program_that_gives_up_its_rights_writes_or_is_told() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: needs root");
+        return;
+    }
+    let stowed = Stowed::new();
+    let script = "
+import os
+f = os.open('file', os.O_CREAT | os.O_RDWR, 0o644)
+os.write(f, b'before')
+os.setgid(65534); os.setuid(65534)
+for size in [6, 300000, 6000000]:
+    try: os.write(f, b'x' * size)
+    except OSError: pass
+print('done')";
+    assert_eq!(stowed.python(script), "done\n");
+    assert!(stowed.cat("file").starts_with(b"before"));
+}
