@@ -110,6 +110,9 @@ fn with_hint(error: StowError) -> anyhow::Error {
         StowError::Displaced { .. } => {
             "if that one is gone for good, plimsoll stow check --repair makes the logs this one's"
         }
+        StowError::Unnoted { .. } => {
+            "if it is no copy, plimsoll stow check --repair makes the logs its own"
+        }
         StowError::Unreadable { .. } => {
             "if targets are mounted elsewhere: --targets NAME=DIR,...; plimsoll stow check tells more"
         }

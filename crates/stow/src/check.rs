@@ -9,7 +9,7 @@ use crate::container::ANCHOR;
 use crate::error::Attempt;
 use crate::findings::Trouble;
 use crate::header::SegmentHeader;
-use crate::home::{Standing, renew, standing_of};
+use crate::standing::{Standing, claim, standing_of, standing_to_change};
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
 
@@ -56,6 +56,8 @@ pub enum Problem {
         /// Where that was.
         home: PathBuf,
     },
+    /// Nothing beside its logs says whose they are: it can be read, and not written.
+    Unnoted,
     /// A program wrote past the container.
     StrayBytes {
         /// How many bytes are in the anchor.
@@ -98,6 +100,7 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
         Standing::Original => {}
         Standing::Copy(original) => problems.push(Problem::Copy { original }),
         Standing::Unknown(home) => problems.push(Problem::Displaced { home }),
+        Standing::Unnoted => problems.push(Problem::Unnoted),
     }
     let anchor = container.directory().facts_of(ANCHOR);
     let bytes = anchor.attempt("look at", container.path().join(ANCHOR))?.st_size;
@@ -108,19 +111,19 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
 }
 
 /// Takes back what was never durable, so that nobody has to look at it again, and makes the logs this container's if nobody can
-/// look at the other one that they may belong to. Returns how many places were changed.
+/// look at the other one that they may belong to, or nothing says whose they are. Returns how many places were changed.
 ///
 /// # Errors
 /// If somebody writes to the container, if it is a copy, or if a log cannot be written to.
 pub fn repair(container: &Container, troubles: &[Trouble]) -> Result<usize, StowError> {
     let _alone = container.hold_alone()?;
     let listed = container.logs()?;
-    let mut changed = match standing_of(container)? {
+    let mut changed = match standing_to_change(container)? {
         Standing::Original => 0,
         Standing::Copy(original) => {
             return Err(StowError::Copy { path: container.path().into(), original });
         }
-        Standing::Unknown(_) => renew(container).map(|()| 1)?,
+        Standing::Unknown(_) | Standing::Unnoted => claim(container).map(|()| 1)?,
     };
     for trouble in troubles {
         let (number, position, bytes) = match trouble {

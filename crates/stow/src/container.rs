@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::error::Attempt;
 use crate::first_sync::is_torn;
 use crate::fresh;
-use crate::home::Home;
+use crate::home::{self, Home};
 use crate::log::Log;
 use crate::log_place::LogPlace;
 use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
@@ -27,6 +27,9 @@ use crate::{Id, StowError};
 pub const ANCHOR: &str = "anchor";
 /// The list of logs.
 pub const MANIFEST: &str = "manifest";
+
+/// Rights of a group, or of a list of users, and of all.
+const OTHERS_WRITE: u32 = 0o022;
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -216,6 +219,7 @@ impl Container {
     }
 
     /// Opens a log: on the target of its name if that was named, where it was when it was made, or on any other named target.
+    /// To write to it, only where it is noted to be this container's.
     ///
     /// # Errors
     /// If it is nowhere. The reason is that of the first place.
@@ -225,8 +229,12 @@ impl Container {
             let place = match is_changed {
                 true => LogPlace::open(target, self.id),
                 false => self.place_to_read(target),
-            };
-            place?.log(listed.number, flags, self.owner)
+            }?;
+            let log = place.log(listed.number, flags, self.owner)?;
+            if is_changed {
+                home::require_noted(self, &place)?;
+            }
+            Ok(log)
         })
     }
 
@@ -239,17 +247,18 @@ impl Container {
         LogPlace::open_to_read(target, self.id)
     }
 
-    /// Returns what its owner noted beside a log; `None` if that is nothing, or somebody else's.
+    /// Returns what its owner noted beside a log; `None` if that is nothing, or if somebody else may have.
     pub(crate) fn note_beside(&self, listed: &ListedLog) -> io::Result<Option<Home>> {
         self.find_log(listed, |target| {
             let place = self.place_to_read(target)?;
             place.log(listed.number, OFlags::RDONLY, self.owner)?;
-            let is_own = place.directory().facts()?.st_uid == self.owner;
+            let facts = place.directory().facts()?;
+            let is_own = facts.st_uid == self.owner && facts.st_mode & OTHERS_WRITE == 0;
             Ok(Home::beside(place.directory()).filter(|_| is_own))
         })
     }
 
-    /// Finds a log and the directory that it is in, to change or remove it.
+    /// Finds a log and the directory that it is in, to change or remove it: whose it is, the note in that directory says.
     ///
     /// # Errors
     /// As [`Container::open_log`].

@@ -84,6 +84,12 @@ pub enum StowError {
         /// Where the container of the logs was.
         home: PathBuf,
     },
+    /// It may have the logs of another container.
+    #[error("{} may be a copy: nothing beside its logs says whose they are", path.display())]
+    Unnoted {
+        /// The container.
+        path: PathBuf,
+    },
     /// A part of the file cannot be read, and nothing else is returned in its place.
     #[error("bytes {} to {} of {} cannot be read: {why}", range.start, range.end, path.display())]
     Unreadable {
@@ -126,7 +132,9 @@ impl StowError {
             StowError::Busy { .. } | StowError::BeingRead { .. } | StowError::Held { .. } => {
                 Errno::BUSY
             }
-            StowError::Copy { .. } | StowError::Displaced { .. } => Errno::ROFS,
+            StowError::Copy { .. } | StowError::Displaced { .. } | StowError::Unnoted { .. } => {
+                Errno::ROFS
+            }
             StowError::TooManyNodes { .. } => Errno::USERS,
             StowError::NoTarget { errno, .. } => *errno,
             StowError::TooLarge { .. } => Errno::FBIG,

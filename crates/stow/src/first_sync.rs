@@ -62,7 +62,11 @@ impl Container {
             synced.attempt("make durable", self.path().join(name))?;
         }
         for listed in self.logs()? {
-            let synced = self.log_in_place(&listed).and_then(|(place, _)| place.sync());
+            let synced = self.log_in_place(&listed).and_then(|(place, _)| {
+                // Without it, nothing says whose the logs are.
+                place.sync_note()?;
+                place.sync()
+            });
             let name = format!("log {} on target {}", listed.number, listed.target);
             synced.attempt("make durable", name)?;
         }

@@ -4,22 +4,26 @@
 //! logs know which one is theirs, by the number of its marker and when that was made; the other one can be read and not written. The
 //! same note tells where to look for it, and whose logs are left behind when a container was removed without them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::{Directory, acting_user, open_trusted, random_hex};
-use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
+use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstatfs, statx};
 
-use crate::error::Attempt;
 use crate::log_place::{LogPlace, NOTE};
 use crate::marker::{MARKER, id_in};
 use crate::rights::PRIVATE_FILE;
-use crate::{Container, Id, StowError};
+use crate::{Container, Id};
 
 const FIRST_LINE: &str = "plimsoll home 1";
 /// Of notes that say when the marker was made.
 const FIRST_LINE_2: &str = "plimsoll home 2";
+/// Of notes that say in which directory the container was.
+const FIRST_LINE_3: &str = "plimsoll home 3";
+
+/// File systems of this machine alone (statfs(2)): ext4, XFS, Btrfs, F2FS and tmpfs.
+const LOCAL: [i64; 5] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994];
 
 /// What the note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,30 +35,50 @@ pub struct Home {
     /// When its marker was made, in nanoseconds since 1970, where the file system tells: the number may be another file's by now, or one of
     /// another file system.
     pub born: Option<u64>,
+    /// The directory that the container was in, where that is known: another one may have its path by now, as where a file system is not mounted.
+    pub above: Option<Above>,
 }
 
-/// Whether a container may write to its logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// They are its own.
-    Original,
-    /// They are those of the container at this path.
-    Copy(PathBuf),
-    /// They are those of a container that was at this path, where nobody can look now, or which is not there any more: this one may be a copy of it, also
-    /// if it is at this path itself.
-    Unknown(PathBuf),
+/// A directory, as its file system knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Above {
+    /// Its number.
+    pub inode: u64,
+    /// When it was made, as in [`Home`].
+    pub born: Option<u64>,
+}
+
+impl Above {
+    /// Looks at what is at this path from a directory; `None` if that is not told.
+    fn of(directory: &Directory, path: &str) -> Option<Self> {
+        let mask = StatxFlags::BTIME | StatxFlags::INO;
+        let told = statx(directory, path, AtFlags::SYMLINK_NOFOLLOW, mask).ok()?;
+        Some(Above { inode: told.stx_ino, born: born_of(&told) })
+    }
+
+    fn line(self) -> String {
+        let born = self.born.map_or("-".into(), |it| it.to_string());
+        format!("above {} {born}\n", self.inode)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (inode, born) = text.split_once(' ')?;
+        Some(Above { inode: inode.parse().ok()?, born: born.parse().ok() })
+    }
 }
 
 impl Home {
     /// Returns the text of the note.
     pub fn text(&self) -> String {
         let path = self.path.as_deref().and_then(Path::to_str).unwrap_or("-");
-        let said = match self.born {
-            None => format!("{FIRST_LINE}\npath {path}\ninode {}\n", self.inode),
-            Some(born) => {
-                format!("{FIRST_LINE_2}\npath {path}\ninode {}\nborn {born}\n", self.inode)
-            }
+        let first_line = match (self.born, self.above) {
+            (_, Some(_)) => FIRST_LINE_3,
+            (Some(_), None) => FIRST_LINE_2,
+            (None, None) => FIRST_LINE,
         };
+        let born = self.born.map_or(String::new(), |it| format!("born {it}\n"));
+        let above = self.above.map_or(String::new(), Above::line);
+        let said = format!("{first_line}\npath {path}\ninode {}\n{born}{above}", self.inode);
         format!("{said}sum {:08x}\n", crc32c::crc32c(said.as_bytes()))
     }
 
@@ -63,8 +87,15 @@ impl Home {
         let mut lines = text.lines().skip(1);
         let path = PathBuf::from(lines.next()?.strip_prefix("path ")?);
         let inode = lines.next()?.strip_prefix("inode ")?.parse().ok()?;
-        let born = lines.next()?.strip_prefix("born ").and_then(|it| it.parse().ok());
-        let home = Home { path: path.is_absolute().then_some(path), inode, born };
+        let mut home = Home { path: Some(path), inode, born: None, above: None };
+        home.path = home.path.filter(|it| it.is_absolute());
+        for line in lines {
+            if let Some(born) = line.strip_prefix("born ") {
+                home.born = born.parse().ok();
+            } else if let Some(above) = line.strip_prefix("above ") {
+                home.above = Above::parse(above);
+            }
+        }
         // What can be said in one way only is read in that way only.
         (home.text() == text).then_some(home)
     }
@@ -74,14 +105,15 @@ impl Home {
         logs.read_small(NOTE).ok().and_then(|text| Home::parse(&text))
     }
 
-    fn of(container: &Container) -> io::Result<Self> {
+    pub(crate) fn of(container: &Container) -> io::Result<Self> {
         let Made { inode, born, .. } = Made::of(container.directory())?;
         let path = std::fs::read_link(container.directory().path_by_descriptor())?;
         let is_plain = |it: &Path| it.to_str().is_some_and(|it| !it.contains(char::is_control));
-        Ok(Home { path: Some(path).filter(|it| is_plain(it)), inode, born })
+        let above = Above::of(container.directory(), "..");
+        Ok(Home { path: Some(path).filter(|it| is_plain(it)), inode, born, above })
     }
 
-    fn write(&self, logs: &Directory, is_synced: bool) -> io::Result<()> {
+    pub(crate) fn write(&self, logs: &Directory, is_synced: bool) -> io::Result<()> {
         let draft = format!(".{NOTE}-{}", random_hex(8)?);
         let file = logs.create(&draft, OFlags::WRONLY, PRIVATE_FILE)?;
         let written = io::Write::write_all(&mut &file, self.text().as_bytes());
@@ -96,114 +128,65 @@ impl Home {
 /// Notes beside new logs whose they are, if nothing is noted yet. It is durable if their container is.
 ///
 /// # Errors
-/// If the target refuses.
-pub fn note(logs: &Directory, container: &Container, is_synced: bool) -> io::Result<()> {
-    if logs.kind_of(NOTE).is_ok() { Ok(()) } else { Home::of(container)?.write(logs, is_synced) }
+/// If the target refuses, or if there are logs that are not known to be this container's.
+pub fn note(place: &LogPlace, container: &Container, is_synced: bool) -> io::Result<()> {
+    match Home::beside(place.directory()) {
+        // A power failure can leave a note that says nothing, and logs without any record.
+        None if !place.has_records()? => Home::of(container)?.write(place.directory(), is_synced),
+        _ => require_noted(container, place),
+    }
 }
 
-/// Makes sure that a container may write to its logs, and notes where it is if it was moved.
+/// Makes sure that logs may be changed or removed in this place.
 ///
 /// # Errors
-/// If it is a copy, or if that cannot be told.
-pub fn require_original(container: &Container) -> Result<(), StowError> {
-    let noted = noted_of(container)?;
-    let path = || container.path().to_path_buf();
-    match standing_by(container, &noted)? {
-        Standing::Original => {
-            let home = Home::of(container).attempt("look at", path())?;
-            if noted.iter().all(|it| *it == home) { Ok(()) } else { renew(container) }
-        }
-        Standing::Copy(original) => Err(StowError::Copy { path: path(), original }),
-        Standing::Unknown(home) => Err(StowError::Displaced { path: path(), home }),
+/// If the note there does not say that they are this container's.
+pub fn require_noted(container: &Container, place: &LogPlace) -> io::Result<()> {
+    let own = Made::of(container.directory())?;
+    match Home::beside(place.directory()) {
+        Some(noted) if own.is_noted(&noted) => Ok(()),
+        Some(_) => Err(io::Error::other("it is another container's")),
+        None => Err(io::Error::other("nothing beside it says whose it is")),
     }
-}
-
-/// Returns whether a container may write to its logs.
-///
-/// # Errors
-/// If the container cannot be looked at.
-pub fn standing_of(container: &Container) -> Result<Standing, StowError> {
-    standing_by(container, &noted_of(container)?)
-}
-
-/// Returns what all notes together say: whoever forged a container can have laid a log and a note of his own beside those of another.
-fn standing_by(container: &Container, noted: &[Home]) -> Result<Standing, StowError> {
-    for noted in noted {
-        let told = standing(container, noted)?;
-        if told != Standing::Original {
-            return Ok(told);
-        }
-    }
-    Ok(Standing::Original)
-}
-
-/// Notes beside all logs that they are this container's, wherever it is now.
-///
-/// # Errors
-/// If a target refuses.
-pub fn renew(container: &Container) -> Result<(), StowError> {
-    let home = Home::of(container).attempt("look at", container.path())?;
-    for place in places_of(container)? {
-        let logs = place.directory();
-        if Home::beside(logs).as_ref() != Some(&home) {
-            home.write(logs, !container.is_unsynced())
-                .attempt("note the container in", logs.path())?;
-        }
-    }
-    Ok(())
-}
-
-fn standing(container: &Container, noted: &Home) -> Result<Standing, StowError> {
-    let directory = container.directory();
-    let own = Made::of(directory).attempt("look at", directory.path())?;
-    if own.is_noted(noted) {
-        return Ok(Standing::Original);
-    }
-    let Some(path) = &noted.path else { return Ok(Standing::Unknown("an unknown place".into())) };
-    let Ok(near) = found_near(path, container.id()) else {
-        return Ok(Standing::Unknown(path.clone()));
-    };
-    if let Some(original) = near.iter().find(|it| it.marker.is_noted(noted)) {
-        return Ok(Standing::Copy(original.path.clone()));
-    }
-    // What is in the noted place may be an old copy that was put back there, after the container was moved.
-    Ok(match near.iter().find(|it| it.path == *path && it.marker != own) {
-        Some(found) => Standing::Copy(found.path.clone()),
-        None => Standing::Unknown(path.clone()),
-    })
 }
 
 /// A container that is where its logs say.
-pub struct FoundHome {
-    path: PathBuf,
-    marker: Made,
+pub(crate) struct FoundHome {
+    pub path: PathBuf,
+    pub marker: Made,
+}
+
+impl FoundHome {
+    fn of(parent: &Directory, name: &OsStr, path: PathBuf, id: Id) -> Option<Self> {
+        let child = parent.child(name).ok()?;
+        let is_own = child.facts().is_ok_and(|it| it.st_uid == acting_user());
+        let text = child.read_small(MARKER).ok().filter(|_| is_own)?;
+        let marker = Made::of(&child).ok().filter(|_| id_in(&text) == Ok(id))?;
+        Some(FoundHome { path, marker })
+    }
 }
 
 /// The marker of a container, as its file system knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Made {
-    device: u64,
-    inode: u64,
-    born: Option<u64>,
+pub(crate) struct Made {
+    pub device: u64,
+    pub inode: u64,
+    pub born: Option<u64>,
 }
 
 impl Made {
     /// Looks at the marker in a directory.
-    fn of(directory: &Directory) -> io::Result<Self> {
+    pub(crate) fn of(directory: &Directory) -> io::Result<Self> {
         let facts = directory.facts_of(MARKER)?;
         let (flags, mask) = (AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME | StatxFlags::INO);
-        let told = statx(directory, MARKER, flags, mask)
-            .ok()
-            .filter(|it| it.stx_ino == facts.st_ino && it.stx_mask & StatxFlags::BTIME.bits() != 0);
-        let born = told.and_then(|it| {
-            let seconds = u64::try_from(it.stx_btime.tv_sec).ok()?;
-            seconds.checked_mul(1_000_000_000)?.checked_add(u64::from(it.stx_btime.tv_nsec))
-        });
+        let told =
+            statx(directory, MARKER, flags, mask).ok().filter(|it| it.stx_ino == facts.st_ino);
+        let born = told.as_ref().and_then(born_of);
         Ok(Made { device: facts.st_dev, inode: facts.st_ino, born })
     }
 
     /// Returns whether this is the one of a note. Not every node tells when a file was made.
-    fn is_noted(&self, noted: &Home) -> bool {
+    pub(crate) fn is_noted(&self, noted: &Home) -> bool {
         let is_of_that_time = match (self.born, noted.born) {
             (Some(own), Some(noted)) => own == noted,
             _ => true,
@@ -212,50 +195,52 @@ impl Made {
     }
 }
 
-/// Returns this user's containers of this id at this path or under other names in the same directory.
+/// Returns when a file was made, where its file system tells.
+fn born_of(told: &Statx) -> Option<u64> {
+    let is_told = told.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let seconds = u64::try_from(told.stx_btime.tv_sec).ok().filter(|_| is_told)?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(u64::from(told.stx_btime.tv_nsec))
+}
+
+/// Returns whether the container of a note is gone from the directory that it was in, under this or another name; `None` if another directory is there
+/// now, or if nobody knows.
+///
+/// # Errors
+/// As [`found_near`].
+pub fn is_gone_from(path: &Path, noted: &Home, id: Id) -> io::Result<Option<bool>> {
+    let (near, above) = found_near(path, id)?;
+    Ok(match noted.above {
+        _ if !near.is_empty() => Some(false),
+        Some(noted) if above == Some(noted) => Some(true),
+        _ => None,
+    })
+}
+
+/// Returns this user's containers of this id at this path or under other names in the same directory, and that directory.
 ///
 /// # Errors
 /// If nobody can look there, or if others can exchange a directory on the way: what is not there then proves nothing.
-pub fn found_near(path: &Path, id: Id) -> io::Result<Vec<FoundHome>> {
+pub(crate) fn found_near(path: &Path, id: Id) -> io::Result<(Vec<FoundHome>, Option<Above>)> {
     let above = path.parent().unwrap_or(path);
     let trusted = open_trusted(above).map_err(io::Error::other)?;
     if !trusted.missing.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
     let parent = trusted.directory;
-    let found = |name: OsString| {
-        let child = parent.child(&name).ok()?;
-        let is_own = child.facts().is_ok_and(|it| it.st_uid == acting_user());
-        let text = child.read_small(MARKER).ok().filter(|_| is_own)?;
-        let marker = Made::of(&child).ok().filter(|_| id_in(&text) == Ok(id))?;
-        Some(FoundHome { path: above.join(name), marker })
-    };
-    Ok(parent.names()?.into_iter().filter_map(found).collect())
+    let found = |name: OsString| FoundHome::of(&parent, &name, above.join(&name), id);
+    let above = Above::of(&parent, ".");
+    Ok((parent.names()?.into_iter().filter_map(found).collect(), above))
 }
 
-/// Returns what is noted beside the logs of a container, by its owner, as far as they can be reached.
-fn noted_of(container: &Container) -> Result<Vec<Home>, StowError> {
-    let mut notes: Vec<Home> = Vec::new();
-    for listed in container.logs()? {
-        if let Ok(Some(noted)) = container.note_beside(&listed)
-            && !notes.contains(&noted)
-        {
-            notes.push(noted);
-        }
-    }
-    Ok(notes)
+/// Returns this user's container of this id at this very path, whoever could exchange it.
+pub(crate) fn found_at(path: &Path, id: Id) -> Option<FoundHome> {
+    let parent = Directory::open_unserved(path.parent()?).ok()?;
+    FoundHome::of(&parent, path.file_name()?, path.to_path_buf(), id)
 }
 
-/// Returns the places that have logs of a container, as far as they can be reached.
-fn places_of(container: &Container) -> Result<Vec<LogPlace>, StowError> {
-    let mut places: Vec<LogPlace> = Vec::new();
-    for listed in container.logs()? {
-        let Ok((place, _)) = container.log_in_place(&listed) else { continue };
-        if !places.iter().any(|it| it.directory().path() == place.directory().path()) {
-            places.push(place);
-        }
-    }
-    Ok(places)
+/// Returns whether files of different devices are different files here. A network file system can be mounted twice.
+pub(crate) fn tells_devices(directory: &Directory) -> bool {
+    fstatfs(directory).is_ok_and(|it| LOCAL.contains(&it.f_type))
 }
 
 #[cfg(test)]
@@ -264,12 +249,20 @@ mod tests {
 
     #[test]
     fn a_note_says_one_thing_in_one_way() {
-        let home = Home { path: Some("/scratch/a b/big".into()), inode: 77, born: None };
+        let home =
+            Home { path: Some("/scratch/a b/big".into()), inode: 77, born: None, above: None };
         let text = "plimsoll home 1\npath /scratch/a b/big\ninode 77\nsum a4ea521c\n";
         assert_eq!(home.text(), text);
         assert_eq!(Home::parse(text), Some(home));
-        let nowhere = Home { path: None, inode: u64::MAX, born: Some(5) };
-        assert_eq!(Home::parse(&nowhere.text()), Some(nowhere));
+        let nowhere = Home { path: None, inode: u64::MAX, born: Some(5), above: None };
+        assert_eq!(Home::parse(&nowhere.text()), Some(nowhere.clone()));
+        for born in [None, Some(7)] {
+            let above = Some(Above { inode: 2, born });
+            let home = Home { above, ..nowhere.clone() };
+            assert_eq!(Home::parse(&home.text()), Some(home.clone()));
+            let home = Home { born: None, ..home };
+            assert_eq!(Home::parse(&home.text()), Some(home));
+        }
         for at in 0..text.len() {
             let mut changed = text.as_bytes().to_vec();
             changed[at] ^= 1;

@@ -76,6 +76,7 @@ mod seat;
 mod segment;
 mod shared_page;
 mod slot_page;
+mod standing;
 mod state;
 mod states;
 mod strands;
@@ -93,7 +94,7 @@ pub use gone::{
     HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, gone_name, is_gone, is_gone_name, is_held,
     is_held_to_write, mark_gone, unmark_left,
 };
-pub use home::{Home, Standing, renew, standing_of};
+pub use home::{Above, Home};
 pub use id::Id;
 pub use index_write::write_index;
 pub use log::{DIRECTORY_PREFIX, directory_name, file_name};
@@ -107,6 +108,7 @@ pub use read_log::LogUse;
 pub use reader::{Reader, Stretch};
 pub use removal::Alone;
 pub use replacement::FLAT;
+pub use standing::{Standing, inherit, is_surely_original, renew, standing_of};
 pub use states::{LastStamps, StateCopy, States};
 pub use tally::Tally;
 pub use writer::{Reclaimed, Writer};

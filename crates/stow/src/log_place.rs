@@ -13,6 +13,7 @@ use rustix::fs::OFlags;
 use crate::Id;
 use crate::header::LogHeader;
 use crate::log::{FILE_PREFIX, Log, directory_name, file_name, first_page};
+use crate::word::PAGE_BYTES;
 
 /// The file beside the logs that says whose they are.
 pub const NOTE: &str = "container";
@@ -132,9 +133,38 @@ impl LogPlace {
         self.directory.remove_file(&name)
     }
 
+    /// Returns whether there is a log in it that has more than a header.
+    ///
+    /// # Errors
+    /// If that cannot be told.
+    pub fn has_records(&self) -> io::Result<bool> {
+        for name in self.directory.names()?.iter().filter(|it| is_log(it)) {
+            if self.directory.facts_of(name)?.st_size > PAGE_BYTES as i64 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes the note durable, if there is one.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn sync_note(&self) -> io::Result<()> {
+        match self.directory.open_file(NOTE, OFlags::RDONLY) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
+            opened => opened?.sync_all(),
+        }
+    }
+
+    /// Returns whether another one is the same directory.
+    pub fn is_same(&self, other: &LogPlace) -> bool {
+        let inode = |it: &LogPlace| it.directory.facts().map(|it| (it.st_dev, it.st_ino));
+        matches!((inode(self), inode(other)), (Ok(one), Ok(another)) if one == another)
+    }
+
     /// Without logs, the note says nothing.
     fn remove_last_note(&self) -> io::Result<()> {
-        let is_log = |name: &OsString| name.to_string_lossy().starts_with(FILE_PREFIX);
         match self.directory.names()?.iter().any(is_log) {
             true => Ok(()),
             false => self.directory.remove_file_if_there(NOTE),
@@ -167,6 +197,10 @@ impl LogPlace {
         let _ = self.target.remove_held_directory(directory_name(self.container), &self.directory);
         Ok(())
     }
+}
+
+fn is_log(name: &OsString) -> bool {
+    name.to_string_lossy().starts_with(FILE_PREFIX)
 }
 
 fn not_its_own() -> io::Error {

@@ -65,7 +65,7 @@ impl LogPool<'_> {
         let is_synced = !self.container.is_unsynced();
         let log = LogPlace::obtain(&target.path, self.container.id())
             .and_then(|place| {
-                home::note(place.directory(), self.container, is_synced)?;
+                home::note(&place, self.container, is_synced)?;
                 place.make_log(number, &target.name, is_synced)
             })
             .attempt("make a log on", &target.path)?;

@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::Id;
-use crate::home::{Home, found_near};
+use crate::home::{Home, is_gone_from};
 use crate::log::{DIRECTORY_PREFIX, FILE_PREFIX, Log, file_name};
 use crate::log_place::LogPlace;
 use crate::marker::{MARKER, id_in};
@@ -138,12 +138,16 @@ pub fn remove_stray(stray: &StrayLogs, known: &BTreeSet<Id>, now: SystemTime) ->
 
 /// Returns what is told of logs whose container is not found; `None` if it is.
 fn look(logs: &Directory, id: Id, now: SystemTime) -> io::Result<Option<StrayLogs>> {
-    let home = Home::beside(logs).and_then(|it| it.path);
-    let mut kept = match &home {
+    let noted = Home::beside(logs);
+    let home = noted.as_ref().and_then(|it| it.path.clone());
+    let mut kept = match noted.as_ref().zip(home.as_deref()) {
         None => Some("nothing says where their container was"),
-        Some(path) => match found_near(path, id) {
-            Ok(near) if near.is_empty() => None,
-            Ok(_) => return Ok(None),
+        Some((noted, path)) => match is_gone_from(path, noted, id) {
+            Ok(Some(true)) => None,
+            Ok(Some(false)) => return Ok(None),
+            Ok(None) => Some(
+                "another directory is where their container was, as if something is not mounted",
+            ),
             Err(_) => Some("nobody can look where their container was, or others can exchange it"),
         },
     };

@@ -1,6 +1,6 @@
 //! Removes a container: what is known to be its own, through its open directories, and nothing by a path.
 //!
-//! The modules `container`, `first_sync`, `home`, `reading_lock`, `removal` and `replacement` use each other: they are one type, told in six parts.
+//! The modules `container`, `first_sync`, `home`, `reading_lock`, `removal`, `replacement` and `standing` use each other: they are one type, told in seven parts.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::container::{ANCHOR, MANIFEST, Way};
 use crate::error::Attempt;
-use crate::home::{Standing, standing_of};
+use crate::home::require_noted;
 use crate::index::INDEX;
 use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, WRITERS_LOCK};
 use crate::log_place::LogPlace;
@@ -19,6 +19,7 @@ use crate::manifest::ListedLog;
 use crate::marker::MARKER;
 use crate::replacement::FLAT;
 use crate::seat::is_of_seat;
+use crate::standing::{Standing, standing_to_change};
 use crate::state::SharedState;
 use crate::states::STATE;
 use crate::{Container, StowError, TornContainer};
@@ -102,21 +103,31 @@ impl Container {
             let path = self.path().join(name);
             return Err(Refusal::NotOfContainer).attempt("remove", path);
         }
-        let (own, mut left) = match standing_of(self)? {
+        let (own, kept) = match standing_to_change(self)? {
             Standing::Original => (self.logs()?, Vec::new()),
             Standing::Copy(_) => (Vec::new(), Vec::new()),
             // They may be another one's, which was moved.
-            Standing::Unknown(_) => (Vec::new(), self.logs()?),
+            Standing::Unknown(_) | Standing::Unnoted => (Vec::new(), self.logs()?),
         };
+        let mut left = self.remove_logs(own)?;
+        left.extend(kept);
+        empty(self.directory());
+        self.remove_directory()?;
+        Ok(left)
+    }
+
+    /// Removes logs where they are noted to be this container's; returns the others.
+    fn remove_logs(&self, own: Vec<ListedLog>) -> Result<Vec<ListedLog>, StowError> {
+        let mut left = Vec::new();
         for listed in own {
             match self.log_in_place(&listed) {
+                // What was looked at may have been another directory.
+                Ok((place, _)) if require_noted(self, &place).is_err() => left.push(listed),
                 Ok((place, log)) => place.remove(&log).attempt("remove", log.path())?,
                 Err(_) if self.is_unsynced() && self.remove_blank(&listed).is_ok() => {}
                 Err(_) => left.push(listed),
             }
         }
-        empty(self.directory());
-        self.remove_directory()?;
         Ok(left)
     }
 
@@ -158,5 +169,31 @@ pub fn empty(directory: &Directory) {
     }
     for name in FILES {
         let _ = directory.remove_file_if_there(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Placement, Target, Writer};
+
+    /// Whoever may write to the target hides the logs from those who ask whose they are, and shows them to those who remove them.
+    #[test]
+    fn logs_are_removed_only_where_they_are_noted_to_be_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (it, copy) = (folder.path().join("it"), folder.path().join("copy"));
+        let targets = [Target { name: "t0".into(), path: folder.path().into() }];
+        let original = Arc::new(Container::create(&it, &targets).unwrap());
+        let mut writer = Writer::open(original.clone(), Placement::Striped).unwrap();
+        writer.write_at(b"precious", 0).unwrap();
+        writer.close().unwrap();
+        assert!(Command::new("cp").arg("-rp").args([&it, &copy]).status().unwrap().success());
+        let logs = original.logs().unwrap();
+        let copy = Container::open(&copy, &[]).unwrap();
+        assert_eq!(copy.remove_logs(logs.clone()).unwrap(), logs);
+        assert_eq!(original.remove_logs(logs).unwrap(), []);
     }
 }

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::container::{ANCHOR, Way};
 use crate::error::Attempt;
-use crate::home::{Standing, standing_of};
+use crate::standing::is_surely_original;
 use crate::{Container, StowError};
 
 /// The plain file that a container holds, until it is whole. In the container nobody else can exchange it.
@@ -26,7 +26,7 @@ impl Container {
     /// # Errors
     /// If the system refuses.
     pub fn give_rights_to(&self, flat: &File) -> Result<(), StowError> {
-        if standing_of(self)? != Standing::Original {
+        if !is_surely_original(self)? {
             return Ok(());
         }
         let anchor = self.directory().open_file(ANCHOR, OFlags::RDONLY);

@@ -76,7 +76,7 @@ impl Writer {
     /// If too many nodes write, if there are no targets, or if the container is another user's.
     pub fn open(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
         let state = container.join()?;
-        crate::home::require_original(&container)?;
+        crate::standing::require_original(&container)?;
         let targets = container.targets()?;
         if targets.is_empty() {
             let (path, why) = (container.path().into(), "none was named".into());

@@ -5,9 +5,10 @@
 mod support;
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
-use plimsoll_stow::{Container, Placement, Reader, Target, Writer, check};
+use plimsoll_stow::{Container, Placement, Problem, Reader, Target, Writer, check, repair};
 use support::content;
 
 /// What was written, and what a plain file would hold then.
@@ -44,8 +45,29 @@ fn a_container_of_version_1_is_read() {
     let container = Arc::new(Container::open(&folder.join("it"), &targets).unwrap());
     let reader = Reader::open(container).unwrap();
     assert_eq!(content(&reader), expected());
-    assert_eq!(check(&reader, &mut |_| {}).unwrap(), []);
+    // There were no notes then.
+    assert_eq!(check(&reader, &mut |_| {}).unwrap(), [Problem::Unnoted]);
     assert_eq!(reader.logs().len(), 2);
+}
+
+/// Somebody says first that it is no copy.
+#[test]
+fn a_container_of_version_1_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1/.");
+    assert!(
+        Command::new("cp").arg("-r").arg(golden).arg(folder.path()).status().unwrap().success()
+    );
+    let targets = support::targets(folder.path(), 2);
+    let container = Arc::new(Container::open(&folder.path().join("it"), &targets).unwrap());
+    assert!(Writer::open(container.clone(), Placement::Static).is_err());
+    assert_eq!(repair(&container, &[]).unwrap(), 1);
+    let mut writer = Writer::open(container.clone(), Placement::Static).unwrap();
+    writer.append(b", and more").unwrap();
+    writer.close().unwrap();
+    let expected = [&expected()[..], b", and more"].concat();
+    assert_eq!(content(&Reader::open(container.clone()).unwrap()), expected);
+    assert_eq!(container.remove().unwrap(), []);
 }
 
 /// The manifest names places that are nowhere, as it would on another machine.

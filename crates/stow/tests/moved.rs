@@ -4,47 +4,11 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
-use plimsoll_stow::{Container, Placement, Reader, Standing, StowError, Writer, standing_of};
+use plimsoll_stow::{Container, Placement, Standing, StowError, Writer, standing_of};
 use support::container;
-use tempfile::TempDir;
-
-/// A container, `it`, with some bytes, and a copy, `copy`.
-fn copied() -> TempDir {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let container = container(folder.path(), 2);
-    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
-    writer.write_at(b"precious", 0).unwrap();
-    // On both targets.
-    writer.write_at(&vec![1; 9_000_000], 8).unwrap();
-    writer.close().unwrap();
-    fs::rename(container.path(), folder.path().join("it")).unwrap();
-    let original = Container::open(&folder.path().join("it"), &[]).unwrap();
-    plimsoll_stow::renew(&original).unwrap();
-    copy(&folder, "it", "copy");
-    folder
-}
-
-fn copy(folder: &TempDir, from: &str, to: &str) {
-    let mut command = Command::new("cp");
-    command.arg("-rp").arg(folder.path().join(from)).arg(folder.path().join(to));
-    assert!(command.status().unwrap().success());
-}
-
-fn open(path: &Path) -> Container {
-    Container::open(path, &[]).unwrap()
-}
-
-#[track_caller]
-fn assert_precious(path: &Path) {
-    let reader = Reader::open(Arc::new(open(path))).unwrap();
-    let mut bytes = [0; 8];
-    assert_eq!(reader.read_verified_at(&mut bytes, 0).unwrap(), 8);
-    assert_eq!(&bytes, b"precious");
-}
+use support::copies::{assert_precious, copied, copy, open};
 
 #[test]
 fn a_copy_takes_no_logs_with_it_wherever_the_container_was_moved() {
@@ -125,30 +89,6 @@ fn a_plain_file_of_a_copy_is_private() {
         open(&path).give_rights_to(&file).unwrap();
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, mode, "{name}");
     }
-}
-
-/// Somebody else can lay a log and a note of his own beside a forged container, which lists the logs of another one as well.
-#[test]
-fn a_note_that_came_with_a_forged_container_does_not_count_alone() {
-    let folder = copied();
-    let forged = folder.path().join("copy");
-    let id = open(&forged).id();
-    let theirs = folder.path().join("theirs");
-    fs::create_dir(&theirs).unwrap();
-    let logs = format!("plimsoll-stow-{id}");
-    let mut command = Command::new("cp");
-    command.arg("-rp").arg(folder.path().join("t0").join(&logs)).arg(&theirs);
-    assert!(command.status().unwrap().success());
-    let inode = std::os::unix::fs::MetadataExt::ino(
-        &fs::metadata(forged.join("plimsoll-container")).unwrap(),
-    );
-    let home = plimsoll_stow::Home { path: Some(forged.clone()), inode, born: None };
-    fs::write(theirs.join(&logs).join("container"), home.text()).unwrap();
-    let targets = [plimsoll_stow::Target { name: "t0".into(), path: theirs }];
-    let container = Container::open(&forged, &targets).unwrap();
-    assert_ne!(standing_of(&container).unwrap(), Standing::Original);
-    container.remove().unwrap();
-    assert_precious(&folder.path().join("it"));
 }
 
 /// A number of an inode is given to another file once it is free.

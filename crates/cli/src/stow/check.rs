@@ -123,6 +123,10 @@ fn row_of(reader: &Reader, problem: &Problem) -> Record {
             );
             ("container".into(), what)
         }
+        Problem::Unnoted => (
+            "container".into(),
+            "nothing beside its logs says whose they are; --repair makes them its own".into(),
+        ),
         Problem::StrayBytes { bytes } => {
             ("anchor".into(), format!("a program wrote {bytes} bytes past the container"))
         }

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 pub mod cells;
+pub mod copies;
 pub mod nodes;
 
 use std::path::Path;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
-    Container, Standing, Target, discard_all_gone, discard_gone, gone_name, is_gone, mark_gone,
-    renew, standing_of,
+    Container, Target, discard_all_gone, discard_gone, gone_name, inherit, is_gone, mark_gone,
+    renew,
 };
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
@@ -201,20 +201,20 @@ fn rename_held(
     if target.is_none() || flags.contains(RenameFlags::NOREPLACE) {
         let renamed = moved(flags);
         if renamed.is_ok() {
-            let _ = note_home(&to, false);
+            note_home(&to);
         }
         return renamed.map(|()| 0);
     }
     // The name leads to the one or the other at every moment.
     moved(RenameFlags::EXCHANGE)?;
     if let Some(source) = &source {
-        // A copy that takes the place of its original has the logs then.
-        let become_own = replaced.as_ref().is_some_and(|it| is_original_of(it, source));
-        let noted = note_home(&to, become_own);
-        if become_own && noted.is_err() {
-            // They would go with the original.
+        note_home(&to);
+        // A copy that takes the place of its original has the logs then, or leaves it where it was: they would go with the original.
+        if let Some(replaced) = &replaced
+            && let Err(errno) = hand_over(replaced, source)
+        {
             moved(RenameFlags::EXCHANGE)?;
-            return noted;
+            return Err(errno);
         }
     }
     let is_as_it_was = |it: &Stat| target.is_some_and(|before| Key::of(&before) == Key::of(it));
@@ -231,18 +231,24 @@ fn rename_held(
     }
 }
 
-/// Returns whether the logs of a container are its own, and another one is a copy of it.
-fn is_original_of(original: &Found, copy: &Found) -> bool {
-    let (Ok(original), Ok(copy)) = (original.open(), copy.open()) else { return false };
-    original.id() == copy.id() && matches!(standing_of(&original), Ok(Standing::Original))
+/// Notes beside the logs of a container that they are those of its copy.
+fn hand_over(original: &Found, copy: &Found) -> Outcome {
+    let (Ok(original), Ok(copy)) = (original.open(), copy.open()) else { return Ok(0) };
+    if original.id() != copy.id() {
+        return Ok(0);
+    }
+    let noted = inherit(&copy, &original).map_err(|error| {
+        let _ = inherit(&original, &copy);
+        told(error)
+    });
+    noted.map(|()| 0)
 }
 
-/// Notes beside the logs where their container is now, as far as it has any, and if they are its own or become so.
-fn note_home(at: &NamedAt<'_>, become_own: bool) -> Outcome {
-    let path = whole_path(at).ok_or(libc::EIO)?;
-    let container = Container::open(&path, targets()).map_err(told)?;
-    if become_own || matches!(standing_of(&container), Ok(Standing::Original)) {
-        renew(&container).map_err(told)?;
+/// Notes beside the logs where their container is now, if they are its own.
+fn note_home(at: &NamedAt<'_>) {
+    if let Some(path) = whole_path(at)
+        && let Ok(container) = Container::open(&path, targets())
+    {
+        let _ = renew(&container);
     }
-    Ok(0)
 }
