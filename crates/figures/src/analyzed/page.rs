@@ -73,12 +73,12 @@ fn over_time(analysis: &Analysis) -> Section {
     Section::new("All targets together").chart(total).chart(cdf)
 }
 
-/// Points of a cumulative distribution of sorted values.
+/// Points of a cumulative distribution of sorted values, in per cent.
 fn distribution(sorted: &[f64]) -> Vec<(f64, f64)> {
     let n = sorted.len();
     let step = (n / POINTS).max(1);
     let places = (0..n).step_by(step).chain([n.saturating_sub(1)]);
-    places.filter_map(|it| Some((*sorted.get(it)?, (it + 1) as f64 / n as f64))).collect()
+    places.filter_map(|it| Some((*sorted.get(it)?, (it + 1) as f64 / n as f64 * 100.0))).collect()
 }
 
 /// Figures 5 and 6.
@@ -239,4 +239,17 @@ fn servers(analysis: &Analysis) -> Section {
     )
     .bundle("servers", lines.collect());
     Section::new("Servers").chart(cpu).chart(lags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_ends_at_all_values() {
+        assert_eq!(distribution(&[]), []);
+        assert_eq!(distribution(&[3.0, 5.0]), [(3.0, 50.0), (5.0, 100.0), (5.0, 100.0)]);
+        let many: Vec<f64> = (0..100_000).map(f64::from).collect();
+        assert_eq!(distribution(&many).last(), Some(&(99_999.0, 100.0)));
+    }
 }
