@@ -7,10 +7,14 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use plimsoll_guarded::{Directory, acting_user, open_trusted, random_hex};
+use plimsoll_guarded::{
+    Directory, SMALL_BYTES_MAX, acting_user, open_trusted, random_hex, read_at_most,
+};
 use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstatfs, statx};
 
+use crate::fresh;
 use crate::log_place::{LogPlace, NOTE};
 use crate::marker::{MARKER, id_in};
 use crate::rights::PRIVATE_FILE;
@@ -21,6 +25,10 @@ const FIRST_LINE: &str = "plimsoll home 1";
 const FIRST_LINE_2: &str = "plimsoll home 2";
 /// Of notes that say in which directory the container was.
 const FIRST_LINE_3: &str = "plimsoll home 3";
+
+/// How often, and after which time, a note is looked for again: network file systems remember names and attributes for a second.
+const LOOKS: u32 = 15;
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// File systems of this machine alone (statfs(2)): ext4, XFS, Btrfs, F2FS and tmpfs.
 const LOCAL: [i64; 5] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994];
@@ -100,9 +108,24 @@ impl Home {
         (home.text() == text).then_some(home)
     }
 
-    /// Returns the note beside some logs; `None` if there is none that can be read.
+    /// Returns the note beside some logs; `None` if there is none that can be read. Another node may have replaced it just now, and this one remember
+    /// what was there before: where there can be others, it is looked for again until that is forgotten.
     pub fn beside(logs: &Directory) -> Option<Self> {
-        logs.read_small(NOTE).ok().and_then(|text| Home::parse(&text))
+        let first = Self::beside_now(logs);
+        if first.is_some() || fresh::is_of_one_node(logs) {
+            return first;
+        }
+        (0..LOOKS).find_map(|_| {
+            std::thread::sleep(LOOK_AGAIN);
+            Self::beside_now(logs)
+        })
+    }
+
+    fn beside_now(logs: &Directory) -> Option<Self> {
+        let file = logs.open_file(NOTE, OFlags::RDONLY).ok()?;
+        fresh::renew(&file).ok()?;
+        let bytes = read_at_most(SMALL_BYTES_MAX, file).ok()??;
+        String::from_utf8(bytes).ok().and_then(|text| Home::parse(&text))
     }
 
     pub(crate) fn of(container: &Container) -> io::Result<Self> {
@@ -130,7 +153,7 @@ impl Home {
 /// # Errors
 /// If the target refuses, or if there are logs that are not known to be this container's.
 pub fn note(place: &LogPlace, container: &Container, is_synced: bool) -> io::Result<()> {
-    match Home::beside(place.directory()) {
+    match Home::beside_now(place.directory()) {
         // A power failure can leave a note that says nothing, and logs without any record.
         None if !place.has_records()? => Home::of(container)?.write(place.directory(), is_synced),
         _ => require_noted(container, place),

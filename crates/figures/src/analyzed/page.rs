@@ -173,7 +173,7 @@ fn targets(analysis: &Analysis) -> Section {
         let mut sum = 0;
         let points = counts.counts.iter().enumerate().skip(1).map(|(size, count)| {
             sum += count;
-            (size as f64, sum as f64 / all)
+            (size as f64, sum as f64 / all * 100.0)
         });
         degrees = degrees.line(name, points.collect());
     }
