@@ -21,9 +21,10 @@ pub fn may_be_there(piece: &iovec) -> bool {
 
 /// Returns whether the kernel can write to memory. What is in it is lost: only asked where nothing is promised of it any more.
 pub fn can_be_written(start: usize, length: usize) -> bool {
-    let Some(last) = start.checked_add(length).and_then(|end| end.checked_sub(1)) else {
-        return length == 0;
-    };
+    if length == 0 {
+        return true;
+    }
+    let Some(last) = start.checked_add(length - 1) else { return false };
     let pages = (start..=last).step_by(PAGE_BYTES).take(PAGES_MAX);
     pages.chain([last]).all(|byte| sys::random_byte_at(byte) != Err(Errno::FAULT))
 }
