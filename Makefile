@@ -48,6 +48,7 @@ needs-test: needs
 	    fio=fio sqlite3=sqlite3 git=git strace=strace
 	-@scripts/need 'tests mount containers as files' fusermount3=fuse3
 	-@scripts/need 'tests let Prometheus scrape the monitor' prometheus=prometheus
+	-@scripts/need 'tests import what MariaDB dumps and answers' /usr/sbin/mariadbd=mariadb-server
 	-@scripts/need 'tests measure a network file system on this machine' glusterfs=glusterfs-client
 
 build: needs library

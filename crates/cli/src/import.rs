@@ -14,7 +14,7 @@ use crate::{failure, now};
 
 /// Take histories of other programs into a store
 ///
-/// TOKIO's HDF5, pyLMT's HDF5 (.h5lmt), LMT's databases (1.1, SQLite) and tables (CSV, Parquet) are recognised by what is in them, whatever their names are. What is
+/// TOKIO's HDF5, pyLMT's HDF5 (.h5lmt), LMT's databases (1.1, in SQLite or as mysqldump wrote them) and tables (CSV, Parquet) are recognised by what is in them, whatever their names are. What is
 /// certainly wrong in them is repaired, what is missing or impossible is left out, and both are told with counts. A file that cannot be read to its end leaves the
 /// store as it was; importing a file again changes nothing.
 #[derive(clap::Args)]
@@ -22,6 +22,7 @@ use crate::{failure, now};
     before_help = "Examples:\n  \
         plimsoll import edison/*.hdf5 --store history --cluster edison\n  \
         plimsoll import lmt.sqlite3 --store history --time-zone America/Los_Angeles\n  \
+        plimsoll import filesystem_scratch.sql.gz --store history --time-zone Europe/Berlin\n  \
         plimsoll import 2018-01-28.h5lmt --store history --json\n  \
         plimsoll import disks.csv --store history --mapping disks.toml",
     after_help = "A monitor may write to the store at the same time; the last minute is left to it. docs/import.md says what is taken from each format."

@@ -1,9 +1,5 @@
 //! What a file is, by what is in it.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -13,38 +9,21 @@ pub enum Format {
     Sqlite,
     /// A Parquet file.
     Parquet,
-    /// Text.
+    /// Statements of SQL, as `mysqldump` writes them.
+    SqlDump,
+    /// JSON.
+    Json,
+    /// Other text: a table.
     Text,
     /// Nothing at all.
     Empty,
 }
-
-/// Bytes that are looked at.
-const HEAD_BYTES: usize = 4096;
 
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 const SQLITE: &[u8] = b"SQLite format 3\0";
 const PARQUET: &[u8] = b"PAR1";
 
 impl Format {
-    /// Looks at the beginning of a file; nothing if no format begins so.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn of(file: &File) -> io::Result<Option<Self>> {
-        let mut head = [0; HEAD_BYTES];
-        let mut length = 0;
-        while length < HEAD_BYTES {
-            match file.read_at(&mut head[length..], length as u64) {
-                Ok(0) => break,
-                Ok(read) => length += read,
-                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-                Err(cause) => return Err(cause),
-            }
-        }
-        Ok(Self::of_head(&head[..length]))
-    }
-
     /// Returns what begins with these bytes.
     pub fn of_head(head: &[u8]) -> Option<Self> {
         // A user block of 512 bytes or a multiple may come before what HDF5 itself writes.
@@ -58,9 +37,28 @@ impl Format {
         } else if head.starts_with(PARQUET) {
             Some(Format::Parquet)
         } else {
-            is_text(head).then_some(Format::Text)
+            of_text(head)
         }
     }
+}
+
+/// What statements of a dump begin with.
+const STATEMENTS: [&str; 6] =
+    ["create table ", "create database ", "drop table ", "insert into ", "lock tables ", "use `"];
+
+fn of_text(head: &[u8]) -> Option<Format> {
+    if !is_text(head) {
+        return None;
+    }
+    let head = head.trim_ascii_start();
+    let begins = |with: &str| {
+        head.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with.as_bytes()))
+    };
+    if head.starts_with(b"{") {
+        return Some(Format::Json);
+    }
+    let is_dump = begins("--") || begins("/*") || STATEMENTS.into_iter().any(begins);
+    Some(if is_dump { Format::SqlDump } else { Format::Text })
 }
 
 /// Returns whether it is UTF-8 without characters that no table has, as far as it goes.
@@ -83,7 +81,7 @@ mod tests {
     #[test]
     fn beginnings_say_what_a_file_is() {
         let block = [vec![0; 512], HDF5.to_vec()].concat();
-        let cases: [(&[u8], Option<Format>); 8] = [
+        let cases: [(&[u8], Option<Format>); 12] = [
             (b"", Some(Format::Empty)),
             (b"\x89HDF\r\n\x1a\n\0", Some(Format::Hdf5)),
             (&block, Some(Format::Hdf5)),
@@ -92,6 +90,10 @@ mod tests {
             ("time,target\n2018,\u{fc}".as_bytes(), Some(Format::Text)),
             (b"caf\xc3", Some(Format::Text)),
             (b"\x1f\x8b\x08", None),
+            (b"/*M!999999\\- enable the sandbox mode */ \n", Some(Format::SqlDump)),
+            (b"-- MySQL dump 10.13", Some(Format::SqlDump)),
+            (b"\nINSERT INTO `a` VALUES (1);", Some(Format::SqlDump)),
+            (b" {\"status\":\"success\"", Some(Format::Json)),
         ];
         for (head, expected) in cases {
             assert_eq!(Format::of_head(head), expected, "{head:?}");

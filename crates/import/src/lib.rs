@@ -3,7 +3,7 @@
 //! - [`import`]: takes one file, whose format is recognised by what is in it ([`Format`]), into a store;
 //! - [`Outcome`]: what was recognised, repaired and left out, with counts.
 //!
-//! Each format has a module that turns what it finds into samples: `tokio` (TOKIO's HDF5), `pylmt` (pyLMT's HDF5), `lmt` (LMT 1.1 in SQLite), `separated` and `columnar` (CSV and Parquet, whose columns
+//! Each format has a module that turns what it finds into samples: `tokio` (TOKIO's HDF5), `pylmt` (pyLMT's HDF5), `lmt` (LMT 1.1 in SQLite, or what `sql_dump` copied there), `separated` and `columnar` (CSV and Parquet, whose columns
 //! mean what a [`Mapping`] says).
 //! What is certain is repaired, what is not certain is left out, and both are told. A file that cannot be read to its end leaves the store as it was.
 //!
@@ -15,10 +15,12 @@ mod error;
 mod format;
 mod hdf5;
 mod lmt;
+mod lmt_copy;
 mod local_time;
 mod mapping;
 mod names;
 mod notes;
+mod opened;
 mod options;
 mod outcome;
 mod plane;
@@ -26,6 +28,9 @@ mod pylmt;
 mod readings;
 mod rows;
 mod separated;
+mod sql_dump;
+mod sql_tokens;
+mod sql_value;
 mod sqlite;
 mod tokio;
 
@@ -36,3 +41,4 @@ pub use mapping::Mapping;
 pub use notes::{Note, NoteKind};
 pub use options::Options;
 pub use outcome::{Outcome, import};
+pub use sql_dump::count_dump_rows;

@@ -1,7 +1,6 @@
 //! LMT's database (schema 1.1): counters as servers showed them, by numbers of moments, whose times have no zone.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 
 use plimsoll_history::{Component, Import, Measure, Value};
@@ -12,42 +11,54 @@ use crate::names::operation;
 use crate::notes::Notes;
 use crate::readings::Readings;
 use crate::sqlite::{Sqlite, real, text, whole};
-use crate::{ImportError, Options};
+use crate::{ImportError, Options, Zone};
 
 const TABLES: [&str; 3] = ["TIMESTAMP_INFO", "OST_DATA", "OST_INFO"];
 
 /// Moments that a database may have: a dozen years at 5 s.
 const MOMENTS_MAX: usize = 1 << 26;
 
-/// Takes all of a database.
+/// Takes all of a database, which is LMT's own or what was copied of it.
 pub(crate) fn take(
-    path: &Path,
-    file: File,
+    database: &Sqlite,
     options: &Options,
     import: &mut Import,
     notes: &mut Notes,
-) -> Result<&'static str, ImportError> {
-    let database = Sqlite::open(path, file)?;
+) -> Result<(), ImportError> {
     for table in TABLES {
         if !database.has_table(table)? {
-            let reason =
-                format!("it is a database of SQLite, and none of LMT: it has no table {table}");
-            return Err(ImportError::content(path, reason));
+            let reason = format!("it is a database, and none of LMT: it has no table {table}");
+            return Err(ImportError::content(database.path(), reason));
         }
     }
-    let moments = moments(&database, options, notes)?;
-    let file_system = file_system(&database)?;
+    let moments = moments(database, options, notes)?;
+    let file_system = file_system(database)?;
     let components = Components::named(&options.cluster, &file_system);
-    for take in [targets, servers, metadata_servers, metadata_targets, operations] {
+    for take in [targets, servers, metadata_targets, operations] {
         let mut readings = Readings::new(import);
-        take(&database, &components, &moments, &mut readings, notes)?;
+        take(database, &components, &moments, &mut readings, notes)?;
         readings.finish(notes);
     }
-    Ok("LMT database")
+    Ok(())
 }
 
-/// When moments were, by their numbers.
-type Moments = HashMap<u64, u64>;
+/// When moments were, in the order of their numbers.
+#[derive(Default)]
+struct Moments {
+    all: Vec<(u64, u64)>,
+}
+
+impl Moments {
+    fn get(&self, number: u64) -> Option<u64> {
+        let place = self.all.binary_search_by_key(&number, |it| it.0).ok()?;
+        Some(self.all[place].1)
+    }
+}
+
+/// Returns where the clock was: LMT does not say it.
+pub(crate) fn zone<'a>(path: &Path, options: &'a Options) -> Result<&'a Zone, ImportError> {
+    options.zone.as_ref().ok_or_else(|| ImportError::NoZone { path: path.to_owned() })
+}
 
 /// Numbers of moments grow, so that an hour which a clock showed twice is told apart.
 fn moments(
@@ -55,25 +66,26 @@ fn moments(
     options: &Options,
     notes: &mut Notes,
 ) -> Result<Moments, ImportError> {
-    let Some(zone) = &options.zone else {
-        return Err(ImportError::NoZone { path: database.path().to_owned() });
-    };
-    let (mut moments, mut unknown, mut last) = (Moments::new(), 0, None);
+    let zone = zone(database.path(), options)?;
+    let (mut all, mut unknown, mut last) = (Vec::new(), 0, None);
     let sql = "select TS_ID, TIMESTAMP from TIMESTAMP_INFO order by TS_ID";
     database.each(sql, |row| {
         let moment = text(row, 1).and_then(|shown| zone.moment(&shown, last));
         match (whole(row, 0), moment) {
-            (Some(number), Some(moment)) if moments.len() < MOMENTS_MAX => {
-                moments.insert(number, moment);
+            (Some(number), Some(moment)) if all.len() < MOMENTS_MAX => {
+                all.push((number, moment));
                 last = Some(moment);
             }
             _ => unknown += 1,
         }
         Ok(())
     })?;
-    notes.repaired(moments.len() as u64, "times without a zone, by the one that was given");
+    notes.repaired(all.len() as u64, "times without a zone, by the one that was given");
     notes.left_out(unknown, "moments whose time cannot be read");
-    Ok(moments)
+    // Numbers that are texts are in another order.
+    all.sort_by_key(|it| it.0);
+    all.dedup_by_key(|it| it.0);
+    Ok(Moments { all })
 }
 
 fn file_system(database: &Sqlite) -> Result<String, ImportError> {
@@ -122,13 +134,13 @@ fn counters(
     let (mut unknown, mut rows) = (0, 0);
     database.each(sql, |row| {
         let name = whole(row, 0).and_then(|number| names.get(&number));
-        let moment = whole(row, 1).and_then(|number| moments.get(&number));
+        let moment = whole(row, 1).and_then(|number| moments.get(number));
         let (Some((component, server)), Some(moment)) = (name, moment) else {
             unknown += 1;
             return Ok(());
         };
         rows += 1;
-        readings.take(component, server, *moment, values(row))
+        readings.take(component, server, moment, values(row))
     })?;
     notes.left_out(unknown, "rows of components or moments that the database does not name");
     notes.recognised(rows, format!("rows of {what}"));
@@ -181,6 +193,33 @@ fn load(row: &Row<'_>, column: usize) -> Option<Value> {
     Some(Value::new(Measure::CpuLoad, (percent * 10_000.0).round() as u64))
 }
 
+/// A table of what servers did.
+struct ServerTable {
+    what: &'static str,
+    data: &'static str,
+    info: &'static str,
+    names: &'static str,
+    values: &'static str,
+}
+
+/// Servers of data, and those of metadata.
+const SERVERS: [ServerTable; 2] = [
+    ServerTable {
+        what: "OSS_DATA",
+        data: "OSS_DATA",
+        info: "OSS_INFO",
+        names: "select OSS_ID, HOSTNAME, HOSTNAME from OSS_INFO",
+        values: "select OSS_ID, TS_ID, PCT_CPU from OSS_DATA order by OSS_ID, TS_ID",
+    },
+    ServerTable {
+        what: "MDS_DATA, of servers",
+        data: "MDS_DATA",
+        info: "MDS_INFO",
+        names: "select MDS_ID, HOSTNAME, HOSTNAME from MDS_INFO",
+        values: "select MDS_ID, TS_ID, PCT_CPU from MDS_DATA order by MDS_ID, TS_ID",
+    },
+];
+
 fn servers(
     database: &Sqlite,
     components: &Components,
@@ -188,36 +227,19 @@ fn servers(
     readings: &mut Readings<'_>,
     notes: &mut Notes,
 ) -> Result<(), ImportError> {
-    if !database.has_table("OSS_DATA")? {
-        return Ok(());
+    for of in &SERVERS {
+        if !database.has_table(of.data)? {
+            continue;
+        }
+        let names = named(database, of.info, of.names, |name| components.server(name))?;
+        counters(database, (of.what, of.values), &names, moments, readings, notes, |row| {
+            load(row, 2).into_iter().collect()
+        })?;
     }
-    let sql = "select OSS_ID, HOSTNAME, HOSTNAME from OSS_INFO";
-    let names = named(database, "OSS_INFO", sql, |name| components.server(name))?;
-    let sql = "select OSS_ID, TS_ID, PCT_CPU from OSS_DATA order by OSS_ID, TS_ID";
-    counters(database, ("OSS_DATA", sql), &names, moments, readings, notes, |row| {
-        load(row, 2).into_iter().collect()
-    })
+    Ok(())
 }
 
 const METADATA_NAMES: &str = "select MDS_ID, MDS_NAME, HOSTNAME from MDS_INFO";
-
-fn metadata_servers(
-    database: &Sqlite,
-    components: &Components,
-    moments: &Moments,
-    readings: &mut Readings<'_>,
-    notes: &mut Notes,
-) -> Result<(), ImportError> {
-    if !database.has_table("MDS_DATA")? {
-        return Ok(());
-    }
-    let sql = "select MDS_ID, HOSTNAME, HOSTNAME from MDS_INFO";
-    let hosts = named(database, "MDS_INFO", sql, |name| components.server(name))?;
-    let sql = "select MDS_ID, TS_ID, PCT_CPU from MDS_DATA order by MDS_ID, TS_ID";
-    counters(database, ("MDS_DATA, of servers", sql), &hosts, moments, readings, notes, |row| {
-        load(row, 2).into_iter().collect()
-    })
-}
 
 fn metadata_targets(
     database: &Sqlite,
@@ -267,9 +289,9 @@ fn operations(
     let mut reading: Option<((u64, u64), Vec<Value>)> = None;
     let mut give = |reading: Option<((u64, u64), Vec<Value>)>, unknown: &mut u64| {
         let Some(((number, moment), values)) = reading else { return Ok(()) };
-        match (names.get(&number), moments.get(&moment)) {
+        match (names.get(&number), moments.get(moment)) {
             (Some((component, server)), Some(moment)) => {
-                readings.take(component, server, *moment, values)
+                readings.take(component, server, moment, values)
             }
             _ => {
                 *unknown += values.len() as u64;

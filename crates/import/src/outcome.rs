@@ -1,14 +1,16 @@
 //! Importing a file, and what came of it.
 
-use std::fs::File;
 use std::path::Path;
 
 use plimsoll_guarded::open_by_own_links;
 use plimsoll_history::{Import, Imported};
 
 use crate::hdf5::Hdf5;
+use crate::lmt_copy::LmtCopy;
 use crate::notes::Notes;
-use crate::{Format, ImportError, Note, Options, columnar, lmt, pylmt, separated, tokio};
+use crate::opened::Opened;
+use crate::sqlite::Sqlite;
+use crate::{Format, ImportError, Note, Options, columnar, lmt, pylmt, separated, sql_dump, tokio};
 
 /// What came of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +29,12 @@ pub struct Outcome {
 /// If it cannot be read, is damaged or is nothing that is known, or if the store cannot be written.
 pub fn import(path: &Path, store: &Path, options: &Options) -> Result<Outcome, ImportError> {
     let file = open_by_own_links(path).map_err(|cause| ImportError::io(path, cause))?;
-    let format = Format::of(&file).map_err(|cause| ImportError::io(path, cause))?;
-    let format = match format {
+    let opened = Opened::new(file).map_err(|cause| ImportError::io(path, cause))?;
+    let format = match opened.format() {
         Some(Format::Empty) => return Err(ImportError::content(path, "it is empty")),
         Some(format) => format,
         None => {
-            let reason = "it is neither HDF5, SQLite, Parquet nor text; hint: unpack it first if it is compressed";
+            let reason = "it is neither HDF5, SQLite, Parquet nor text; hint: unpack it first if it is compressed (only texts are read from gzip)";
             return Err(ImportError::content(path, reason));
         }
     };
@@ -42,14 +44,14 @@ pub fn import(path: &Path, store: &Path, options: &Options) -> Result<Outcome, I
         import = import.until(until);
     }
     let mut notes = Notes::default();
-    let format = decode(path, file, format, options, &mut import, &mut notes)?;
+    let format = decode(path, opened, format, options, &mut import, &mut notes)?;
     let imported = import.finish()?;
     Ok(Outcome { format: format.to_owned(), imported, notes: notes.into_vec() })
 }
 
 fn decode(
     path: &Path,
-    file: File,
+    opened: Opened,
     format: Format,
     options: &Options,
     import: &mut Import,
@@ -57,16 +59,29 @@ fn decode(
 ) -> Result<&'static str, ImportError> {
     match format {
         Format::Hdf5 => {
-            let file = Hdf5::open(path, file)?;
+            let file = Hdf5::open(path, opened.into_file())?;
             if pylmt::is_pylmt(&file) {
                 pylmt::take(&file, options, import, notes)
             } else {
                 tokio::take(&file, options, import, notes)
             }
         }
-        Format::Sqlite => lmt::take(path, file, options, import, notes),
-        Format::Parquet => columnar::take(path, file, options, import, notes),
-        Format::Text => separated::take(path, file, options, import, notes),
+        Format::Sqlite => {
+            let database = Sqlite::open(path, opened.into_file())?;
+            lmt::take(&database, options, import, notes)?;
+            Ok("LMT database")
+        }
+        Format::SqlDump => {
+            // Before all of it is read for nothing.
+            lmt::zone(path, options)?;
+            let mut copy = LmtCopy::new(path)?;
+            sql_dump::copy(path, opened.stream(), &mut copy)?;
+            lmt::take(&copy.finish()?, options, import, notes)?;
+            Ok("LMT dump")
+        }
+        Format::Json => Err(ImportError::content(path, "it is JSON")),
+        Format::Parquet => columnar::take(path, opened.into_file(), options, import, notes),
+        Format::Text => separated::take(path, &opened, options, import, notes),
         Format::Empty => Err(ImportError::content(path, "it is empty")),
     }
 }

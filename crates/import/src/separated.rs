@@ -1,13 +1,12 @@
 //! Tables as text, with commas, semicolons or tabs (CSV).
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
 use plimsoll_history::Import;
 
 use crate::notes::Notes;
+use crate::opened::Opened;
 use crate::rows::{Cell, Rows};
 use crate::{ImportError, Options};
 
@@ -20,7 +19,7 @@ const COLUMNS_MAX: usize = 10_000;
 /// Takes all rows of a text whose first line has the names of columns.
 pub(crate) fn take(
     path: &Path,
-    file: File,
+    opened: &Opened,
     options: &Options,
     import: &mut Import,
     notes: &mut Notes,
@@ -29,13 +28,11 @@ pub(crate) fn take(
         csv::ErrorKind::Io(cause) => ImportError::io(path, cause),
         other => ImportError::content(path, format!("its rows cannot be read: {other:?}")),
     };
-    let separator = separator(path, &file)?;
-    let input = BufReader::with_capacity(1 << 16, file);
     let mut reader = ReaderBuilder::new()
-        .delimiter(separator)
+        .delimiter(separator(opened.head()))
         .comment(Some(b'#'))
         .flexible(true)
-        .from_reader(Lines { input, since_line: 0 });
+        .from_reader(Lines { input: opened.stream(), since_line: 0 });
     let names = reader.headers().map_err(failed)?.clone();
     if names.len() > COLUMNS_MAX {
         return Err(ImportError::content(path, format!("it has {} columns", names.len())));
@@ -60,15 +57,12 @@ pub(crate) fn take(
 }
 
 /// Returns what is between columns: of comma, semicolon and tab what the first line has most of.
-fn separator(path: &Path, file: &File) -> Result<u8, ImportError> {
-    use std::os::unix::fs::FileExt;
-    let mut head = [0; 4096];
-    let length = file.read_at(&mut head, 0).map_err(|cause| ImportError::io(path, cause))?;
-    let mut lines = head[..length].split(|it| *it == b'\n').filter(|it| !it.starts_with(b"#"));
+fn separator(head: &[u8]) -> u8 {
+    let mut lines = head.split(|it| *it == b'\n').filter(|it| !it.starts_with(b"#"));
     let first = lines.next().unwrap_or_default();
     let count = |separator: u8| first.iter().filter(|it| **it == separator).count();
     let most = [b'\t', b';', b','].into_iter().max_by_key(|it| count(*it));
-    Ok(most.unwrap_or(b','))
+    most.unwrap_or(b',')
 }
 
 /// Passes on what has lines: a reader holds a whole line.

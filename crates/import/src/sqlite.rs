@@ -12,14 +12,14 @@ use rusqlite::{Connection, OpenFlags, Row};
 use crate::ImportError;
 
 /// Longest value or row: names of hosts and devices are far shorter.
-const LENGTH_MAX: i32 = 1 << 16;
+pub(crate) const LENGTH_MAX: i32 = 1 << 16;
 
 /// A database that is open.
 pub(crate) struct Sqlite {
     path: PathBuf,
     connection: Connection,
-    /// What the connection reads: SQLite opens it again, by its number.
-    _file: File,
+    /// What the connection reads: SQLite opens it again, by its number. Nothing for what was copied.
+    _file: Option<File>,
 }
 
 impl Sqlite {
@@ -42,7 +42,12 @@ impl Sqlite {
             Ok(connection)
         };
         let connection = opened().map_err(|error| damaged(path, &error))?;
-        Ok(Sqlite { path: path.to_owned(), connection, _file: file })
+        Ok(Sqlite { path: path.to_owned(), connection, _file: Some(file) })
+    }
+
+    /// Takes a database that was made of what came from `path`.
+    pub fn made_of(path: &Path, connection: Connection) -> Self {
+        Sqlite { path: path.to_owned(), connection, _file: None }
     }
 
     pub fn path(&self) -> &Path {

@@ -1,33 +1,15 @@
 //! LMT's databases, made by SQLite, and what others may have put in their place.
 
+#[path = "support/lmt.rs"]
+mod lmt;
 mod support;
 
 use std::fs;
-use std::path::Path;
 
+use lmt::database;
 use plimsoll_import::{ImportError, NoteKind, Options, import};
 use rusqlite::Connection;
 use support::*;
-
-/// A target with counters at some moments of a clock in California.
-fn database(path: &Path, moments: &[(&str, u64)]) -> Connection {
-    let database = Connection::open(path).unwrap();
-    database
-        .execute_batch(
-            "create table TIMESTAMP_INFO (TS_ID, TIMESTAMP, primary key (TS_ID));
-             create table OST_INFO (OST_ID, OSS_ID, OST_NAME, HOSTNAME);
-             create table OST_DATA (OST_ID, TS_ID, READ_BYTES, WRITE_BYTES, KBYTES_FREE, KBYTES_USED, INODES_FREE, INODES_USED);
-             insert into OST_INFO values (1, 1, 'fs-OST0000', 'oss1');",
-        )
-        .unwrap();
-    for (number, (shown, count)) in moments.iter().enumerate() {
-        let sql = "insert into TIMESTAMP_INFO values (?1, ?2)";
-        database.execute(sql, (number as i64, shown)).unwrap();
-        let sql = "insert into OST_DATA values (1, ?1, ?2, 2 * ?2, 1, 2, 3, 4)";
-        database.execute(sql, (number as i64, *count as i64)).unwrap();
-    }
-    database
-}
 
 #[test]
 fn an_hour_that_the_clock_showed_twice_is_two_hours() {

@@ -1,0 +1,186 @@
+//! Dumps of LMT's databases: those that a real MariaDB makes, and what others may have put in their place.
+
+#[path = "support/lmt.rs"]
+mod lmt;
+#[path = "support/mariadb.rs"]
+mod mariadb;
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use plimsoll_import::{ImportError, NoteKind, Options, import};
+use support::*;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+/// However it was dumped, plain or packed, a dump is the same history as the database in SQLite that was loaded into MariaDB.
+#[test]
+fn dumps_of_a_real_mariadb_are_the_history_that_was_loaded() {
+    let Some(server) = mariadb::MariaDb::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made.sqlite3");
+    let moments: Vec<(String, u64)> = (0..700)
+        .map(|it| (format!("2018-01-28 {:02}:{:02}:00", it / 60, it % 60), it * it))
+        .collect();
+    let moments: Vec<(&str, u64)> = moments.iter().map(|it| (it.0.as_str(), it.1)).collect();
+    drop(lmt::database(&made, &moments));
+    let real = sample("lmt/snx11025_2018-01-28.sqlite3");
+    let real = real.into_iter().chain(sample("lmt/lmtdb-reset.sqlite3"));
+    for (number, path) in [made].into_iter().chain(real).enumerate() {
+        let database = format!("lmt{number}");
+        server.take_over(&database, &path);
+        let expected = folder.path().join(format!("{database}.expected"));
+        take(&path, &expected);
+        let ways: [&[&str]; 5] = [
+            &[],
+            &["--complete-insert", "--no-create-info"],
+            &["--skip-extended-insert", "--skip-quote-names", "--compact"],
+            &["--databases", "--hex-blob", "--routines", "--triggers"],
+            &["--skip-opt", "--order-by-primary"],
+        ];
+        for (way, options) in ways.iter().enumerate() {
+            let mut options = options.to_vec();
+            options.push(&database);
+            let dump = server.dump(&options);
+            for (name, bytes) in [("plain", dump.clone()), ("packed", gzip(&dump))] {
+                let file = folder.path().join(name);
+                let store = folder.path().join(format!("{database}.{way}.{name}"));
+                fs::write(&file, bytes).unwrap();
+                let told = take(&file, &store);
+                assert_eq!(told.format, "LMT dump");
+                assert!(read(&store) == read(&expected), "{options:?} {name}");
+                assert!(told.imported.samples > 100);
+            }
+        }
+    }
+    // Two file systems have tables of the same names, whose numbers mean others.
+    let both = folder.path().join("both");
+    server.execute("create database other; create table other.OST_INFO (OST_ID integer);");
+    fs::write(&both, server.dump(&["--databases", "lmt0", "other"])).unwrap();
+    let error = import(&both, &folder.path().join("both.store"), &options()).unwrap_err();
+    assert!(error.to_string().contains("several file systems"), "{error}");
+}
+
+const DUMP: &str = "-- MariaDB dump 10.19\n\
+    /*!40101 SET NAMES utf8mb4 */;\n\
+    CREATE TABLE `OST_DATA` (`OST_ID` int(11) NOT NULL COMMENT 'a, (b)', `TS_ID` int, `READ_BYTES` bigint DEFAULT NULL,\n\
+      PRIMARY KEY (`OST_ID`,`TS_ID`)) ENGINE=MyISAM;\n\
+    INSERT INTO `OST_DATA` VALUES (1,1,10),(1,2,30),(1,3,18446744073709551615),(2,1,0);\n\
+    CREATE TABLE `other` (`a` text); INSERT INTO `other` VALUES ('it''s ; not \\' LMT''s');\n\
+    DELIMITER ;;\nCREATE PROCEDURE p() BEGIN INSERT INTO OST_DATA VALUES (a, b, c); END ;;\nDELIMITER ;\n\
+    CREATE TABLE OST_INFO (OST_ID int, OSS_ID int, OST_NAME varchar(9), HOSTNAME varchar(9));\n\
+    INSERT INTO OST_INFO VALUES (1,1,_utf8mb4'fs-OST0000','oss\\1'),(2,-1,'fs-OST0001',NULL);\n\
+    CREATE TABLE TIMESTAMP_INFO (TS_ID int, TIMESTAMP datetime);\n\
+    INSERT INTO TIMESTAMP_INFO VALUES (1,'2018-01-28 00:00:00'),(2,'2018-01-28 00:00:05'),(3,'2018-01-28 00:00:10');\n\
+    -- Dump completed on 2018-01-28\n";
+
+#[test]
+fn a_dump_is_read_and_not_executed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("dump"), folder.path().join("store"));
+    fs::write(&path, DUMP).unwrap();
+    let told = take(&path, &store);
+    let has = read(&store);
+    let at = |millis: u64| {
+        let end = 1_517_126_400_000 + millis;
+        has.get(&("ost", "fs-OST0000".to_string(), "read_bytes", end)).copied()
+    };
+    assert_eq!((at(5000), at(10_000)), (Some((5000, 20)), Some((5000, u64::MAX - 30))));
+    assert_eq!(noted(&told, NoteKind::Recognised, "rows of OST_DATA"), 4);
+    let error = import(&path, &store, &Options::default()).unwrap_err();
+    assert!(matches!(error, ImportError::NoZone { .. }), "{error}");
+}
+
+/// Every dump that was cut off or has bytes exchanged, plain or packed, is an error of one line or a history; the store is there as it was.
+#[test]
+fn damaged_dumps_leave_the_store_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("dump"), folder.path().join("store"));
+    fs::write(&path, DUMP).unwrap();
+    take(&path, &store);
+    let before = content(&store);
+    for bytes in [DUMP.as_bytes().to_vec(), gzip(DUMP.as_bytes())] {
+        // The last line may end early.
+        let is_packed = bytes.starts_with(b"\x1f");
+        for cut in (0..bytes.len() - if is_packed { 0 } else { 16 }).step_by(5) {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            let error = import(&path, &store, &options()).unwrap_err().to_string();
+            assert!(!error.contains('\n'), "{error}");
+        }
+        let mut random = 1u64;
+        for _ in 0..200 {
+            let mut damaged = bytes.clone();
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let place = (random >> 33) as usize % damaged.len();
+            damaged[place] ^= 1 << (random >> 61);
+            fs::write(&path, damaged).unwrap();
+            let other = folder.path().join("other");
+            match import(&path, &other, &options()) {
+                Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+                Ok(_) => drop(read(&other)),
+            }
+            let _ = fs::remove_dir_all(other);
+        }
+    }
+    assert!(content(&store) == before);
+}
+
+#[test]
+fn dumps_that_cannot_be_understood_are_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = |text: &[u8]| {
+        let path = folder.path().join("dump");
+        fs::write(&path, text).unwrap();
+        let error = import(&path, &folder.path().join("store"), &options()).unwrap_err();
+        assert!(!error.to_string().contains('\n'), "{error}");
+        error.to_string()
+    };
+    let made = "CREATE TABLE OST_INFO (OST_ID int, OSS_ID int);\n";
+    let insert = |rows: &str| format!("{made}INSERT INTO OST_INFO VALUES {rows}");
+    for (text, expected) in [
+        ("-- MySQL dump 10.13\n".into(), "not say that the dump is complete"),
+        ("INSERT INTO OST_INFO VALUES (1);".into(), "does not name the columns of OST_INFO"),
+        (insert("(1,2,3);"), "line 2: a row has more or fewer values"),
+        (insert("(1);"), "more or fewer values"),
+        (insert("(1,now());"), "no value"),
+        (insert("(1,--2);"), "cut off"),
+        (insert("(1,2)"), "cut off"),
+        (insert("(1,'2"), "cut off"),
+        (insert("1,2"), "does not begin with a bracket"),
+        (format!("{made}{made}"), "several file systems"),
+        (format!("INSERT INTO OST_INFO (a) VALUES ('{}');", "x".repeat(70_000)), "64 KiB"),
+        (made.into(), "it has no table TIMESTAMP_INFO"),
+        ("CREATE TABLE OST_INFO AS SELECT 1;".into(), "no dump does"),
+        (format!("CREATE TABLE OST_INFO ({});", "a int,".repeat(300)), "more columns"),
+    ] {
+        let error = error(text.as_bytes());
+        assert!(error.contains(expected), "{error}\n{text:.80}");
+    }
+    let bomb = gzip(&b"-- ".iter().copied().chain(vec![b' '; 1 << 20]).collect::<Vec<u8>>());
+    assert!(error(&bomb.repeat(70)).contains("250 times"));
+}
+
+/// All files of a store, with their content.
+fn content(store: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut folders = vec![store.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => all.push((path.clone(), fs::read(&path).unwrap())),
+            }
+        }
+    }
+    all.sort();
+    all
+}
