@@ -4,6 +4,7 @@
 //! all of them listen on 127.0.0.1 only.
 
 mod nodes;
+mod parallel;
 mod stowed;
 
 use std::fs;

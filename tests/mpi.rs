@@ -5,7 +5,7 @@ mod maps;
 mod python;
 mod runtime;
 mod sieving;
-mod stowed;
+pub mod stowed;
 mod vanishing;
 
 use std::collections::BTreeMap;
@@ -25,19 +25,19 @@ use crate::support::recording::{
 
 /// A folder of its own on disk, and the machine: ranks that wait for each other spin, so that
 /// two MPI programs at a time take many times as long as one after the other.
-struct Run {
+pub struct Run {
     folder: tempfile::TempDir,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Run {
-    fn new() -> Self {
+    pub fn new() -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         Run { folder: tempfile::tempdir_in("/var/tmp").unwrap(), _alone: alone }
     }
 
-    fn at(&self, name: &str) -> String {
+    pub fn at(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().unwrap().to_string()
     }
 
@@ -81,7 +81,7 @@ impl Way {
 }
 
 /// The command, ended after a minute: where one rank does not come, the others wait for ever.
-fn in_time(command: &Command) -> Command {
+pub fn in_time(command: &Command) -> Command {
     let mut limited = Command::new("timeout");
     limited.args(["--kill-after=5", "60"]).arg(command.get_program()).args(command.get_args());
     limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -89,7 +89,7 @@ fn in_time(command: &Command) -> Command {
     limited
 }
 
-const AS_ROOT: [(&str, &str); 2] =
+pub const AS_ROOT: [(&str, &str); 2] =
     [("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
 
 fn mpirun(mpi: &str, ranks: u32) -> Vec<String> {
@@ -101,7 +101,7 @@ fn mpirun(mpi: &str, ranks: u32) -> Vec<String> {
 }
 
 /// `mpirun` without the recorder.
-fn plain(mpi: &str, ranks: u32) -> Command {
+pub fn plain(mpi: &str, ranks: u32) -> Command {
     let words = mpirun(mpi, ranks);
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).envs(AS_ROOT);
@@ -109,12 +109,12 @@ fn plain(mpi: &str, ranks: u32) -> Command {
 }
 
 /// The MPI libraries that are installed side by side, as Debian names them.
-fn libraries(compiler: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+pub fn libraries(compiler: &str) -> impl Iterator<Item = &'static str> + use<'_> {
     let is_there = move |mpi: &&str| has(&[&format!("{compiler}.{mpi}"), &format!("mpirun.{mpi}")]);
     ["openmpi", "mpich"].into_iter().filter(is_there)
 }
 
-fn compiled(source: &str, compiler: &str, mpi: &str, flags: &[&str]) -> String {
+pub fn compiled(source: &str, compiler: &str, mpi: &str, flags: &[&str]) -> String {
     program(source, &format!("{compiler}.{mpi}"), flags).to_str().unwrap().to_string()
 }
 

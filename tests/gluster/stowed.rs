@@ -1,5 +1,6 @@
 //! `stow run` on two nodes with caches of their own: each has a mount of the volume at the same path, a host name and shared memory to itself.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,16 +9,16 @@ use super::Gluster;
 use crate::support::command::{Outcome, binary};
 use crate::support::recording::{has, library, python};
 
-const NODES: usize = 2;
+pub const NODES: usize = 2;
 
 /// A volume with a mount for each node, and in it a directory whose files are containers, and two targets.
-struct Cluster {
+pub struct Cluster {
     volume: Gluster,
     second: PathBuf,
 }
 
 impl Cluster {
-    fn up() -> Option<Self> {
+    pub fn up() -> Option<Self> {
         if !has(&["unshare"]) {
             eprintln!("SKIPPED: needs unshare");
             return None;
@@ -31,7 +32,7 @@ impl Cluster {
     }
 
     /// A command line of the shell that makes the process one of a node.
-    fn entry(&self, node: usize) -> String {
+    pub fn entry(&self, node: usize) -> String {
         let (first, second) = (self.volume.mount(), &self.second);
         let mount = match node {
             0 => String::new(),
@@ -43,8 +44,18 @@ impl Cluster {
         )
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub fn at(&self, name: &str) -> PathBuf {
         self.volume.mount().join("run").join(name)
+    }
+
+    /// What makes the files of the program behind it containers.
+    pub fn stow_run(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![binary().get_program().into()];
+        words.extend(["stow", "run", "--quiet", "--mount"].map(OsString::from));
+        words.extend([self.at("").into(), "--targets".into()]);
+        words.extend(["t0", "t1"].map(|name| self.volume.mount().join(name).into()));
+        words.push("--".into());
+        words
     }
 
     /// A program below `stow run` on a node.
@@ -52,10 +63,7 @@ impl Cluster {
         let mut command = Command::new("timeout");
         let prepare = format!("{} && exec \"$0\" \"$@\"", self.entry(node));
         command.args(["--kill-after=5", "300", "unshare", "-u", "-m", "sh", "-c", &prepare]);
-        command.arg(binary().get_program()).args(["stow", "run", "--quiet", "--mount"]);
-        command.arg(self.at("")).arg("--targets");
-        command.arg(self.volume.mount().join("t0")).arg(self.volume.mount().join("t1"));
-        command.arg("--").args(program).env("PLIMSOLL_LIBRARY", library());
+        command.args(self.stow_run()).args(program).env("PLIMSOLL_LIBRARY", library());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

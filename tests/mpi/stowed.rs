@@ -8,7 +8,7 @@ use crate::support::command::{Outcome, binary};
 use crate::support::recording::{has, has_module, library, python};
 
 /// What stands for the path of a program's file.
-const FILE: &str = "FILE";
+pub const FILE: &str = "FILE";
 
 /// A plain directory, a mount and two targets.
 struct StowedRun {
@@ -65,9 +65,9 @@ fn ranks_write_one_container_and_read_it_back() {
 }
 
 /// Open MPI has MPI-IO of its own, and ROMIO.
-const MPI_IO: [&str; 2] = ["OMPI_MCA_io=ompio", "OMPI_MCA_io=romio321"];
+pub const MPI_IO: [&str; 2] = ["OMPI_MCA_io=ompio", "OMPI_MCA_io=romio321"];
 
-const PARALLEL_HDF5: &str = "
+pub const PARALLEL_HDF5: &str = "
 import sys, numpy, h5py
 from mpi4py import MPI
 world = MPI.COMM_WORLD

@@ -5,13 +5,14 @@
 //! bindings call the one (MPICH) or the other (Open MPI), and tools in between call the second
 //! from within the first. [`Guard`] makes sure that a call counts once.
 //!
-//! Each function is named once, in [`table`].
+//! Each function is named once, in [`table`], or in [`meeting`] if it is one by which processes hear of each other.
 
 mod control;
 mod data;
 mod files;
 mod hints;
 mod library;
+pub mod meeting;
 mod path;
 mod real;
 mod session;

@@ -5,10 +5,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a hook returns when there is no MPI library behind it: MPI_ERR_OTHER of MPICH. Only a
 /// program that has no MPI and calls MPI all the same can see it.
-const NO_LIBRARY: c_int = 15;
+pub const NO_LIBRARY: c_int = 15;
 
 /// MPI_ERR_COUNT of every library.
-const TOO_MANY: c_int = 2;
+pub const TOO_MANY: c_int = 2;
 
 /// Handles, pointers, counts and offsets are machine words, in the order of the C declaration.
 /// No MPI-IO function has more than six, so all of them travel in registers.
@@ -72,16 +72,32 @@ impl RealMpi {
 
     #[cold]
     fn find_and_call(&self, words: &Words) -> c_int {
+        if self.find() { self.call(words) } else { NO_LIBRARY }
+    }
+
+    /// Looks for the function; returns whether there is one. If not, nothing is remembered: the library may be loaded later.
+    #[cold]
+    fn find(&self) -> bool {
         let first = |names: &[&CStr; 2]| names.iter().map(|name| find(name)).find(|at| *at != 0);
         if let Some(address) = first(&self.names) {
             self.address.store(address, Ordering::Relaxed);
         } else if let Some(address) = first(&self.small_names) {
             self.small_address.store(address, Ordering::Relaxed);
         } else {
-            // Nothing is remembered: the library may be loaded later.
-            return NO_LIBRARY;
+            return false;
         }
-        self.call(words)
+        true
+    }
+
+    /// Returns where the function behind a hook is, and whether it takes any count; `None` if no library has it yet.
+    pub fn found(&self) -> Option<(usize, bool)> {
+        let address = self.address.load(Ordering::Relaxed);
+        let small_address = self.small_address.load(Ordering::Relaxed);
+        match (address, small_address) {
+            (0, 0) => self.find().then(|| self.found()).flatten(),
+            (0, small) => Some((small, false)),
+            (address, _) => Some((address, true)),
+        }
     }
 
     /// Calls a helper, if the library has it.

@@ -20,7 +20,7 @@ use core::ffi::{CStr, c_int};
 use plimsoll_trace::Op;
 
 use super::real::{RealMpi, Words};
-use super::{Last, MpiFunction, Position, Shape, control, data, session};
+use super::{Last, MpiFunction, Position, Shape, control, data, meeting, session};
 
 macro_rules! functions {
     (
@@ -88,7 +88,9 @@ macro_rules! hook {
 
             #[unsafe(export_name = concat!($prefix, $name $(, $large)?))]
             extern "C-unwind" fn hook($($word: usize),*) -> c_int {
-                $handler(&FUNCTION, words([$($word),*]))
+                let result = $handler(&FUNCTION, words([$($word),*]));
+                meeting::note();
+                result
             }
         };
     };
@@ -175,7 +177,7 @@ functions! {
 }
 
 /// Returns the text of a name that was written with its zero; checked when it is compiled.
-const fn text(name: &'static str) -> &'static CStr {
+pub(super) const fn text(name: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(name.as_bytes()) {
         Ok(text) => text,
         Err(_) => panic!("a name in the table has a zero in it"),

@@ -14,6 +14,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use super::settings::{self, Policy};
 use super::{Outcome, counting, number};
 use crate::lock::{Held, Lock};
+use crate::mpi::meeting;
 use crate::thread::Serving;
 
 /// By what an anchor is known.
@@ -52,6 +53,8 @@ pub struct Used {
     /// The descriptors by which it is known to be used.
     descriptors: Vec<c_int>,
     writer: Option<Writer>,
+    /// How many meetings there were when the writer asked other nodes last.
+    meetings: u64,
     reader: Option<Reader>,
     news: Option<News>,
     /// When the time of the last change was noted.
@@ -88,6 +91,7 @@ impl Entry {
             crew,
             descriptors: Vec::new(),
             writer: None,
+            meetings: 0,
             reader: None,
             news: None,
             touched: Timespec { tv_sec: 0, tv_nsec: 0 },
@@ -131,10 +135,20 @@ impl Used {
         !self.descriptors.is_empty()
     }
 
-    /// Returns the writer.
+    /// Returns the writer: what it writes is later than what other nodes wrote before the last meeting with them.
     pub fn writer(&mut self) -> Result<&mut Writer, c_int> {
+        let meetings = meeting::count();
+        let before = core::mem::replace(&mut self.meetings, meetings);
         let writer = match self.writer.take() {
-            Some(writer) => writer,
+            Some(mut writer) => {
+                if before != meetings
+                    && let Err(error) = writer.follow_others()
+                {
+                    (self.meetings, self.writer) = (before, Some(writer));
+                    return Err(told(error));
+                }
+                writer
+            }
             None => {
                 let opened = Writer::open(self.container.clone(), self.placement());
                 let mut writer = opened.map_err(told)?;
