@@ -8,6 +8,7 @@ mod exchanged;
 mod formats;
 mod held;
 mod hostile;
+mod like_plain;
 mod limits;
 mod ran;
 mod shared;

@@ -1,7 +1,8 @@
 //! Where others move directories, replace names or lay links, nothing that a program writes goes astray without a word.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use super::Stowed;
@@ -215,6 +216,56 @@ for lock in [(0, 0), (1, 2**62 + 5)]:
     subprocess.run(['cat'], stdin=open('../plain'), check=True)
     subprocess.run(['cat', '../plain'], check=True)";
     assert_eq!(stowed.python(script), "plain\n".repeat(4));
+}
+
+/// The attack: who may rename a plain file of the victim's, which is open, makes it look like an anchor whose path is gone, cannot be told, or does not count.
+#[test]
+fn a_plain_file_stays_one_however_others_name_and_lock_it() {
+    if !Attacker::can_be_had() {
+        return;
+    }
+    let lock = "file = open('log')
+fcntl.fcntl(file, 37, struct.pack('hhqqi4x', fcntl.F_RDLCK, 0, 2**62 + 5, 1, 0))";
+    let beside = "os.mkdir('x'); open('x/plimsoll-container', 'w'); os.rename('log', 'x/anchor')";
+    let deep = "at = os.open('.', os.O_RDONLY)
+for _ in range(20):
+    os.mkdir('d' * 240, dir_fd=at)
+    at = os.open('d' * 240, os.O_RDONLY, dir_fd=at)
+os.rename('log', 'log', dst_dir_fd=at)";
+    let cases = [
+        format!("{lock}\nos.rename('log', 'log (deleted)')"),
+        format!("{lock}\nos.rename('log', 'anchor (deleted)')"),
+        format!("{lock}\n{beside}"),
+        beside.to_string(),
+        format!("{lock}\n{deep}"),
+    ];
+    for case in cases {
+        let stowed = Stowed::new();
+        let above = stowed.storage.folder.path();
+        fs::set_permissions(above, fs::Permissions::from_mode(0o755)).unwrap();
+        let theirs = above.join("theirs");
+        fs::create_dir(&theirs).unwrap();
+        std::os::unix::fs::chown(&theirs, Some(ATTACKER), None).unwrap();
+        fs::write(theirs.join("log"), "").unwrap();
+        let mut log = fs::File::open(theirs.join("log")).unwrap();
+        let script = "exec >> ../theirs/log; > ../ready
+            until [ -e ../theirs/done ]; do sleep 0.05; done; /bin/echo one; /bin/echo two";
+        let attack = format!(
+            "exec python3 -c \"import fcntl, os, struct, time\n{case}\nopen('done', 'w')\ntime.sleep(1000)\""
+        );
+        let outcome = std::thread::scope(|scope| {
+            let run = scope.spawn(|| stowed.run(&["sh", "-c", script]));
+            while !above.join("ready").exists() && !run.is_finished() {
+                std::thread::yield_now();
+            }
+            let _attacker = Attacker::repeats(&theirs, &attack);
+            run.join().unwrap()
+        });
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{case}");
+        let mut held = String::new();
+        log.read_to_string(&mut held).unwrap();
+        assert_eq!(held, "one\ntwo\n", "{case}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@
 
 mod copying;
 mod counting;
+mod descriptor_name;
 mod entry;
 mod found;
 mod held_file;
@@ -90,10 +91,19 @@ impl Backend for Stow {
         if !settings::get().is_some_and(|it| it.scope.has_names()) {
             return None;
         }
+        if let Some(fd) = descriptor_name::of(name) {
+            return serving(|serving| descriptor_name::serve(serving, fd, name, request));
+        }
         let is_below = names::is_below(name);
         match *request {
             NameRequest::Rename { to, flags } if is_below || names::is_below(&to) => {
-                serving(|serving| naming::rename(serving, name, &to, flags))
+                serving(|serving| {
+                    names::refused_in_container(&[name, &to])
+                        .or_else(|| naming::rename(serving, name, &to, flags))
+                })
+            }
+            NameRequest::Link { to, .. } if !is_below && names::is_below(&to) => {
+                serving(|_| names::refused_in_container(&[&to]))
             }
             _ if !is_below => None,
             _ => serving(|serving| on_own_name(serving, name, request)),
@@ -185,6 +195,9 @@ fn on_own(serving: &Serving, fd: c_int, request: &Request) -> Answer {
 
 fn on_own_name(serving: &Serving, name: &Name, request: &NameRequest) -> Answer {
     let at = names::NamedAt::of(name)?;
+    if at.is_in_container() {
+        return Some(Err(libc::ENOTDIR));
+    }
     match *request {
         NameRequest::Open { flags, mode } => opening::open(serving, &at, flags, mode),
         NameRequest::Unlink { flags } => naming::unlink(serving, &at, flags),
@@ -192,7 +205,8 @@ fn on_own_name(serving: &Serving, name: &Name, request: &NameRequest) -> Answer 
         NameRequest::Truncate { length } => space::truncate_name(serving, &at, length),
         NameRequest::Execute => plain::before_execution(&at),
         NameRequest::ChangeDirectory => Some(opening::enter(&at)),
-        NameRequest::Link { .. } => at.container(true).map(|_| Err(libc::EPERM)),
+        NameRequest::Link { to, .. } => names::refused_in_container(&[&to])
+            .or_else(|| at.container(true).map(|_| Err(libc::EPERM))),
         NameRequest::Access { mode, flags } => status::access(&at, mode, flags),
         NameRequest::ChangeMode { mode, flags } => status::change_mode(&at, mode, flags),
         NameRequest::Attribute { request, flags } => status::attribute(&at, &request, flags),

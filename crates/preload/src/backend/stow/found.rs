@@ -62,8 +62,9 @@ impl Found {
     /// there, or not any more.
     ///
     /// # Errors
-    /// If it cannot be told, or if it is a container that does not count: what a program writes must not go into the anchor.
+    /// If it cannot be told, or if it is a container that does not count: what a program writes must not go into the anchor. What others put beside a plain file makes it none.
     pub fn of_anchor(
+        fd: c_int,
         directory: &CStr,
         file: &Stat,
         mount: Option<u64>,
@@ -79,7 +80,10 @@ impl Found {
         match (parts.marker, parts.anchor_that_counts()) {
             (None, _) => Ok(None),
             (_, Some(anchor)) => Ok(Some(Found { directory, anchor })),
-            (_, None) => Err(Some(libc::EACCES)),
+            (Some(marker), None) => {
+                let is_ours = hold::is_held_by(fd).unwrap_or(is_trusted(&marker) && parts.is_own);
+                if is_ours { Err(Some(libc::EACCES)) } else { Ok(None) }
+            }
         }
     }
 
@@ -120,6 +124,8 @@ impl Found {
 struct Parts {
     anchor: Option<Stat>,
     marker: Option<Stat>,
+    /// The directory is this user's or root's.
+    is_own: bool,
     /// Nobody but this user or root can exchange them.
     is_safe: bool,
 }
@@ -138,11 +144,12 @@ impl Parts {
             part => part.map(Some).map_err(number),
         };
         let Some(anchor) = part(ANCHOR)? else {
-            return Ok(Parts { anchor: None, marker: None, is_safe: false });
+            return Ok(Parts { anchor: None, marker: None, is_own: false, is_safe: false });
         };
         let facts = fstat(directory).map_err(number)?;
-        let is_safe = facts.st_mode & OTHERS_WRITE == 0 && is_trusted(&facts);
-        Ok(Parts { anchor: Some(anchor), marker: part(MARKER)?, is_safe })
+        let is_own = is_trusted(&facts);
+        let is_safe = is_own && facts.st_mode & OTHERS_WRITE == 0;
+        Ok(Parts { anchor: Some(anchor), marker: part(MARKER)?, is_own, is_safe })
     }
 
     /// Returns the anchor, if this is a container that counts.
@@ -160,6 +167,14 @@ pub fn open_anchor(directory: impl AsFd, flags: OFlags) -> Result<OwnedFd, c_int
     if !flags.contains(OFlags::PATH) {
         hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE)?;
     }
+    Ok(file)
+}
+
+/// Opens the anchor again that a descriptor is of, whatever has become of its name.
+pub fn reopen_anchor(path: &CStr, flags: OFlags) -> Result<OwnedFd, c_int> {
+    let flags = flags - LEFT_OUT;
+    let file = openat(CWD, path, flags, Mode::empty()).map_err(number)?;
+    hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE)?;
     Ok(file)
 }
 

@@ -14,6 +14,7 @@ use super::entry::Used;
 use super::lock_change::LockChange;
 use super::{Outcome, number, registry, serving};
 use crate::backend::LockRequest;
+use crate::text::Text;
 use crate::{clock, sys};
 
 /// Where our locks begin: a program's end before that.
@@ -63,17 +64,62 @@ fn any_place() -> u64 {
     (clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % PLACES
 }
 
-/// Returns whether a descriptor is of an anchor, by the locks that anybody holds there: the one that asks has its own, which is that of the open file
-/// and not of the process.
-pub fn is_anchor(fd: c_int) -> bool {
+/// Returns whether a descriptor has a lock of ours, and so is an anchor's; `None` where there are no such locks. Others can lay their own on any file that they may read:
+/// what counts is that it belongs to this open file, which nobody else has.
+pub fn is_held_by(fd: c_int) -> Option<bool> {
+    if let Some(place) = first_lock(fd, libc::F_GETLK, HOLDS, plimsoll_stow::HOLDS).ok()? {
+        let is_own = is_listed(fd) || first_lock(fd, libc::F_OFD_GETLK, place, 1) == Ok(None);
+        // What keeps its locks elsewhere lists none here (FUSE): others' may lie before ours.
+        let is_kept_here = sys::borrow(fd).is_some_and(is_of_one_node);
+        return Some(is_own || !is_kept_here);
+    }
+    Some(false)
+}
+
+/// Returns where a lock lies that looks like one of ours, in the way of this command; the process that asks has none itself, only its open files have.
+fn first_lock(
+    fd: c_int,
+    command: c_int,
+    start: off_t,
+    length: off_t,
+) -> Result<Option<off_t>, c_int> {
     // Those who may only read can lay no locks to write before ours.
-    [libc::F_RDLCK, libc::F_WRLCK].into_iter().any(|kind| {
-        let mut lock = lock_at(kind, HOLDS, plimsoll_stow::HOLDS);
-        sys::control(fd, libc::F_GETLK, &raw mut lock).is_ok()
-            && c_int::from(lock.l_type) != libc::F_UNLCK
-            // A program's lock up to the end of a plain file is none of ours.
-            && (lock.l_start >= HOLDS && lock.l_len == 1)
-    })
+    for kind in [libc::F_RDLCK, libc::F_WRLCK] {
+        let mut lock = lock_at(kind, start, length);
+        sys::control(fd, command, &raw mut lock)?;
+        // A program's lock up to the end of a plain file is none of ours.
+        if c_int::from(lock.l_type) != libc::F_UNLCK && lock.l_start >= HOLDS && lock.l_len == 1 {
+            return Ok(Some(lock.l_start));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether the kernel lists one of ours among the locks of this open file: proc_pid_fdinfo(5).
+fn is_listed(fd: c_int) -> bool {
+    let mut path = Text::<64>::new();
+    path.push(b"/proc/self/fdinfo/");
+    path.push_number(fd as u64, 10);
+    let mut list = vec![0; LIST_BYTES];
+    let list = sys::read_file(path.as_c_str(), &mut list);
+    list.split(|byte| *byte == b'\n').any(is_line_of_ours)
+}
+
+/// What is read of such a list. A program's own locks lie before ours.
+const LIST_BYTES: usize = 1 << 20;
+
+/// `lock: 1: OFDLCK ADVISORY READ -1 fd:01:42 FIRST LAST`
+fn is_line_of_ours(line: &[u8]) -> bool {
+    let Some(lock) = str::from_utf8(line).ok().and_then(|it| it.strip_prefix("lock:")) else {
+        return false;
+    };
+    let mut parts = lock.split_ascii_whitespace();
+    let is_of_open_file = parts.nth(1) == Some("OFDLCK");
+    let mut ends = parts.rev().map(|it| it.parse::<off_t>().ok());
+    match (ends.next().flatten(), ends.next().flatten()) {
+        (Some(last), Some(first)) => is_of_open_file && first == last && first >= HOLDS,
+        _ => false,
+    }
 }
 
 /// Locks a file or a part of it for the program, or tells who has it. Whoever has a lock sees what other nodes wrote before, and they see what was written
@@ -182,4 +228,38 @@ fn with_entry(fd: c_int, work: impl FnOnce(&mut Used) -> Outcome) -> Outcome {
         Err(error) => Some(Err(error)),
     });
     answer.unwrap_or(Ok(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_byte_behind_all_offsets_that_the_open_file_has_locked_is_ours() {
+        let line = |kind: &str, first: off_t, last: &str| {
+            is_line_of_ours(
+                format!("lock:\t1: {kind}  ADVISORY  READ  -1 fd:01:42 {first} {last}").as_bytes(),
+            )
+        };
+        let (at, text) = (HOLDS + 5, (HOLDS + 5).to_string());
+        assert!(line("OFDLCK", at, &text));
+        assert!(!line("POSIX", at, &text) && !line("OFDLCK", 5, "5"));
+        assert!(!line("OFDLCK", HOLDS, &text) && !line("OFDLCK", at, "EOF"));
+        assert!(
+            !is_line_of_ours(b"pos:\t0") && !is_line_of_ours(b"lock:") && !is_line_of_ours(b"")
+        );
+    }
+
+    #[test]
+    fn a_lock_that_another_has_laid_on_the_file_makes_it_no_anchor() {
+        use rustix::fd::AsRawFd;
+        let own = rustix::fs::memfd_create("log", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let others = std::fs::File::open(format!("/proc/self/fd/{}", own.as_raw_fd())).unwrap();
+        assert_eq!(is_held_by(own.as_raw_fd()), Some(false));
+        take(others.as_raw_fd(), OFlags::RDONLY).unwrap();
+        assert_eq!(is_held_by(own.as_raw_fd()), Some(false));
+        assert_eq!(is_held_by(others.as_raw_fd()), Some(true));
+        take(own.as_raw_fd(), OFlags::WRONLY).unwrap();
+        assert_eq!(is_held_by(own.as_raw_fd()), Some(true));
+    }
 }

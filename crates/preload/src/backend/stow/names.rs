@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use plimsoll_guarded::mount_of;
-use plimsoll_stow::ANCHOR;
+use plimsoll_stow::{ANCHOR, MARKER};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Stat, fstat, statat};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::found::Found;
 use super::hold;
 use super::settings::{self, Settings};
-use crate::backend::{self, Name};
+use crate::backend::{self, Answer, Name};
 use crate::text::{PATH_BYTES, Text};
 use crate::{descriptors, sys};
 
@@ -60,10 +60,51 @@ impl<'a> NamedAt<'a> {
         (name != b"." && name != b"..").then_some((above, name))
     }
 
+    /// Returns whether the name leads through a container that counts, or says that one is a directory: to the program that is a file, and there are no names in a file.
+    /// Elsewhere it costs one look, and another of a name with a slash behind it.
+    pub fn is_in_container(&self) -> bool {
+        let path = self.path.to_bytes();
+        let itself = path.ends_with(b"/").then_some(path);
+        above(path).into_iter().chain(itself).any(|directory| self.leads_through(directory))
+    }
+
+    /// Returns whether a part of the name, up to a slash or nothing at all, is a container that counts.
+    fn leads_through(&self, directory: &[u8]) -> bool {
+        let mut path = Text::<PATH_BYTES>::new();
+        path.push(directory);
+        path.push(MARKER.as_bytes());
+        let is_whole = path.as_bytes().len() == directory.len() + MARKER.len();
+        let marker = || statat(self.directory, path.as_c_str(), AtFlags::SYMLINK_NOFOLLOW);
+        if !is_whole || marker().is_err() {
+            return false;
+        }
+        path.truncate(directory.len());
+        path.push(b".");
+        NamedAt { directory: self.directory, path: path.as_c_str() }.container(false).is_some()
+    }
+
     /// Returns whether the name says that it is a directory's.
     pub fn ends_with_slash(&self) -> bool {
         self.path.to_bytes().ends_with(b"/")
     }
+}
+
+/// Returns the part of a path before its last one, with the slash, which is nothing if there is none; `None` of a path that has no last part, or is where it counts from.
+fn above(path: &[u8]) -> Option<&[u8]> {
+    let end = path.iter().rposition(|byte| *byte != b'/')? + 1;
+    let path = path.get(..end)?;
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => path.get(..=slash),
+        None if matches!(path, b"." | b"..") => None,
+        None => Some(b""),
+    }
+}
+
+/// Refuses names, if one is below the mount and leads through a container.
+pub fn refused_in_container(names: &[&Name]) -> Answer {
+    let is_in =
+        |name: &&Name| is_below(name) && NamedAt::of(name).is_some_and(|it| it.is_in_container());
+    names.iter().any(is_in).then_some(Err(libc::ENOTDIR))
 }
 
 /// Returns whether this is a directory.
@@ -105,13 +146,14 @@ pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
     for _ in 0..LOOKS {
         let mut path = Text::<PATH_BYTES>::new();
         descriptors::push_link(fd, &mut path);
-        let above = path.as_bytes().strip_suffix(ANCHOR.as_bytes());
-        let Some(above) = above.and_then(|it| it.strip_suffix(b"/")).map(<[u8]>::len) else {
-            let is_told = is_whole(path.as_bytes());
-            return if !is_told && hold::is_anchor(fd) { Err(libc::ESTALE) } else { Ok(None) };
+        let above = match Told::of(path.as_bytes()) {
+            Told::Anchor { above } => above,
+            Told::Other => return Ok(None),
+            Told::Unknown if hold::is_held_by(fd) == Some(true) => return Err(libc::ESTALE),
+            Told::Unknown => return Ok(None),
         };
         path.truncate(above);
-        match Found::of_anchor(path.as_c_str(), &facts, mount) {
+        match Found::of_anchor(fd, path.as_c_str(), &facts, mount) {
             Err(None) => {}
             found => return found.map_err(|it| it.unwrap_or(libc::ESTALE)),
         }
@@ -119,9 +161,33 @@ pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
     Err(libc::ESTALE)
 }
 
-/// Returns whether this is all of the path of a file that has one: it may be too long, not be told here, or be gone.
-fn is_whole(path: &[u8]) -> bool {
-    path.starts_with(b"/") && path.len() < PATH_BYTES - 1 && !path.ends_with(b" (deleted)")
+/// What the kernel behind a descriptor tells as its file's path.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    /// That of an anchor, in the directory whose path is as long.
+    Anchor { above: usize },
+    /// That of another file.
+    Other,
+    /// It may be an anchor's: the path is too long, is not told here, or is gone.
+    Unknown,
+}
+
+impl Told {
+    fn of(path: &[u8]) -> Self {
+        let above =
+            |path: &[u8]| path.strip_suffix(ANCHOR.as_bytes())?.strip_suffix(b"/").map(<[u8]>::len);
+        if !path.starts_with(b"/") || path.len() >= PATH_BYTES - 1 {
+            return Told::Unknown;
+        }
+        if let Some(above) = above(path) {
+            return Told::Anchor { above };
+        }
+        // Whoever may rename a file can give it such a name.
+        match path.strip_suffix(b" (deleted)").and_then(above) {
+            Some(_) => Told::Unknown,
+            None => Told::Other,
+        }
+    }
 }
 
 /// What is known of the working directory: nothing.
@@ -222,6 +288,28 @@ mod tests {
         assert_eq!((whole(b"", b"/../.."), whole(b"/", b"x")), ("/".into(), "/x".into()));
         assert!(is_plain(b"/a/b") && is_plain(b"a.b/..c"));
         assert!(!is_plain(b"/a/") && !is_plain(b"//a") && !is_plain(b"a/../b"));
+    }
+
+    #[test]
+    fn a_path_that_is_told_says_whether_it_may_be_an_anchor() {
+        let long = [b"/".as_slice(), &[b'x'; PATH_BYTES]].concat();
+        assert_eq!(Told::of(b"/m/out/anchor"), Told::Anchor { above: 6 });
+        for path in [b"/m/out/anchor (deleted)".as_slice(), b"", b"(unreachable)/anchor", &long] {
+            assert_eq!(Told::of(path), Told::Unknown);
+        }
+        for path in [b"/log (deleted)".as_slice(), b"/m/manchor", b"/anchor/log"] {
+            assert_eq!(Told::of(path), Told::Other);
+        }
+    }
+
+    #[test]
+    fn what_a_name_is_in_is_the_part_before_its_last() {
+        assert_eq!(above(b"m/big/part//"), Some(b"m/big/".as_slice()));
+        assert_eq!(
+            (above(b"/m"), above(b"m/big/.")),
+            (Some(b"/".as_slice()), Some(b"m/big/".as_slice()))
+        );
+        assert_eq!((above(b"part"), above(b".."), above(b"/")), (Some(b"".as_slice()), None, None));
     }
 
     #[test]

@@ -94,7 +94,8 @@ fn put_extended(mut facts: rustix::fs::Statx, size: u64, status: &Status) -> Out
     Ok(0)
 }
 
-fn follows(flags: c_int) -> bool {
+/// Returns whether a call is about what a link leads to.
+pub fn follows(flags: c_int) -> bool {
     flags & libc::AT_SYMLINK_NOFOLLOW == 0
 }
 

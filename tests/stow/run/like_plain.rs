@@ -1,0 +1,125 @@
+//! What programs do to files by names of another kind is the same below a mount as in a plain directory.
+
+use std::process::Command;
+
+use super::Stowed;
+use crate::support::command::Outcome;
+use crate::support::recording::python;
+
+/// What a command in a plain directory gave, and in a mount.
+fn both(command: &[&str]) -> [(String, String, Option<i32>); 2] {
+    let stowed = Stowed::new();
+    let plain = stowed.storage.folder.path().join("plain");
+    std::fs::create_dir(&plain).unwrap();
+    let mut ordinary = Command::new(command[0]);
+    ordinary.args(&command[1..]).current_dir(&plain);
+    let told = |outcome: Outcome| (outcome.stdout, outcome.stderr, outcome.status);
+    [told(ordinary.output().unwrap().into()), told(stowed.run(command))]
+}
+
+#[track_caller]
+fn assert_same(command: &[&str]) -> String {
+    let [plain, stowed] = both(command);
+    let pairs = plain.0.lines().zip(stowed.0.lines()).filter(|(plain, stowed)| plain != stowed);
+    assert_eq!(pairs.take(9).collect::<Vec<_>>(), [], "{}", stowed.1);
+    assert!(plain == stowed, "{stowed:?}");
+    plain.0
+}
+
+/// A file has no names in it: not those that a container has, and no new ones.
+#[test]
+fn nothing_is_found_made_or_removed_inside_of_a_file() {
+    let script = "
+import os
+def tell(what, call):
+    try: print(what, 'done', call() and '')
+    except OSError as error: print(what, os.strerror(error.errno))
+def make(path, **at): os.close(os.open(path, os.O_CREAT | os.O_WRONLY, **at))
+open('big', 'w').write('precious')
+open('other', 'w').write('other'); os.mkdir('d'); os.symlink('big', 'link'); os.symlink('d', 'way')
+here = os.open('.', os.O_RDONLY)
+for name in ['manifest', 'anchor', 'plimsoll-container', 'new', '.', '..', '']:
+    for path in ['big/', os.getcwd() + '/big/', 'link/', 'd/../big/', 'way/../big/']:
+        path += name; told = path.replace(os.getcwd(), '')
+        tell('open ' + told, lambda: open(path).read())
+        tell('stat ' + told, lambda: os.stat(path))
+        tell('stat ' + told, lambda: os.stat(path, dir_fd=here))
+        tell('statvfs ' + told, lambda: os.statvfs(path))
+        tell('listdir ' + told, lambda: os.listdir(path))
+        tell('chdir ' + told, lambda: os.chdir(path))
+        tell('utime ' + told, lambda: os.utime(path))
+        tell('chmod ' + told, lambda: os.chmod(path, 0o600))
+        tell('access ' + told, lambda: os.access(path, os.R_OK))
+        tell('truncate ' + told, lambda: os.truncate(path, 0))
+        tell('readlink ' + told, lambda: os.readlink(path))
+        tell('rmdir ' + told, lambda: os.rmdir(path))
+        if name not in ['.', '..', '']:
+            tell('make ' + told, lambda: make(path))
+            tell('make ' + told, lambda: make(path, dir_fd=here))
+            tell('unlink ' + told, lambda: os.unlink(path))
+            tell('mkdir ' + told, lambda: os.mkdir(path))
+            tell('mkdir ' + told, lambda: os.mkdir(path, dir_fd=here))
+            tell('symlink ' + told, lambda: os.symlink('x', path))
+            tell('rename ' + told, lambda: os.rename(path, 'taken'))
+            tell('rename ' + told, lambda: os.rename('other', path))
+            tell('rename ' + told, lambda: os.rename('d', path))
+            tell('link ' + told, lambda: os.link('other', path))
+            tell('link ' + told, lambda: os.link(path, 'further'))
+print(sorted(os.listdir('.')), open('big').read(), open('other').read())
+os.unlink('big'); print(sorted(os.listdir('.')))";
+    let told = assert_same(&[python(), "-c", script]);
+    assert!(told.ends_with("['d', 'link', 'other', 'way']\n"), "{told}");
+}
+
+/// Also where the program begins inside of a container.
+#[test]
+fn a_program_that_begins_in_a_container_finds_nothing_in_it() {
+    let stowed = Stowed::new();
+    stowed.shell("echo precious > big");
+    let mut command = stowed.command(&[]);
+    let script = "rm manifest; echo lost > part; cat anchor; mkdir d; cd ..; cat big";
+    command.args(["bash", "-c", script]).current_dir(stowed.at("big"));
+    let outcome: Outcome = command.output().unwrap().into();
+    assert_eq!(outcome.stdout, "precious\n", "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.matches("Not a directory").count(), 4, "{}", outcome.stderr);
+    assert!(!stowed.at("big/part").exists() && stowed.at("big/manifest").exists());
+}
+
+/// Of somebody's directory, and of one's own with others' rights, names are what they are.
+#[test]
+fn a_directory_that_only_looks_like_a_container_has_names_in_it() {
+    let script =
+        "mkdir -m 777 d; cd d; > anchor; > plimsoll-container; chmod 777 .; echo x > y; cat y; ls";
+    assert_same(&["bash", "-c", script]);
+}
+
+/// `/dev/stdout` and its like are the file that is open, whole.
+#[test]
+fn a_file_is_cut_off_asked_and_opened_by_the_name_of_its_descriptor() {
+    let script = "
+(echo long line one; echo short > /dev/stdout; echo three) > a
+(echo long line one; echo more >> /dev/stderr; echo three) 2> b >&2
+(echo one; echo two | tee /dev/stdout; echo three) >> c
+echo 123456789 > d; exec 5<>d; echo AB > /proc/self/fd/5; stat -L -c %s /dev/fd/5; truncate -s 2 /dev/fd/5; wc -c < /dev/fd/5
+exec 5>&-; exec 6< d; (cat < /dev/stdin; cat /dev/stdin) <&6; cat /proc/thread-self/fd/6
+awk 'BEGIN { print \"x\" > \"/dev/stdout\"; print \"y\" > \"/dev/stderr\" }' > e 2> f
+echo gone > g; exec 7<>g; rm g; cat /dev/fd/7; echo other > /dev/fd/7; cat /dev/fd/7; ls
+for name in a b c d e f; do echo $name; cat $name; done";
+    assert_same(&["bash", "-c", script]);
+    let script = "
+import os, stat
+fd = os.open('g', os.O_CREAT | os.O_RDONLY, 0o644); open('g', 'w').write('hello')
+for path in ['/proc/self/fd/%d', '/dev/fd/%d', '/proc/%d/fd/%%d' % os.getpid(), '/proc/thread-self/fd/%d']:
+    path %= fd
+    os.truncate(path, 3)
+    with open(path, 'a') as file: file.write('XYZ')
+    print(os.stat(path).st_size, os.access(path, os.W_OK), open(path).read(), stat.S_ISLNK(os.lstat(path).st_mode))
+    for flags in [os.O_EXCL | os.O_CREAT, os.O_NOFOLLOW, os.O_DIRECTORY]:
+        try: os.open(path, flags | os.O_WRONLY)
+        except OSError as error: print(os.strerror(error.errno))
+print(open('g').read())
+os.chmod('g', 0o400); os.unlink('g')
+w = os.open('/proc/self/fd/%d' % fd, os.O_RDWR); os.write(w, b'ZZ'); os.close(fd)
+print(os.pread(w, 10, 0))";
+    assert_same(&[python(), "-c", script]);
+}
