@@ -87,3 +87,76 @@ fn what_is_made_up_is_not_mixed_with_what_is_there() {
     let outcome = plimsoll("synth --store x --step 7");
     assert!(outcome.stderr.contains("does not divide a minute"), "{}", outcome.stderr);
 }
+
+/// A store of eight days, and a directory for what is made of it.
+fn made() -> (tempfile::TempDir, impl Fn(&str) -> String) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_path_buf();
+    let place = move |name: &str| root.join(name).display().to_string();
+    json(&format!("synth --store {} --days 8 --targets 4 --seed 2", place("made")));
+    (folder, place)
+}
+
+#[test]
+fn parts_give_the_result_of_the_whole_to_the_last_byte() {
+    let (_folder, place) = made();
+    let (store, parts) = (place("made"), place("parts"));
+    let whole = text(&format!("analyze --store {store} --json --html {}", place("whole.html")));
+    for count in [1, 2, 4, 7] {
+        // The last one first: tasks end in any order.
+        for number in (0..count).rev() {
+            let part =
+                json(&format!("analyze --store {store} --into {parts} --part {number}/{count}"));
+            assert_eq!(part["part"], format!("{number}/{count}"));
+        }
+        let page = place("merged.html");
+        let merged = text(&format!("analyze --merge {parts} --json --html {page} --force"));
+        assert_eq!(merged, whole, "{count} parts");
+        let page = |name: &str| fs::read(place(name)).unwrap();
+        assert!(page("whole.html") == page("merged.html"), "{count} parts");
+        fs::remove_dir_all(&parts).unwrap();
+    }
+}
+
+#[test]
+fn parts_that_are_absent_or_of_something_else_are_named() {
+    let (_folder, place) = made();
+    let (store, parts) = (place("made"), place("parts"));
+    let refused = |arguments: &str| {
+        let outcome = plimsoll(&format!("analyze {arguments}"));
+        assert_eq!(
+            (outcome.status, outcome.stderr.lines().count()),
+            (Some(2), 1),
+            "{}",
+            outcome.stderr
+        );
+        outcome.stderr
+    };
+    let said = refused(&format!("--store {store} --into {parts}"));
+    assert!(said.contains("no SLURM_PROCID") && said.contains("--part I/N"), "{said}");
+    assert!(refused(&format!("--store {store} --part 0/2")).contains("--into DIR"));
+    assert!(refused(&format!("--merge {parts}")).contains("cannot read"));
+    for number in [0, 2] {
+        text(&format!("analyze --store {store} --into {parts} --part {number}/4"));
+    }
+    let said = refused(&format!("--merge {parts}"));
+    assert!(said.contains("2 of 4 parts in") && said.contains("are absent: 1, 3; hint:"), "{said}");
+    for (number, options) in [(1, "--zone Europe/Berlin"), (3, "")] {
+        text(&format!("analyze --store {store} --into {parts} --part {number}/4 {options}"));
+    }
+    let said = refused(&format!("--merge {parts}"));
+    assert!(
+        said.contains("part-1-of-4") && said.contains("other options than part 0: --zone"),
+        "{said}"
+    );
+    // A task that is run again replaces what it left.
+    text(&format!("analyze --store {store} --into {parts} --part 1/4"));
+    text(&format!("analyze --merge {parts} summary"));
+    let damaged = format!("{parts}/part-2-of-4");
+    let bytes = fs::read(&damaged).unwrap();
+    fs::write(&damaged, &bytes[..bytes.len() - 1]).unwrap();
+    let said = refused(&format!("--merge {parts}"));
+    assert!(said.contains("part-2-of-4") && said.contains("make this part again"), "{said}");
+    text(&format!("analyze --store {store} --into {parts} --part 0/3"));
+    assert!(refused(&format!("--merge {parts}")).contains("into 3 and into 4"));
+}

@@ -113,7 +113,16 @@ fn what_cannot_be_merged_is_refused() {
     let wrong = refusal(&["report", &recording, "--part", "2/2", "--save-summary", &at("part")]);
     assert!(wrong.contains("from 0 to N - 1"), "{wrong}");
     let unsaved = refusal(&["report", &recording, "--part", "0/2"]);
-    assert!(unsaved.contains("--save-summary"), "{unsaved}");
+    assert!(unsaved.contains("--into DIR"), "{unsaved}");
+    let parts = at("parts");
+    let unknown = refusal(&["report", &recording, "--into", &parts]);
+    assert!(unknown.contains("SLURM_PROCID") && unknown.contains("--part I/N"), "{unknown}");
+    stdout(&["report", &recording, "--part", "1/2", "--into", &parts]);
+    let absent = refusal(&["report", "--merge", &parts]);
+    assert!(absent.contains("1 of 2 parts in") && absent.contains("is absent: 0;"), "{absent}");
+    stdout(&["report", &recording, "--part", "0/2", "--into", &parts]);
+    let whole = stdout(&["report", &recording, "--json"]);
+    assert_eq!(stdout(&["report", "--merge", &parts, "--json"]), whole);
 
     let mut bytes = fs::read(&first).unwrap();
     bytes.truncate(bytes.len() / 2);

@@ -2,6 +2,7 @@
 
 use crate::by_days::ByDays;
 use crate::closing::CLUSTERINGS;
+use crate::component_sums::ServerSums;
 use crate::daily::{DailyJob, daily_jobs};
 use crate::forecast::{Forecast, forecasts};
 use crate::hot::{HotTarget, hot_targets};
@@ -10,7 +11,6 @@ use crate::open_day::BOTH;
 use crate::phases::{Level, Phases};
 use crate::prediction::{Correlations, correlate};
 use crate::space::Space;
-use crate::stretch::ServerSums;
 use crate::system::System;
 use crate::timeline::Timeline;
 use crate::times::Times;
@@ -75,8 +75,8 @@ pub struct Cleaning {
 impl Analysis {
     /// Works everything out.
     pub fn of(frame: &Frame, whole: &Whole) -> Self {
-        let line = Timeline::of(&whole.stretch.days);
-        let drawn = ByDays::new(whole.stretch.days.len(), frame.options.seed);
+        let line = Timeline::of(&whole.days);
+        let drawn = ByDays::new(whole.days.len(), frame.options.seed);
         let system = System::of(frame, whole, &line, &drawn);
         let quantiles = (frame.options.low_to, frame.options.high_from);
         let phases = [Level::High, Level::Low].map(|level| {
@@ -88,7 +88,7 @@ impl Analysis {
         let [reads, writes] = &line.bytes;
         let pairs = [(reads, reads), (writes, writes), (reads, writes)];
         let names = frame.servers.iter().map(|it| it.name.clone());
-        let servers = names.zip(whole.stretch.servers.iter().cloned());
+        let servers = names.zip(whole.servers.iter().cloned());
         Analysis {
             cleaning: cleaning(whole, &line),
             times: Times::of(frame.zone(), &line),
@@ -113,7 +113,7 @@ impl Analysis {
 
 fn cleaning(whole: &Whole, line: &Timeline) -> Cleaning {
     let counted = || whole.counted.iter().flatten();
-    let days = &whole.stretch.days;
+    let days = &whole.days;
     Cleaning {
         samples: counted().map(|it| it.samples).sum(),
         gaps: counted().map(|it| it.gaps).sum(),
@@ -124,7 +124,7 @@ fn cleaning(whole: &Whole, line: &Timeline) -> Cleaning {
         flat: line.outages.iter().map(|it| it.flat).sum(),
         incomplete: line.incomplete,
         partial: days.iter().map(|it| it.partial).sum(),
-        dropped: whole.stretch.targets.iter().flat_map(|it| it.dropped).sum(),
+        dropped: whole.targets.iter().flat_map(|it| it.dropped).sum(),
         over_limit: days.iter().map(|it| it.over_limit).sum(),
     }
 }

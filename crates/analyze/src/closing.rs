@@ -1,14 +1,18 @@
 //! Working out a day once all its samples are there.
 
+use std::collections::BTreeMap;
+
 use crate::clusters::{Degrees, MinuteDegrees, clusters};
+use crate::component_sums::{HourSums, ServerSums, TargetSums};
+use crate::day_summary::{DaySummary, SystemMinute};
+use crate::edges::{Edge, Edges};
 use crate::lane::{DAY_MINUTES, IMPOSSIBLE, Lane, MINUTE_MILLIS};
+use crate::lane_key::Counted;
 use crate::minutes::Minutes;
 use crate::open_day::{BOTH, OpenDay};
 use crate::outage::outages;
 use crate::pairs::LagSums;
-use crate::stretch::{
-    DaySummary, Edge, Edges, HourSums, ServerSums, Stretch, SystemMinute, TargetSums,
-};
+use crate::stretch::Stretch;
 use crate::{Frame, Zone};
 
 /// A day counts what is known if this much of it is: as of a minute, ten parts of twelve.
@@ -22,21 +26,27 @@ pub fn is_enough(known: u64, of: u64) -> bool {
     known > 0 && known * LEAST_SHARE.1 >= of * LEAST_SHARE.0
 }
 
+/// Reads and writes of the targets that have samples.
+type Targets = BTreeMap<u32, [Minutes; BOTH]>;
+
+/// A day that is being worked out.
+struct Closing {
+    summary: DaySummary,
+    /// 1440 of them.
+    minutes: Vec<SystemMinute>,
+}
+
 /// Works out a day.
 pub fn close(open: &OpenDay, frame: &Frame) -> Stretch {
-    let mut day = DaySummary {
-        day: open.day,
-        targets: 0,
-        minutes: vec![SystemMinute::default(); DAY_MINUTES],
-        partial: 0,
-        over_limit: 0,
-    };
+    let summary =
+        DaySummary { day: open.day, targets: 0, minutes: Vec::new(), partial: 0, over_limit: 0 };
+    let mut day = Closing { summary, minutes: vec![SystemMinute::default(); DAY_MINUTES] };
     let limit = frame.options.limit.map_or(IMPOSSIBLE, |rate| rate.saturating_mul(60));
     let (mut targets, dropped) = target_minutes(open, limit.min(IMPOSSIBLE), &mut day);
     add_metadata(open, &mut day);
-    let quiet: Vec<bool> = day.minutes.iter().map(is_quiet).collect();
+    let quiet: Vec<bool> = day.minutes.iter().map(SystemMinute::is_quiet).collect();
     outages(&quiet, |range| {
-        for minutes in targets.iter_mut().flatten().filter(|it| it.len() > 0) {
+        for minutes in targets.values_mut().flatten() {
             minutes.forget(range.clone());
         }
     });
@@ -46,61 +56,66 @@ pub fn close(open: &OpenDay, frame: &Frame) -> Stretch {
     let hours = hour_numbers(frame.zone(), first_minute);
     let quiet_first = quiet.iter().take_while(|it| **it).count();
     let quiet_last = quiet.iter().rev().take_while(|it| **it).count();
+    let target = |((number, minutes), dropped): ((&u32, &[Minutes; BOTH]), [u128; BOTH])| {
+        (*number, TargetSums { dropped, ..target_sums(minutes, first_minute, &hours) })
+    };
+    let server =
+        |(number, minutes): (&u32, &Minutes)| (*number, server_sums(minutes, first_minute));
     Stretch {
-        targets: targets
-            .iter()
-            .zip(dropped)
-            .map(|(it, dropped)| TargetSums { dropped, ..target_sums(it, first_minute, &hours) })
-            .collect(),
-        servers: servers.iter().map(|it| server_sums(it, first_minute)).collect(),
+        targets: targets.iter().zip(dropped).map(target).collect(),
+        servers: servers.iter().map(server).collect(),
         degrees,
         edges: Some(Box::new(Edges {
             first: Edge::first(open.day, quiet_first, &targets, &servers),
             last: Edge::last(open.day, quiet_last, &targets, &servers),
         })),
-        days: vec![day],
+        days: vec![day.summary()],
     }
 }
 
-/// Returns whether nothing is known, or nothing happened.
-pub(crate) fn is_quiet(minute: &SystemMinute) -> bool {
-    minute.bytes == [0; BOTH] && minute.metadata.iter().all(|it| it.unwrap_or(0) == 0)
+impl Closing {
+    /// Returns the day, with the minutes that anything is known of.
+    fn summary(mut self) -> DaySummary {
+        let nothing = SystemMinute::default();
+        let known = (0..).zip(self.minutes).filter(|(_, minute)| *minute != nothing);
+        self.summary.minutes = known.collect();
+        self.summary
+    }
 }
 
 /// Returns the minutes of each target and what was dropped of it, and adds minutes up.
-fn target_minutes(
-    open: &OpenDay,
-    limit: u64,
-    day: &mut DaySummary,
-) -> (Vec<[Minutes; BOTH]>, Vec<[u128; BOTH]>) {
-    let [reads, writes] = &open.targets;
-    let of_target = |lanes: [&Option<Lane>; BOTH]| {
-        day.targets += u32::from(lanes.iter().any(|it| it.is_some()));
+fn target_minutes(open: &OpenDay, limit: u64, day: &mut Closing) -> (Targets, Vec<[u128; BOTH]>) {
+    let of = [Counted::Read, Counted::Written];
+    let (mut targets, mut all_dropped) = (Targets::new(), Vec::new());
+    for number in open.numbers(&of) {
+        day.summary.targets += 1;
         let (mut direction, mut dropped) = (0, [0; BOTH]);
-        let minutes = lanes.map(|lane| {
+        let minutes = of.map(|counted| {
             let dropped = &mut dropped[direction];
-            let known =
-                lane.as_ref().map(|lane| direction_minutes(lane, limit, direction, day, dropped));
+            let known = open
+                .lane(counted, number)
+                .map(|lane| direction_minutes(lane, limit, direction, day, dropped));
             direction += 1;
-            known.unwrap_or_else(|| Minutes::new((0..DAY_MINUTES).map(|_| None)))
+            known.unwrap_or_else(|| Minutes::unknown(DAY_MINUTES))
         });
-        (minutes, dropped)
-    };
-    reads.iter().zip(writes).map(|(reads, writes)| [reads, writes]).map(of_target).unzip()
+        targets.insert(number, minutes);
+        all_dropped.push(dropped);
+    }
+    (targets, all_dropped)
 }
 
 fn direction_minutes(
     lane: &Lane,
     limit: u64,
     direction: usize,
-    day: &mut DaySummary,
+    day: &mut Closing,
     dropped: &mut u128,
 ) -> Minutes {
     Minutes::new((0..DAY_MINUTES).map(|minute| {
-        day.partial += u64::from(lane.is_partial(minute));
+        day.summary.partial += u64::from(lane.is_partial(minute));
         // Of a minute of which little is known the rest is not made up, but what is there must be possible, too.
         if lane.counted(minute) > limit || lane.minute(minute).is_some_and(|it| it > limit) {
-            day.over_limit += 1;
+            day.summary.over_limit += 1;
             *dropped += u128::from(lane.counted(minute));
             return None;
         }
@@ -112,30 +127,32 @@ fn direction_minutes(
     }))
 }
 
-fn add_metadata(open: &OpenDay, day: &mut DaySummary) {
-    for (direction, lanes) in open.metadata.iter().enumerate() {
-        let lanes: Vec<&Lane> = lanes.iter().flatten().collect();
+fn add_metadata(open: &OpenDay, day: &mut Closing) {
+    for (direction, counted) in [Counted::Opened, Counted::Closed].into_iter().enumerate() {
+        let numbers = open.numbers(&[counted]);
+        let lanes: Vec<&Lane> = numbers.iter().filter_map(|it| open.lane(counted, *it)).collect();
         if lanes.is_empty() {
             continue;
         }
         for (number, minute) in day.minutes.iter_mut().enumerate() {
             let known = lanes.iter().filter_map(|lane| lane.minute(number));
-            let known: Vec<u64> = known.filter(|it| *it <= IMPOSSIBLE).collect();
-            let sum = known.iter().fold(0u64, |sum, it| sum.saturating_add(*it));
-            let is_known = is_enough(known.len() as u64, lanes.len() as u64);
+            let known = known.filter(|it| *it <= IMPOSSIBLE);
+            let (count, sum) =
+                known.fold((0, 0u64), |(count, sum), it| (count + 1, sum.saturating_add(it)));
+            let is_known = is_enough(count, lanes.len() as u64);
             minute.metadata[direction] = is_known.then_some(sum);
         }
     }
 }
 
 /// Returns clusters by size, and sets those of each minute.
-fn find_clusters(targets: &[[Minutes; BOTH]], day: &mut DaySummary) -> [[Degrees; 3]; BOTH] {
+fn find_clusters(targets: &Targets, day: &mut Closing) -> [[Degrees; 3]; BOTH] {
     let mut all: [[Degrees; 3]; BOTH] = Default::default();
     let mut active: Vec<u64> = Vec::with_capacity(targets.len());
     for (direction, degrees) in all.iter_mut().enumerate() {
         for minute in 0..DAY_MINUTES {
             active.clear();
-            let known = targets.iter().filter_map(|it| it[direction].get(minute));
+            let known = targets.values().filter_map(|it| it[direction].get(minute));
             active.extend(known.filter(|it| *it > 0));
             active.sort_unstable();
             let mut here = MinuteDegrees::default();
@@ -153,7 +170,7 @@ fn find_clusters(targets: &[[Minutes; BOTH]], day: &mut DaySummary) -> [[Degrees
                 let minutes = window * width..(window + 1) * width;
                 minutes.map(|minute| it[direction].get(minute)).sum::<Option<u64>>()
             };
-            active.extend(targets.iter().filter_map(sum).filter(|it| *it > 0));
+            active.extend(targets.values().filter_map(sum).filter(|it| *it > 0));
             active.sort_unstable();
             clusters(&active, CLUSTERINGS[2].0, |size| degrees[2].add(size));
         }
@@ -161,9 +178,13 @@ fn find_clusters(targets: &[[Minutes; BOTH]], day: &mut DaySummary) -> [[Degrees
     all
 }
 
+/// Minutes after which clocks may be put forward or back, or an hour begin.
+const QUARTER: usize = 15;
+
 /// Returns the number of the hour of each minute of a day.
 fn hour_numbers(zone: &Zone, first_minute: u64) -> Vec<u32> {
-    (first_minute..).take(DAY_MINUTES).map(|minute| zone.hour_number(minute)).collect()
+    let quarters = (first_minute..).step_by(QUARTER).take(DAY_MINUTES / QUARTER);
+    quarters.flat_map(|minute| [zone.hour_number(minute); QUARTER]).collect()
 }
 
 fn target_sums(minutes: &[Minutes; BOTH], first_minute: u64, hours: &[u32]) -> TargetSums {
@@ -194,21 +215,22 @@ fn target_sums(minutes: &[Minutes; BOTH], first_minute: u64, hours: &[u32]) -> T
 }
 
 /// Returns the share of processors' time in each minute, in millionths.
-fn server_minutes(open: &OpenDay) -> Vec<Minutes> {
-    let [busy, all] = &open.processors;
-    let lanes = busy.iter().zip(all).zip(&open.loads);
-    let minutes = lanes.map(|((busy, all), load)| {
+fn server_minutes(open: &OpenDay) -> BTreeMap<u32, Minutes> {
+    let of_server = |number: u32| {
+        let busy = open.lane(Counted::Busy, number).zip(open.lane(Counted::Processors, number));
+        let load = open.lane(Counted::Load, number);
         let share = |minute: usize| {
-            if let Some((busy, all)) = busy.as_ref().zip(all.as_ref()) {
+            if let Some((busy, all)) = busy {
                 let (busy, all) = (busy.minute(minute)?, all.minute(minute)?);
                 let share = u128::from(busy) * 1_000_000 / u128::from(all.max(1));
                 return (all > 0).then(|| u64::try_from(share).unwrap_or(u64::MAX).min(IMPOSSIBLE));
             }
-            Some(load.as_ref()?.level(minute)?.min(IMPOSSIBLE))
+            Some(load?.level(minute)?.min(IMPOSSIBLE))
         };
-        Minutes::new((0..DAY_MINUTES).map(share))
-    });
-    minutes.collect()
+        (number, Minutes::new((0..DAY_MINUTES).map(share)))
+    };
+    let numbers = open.numbers(&[Counted::Busy, Counted::Processors, Counted::Load]);
+    numbers.into_iter().map(of_server).collect()
 }
 
 fn server_sums(minutes: &Minutes, first_minute: u64) -> ServerSums {

@@ -29,6 +29,11 @@ pub struct MinuteDegrees {
     pub at_least: [u16; 5],
 }
 
+plimsoll_stored::stored! {
+    MinuteDegrees { active, clusters, at_least }
+    Degrees { counts }
+}
+
 impl MinuteDegrees {
     /// Adds a cluster.
     pub fn add(&mut self, size: usize) {
@@ -61,25 +66,26 @@ impl Degrees {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
-        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        let counts = self.counts.iter_mut().zip(&other.counts);
+        counts.for_each(|(count, more)| *count = count.saturating_add(*more));
     }
 
     /// Returns the number of clusters.
     pub fn clusters(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().fold(0, |sum, it| sum.saturating_add(*it))
     }
 
     /// Returns the mean size of a cluster.
     pub fn mean(&self) -> Option<f64> {
-        let targets: u64 =
-            (0..).zip(&self.counts).map(|(size, count): (u64, &u64)| size * count).sum();
+        let of_size = |(size, count): (u128, &u64)| size * u128::from(*count);
+        let targets: u128 = (0..).zip(&self.counts).map(of_size).sum();
         let clusters = self.clusters();
         (clusters > 0).then(|| targets as f64 / clusters as f64)
     }
 
     /// Returns the share of clusters of fewer targets.
     pub fn share_below(&self, size: usize) -> Option<f64> {
-        let below: u64 = self.counts.iter().take(size).sum();
+        let below = self.counts.iter().take(size).fold(0u64, |sum, it| sum.saturating_add(*it));
         let clusters = self.clusters();
         (clusters > 0).then(|| below as f64 / clusters as f64)
     }

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use plimsoll_history::{Component, ComponentKind, Day, HistoryError, Measure, Selection, Store};
+use plimsoll_history::{Component, ComponentKind, Day, Measure, Selection, Store};
 
-use crate::{Options, Zone};
+use crate::lane_key::{Counted, LaneKey};
+use crate::{AnalyzeError, Options, Zone, timeline};
 
 /// Which days, targets and servers an analysis is of, in one order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// Options that summaries depend on.
     pub options: Options,
@@ -23,7 +24,7 @@ pub struct Frame {
     pub left_out_devices: usize,
     /// File systems that the targets are of.
     pub file_systems: Vec<String>,
-    places: HashMap<Component, usize>,
+    places: HashMap<Component, u32>,
 }
 
 /// What is read.
@@ -37,12 +38,18 @@ pub(crate) const MEASURES: [Measure; 7] = [
     Measure::CpuLoad,
 ];
 
+/// Days from the first to the last that are analysed at once, long gaps shortened: 27 years, of which all minutes are in memory.
+pub const DAYS_MAX: u64 = 10_000;
+
+/// Targets and servers that are analysed at once.
+pub const COMPONENTS_MAX: usize = 100_000;
+
 impl Frame {
     /// Looks what a store has.
     ///
     /// # Errors
-    /// If the store is damaged or cannot be read.
-    pub fn of(store: &Store, options: &Options) -> Result<Self, HistoryError> {
+    /// If the store is damaged or cannot be read, or has more than can be analysed at once.
+    pub fn of(store: &Store, options: &Options) -> Result<Self, AnalyzeError> {
         let is_wanted = |component: &Component| component.job.is_empty();
         let selection = Selection {
             since: options.since,
@@ -51,6 +58,7 @@ impl Frame {
             is_wanted: Some(&is_wanted),
         };
         let days = store.days(&selection)?;
+        require_length(&days)?;
         let mut components: BTreeSet<Component> = BTreeSet::new();
         for day in &days {
             for series in store.series(*day, &selection)? {
@@ -59,7 +67,19 @@ impl Frame {
                 }
             }
         }
-        Ok(Frame::new(days, components, options))
+        let frame = Frame::new(days, components, options);
+        frame.require_size()?;
+        Ok(frame)
+    }
+
+    /// Makes sure that there is room for what is worked out.
+    pub(crate) fn require_size(&self) -> Result<(), AnalyzeError> {
+        require_length(&self.days)?;
+        let components = self.targets.len() + self.metadata.len() + self.servers.len();
+        if components > COMPONENTS_MAX {
+            return Err(AnalyzeError::TooMany { components });
+        }
+        Ok(())
     }
 
     fn new(days: Vec<Day>, components: BTreeSet<Component>, options: &Options) -> Self {
@@ -76,7 +96,17 @@ impl Frame {
         let metadata = of_kind(ComponentKind::Mdt);
         // Servers are of no file system.
         let servers = components.iter().filter(|it| it.kind == ComponentKind::Server);
-        let servers: Vec<Component> = servers.cloned().collect();
+        let lists = [targets, metadata, servers.cloned().collect()];
+        Frame::of_lists(days, lists, left_out_devices, options)
+    }
+
+    /// Returns the frame of targets, targets of metadata, and servers.
+    pub(crate) fn of_lists(
+        days: Vec<Day>,
+        [targets, metadata, servers]: [Vec<Component>; 3],
+        left_out_devices: usize,
+        options: &Options,
+    ) -> Self {
         let mut places = HashMap::new();
         for list in [&targets, &metadata, &servers] {
             places.extend(list.iter().cloned().zip(0..));
@@ -94,8 +124,18 @@ impl Frame {
     }
 
     /// Returns which of its kind a component is.
-    pub(crate) fn place(&self, component: &Component) -> Option<usize> {
+    pub(crate) fn place(&self, component: &Component) -> Option<u32> {
         self.places.get(component).copied()
+    }
+
+    /// Returns whether it has the component of a lane.
+    pub(crate) fn has(&self, key: LaneKey) -> bool {
+        let list = match key.counted {
+            Counted::Read | Counted::Written => &self.targets,
+            Counted::Opened | Counted::Closed => &self.metadata,
+            Counted::Busy | Counted::Processors | Counted::Load => &self.servers,
+        };
+        usize::try_from(key.number).is_ok_and(|number| number < list.len())
     }
 
     /// Returns the days of one of several parts, which follow each other.
@@ -103,4 +143,9 @@ impl Frame {
         let bound = |number: usize| self.days.len() * number / parts.max(1);
         &self.days[bound(part.min(parts))..bound((part + 1).min(parts))]
     }
+}
+
+fn require_length(days: &[Day]) -> Result<(), AnalyzeError> {
+    let days = timeline::days_with_gaps(days.iter().copied());
+    if days > DAYS_MAX { Err(AnalyzeError::TooLong { days }) } else { Ok(()) }
 }

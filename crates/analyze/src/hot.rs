@@ -111,7 +111,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// Returns bytes by day and target; nothing where too little of a target's day is known.
 fn loads(frame: &Frame, whole: &Whole, direction: usize) -> Vec<Vec<Option<f64>>> {
     let mut days: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
-    for (target, sums) in whole.stretch.targets.iter().enumerate() {
+    for (target, sums) in whole.targets.iter().enumerate() {
         for (hour, sums) in &sums.hours {
             let day = frame.zone().local(frame.zone().minute_of_hour(*hour)).day();
             let day = days.entry(day).or_insert_with(|| vec![(0, 0); frame.targets.len()]);

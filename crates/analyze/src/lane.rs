@@ -1,6 +1,7 @@
 //! Samples of one series of a day, put into minutes.
 
 use plimsoll_history::{Batch, Day, GAP_MILLIS, spread};
+use plimsoll_stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
 
 /// Milliseconds of a minute.
 pub const MINUTE_MILLIS: u64 = 60_000;
@@ -35,13 +36,28 @@ pub struct Taken {
     pub unplaced: u128,
 }
 
+stored! { Taken { samples, total, gaps, unplaced } }
+
+/// Most minutes of a day that has samples have the same known part.
+impl Stored for Lane {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_sparse(&self.values, out);
+        put_sparse(&self.covered, out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let values = get_sparse(from, DAY_MINUTES + 1)?;
+        Ok(Lane { values, covered: get_sparse(from, DAY_MINUTES + 1)? })
+    }
+}
+
 impl Taken {
     /// Adds what another one has.
     pub fn plus(&mut self, other: &Taken) {
-        self.samples += other.samples;
-        self.total += other.total;
-        self.gaps += other.gaps;
-        self.unplaced += other.unplaced;
+        self.samples = self.samples.saturating_add(other.samples);
+        self.total = self.total.saturating_add(other.total);
+        self.gaps = self.gaps.saturating_add(other.gaps);
+        self.unplaced = self.unplaced.saturating_add(other.unplaced);
     }
 }
 
@@ -75,11 +91,12 @@ impl Lane {
                 continue;
             }
             spread(*end, *length, *value, MINUTE_MILLIS, |piece| {
-                if let Some(here) = (piece.window + 1).checked_sub(first) {
+                let here = (piece.window + 1).checked_sub(first);
+                if let Some(here) = here.filter(|it| *it <= DAY_MINUTES as u64) {
                     self.put(here as usize, piece.value, piece.covered);
                     place = here as usize;
-                    (from, until) =
-                        (piece.window * MINUTE_MILLIS, (piece.window + 1) * MINUTE_MILLIS);
+                    from = piece.window * MINUTE_MILLIS;
+                    until = from.saturating_add(MINUTE_MILLIS);
                 }
             });
         }
@@ -93,7 +110,7 @@ impl Lane {
         for (end, value) in batch.ends.iter().zip(batch.values) {
             let minute = end.saturating_sub(1) / MINUTE_MILLIS;
             if let Some(place) = (minute + 1).checked_sub(first) {
-                self.put(place as usize, *value, 1);
+                self.put(usize::try_from(place).unwrap_or(usize::MAX), *value, 1);
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! - [`Frame`]: which days, targets and servers there are. All parts of an analysis agree on it first.
 //! - [`summarize()`] reads some days and gives a [`Partial`]; parts are joined exactly, and become a [`Whole`].
+//! - [`PartialFile`]: a part that is written to a file; [`Merging`] joins them.
 //! - [`Analysis`]: what follows from the whole: totals, distributions, hours, phases, correlations, targets.
 //!
 //! Samples become minutes first. What is compared is added up in whole numbers, so that any division of the days among threads and machines
@@ -9,15 +10,22 @@
 //!
 //! Deliberately not here: where samples come from (`history`), and how results look (`figures`).
 
+mod agreed;
 mod analysis;
 mod by_days;
 mod closing;
 mod clusters;
+mod component_sums;
 mod daily;
+mod day_summary;
+mod edges;
+mod error;
 mod forecast;
 mod frame;
 mod hot;
 mod lane;
+mod lane_key;
+mod merging;
 mod metadata;
 mod minutes;
 mod open_day;
@@ -25,37 +33,45 @@ mod options;
 mod outage;
 mod pairs;
 mod partial;
+mod partial_file;
 mod phases;
 mod prediction;
 mod space;
+mod stored_day;
 mod stretch;
 mod summarize;
 mod sums;
 mod system;
 mod timeline;
 mod times;
+mod whole;
 mod zone;
 
 pub use analysis::{Analysis, Cleaning};
 pub use by_days::{Estimate, Interval};
 pub use clusters::{DEGREES, Degrees, MinuteDegrees};
+pub use component_sums::{HourSums, ServerSums, TargetSums};
 pub use daily::{DailyJob, daily_jobs};
+pub use day_summary::{DaySummary, SystemMinute};
+pub use error::AnalyzeError;
 pub use forecast::{Forecast, forecasts};
-pub use frame::Frame;
+pub use frame::{COMPONENTS_MAX, DAYS_MAX, Frame};
 pub use hot::{FALSE_CLAIMS, HotTarget, hot_targets};
 pub use lane::Taken;
+pub use merging::Merging;
 pub use metadata::{Metadata, Operations};
 pub use minutes::WINDOWS;
 pub use options::Options;
 pub use pairs::{LagSums, TARGET_LAGS};
-pub use partial::{Partial, Whole};
+pub use partial::Partial;
+pub use partial_file::{PART_BYTES_MAX, PARTS_MAX, PartialFile};
 pub use phases::{Level, Phases};
 pub use prediction::{Correlated, Correlations, SYSTEM_LAGS};
 pub use space::{Imbalance, Parallelism, Space, Span, TargetTotals};
-pub use stretch::{DaySummary, HourSums, ServerSums, Stretch, SystemMinute, TargetSums};
 pub use summarize::summarize;
 pub use sums::PairSums;
 pub use system::{Suspicious, System, Transfer};
 pub use timeline::{Outage, Timeline};
 pub use times::{Recurring, Times};
+pub use whole::Whole;
 pub use zone::{LocalMinute, Zone};

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use plimsoll_stored::{Malformed, Reader, Stored};
+
 use crate::sums::Known;
 
 /// Widths of windows in minutes (Patel, section 5).
@@ -15,7 +17,23 @@ pub struct Minutes {
     known: Vec<bool>,
 }
 
+impl Stored for Minutes {
+    fn put(&self, out: &mut Vec<u8>) {
+        let minutes: Vec<Option<u64>> = (0..self.len()).map(|place| self.get(place)).collect();
+        minutes.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Minutes::new(Vec::<Option<u64>>::get(from)?.into_iter()))
+    }
+}
+
 impl Minutes {
+    /// Returns so many minutes of which none is known.
+    pub fn unknown(count: usize) -> Self {
+        Minutes { values: vec![0; count], known: vec![false; count] }
+    }
+
     /// Returns minutes in their order.
     pub fn new(minutes: impl Iterator<Item = Option<u64>>) -> Self {
         let (values, known) = minutes.map(|it| (it.unwrap_or(0), it.is_some())).unzip();

@@ -16,6 +16,8 @@ pub struct LagSums {
     sums: [[PairSums; TARGET_LAGS]; WINDOWS.len()],
 }
 
+plimsoll_stored::stored! { LagSums { sums } }
+
 impl LagSums {
     /// Returns the sums of a series with itself.
     pub fn of(minutes: &Minutes, first_minute: u64) -> Self {

@@ -101,7 +101,7 @@ pub struct Parallelism {
 impl Space {
     /// Works it out.
     pub fn of(frame: &Frame, whole: &Whole, line: &Timeline, high: [&Phases; BOTH]) -> Self {
-        let sums = frame.targets.iter().zip(&whole.stretch.targets).enumerate();
+        let sums = frame.targets.iter().zip(&whole.targets).enumerate();
         let targets: Vec<TargetTotals> = sums
             .map(|(number, (component, sums))| TargetTotals {
                 name: component.name.clone(),
@@ -131,13 +131,14 @@ impl Space {
 
 fn parallelism(whole: &Whole, line: &Timeline, direction: usize, high: &Phases) -> Parallelism {
     let mut result =
-        Parallelism { degrees: whole.stretch.degrees[direction].clone(), ..Parallelism::default() };
+        Parallelism { degrees: whole.degrees[direction].clone(), ..Parallelism::default() };
     let Some(bound) = high.bound else { return result };
     let (mut active, mut clusters) = (0u64, 0u64);
-    for (summary, (places, _)) in whole.stretch.days.iter().zip(line.days()) {
-        for (minute, place) in summary.minutes.iter().zip(places) {
+    for (summary, (places, _)) in whole.days.iter().zip(line.days()) {
+        for (minute, degrees) in &summary.minutes {
+            let place = places.start + usize::from(*minute);
             if line.bytes[direction][place].is_some_and(|bytes| bytes as f64 >= bound) {
-                let degrees = &minute.degrees[direction];
+                let degrees = &degrees.degrees[direction];
                 active += u64::from(degrees.active);
                 clusters += u64::from(degrees.clusters);
                 let counts = result.when_high.iter_mut().zip(degrees.at_least);
@@ -155,7 +156,7 @@ type Loads = Vec<([u128; BOTH], [u64; BOTH])>;
 fn imbalances(frame: &Frame, whole: &Whole) -> Vec<(Span, [Imbalance; BOTH])> {
     let of_span = |span: Span| {
         let mut periods: BTreeMap<u32, Loads> = BTreeMap::new();
-        for (target, sums) in whole.stretch.targets.iter().enumerate() {
+        for (target, sums) in whole.targets.iter().enumerate() {
             for (hour, sums) in &sums.hours {
                 let period = periods.entry(period_of(frame, span, *hour));
                 let period =

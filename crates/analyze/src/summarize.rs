@@ -1,12 +1,14 @@
 //! Reading days of a store.
 
+use std::collections::BTreeMap;
 use std::thread;
 
 use plimsoll_history::{Component, Day, HistoryError, Selection, Store};
 
 use crate::Frame;
 use crate::frame::MEASURES;
-use crate::open_day::OpenDay;
+use crate::lane::Taken;
+use crate::open_day::{BOTH, OpenDay};
 use crate::partial::Partial;
 
 /// Adds up days of a store that follow each other, with so many threads.
@@ -33,7 +35,7 @@ pub fn summarize(
         });
         joined.collect()
     });
-    let mut all = Partial::none(frame);
+    let mut all = Partial::default();
     for part in parts {
         all = all.join(part?, frame);
     }
@@ -41,7 +43,7 @@ pub fn summarize(
 }
 
 fn some_days(store: &Store, frame: &Frame, days: &[Day]) -> Result<Partial, HistoryError> {
-    let mut all = Partial::none(frame);
+    let mut all = Partial::default();
     for day in days {
         all = all.join(one_day(store, frame, *day)?, frame);
     }
@@ -49,8 +51,8 @@ fn some_days(store: &Store, frame: &Frame, days: &[Day]) -> Result<Partial, Hist
 }
 
 fn one_day(store: &Store, frame: &Frame, day: Day) -> Result<Partial, HistoryError> {
-    let mut open = OpenDay::new(day, frame);
-    let mut counted = vec![Default::default(); frame.targets.len()];
+    let mut open = OpenDay::new(day);
+    let mut counted: BTreeMap<u32, [Taken; BOTH]> = BTreeMap::new();
     let is_wanted = |component: &Component| frame.place(component).is_some();
     let options = &frame.options;
     let selection = Selection {
@@ -61,8 +63,7 @@ fn one_day(store: &Store, frame: &Frame, day: Day) -> Result<Partial, HistoryErr
     };
     store.read_day(day, &selection, |batch| -> Result<(), HistoryError> {
         if let Some((target, direction, taken)) = open.take(frame, &batch) {
-            let counted: &mut [crate::lane::Taken; 2] = &mut counted[target];
-            counted[direction].plus(&taken);
+            counted.entry(target).or_default()[direction].plus(&taken);
         }
         Ok(())
     })?;

@@ -9,6 +9,8 @@ pub struct PairSums {
     sums: [u128; 5],
 }
 
+plimsoll_stored::stored! { PairSums { pairs, sums } }
+
 /// Pairs below which a correlation says nothing: two points always lie on a line.
 const LEAST_PAIRS: u64 = 3;
 

@@ -1,10 +1,12 @@
 //! All targets together, minute by minute, with outages set apart.
 
-use crate::closing::{is_enough, is_quiet};
+use plimsoll_history::Day;
+
+use crate::closing::is_enough;
+use crate::day_summary::{DaySummary, SystemMinute};
 use crate::lane::{DAY_MINUTES, MINUTE_MILLIS};
 use crate::open_day::BOTH;
 use crate::outage::outages;
-use crate::stretch::{DaySummary, SystemMinute};
 
 /// Gaps of more days are shortened, by a multiple of this: as many as whole windows of all widths fit in, so that windows stay where they are.
 const GAP_DAYS: u64 = 5;
@@ -58,16 +60,16 @@ impl Timeline {
         let mut next: Option<u64> = None;
         for summary in summaries {
             let start = summary.day.start() / MINUTE_MILLIS;
-            let gap = shortened(start.saturating_sub(next.unwrap_or(start)) / DAY_MINUTES as u64);
+            let gap = gap_days(next.unwrap_or(start), start);
             line.skip(gap as usize * DAY_MINUTES);
             quiet.resize(line.len(), true);
             known.resize(line.len(), false);
             line.days.push((line.len(), start));
-            for minute in &summary.minutes {
+            summary.each_minute(|minute| {
                 line.push(minute, summary.targets);
-                quiet.push(is_quiet(minute));
+                quiet.push(minute.is_quiet());
                 known.push(minute.known != [0; BOTH]);
-            }
+            });
             next = Some(start + DAY_MINUTES as u64);
         }
         line.cut(&mut quiet, &known);
@@ -152,6 +154,19 @@ impl Timeline {
     }
 }
 
-fn shortened(gap_days: u64) -> u64 {
-    if gap_days <= 2 * GAP_DAYS { gap_days } else { GAP_DAYS + gap_days % GAP_DAYS }
+/// Returns how many days are left out between two minutes at which days end and begin.
+fn gap_days(end: u64, start: u64) -> u64 {
+    let days = start.saturating_sub(end) / DAY_MINUTES as u64;
+    if days <= 2 * GAP_DAYS { days } else { GAP_DAYS + days % GAP_DAYS }
+}
+
+/// Returns how many days there are from the first to the last, long gaps shortened.
+pub(crate) fn days_with_gaps(days: impl Iterator<Item = Day>) -> u64 {
+    let (mut count, mut next) = (0, None);
+    for day in days {
+        let start = day.start() / MINUTE_MILLIS;
+        count += 1 + gap_days(next.unwrap_or(start), start);
+        next = Some(start + DAY_MINUTES as u64);
+    }
+    count
 }

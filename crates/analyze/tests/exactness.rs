@@ -84,7 +84,7 @@ fn samples_over_midnight_are_in_the_right_minutes_however_days_are_divided() {
         assert!(whole(&path, &Options::default(), parts, 1).1 == one, "{parts} parts");
     }
     let bytes = |direction: usize| -> u64 {
-        let days = one.stretch.days.iter().flat_map(|day| &day.minutes);
+        let days = one.days.iter().flat_map(|day| &day.minutes).map(|it| &it.1);
         days.map(|minute| minute.bytes[direction]).sum()
     };
     for direction in 0..2 {
@@ -94,8 +94,12 @@ fn samples_over_midnight_are_in_the_right_minutes_however_days_are_divided() {
         let difference = placed.abs_diff(counted) as f64 / counted as f64;
         assert!(difference < 1e-3, "{difference}");
     }
-    let known =
-        one.stretch.days.iter().flat_map(|day| &day.minutes).filter(|it| it.known == [3, 3]);
+    let known = one
+        .days
+        .iter()
+        .flat_map(|day| &day.minutes)
+        .map(|it| &it.1)
+        .filter(|it| it.known == [3, 3]);
     assert_eq!(known.count(), 3 * 1440);
 }
 

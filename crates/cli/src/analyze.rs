@@ -1,18 +1,22 @@
 //! `plimsoll analyze`: what a long history says.
 
-use std::path::PathBuf;
+mod parts;
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use anyhow::{Result, bail};
-use plimsoll_analyze::{Analysis, Frame, Options, Zone, summarize};
+use anyhow::{Context, Result, bail};
+use plimsoll_analyze::{Analysis, Frame, Options, Whole, Zone, summarize};
 use plimsoll_domain::BytesPerSec;
 use plimsoll_figures::analyzed::{self, Part};
 use plimsoll_history::Store;
 
 use crate::argument::argument;
-use crate::new_file::Replacing;
+use crate::new_file::NewFile;
 use crate::output::Output;
+use crate::parts_directory::PartsOptions;
+use crate::shown::Shown;
 use crate::value;
 
 pub use plimsoll_figures::analyzed::NUMBERS;
@@ -27,15 +31,17 @@ pub use plimsoll_figures::analyzed::NUMBERS;
     plimsoll analyze --store history summary\n  \
     plimsoll analyze --store history --html history.html\n  \
     plimsoll analyze --store history system targets --json\n  \
-    plimsoll analyze --store history --since 2026-01-01 --until 2026-02-01 --zone Europe/Berlin")]
+    plimsoll analyze --store history --since 2026-01-01 --until 2026-02-01 --zone Europe/Berlin\n  \
+    srun plimsoll analyze --store history --into parts   (each task a part; then:)\n  \
+    plimsoll analyze --merge parts --html history.html")]
 pub struct Arguments {
     /// Only these parts
     #[arg(value_name = "PART", value_enum)]
     parts: Vec<PartArgument>,
 
     /// The history, a directory that `plimsoll monitor` writes
-    #[arg(long, value_name = "DIR")]
-    store: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "merge", conflicts_with = "merge")]
+    store: Option<PathBuf>,
 
     /// From this moment on: 2026-11-16T00:00:00Z, 2026-11-16, or seconds since 1970
     #[arg(long, value_name = "TIME", value_parser = value::moment_millis)]
@@ -69,16 +75,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = value::count)]
     seed: u64,
 
-    /// Also draw all of it into this page
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    shown: Shown,
 
     #[command(flatten)]
-    replacing: Replacing,
-
-    /// Rows of long tables
-    #[arg(long, value_name = "N", default_value = "20", value_parser = value::count)]
-    top: u64,
+    division: PartsOptions,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -129,36 +130,65 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if arguments.low_to > arguments.high_from {
         bail!("--low-to is more than --high-from");
     }
-    let store = Store::open(&arguments.store)?;
+    if let Some(directory) = arguments.division.merged() {
+        let html = arguments.shown.page(|| parts::readers(directory))?;
+        let (name, frame, whole) = parts::merge(directory, &options(arguments))?;
+        return arguments.show(&name, &frame, &whole, html, output);
+    }
+    let path = arguments.store.as_deref().context("no history is given; hint: --store DIR")?;
+    let store = Store::open(path)?;
+    if let Some((part, into)) = arguments.division.wanted()? {
+        if arguments.shown.has_page() {
+            bail!("a part has no page; hint: --html goes with --merge");
+        }
+        let frame = frame(&store, path, &options(arguments))?;
+        parts::work_out(&store, path, &frame, part, into, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // Who may read a page depends on every file of the store; without a page they stay closed.
-    let html = match &arguments.html {
-        Some(path) => Some(arguments.replacing.create_from(path, store.readers()?)?),
-        None => None,
-    };
-    let frame = Frame::of(&store, &options(arguments))?;
+    let html = arguments.shown.page(|| Ok(store.readers()?))?;
+    let frame = frame(&store, path, &options(arguments))?;
+    let whole = summarize(&store, &frame, &frame.days, threads())?.whole(&frame);
+    arguments.show(&path.display().to_string(), &frame, &whole, html, output)
+}
+
+impl Arguments {
+    fn show(
+        &self,
+        name: &str,
+        frame: &Frame,
+        whole: &Whole,
+        html: Option<NewFile>,
+        output: Output,
+    ) -> Result<ExitCode> {
+        let analysis = Analysis::of(frame, whole);
+        if let Some(file) = html {
+            file.write(analyzed::page(name, frame, &analysis).as_bytes())?;
+        }
+        let parts: Vec<Part> = match self.parts.as_slice() {
+            [] => Part::ALL.to_vec(),
+            some => some.iter().map(|it| it.part()).collect(),
+        };
+        let record = analyzed::record(frame, &analysis, &parts, self.shown.rows(output)?);
+        output.print("analyze", &format!("analysis of {name}"), &record)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Looks what a store has.
+fn frame(store: &Store, path: &Path, options: &Options) -> Result<Frame> {
+    let frame = Frame::of(store, options)?;
     if frame.targets.is_empty() && frame.servers.is_empty() && frame.metadata.is_empty() {
-        let shown = argument(&arguments.store);
+        let shown = argument(path);
         bail!(
             "{shown} has no samples of targets for that time; hint: plimsoll monitor --store {shown} takes some"
         );
     }
-    let threads = available_parallelism().map_or(1, |it| it.get());
-    let whole = summarize(&store, &frame, &frame.days, threads)?.whole(&frame);
-    let analysis = Analysis::of(&frame, &whole);
-    if let Some(file) = html {
-        let name = arguments.store.display().to_string();
-        file.write(analyzed::page(&name, &frame, &analysis).as_bytes())?;
-    }
-    let parts: Vec<Part> = match arguments.parts.as_slice() {
-        [] => Part::ALL.to_vec(),
-        some => some.iter().map(|it| it.part()).collect(),
-    };
-    // Programs get every row; people get those that matter.
-    let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
-    let record = analyzed::record(&frame, &analysis, &parts, rows);
-    let title = format!("analysis of {}", arguments.store.display());
-    output.print("analyze", &title, &record)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(frame)
+}
+
+fn threads() -> usize {
+    available_parallelism().map_or(1, |it| it.get())
 }
 
 fn options(arguments: &Arguments) -> Options {

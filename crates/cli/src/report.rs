@@ -10,17 +10,18 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use plimsoll_explain::SUMMARY_BYTES_MAX;
-use plimsoll_figures::recordings::{Explained, part};
+use plimsoll_figures::recordings::{self, Explained};
 use plimsoll_guarded::Readers;
 use plimsoll_measures::Results;
 use plimsoll_report::html::Severity;
 
 use crate::known_placement;
-use crate::new_file::Replacing;
+use crate::new_file::{NewFile, Replacing};
 use crate::newest;
 use crate::open_input::{OpenInput, readers_of_results};
 use crate::output::Output;
-use source::Part;
+use crate::part::Part;
+use crate::parts_directory::{self, PartsOptions};
 
 pub use plimsoll_figures::recordings::NUMBERS;
 
@@ -46,8 +47,8 @@ pub use plimsoll_figures::recordings::NUMBERS;
     plimsoll report run1 --json\n  \
     plimsoll report run1 --fail-on medium\n  \
     plimsoll report run1 --save-summary run1.summary   (small; later: plimsoll report run1.summary)\n  \
-    srun sh -c 'plimsoll report run1 --part $SLURM_PROCID/$SLURM_NTASKS --save-summary $SLURM_PROCID.summary'\n  \
-    plimsoll report *.summary\n  \
+    srun plimsoll report run1 --into parts   (very many processes: each task reads some of them; then:)\n  \
+    plimsoll report --merge parts\n  \
     plimsoll report results --html results.html   (a directory that plimsoll bench wrote)")]
 pub struct Arguments {
     /// The recording, summaries of all its parts, or the results of a benchmark [default: the newest recording here]
@@ -73,9 +74,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     save_summary: Option<PathBuf>,
 
-    /// For recordings: read only part I of N of the processes, 0/4 to 3/4 for four parts, and save its summary; a report of the summaries of all parts is that of the whole
-    #[arg(long, value_name = "I/N", requires = "save_summary", conflicts_with_all = ["html", "fail_on"])]
-    part: Option<Part>,
+    #[command(flatten)]
+    division: PartsOptions,
 
     /// For recordings: exit with status 1 if there is a finding of at least this severity
     #[arg(long, value_enum)]
@@ -96,10 +96,15 @@ enum SeverityArgument {
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let create = |path, readers| arguments.replacing.create_from(path, readers);
     let html = |readers| arguments.html.as_deref().map(|it| create(it, readers)).transpose();
-    let paths = match arguments.paths.as_slice() {
-        [] => vec![newest::recording()?],
-        paths => paths.to_vec(),
+    let paths = match (arguments.paths.as_slice(), arguments.division.merged()) {
+        ([], None) => vec![newest::recording()?],
+        (paths, None) => paths.to_vec(),
+        ([], Some(directory)) => {
+            parts_directory::open(directory)?.into_iter().map(|it| it.1).collect()
+        }
+        (_, Some(_)) => bail!("--merge takes what the directory has; hint: name no recording"),
     };
+    let part = arguments.part()?;
     if let Some(directory) = paths.iter().find(|path| Results::is_results(path)) {
         arguments.require_only_results(directory)?;
         let html = html(readers_of_results(&paths))?;
@@ -111,13 +116,17 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         paths.iter().map(|path| OpenInput::open(path)).collect::<Result<_>>()?;
     let readers = sources.iter().map(OpenInput::readers).fold(Readers::Everyone, Readers::and);
     let mut html = html(readers)?;
-    let mut summary =
-        arguments.save_summary.as_deref().map(|it| create(it, readers)).transpose()?;
-    let gathered = source::gather(sources, arguments.include_runtime, arguments.part)?;
-    for file in summary.iter_mut().chain(&mut html) {
+    let summary = arguments.save_summary.as_deref().map(|it| create(it, readers)).transpose()?;
+    let left = match part {
+        Some((part, Some(into))) => Some(parts_directory::create(into, part, readers)?),
+        _ => None,
+    };
+    let mut files: Vec<NewFile> = summary.into_iter().chain(left).collect();
+    let gathered = source::gather(sources, arguments.include_runtime, part.map(|it| it.0))?;
+    for file in files.iter_mut().chain(&mut html) {
         file.narrow(gathered.recording().readers());
     }
-    if let Some(file) = summary {
+    if !files.is_empty() {
         let bytes = gathered.to_bytes();
         ensure!(
             bytes.len() as u64 <= SUMMARY_BYTES_MAX,
@@ -125,12 +134,12 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
              hint: report the recording itself",
             bytes.len()
         );
-        file.write(&bytes)?;
+        files.into_iter().try_for_each(|file| file.write(&bytes))?;
     }
     let recording = Arc::clone(gathered.recording());
     let title = format!("recording {}", recording.directory().display());
-    if arguments.part.is_some() {
-        output.print("summary", &title, &part(&gathered))?;
+    if part.is_some() {
+        output.print("summary", &title, &recordings::part(&gathered))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut analysis = gathered.finish()?;
@@ -149,12 +158,27 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 }
 
 impl Arguments {
+    /// Returns the part that is read, and the directory that it is left in, if it is one of several.
+    fn part(&self) -> Result<Option<(Part, Option<&Path>)>> {
+        let part = match (&self.save_summary, self.division.part_elsewhere()) {
+            (Some(_), Some(part)) => Some((part, None)),
+            _ => self.division.wanted()?.map(|(part, into)| (part, Some(into))),
+        };
+        if part.is_some() && (self.html.is_some() || self.fail_on.is_some()) {
+            bail!(
+                "--html and --fail-on are for the whole, not for a part of it; hint: give them with --merge"
+            );
+        }
+        Ok(part)
+    }
+
     /// Fails if something is wanted of results that only recordings have.
     fn require_only_results(&self, results: &Path) -> Result<()> {
         let options = [
             ("--fail-on", self.fail_on.is_some()),
             ("--save-summary", self.save_summary.is_some()),
             ("--include-runtime", self.include_runtime),
+            ("--part or --into", self.part()?.is_some()),
         ];
         if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
             bail!("{option} is for recordings; {} holds results", results.display());

@@ -14,8 +14,8 @@ use plimsoll_utilization::{By, Options, sharing, survey};
 use crate::argument::argument;
 use crate::found_site;
 use crate::known_costs::KnownCosts;
-use crate::new_file::Replacing;
 use crate::output::Output;
+use crate::shown::Shown;
 use crate::value;
 
 pub use plimsoll_figures::utilized::NUMBERS;
@@ -64,16 +64,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 
-    /// Also draw all of it into this page
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-
     #[command(flatten)]
-    replacing: Replacing,
-
-    /// Rows of the table
-    #[arg(long, value_name = "N", default_value = "20", value_parser = value::count)]
-    top: u64,
+    shown: Shown,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -97,13 +89,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let site = site.as_deref().map(SiteFile::load).transpose()?;
     let store = Store::open(&arguments.store)?;
     // Who may read a page depends on every file of the store; without a page they stay closed.
-    let html = match &arguments.html {
-        Some(path) => {
-            let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
-            Some(arguments.replacing.create_from(path, store.readers()?.and(of_site))?)
-        }
-        None => None,
-    };
+    let html = arguments.shown.page(|| {
+        let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
+        Ok(store.readers()?.and(of_site))
+    })?;
     let options = options(arguments, &store)?;
     let costs = KnownCosts::new(site.as_ref().map(|file| file.site().clone()));
     let survey = survey(&store, &options, &|component| costs.of(component))?;
@@ -118,8 +107,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         let name = arguments.store.display().to_string();
         file.write(utilized::page(&name, &survey, &shared, &options, &notes).as_bytes())?;
     }
-    // Programs get every row; people get those that matter.
-    let rows = if output.json { usize::MAX } else { usize::try_from(arguments.top)? };
+    let rows = arguments.shown.rows(output)?;
     let record = utilized::record(&survey, &shared, &options, rows, &notes);
     let title = format!("utilization of {}", arguments.store.display());
     output.print("utilization", &title, &record)?;

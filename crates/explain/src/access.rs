@@ -1,7 +1,7 @@
 //! Where requests go: patterns, alignment, small ones.
 
 use crate::histogram::Volume;
-use crate::stored::stored;
+use plimsoll_stored::stored;
 
 /// Requests below this many bytes are small: a system call, a lock and a message cost about as
 /// much as moving 64 KiB on the storage of EVIDENCE.md.

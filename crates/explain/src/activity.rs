@@ -5,8 +5,8 @@ use plimsoll_trace::{Class, Layer};
 use crate::add_all::add_all;
 use crate::call_kind::CallKind;
 use crate::grid::Grid;
-use crate::stored::{Malformed, Reader, get_sparse, put_sparse};
 use crate::totals::Direction;
+use plimsoll_stored::{Malformed, Reader, get_sparse, put_sparse};
 
 /// What a thread does in a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::recording::Recording;
 use crate::room::PROCESSES_MAX;
 use crate::runtime::{Rule, rule_of};
-use crate::stored::{Malformed, Reader, Stored};
+use plimsoll_stored::{Malformed, Reader, Stored};
 
 /// Bins of the whole recording: what perceived bandwidth, phases and calls in flight rest on.
 const BINS: u64 = 1 << 17;
@@ -34,7 +34,7 @@ pub(crate) struct Facts {
     pub detailed: Vec<FileId>,
 }
 
-crate::stored::stored! { Facts {
+plimsoll_stored::stored! { Facts {
     made_by, recording, options, span_ns, start_realtime_ns, error_seconds, lives: PROCESSES_MAX,
     detailed: DETAILED_MAX,
 } }
@@ -137,7 +137,7 @@ mod tests {
         change(&mut facts);
         let mut out = Vec::new();
         facts.put(&mut out);
-        Agreed::get(&mut Reader::new(&out)).is_ok()
+        Agreed::get(&mut Reader::new(&out, crate::gathered::SUMMARY_MEMORY_MAX)).is_ok()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use plimsoll_trace::layout::{self, PROCESSORS_MAX, get_text};
 
-use crate::stored::stored;
+use plimsoll_stored::stored;
 
 /// Who ran a process, and on what; nothing is known from recordings that do not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

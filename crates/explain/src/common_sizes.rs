@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
 use crate::number_map::NumberHasher;
-use crate::stored::{Malformed, Reader, Stored};
+use plimsoll_stored::{Malformed, Reader, Stored};
 
 /// Sizes that a process counts at a time.
 const SIZES_MAX: usize = 4096;

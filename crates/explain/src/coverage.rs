@@ -7,7 +7,7 @@
 //! supposes that the threads' calls lie independently in the bin.
 
 use crate::grid::Grid;
-use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse};
+use plimsoll_stored::{Malformed, Reader, Stored, get_sparse, put_sparse};
 
 /// What threads covered of one bin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

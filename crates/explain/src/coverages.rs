@@ -6,8 +6,8 @@ use plimsoll_trace::Layer;
 use crate::call_kind::CallKind;
 use crate::coverage::{Coverage, Cursor};
 use crate::grid::Grid;
-use crate::stored::{Malformed, Reader};
 use crate::totals::Direction;
+use plimsoll_stored::{Malformed, Reader};
 
 /// Index of a layer in tables.
 #[inline]

@@ -4,7 +4,7 @@
 //! of the file's regions are kept on: half of the regions, then a quarter, chosen by a hash of
 //! their number, and what was seen there stands for the whole.
 
-use crate::stored::stored;
+use plimsoll_stored::stored;
 
 /// Ranges that are kept; the next one halves the sample. Small enough for inserting in a list.
 const EXTENTS_MAX: usize = 1024;

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::stored::{Malformed, Reader, Stored, stored};
 use plimsoll_report::words::grouped;
+use plimsoll_stored::{Malformed, Reader, Stored, stored};
 
 /// Files that a recording lists separately. The rest are added up as one file.
 pub const FILES_MAX: usize = 1 << 16;

@@ -11,8 +11,8 @@ use crate::histogram::{JumpHistogram, SizeHistogram, Volume};
 use crate::process_totals::OwnCalls;
 use crate::sample::HashSample;
 use crate::sieving::Sieving;
-use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
 use crate::totals::{Direction, OpTable};
+use plimsoll_stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
 
 /// First start and last end of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

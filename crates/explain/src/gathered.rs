@@ -12,8 +12,8 @@ use crate::process_pass::ProcessPass;
 use crate::reader::{in_parallel, visit_events};
 use crate::recording::Recording;
 use crate::room::TotalsRoom;
-use crate::stored::{Malformed, Reader, Stored};
 use crate::sums::Sums;
+use plimsoll_stored::{Malformed, NotSealed, Reader, Stored, open, seal};
 
 /// Everything that a report needs of some processes of a recording: made by
 /// [`Frame::gather`](crate::Frame::gather), merged in any order, written to a file and read back.
@@ -142,13 +142,11 @@ impl Gathered {
     /// Returns it as bytes: the same for the same processes, in whatever order they were gathered
     /// and merged.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let frame = self.frame();
-        let mut out = [MAGIC, &VERSION.to_le_bytes()].concat();
-        frame.len().put(&mut out);
-        out.extend(frame);
-        self.sums.put(&mut out);
-        out.extend(crc32c::crc32c(&out).to_le_bytes());
-        out
+        let (frame, mut content) = (self.frame(), Vec::new());
+        frame.len().put(&mut content);
+        content.extend(frame);
+        self.sums.put(&mut content);
+        seal(MAGIC, VERSION, &content)
     }
 
     /// Reads what [`Gathered::to_bytes`] wrote.
@@ -156,19 +154,14 @@ impl Gathered {
     /// # Errors
     /// If it is something else, of another version, or damaged.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ExplainError> {
-        let Some(version) = bytes.strip_prefix(MAGIC).and_then(|rest| rest.first_chunk()) else {
-            return Err(ExplainError::NotASummary);
-        };
-        let version = u32::from_le_bytes(*version);
-        if !(1..=VERSION).contains(&version) {
-            return Err(ExplainError::SummaryVersion { version, readable: VERSION });
-        }
-        let (body, sum) = bytes.split_last_chunk().ok_or(ExplainError::DamagedSummary)?;
-        if crc32c::crc32c(body) != u32::from_le_bytes(*sum) {
-            return Err(ExplainError::DamagedSummary);
-        }
-        let content = body.get(MAGIC.len() + 4..).ok_or(ExplainError::DamagedSummary)?;
-        let mut reader = Reader::new(content);
+        let (version, content) = open(MAGIC, 1..=VERSION, bytes).map_err(|error| match error {
+            NotSealed::Other => ExplainError::NotASummary,
+            NotSealed::Version(version) => {
+                ExplainError::SummaryVersion { version, readable: VERSION }
+            }
+            NotSealed::Damaged => ExplainError::DamagedSummary,
+        })?;
+        let mut reader = Reader::new(content, SUMMARY_MEMORY_MAX);
         Gathered::decode(&mut reader, version).map_err(|Malformed| {
             let is_too_much = reader.is_too_much();
             if is_too_much { ExplainError::TooMuch } else { ExplainError::DamagedSummary }
@@ -182,13 +175,13 @@ impl Gathered {
 
     fn decode(reader: &mut Reader<'_>, version: u32) -> Result<Self, Malformed> {
         let length = usize::get(reader)?;
-        let behind = reader.len().checked_sub(length).ok_or(Malformed)?;
+        let behind = reader.left().checked_sub(length).ok_or(Malformed)?;
         let agreed = Agreed::get(reader)?;
-        if reader.len() != behind {
+        if reader.left() != behind {
             return Err(Malformed);
         }
         let sums = Sums::get(reader, &agreed, version)?;
-        if reader.len() > 0 {
+        if reader.left() > 0 {
             return Err(Malformed);
         }
         Ok(Gathered { agreed: Arc::new(agreed), sums })
@@ -207,6 +200,10 @@ impl Gathered {
 
 /// How a summary begins.
 const MAGIC: &[u8] = b"plimsoll summary\n";
+
+/// Memory for a summary that is read: as much as for what describes the processes of a recording. A process and what it
+/// did take less than 2 KiB of it, and all that does not depend on their number takes less than 512 MiB.
+pub(crate) const SUMMARY_MEMORY_MAX: usize = 2 << 30;
 
 /// The version that is written; 2 added forced writes. Older ones are read.
 pub(crate) const VERSION: u32 = 2;

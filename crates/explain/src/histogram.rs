@@ -1,7 +1,7 @@
 //! Numbers by their size in powers of two.
 
 use crate::add_all::add_all;
-use crate::stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
+use plimsoll_stored::{Malformed, Reader, Stored, get_sparse, put_sparse, stored};
 
 /// Classes of a [`SizeHistogram`] or a jump histogram: zero, then one for each bit.
 pub const CLASSES: usize = 65;

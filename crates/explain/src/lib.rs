@@ -57,7 +57,7 @@ mod sample;
 mod serialisation;
 mod sieving;
 mod source;
-mod stored;
+mod stored_op;
 mod stragglers;
 mod streams;
 mod sums;

@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::file_table::FileId;
-use crate::stored::{Malformed, Reader, Stored, get_at_most, stored};
+use crate::stored_op::StoredOp;
 use crate::totals::{Direction, seconds};
+use plimsoll_stored::{Malformed, Reader, Stored, get_at_most, stored};
 
 /// Where the time of MPI-IO calls goes, added up over calls and ranks. Only calls that the
 /// program itself made count.
@@ -111,9 +112,9 @@ pub struct NestedCall {
 
 stored! {
     MpiTime { calls, nanos, read_nanos, write_nanos, lock_nanos, unlock_nanos, other_nanos }
-    NestedCall { op, offset, length, start_ns, nanos }
+    NestedCall { op as StoredOp, offset, length, start_ns, nanos }
     MpiCall {
-        process, rank, thread, op, file, number, offset, length, start_ns, nanos, time,
+        process, rank, thread, op as StoredOp, file, number, offset, length, start_ns, nanos, time,
         nested: NESTED_CALLS_MAX, nested_omitted,
     }
 }

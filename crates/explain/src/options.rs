@@ -1,6 +1,6 @@
 //! Choices that an analysis has.
 
-use crate::stored::{Malformed, Reader, Stored};
+use plimsoll_stored::{Malformed, Reader, Stored};
 
 /// How to analyse. The defaults are what `plimsoll report` uses.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,8 +10,8 @@ use crate::circumstances::Circumstances;
 use crate::clock::FileClock;
 use crate::file_table::FileId;
 use crate::source::Source;
-use crate::stored::{Malformed, Reader, Stored, get_at_most};
 use crate::unseen::Told;
+use plimsoll_stored::{Malformed, Reader, Stored, get_at_most};
 
 /// How recording a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use plimsoll_trace::Class;
 
 use crate::sieving::Sieving;
-use crate::stored::stored;
 use crate::totals::{Direction, OpTable, seconds};
+use plimsoll_stored::stored;
 
 const CLASSES: usize = Class::ALL.len();
 

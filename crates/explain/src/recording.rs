@@ -16,8 +16,8 @@ use crate::file_table::{FILES_MAX, FileId, FileNumbers, FileTable};
 use crate::process::{Process, ProcessFiles, ProcessState, describe, text};
 use crate::room::{PROCESSES_MAX, Room};
 use crate::source::Source;
-use crate::stored::stored;
 use crate::unseen::{Missing, Told};
+use plimsoll_stored::stored;
 
 /// Hints, notes and libraries that are kept; a recording needs few.
 const TEXTS_MAX: usize = 4096;

@@ -8,7 +8,7 @@ use plimsoll_report::words::grouped;
 use plimsoll_trace::Chunk;
 
 use crate::process::Process;
-use crate::stored::OF_TEXT;
+use plimsoll_stored::OF_TEXT;
 
 /// 512 MiB. Full chunks of as many are 1 TiB.
 const CHUNKS_MAX: usize = 1 << 24;

@@ -1,6 +1,6 @@
 //! Samples that are the same for any order of their values: those with the smallest hashes.
 
-use crate::stored::{Malformed, Reader, Stored, get_at_most};
+use plimsoll_stored::{Malformed, Reader, Stored, get_at_most};
 
 /// At most `size` values, each equally likely to be among them.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use plimsoll_trace::Op;
 
 use crate::nesting::{Inside, is_collective};
-use crate::stored::stored;
+use plimsoll_stored::stored;
 
 /// Cycles of lock, (read,) write and unlock inside MPI writes: data sieving.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

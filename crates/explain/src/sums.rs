@@ -15,8 +15,8 @@ use crate::nesting::{MpiTime, SlowCalls};
 use crate::process_totals::ProcessTotals;
 use crate::room::TotalsRoom;
 use crate::sample::HashSample;
-use crate::stored::{Malformed, Reader, Stored, get_at_most, get_sparse, put_sparse};
 use crate::totals::OpTable;
+use plimsoll_stored::{Malformed, Reader, Stored, get_at_most, get_sparse, put_sparse};
 
 /// Durations in the sample of each operation.
 pub(crate) const DURATION_SAMPLES: usize = 2000;
@@ -256,7 +256,12 @@ mod tests {
         change(&mut sums);
         let mut out = Vec::new();
         sums.put(&mut out);
-        Sums::get(&mut Reader::new(&out), &agreed, crate::gathered::VERSION).is_ok()
+        Sums::get(
+            &mut Reader::new(&out, crate::gathered::SUMMARY_MEMORY_MAX),
+            &agreed,
+            crate::gathered::VERSION,
+        )
+        .is_ok()
     }
 
     fn slow_call(process: usize) -> MpiCall {

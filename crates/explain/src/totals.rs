@@ -3,7 +3,8 @@
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::call_kind::CallKind;
-use crate::stored::{Malformed, Reader, Stored, get_at_most, stored};
+use crate::stored_op::StoredOp;
+use plimsoll_stored::{Malformed, Reader, Stored, get_at_most, stored};
 
 /// Calls of one kind, added up. All sums stop at the largest value instead of wrapping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -115,7 +116,7 @@ pub struct OpTable {
 
 stored! {
     Totals { calls, errors, bytes, nanos }
-    OpTotals { op, totals }
+    OpTotals { op as StoredOp, totals }
 }
 
 /// In the order of [`OpTable::sort`], whatever order it is in.

@@ -8,8 +8,8 @@ use plimsoll_trace::{Extent, Unseen, WritingProcess};
 
 use crate::process::{Process, ProcessState};
 use crate::room::Room;
-use crate::stored::{Malformed, Reader, Stored, stored};
 use crate::system_error;
+use plimsoll_stored::{Malformed, Reader, Stored, stored};
 
 /// A program that was started, as the process says that started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,18 +119,33 @@ pub struct Missing {
     pub programs: Vec<UnseenProgram>,
 }
 
-impl Stored for Unseen {
+/// A reason as summaries have it: by its number in recordings.
+struct StoredReason(Unseen);
+
+impl From<Unseen> for StoredReason {
+    fn from(reason: Unseen) -> Self {
+        StoredReason(reason)
+    }
+}
+
+impl From<StoredReason> for Unseen {
+    fn from(stored: StoredReason) -> Self {
+        stored.0
+    }
+}
+
+impl Stored for StoredReason {
     fn put(&self, out: &mut Vec<u8>) {
-        (*self as u64).put(out);
+        (self.0 as u64).put(out);
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Unseen::from_number(u64::get(from)?).ok_or(Malformed)
+        Unseen::from_number(u64::get(from)?).map(StoredReason).ok_or(Malformed)
     }
 }
 
 stored! {
-    UnseenProgram { program, reason, detail, processes }
+    UnseenProgram { program, reason as StoredReason, detail, processes }
     Missing { known_processes, unseen_processes, programs }
 }
 

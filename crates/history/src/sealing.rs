@@ -196,18 +196,20 @@ pub(crate) fn by_day(log: Log) -> Vec<(Day, Vec<Series>, Vec<Row>)> {
 pub(crate) fn in_order(all: &[Option<Series>], mut rows: Vec<Row>) -> (Vec<Series>, Vec<Row>) {
     let mut used = vec![false; all.len()];
     rows.iter().for_each(|row| used[row.series as usize] = true);
-    let mut series: Vec<&Series> = all
+    let used: Vec<(usize, &Series)> = all
         .iter()
-        .zip(&used)
-        .filter(|(_, is_used)| **is_used)
-        .filter_map(|(it, _)| it.as_ref())
+        .enumerate()
+        .filter(|(number, _)| used[*number])
+        .filter_map(|(number, it)| Some((number, it.as_ref()?)))
         .collect();
+    let mut series: Vec<&Series> = used.iter().map(|it| it.1).collect();
     series.sort_unstable();
     series.dedup();
-    let new_numbers: Vec<u32> = all
-        .iter()
-        .map(|it| it.as_ref().and_then(|it| series.binary_search(&it).ok()).unwrap_or(0) as u32)
-        .collect();
+    // Only those that are used are looked for: a file may name many series, and many days with a row each.
+    let mut new_numbers = vec![0; all.len()];
+    for (number, it) in used {
+        new_numbers[number] = series.binary_search(&it).unwrap_or(0) as u32;
+    }
     rows.iter_mut().for_each(|row| row.series = new_numbers[row.series as usize]);
     let series: Vec<Series> = series.into_iter().cloned().collect();
     sort_rows(&series, &mut rows);

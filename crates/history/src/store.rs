@@ -111,6 +111,32 @@ impl Store {
         Ok(days)
     }
 
+    /// Returns a number that tells these days of this store from those of another one, or of the same one after they were changed: a checksum of
+    /// the names and sizes of their files. What write-ahead files have is not in it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn fingerprint(&self, days: &[Day]) -> Result<u32, HistoryError> {
+        let mut sum = 0;
+        for day in days {
+            let path = || self.directory.path().join(day.directory());
+            let folder = match self.directory.child(day.directory()) {
+                Ok(folder) => folder,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+                Err(cause) => return Err(HistoryError::io("open", &path(), cause)),
+            };
+            for part in listing::parts(&folder)? {
+                let name = part.file();
+                let facts = folder.facts_of(&name);
+                let size = facts
+                    .map_err(|cause| HistoryError::io("look at", &path().join(&name), cause))?
+                    .st_size;
+                sum = crc32c::crc32c_append(sum, format!("{day}/{name} {size}\n").as_bytes());
+            }
+        }
+        Ok(sum)
+    }
+
     /// Calls for all selected samples: day by day, within a day file by file in the order in which they were appended,
     /// within a file by measure, component and time. Samples of one component and measure never overlap: of a time that a clock showed twice there is what
     /// was appended last. They come in the order of time, unless a clock was put back that day; imports come before what was appended.

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_explain::{Frame, Gathered, Options, Recording, SUMMARY_BYTES_MAX};
@@ -11,27 +10,7 @@ use plimsoll_guarded::{Directory, Refusal, read_at_most, require_stored};
 use plimsoll_record::marker;
 
 use crate::open_input::OpenInput;
-
-/// One of several parts of a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// From 0 on.
-    number: usize,
-    parts: usize,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').and_then(|(number, parts)| {
-            Some(Part { number: number.parse().ok()?, parts: parts.parse().ok()? })
-        });
-        numbers
-            .filter(|it| it.number < it.parts)
-            .ok_or_else(|| "expected I/N with I from 0 to N - 1, for example 0/4".to_string())
-    }
-}
+use crate::part::Part;
 
 /// Reads a recording, or one part of it, or merges summaries of parts.
 pub fn gather(
@@ -100,18 +79,4 @@ fn summary(file: File, path: &Path, include_runtime: bool) -> Result<Gathered> {
 fn read(file: File) -> io::Result<Vec<u8>> {
     require_stored(&file, QUICKLY_READ_BYTES)?;
     Ok(read_at_most(SUMMARY_BYTES_MAX, file)?.ok_or(Refusal::TooLarge)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_count_from_zero() {
-        assert_eq!("3/4".parse(), Ok(Part { number: 3, parts: 4 }));
-        assert_eq!("0/1".parse(), Ok(Part { number: 0, parts: 1 }));
-        for wrong in ["4/4", "0/0", "1", "/", "-1/4", "a/b", "1/2/3", ""] {
-            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
-        }
-    }
 }

@@ -1,30 +1,32 @@
-//! How values are written to a summary: whole numbers in as few bytes as they need (LEB128), one
-//! value after the other, nothing between them.
+//! How values are written to files that programs of ours hand each other: whole numbers in as few bytes as they need (LEB128), one
+//! value after the other, nothing between them; around all of it how it begins, a version and a checksum ([`seal()`], [`open()`]).
 //!
 //! Reading trusts nothing: every list takes from one budget of memory before its values are read, those that
 //! have a greatest length have it here, too, and what has a length of its own is read with the length that it
 //! must have.
+//!
+//! Deliberately not here: what the values mean.
+
+mod sealed;
+mod sparse;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use plimsoll_trace::Op;
-
-/// Memory for a summary that is read: as much as for what describes the processes of a recording. A process and what it
-/// did take less than 2 KiB of it, and all that does not depend on their number takes less than 512 MiB.
-const SUMMARY_MEMORY_MAX: usize = 2 << 30;
+pub use sealed::{NotSealed, open, seal};
+pub use sparse::{get_sparse, put_sparse};
 
 /// What a text takes beside its bytes.
-pub(crate) const OF_TEXT: usize = 64;
+pub const OF_TEXT: usize = 64;
 
 /// The bytes do not hold what they should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub struct Malformed;
 
 /// A value that can be written and read back.
-pub(crate) trait Stored: Sized {
+pub trait Stored: Sized {
     /// Appends the value.
     fn put(&self, out: &mut Vec<u8>);
     /// Reads a value.
@@ -32,19 +34,20 @@ pub(crate) trait Stored: Sized {
 }
 
 /// Bytes that are being read, and what is left of the memory that their values may take.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     bytes: &'a [u8],
     memory: usize,
     is_too_much: bool,
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Reader { bytes, memory: SUMMARY_MEMORY_MAX, is_too_much: false }
+    /// Reads bytes whose values take so many bytes of memory at most.
+    pub fn new(bytes: &'a [u8], memory: usize) -> Self {
+        Reader { bytes, memory, is_too_much: false }
     }
 
     /// Returns how many bytes have not been read.
-    pub fn len(&self) -> usize {
+    pub fn left(&self) -> usize {
         self.bytes.len()
     }
 
@@ -68,7 +71,7 @@ impl<'a> Reader<'a> {
     /// Returns the length of a list, each of whose values takes a byte at least.
     fn count(&mut self) -> Result<usize, Malformed> {
         let count = usize::get(self)?;
-        if count <= self.len() { Ok(count) } else { Err(Malformed) }
+        if count <= self.left() { Ok(count) } else { Err(Malformed) }
     }
 
     /// Takes memory for this many values, what they point to not counted.
@@ -91,69 +94,33 @@ impl<'a> Reader<'a> {
 }
 
 /// Reads a list, a set or a map of this many values at most.
-pub(crate) fn get_at_most<C: Stored>(from: &mut Reader<'_>, most: usize) -> Result<C, Malformed> {
+pub fn get_at_most<C: Stored>(from: &mut Reader<'_>, most: usize) -> Result<C, Malformed> {
     // All of them begin with their length.
-    let count = Reader::new(from.bytes).count()?;
+    let count = Reader::new(from.bytes, 0).count()?;
     if count <= most { C::get(from) } else { from.too_much() }
 }
 
 /// Implements [`Stored`] for structs, field by field. A field that is forgotten does not compile. A number behind
-/// a field is the most values that it may have.
+/// a field is the most values that it may have; a type behind `as` is written in its place.
+#[macro_export]
 macro_rules! stored {
-    (@get $from:ident) => { crate::stored::Stored::get($from)? };
-    (@get $from:ident, $most:expr) => { crate::stored::get_at_most($from, $most)? };
-    ($($type:ident { $($field:ident $(: $most:expr)?),* $(,)? })*) => {$(
-        impl crate::stored::Stored for $type {
+    (@put $field:ident, $out:ident) => { $crate::Stored::put($field, $out) };
+    (@put $field:ident, $out:ident as $type:ty) => { $crate::Stored::put(&<$type>::from(*$field), $out) };
+    (@get $from:ident) => { $crate::Stored::get($from)? };
+    (@get $from:ident as $type:ty) => { <$type as $crate::Stored>::get($from)?.into() };
+    (@get $from:ident : $most:expr) => { $crate::get_at_most($from, $most)? };
+    ($($type:ident { $($field:ident $(as $as:ident)? $(: $most:expr)?),* $(,)? })*) => {$(
+        impl $crate::Stored for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 let $type { $($field),* } = self;
-                $(crate::stored::Stored::put($field, out);)*
+                $($crate::stored!(@put $field, out $(as $as)?);)*
             }
 
-            fn get(
-                from: &mut crate::stored::Reader<'_>,
-            ) -> Result<Self, crate::stored::Malformed> {
-                Ok($type { $($field: crate::stored::stored!(@get from $(, $most)?)),* })
+            fn get(from: &mut $crate::Reader<'_>) -> Result<Self, $crate::Malformed> {
+                Ok($type { $($field: $crate::stored!(@get from $(as $as)? $(: $most)?)),* })
             }
         }
     )*};
-}
-pub(crate) use stored;
-
-/// Writes a list that is mostly zeros, or mostly the same: the runs of values that are not zero,
-/// each with the zeros before it, how often its value follows itself, and the value.
-pub(crate) fn put_sparse<T: Stored + Default + PartialEq>(values: &[T], out: &mut Vec<u8>) {
-    let zero = T::default();
-    let runs = || values.chunk_by(PartialEq::eq);
-    runs().filter(|run| run[0] != zero).count().put(out);
-    let mut zeros = 0usize;
-    for run in runs() {
-        if run[0] == zero {
-            zeros = run.len();
-            continue;
-        }
-        zeros.put(out);
-        (run.len() - 1).put(out);
-        run[0].put(out);
-        zeros = 0;
-    }
-}
-
-/// Reads such a list, of which the length is known.
-pub(crate) fn get_sparse<T: Stored + Default + Clone>(
-    from: &mut Reader<'_>,
-    length: usize,
-) -> Result<Vec<T>, Malformed> {
-    from.take::<T>(length)?;
-    let mut values = vec![T::default(); length];
-    let mut rest = values.as_mut_slice();
-    for _ in 0..from.count()? {
-        let (zeros, repeats) = <(usize, usize)>::get(from)?;
-        let run;
-        rest = rest.split_at_mut_checked(zeros).ok_or(Malformed)?.1;
-        (run, rest) = rest.split_at_mut_checked(repeats.saturating_add(1)).ok_or(Malformed)?;
-        run.fill(T::get(from)?);
-    }
-    Ok(values)
 }
 
 impl Stored for u64 {
@@ -183,6 +150,33 @@ impl Stored for u64 {
     }
 }
 
+impl Stored for u128 {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut rest = *self;
+        while rest >= 0x80 {
+            out.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        out.push(rest as u8);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut value = 0;
+        for shift in (0..u128::BITS).step_by(7) {
+            let byte = from.byte()?;
+            let part = u128::from(byte & 0x7f);
+            if part.leading_zeros() < shift {
+                return Err(Malformed);
+            }
+            value |= part << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Malformed)
+    }
+}
+
 macro_rules! stored_as_u64 {
     ($($type:ty),*) => {$(
         impl Stored for $type {
@@ -196,7 +190,7 @@ macro_rules! stored_as_u64 {
         }
     )*};
 }
-stored_as_u64!(u8, u32, usize);
+stored_as_u64!(u8, u16, u32, usize);
 
 impl Stored for i64 {
     fn put(&self, out: &mut Vec<u8>) {
@@ -257,16 +251,6 @@ impl Stored for PathBuf {
     }
 }
 
-impl Stored for Op {
-    fn put(&self, out: &mut Vec<u8>) {
-        (*self as u8).put(out);
-    }
-
-    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Op::from_number(u8::get(from)?).ok_or(Malformed)
-    }
-}
-
 impl<T: Stored> Stored for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.is_some().put(out);
@@ -310,6 +294,18 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let values: Result<Vec<T>, Malformed> = (0..N).map(|_| T::get(from)).collect();
         values?.try_into().map_err(|_| Malformed)
+    }
+}
+
+impl<A: Stored, B: Stored, C: Stored> Stored for (A, B, C) {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+        self.1.put(out);
+        self.2.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok((A::get(from)?, B::get(from)?, C::get(from)?))
     }
 }
 

@@ -1,0 +1,65 @@
+//! Parts that become one analysis again.
+
+use crate::error::AnalyzeError;
+use crate::{Frame, Options, Partial, PartialFile, Whole};
+
+/// Parts that are joined, one after the other.
+#[derive(Debug, Default)]
+pub struct Merging {
+    so_far: Option<PartialFile>,
+}
+
+impl Merging {
+    /// Adds the next part.
+    ///
+    /// # Errors
+    /// If it is not the next one, or of something else.
+    pub fn add(&mut self, next: PartialFile) -> Result<(), AnalyzeError> {
+        let Some(mut all) = self.so_far.take() else {
+            if next.number > 0 {
+                return Err(AnalyzeError::Absent { expected: 0, of: next.parts });
+            }
+            self.so_far = Some(next);
+            return Ok(());
+        };
+        if (next.number, next.parts) != (all.number + 1, all.parts) {
+            return Err(AnalyzeError::OutOfOrder {
+                number: next.number,
+                parts: next.parts,
+                expected: all.number + 1,
+                of: all.parts,
+            });
+        }
+        let differing = all.agreed.asked.differing(&next.agreed.asked);
+        if !differing.is_empty() {
+            let differing = differing.join(", ");
+            return Err(AnalyzeError::OtherOptions { first: 0, differing });
+        }
+        if all.agreed != next.agreed {
+            return Err(AnalyzeError::OtherHistory { first: 0 });
+        }
+        all.partial = std::mem::take(&mut all.partial).join(next.partial, &all.agreed.frame);
+        all.number = next.number;
+        self.so_far = Some(all);
+        Ok(())
+    }
+
+    /// Returns what the store is called, the frame and the whole. Of the options those count here that parts do not depend on.
+    ///
+    /// # Errors
+    /// If a part is absent.
+    pub fn finish(self, options: &Options) -> Result<(String, Frame, Whole), AnalyzeError> {
+        let Some(all) = self.so_far else {
+            return Err(AnalyzeError::Absent { expected: 0, of: 1 });
+        };
+        if all.number + 1 < all.parts {
+            return Err(AnalyzeError::Absent { expected: all.number + 1, of: all.parts });
+        }
+        let mut frame = all.agreed.frame;
+        let Options { high_from, low_to, seed, .. } = *options;
+        frame.options = Options { high_from, low_to, seed, ..frame.options };
+        let partial: Partial = all.partial;
+        let whole = partial.whole(&frame);
+        Ok((all.store, frame, whole))
+    }
+}

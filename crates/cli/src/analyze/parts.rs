@@ -1,0 +1,66 @@
+//! Parts of an analysis: made by tasks, merged by one.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use plimsoll_analyze::{Frame, Merging, Options, PART_BYTES_MAX, PARTS_MAX, PartialFile, Whole};
+use plimsoll_guarded::{Readers, Refusal, read_at_most};
+use plimsoll_history::Store;
+use plimsoll_report::Record;
+
+use crate::output::Output;
+use crate::part::Part;
+use crate::parts_directory;
+
+/// Works out a part and leaves it in a directory.
+pub fn work_out(
+    store: &Store,
+    path: &Path,
+    frame: &Frame,
+    part: Part,
+    into: &Path,
+    output: Output,
+) -> Result<()> {
+    ensure!(part.parts <= PARTS_MAX, "days are divided into {PARTS_MAX} parts at most");
+    let file = parts_directory::create(into, part, store.readers()?)?;
+    let name = path.display().to_string();
+    let partial =
+        PartialFile::read(store, &name, frame, (part.number, part.parts), super::threads())?;
+    let bytes = partial.to_bytes();
+    ensure!(
+        bytes.len() as u64 <= PART_BYTES_MAX,
+        "the part would have {} bytes, and none of more than {PART_BYTES_MAX} is merged; hint: divide the history into more parts",
+        bytes.len()
+    );
+    file.write(&bytes)?;
+    let days = frame.part(part.number, part.parts);
+    let days = match (days.first(), days.last()) {
+        (Some(first), Some(last)) if days.len() > 1 => format!("{first} to {last}"),
+        (Some(day), _) => day.to_string(),
+        _ => "none".to_string(),
+    };
+    let record = Record::new()
+        .text("part", "part", format!("{}/{}", part.number, part.parts))
+        .text("days", "days", days)
+        .text("directory", "left in", into.display().to_string());
+    output.print("analyze-part", &format!("part of an analysis of {name}"), &record)
+}
+
+/// Returns who may read all parts of a directory.
+pub fn readers(directory: &Path) -> Result<Readers> {
+    let files = parts_directory::open(directory)?;
+    Ok(files.iter().map(|(file, _)| Readers::of(file)).fold(Readers::Everyone, Readers::and))
+}
+
+/// Merges the parts of a directory. Returns what the store is called, the frame and the whole.
+pub fn merge(directory: &Path, options: &Options) -> Result<(String, Frame, Whole)> {
+    let mut merging = Merging::default();
+    for (file, path) in parts_directory::open(directory)? {
+        let failed = || format!("cannot merge {}", path.display());
+        let bytes = read_at_most(PART_BYTES_MAX, file).with_context(failed)?;
+        let bytes = bytes.ok_or(Refusal::TooLarge).with_context(failed)?;
+        let part = PartialFile::from_bytes(&bytes).with_context(failed)?;
+        merging.add(part).with_context(failed)?;
+    }
+    Ok(merging.finish(options)?)
+}
