@@ -50,6 +50,8 @@ needs-test: needs
 	-@scripts/need 'tests let Prometheus scrape the monitor' prometheus=prometheus
 	-@scripts/need 'tests import what MariaDB dumps and answers' /usr/sbin/mariadbd=mariadb-server
 	-@scripts/need 'tests measure a network file system on this machine' glusterfs=glusterfs-client
+	-@scripts/need 'tests divide large questions among the tasks of a Slurm on this machine' \
+	    slurmctld=slurmctld slurmd=slurmd srun=slurm-client munged=munge
 
 build: needs library
 	$(CARGO) build --release --package plimsoll --package plimsoll-stow-c

@@ -28,6 +28,7 @@ mod score;
 mod shared_machine;
 mod simulate;
 mod site;
+mod slurm;
 mod stow;
 mod support;
 mod terminal;
