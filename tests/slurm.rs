@@ -108,7 +108,8 @@ impl Slurm {
     }
 
     fn spawn(&mut self, mut command: Command, program: &str) {
-        let log = fs::File::options().append(true).create(true);
+        let mut options = fs::File::options();
+        let log = options.append(true).create(true);
         let log = log.open(self.place(&format!("{program}.out"))).unwrap();
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.daemons.push(command.spawn().unwrap());
