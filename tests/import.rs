@@ -79,3 +79,23 @@ fn a_table_is_imported_by_what_a_mapping_says() {
     assert_eq!((wrong.status, wrong.stderr.lines().count()), (Some(2), 1), "{}", wrong.stderr);
     assert!(wrong.stderr.contains("nothing is called \"bytes\""), "{}", wrong.stderr);
 }
+
+#[test]
+fn a_prometheus_is_asked_for_some_time_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let asked = |more: &str| {
+        plimsoll(&format!("import http://127.0.0.1:1 --store {} {more}", store.display()))
+    };
+    for (more, expected) in [
+        ("", "--since"),
+        ("--since 2020-01-01", "no metric is named"),
+        ("--since 2020-01-01 --step 0s", "--step"),
+    ] {
+        let outcome = asked(more);
+        assert_eq!(outcome.status, Some(2));
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+    assert!(!store.exists());
+}

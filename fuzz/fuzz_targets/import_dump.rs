@@ -1,4 +1,4 @@
-//! Dumps of databases, of any content: no crash, the same answer whether it comes at once or byte by byte, and packed.
+//! Dumps of databases, of any content: no crash, and the same count whether it comes at once or byte by byte.
 #![no_main]
 
 use std::io::Read;

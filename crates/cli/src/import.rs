@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use plimsoll_domain::Nanos;
 use plimsoll_guarded::read_small;
 use plimsoll_history::GAP_MILLIS;
-use plimsoll_import::{ImportError, Mapping, Note, Options, Outcome, Zone, import};
+use plimsoll_import::{
+    ImportError, Mapping, Note, Options, Outcome, TimeRange, Zone, import, import_from_prometheus,
+};
 use plimsoll_report::{Record, numbers};
 
 use crate::output::{self, Output};
-use crate::{failure, now};
+use crate::{failure, now, value};
 
 /// Take histories of other programs into a store
 ///
-/// TOKIO's HDF5, pyLMT's HDF5 (.h5lmt), LMT's databases (1.1, in SQLite or as mysqldump wrote them) and tables (CSV, Parquet) are recognised by what is in them, whatever their names are. What is
+/// TOKIO's HDF5, pyLMT's HDF5 (.h5lmt), LMT's databases (1.1, in SQLite or as mysqldump wrote them), tables (CSV, Parquet) and answers of Prometheus are recognised by what is in them, whatever their names are. What is
 /// certainly wrong in them is repaired, what is missing or impossible is left out, and both are told with counts. A file that cannot be read to its end leaves the
 /// store as it was; importing a file again changes nothing.
 #[derive(clap::Args)]
@@ -24,11 +27,12 @@ use crate::{failure, now};
         plimsoll import lmt.sqlite3 --store history --time-zone America/Los_Angeles\n  \
         plimsoll import filesystem_scratch.sql.gz --store history --time-zone Europe/Berlin\n  \
         plimsoll import 2018-01-28.h5lmt --store history --json\n  \
-        plimsoll import disks.csv --store history --mapping disks.toml",
+        plimsoll import disks.csv --store history --mapping disks.toml\n  \
+        plimsoll import http://localhost:9090 --since 2026-11-01 --step 15s --mapping node.toml --store history",
     after_help = "A monitor may write to the store at the same time; the last minute is left to it. docs/import.md says what is taken from each format."
 )]
 pub struct Arguments {
-    /// Files to import
+    /// Files to import, or addresses of a Prometheus (http://HOST:PORT)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -40,13 +44,62 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "")]
     cluster: String,
 
-    /// What columns of tables mean (TOML; docs/import.md), where their names do not say it
+    /// What columns of tables, or metrics and labels, mean (TOML; docs/import.md), where their names do not say it
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
     /// Where the clock was whose times have no zone (LMT's, and some tables'): Europe/Berlin, UTC, +02:00
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     time_zone: Option<Zone>,
+
+    /// Ask a Prometheus from this moment on: 2026-11-16T00:00:00Z, 2026-11-16, or seconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = value::moment_millis)]
+    since: Option<u64>,
+
+    /// Ask a Prometheus up to this moment; up to now if it is not given
+    #[arg(long, value_name = "TIME", value_parser = value::moment_millis)]
+    until: Option<u64>,
+
+    /// How far apart samples of a Prometheus are to be: what it samples at, or more
+    #[arg(long, value_name = "TIME", default_value = "1min")]
+    step: Nanos,
+}
+
+impl Arguments {
+    /// Returns what a Prometheus is asked for.
+    fn range(&self, now: u64) -> Result<TimeRange> {
+        let since = self.since.context(
+            "a Prometheus is asked for some time only; hint: say since when, as in --since 2026-11-16",
+        )?;
+        let step = u32::try_from(self.step.get() / 1_000_000).ok().filter(|it| *it > 0);
+        let step = step.context("--step is to be a millisecond at least, and a month at most")?;
+        Ok(TimeRange { since, until: self.until.unwrap_or(now), step })
+    }
+
+    /// Imports a file, or what an address has.
+    fn import(&self, path: &Path, options: &Options, now: u64) -> Result<Outcome, Failure> {
+        let address = path.to_str().filter(|it| it.contains("://"));
+        Ok(match address {
+            Some(url) if url.starts_with("http") => {
+                let range = self.range(now).map_err(Failure::Use)?;
+                import_from_prometheus(url, &range, &self.store, options)?
+            }
+            _ => import(path, &self.store, options)?,
+        })
+    }
+}
+
+/// Why nothing was imported.
+enum Failure {
+    /// What was asked for is wrong, whatever the files are.
+    Use(anyhow::Error),
+    Import(ImportError),
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        Failure::Import(error)
+    }
 }
 
 fn zone(text: &str) -> Result<Zone, String> {
@@ -73,21 +126,23 @@ fn mapping(path: &Path) -> Result<Mapping> {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
+    let now = now::nanoseconds() / 1_000_000;
     let options = Options {
         cluster: arguments.cluster.clone(),
         zone: arguments.time_zone.clone(),
         mapping: arguments.mapping.as_deref().map(mapping).transpose()?.unwrap_or_default(),
-        until: Some((now::nanoseconds() / 1_000_000).saturating_sub(GAP_MILLIS)),
+        until: Some(now.saturating_sub(GAP_MILLIS)),
     };
     let mut outcomes = Vec::new();
     let mut failures = 0;
     for path in &arguments.files {
-        match import(path, &arguments.store, &options) {
+        match arguments.import(path, &options, now) {
             Ok(outcome) => outcomes.push((path.as_path(), outcome)),
+            Err(Failure::Use(error)) => return Err(error),
             // The store is to blame: the other files would fail in the same way.
-            Err(error @ ImportError::Store(_)) => return Err(error.into()),
-            Err(error) if arguments.files.len() == 1 => return Err(error.into()),
-            Err(error) => {
+            Err(Failure::Import(error @ ImportError::Store(_))) => return Err(error.into()),
+            Err(Failure::Import(error)) if arguments.files.len() == 1 => return Err(error.into()),
+            Err(Failure::Import(error)) => {
                 failures += 1;
                 output::message(&format!("error: {error}"));
             }

@@ -6,9 +6,10 @@ use std::path::Path;
 use plimsoll_history::{Import, Measure};
 use plimsoll_table::{Column, FromCell, Kind, Table, TableReader, columns_of};
 
+use crate::mapped_samples::Cell;
 use crate::mapping::KEYS;
 use crate::notes::Notes;
-use crate::rows::{Cell, Rows};
+use crate::rows::Rows;
 use crate::{ImportError, Options};
 
 /// Takes all rows of a Parquet file.

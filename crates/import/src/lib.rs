@@ -1,10 +1,11 @@
 //! Histories of other programs as samples of a store.
 //!
 //! - [`import`]: takes one file, whose format is recognised by what is in it ([`Format`]), into a store;
+//! - [`import_from_prometheus`]: asks a running one;
 //! - [`Outcome`]: what was recognised, repaired and left out, with counts.
 //!
-//! Each format has a module that turns what it finds into samples: `tokio` (TOKIO's HDF5), `pylmt` (pyLMT's HDF5), `lmt` (LMT 1.1 in SQLite, or what `sql_dump` copied there), `separated` and `columnar` (CSV and Parquet, whose columns
-//! mean what a [`Mapping`] says).
+//! Each format has a module that turns what it finds into samples: `tokio` (TOKIO's HDF5), `pylmt` (pyLMT's HDF5), `lmt` (LMT 1.1 in SQLite, or what `sql_dump` copied there), `separated` and `columnar` (CSV and Parquet) and
+//! `prometheus` (answers to its queries, saved or asked for: [`import_from_prometheus`]), whose names mean what a [`Mapping`] says.
 //! What is certain is repaired, what is not certain is left out, and both are told. A file that cannot be read to its end leaves the store as it was.
 //!
 //! Deliberately not here: how samples are kept (`history`), and what they say (`utilization`).
@@ -17,6 +18,7 @@ mod hdf5;
 mod lmt;
 mod lmt_copy;
 mod local_time;
+mod mapped_samples;
 mod mapping;
 mod names;
 mod notes;
@@ -24,9 +26,13 @@ mod opened;
 mod options;
 mod outcome;
 mod plane;
+mod prometheus;
+mod prometheus_answer;
+mod prometheus_server;
 mod pylmt;
 mod readings;
 mod rows;
+mod selector;
 mod separated;
 mod sql_dump;
 mod sql_tokens;
@@ -41,4 +47,6 @@ pub use mapping::Mapping;
 pub use notes::{Note, NoteKind};
 pub use options::Options;
 pub use outcome::{Outcome, import};
+pub use prometheus::count_answer_values;
+pub use prometheus_server::{TimeRange, import_from_prometheus};
 pub use sql_dump::count_dump_rows;

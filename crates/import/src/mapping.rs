@@ -21,17 +21,15 @@ pub struct Mapping {
     pub(crate) factors: BTreeMap<String, f64>,
     /// How long the time of each sample is, where no column says it.
     interval: Option<String>,
-    /// What counters are.
-    #[serde(default)]
-    pub(crate) counters: Counters,
+    /// What counters are, if it is not what those of such a file usually are.
+    pub(crate) counters: Option<Counters>,
 }
 
 /// What counters of a table are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Counters {
     /// What was counted during the time of the row.
-    #[default]
     Increments,
     /// The same per second.
     Rates,
@@ -90,6 +88,11 @@ impl Mapping {
         millis.map(Some).ok_or_else(wrong)
     }
 
+    /// Returns what measures are called: names of columns, or queries of Prometheus.
+    pub(crate) fn queries(&self) -> impl Iterator<Item = (Measure, &str)> {
+        self.columns.iter().filter_map(|(key, text)| Some((Measure::named(key)?, text.as_str())))
+    }
+
     /// Returns which column has something, of columns with these names.
     pub(crate) fn find(&self, key: &str, others: &[&str], names: &[String]) -> Option<usize> {
         let place = |name: &str| names.iter().position(|it| it.trim().eq_ignore_ascii_case(name));
@@ -109,7 +112,7 @@ mod tests {
         let text = "interval = '5s'\ncounters = 'rates'\n[columns]\ntime = 'ts'\nread_bytes = 'rd'\n[factors]\nread_bytes = 1024\n";
         let mapping = Mapping::parse(text).unwrap();
         assert_eq!(mapping.interval_millis(), Ok(Some(5000)));
-        assert_eq!(mapping.counters, Counters::Rates);
+        assert_eq!(mapping.counters, Some(Counters::Rates));
         let names = ["Target", "ts", "rd"].map(String::from);
         assert_eq!(mapping.find("time", &[], &names), Some(1));
         assert_eq!(mapping.find("target", &[], &names), Some(0));

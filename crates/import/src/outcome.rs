@@ -10,7 +10,10 @@ use crate::lmt_copy::LmtCopy;
 use crate::notes::Notes;
 use crate::opened::Opened;
 use crate::sqlite::Sqlite;
-use crate::{Format, ImportError, Note, Options, columnar, lmt, pylmt, separated, sql_dump, tokio};
+use crate::{
+    Format, ImportError, Note, Options, columnar, lmt, prometheus, pylmt, separated, sql_dump,
+    tokio,
+};
 
 /// What came of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +82,7 @@ fn decode(
             lmt::take(&copy.finish()?, options, import, notes)?;
             Ok("LMT dump")
         }
-        Format::Json => Err(ImportError::content(path, "it is JSON")),
+        Format::Json => prometheus::take(path, &opened, options, import, notes),
         Format::Parquet => columnar::take(path, opened.into_file(), options, import, notes),
         Format::Text => separated::take(path, &opened, options, import, notes),
         Format::Empty => Err(ImportError::content(path, "it is empty")),

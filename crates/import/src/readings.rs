@@ -12,13 +12,40 @@ use crate::notes::Notes;
 /// Turns readings into samples of an import.
 pub(crate) struct Readings<'a> {
     import: &'a mut Import,
+    compared: Compared,
+}
+
+impl<'a> Readings<'a> {
+    pub fn new(import: &'a mut Import) -> Self {
+        Readings { import, compared: Compared::default() }
+    }
+
+    /// Takes what was read of a component at a moment, in milliseconds since 1970.
+    pub fn take(
+        &mut self,
+        component: &Component,
+        server: &str,
+        millis: u64,
+        values: Vec<Value>,
+    ) -> Result<(), ImportError> {
+        self.compared.take(self.import, component, server, millis, values)
+    }
+
+    /// Says what happened.
+    pub fn finish(self, notes: &mut Notes) {
+        self.compared.finish(notes);
+    }
+}
+
+/// The latest readings, to which the next ones are compared.
+#[derive(Default)]
+pub(crate) struct Compared {
     differences: Differences,
     numbers: HashMap<Component, Numbers>,
     /// Counters that began anew or were new, and readings of a moment that was read before.
     resets: u64,
     firsts: u64,
     repeated: u64,
-    samples: u64,
 }
 
 #[derive(Default)]
@@ -28,22 +55,11 @@ struct Numbers {
     has_reading: bool,
 }
 
-impl<'a> Readings<'a> {
-    pub fn new(import: &'a mut Import) -> Self {
-        Readings {
-            import,
-            differences: Differences::default(),
-            numbers: HashMap::new(),
-            resets: 0,
-            firsts: 0,
-            repeated: 0,
-            samples: 0,
-        }
-    }
-
-    /// Takes what was read of a component at a moment, in milliseconds since 1970.
+impl Compared {
+    /// Takes what was read of a component at a moment, in milliseconds since 1970, for this import.
     pub fn take(
         &mut self,
+        import: &mut Import,
         component: &Component,
         server: &str,
         millis: u64,
@@ -70,12 +86,11 @@ impl<'a> Readings<'a> {
         let unknown = if numbers.has_reading { &mut self.resets } else { &mut self.firsts };
         *unknown += since.unknown as u64;
         numbers.has_reading = true;
-        self.samples += give(self.import, numbers, component, &since)?;
-        Ok(())
+        give(import, numbers, component, &since)
     }
 
     /// Says what happened.
-    pub fn finish(self, notes: &mut Notes) -> u64 {
+    pub fn finish(self, notes: &mut Notes) {
         notes.left_out(
             self.firsts,
             "counters at their first reading: nothing before to compare with",
@@ -85,7 +100,6 @@ impl<'a> Readings<'a> {
             "counters that were reset, or that another server reported before",
         );
         notes.left_out(self.repeated, "readings of a moment that was read before");
-        self.samples
     }
 }
 
@@ -94,8 +108,7 @@ fn give(
     numbers: &mut Numbers,
     component: &Component,
     since: &Since,
-) -> Result<u64, ImportError> {
-    let mut given = 0;
+) -> Result<(), ImportError> {
     for known in &since.known {
         let length = match known.measure.form() {
             Form::Level => 0,
@@ -110,7 +123,6 @@ fn give(
             import.series(&Series { measure: known.measure, bin: known.bin, component, server })
         });
         import.row(Row { series, end: since.end_millis, length, value: known.value })?;
-        given += 1;
     }
-    Ok(given)
+    Ok(())
 }

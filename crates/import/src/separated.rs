@@ -5,9 +5,10 @@ use std::path::Path;
 use csv::{ByteRecord, ReaderBuilder};
 use plimsoll_history::Import;
 
+use crate::mapped_samples::Cell;
 use crate::notes::Notes;
 use crate::opened::Opened;
-use crate::rows::{Cell, Rows};
+use crate::rows::Rows;
 use crate::{ImportError, Options};
 
 /// Longest line that a table has; a reader would otherwise take in a file that has no line.

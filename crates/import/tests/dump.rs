@@ -8,7 +8,6 @@ mod support;
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -166,21 +165,4 @@ fn dumps_that_cannot_be_understood_are_one_line() {
     }
     let bomb = gzip(&b"-- ".iter().copied().chain(vec![b' '; 1 << 20]).collect::<Vec<u8>>());
     assert!(error(&bomb.repeat(70)).contains("250 times"));
-}
-
-/// All files of a store, with their content.
-fn content(store: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
-    let mut all = Vec::new();
-    let mut folders = vec![store.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => all.push((path.clone(), fs::read(&path).unwrap())),
-            }
-        }
-    }
-    all.sort();
-    all
 }

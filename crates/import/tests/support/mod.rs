@@ -66,3 +66,20 @@ pub fn python(program: &str, arguments: &[&Path]) -> bool {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     true
 }
+
+/// All files of a store, with their content.
+pub fn content(store: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut folders = vec![store.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => all.push((path.clone(), std::fs::read(&path).unwrap())),
+            }
+        }
+    }
+    all.sort();
+    all
+}
