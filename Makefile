@@ -10,11 +10,12 @@ PLIMSOLL = target/release/plimsoll
 LIBRARY  = target/release/libplimsoll.so
 
 .PHONY: help demo screenshots test bench check fuzz mutants miri deny generate install install-c build library library-portable \
-    needs needs-test
+    needs needs-test test-mariadb
 
 help:
 	@echo 'make demo      the main job end to end, on test-bed targets of this machine'
 	@echo 'make test      all tests (loop-device tests need root and say when they are skipped)'
+	@echo 'make test-mariadb  those that need a MariaDB, for `--features mariadb` (part of make test)'
 	@echo 'make screenshots  pictures of the documentation, from pages of the demo'
 	@echo 'make bench     benchmarks: each prints a ratio to a baseline of the same run'
 	@echo 'make check     formatting, clippy, documentation, rules of the tree'
@@ -82,9 +83,14 @@ test: needs-test library
 	@# Open MPI 4 fails if two mpirun make this directory at the same moment: it is there before, and not empty, so that none removes it.
 	-@mkdir -p -m 700 "$${TMPDIR:-/tmp}/ompi.$$(hostname).$$(id -u)/kept"
 	$(CARGO) test --workspace
+	$(MAKE) test-mariadb
 	$(CARGO) test --manifest-path crates/preload/Cargo.toml --target-dir target/preload
 	$(CARGO) xtask tidy
 	@echo 'make test: all passed'
+
+# What is built only for those who ask for it: LMT's databases where they are.
+test-mariadb:
+	$(CARGO) test --package plimsoll-import --features mariadb --test mariadb
 
 bench: build
 	$(CARGO) bench --package plimsoll-benches

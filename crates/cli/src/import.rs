@@ -84,9 +84,26 @@ impl Arguments {
                 let range = self.range(now).map_err(Failure::Use)?;
                 import_from_prometheus(url, &range, &self.store, options)?
             }
+            Some(url) if url.starts_with("mysql://") || url.starts_with("mariadb://") => {
+                from_mariadb(url, &self.store, options)?
+            }
             _ => import(path, &self.store, options)?,
         })
     }
+}
+
+/// Imports LMT's database from where it is.
+#[cfg(feature = "mariadb")]
+fn from_mariadb(url: &str, store: &Path, options: &Options) -> Result<Outcome, ImportError> {
+    // As MariaDB's own programs take it.
+    let password = std::env::var("MYSQL_PWD").ok();
+    plimsoll_import::import_from_mariadb(url, password.as_deref(), store, options)
+}
+
+#[cfg(not(feature = "mariadb"))]
+fn from_mariadb(url: &str, _: &Path, _: &Options) -> Result<Outcome, ImportError> {
+    let reason = "this program was built without MariaDB; hint: import what mysqldump writes, or build it with --features mariadb".into();
+    Err(ImportError::Content { path: url.into(), reason })
 }
 
 /// Why nothing was imported.

@@ -17,6 +17,8 @@ mod format;
 mod hdf5;
 mod lmt;
 mod lmt_copy;
+#[cfg(feature = "mariadb")]
+mod lmt_server;
 mod local_time;
 mod mapped_samples;
 mod mapping;
@@ -42,6 +44,8 @@ mod tokio;
 
 pub use error::ImportError;
 pub use format::Format;
+#[cfg(feature = "mariadb")]
+pub use lmt_server::import_from_mariadb;
 pub use local_time::Zone;
 pub use mapping::Mapping;
 pub use notes::{Note, NoteKind};

@@ -92,7 +92,13 @@ impl<'a> LmtCopy<'a> {
         columns: &[S],
     ) -> Result<(), ImportError> {
         if !self.made.contains(&table.name) {
-            let sql = format!("create table {} ({})", table.name, table.columns.join(", "));
+            // Rows are sorted by numbers, also where those came as texts. Counters stay as they came: SQLite has no whole numbers of 64 bits without a sign.
+            let column = |it: &&str| match it.ends_with("_ID") {
+                true => format!("{it} integer"),
+                false => (*it).to_owned(),
+            };
+            let columns: Vec<String> = table.columns.iter().map(column).collect();
+            let sql = format!("create table {} ({})", table.name, columns.join(", "));
             let made = self.connection.execute(&sql, []);
             made.map_err(|error| failed(self.path, &error))?;
             self.made.push(table.name);
