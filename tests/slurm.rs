@@ -174,7 +174,7 @@ fn steps_and_arrays_make_parts_that_give_the_whole() {
     let Some(cluster) = Slurm::up() else { return };
     let place = |name: &str| cluster.place(name).display().to_string();
     let (store, parts) = (place("history"), place("parts"));
-    json(&format!("synth --store {store} --days 6 --targets 3"));
+    json(&format!("synth --store {store} --days 4 --targets 3"));
     let whole = text(&format!("analyze --store {store} --json"));
     let program = program();
 

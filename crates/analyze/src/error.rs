@@ -3,7 +3,7 @@
 use plimsoll_history::HistoryError;
 use thiserror::Error;
 
-use crate::frame::{COMPONENTS_MAX, DAYS_MAX};
+use crate::frame::{COMPONENTS_MAX, DAYS_MAX, TARGET_DAYS_MAX};
 
 /// Why something cannot be analysed: one line, with a hint where something can be done.
 #[derive(Debug, Error)]
@@ -26,6 +26,16 @@ pub enum AnalyzeError {
     TooMany {
         /// How many there are.
         components: usize,
+    },
+    /// More days of targets than fit.
+    #[error(
+        "the history has {days} days and {targets} targets, and more than {TARGET_DAYS_MAX} days of targets are not analysed at once; hint: --since, --until and --file-system"
+    )]
+    TooMuchAtOnce {
+        /// How many days,
+        days: usize,
+        /// and how many targets.
+        targets: usize,
     },
     /// Bytes of something else.
     #[error("it is no part of an analysis")]

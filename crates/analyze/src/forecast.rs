@@ -42,14 +42,11 @@ struct Case {
 pub fn forecasts(zone: &Zone, line: &Timeline, drawn: &ByDays) -> [Option<Forecast>; BOTH] {
     let hours = times::hours(zone, line);
     [0, 1].map(|direction| {
-        let (Some(first), Some(last)) = (hours.keys().next(), hours.keys().last()) else {
-            return None;
-        };
         let total = |hour: u32| hours.get(&hour)?.total(direction);
         let hour_of_day = |hour: u32| zone.local(zone.minute_of_hour(hour)).hour();
         let mut cases = Vec::new();
         let mut so_far = [(0.0, 0.0); 24];
-        for hour in *first..=*last {
+        for hour in hours.keys().copied() {
             let known = || {
                 let day: Option<f64> = (1..=24).map(|back| total(hour.checked_sub(back)?)).sum();
                 let day = day?;

@@ -44,6 +44,9 @@ pub const DAYS_MAX: u64 = 10_000;
 /// Targets and servers that are analysed at once.
 pub const COMPONENTS_MAX: usize = 100_000;
 
+/// Days times targets that are analysed at once: ten years of a thousand targets. Targets are compared with each other day by day.
+pub const TARGET_DAYS_MAX: usize = 4_000_000;
+
 impl Frame {
     /// Looks what a store has.
     ///
@@ -78,6 +81,10 @@ impl Frame {
         let components = self.targets.len() + self.metadata.len() + self.servers.len();
         if components > COMPONENTS_MAX {
             return Err(AnalyzeError::TooMany { components });
+        }
+        let (days, targets) = (self.days.len(), self.targets.len());
+        if days * targets > TARGET_DAYS_MAX {
+            return Err(AnalyzeError::TooMuchAtOnce { days, targets });
         }
         Ok(())
     }

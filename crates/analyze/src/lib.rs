@@ -55,7 +55,7 @@ pub use daily::{DailyJob, daily_jobs};
 pub use day_summary::{DaySummary, SystemMinute};
 pub use error::AnalyzeError;
 pub use forecast::{Forecast, forecasts};
-pub use frame::{COMPONENTS_MAX, DAYS_MAX, Frame};
+pub use frame::{COMPONENTS_MAX, DAYS_MAX, Frame, TARGET_DAYS_MAX};
 pub use hot::{FALSE_CLAIMS, HotTarget, hot_targets};
 pub use lane::Taken;
 pub use merging::Merging;

@@ -92,3 +92,25 @@ fn metadata_and_processors_are_worked_out_beside_data() {
     assert_eq!(server.most, 5900 * 1_000_000 / 240_000);
     assert!(server.lags.at(0, 1).correlation().unwrap() > 0.8);
 }
+
+#[test]
+fn an_empty_store_has_no_days_and_nothing_fails() {
+    let result = analysis(&Options::default(), &[]);
+    assert_eq!((result.cleaning.samples, result.cleaning.observed), (0, 0));
+    assert!(result.timeline.is_empty() && result.system.ratio.is_none());
+    assert!(result.space.targets.is_empty() && result.hot.is_empty());
+}
+
+#[test]
+fn leap_days_are_days_of_their_month() {
+    // 2028-02-28 to 2028-03-01: 788 to 790 days after the beginning of 2026.
+    let mut reads = vec![None; 791 * 1440];
+    reads[788 * 1440..].fill(Some(1));
+    let one = [(ComponentKind::Ost, "a", Measure::ReadBytes, minutes(&reads))];
+    let result = analysis(&Options::default(), &one);
+    let months: Vec<_> = result.system.months.iter().map(|it| (*it.0, it.1[0])).collect();
+    assert_eq!(months, [((2028, 2), 2 * 1440), ((2028, 3), 1440)]);
+    // Monday, Tuesday (the leap day), Wednesday.
+    let counts: Vec<usize> = result.times.weekdays.iter().map(|it| it[0].count).collect();
+    assert_eq!(counts, [1, 1, 1, 0, 0, 0, 0]);
+}
