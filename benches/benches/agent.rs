@@ -8,7 +8,7 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use plimsoll_benches::lustre_text::{brw_stats, stats};
-use plimsoll_benches::{PAIRS, cpu_seconds};
+use plimsoll_benches::{PAIRS, cpu_seconds, process_cpu_seconds};
 use plimsoll_history::Writer;
 use plimsoll_machine::Machine;
 use plimsoll_monitor::{Monitor, Settings};
@@ -102,9 +102,9 @@ fn monitor(root: &Path) -> Result<()> {
     for second in 0..LOOKS {
         write_tree(root, FEW, second * 1_000_000)?;
         let now = begun + second * 1_000_000_000;
-        let mut start = cpu_seconds();
+        let mut start = process_cpu_seconds();
         let mut lap = |part: usize| {
-            let now = cpu_seconds();
+            let now = process_cpu_seconds();
             parts[part].1 += now - std::mem::replace(&mut start, now);
         };
         if second % 10 == 0 {
@@ -118,9 +118,9 @@ fn monitor(root: &Path) -> Result<()> {
         store.maintain(now / 1_000_000)?;
         lap(2);
     }
-    let mut start = cpu_seconds();
+    let mut start = process_cpu_seconds();
     store.seal()?;
-    parts[2].1 += cpu_seconds() - std::mem::take(&mut start);
+    parts[2].1 += process_cpu_seconds() - std::mem::take(&mut start);
     println!("{FEW} targets, a look a second; all {} numbers of a look change", samples / LOOKS);
     for (part, cpu) in parts {
         println!("  share of a core, {part}: {:.3} %", 100.0 * cpu / LOOKS as f64);

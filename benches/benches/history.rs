@@ -13,6 +13,7 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use plimsoll_benches::process_cpu_seconds;
 use plimsoll_figures::utilized;
 use plimsoll_history::{
     Component, ComponentKind, Day, HistoryError, Measure, Reading, Selection, Settings, Store,
@@ -197,14 +198,15 @@ fn draw(path: &Path) -> Result<()> {
         until: Some(last_day().end()),
         ..Options::default()
     };
-    let mut seconds = Vec::new();
+    let (mut seconds, mut processors) = (Vec::new(), Vec::new());
     let mut length = 0;
     for _ in 0..TIMES {
-        let begun = Instant::now();
+        let (begun, cpu) = (Instant::now(), process_cpu_seconds());
         let store = Store::open(path)?;
         let survey = survey(&store, &options, &|_| TargetCosts::ASSUMED)?;
         length = utilized::page("history", &survey, &[], &options, &[]).len();
         seconds.push(begun.elapsed().as_secs_f64());
+        processors.push(process_cpu_seconds() - cpu);
         std::thread::sleep(Duration::from_millis(100));
     }
     let sample = Sample::new(seconds)?;
@@ -214,5 +216,6 @@ fn draw(path: &Path) -> Result<()> {
         length as f64 / 1e6,
         sample.median()
     );
+    println!("  of processors, which others use, too: {:.2} s", Sample::new(processors)?.median());
     Ok(())
 }

@@ -48,6 +48,12 @@ pub fn seconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
+/// CPU time of all threads of this process until now.
+pub fn process_cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
 /// CPU time of this thread until now.
 pub fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);

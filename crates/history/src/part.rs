@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 
 use plimsoll_guarded::{Directory, Draft};
-use plimsoll_table::{Column, ColumnSink, Kind, Table, TableWriter, Text};
+use plimsoll_table::{Column, ColumnSink, Kind, Table, TableWriter};
 
 use crate::described::Described;
 use crate::{HistoryError, Row, Series};
@@ -136,7 +136,7 @@ impl<'a> PartWriter<'a> {
                 _ => {
                     for run in &runs {
                         let text = text(field, &series[rows[run.start].series as usize]);
-                        repeat(Text::from(text), run.len(), sink)?;
+                        sink.repeat(text, run.len() as u64)?;
                     }
                     Ok(())
                 }

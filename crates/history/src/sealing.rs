@@ -181,6 +181,14 @@ pub(crate) fn day_directory(store: &Directory, day: Day) -> Result<Directory, Hi
 
 /// Returns the rows of each day in the order of files, with the series that they have.
 pub(crate) fn by_day(log: Log) -> Vec<(Day, Vec<Series>, Vec<Row>)> {
+    let mut ends = log.rows.iter().map(|row| Day::ending_at(row.end));
+    if let Some(first) = ends.next()
+        && ends.all(|day| day == first)
+    {
+        // Nearly always, and then no row is copied.
+        let (series, rows) = in_order(&log.series, log.rows);
+        return vec![(first, series, rows)];
+    }
     let mut days: BTreeMap<Day, Vec<Row>> = BTreeMap::new();
     for row in &log.rows {
         days.entry(Day::ending_at(row.end)).or_default().push(*row);

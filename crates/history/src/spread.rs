@@ -18,6 +18,8 @@ pub struct Piece {
 /// differences of what was counted up to the ends of windows, rounded down.
 ///
 /// A sample that is already of one window comes out as it is, so that spreading again changes nothing.
+// Inlined, so that windows of a constant length cost no divisions: this is done for every sample that is read.
+#[inline]
 pub fn spread(end: u64, length: u64, value: u64, window_millis: u64, mut each: impl FnMut(Piece)) {
     if length == 0 {
         let window = end.saturating_sub(1) / window_millis;

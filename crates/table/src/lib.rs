@@ -20,6 +20,7 @@ mod page_header;
 mod pages;
 mod reader;
 mod row_file;
+mod runs;
 mod schema_depth;
 mod source;
 mod wanted;

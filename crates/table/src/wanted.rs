@@ -15,9 +15,9 @@ pub(crate) struct Wanted {
     pub column: Column,
     /// Its number in the file.
     pub index: usize,
-    is_unsigned: bool,
+    pub is_unsigned: bool,
     /// Nanoseconds of one unit, for times.
-    factor: u64,
+    pub factor: u64,
 }
 
 impl Wanted {

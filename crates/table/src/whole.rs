@@ -1,5 +1,7 @@
 //! Columns of whole numbers as plain vectors.
 
+use std::ops::BitOr;
+
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
@@ -17,34 +19,54 @@ pub(crate) fn read_whole(
     into.clear();
     match reader {
         ColumnReader::Int32ColumnReader(reader) => {
-            read(reader, rows, into, |it| wanted.number(it.into(), u64::from(it as u32)))
+            let is_whole = |values: &[i32]| wanted.is_unsigned || all_bits(values) >= 0;
+            read(reader, rows, into, is_whole, |it| u64::from(it as u32))?
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            read(reader, rows, into, |it| wanted.number(it, it as u64))
+            let is_whole = |values: &[i64]| wanted.is_unsigned || all_bits(values) >= 0;
+            read(reader, rows, into, is_whole, |it| it as u64)?
         }
         _ => {
             let name = wanted.column.name;
-            Err(ParquetError::General(format!("column {name:?} does not have whole numbers")))
+            let problem = format!("column {name:?} does not have whole numbers");
+            return Err(ParquetError::General(problem));
         }
     }
+    if into.len() != rows {
+        return Ok(false);
+    }
+    let factor = wanted.factor;
+    if factor != 1 {
+        if into.iter().max().is_some_and(|most| most.checked_mul(factor).is_none()) {
+            return Ok(false);
+        }
+        into.iter_mut().for_each(|value| *value *= factor);
+    }
+    Ok(true)
 }
 
+/// Returns all values on top of each other: negative if one is.
+fn all_bits<T: Copy + Default + BitOr<Output = T>>(values: &[T]) -> T {
+    values.iter().fold(T::default(), |all, value| all | *value)
+}
+
+/// Reads rows of a column, if all are there and `is_whole`. The loops are ones that a processor does several values of at a time.
 fn read<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
     into: &mut Vec<u64>,
-    number: impl Fn(T::T) -> Option<u64>,
-) -> Result<bool> {
+    is_whole: impl Fn(&[T::T]) -> bool,
+    number: impl Fn(T::T) -> u64,
+) -> Result<()>
+where
+    T::T: Copy,
+{
     let (mut levels, mut values) = (Vec::new(), Vec::with_capacity(rows));
     let (_, present, read) =
         guarded(|| reader.read_records(rows, Some(&mut levels), None, &mut values))?;
-    if read != rows || present != rows || values.len() < rows {
-        return Ok(false);
+    let is_there = read == rows && present == rows && values.len() == rows;
+    if is_there && is_whole(&values) {
+        into.extend(values.iter().map(|value| number(*value)));
     }
-    into.reserve(rows);
-    for value in values {
-        let Some(value) = number(value) else { return Ok(false) };
-        into.push(value);
-    }
-    Ok(true)
+    Ok(())
 }

@@ -16,6 +16,7 @@ use parquet::schema::types::ColumnDescPtr;
 
 use crate::Table;
 use crate::error::write_error;
+use crate::runs::TextRuns;
 
 /// A text as it is stored. A copy shares the memory.
 pub use parquet::data_type::ByteArray as Text;
@@ -114,8 +115,14 @@ fn encode(
     let mut buffer = TrackedWrite::new(Vec::new());
     let pages = Box::new(SerializedPageWriter::new(&mut buffer));
     let writer = get_column_writer(column.clone(), properties.clone(), pages);
-    let mut sink = ColumnSink { writer, is_nullable: column.max_def_level() > 0 };
+    let is_nullable = column.max_def_level() > 0;
+    let mut sink = ColumnSink { writer, is_nullable, runs: Some(TextRuns::default()) };
     fill(&mut sink)?;
+    if let Some(runs) = &sink.runs
+        && let Some((bytes, close)) = runs.encode(column, properties).map_err(write_error)?
+    {
+        return Ok((bytes.into(), close));
+    }
     let close = sink.close()?;
     let bytes = buffer.into_inner().map_err(write_error)?;
     Ok((bytes.into(), close))
@@ -125,7 +132,12 @@ fn encode(
 pub struct ColumnSink<'a> {
     writer: ColumnWriter<'a>,
     is_nullable: bool,
+    /// What was appended, as long as it is runs of texts only.
+    runs: Option<TextRuns>,
 }
+
+/// Texts that the writer is handed at a time.
+const TEXTS_AT_A_TIME: u64 = 1 << 12;
 
 impl ColumnSink<'_> {
     /// Appends values. A nullable column also needs a level for each row: 1 where there is a value,
@@ -134,13 +146,45 @@ impl ColumnSink<'_> {
     /// # Errors
     /// If there are fewer values than the levels tell.
     pub fn write<T: Stored>(&mut self, values: &[T], levels: &[i16]) -> io::Result<()> {
+        self.end_runs()?;
         let writer = get_typed_column_writer_mut::<T::Type>(&mut self.writer);
         let levels = self.is_nullable.then_some(levels);
         writer.write_batch(values, levels, None).map_err(write_error)?;
         Ok(())
     }
 
-    fn close(self) -> io::Result<ColumnCloseResult> {
+    /// Appends a text so many times, which costs no more than once. The column must be one of texts that are never missing.
+    ///
+    /// # Errors
+    /// If the column cannot be written.
+    pub fn repeat(&mut self, text: &str, times: u64) -> io::Result<()> {
+        match self.runs.as_mut().map(|runs| runs.add(text, times)) {
+            Some(true) => Ok(()),
+            Some(false) => self.end_runs(),
+            None => self.write_repeated(&Text::from(text), times),
+        }
+    }
+
+    /// Hands runs to the writer, value by value: from now on everything goes there.
+    fn end_runs(&mut self) -> io::Result<()> {
+        let Some(mut runs) = self.runs.take() else { return Ok(()) };
+        runs.take().iter().try_for_each(|(text, times)| self.write_repeated(text, *times))
+    }
+
+    fn write_repeated(&mut self, text: &Text, times: u64) -> io::Result<()> {
+        let writer = get_typed_column_writer_mut::<ByteArrayType>(&mut self.writer);
+        let values = vec![text.clone(); times.min(TEXTS_AT_A_TIME) as usize];
+        let mut left = times;
+        while left > 0 {
+            let now = left.min(TEXTS_AT_A_TIME);
+            writer.write_batch(&values[..now as usize], None, None).map_err(write_error)?;
+            left -= now;
+        }
+        Ok(())
+    }
+
+    fn close(mut self) -> io::Result<ColumnCloseResult> {
+        self.end_runs()?;
         self.writer.close().map_err(write_error)
     }
 }

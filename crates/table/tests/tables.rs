@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use plimsoll_guarded::Directory;
-use plimsoll_table::{Cell, Column, FromCell, Kind, RowFile, Table, TableError, TableReader};
+use plimsoll_table::{
+    Cell, Column, FromCell, Kind, RowFile, Table, TableError, TableReader, TableWriter,
+};
 
 fn table() -> Table {
     Table {
@@ -233,4 +235,63 @@ fn whole_numbers_come_as_vectors_of_the_groups_that_are_wanted() {
     let mut missing = TableReader::open(&path, &table(), &["written"]).unwrap();
     let error = missing.advance_whole(&mut [Vec::new()]).unwrap_err().to_string();
     assert!(error.contains("missing or out of range"), "{error}");
+}
+
+/// Writes a row group for each list of runs, and reads all texts.
+fn through_a_file(groups: &[Vec<(String, u64)>]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.parquet");
+    let columns = vec![Column::new("text", Kind::Text), Column::new("number", Kind::Count64)];
+    let table = Table { name: "plimsoll.runs", version: 1, documentation: "here", columns };
+    let file = fs::File::create(&path).unwrap();
+    let mut writer = TableWriter::new(file, &table, Vec::new()).unwrap();
+    for runs in groups {
+        let rows = runs.iter().map(|it| it.1).sum::<u64>() as i64;
+        let written = writer.write_group(|column, sink| match column {
+            0 => runs.iter().try_for_each(|(text, times)| sink.repeat(text, *times)),
+            _ => sink.write(&(0..rows).collect::<Vec<i64>>(), &[]),
+        });
+        written.unwrap();
+    }
+    writer.finish().unwrap();
+    let mut reader = TableReader::open(&path, &table, &["text", "number"]).unwrap();
+    let mut all = Vec::new();
+    loop {
+        let rows = reader.advance().unwrap();
+        if rows == 0 {
+            return all;
+        }
+        all.extend((0..rows).map(|row| String::from_cell(reader.cell(0, row)).unwrap()));
+    }
+}
+
+#[test]
+fn texts_in_runs_come_back_whatever_runs_they_are() {
+    let of = |distinct: u64, runs: u64, times: u64| -> Vec<(String, u64)> {
+        (0..runs).map(|run| (format!("target {}", run * 7 % distinct), times + run % 3)).collect()
+    };
+    let long = |number: u64| (format!("{number}{}", "x".repeat(400_000)), 20);
+    let groups = [
+        of(1, 1, 1),
+        of(1, 1, 200_000),
+        of(2, 9, 30),
+        of(300, 1000, 47),
+        of(70_000, 16_000, 8),
+        // Too short for runs, too many, and a dictionary that is too large.
+        of(5, 40, 1),
+        of(1000, 20_000, 9),
+        (0..5).map(long).collect(),
+        vec![("a".into(), 3), ("a".into(), 0), ("".into(), 50), ("a".into(), 70)],
+    ];
+    for runs in &groups {
+        assert_eq!(through_a_file(std::slice::from_ref(runs)), expanded(runs));
+    }
+    assert_eq!(
+        through_a_file(&groups[..4]),
+        groups[..4].iter().flat_map(|runs| expanded(runs)).collect::<Vec<_>>()
+    );
+}
+
+fn expanded(runs: &[(String, u64)]) -> Vec<String> {
+    runs.iter().flat_map(|(text, times)| vec![text.clone(); *times as usize]).collect()
 }
