@@ -28,7 +28,12 @@ const OTHER_IMPORT_WAIT: Duration = Duration::from_millis(1000);
 pub(crate) fn open_to_write(path: &Path) -> Result<(Directory, File), HistoryError> {
     let directory = open_own(path)?;
     let lock = lock(&directory, LOCK, WRITER_WAIT)?;
-    hold_days(&directory)?;
+    match hold_days(&directory) {
+        // An import has files of days in hand, for as long as its disk takes. Samples are due, and need none of them.
+        Err(HistoryError::Held { .. }) if is_in_order(&directory)? => {}
+        Err(HistoryError::Held { .. }) => drop(hold_days_to_import(&directory)?),
+        held => drop(held?),
+    }
     Ok((directory, lock))
 }
 
@@ -61,6 +66,13 @@ fn hold_days_within(directory: &Directory, wait: Duration) -> Result<File, Histo
     }
     put_in_order(directory).map_err(|cause| HistoryError::io("put in order", path, cause))?;
     Ok(held)
+}
+
+/// Returns whether it is a store, and no process was killed while it replaced a day.
+fn is_in_order(directory: &Directory) -> Result<bool, HistoryError> {
+    let is_left = |name: &str| name.starts_with(NEW) || name.starts_with(OLD);
+    let names = listing::names_of(directory)?;
+    Ok(has_marker(directory)? && !names.iter().any(|name| name.to_str().is_some_and(is_left)))
 }
 
 /// Opens a directory that is a store, or may become one.

@@ -276,3 +276,25 @@ fn old_days_go_and_imports_stay_as_they_are() {
     assert_eq!(left.len(), 41, "of the store's own, the present day");
     assert_eq!(first_day(&path), ["import-it.parquet"]);
 }
+
+/// Symptom: a monitor that was started while an import waited for its disk ended with "another process writes to it".
+#[test]
+fn a_writer_begins_while_an_import_has_files_of_days_in_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = open(&path);
+    fill(&mut writer, 2, 0..5, 1000);
+    writer.seal().unwrap();
+    drop(writer);
+    let held = std::fs::File::open(path.join(".days-lock")).unwrap();
+    held.lock().unwrap();
+    let mut writer = open(&path);
+    fill(&mut writer, 2, 5..10, 1000);
+    let meanwhile = read(&path);
+    drop(writer);
+    drop(held);
+    let mut writer = open(&path);
+    writer.seal().unwrap();
+    assert_eq!(read(&path), meanwhile);
+    assert!(globbed(&path).len() == 2, "a number of a write-ahead file was used twice");
+}
