@@ -8,8 +8,8 @@ use plimsoll_domain::Bytes;
 use plimsoll_domain::site::SiteFile;
 use plimsoll_figures::utilized;
 use plimsoll_guarded::Readers;
-use plimsoll_history::{Day, Selection, Store};
-use plimsoll_utilization::{By, Options, sharing, survey};
+use plimsoll_history::{Day, Selection, Store, WINDOW_MILLIS};
+use plimsoll_utilization::{By, Options, Survey, sharing, survey};
 
 use crate::argument::argument;
 use crate::found_site;
@@ -93,9 +93,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
         Ok(store.readers()?.and(of_site))
     })?;
-    let options = options(arguments, &store)?;
+    let mut options = options(arguments, &store)?;
     let costs = KnownCosts::new(site.as_ref().map(|file| file.site().clone()));
-    let survey = survey(&store, &options, &|component| costs.of(component))?;
+    let mut surveyed = survey(&store, &options, &|component| costs.of(component))?;
+    if let Some(millis) = html.as_ref().and_then(|_| finer_buckets(&surveyed, &options)) {
+        options.bucket_millis = millis;
+        surveyed = survey(&store, &options, &|component| costs.of(component))?;
+    }
+    let survey = surveyed;
     if survey.groups.is_empty() && survey.without_operations.is_empty() {
         let shown = argument(&arguments.store);
         bail!(
@@ -137,6 +142,16 @@ fn options(arguments: &Arguments, store: &Store) -> Result<Options> {
         options.bucket_millis = (minutes * 60_000).min(Day::MILLIS);
     }
     Ok(options)
+}
+
+/// Returns the time of a point if there are few in the chart, because samples are of a small part of their days: then they are soon read again.
+fn finer_buckets(survey: &Survey, options: &Options) -> Option<u64> {
+    let starts = || survey.groups.iter().flat_map(|group| group.over_time.keys());
+    let (first, last) = starts().min().zip(starts().max())?;
+    let span = last - first + options.bucket_millis;
+    let is_few = span / options.bucket_millis < POINTS / 4;
+    let millis = (span / POINTS).next_multiple_of(WINDOW_MILLIS).max(WINDOW_MILLIS);
+    (is_few && millis < options.bucket_millis).then_some(millis)
 }
 
 fn percent(text: &str) -> Result<f64, String> {

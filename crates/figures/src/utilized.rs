@@ -5,7 +5,7 @@ mod sharing;
 use plimsoll_report::html::{Axis, Bars, Lines, Page, Section};
 use plimsoll_report::{Record, Unit, numbers, words};
 use plimsoll_utilization::{
-    By, CLASSES, FSU_BIN_PERCENT, FSU_BINS, OfClass, Options, Sharing, Summary, Survey,
+    Bucket, By, CLASSES, FSU_BIN_PERCENT, FSU_BINS, OfClass, Options, Sharing, Summary, Survey,
 };
 
 numbers! {
@@ -71,11 +71,12 @@ pub fn record(
     let shown = groups.iter().take(rows);
     let mut record = Record::new().rows(key(options.by), "", shown.map(|it| group(it)).collect());
     if options.by == By::FileSystem && groups.len() > 1 {
-        let rows = groups.iter().take(rows).flat_map(|it| side_by_side(it)).collect();
+        let known = groups.iter().take(rows).filter(|it| it.windows > 0);
+        let rows = known.flat_map(|it| side_by_side(it)).collect();
         record = record.rows("side_by_side", "file systems side by side", rows);
     }
     record = sharing::add(record, shared, rows);
-    if let Some(busiest) = groups.first() {
+    if let Some(busiest) = groups.first().filter(|it| it.windows > 0) {
         let title = format!("{} {}, the busiest", title(options.by), busiest.name);
         record = record.section("busiest", title, detail(busiest));
     }
@@ -96,7 +97,10 @@ pub fn record(
 fn busiest_first(survey: &Survey) -> Vec<&Summary> {
     let mut groups: Vec<&Summary> = survey.groups.iter().collect();
     let busy = |it: &Summary| it.fsu_mean().unwrap_or(-1.0);
-    groups.sort_by(|one, other| busy(other).total_cmp(&busy(one)));
+    let rate = |it: &Summary| it.bytes_per_second().unwrap_or(-1.0);
+    groups.sort_by(|one, other| {
+        busy(other).total_cmp(&busy(one)).then(rate(other).total_cmp(&rate(one)))
+    });
     groups
 }
 
@@ -106,24 +110,20 @@ fn group(summary: &Summary) -> Record {
     Record::new()
         .text("name", "name", &summary.name)
         .number(&TARGETS, summary.targets as u64)
-        .number(&TIME, seconds(summary))
+        .number(&TIME, summary.seconds())
         .number(&FSU_MEAN, summary.fsu_mean())
         .number(&FSU_MAX, (summary.windows > 0).then_some(summary.fsu_max))
         .number(&IDLE, share(0))
         .number(&MODERATE, share(1))
         .number(&BUSY, share(2))
         .number(&BANDWIDTH, summary.bytes_per_second())
-        .number(&BANDWIDTH_MAX, (summary.windows > 0).then_some(summary.bytes_per_second_max))
+        .number(&BANDWIDTH_MAX, (summary.seconds() > 0.0).then_some(summary.bytes_per_second_max))
         .number(&ACHIEVABLE, summary.achievable())
         .number(&UNDERSTATED, summary.understated())
         .number(&BUSY_UNSEEN, summary.busy_unseen_share())
         .number(&READ, summary.read_bytes as f64)
         .number(&WRITTEN, summary.written_bytes as f64)
         .number(&DISK, summary.disk_bytes())
-}
-
-fn seconds(summary: &Summary) -> f64 {
-    summary.windows as f64 * 5.0
 }
 
 fn detail(summary: &Summary) -> Record {
@@ -206,14 +206,19 @@ fn over_time(groups: &[&&Summary], first: u64) -> Section {
     let mut rate =
         Lines::new("Bandwidth", hours(), Axis::new("bandwidth", Unit::BytesPerSec)).steps();
     for summary in groups {
-        let points = |of: fn(&plimsoll_utilization::Bucket) -> f64| -> Vec<(f64, f64)> {
-            let point = |(start, bucket): (&u64, &plimsoll_utilization::Bucket)| {
-                ((start - first.min(*start)) as f64 / 1000.0, of(bucket) / bucket.windows as f64)
+        // A sum over windows, and how many.
+        let points = |of: fn(&Bucket) -> (f64, u64)| -> Vec<(f64, f64)> {
+            let point = |(start, bucket): (&u64, &Bucket)| {
+                let (sum, count) = of(bucket);
+                let seconds = (start - first.min(*start)) as f64 / 1000.0;
+                (count > 0).then(|| (seconds, sum / count as f64))
             };
-            summary.over_time.iter().map(point).collect()
+            summary.over_time.iter().filter_map(point).collect()
         };
-        fsu = fsu.line(&summary.name, points(|it| it.fsu));
-        rate = rate.line(&summary.name, points(|it| it.bytes_per_second));
+        if summary.windows > 0 {
+            fsu = fsu.line(&summary.name, points(|it| (it.fsu, it.windows)));
+        }
+        rate = rate.line(&summary.name, points(|it| (it.bytes_per_second, it.known)));
     }
     Section::new("Over time").chart(fsu).chart(rate)
 }
@@ -225,7 +230,7 @@ fn distributions(groups: &[&&Summary]) -> Section {
     let bins = (last.unwrap_or(0) + 1).min(FSU_BINS);
     let names = (0..bins).map(|bin| format!("{} %", bin * FSU_BIN_PERCENT as usize)).collect();
     let mut fsu = Bars::columns("Windows by FSU", "FSU", Axis::new("windows", Unit::Count), names);
-    for summary in groups {
+    for summary in groups.iter().filter(|it| it.windows > 0) {
         let values = summary.histogram[..bins].iter().map(|it| *it as f64).collect();
         fsu = fsu.series(&summary.name, values);
     }

@@ -110,6 +110,11 @@ impl Lately {
         self
     }
 
+    /// Returns it with its rates alone.
+    pub(crate) fn without_utilization(self) -> Self {
+        Lately { fsu: None, bandwidth_only: None, history: Vec::new(), ..self }
+    }
+
     /// Takes what a target of metadata does.
     pub(crate) fn of_metadata(mut self, target: &Followed, now: u64, windows: u64) -> Self {
         let over = now / WINDOW_MILLIS;

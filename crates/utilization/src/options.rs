@@ -59,10 +59,12 @@ impl Options {
 /// What happened in a part of the time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bucket {
-    /// Windows of it.
+    /// Windows of it of which anything is known,
+    pub known: u64,
+    /// and those of them whose utilization is.
     pub windows: u64,
     /// Sum of their utilization.
     pub fsu: f64,
-    /// Sum of their rates, in bytes per second.
+    /// Sum of the rates of all, in bytes per second.
     pub bytes_per_second: f64,
 }

@@ -180,11 +180,17 @@ impl Recent {
     }
 
     fn targets(&self) -> Vec<Lately> {
-        let target = |(component, followed): (&Component, &Followed)| Lately {
-            kind: Some(component.kind),
-            server: followed.server.clone(),
-            file_system: component.file_system.clone(),
-            ..Lately::new(&component.name).of_members(&[followed], self.now, self.scope.windows)
+        let target = |(component, followed): (&Component, &Followed)| {
+            let lately = Lately::new(&component.name);
+            let lately = lately.of_members(&[followed], self.now, self.scope.windows);
+            let lately = Lately {
+                kind: Some(component.kind),
+                server: followed.server.clone(),
+                file_system: component.file_system.clone(),
+                ..lately
+            };
+            // What others do on a target is not seen by a client of it.
+            if component.kind.is_data_target() { lately } else { lately.without_utilization() }
         };
         let is_target = |it: &Component| it.job.is_empty() && it.kind != ComponentKind::Mdt;
         self.followed.iter().filter(|it| is_target(it.0)).map(target).collect()
@@ -199,7 +205,7 @@ impl Recent {
         let job = |(name, members): (&str, Vec<&Followed>)| {
             let lately = Lately::new(name).of_members(&members, self.now, self.scope.windows);
             // What jobs ask for is not all that disks do: no utilization is said of them.
-            Lately { fsu: None, bandwidth_only: None, history: Vec::new(), ..lately }
+            lately.without_utilization()
         };
         jobs.into_iter().map(job).collect()
     }

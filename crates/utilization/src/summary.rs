@@ -31,6 +31,8 @@ pub struct Summary {
     pub targets: usize,
     /// Windows of 5 s of which enough is known.
     pub windows: u64,
+    /// The same without operations: bytes are known, and no utilization.
+    pub windows_of_bytes: u64,
     /// Windows of which something, but not enough, is known.
     pub partial_windows: u64,
     /// Sum of the utilization of all windows, in percent.
@@ -51,8 +53,9 @@ pub struct Summary {
     pub written_bytes: u128,
     /// Bytes of the greatest window, per second.
     pub bytes_per_second_max: f64,
-    /// Time that the transactions of all windows take, in attoseconds.
+    /// Time that the transactions of all windows take, in attoseconds, and the bytes that they moved.
     cost: u128,
+    costed_bytes: u128,
     covered: u128,
     /// Reads and writes between server and disk by size in bytes, as far as known.
     pub sizes: BTreeMap<u64, (u64, u64)>,
@@ -66,6 +69,7 @@ impl Summary {
             name: name.to_string(),
             targets: 0,
             windows: 0,
+            windows_of_bytes: 0,
             partial_windows: 0,
             fsu_sum: 0.0,
             fsu_max: 0.0,
@@ -77,6 +81,7 @@ impl Summary {
             written_bytes: 0,
             bytes_per_second_max: 0.0,
             cost: 0,
+            costed_bytes: 0,
             covered: 0,
             sizes: BTreeMap::new(),
             over_time: BTreeMap::new(),
@@ -109,6 +114,21 @@ impl Summary {
 
     /// Adds a window of which enough is known.
     fn add(&mut self, window: &Window, bucket: &mut Bucket, options: &Options) {
+        self.read_bytes += u128::from(window.read_bytes);
+        self.written_bytes += u128::from(window.written_bytes);
+        let seconds = window.covered as f64 / 1000.0 / f64::from(window.targets);
+        let rate = (window.read_bytes as f64 + window.written_bytes as f64) / seconds;
+        self.bytes_per_second_max = self.bytes_per_second_max.max(rate);
+        bucket.known += 1;
+        bucket.bytes_per_second += rate;
+        if window.is_bytes_only {
+            self.windows_of_bytes += 1;
+        } else {
+            self.add_utilization(window, bucket, options);
+        }
+    }
+
+    fn add_utilization(&mut self, window: &Window, bucket: &mut Bucket, options: &Options) {
         let (fsu, bandwidth_only) = (window.fsu(), window.bandwidth_only());
         self.windows += 1;
         self.fsu_sum += fsu;
@@ -122,16 +142,11 @@ impl Summary {
         of_class.optimal = of_class.optimal.saturating_add(window.optimal);
         let is_seen = options.class(bandwidth_only) == BUSY;
         self.busy_unseen += u64::from(class == BUSY && !is_seen);
-        self.read_bytes += u128::from(window.read_bytes);
-        self.written_bytes += u128::from(window.written_bytes);
-        let seconds = window.covered as f64 / 1000.0 / f64::from(window.targets);
-        let rate = (window.read_bytes as f64 + window.written_bytes as f64) / seconds;
-        self.bytes_per_second_max = self.bytes_per_second_max.max(rate);
         self.cost = self.cost.saturating_add(window.cost);
+        self.costed_bytes += u128::from(window.read_bytes) + u128::from(window.written_bytes);
         self.covered += u128::from(window.covered);
         bucket.windows += 1;
         bucket.fsu += fsu;
-        bucket.bytes_per_second += rate;
     }
 
     /// Returns the mean utilization in percent; nothing without windows.
@@ -145,17 +160,22 @@ impl Summary {
         (self.windows > 0).then(|| self.classes.map(share))
     }
 
+    /// Returns the time that is known.
+    pub fn seconds(&self) -> f64 {
+        (self.windows + self.windows_of_bytes) as f64 * WINDOW_MILLIS as f64 / 1000.0
+    }
+
     /// Returns the mean bandwidth of the whole group in bytes per second.
     pub fn bytes_per_second(&self) -> Option<f64> {
-        let seconds = self.windows as f64 * WINDOW_MILLIS as f64 / 1000.0;
         let bytes = self.read_bytes as f64 + self.written_bytes as f64;
-        (self.windows > 0).then(|| bytes / seconds)
+        let seconds = self.seconds();
+        (seconds > 0.0).then(|| bytes / seconds)
     }
 
     /// Returns the bandwidth of one target that is fully busy with what was done here (equation 6).
     pub fn achievable(&self) -> Option<f64> {
         let seconds = self.cost as f64 / UNITS_PER_SECOND;
-        (seconds > 0.0).then(|| (self.read_bytes as f64 + self.written_bytes as f64) / seconds)
+        (seconds > 0.0).then(|| self.costed_bytes as f64 / seconds)
     }
 
     /// Returns how many times as busy it was as bytes alone say; nothing if they say that it was not busy at all.

@@ -27,7 +27,7 @@ const BACK_WINDOWS: usize = (GAP_MILLIS / WINDOW_MILLIS) as usize;
 pub struct Survey {
     /// By name.
     pub groups: Vec<Summary>,
-    /// Targets with bytes but without operations: their utilization is not known.
+    /// Targets with bytes but without operations: their utilization is not known. A group that has only such has bandwidth, and no more.
     pub without_operations: Vec<String>,
     /// Bytes in gaps of more than a minute: it is not known when they were moved.
     pub unplaced_bytes: u128,
@@ -107,6 +107,7 @@ struct Plan {
 
 /// How the samples of a target are used.
 struct TargetPlan {
+    has_operations: bool,
     has_sizes: bool,
     /// The series whose samples say which time is known.
     clock: (Measure, u64),
@@ -133,22 +134,42 @@ impl Plan {
             let has = |measure| measures.iter().any(|it| it.0 == measure);
             let has_sizes = has(Measure::ReadSizes) || has(Measure::WriteSizes);
             let has_operations = has(Measure::ReadOperations) || has(Measure::WriteOperations);
-            match measures.iter().min() {
-                Some(clock) if has_sizes || has_operations => {
-                    let costs = costs(component);
-                    let target = TargetPlan { has_sizes, clock: *clock, costs };
-                    plan.targets.insert(component.clone(), target);
-                }
-                _ => plan.without_operations.push(component.name.clone()),
+            let has_operations = has_sizes || has_operations;
+            if !has_operations {
+                plan.without_operations.push(component.name.clone());
+            }
+            if let Some(clock) = measures.iter().min() {
+                // What bytes alone cost is not asked.
+                let costs = if has_operations { costs(component) } else { TargetCosts::ASSUMED };
+                let target = TargetPlan { has_operations, has_sizes, clock: *clock, costs };
+                plan.targets.insert(component.clone(), target);
             }
         }
-        for it in series.iter().filter(|it| plan.targets.contains_key(&it.component)) {
-            let members = plan.groups.entry(group_of(options.by, it)).or_default();
+        plan.add_members(&series, true);
+        plan.add_members(&series, false);
+        plan
+    }
+
+    /// Adds targets with operations or without to their groups: the latter only to groups that have none with.
+    fn add_members(&mut self, series: &[Series], with_operations: bool) {
+        let others: HashSet<String> = match with_operations {
+            true => HashSet::new(),
+            false => self.groups.keys().cloned().collect(),
+        };
+        for it in series {
+            let target = self.targets.get(&it.component);
+            if target.is_none_or(|target| target.has_operations != with_operations) {
+                continue;
+            }
+            let name = group_of(self.by, it);
+            if others.contains(&name) {
+                continue;
+            }
+            let members = self.groups.entry(name).or_default();
             if !members.contains(&it.component) {
                 members.insert(it.component.clone());
             }
         }
-        plan
     }
 }
 
@@ -315,6 +336,7 @@ impl Pass {
                 if is_clock {
                     window.covered = window.covered.saturating_add(piece.covered);
                     window.targets += u32::from(*counted != piece.window);
+                    window.is_bytes_only = !target.has_operations;
                     *counted = piece.window;
                 }
                 add(window, series, target.has_sizes, &target.costs, piece.value, options);

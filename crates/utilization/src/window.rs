@@ -25,6 +25,8 @@ pub(crate) const MEASURES: [Measure; 6] = [
 pub(crate) struct Window {
     /// Targets of which anything is known.
     pub targets: u32,
+    /// Whether only bytes are known, and no operations: then nobody knows how busy they kept anything.
+    pub is_bytes_only: bool,
     /// Milliseconds that are known, added up over targets.
     pub covered: u64,
     /// Time that transactions take, and that of their bytes alone, in attoseconds.
@@ -41,6 +43,7 @@ impl Window {
     /// Adds what other targets did, or the same one at another time.
     pub fn add(&mut self, other: &Window) {
         self.targets += other.targets;
+        self.is_bytes_only |= other.is_bytes_only;
         self.covered = self.covered.saturating_add(other.covered);
         self.cost = self.cost.saturating_add(other.cost);
         self.byte_cost = self.byte_cost.saturating_add(other.byte_cost);

@@ -253,3 +253,21 @@ fn operations_of_metadata_are_followed_and_a_store_says_the_same() {
         assert_eq!((mdt.fsu, mdt.known), (None, 1));
     }
 }
+
+/// Symptom: `top` on a client called a target idle that others kept busy.
+#[test]
+fn a_target_as_a_client_sees_it_has_rates_and_no_utilization() {
+    let mut recent = Recent::new(SCOPE);
+    for second in 0..=10 {
+        let seen = Component::new(ComponentKind::SeenTarget, "OST0").of_file_system("scratch");
+        let values = vec![
+            Value::new(Measure::WrittenBytes, second * 4096),
+            Value::new(Measure::WriteOperations, second),
+        ];
+        take(&mut recent, second, &[reading(seen, second, values)]);
+    }
+    let seen = named(&recent.groups(By::Target), "OST0");
+    near(seen.written_bytes, 4096.0);
+    assert_eq!((seen.fsu, seen.bandwidth_only), (None, None));
+    assert!(seen.history.is_empty());
+}

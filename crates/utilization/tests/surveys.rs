@@ -155,7 +155,7 @@ fn gaps_are_missing_and_midnight_is_no_gap() {
 }
 
 #[test]
-fn targets_without_operations_are_named() {
+fn targets_without_operations_are_named_and_have_bandwidth_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let mut writer = Writer::open(&path, Settings::default()).unwrap();
@@ -165,7 +165,20 @@ fn targets_without_operations_are_named() {
         writer.append(&[reading]).unwrap();
     }
     let found = of(&path, &Options::default());
-    assert_eq!((found.groups.len(), found.without_operations), (0, vec!["OST0".to_string()]));
+    assert_eq!(found.without_operations, ["OST0"]);
+    let one = &found.groups[0];
+    assert_eq!((one.fsu_mean(), one.shares(), one.achievable()), (None, None, None));
+    // Of the first second nothing is known.
+    near(one.bytes_per_second().unwrap(), 19.0 / 20.0 * f64::from(10 << 20));
+    // Where others of the group have operations, those speak for it.
+    for second in 20..40 {
+        let mut without = target("OST0", "oss1", second, 0, 10);
+        without.values.truncate(2);
+        writer.append(&[without, target("OST1", "oss1", second, 0, 10)]).unwrap();
+    }
+    let found = of(&path, &Options { by: plimsoll_utilization::By::Server, ..Options::default() });
+    assert_eq!((found.groups.len(), found.groups[0].targets), (1, 1));
+    assert!(found.groups[0].fsu_mean().is_some());
 }
 
 #[test]
