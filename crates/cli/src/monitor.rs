@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use plimsoll_domain::Nanos;
+use plimsoll_domain::{Bytes, Nanos};
 use plimsoll_history::{Appender, Writer};
 use plimsoll_monitor::{Clock, ClockLook, Found, Health, Monitor, Server, Shown, metrics};
 
@@ -63,6 +63,18 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
 
+    /// Days with samples that the store keeps, beside the last one; older ones go
+    #[arg(long, value_name = "DAYS", default_value = "366", requires = "store", value_parser = days)]
+    keep_days: u32,
+
+    /// Days with samples that stay at full resolution, beside the last one; older ones become coarser
+    #[arg(long, value_name = "DAYS", default_value = "1", requires = "store", value_parser = days)]
+    fine_days: u32,
+
+    /// Room that the store may take; beyond, the oldest days go [default: no limit]
+    #[arg(long, value_name = "SIZE", requires = "store")]
+    budget: Option<Bytes>,
+
     /// Show jobs in the metrics, too: every job is a series of its own there
     #[arg(long, requires = "jobs")]
     job_metrics: bool,
@@ -77,6 +89,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
     }
     text.parse().map_err(|_| "is not an address; write it like 127.0.0.1:9169 or 9169".to_owned())
+}
+
+fn days(text: &str) -> Result<u32, String> {
+    u32::try_from(value::count(text)?).map_err(|_| "is more days than there are".to_owned())
 }
 
 /// What the sampling and the answering thread share.
@@ -97,7 +113,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let interruption = Interruption::watch()?;
     let (mut store, upkeep) = match &arguments.store {
         Some(path) => {
-            let settings = plimsoll_history::Settings::default();
+            let settings = plimsoll_history::Settings {
+                keep_days: arguments.keep_days,
+                fine_days: arguments.fine_days,
+                bytes_max: arguments.budget.map(Bytes::get),
+                ..plimsoll_history::Settings::default()
+            };
             let (appender, keeper) = Writer::open_apart(path, settings)?;
             (Some(appender), Some(Upkeep::begin(keeper, interruption.clone())?))
         }
