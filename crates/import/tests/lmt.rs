@@ -92,3 +92,15 @@ fn hostile_databases_leave_the_store_as_it_was() {
     assert_eq!(read(&store), before);
     assert!(!folder.path().join("lmt-journal").exists());
 }
+
+#[test]
+fn texts_that_no_name_is_as_long_as_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("lmt"), folder.path().join("store"));
+    let made = database(&path, &[("2018-01-28 00:00:00", 1), ("2018-01-28 00:00:05", 3)]);
+    made.execute("update OST_INFO set HOSTNAME = hex(zeroblob(5000000))", []).unwrap();
+    drop(made);
+    let error = import(&path, &store, &options()).unwrap_err().to_string();
+    assert!(error.contains("too big") && !error.contains('\n'), "{error}");
+    assert_eq!(read(&store).len(), 0);
+}

@@ -120,3 +120,45 @@ fn what_is_no_history_is_one_line() {
         assert!(error.contains(expected) && !error.contains('\n'), "{error}");
     }
 }
+
+/// Real files, cut off anywhere and with bits exchanged: one line, and the store is byte for byte what it was; or a history that can be read.
+#[test]
+fn damaged_real_files_leave_the_store_as_it_was() {
+    const MUTATIONS: u64 = 30;
+    let reset = "lmt/lmtdb-reset.sqlite3";
+    for name in [TOKIO, PYLMT, "tokio/sample_tokiots.hdf5", LMT, reset] {
+        let Some(path) = sample(name) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let (damaged, store) = (folder.path().join("damaged"), folder.path().join("store"));
+        take(&path, &store);
+        let (bytes, before) = (std::fs::read(&path).unwrap(), content(&store));
+        let (mut random, mut refused) = (bytes.len() as u64, 0);
+        for mutation in 0..2 * MUTATIONS {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let place = (random >> 20) as usize % bytes.len();
+            let mut changed = bytes.clone();
+            if mutation < MUTATIONS {
+                changed.truncate(place);
+            } else {
+                // Most of a file is numbers, in which nothing can be wrong: half of the exchanges are where formats have their tables.
+                let place = if mutation % 2 == 0 { place } else { place % 8192 };
+                changed[place] ^= 1 << (random >> 61);
+            }
+            std::fs::write(&damaged, &changed).unwrap();
+            match plimsoll_import::import(&damaged, &store, &options()) {
+                Err(error) => {
+                    refused += 1;
+                    assert!(!error.to_string().contains('\n'), "{error}");
+                    assert!(content(&store) == before, "{name}, mutation {mutation}: {error}");
+                }
+                Ok(_) => {
+                    read(&store);
+                    std::fs::remove_dir_all(&store).unwrap();
+                    take(&path, &store);
+                    assert!(content(&store) == before, "{name}, mutation {mutation}");
+                }
+            }
+        }
+        assert!(refused > MUTATIONS / 2, "{name}: {refused}");
+    }
+}
