@@ -138,7 +138,7 @@ impl<'a> Metrics<'a> {
         notes.recognised(counts.series, "series");
         notes.recognised(counts.values, "values");
         notes.repaired(counts.ports, "names of instances, without their ports");
-        notes.left_out(counts.unknown, "series of metrics that no measure is mapped to");
+        notes.left_out(counts.unknown, "series of metrics that no measure is mapped to; hint: name them in a mapping (--mapping FILE, docs/import.md)");
         let twice = "series that differ only in labels which nothing is mapped to; hint: target = \"{instance}:{device}\", or sum by (…) in the query";
         notes.left_out(counts.twice, twice);
         notes.left_out(counts.no_time, "values whose time cannot be read");
