@@ -3,6 +3,7 @@
 mod beds;
 mod changed_user;
 mod containers;
+mod namespaces;
 mod outputs;
 mod pipes;
 mod record;

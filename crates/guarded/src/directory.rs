@@ -13,6 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::acting_user::NOBODY;
 use crate::descriptors::moved;
 use crate::mount::mount_of;
 use crate::trust::is_writable_by_others;
@@ -133,6 +134,9 @@ impl Directory {
     /// treat this process as another user (root squash): then it is the one to whom a new file belongs.
     pub(crate) fn require_owner(&self, facts: &Stat) -> io::Result<()> {
         let (owner, expected) = (facts.st_uid, acting_user());
+        if expected == NOBODY {
+            return Err(Refusal::UnknownUser.into());
+        }
         if owner == expected || self.owner_of_new_files().is_ok_and(|it| it == owner) {
             return Ok(());
         }

@@ -42,6 +42,11 @@ pub enum Refusal {
         /// Whose it should be.
         expected: u32,
     },
+    /// Others may have the same number.
+    #[error(
+        "whose it is cannot be told: this user namespace does not know you (map your user, as `unshare --map-current-user` does)"
+    )]
+    UnknownUser,
     /// Others could change what is in it.
     #[error("others can write to it (mode {mode:o})")]
     Writable {
