@@ -170,6 +170,31 @@ fn whatever_changes_places_others_read_only_what_they_may() {
     }
 }
 
+/// The attack: copies of a private container, with rights for all, while the attacker hides what is beside its logs and says whose they are. There are more copies than are kept open.
+#[test]
+fn copies_show_nothing_while_notes_are_hidden() {
+    let Some(shown) = Shown::new() else { return };
+    shown.make("private", 0, 0o700);
+    shown.store("private/box", "SECRET\n", 0o644);
+    chown(shown.at("ost0"), Some(ATTACKER), None).unwrap();
+    let names: Vec<String> = (0..20).map(|number| format!("copy{number}")).collect();
+    for name in &names {
+        let copy = shown.at("data").join(name);
+        let copied =
+            Command::new("cp").arg("-r").arg(shown.at("private/box")).arg(&copy).status().unwrap();
+        assert!(copied.success());
+        set_mode(&copy, 0o755);
+    }
+    let Some(view) = View::of(shown.path(), "data", &["--share"]) else { return };
+    let _hides = Attacker::repeats(
+        &shown.at("ost0"),
+        "for name in plimsoll-stow-*; do mv $name hidden; mv hidden $name; done",
+    );
+    let paths: Vec<PathBuf> = names.iter().map(|it| view.at(it)).collect();
+    let (_, seen) = looks(ATTACKER, "3", &paths);
+    assert!(!seen.contains("SECRET"), "{seen}");
+}
+
 /// The attack: one who may read takes all that the server has.
 #[test]
 fn one_user_cannot_take_all_descriptors() {

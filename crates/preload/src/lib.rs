@@ -61,6 +61,11 @@ mod walk;
 use plimsoll_trace::layout::State;
 
 extern "C" fn constructor() {
+    // SAFETY: what would unwind here ends the program.
+    unsafe { own_stack::on_large_stack(start) };
+}
+
+fn start() {
     for real in table::REALS {
         real.resolve();
     }

@@ -8,6 +8,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use rustix::process::{Resource, getrlimit};
 
 use crate::thread::Serving;
 
@@ -45,6 +46,16 @@ impl Stack {
         let _ = unsafe { mprotect(lowest, GUARD_BYTES, MprotectFlags::empty()) };
         Some(Stack { lowest: lowest.cast() })
     }
+
+    /// Does this on it.
+    ///
+    /// # Safety
+    /// The work must not unwind.
+    unsafe fn does<R>(self, work: impl FnOnce() -> R) -> R {
+        let above_guard = self.lowest.wrapping_add(GUARD_BYTES);
+        // SAFETY: mapped, whole pages, and this thread's alone; the work returns, as the caller says.
+        unsafe { psm::on_stack(above_guard, STACK_BYTES - GUARD_BYTES, work) }
+    }
 }
 
 impl Drop for Stack {
@@ -71,9 +82,21 @@ impl Drop for Stack {
 /// The work must not unwind.
 pub unsafe fn on_own_stack<R>(_serving: &Serving, work: impl FnOnce() -> R) -> R {
     let Some(stack) = Stack::take() else { return work() };
-    let above_guard = stack.lowest.wrapping_add(GUARD_BYTES);
-    // SAFETY: mapped, whole pages, and this thread's alone; the work returns, as the caller says.
-    unsafe { psm::on_stack(above_guard, STACK_BYTES - GUARD_BYTES, work) }
+    // SAFETY: as the caller says.
+    unsafe { stack.does(work) }
+}
+
+/// Does this, while the program is only being loaded, on such a stack if the program's may be too small for it.
+///
+/// # Safety
+/// As above.
+pub unsafe fn on_large_stack<R>(work: impl FnOnce() -> R) -> R {
+    let is_small = getrlimit(Resource::Stack).current.is_some_and(|it| it < STACK_BYTES as u64);
+    match is_small.then(Stack::take).flatten() {
+        // SAFETY: as the caller says.
+        Some(stack) => unsafe { stack.does(work) },
+        None => work(),
+    }
 }
 
 #[cfg(test)]

@@ -21,16 +21,20 @@ pub const FLAT: &str = "flat";
 
 impl Container {
     /// Gives a plain file the rights, times and attributes of its own file, which the anchor has. Whoever wrote the anchor of a copy may not be who wrote the logs:
-    /// what is made of one is private.
+    /// what is made of one is private, and a program if it was one.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn give_rights_to(&self, flat: &File) -> Result<(), StowError> {
-        if !is_surely_original(self)? {
-            return Ok(());
-        }
+        let is_original = is_surely_original(self)?;
         let anchor = self.directory().open_file(ANCHOR, OFlags::RDONLY);
-        let given = anchor.and_then(|anchor| Ok(dress(flat, &anchor)?));
+        let given = anchor.and_then(|anchor| match is_original {
+            true => Ok(dress(flat, &anchor)?),
+            false => {
+                let mode = 0o600 | fstat(&anchor)?.st_mode & 0o100;
+                Ok(fchmod(flat, Mode::from_raw_mode(mode))?)
+            }
+        });
         given.attempt("give a plain file the rights of", self.path())
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
 
 use super::Stowed;
 
@@ -129,4 +130,15 @@ fn what_a_kill_leaves_of_a_plain_file_goes_with_the_next_run() {
     fs::write(&hidden, "half").unwrap();
     assert_eq!(stowed.shell("ls -A"), "");
     assert!(!hidden.exists());
+}
+
+/// What whoever made the copy allowed to others counts for nobody; that its owner may execute it stays.
+#[test]
+fn a_script_that_is_a_copy_is_executed_and_private() {
+    let stowed = Stowed::new();
+    stowed.shell("printf '#!/bin/sh\\necho ran\\n' > script; chmod 755 script");
+    let mut copy = Command::new("cp");
+    copy.arg("-rp").arg(stowed.at("script")).arg(stowed.at("copy"));
+    assert!(copy.status().unwrap().success());
+    assert_eq!(stowed.shell("./copy; ./script; stat -c %a copy script"), "ran\nran\n700\n755\n");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Stowed;
 use crate::support::command::{Outcome, binary};
-use crate::support::recording::program;
+use crate::support::recording::{program, record};
 
 /// A trap of tests/programs/traps.c below a mount, and what the same wrote in a plain directory.
 struct Trapped {
@@ -105,4 +105,16 @@ fn a_sandbox_without_files_is_told_at_the_end() {
     let told = &sandbox.outcome.stderr;
     assert!(told.contains("close(fd) == 0: Operation not permitted"), "{told}");
     sandbox.assert_same("sandbox");
+}
+
+/// The library begins on a stack of its own where the program has next to none.
+#[test]
+fn a_program_with_next_to_no_stack_begins() {
+    let stowed = Stowed::new();
+    assert_eq!(stowed.shell("(ulimit -s 16; exec /bin/echo hello) > out; cat out"), "hello\n");
+    let rec = stowed.storage.folder.path().join("rec");
+    let mut command = record(&rec);
+    command.args(["--", "bash", "-c", "(ulimit -s 16; exec /bin/echo hello)"]);
+    let outcome: Outcome = command.output().unwrap().into();
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "hello\n"));
 }

@@ -9,8 +9,7 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::real::{NO_LIBRARY, RealMpi, TOO_MANY};
-use super::table::text;
+use super::real::{NO_LIBRARY, RealMpi, TOO_MANY, text};
 use crate::backend;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -249,3 +249,11 @@ fn base_name(path: &[u8]) -> &[u8] {
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
+
+/// Returns the text of a name that was written with its zero; checked when it is compiled.
+pub(super) const fn text(name: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(name.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("a name in the table has a zero in it"),
+    }
+}

@@ -15,11 +15,11 @@
 //! is a status. As its rows are under "two counts", there are also `MPI_File_write_at_c` and
 //! `PMPI_File_write_at_c`, whose counts are of type MPI_Count instead of int. The shape of a function that moves no data is `()`.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::c_int;
 
 use plimsoll_trace::Op;
 
-use super::real::{RealMpi, Words};
+use super::real::{RealMpi, Words, text};
 use super::{Last, MpiFunction, Position, Shape, control, data, meeting, session};
 
 macro_rules! functions {
@@ -173,14 +173,6 @@ functions! {
             "File_read_ordered_begin" MpiReadOrderedBegin;
             "File_write_ordered_begin" MpiWriteOrderedBegin;
         }
-    }
-}
-
-/// Returns the text of a name that was written with its zero; checked when it is compiled.
-pub(super) const fn text(name: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(name.as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("a name in the table has a zero in it"),
     }
 }
 
