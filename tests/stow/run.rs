@@ -10,6 +10,7 @@ mod held;
 mod hostile;
 mod like_plain;
 mod limits;
+mod masks;
 mod ran;
 mod shared;
 mod targets;

@@ -15,7 +15,7 @@ use plimsoll_history::Store;
 use crate::argument::argument;
 use crate::new_file::NewFile;
 use crate::output::Output;
-use crate::parts_directory::PartsOptions;
+use crate::parts_directory::{self, PartsOptions};
 use crate::shown::Shown;
 use crate::value;
 
@@ -131,8 +131,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         bail!("--low-to is more than --high-from");
     }
     if let Some(directory) = arguments.division.merged() {
-        let html = arguments.shown.page(|| parts::readers(directory))?;
-        let (name, frame, whole) = parts::merge(directory, &options(arguments))?;
+        let opened = parts_directory::open(directory)?;
+        let html = arguments.shown.page(|| Ok(parts::readers(&opened)))?;
+        let (name, frame, whole) = parts::merge(opened, &options(arguments))?;
         return arguments.show(&name, &frame, &whole, html, output);
     }
     let path = arguments.store.as_deref().context("no history is given; hint: --store DIR")?;

@@ -18,7 +18,7 @@ use crate::descriptors::moved;
 use crate::mount::mount_of;
 use crate::trust::is_writable_by_others;
 use crate::working::{NEW_PREFIX, random_hex};
-use crate::{Refusal, acting_user};
+use crate::{Refusal, acting_user, owner_rights};
 
 /// A directory is only held, which needs no right to list it.
 pub(crate) const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -78,7 +78,7 @@ impl Directory {
         }
     }
 
-    /// Makes a directory, and opens it. Where others may write to this one, the caller must check who owns
+    /// Makes a directory, and opens it. Its owner may do what the mode says, whatever the umask. Where others may write to this one, the caller must check who owns
     /// the new one: it may be replaced before it is opened.
     ///
     /// # Errors
@@ -86,17 +86,22 @@ impl Directory {
     pub fn make(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<Self> {
         let name = checked(name.as_ref())?;
         mkdirat(self, name, Mode::from_raw_mode(mode))?;
-        self.child(name)
+        let made = self.child(name)?;
+        owner_rights::restore(&made, mode)?;
+        Ok(made)
     }
 
-    /// Creates a file that was not there before.
+    /// Creates a file that was not there before. Its owner may do what the mode says, whatever the umask.
     ///
     /// # Errors
     /// If there is anything of that name, even a link that leads nowhere.
     pub fn create(&self, name: impl AsRef<OsStr>, flags: OFlags, mode: u32) -> io::Result<File> {
         let exclusive = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let name = checked(name.as_ref())?;
-        Ok(moved(openat(self, name, flags | exclusive, Mode::from_raw_mode(mode))?).into())
+        let file: File =
+            moved(openat(self, name, flags | exclusive, Mode::from_raw_mode(mode))?).into();
+        owner_rights::restore(&file, mode)?;
+        Ok(file)
     }
 
     /// Opens an existing regular file, and waits for nobody. Neither creates nor truncates.

@@ -34,6 +34,7 @@ mod mount;
 mod on_targets;
 mod own_file;
 mod own_link;
+mod owner_rights;
 mod readers;
 mod refusal;
 mod regular_file;

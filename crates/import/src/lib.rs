@@ -41,6 +41,7 @@ mod sql_tokens;
 mod sql_value;
 mod sqlite;
 mod tokio;
+mod unshared;
 
 pub use error::ImportError;
 pub use format::Format;

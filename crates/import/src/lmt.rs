@@ -99,12 +99,13 @@ fn file_system(database: &Sqlite) -> Result<String, ImportError> {
     Ok(found)
 }
 
-/// Names by numbers: what something is called, and by whom it is served.
+/// Names by numbers: what something is called, and by whom it is served, where a row tells.
 fn named(
     database: &Sqlite,
     table: &str,
     sql: &str,
     component: impl Fn(&str) -> (Component, String),
+    host: impl Fn(&Row<'_>) -> Option<String>,
 ) -> Result<HashMap<u64, (Component, String)>, ImportError> {
     let mut found = HashMap::new();
     if !database.has_table(table)? {
@@ -113,12 +114,17 @@ fn named(
     database.each(sql, |row| {
         if let (Some(number), Some(name)) = (whole(row, 0), text(row, 1)) {
             let (component, server) = component(&name);
-            let server = text(row, 2).unwrap_or(server);
+            let server = host(row).unwrap_or(server);
             found.insert(number, (component, server));
         }
         Ok(())
     })?;
     Ok(found)
+}
+
+/// The host is often the third column.
+fn third(row: &Row<'_>) -> Option<String> {
+    text(row, 2)
 }
 
 /// Reads a table of counters of components: the number of the component, that of the moment, values.
@@ -154,13 +160,20 @@ fn targets(
     readings: &mut Readings<'_>,
     notes: &mut Notes,
 ) -> Result<(), ImportError> {
-    let sql = if database.has_table("OSS_INFO")? {
-        "select OST_ID, OST_NAME, coalesce(OST_INFO.HOSTNAME, OSS_INFO.HOSTNAME) from OST_INFO \
-         left join OSS_INFO using (OSS_ID)"
-    } else {
-        "select OST_ID, OST_NAME, HOSTNAME from OST_INFO"
-    };
-    let names = named(database, "OST_INFO", sql, |name| components.data_target(name))?;
+    // Put together here: a join of tables that somebody forged may have more rows than anybody waits for.
+    let (mut hosts, mut sql) = (HashMap::new(), "select OST_ID, OST_NAME, HOSTNAME from OST_INFO");
+    if database.has_table("OSS_INFO")? {
+        sql = "select OST_ID, OST_NAME, HOSTNAME, OSS_ID from OST_INFO";
+        database.each("select OSS_ID, HOSTNAME from OSS_INFO", |row| {
+            if let (Some(number), Some(host)) = (whole(row, 0), text(row, 1)) {
+                hosts.insert(number, host);
+            }
+            Ok(())
+        })?;
+    }
+    let of_server = |row: &Row<'_>| hosts.get(&whole(row, 3)?).cloned();
+    let host = |row: &Row<'_>| text(row, 2).or_else(|| of_server(row));
+    let names = named(database, "OST_INFO", sql, |name| components.data_target(name), host)?;
     let sql = "select OST_ID, TS_ID, READ_BYTES, WRITE_BYTES, KBYTES_FREE, KBYTES_USED, INODES_FREE, INODES_USED \
                from OST_DATA order by OST_ID, TS_ID";
     counters(database, ("OST_DATA", sql), &names, moments, readings, notes, |row| {
@@ -231,7 +244,7 @@ fn servers(
         if !database.has_table(of.data)? {
             continue;
         }
-        let names = named(database, of.info, of.names, |name| components.server(name))?;
+        let names = named(database, of.info, of.names, |name| components.server(name), third)?;
         counters(database, (of.what, of.values), &names, moments, readings, notes, |row| {
             load(row, 2).into_iter().collect()
         })?;
@@ -252,7 +265,7 @@ fn metadata_targets(
         return Ok(());
     }
     let target = |name: &str| components.metadata_target(name, false);
-    let names = named(database, "MDS_INFO", METADATA_NAMES, target)?;
+    let names = named(database, "MDS_INFO", METADATA_NAMES, target, third)?;
     let sql = "select MDS_ID, TS_ID, KBYTES_FREE, KBYTES_USED, INODES_FREE, INODES_USED \
                from MDS_DATA order by MDS_ID, TS_ID";
     counters(database, ("MDS_DATA, of targets", sql), &names, moments, readings, notes, |row| {
@@ -271,7 +284,7 @@ fn operations(
     notes: &mut Notes,
 ) -> Result<(), ImportError> {
     let target = |name: &str| components.metadata_target(name, false);
-    let names = named(database, "MDS_INFO", METADATA_NAMES, target)?;
+    let names = named(database, "MDS_INFO", METADATA_NAMES, target, third)?;
     let has_operations =
         database.has_table("MDS_OPS_DATA")? && database.has_table("OPERATION_INFO")?;
     if !has_operations {

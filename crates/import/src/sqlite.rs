@@ -1,31 +1,42 @@
 //! Databases of SQLite that anybody may have written: tables only, read-only, within bounds.
 
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use crate::ImportError;
+use crate::unshared::Unshared;
 
 /// Longest value or row: names of hosts and devices are far shorter.
 pub(crate) const LENGTH_MAX: i32 = 1 << 16;
+
+/// Steps of SQLite's machine that reading takes at most: so many whatever the size of a database, and for each of its bytes. A row of LMT's has dozens
+/// of bytes and takes about thirty. In a forged database, pages may lead to the same pages again, so that a few of them have more rows than anybody waits for.
+const STEPS_EASILY: u64 = 1 << 26;
+const STEPS_PER_BYTE: u64 = 50;
+
+/// How many steps are taken between two looks at them.
+const STEPS_AT_A_TIME: u64 = 1 << 16;
 
 /// A database that is open.
 pub(crate) struct Sqlite {
     path: PathBuf,
     connection: Connection,
-    /// What the connection reads: SQLite opens it again, by its number. Nothing for what was copied.
-    _file: Option<File>,
+    /// What the connection reads. Nothing for what was copied.
+    _file: Option<Unshared>,
 }
 
 impl Sqlite {
     /// Opens a database as it is in this file, without its journal: nothing is written beside it.
     pub fn open(path: &Path, file: File) -> Result<Self, ImportError> {
-        let uri = format!("file:/proc/self/fd/{}?immutable=1", file.as_raw_fd());
+        let bytes = file.metadata().map_or(0, |it| it.len());
+        let file = Unshared::new(path, file).map_err(|cause| ImportError::io(path, cause))?;
+        let uri = format!("file:{}?immutable=1", in_uri(file.path()));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -41,7 +52,15 @@ impl Sqlite {
             connection.pragma_update(None, "temp_store", "FILE")?;
             Ok(connection)
         };
-        let connection = opened().map_err(|error| damaged(path, &error))?;
+        let mut connection = opened().map_err(|error| damaged(path, &error))?;
+        let most = STEPS_EASILY.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE));
+        let mut taken: u64 = 0;
+        let is_too_much = move || {
+            taken += STEPS_AT_A_TIME;
+            taken > most
+        };
+        let watched = connection.progress_handler(STEPS_AT_A_TIME as i32, Some(is_too_much));
+        watched.map_err(|error| damaged(path, &error))?;
         Ok(Sqlite { path: path.to_owned(), connection, _file: Some(file) })
     }
 
@@ -78,7 +97,22 @@ impl Sqlite {
     }
 }
 
+/// Returns a path as a part of a URI.
+fn in_uri(path: &Path) -> String {
+    let escaped = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+            char::from(*byte).to_string()
+        }
+        _ => format!("%{byte:02x}"),
+    };
+    path.as_os_str().as_bytes().iter().map(escaped).collect()
+}
+
 fn damaged(path: &Path, error: &rusqlite::Error) -> ImportError {
+    if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
+        let reason = "it has more rows than its size can hold: its pages lead to each other";
+        return ImportError::content(path, reason);
+    }
     ImportError::content(path, format!("its database cannot be read: {error}"))
 }
 

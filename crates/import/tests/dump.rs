@@ -166,3 +166,28 @@ fn dumps_that_cannot_be_understood_are_one_line() {
     let bomb = gzip(&b"-- ".iter().copied().chain(vec![b' '; 1 << 20]).collect::<Vec<u8>>());
     assert!(error(&bomb.repeat(70)).contains("250 times"));
 }
+
+/// As a join of tables, these would be ten thousand million rows.
+#[test]
+fn servers_that_are_listed_again_and_again_do_not_keep_us() {
+    const ROWS: usize = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("dump.sql"), folder.path().join("store"));
+    let rows = |row: &str| vec![row; ROWS].join(",");
+    let text = format!(
+        "CREATE TABLE TIMESTAMP_INFO (TS_ID int, TIMESTAMP datetime);
+         INSERT INTO TIMESTAMP_INFO VALUES (1,'2018-01-01 00:00:00'),(2,'2018-01-01 00:00:05');
+         CREATE TABLE OST_DATA (OST_ID int, TS_ID int, READ_BYTES int, WRITE_BYTES int, KBYTES_FREE int, KBYTES_USED int, INODES_FREE int, INODES_USED int);
+         INSERT INTO OST_DATA VALUES (1,1,1,1,1,1,1,1),(1,2,11,1,1,1,1,1);
+         CREATE TABLE OST_INFO (OST_ID int, OSS_ID int, OST_NAME text, HOSTNAME text);
+         INSERT INTO OST_INFO VALUES {};
+         CREATE TABLE OSS_INFO (OSS_ID int, HOSTNAME text);
+         INSERT INTO OSS_INFO VALUES {};",
+        rows("(1,1,'fs-OST0000',NULL)"),
+        rows("(1,'oss1')")
+    );
+    fs::write(&path, text).unwrap();
+    take(&path, &store);
+    let read_bytes = read(&store).into_iter().find(|(key, _)| key.2 == "read_bytes").unwrap();
+    assert_eq!((read_bytes.0.1.as_str(), read_bytes.1), ("fs-OST0000", (5000, 10)));
+}

@@ -4,7 +4,8 @@
 mod lmt;
 mod support;
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 
 use lmt::database;
 use plimsoll_import::{ImportError, NoteKind, Options, import};
@@ -103,4 +104,75 @@ fn texts_that_no_name_is_as_long_as_are_refused() {
     let error = import(&path, &store, &options()).unwrap_err().to_string();
     assert!(error.contains("too big") && !error.contains('\n'), "{error}");
     assert_eq!(read(&store).len(), 0);
+}
+
+/// SQLite opens files by their names, which others may exchange in such a directory, so that a copy is read.
+#[test]
+fn a_database_in_a_directory_of_everybody_is_the_same_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    drop(database(&at("lmt"), &[("2018-01-28 00:00:00", 1), ("2018-01-28 00:00:05", 3)]));
+    take(&at("lmt"), &at("store"));
+    let shared = at("shared with all #?%20");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+    fs::rename(at("lmt"), shared.join("lmt")).unwrap();
+    take(&shared.join("lmt"), &at("other"));
+    assert_eq!(read(&at("other")), read(&at("store")));
+    let holes = File::create(shared.join("holes")).unwrap();
+    holes.write_all_at(b"SQLite format 3\0", 0).unwrap();
+    holes.set_len(1 << 40).unwrap();
+    let error = import(&shared.join("holes"), &at("other"), &options()).unwrap_err().to_string();
+    assert!(error.contains("claims"), "{error}");
+}
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+
+/// Returns an inner page of a tree of rows, all of whose children are the same page.
+fn page_of_one_child(child: u32) -> Vec<u8> {
+    const CHILDREN: u16 = 300;
+    let (mut page, mut end) = (vec![0; PAGE], PAGE);
+    page[0] = 5;
+    page[3..5].copy_from_slice(&CHILDREN.to_be_bytes());
+    for number in 0..CHILDREN {
+        let mut cell = child.to_be_bytes().to_vec();
+        let row = number + 1;
+        match row < 128 {
+            true => cell.push(row as u8),
+            false => cell.extend([0x80 | (row >> 7) as u8, row as u8 & 127]),
+        }
+        end -= cell.len();
+        page[end..end + cell.len()].copy_from_slice(&cell);
+        let place = 12 + 2 * usize::from(number);
+        page[place..place + 2].copy_from_slice(&(end as u16).to_be_bytes());
+    }
+    page[5..7].copy_from_slice(&(end as u16).to_be_bytes());
+    page[8..12].copy_from_slice(&child.to_be_bytes());
+    page
+}
+
+#[test]
+fn pages_that_have_the_same_child_again_and_again_do_not_keep_us() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("lmt"), folder.path().join("store"));
+    let database = database(&path, &[("2018-01-28 00:00:00", 1), ("2018-01-28 00:00:05", 3)]);
+    let sql = "select rootpage from sqlite_master where name = 'OST_DATA'";
+    let root: u32 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    drop(database);
+    let mut bytes = fs::read(&path).unwrap();
+    let root = (root as usize - 1) * PAGE;
+    let leaf = bytes[root..root + PAGE].to_vec();
+    bytes.extend(leaf);
+    for _ in 0..4 {
+        let child = (bytes.len() / PAGE) as u32;
+        bytes.extend(page_of_one_child(child));
+    }
+    let pages = (bytes.len() / PAGE) as u32;
+    let top = page_of_one_child(pages);
+    bytes[root..root + PAGE].copy_from_slice(&top);
+    bytes[28..32].copy_from_slice(&pages.to_be_bytes());
+    fs::write(&path, bytes).unwrap();
+    let error = import(&path, &store, &options()).unwrap_err().to_string();
+    assert!(error.contains("more rows than its size can hold"), "{error}");
 }

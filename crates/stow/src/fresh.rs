@@ -8,9 +8,9 @@ use std::os::fd::AsFd;
 use rustix::fs::{Advice, AtFlags, StatxFlags, fadvise, fstat, fstatfs, statx};
 use rustix::io::Errno;
 
-/// File systems (statfs(2)) that have one node: ext4, xfs, tmpfs, btrfs, overlayfs, f2fs. What is not listed may have several.
-const OF_ONE_NODE: [i64; 6] =
-    [0xEF53, 0x5846_5342, 0x0102_1994, 0x9123_683E, 0x794C_7630, 0xF2F5_2010];
+/// File systems (statfs(2)) that have one node: ext4, xfs, tmpfs, btrfs, overlayfs, f2fs, ZFS. What is not listed may have several.
+const OF_ONE_NODE: [i64; 7] =
+    [0xEF53, 0x5846_5342, 0x0102_1994, 0x9123_683E, 0x794C_7630, 0xF2F5_2010, 0x2FC1_2FC1];
 
 /// Returns whether only this node writes to the file system of a file.
 pub fn is_of_one_node(file: impl AsFd) -> bool {

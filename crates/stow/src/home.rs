@@ -30,8 +30,8 @@ const FIRST_LINE_3: &str = "plimsoll home 3";
 const LOOKS: u32 = 15;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// File systems of this machine alone (statfs(2)): ext4, XFS, Btrfs, F2FS and tmpfs.
-const LOCAL: [i64; 5] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994];
+/// Overlayfs (statfs(2)), which may show one file with several devices.
+const OVERLAY: i64 = 0x794C_7630;
 
 /// What the note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,7 +263,7 @@ pub(crate) fn found_at(path: &Path, id: Id) -> Option<FoundHome> {
 
 /// Returns whether files of different devices are different files here. A network file system can be mounted twice.
 pub(crate) fn tells_devices(directory: &Directory) -> bool {
-    fstatfs(directory).is_ok_and(|it| LOCAL.contains(&it.f_type))
+    fstatfs(directory).is_ok_and(|it| it.f_type != OVERLAY && fresh::is_kind_of_one_node(it.f_type))
 }
 
 #[cfg(test)]

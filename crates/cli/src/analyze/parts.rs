@@ -1,6 +1,7 @@
 //! Parts of an analysis: made by tasks, merged by one.
 
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use plimsoll_analyze::{Frame, Merging, Options, PART_BYTES_MAX, PARTS_MAX, PartialFile, Whole};
@@ -46,16 +47,15 @@ pub fn work_out(
     output.print("analyze-part", &format!("part of an analysis of {name}"), &record)
 }
 
-/// Returns who may read all parts of a directory.
-pub fn readers(directory: &Path) -> Result<Readers> {
-    let files = parts_directory::open(directory)?;
-    Ok(files.iter().map(|(file, _)| Readers::of(file)).fold(Readers::Everyone, Readers::and))
+/// Returns who may read all of some open parts.
+pub fn readers(parts: &[(File, PathBuf)]) -> Readers {
+    parts.iter().map(|(file, _)| Readers::of(file)).fold(Readers::Everyone, Readers::and)
 }
 
-/// Merges the parts of a directory. Returns what the store is called, the frame and the whole.
-pub fn merge(directory: &Path, options: &Options) -> Result<(String, Frame, Whole)> {
+/// Merges open parts: the very files of which it was asked who may read them. Returns what the store is called, the frame and the whole.
+pub fn merge(parts: Vec<(File, PathBuf)>, options: &Options) -> Result<(String, Frame, Whole)> {
     let mut merging = Merging::default();
-    for (file, path) in parts_directory::open(directory)? {
+    for (file, path) in parts {
         let failed = || format!("cannot merge {}", path.display());
         let bytes = read_at_most(PART_BYTES_MAX, file).with_context(failed)?;
         let bytes = bytes.ok_or(Refusal::TooLarge).with_context(failed)?;
