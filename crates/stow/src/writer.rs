@@ -12,6 +12,7 @@ use space::SpaceWatch;
 use tail::Tail;
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -49,6 +50,8 @@ pub struct Writer {
     begun: u64,
     /// Where its writes end.
     end: u64,
+    /// What is there of its last write.
+    last: Range<u64>,
     space: SpaceWatch,
     reader: Option<Reader>,
     /// The target of the segment.
@@ -94,6 +97,7 @@ impl Writer {
             segment,
             begun: 0,
             end: 0,
+            last: 0..0,
             space: SpaceWatch::Enough,
             reader,
             lane: 0,
@@ -114,6 +118,7 @@ impl Writer {
     /// # Errors
     /// If no target takes them: some of them may have been written.
     pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<(), StowError> {
+        self.last = offset..offset;
         let length = bytes.len() as u64;
         if offset.checked_add(length).is_none_or(|end| end > i64::MAX as u64) {
             return Err(StowError::TooLarge { offset, length });
@@ -121,7 +126,8 @@ impl Writer {
         // All parts of a write have one stamp, so that they are later or earlier than another write as a whole.
         let stamp = self.state.next_stamp(self.container.seen());
         self.end = self.end.max(offset + length);
-        let written = self.write_stamped(bytes, offset, stamp);
+        let (count, written) = self.write_stamped(bytes, offset, stamp);
+        self.last = offset..offset + count as u64;
         match written {
             Ok(()) => self.note_end(offset + length),
             // A part of it may be there.
@@ -130,36 +136,39 @@ impl Writer {
         written
     }
 
+    /// Returns which bytes of the file its last write has written: all of that write, or those before it failed.
+    pub fn last_write(&self) -> Range<u64> {
+        self.last.clone()
+    }
+
+    /// Returns how many bytes it has written, and why no more.
     fn write_stamped(
         &mut self,
-        mut bytes: &[u8],
-        mut offset: u64,
+        bytes: &[u8],
+        offset: u64,
         stamp: Stamp,
-    ) -> Result<(), StowError> {
-        while !bytes.is_empty() {
-            let segment = self.segment_for(stamp, bytes.len())?;
-            let count = match segment.write(bytes, offset, stamp.sequence) {
+    ) -> (usize, Result<(), StowError>) {
+        let mut written = 0;
+        while written < bytes.len() {
+            let rest = &bytes[written..];
+            let segment = match self.segment_for(stamp, rest.len()) {
+                Ok(segment) => segment,
+                Err(error) => return (written, Err(error)),
+            };
+            match segment.write(rest, offset + written as u64, stamp.sequence) {
                 Ok(Taken::Bytes(count)) => {
                     if let (Some(tally), false) = (&mut self.tally, self.space.is_working()) {
                         tally.wrote(self.lane, count);
                     }
                     self.published += 1;
                     self.note_filled();
-                    count
+                    written += count;
                 }
-                Ok(Taken::Full) => {
-                    self.end_segment();
-                    continue;
-                }
-                Err(errno) => {
-                    self.give_up_target(errno);
-                    continue;
-                }
-            };
-            bytes = &bytes[count..];
-            offset += count as u64;
+                Ok(Taken::Full) => self.end_segment(),
+                Err(errno) => self.give_up_target(errno),
+            }
         }
-        Ok(())
+        (written, Ok(()))
     }
 
     /// Makes all durable that was written to the container on this node, by any process.

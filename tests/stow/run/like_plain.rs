@@ -123,3 +123,25 @@ w = os.open('/proc/self/fd/%d' % fd, os.O_RDWR); os.write(w, b'ZZ'); os.close(fd
 print(os.pread(w, 10, 0))";
     assert_same(&[python(), "-c", script]);
 }
+
+/// Programs close a number to have it for what they open next.
+#[test]
+fn what_is_opened_gets_the_lowest_number() {
+    let script = "
+import os, sys
+out = os.dup(1)
+tell = lambda text: os.write(out, text.encode() + b'\\n')
+os.mkdir('d'); open('d/old', 'w').write('old')
+for turn in range(2):
+    for name, flags in [('d/old', os.O_RDONLY), ('d/old', os.O_WRONLY | os.O_APPEND), ('d/old', os.O_RDWR | os.O_CREAT),
+                        ('d/old', os.O_RDWR | os.O_TRUNC), ('d/new', os.O_RDWR | os.O_CREAT), ('d', os.O_RDONLY), ('/dev/null', os.O_RDWR)]:
+        os.close(1)
+        f = os.open(name, flags)
+        tell('%s %d %s' % (name, f, os.get_inheritable(f)))
+        if flags != os.O_RDONLY: tell(str(os.write(f, b'more')))
+        if f != 1: os.dup2(out, 1)
+    if os.fork() == 0: os._exit(0)
+    os.wait()
+tell(repr(open('d/old').read()) + repr(open('d/new').read()))";
+    assert_same(&[python(), "-c", script]);
+}

@@ -82,6 +82,31 @@ fn what_no_target_takes_fails_as_on_a_full_or_read_only_disk() {
 }
 
 /// The logs become the copy's before the original goes with those that are its own: this needs room for a note.
+/// What a call says it wrote is what the file has: a write of which a part went in is a short one, however it was asked for.
+#[test]
+fn a_write_that_fills_the_last_target_is_a_short_one() {
+    let script = "
+import os, sys
+for name, flags in [('appended', os.O_APPEND), ('behind', 0)]:
+    f = os.open(name, os.O_CREAT | os.O_WRONLY | flags)
+    told = 0
+    for i in range(400):
+        try: told += os.write(f, bytes([65 + i % 26]) * 300_000)
+        except OSError as error:
+            if i > 40: break
+    assert told > 0 and os.fstat(f).st_size == told == os.lseek(f, 0, os.SEEK_CUR), (name, os.fstat(f).st_size, told)
+    os.close(f); os.unlink(name)";
+    let stowed = Stowed::new();
+    let _mounts = changing_mounts();
+    let [one, other] = &stowed.storage.targets[..] else { panic!("two targets") };
+    let Some(_one) = SmallDisk::mount(one, "1m") else { return };
+    let Some(_other) = SmallDisk::mount(other, "2m") else { return };
+    for policy in POLICIES {
+        let outcome = stowed.by_policy(policy, &[python(), "-c", script]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{policy}");
+    }
+}
+
 #[test]
 fn a_copy_does_not_replace_its_original_where_that_cannot_be_noted() {
     let stowed = Stowed::new();

@@ -15,6 +15,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::write_at`].
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64, StowError> {
+        self.last = 0..0;
         self.while_size_stays(|writer| {
             let size = writer.size_now()?;
             writer.write_at(bytes, size)?;

@@ -158,7 +158,7 @@ impl Writer {
             }
             let begin = (part.start - record.offset) as usize;
             let bytes_of_part = &bytes[begin..begin + part.length as usize];
-            self.write_stamped(bytes_of_part, part.start, record.stamp)?;
+            self.write_stamped(bytes_of_part, part.start, record.stamp).1?;
             last = Some((*record, bytes));
         }
         for note in &plan.notes {

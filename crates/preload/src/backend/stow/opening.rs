@@ -7,9 +7,9 @@ use std::path::Path;
 
 use libc::mode_t;
 use plimsoll_stow::{ANCHOR, Container, is_gone, unmark_left};
-use rustix::fd::{AsRawFd, IntoRawFd};
+use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
-use rustix::io::Errno;
+use rustix::io::{Errno, FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd};
 use rustix::process::fchdir;
 use rustix::thread::nanosleep;
 use rustix::time::Timespec;
@@ -49,7 +49,15 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
                     wait_for_removal(at, &found, follow, tried);
                     continue;
                 }
-                opened => return Some(opened),
+                Err(error) => return Some(Err(error)),
+                Ok(file) => {
+                    drop(found);
+                    let file = lowest(file);
+                    if let Some(entry) = registry::known(serving, file.as_raw_fd()) {
+                        entry.hold(serving).note(file.as_raw_fd());
+                    }
+                    return Some(Ok(file.into_raw_fd() as usize));
+                }
             }
         }
         let facts = at.facts();
@@ -85,7 +93,25 @@ fn wait_for_removal(at: &NamedAt<'_>, found: &Found, follow: bool, tried: usize)
     }
 }
 
-fn open_there(serving: &Serving, at: &NamedAt<'_>, found: &Found, flags: OFlags) -> Outcome {
+/// Gives a file the lowest number that is free, as programs count on: what was held to open it may have had that one.
+fn lowest(file: OwnedFd) -> OwnedFd {
+    let kept = fcntl_getfd(&file).unwrap_or(FdFlags::CLOEXEC);
+    let again = match kept.contains(FdFlags::CLOEXEC) {
+        true => fcntl_dupfd_cloexec(&file, 0),
+        false => dup(&file),
+    };
+    match again {
+        Ok(lower) if lower.as_raw_fd() < file.as_raw_fd() => lower,
+        _ => file,
+    }
+}
+
+fn open_there(
+    serving: &Serving,
+    at: &NamedAt<'_>,
+    found: &Found,
+    flags: OFlags,
+) -> Result<OwnedFd, c_int> {
     if flags.contains(OFlags::DIRECTORY) || at.ends_with_slash() {
         return Err(libc::ENOTDIR);
     }
@@ -125,9 +151,8 @@ fn open_there(serving: &Serving, at: &NamedAt<'_>, found: &Found, flags: OFlags)
         if entry.size()? > 0 {
             space::set_size(&mut entry, 0)?;
         }
-        entry.note(file.as_raw_fd());
     }
-    Ok(file.into_raw_fd() as usize)
+    Ok(file)
 }
 
 fn status_of(container: &Container) -> Option<Key> {
@@ -182,7 +207,8 @@ fn open_directory(at: &NamedAt<'_>, flags: OFlags) -> Outcome {
     let held = HeldFile::directory(at, !flags.contains(OFlags::NOFOLLOW))?;
     let flags = flags - OFlags::NOFOLLOW;
     let opened = openat(CWD, held.path().as_c_str(), flags, Mode::empty()).map_err(number)?;
-    Ok(opened.into_raw_fd() as usize)
+    drop(held);
+    Ok(lowest(opened).into_raw_fd() as usize)
 }
 
 /// Makes a directory the working directory, in the same way.

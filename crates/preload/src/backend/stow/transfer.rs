@@ -1,10 +1,12 @@
 //! Data between a program and a container, and the position.
 
 use core::ffi::c_int;
+use core::ops::Range;
 use core::slice;
 use std::borrow::Cow;
 
 use libc::iovec;
+use plimsoll_stow::{StowError, Writer};
 use plimsoll_trace::Class;
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl};
 use rustix::io::Errno;
@@ -100,15 +102,18 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
     if bytes.is_empty() {
         return Ok(0);
     }
-    let start = if appends {
-        let start = entry.writer()?.append(bytes).map_err(told)?;
+    let written = if appends {
+        let writer = entry.writer()?;
+        let done = writer.append(bytes).map(drop);
+        let written = as_far_as_it_came(writer, done, bytes)?;
         if offset.is_none() {
-            set_position(fd, start + bytes.len() as u64)?;
+            set_position(fd, written.end)?;
         }
-        start
+        written
     } else if let Some(offset) = offset {
-        entry.writer()?.write_at(bytes, offset).map_err(told)?;
-        offset
+        let writer = entry.writer()?;
+        let done = writer.write_at(bytes, offset);
+        as_far_as_it_came(writer, done, bytes)?
     } else {
         // Before anything is written: others who share the position write behind it.
         let writer = entry.writer()?;
@@ -116,17 +121,34 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
             Errno::INVAL | Errno::OVERFLOW => libc::EFBIG,
             errno => number(errno),
         })?;
-        if let Err(error) = writer.write_at(bytes, start) {
-            move_back(fd, bytes.len());
-            return Err(told(error));
+        let done = writer.write_at(bytes, start);
+        let written = as_far_as_it_came(writer, done, bytes);
+        let count = written.as_ref().map_or(0, |it| it.end - it.start);
+        if count < bytes.len() as u64 {
+            move_back(fd, bytes.len() - count as usize);
         }
-        start
+        written?
     };
-    if start == 0 {
+    if written.start == 0 {
         entry.is_program = plain::is_program(bytes);
     }
     entry.touch();
-    Ok(bytes.len())
+    Ok((written.end - written.start) as usize)
+}
+
+/// Returns what of a write is there. One that failed behind its first bytes is a short one: whoever tries again would have these twice.
+fn as_far_as_it_came(
+    writer: &Writer,
+    done: Result<(), StowError>,
+    bytes: &[u8],
+) -> Result<Range<u64>, c_int> {
+    let written = writer.last_write();
+    match done {
+        Err(error) if written.is_empty() || written.end - written.start == bytes.len() as u64 => {
+            Err(told(error))
+        }
+        _ => Ok(written),
+    }
 }
 
 fn read(
