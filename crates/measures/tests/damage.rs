@@ -320,3 +320,20 @@ fn pairs_that_are_missing_or_belong_to_nothing_are_counted() {
     let found: Vec<(u64, usize)> = read.iter().map(|it| (it.instance, it.pairs.len())).collect();
     assert_eq!(found, [(0, 3), (1, 1), (3, 0), (5, 2)]);
 }
+
+/// Found by fuzzing: instances that claim nearly as many pairs as there are numbers, more than one of them.
+#[test]
+fn counts_that_cannot_be_are_told_and_do_not_overflow() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/results-v1");
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["pairs.parquet", "instances.parquet"] {
+        fs::copy(golden.join(name), folder.path().join(name)).unwrap();
+    }
+    change(&folder.path().join("instances.parquet"), |bytes| {
+        let place = 0xb4f9 % bytes.len();
+        bytes[place..place + 2].fill(0xff);
+    });
+    if let Ok(results) = Results::open(folder.path()) {
+        results.instances().unwrap().take_while(Result::is_ok).count();
+    }
+}
