@@ -160,3 +160,33 @@ fn parts_that_are_absent_or_of_something_else_are_named() {
     text(&format!("analyze --store {store} --into {parts} --part 0/3"));
     assert!(refused(&format!("--merge {parts}")).contains("into 3 and into 4"));
 }
+
+#[test]
+fn two_histories_and_two_months_stand_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let [one, other] = ["one", "other"].map(place);
+    json(&format!("synth --store {one} --days 16 --first-day 2025-01-24 --targets 2 --plain"));
+    json(&format!("synth --store {other} --days 8 --targets 6 --plain --seed 9"));
+    let page = place("page.html");
+    let found = json(&format!("analyze --compare {one} {other} --html {page}"));
+    // Six targets read three times as much as two.
+    let reads = &found["bytes"][0];
+    assert_eq!(reads["difference"], "more in the second", "{found}");
+    let bound = |key: &str| reads[key].as_f64().unwrap();
+    assert!(bound("second_over_first_low") > 1.5 && bound("second_over_first_high") < 6.0);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("No clear difference") || page.contains("than in"), "words are there");
+    let months = json(&format!("analyze --store {one} --compare 2025-01 2025-02"));
+    assert_eq!(months["histories"][0]["days"], 8);
+    assert_eq!(months["histories"][1]["days"], 8);
+    for (arguments, said) in [
+        (format!("--store {one} --compare 2025-01 nothing"), "two file systems of --store"),
+        (format!("--compare {one} /nowhere"), "/nowhere"),
+        (format!("--store {one} --compare 2025-01 2025-02 --since 2025-01-05"), "neither --since"),
+    ] {
+        let outcome = plimsoll(&format!("analyze {arguments}"));
+        assert_eq!(outcome.status, Some(2), "{arguments}");
+        assert!(outcome.stderr.contains(said), "{arguments}: {}", outcome.stderr);
+    }
+}

@@ -1,5 +1,6 @@
 //! `plimsoll analyze`: what a long history says.
 
+mod compare;
 mod parts;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub use plimsoll_figures::analyzed::NUMBERS;
     plimsoll analyze --store history --html history.html\n  \
     plimsoll analyze --store history system targets --json\n  \
     plimsoll analyze --store history --since 2026-01-01 --until 2026-02-01 --zone Europe/Berlin\n  \
+    plimsoll analyze --store history --compare 2026-01 2026-02\n  \
     srun plimsoll analyze --store history --into parts   (each task a part; then:)\n  \
     plimsoll analyze --merge parts --html history.html")]
 pub struct Arguments {
@@ -40,7 +42,7 @@ pub struct Arguments {
     parts: Vec<PartArgument>,
 
     /// The history, a directory that `plimsoll monitor` writes
-    #[arg(long, value_name = "DIR", required_unless_present = "merge", conflicts_with = "merge")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["merge", "compare"], conflicts_with = "merge")]
     store: Option<PathBuf>,
 
     /// From this moment on: 2026-11-16T00:00:00Z, 2026-11-16, or seconds since 1970
@@ -74,6 +76,10 @@ pub struct Arguments {
     /// Seed of the random numbers that intervals are drawn with
     #[arg(long, value_name = "N", default_value = "1", value_parser = value::count)]
     seed: u64,
+
+    /// Put two side by side: two histories, or two months (2026-01) or file systems of --store
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["merge", "into", "part", "parts"])]
+    compare: Option<Vec<String>>,
 
     #[command(flatten)]
     shown: Shown,
@@ -135,6 +141,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         let html = arguments.shown.page(|| Ok(parts::readers(&opened)))?;
         let (name, frame, whole) = parts::merge(opened, &options(arguments))?;
         return arguments.show(&name, &frame, &whole, html, output);
+    }
+    if let Some([first, second]) = arguments.compare.as_deref() {
+        compare::run(arguments, [first, second], output)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let path = arguments.store.as_deref().context("no history is given; hint: --store DIR")?;
     let store = Store::open(path)?;

@@ -1,6 +1,7 @@
 //! What a long history says: the figures and tables of Patel and others (2019) for anybody's storage.
 
 mod answers;
+mod compared;
 mod found;
 mod numbers;
 mod page;
@@ -10,6 +11,7 @@ mod space;
 use plimsoll_analyze::{Analysis, Frame};
 use plimsoll_report::Record;
 
+pub use compared::{Named, comparison, comparison_page};
 pub use numbers::NUMBERS;
 pub use page::page;
 

@@ -114,4 +114,19 @@ numbers! {
     OVER_NAIVE_LOW = "over_naive_low", "at least", Ratio, "Lower end of its interval of 95 %.", "Künsch, 1989";
     OVER_NAIVE_HIGH = "over_naive_high", "at most", Ratio, "Upper end of it: the forecast is called better only if this is below 1.", "Künsch, 1989";
     OUTAGE_TIME = "length", "length", Seconds, "How long it lasts.", "Patel, section 2.2";
+    FIRST_BYTES = "first_bytes", "first", Bytes, "The figure of the first history.", "docs/analyze.md";
+    SECOND_BYTES = "second_bytes", "second", Bytes, "The figure of the second history.", "docs/analyze.md";
+    FIRST_RATIO = "first_ratio", "first", Ratio, "The figure of the first history.", "docs/analyze.md";
+    SECOND_RATIO = "second_ratio", "second", Ratio, "The figure of the second history.", "docs/analyze.md";
+    FIRST_SHARE = "first_share", "first", Share, "The figure of the first history.", "docs/analyze.md";
+    SECOND_SHARE = "second_share", "second", Share, "The figure of the second history.", "docs/analyze.md";
+    SECOND_OVER_FIRST = "second_over_first", "second over first", Ratio, "The figure of the second history over that of the first.", "docs/analyze.md";
+    SECOND_OVER_FIRST_LOW = "second_over_first_low", "at least", Ratio, "Lower end of its interval of 95 %, from those of both; missing where one has less than 7 days.", "Zou and Donner, 2008";
+    SECOND_OVER_FIRST_HIGH = "second_over_first_high", "at most", Ratio, "Upper end of it.", "Zou and Donner, 2008";
+    SHARE_CHANGE = "share_change", "second less first", Share, "The figure of the second history less that of the first.", "docs/analyze.md";
+    SHARE_CHANGE_LOW = "share_change_low", "at least", Share, "Lower end of its interval of 95 %, from those of both.", "Zou and Donner, 2008";
+    SHARE_CHANGE_HIGH = "share_change_high", "at most", Share, "Upper end of it.", "Zou and Donner, 2008";
+    CHANGE = "change", "second less first", Ratio, "The figure of the second history less that of the first.", "docs/analyze.md";
+    CHANGE_LOW = "change_low", "at least", Ratio, "Lower end of its interval of 95 %, from those of both.", "Zou and Donner, 2008";
+    CHANGE_HIGH = "change_high", "at most", Ratio, "Upper end of it.", "Zou and Donner, 2008";
 }

@@ -74,7 +74,7 @@ fn over_time(analysis: &Analysis) -> Section {
 }
 
 /// Points of a cumulative distribution of sorted values, in per cent.
-fn distribution(sorted: &[f64]) -> Vec<(f64, f64)> {
+pub(super) fn distribution(sorted: &[f64]) -> Vec<(f64, f64)> {
     let n = sorted.len();
     let step = (n / POINTS).max(1);
     let places = (0..n).step_by(step).chain([n.saturating_sub(1)]);
