@@ -4,14 +4,15 @@ use crate::by_days::ByDays;
 use crate::closing::CLUSTERINGS;
 use crate::component_sums::ServerSums;
 use crate::daily::{DailyJob, daily_jobs};
+use crate::drift::{Drift, drifts};
 use crate::forecast::{Forecast, forecasts};
 use crate::hot::{HotTarget, hot_targets};
 use crate::metadata::Metadata;
 use crate::open_day::BOTH;
-use crate::phases::{Level, Phases};
+use crate::phases::{Course, Level, Phases};
 use crate::prediction::{Correlations, correlate};
 use crate::space::Space;
-use crate::system::System;
+use crate::system::{System, Transfer};
 use crate::timeline::Timeline;
 use crate::times::Times;
 use crate::{Frame, Whole};
@@ -41,6 +42,8 @@ pub struct Analysis {
     pub daily_jobs: Vec<DailyJob>,
     /// Forecasts of the next hour, of reads and of writes, where there are enough days.
     pub forecasts: [Option<Forecast>; BOTH],
+    /// Whether reads and writes stay as they are, where there are enough days.
+    pub drifts: [Option<Drift>; BOTH],
     /// All targets together, minute by minute.
     pub timeline: Timeline,
 }
@@ -79,10 +82,17 @@ impl Analysis {
         let drawn = ByDays::new(whole.days.len(), frame.options.seed);
         let system = System::of(frame, whole, &line, &drawn);
         let quantiles = (frame.options.low_to, frame.options.high_from);
+        let days: Vec<_> = line.days().map(|it| it.0).collect();
         let phases = [Level::High, Level::Low].map(|level| {
             [0, 1].map(|direction: usize| {
-                let sample = system.directions[direction].minutes.as_ref();
-                Phases::of(&line.bytes[direction], sample, quantiles, level)
+                let Transfer { minutes: Some(sample), days: sorted, .. } =
+                    &system.directions[direction]
+                else {
+                    return Phases::default();
+                };
+                let series = &line.bytes[direction];
+                let course = Course { series, sample, days: &days, sorted };
+                Phases::of(course, quantiles, level, &drawn)
             })
         });
         let [reads, writes] = &line.bytes;
@@ -91,12 +101,13 @@ impl Analysis {
         let servers = names.zip(whole.servers.iter().cloned());
         Analysis {
             cleaning: cleaning(whole, &line),
-            times: Times::of(frame.zone(), &line),
+            times: Times::of(frame.zone(), &line, &drawn),
             correlations: pairs.map(|(first, second)| correlate(&line, first, second, &drawn)),
-            space: Space::of(frame, whole, &line, phases[0].each_ref()),
+            space: Space::of(frame, whole, &line, phases[0].each_ref(), &drawn),
             metadata: Metadata::of(&line, &drawn),
             hot: hot_targets(frame, whole, &drawn),
             daily_jobs: daily_jobs(frame.zone(), &line, &drawn),
+            drifts: drifts(&line, &drawn),
             forecasts: forecasts(frame.zone(), &line, &drawn),
             servers: servers.filter(|it| it.1.known > 0).collect(),
             system,

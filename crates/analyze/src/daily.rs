@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_stats::Sample;
 use plimsoll_stats::distribution::binomial_at_least;
+use plimsoll_stats::effective::effective_sample_size;
 
 use crate::Zone;
 use crate::by_days::{ByDays, Estimate, LEAST_DAYS};
@@ -31,15 +32,19 @@ pub struct DailyJob {
     pub days: usize,
     /// and the share of them on which there was more, of the slot in which this is clearest.
     pub share: f64,
-    /// Bytes that come on top on a day, the mean over days.
+    /// The same of the last third of the days alone: whether it still is.
+    pub lately: Option<f64>,
+    /// Days of the week on which it runs, Monday is 0, where these are clearly others than those on which it does not.
+    pub weekdays: Option<Vec<usize>>,
+    /// Bytes that come on top on a day, the mean over days; over days of the week on which it runs, where these are clear.
     pub bytes: Option<Estimate>,
 }
 
 /// A day by slots.
 type Slots = Vec<Option<f64>>;
 
-/// Finds such times: a sign test for each slot of ten minutes, of days on which it has more than the median of the slots around it, with Bonferroni's correction over
-/// slots and directions.
+/// Finds such times: a sign test for each slot of ten minutes, of days on which it has more than the median of the slots around it, with as many days as they are worth if days are
+/// alike, and Bonferroni's correction over slots and directions.
 pub fn daily_jobs(zone: &Zone, line: &Timeline, drawn: &ByDays) -> Vec<DailyJob> {
     let mut found = Vec::new();
     for direction in 0..BOTH {
@@ -48,37 +53,34 @@ pub fn daily_jobs(zone: &Zone, line: &Timeline, drawn: &ByDays) -> Vec<DailyJob>
             continue;
         }
         let excess = |centre: fn(&Sample) -> f64| -> Vec<Slots> {
-            days.iter().map(|day| over_its_surroundings(day, centre)).collect()
+            days.iter().map(|day| over_its_surroundings(&day.1, centre)).collect()
         };
         // Whether there is more is asked of the median, how much more of the mean: load is skewed.
         let (excess, on_top) = (excess(Sample::median), excess(Sample::mean));
-        let tests: Vec<Option<(usize, f64)>> =
-            (0..SLOTS).map(|slot| tested(&excess, slot)).collect();
+        let weekday = |day: usize| (days[day].0 as usize + 3) % 7;
+        let tests: Vec<Option<Signs>> =
+            (0..SLOTS).map(|slot| Signs::of(&excess, slot).filter(Signs::is_no_chance)).collect();
         let mut slot = 0;
         for run in tests.chunk_by(|one, next| one.is_some() == next.is_some()) {
-            if run[0].is_some() {
-                let best =
-                    run.iter().flatten().fold(
-                        (0, 0.0),
-                        |best: (usize, f64), it| {
-                            if it.1 > best.1 { *it } else { best }
-                        },
-                    );
-                let sums: Vec<[f64; 2]> = on_top
-                    .iter()
-                    .filter_map(|day| {
-                        let sum: Option<f64> = day[slot..slot + run.len()].iter().copied().sum();
-                        sum.map(|sum| [sum, 1.0])
-                    })
+            let clearest = run.iter().flatten().max_by(|one, other| one.compare(other));
+            if let Some(signs) = clearest {
+                let weekdays = signs.weekdays(weekday);
+                let runs_on = |day: usize| {
+                    weekdays.as_ref().is_none_or(|some: &Vec<usize>| some.contains(&weekday(day)))
+                };
+                let of_days = on_top.iter().enumerate().filter(|it| runs_on(it.0));
+                let sums: Vec<f64> = of_days
+                    .filter_map(|(_, day)| day[slot..slot + run.len()].iter().copied().sum())
                     .collect();
-                let redrawn = ByDays::new(sums.len(), drawn.seed());
                 found.push(DailyJob {
                     direction,
                     start: slot * SLOT_MINUTES as usize,
                     minutes: run.len() * SLOT_MINUTES as usize,
-                    days: best.0,
-                    share: best.1,
-                    bytes: redrawn.of_sums(&sums, |[sum, n]| (*n > 0.0).then(|| sum / n)),
+                    days: signs.days.len(),
+                    share: signs.share(),
+                    lately: signs.lately(),
+                    bytes: drawn.mean(&sums),
+                    weekdays,
                 });
             }
             slot += run.len();
@@ -87,16 +89,65 @@ pub fn daily_jobs(zone: &Zone, line: &Timeline, drawn: &ByDays) -> Vec<DailyJob>
     found
 }
 
-/// Returns days and the share of them on which the slot has more, if that is no chance.
-fn tested(excess: &[Slots], slot: usize) -> Option<(usize, f64)> {
-    let known: Vec<f64> = excess.iter().filter_map(|day| day[slot]).collect();
-    let above = known.iter().filter(|it| **it > 0.0).count();
-    let n = known.iter().filter(|it| **it != 0.0).count();
-    if n < LEAST_DAYS {
-        return None;
+/// Days on which a slot has more than those around it, and days on which it has less.
+struct Signs {
+    /// By number of the day, in their order; days on which it has as much are not among them.
+    days: Vec<(usize, bool)>,
+}
+
+/// Days of the week on which there is more this often have a job, if on the others together there is more no oftener than that: by chance it is on half of them.
+const RUNS: f64 = 0.85;
+const DOES_NOT_RUN: f64 = 0.65;
+
+impl Signs {
+    fn of(excess: &[Slots], slot: usize) -> Option<Self> {
+        let known = excess.iter().enumerate().filter_map(|(day, slots)| Some((day, slots[slot]?)));
+        let days: Vec<(usize, bool)> =
+            known.filter(|it| it.1 != 0.0).map(|(day, excess)| (day, excess > 0.0)).collect();
+        (days.len() >= LEAST_DAYS).then_some(Signs { days })
     }
-    let p_value = binomial_at_least(above as u64, n as u64, 0.5) * (SLOTS * BOTH) as f64;
-    (p_value <= FALSE_CLAIMS).then(|| (n, above as f64 / n as f64))
+
+    fn share(&self) -> f64 {
+        share(self.days.iter().map(|it| it.1)).unwrap_or(0.0)
+    }
+
+    fn lately(&self) -> Option<f64> {
+        let from = self.days.len() - self.days.len() / 3;
+        share(self.days[from..].iter().map(|it| it.1))
+    }
+
+    fn compare(&self, other: &Signs) -> std::cmp::Ordering {
+        self.share().total_cmp(&other.share())
+    }
+
+    fn is_no_chance(&self) -> bool {
+        let above = self.days.iter().filter(|it| it.1).count() as f64;
+        let n = self.days.len() as f64;
+        let signs: Vec<f64> = self.days.iter().map(|it| f64::from(u8::from(it.1))).collect();
+        let worth = effective_sample_size(&signs).map_or(1.0, |it| it.effective_n / n);
+        let (above, n) = ((above * worth).floor(), (n * worth).floor());
+        binomial_at_least(above as u64, n as u64, 0.5) * (SLOTS * BOTH) as f64 <= FALSE_CLAIMS
+    }
+
+    fn weekdays(&self, weekday: impl Fn(usize) -> usize) -> Option<Vec<usize>> {
+        let of = |some: &[usize]| -> Vec<bool> {
+            self.days.iter().filter(|it| some.contains(&weekday(it.0))).map(|it| it.1).collect()
+        };
+        let is_clear = |day: &usize| {
+            let days = of(&[*day]);
+            days.len() >= 3 && share(days.into_iter()).is_some_and(|it| it >= RUNS)
+        };
+        let (runs, rests): (Vec<usize>, Vec<usize>) = (0..7).partition(is_clear);
+        let others = of(&rests);
+        let is_apart =
+            others.len() >= 6 && share(others.into_iter()).is_some_and(|it| it <= DOES_NOT_RUN);
+        (!runs.is_empty() && is_apart).then_some(runs)
+    }
+}
+
+fn share(all: impl Iterator<Item = bool> + Clone) -> Option<f64> {
+    let n = all.clone().count();
+    (n > 0).then(|| all.filter(|it| *it).count() as f64 / n as f64)
 }
 
 /// Returns what each slot has more than the median or mean of those around it.
@@ -112,8 +163,8 @@ fn over_its_surroundings(day: &Slots, centre: fn(&Sample) -> f64) -> Slots {
     (0..SLOTS).map(of_slot).collect()
 }
 
-/// Returns bytes by day and slot of ten minutes, of clocks on the wall.
-fn slots(zone: &Zone, series: &[Option<u64>], line: &Timeline) -> Vec<Slots> {
+/// Returns bytes by day, with its number since 1970, and slot of ten minutes, of clocks on the wall.
+fn slots(zone: &Zone, series: &[Option<u64>], line: &Timeline) -> Vec<(u32, Slots)> {
     let mut days: BTreeMap<u32, Vec<(f64, u64)>> = BTreeMap::new();
     for (places, first) in line.days() {
         // Clocks are put forward and back at full quarters of hours.
@@ -134,7 +185,8 @@ fn slots(zone: &Zone, series: &[Option<u64>], line: &Timeline) -> Vec<Slots> {
     let whole = |(bytes, known): (f64, u64)| {
         is_enough(known, SLOT_MINUTES).then(|| bytes * SLOT_MINUTES as f64 / known as f64)
     };
-    let of_day = |day: Vec<(f64, u64)>| day.into_iter().map(whole).collect::<Slots>();
-    let days = days.into_values().map(of_day);
-    days.filter(|day| day.iter().any(Option::is_some)).collect()
+    let of_day = |(number, day): (u32, Vec<(f64, u64)>)| {
+        (number, day.into_iter().map(whole).collect::<Slots>())
+    };
+    days.into_iter().map(of_day).filter(|day| day.1.iter().any(Option::is_some)).collect()
 }

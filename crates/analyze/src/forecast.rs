@@ -13,18 +13,24 @@ use crate::times;
 pub struct Forecast {
     /// Hours that it was made from, and those that it was measured on: the last third.
     pub hours: [usize; 2],
-    /// Mean absolute error in bytes: of the forecast, of "as in the last hour", and of "as yesterday at this hour".
-    pub errors: [f64; 3],
-    /// Its error over that of the better one of these two.
+    /// Mean absolute error in bytes: of the forecast, and of what needs none ([`NAIVE`]).
+    pub error: f64,
+    /// In the order of [`NAIVE`].
+    pub naive_errors: [f64; NAIVE.len()],
+    /// Its error over that of the best one of these.
     pub over_naive: Estimate,
 }
 
 impl Forecast {
-    /// Returns whether it is better than both, beyond chance.
+    /// Returns whether it is better than all of them, beyond chance.
     pub fn wins(&self) -> bool {
         self.over_naive.interval.is_some_and(|it| it.high < 1.0)
     }
 }
+
+/// What can be said of the next hour without any forecast.
+pub const NAIVE: [&str; 4] =
+    ["as the last hour", "as this hour yesterday", "as this hour usually", "as all hours usually"];
 
 /// Hours that there must be of both kinds.
 const LEAST_HOURS: usize = 7 * 24;
@@ -32,9 +38,14 @@ const LEAST_HOURS: usize = 7 * 24;
 /// What is known when an hour begins: the last hour, the same one yesterday, the mean of the last day, and that of this hour of the day so far.
 const COLUMNS: usize = 5;
 
+/// Sums of a day that is held out: errors of the forecast, of what needs none, and how many hours.
+const SUMS: usize = NAIVE.len() + 2;
+
 struct Case {
     day: u32,
     columns: [f64; COLUMNS],
+    /// Mean of all hours so far.
+    usually: f64,
     truth: f64,
 }
 
@@ -45,20 +56,22 @@ pub fn forecasts(zone: &Zone, line: &Timeline, drawn: &ByDays) -> [Option<Foreca
         let total = |hour: u32| hours.get(&hour)?.total(direction);
         let hour_of_day = |hour: u32| zone.local(zone.minute_of_hour(hour)).hour();
         let mut cases = Vec::new();
-        let mut so_far = [(0.0, 0.0); 24];
+        let (mut so_far, mut all) = ([(0.0, 0.0); 24], (0.0, 0.0));
         for hour in hours.keys().copied() {
             let known = || {
                 let day: Option<f64> = (1..=24).map(|back| total(hour.checked_sub(back)?)).sum();
                 let day = day?;
                 let (sum, count) = so_far[hour_of_day(hour)];
                 let columns = [1.0, total(hour - 1)?, total(hour - 24)?, day / 24.0, sum / count];
-                let case = Case { day: hour / 24, columns, truth: total(hour)? };
+                let usually = all.0 / all.1;
+                let case = Case { day: hour / 24, columns, usually, truth: total(hour)? };
                 (count >= 3.0).then_some(case)
             };
             cases.extend(known());
             if let Some(bytes) = total(hour) {
                 let sums = &mut so_far[hour_of_day(hour)];
                 (sums.0, sums.1) = (sums.0 + bytes, sums.1 + 1.0);
+                all = (all.0 + bytes, all.1 + 1.0);
             }
         }
         measured(&cases, drawn)
@@ -76,28 +89,29 @@ fn measured(cases: &[Case], drawn: &ByDays) -> Option<Forecast> {
     let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let truth: Vec<f64> = made_from.iter().map(|it| it.truth).collect();
     let fit = least_squares(&columns, &truth).ok()?;
-    // Errors of each day: of the forecast, of the last hour, of yesterday; and how many.
-    let mut days: Vec<[f64; 4]> = Vec::new();
+    let mut days: Vec<[f64; SUMS]> = Vec::new();
     for of_day in held_out.chunk_by(|one, next| one.day == next.day) {
-        let mut sums = [0.0; 4];
+        let mut sums = [0.0; SUMS];
         for case in of_day {
             let told: f64 = fit.coefficients.iter().zip(case.columns).map(|(c, x)| c * x).sum();
-            let errors = [told.max(0.0), case.columns[1], case.columns[2]];
-            sums.iter_mut().zip(errors).for_each(|(sum, it)| *sum += (it - case.truth).abs());
-            sums[3] += 1.0;
+            let [_, last_hour, yesterday, _, this_hour] = case.columns;
+            let all = [told.max(0.0), last_hour, yesterday, this_hour, case.usually];
+            sums.iter_mut().zip(all).for_each(|(sum, it)| *sum += (it - case.truth).abs());
+            sums[SUMS - 1] += 1.0;
         }
         days.push(sums);
     }
-    let over = |[ours, hour, day, _]: &[f64; 4]| {
-        let naive = hour.min(*day);
-        (naive > 0.0).then(|| ours / naive)
+    let over = |sums: &[f64; SUMS]| {
+        let naive = sums[1..SUMS - 1].iter().copied().fold(f64::MAX, f64::min);
+        (naive > 0.0).then(|| sums[0] / naive)
     };
-    let redrawn = ByDays::new(days.len(), drawn.seed());
-    let mut all = [0.0; 4];
+    let mut all = [0.0; SUMS];
     days.iter().for_each(|day| all.iter_mut().zip(day).for_each(|(sum, it)| *sum += it));
+    let mean = |sum: usize| all[sum] / all[SUMS - 1];
     Some(Forecast {
         hours: [made_from.len(), held_out.len()],
-        errors: [all[0] / all[3], all[1] / all[3], all[2] / all[3]],
-        over_naive: redrawn.of_sums(&days, over)?,
+        error: mean(0),
+        naive_errors: std::array::from_fn(|it| mean(it + 1)),
+        over_naive: drawn.of_sums(&days, over)?,
     })
 }

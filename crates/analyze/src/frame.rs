@@ -130,6 +130,11 @@ impl Frame {
         &self.options.zone
     }
 
+    /// Returns whether this is one of the targets of data.
+    pub(crate) fn has_target(&self, component: &Component) -> bool {
+        component.kind.is_data_target() && self.places.contains_key(component)
+    }
+
     /// Returns which of its kind a component is.
     pub(crate) fn place(&self, component: &Component) -> Option<u32> {
         self.places.get(component).copied()

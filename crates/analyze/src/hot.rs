@@ -30,6 +30,8 @@ pub struct HotTarget {
     pub days_above: usize,
     /// Its bytes over those of the median target.
     pub over_median: Estimate,
+    /// The same of the last third of the days alone: whether it still is.
+    pub lately: Option<f64>,
     /// Probability of as many such days by chance, times the number of targets and directions that were looked at.
     pub p_value: f64,
 }
@@ -48,7 +50,7 @@ pub fn hot_targets(frame: &Frame, whole: &Whole, drawn: &ByDays) -> Vec<HotTarge
         }
         let medians: Vec<f64> =
             days.iter().map(|day| median(day.iter().flatten().copied())).collect();
-        let redrawn = ByDays::new(days.len(), drawn.seed());
+        let redrawn = drawn.for_days(days.len());
         for (target, component) in frame.targets.iter().enumerate() {
             let Some(mut hot) = tested(&days, &medians, target, direction) else { continue };
             hot.p_value = (hot.p_value * (frame.targets.len() * BOTH) as f64).min(1.0);
@@ -57,7 +59,14 @@ pub fn hot_targets(frame: &Frame, whole: &Whole, drawn: &ByDays) -> Vec<HotTarge
             }
             let Some(over) = over_median(&days, target, &redrawn) else { continue };
             if over.value >= LEAST_EXCESS {
-                found.push(HotTarget { name: component.name.clone(), over_median: over, ..hot });
+                let lately = days.len() - days.len() / 3..days.len();
+                let lately: Vec<u32> = lately.map(|it| it as u32).collect();
+                found.push(HotTarget {
+                    name: component.name.clone(),
+                    over_median: over,
+                    lately: over_median_of(&days, target, &lately),
+                    ..hot
+                });
             }
         }
     }
@@ -86,22 +95,27 @@ fn tested(
         days: ratios.len(),
         days_above: above,
         over_median: Estimate { value: 0.0, interval: None },
+        lately: None,
         p_value,
     })
 }
 
 /// Returns what a target got over what the median target got, of all days.
 fn over_median(days: &[Vec<Option<f64>>], target: usize, drawn: &ByDays) -> Option<Estimate> {
-    let targets = days.first()?.len();
-    drawn.estimate(days.len(), |some| {
-        let mut sums = vec![0.0; targets];
-        for day in some {
-            let day = &days[*day as usize];
-            sums.iter_mut().zip(day).for_each(|(sum, load)| *sum += load.unwrap_or(0.0));
+    drawn.estimate(days.len(), |some| over_median_of(days, target, some))
+}
+
+fn over_median_of(days: &[Vec<Option<f64>>], target: usize, some: &[u32]) -> Option<f64> {
+    let mut sums = vec![(0.0, 0.0); days.first()?.len()];
+    for day in some {
+        for (sum, load) in sums.iter_mut().zip(&days[*day as usize]) {
+            *sum = load.map_or(*sum, |load| (sum.0 + load, sum.1 + 1.0));
         }
-        let middle = median(sums.iter().copied());
-        (middle > 0.0).then(|| sums[target] / middle)
-    })
+    }
+    // Of days that are known: a target that came later has fewer.
+    let mean = |(sum, days): (f64, f64)| (days > 0.0).then(|| sum / days);
+    let middle = median(sums.iter().filter_map(|it| mean(*it)));
+    mean(sums[target]).filter(|_| middle > 0.0).map(|it| it / middle)
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -72,13 +72,6 @@ fn at_lag(
         days[day].iter_mut().zip(more).for_each(|(sum, it)| *sum += it);
     }
     days.retain(|day| day[0] > 0.0);
-    let redrawn;
-    let drawn = if days.len() == drawn.days() {
-        drawn
-    } else {
-        redrawn = ByDays::new(days.len(), drawn.seed());
-        &redrawn
-    };
     let r = drawn.of_sums(&days, |[n, x, y, xx, yy, xy]| {
         let (xx, yy, xy) = (xx - x * x / n, yy - y * y / n, xy - x * y / n);
         (xx > 0.0 && yy > 0.0).then(|| (xy / (xx.sqrt() * yy.sqrt())).clamp(-1.0, 1.0))

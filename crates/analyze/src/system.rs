@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_stats::Sample;
 
-use crate::by_days::{ByDays, Estimate};
+use crate::by_days::{ByDays, Estimate, cov_of};
+use crate::graded::Graded;
 use crate::open_day::BOTH;
 use crate::timeline::Timeline;
 use crate::{Frame, Whole};
@@ -48,7 +49,14 @@ pub struct Transfer {
     pub cov: Option<Estimate>,
     /// Share of minutes below the mean.
     pub below_mean: Option<Estimate>,
+    /// Quantiles of minutes ([`QUANTILES`]).
+    pub quantiles: [Option<Estimate>; QUANTILES.len()],
+    /// Minutes of each day that are known, sorted.
+    pub(crate) days: Vec<Vec<f64>>,
 }
+
+/// Quantiles of minutes that are told.
+pub const QUANTILES: [f64; 4] = [0.25, 0.5, 0.75, 0.99];
 
 impl System {
     /// Works it out.
@@ -106,13 +114,9 @@ fn transfer(whole: &Whole, line: &Timeline, drawn: &ByDays, direction: usize) ->
         .collect();
     let mean = |sums: &[f64; 3]| (sums[0] > 0.0).then(|| centre + sums[1] / sums[0]);
     transfer.mean = drawn.of_sums(&sums, mean).map(|it| Estimate { value: centre, ..it });
-    let cov = |sums: &[f64; 3]| {
-        let [n, sum, squares] = *sums;
-        let variance = (squares - sum * sum / n) / (n - 1.0);
-        mean(sums).filter(|it| *it > 0.0 && n > 1.0).map(|mean| variance.max(0.0).sqrt() / mean)
-    };
     let exact = sample.cov();
-    transfer.cov = drawn.of_sums(&sums, cov).and_then(|it| Some(Estimate { value: exact?, ..it }));
+    let cov = drawn.of_sums(&sums, |sums| cov_of(sums, centre));
+    transfer.cov = cov.and_then(|it| Some(Estimate { value: exact?, ..it }));
     transfer.below_mean = drawn.estimate(days.len(), |drawn| {
         let drawn = drawn.iter().map(|day| *day as usize);
         let mut all = [0.0; 3];
@@ -121,7 +125,12 @@ fn transfer(whole: &Whole, line: &Timeline, drawn: &ByDays, direction: usize) ->
         let below: usize = drawn.map(|day| days[day].partition_point(|it| *it < mean)).sum();
         Some(below as f64 / all[0])
     });
+    transfer.quantiles = QUANTILES.map(|quantile| {
+        let exact = sample.quantile(quantile).ok()?;
+        Graded::new(&days, &sample, quantile).estimate(exact, drawn)
+    });
     transfer.minutes = Some(sample);
+    transfer.days = days;
     transfer
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_stats::Sample;
+use plimsoll_stats::distribution::normal_quantile;
 
 use crate::Zone;
+use crate::by_days::{ByDays, Estimate};
 use crate::closing::is_enough;
 use crate::open_day::BOTH;
 use crate::timeline::Timeline;
@@ -24,9 +25,29 @@ pub struct Recurring {
     /// How many of them are known.
     pub count: usize,
     /// Bytes.
-    pub mean: Option<f64>,
+    pub mean: Option<Estimate>,
     /// Standard deviation over mean.
-    pub cov: Option<f64>,
+    pub cov: Option<Estimate>,
+}
+
+/// Returns which of them has most and which least, by their means, if that is no chance: the intervals of the two, wide enough for all of them at once
+/// (Bonferroni), lie apart.
+pub fn apart(all: &[[Recurring; BOTH]], direction: usize) -> Option<(usize, usize)> {
+    let one = normal_quantile(1.0 - 0.025);
+    let widening = normal_quantile(1.0 - 0.025 / all.len().max(1) as f64) / one;
+    let ends = |it: &[Recurring; BOTH]| {
+        let mean = it[direction].mean?;
+        let widen = |end: f64| mean.value + (end - mean.value) * widening;
+        Some((mean.value, widen(mean.interval?.low), widen(mean.interval?.high)))
+    };
+    let ends: Option<Vec<(f64, f64, f64)>> = all.iter().map(ends).collect();
+    let by_mean = |one: &(usize, (f64, f64, f64)), other: &(usize, (f64, f64, f64))| {
+        one.1.0.total_cmp(&other.1.0)
+    };
+    let ends: Vec<(usize, (f64, f64, f64))> = ends?.into_iter().enumerate().collect();
+    let most = ends.iter().copied().max_by(by_mean)?;
+    let least = ends.iter().copied().min_by(by_mean)?;
+    (most.1.1 > least.1.2).then_some((most.0, least.0))
 }
 
 /// What is known of an hour or a day: sums, minutes that are known, minutes that it has.
@@ -48,14 +69,14 @@ impl Period {
 
 impl Times {
     /// Adds up hours and days.
-    pub fn of(zone: &Zone, line: &Timeline) -> Self {
+    pub fn of(zone: &Zone, line: &Timeline, drawn: &ByDays) -> Self {
         let hours = hours(zone, line);
         let by_hour = hours
             .iter()
             .map(|(number, period)| (zone.local(zone.minute_of_hour(*number)).hour(), *period));
         let by_day = days(zone, &hours);
         let by_weekday = by_day.iter().map(|(day, period)| ((*day as usize + 3) % 7, *period));
-        Times { hours: recurring(24, by_hour), weekdays: recurring(7, by_weekday) }
+        Times { hours: recurring(24, by_hour, drawn), weekdays: recurring(7, by_weekday, drawn) }
     }
 }
 
@@ -105,6 +126,7 @@ fn minutes_of_day(zone: &Zone, minute: u64) -> u64 {
 fn recurring(
     count: usize,
     periods: impl Iterator<Item = (usize, Period)>,
+    drawn: &ByDays,
 ) -> Vec<[Recurring; BOTH]> {
     let mut totals: Vec<[Vec<f64>; BOTH]> = vec![Default::default(); count];
     for (place, period) in periods {
@@ -112,9 +134,16 @@ fn recurring(
             totals.extend(period.total(direction));
         }
     }
-    let of = |values: Vec<f64>| match Sample::new(values) {
-        Ok(sample) => Recurring { count: sample.n(), mean: Some(sample.mean()), cov: sample.cov() },
-        Err(_) => Recurring::default(),
+    // Hours of the day are there about as often as each other, and days of the week as well.
+    let mut last = drawn.for_days(0).into_owned();
+    let mut of = |values: Vec<f64>| {
+        if values.is_empty() {
+            return Recurring::default();
+        }
+        if last.days() != values.len() {
+            last = drawn.for_days(values.len()).into_owned();
+        }
+        Recurring { count: values.len(), mean: last.mean(&values), cov: last.cov(&values) }
     };
-    totals.into_iter().map(|both| both.map(of)).collect()
+    totals.into_iter().map(|both| both.map(&mut of)).collect()
 }

@@ -50,7 +50,7 @@ fn days_of_23_and_25_hours_are_whole_days() {
         let result = analysis(&options, &one);
         // Saturday, Sunday, Monday.
         for (weekday, hours) in [5, 6, 0].into_iter().zip(hours) {
-            let total = result.times.weekdays[weekday][0].mean.unwrap();
+            let total = result.times.weekdays[weekday][0].mean.unwrap().value;
             assert_eq!(total, f64::from(hours) * 3600.0, "day {weekday} from day {first_day} on");
         }
         let counts: Vec<usize> = result.times.hours.iter().map(|it| it[0].count).collect();
@@ -85,7 +85,7 @@ fn metadata_and_processors_are_worked_out_beside_data() {
     ];
     let result = analysis(&Options::default(), &all);
     let metadata = result.metadata.unwrap();
-    assert_eq!(metadata.closes_per_open, Some(1.0));
+    assert_eq!(metadata.closes_per_open.map(|it| it.value), Some(1.0));
     assert_eq!(metadata.operations[0].minutes, 1440);
     let (name, server) = &result.servers[0];
     assert_eq!((name.as_str(), server.known), ("s", 1440));

@@ -74,7 +74,7 @@ pub fn record(frame: &Frame, analysis: &Analysis, wanted: &[Part], rows: usize) 
             }
             Part::Time => {
                 let title = format!("hours and days, in {}", frame.zone().name());
-                record.section("time", title, parts::time(analysis))
+                record.section("time", title, parts::time(analysis, rows))
             }
             Part::Phases => {
                 record.section("phases", "high and low activity", parts::phases(analysis))
@@ -84,7 +84,9 @@ pub fn record(frame: &Frame, analysis: &Analysis, wanted: &[Part], rows: usize) 
                 record.section("prediction", "does activity tell what comes", lags)
             }
             Part::Targets => space::targets(record, analysis, rows),
-            Part::Space => record.section("space", "load over targets", space::space(analysis)),
+            Part::Space => {
+                record.section("space", "load over targets", space::space(analysis, rows))
+            }
             Part::Metadata => record.section(
                 "metadata",
                 "files opened and closed",

@@ -29,7 +29,7 @@ impl Level {
 
 /// Returns a number of the gamma distribution with mean 1. Of shapes below 1: one of the next shape times a power of a uniform one (Marsaglia and Tsang, 2000,
 /// section 6).
-fn draw(shape: f64, random: &mut Random) -> f64 {
+pub fn draw(shape: f64, random: &mut Random) -> f64 {
     let drawn = match shape {
         it if it < 1.0 => random.gamma(it + 1.0) * random.unit().powf(1.0 / it),
         it => random.gamma(it),

@@ -15,7 +15,7 @@ pub struct Plan {
     pub targets: u32,
     /// Seconds between samples; 60 divides by it.
     pub step_seconds: u32,
-    /// Whether facts are planted: a ratio, hot targets, a daily job, outages, resets and lies. Otherwise there is noise only.
+    /// Whether facts are planted: a ratio, hot targets, jobs that many targets work for alike, a daily job, outages, resets and lies. Otherwise there is noise only.
     pub is_planted: bool,
 }
 
@@ -34,11 +34,15 @@ pub(crate) const LEVEL_SHAPE: f64 = 0.5;
 /// And that of the share of a target.
 pub(crate) const SHARE_SHAPE: f64 = 1.0;
 
-/// How much of the load reads and writes have in common.
-pub(crate) const COMMON: f64 = 0.3;
+/// How often reads and writes get the same load: their correlation.
+pub(crate) const SAME: f64 = 0.3;
 
-/// By how much hot targets have more than others.
-pub(crate) const HOT: f64 = 2.0;
+/// Weights of hot targets; the others have 1.
+pub(crate) const HOT: [f64; 2] = [3.0, 2.0];
+
+/// How much of the time a job is on that keeps a third of the targets busy alike, and minutes until that may change.
+pub(crate) const WIDE_SHARE: f64 = 0.2;
+pub(crate) const WIDE_MINUTES: f64 = 10.0;
 
 /// The daily job: from which minute of the day on (UTC), how many minutes, and what it reads in one of them, as a multiple of the mean.
 pub(crate) const JOB_START: usize = 120;
@@ -47,21 +51,40 @@ pub(crate) const JOB_LEVEL: f64 = 4.0;
 
 /// Closes of files over opens.
 pub(crate) const CLOSES_PER_OPEN: f64 = 0.72;
+/// Mean of files opened in a minute.
+pub(crate) const OPENS: f64 = 600_000.0;
+/// Mean share of their time that processors of servers work.
+pub(crate) const PROCESSORS: f64 = 0.02;
 
 impl Plan {
-    /// Returns the targets that get more than others.
-    pub(crate) fn hot(&self) -> Vec<u32> {
+    /// Returns the targets that get more than others, with their weight.
+    pub(crate) fn hot(&self) -> Vec<(u32, f64)> {
         let is_any = self.is_planted && self.targets >= 8;
-        if is_any { vec![self.targets / 3, self.targets * 2 / 3] } else { Vec::new() }
+        let places = [self.targets / 3, self.targets * 2 / 3];
+        if is_any { places.into_iter().zip(HOT).collect() } else { Vec::new() }
     }
 
-    /// Returns the weight of each target; their mean is 1.
+    /// Returns the weight of each target.
     pub(crate) fn weights(&self) -> Vec<f64> {
         let hot = self.hot();
-        let raw: Vec<f64> =
-            (0..self.targets).map(|it| if hot.contains(&it) { HOT } else { 1.0 }).collect();
-        let mean = raw.iter().sum::<f64>() / raw.len() as f64;
-        raw.into_iter().map(|it| it / mean).collect()
+        let weight = |target: u32| hot.iter().find(|it| it.0 == target).map_or(1.0, |it| it.1);
+        (0..self.targets).map(weight).collect()
+    }
+
+    /// Returns how many targets, the first ones, work alike for some jobs: none of them is hot.
+    pub(crate) fn wide_targets(&self) -> usize {
+        if self.is_planted { self.targets as usize / 3 } else { 0 }
+    }
+
+    /// Returns what the daily job reads, as a multiple of the mean.
+    pub(crate) fn job_level(&self) -> f64 {
+        if self.is_planted { JOB_LEVEL } else { 0.0 }
+    }
+
+    /// Returns the mean bytes of a minute of all targets without the daily job, read and written.
+    pub(crate) fn bytes(&self) -> [f64; 2] {
+        let read = READ_BYTES_OF_TARGET * f64::from(self.targets);
+        [read, read / if self.is_planted { RATIO } else { 1.0 }]
     }
 
     /// Returns the name of a target.

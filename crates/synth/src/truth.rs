@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use crate::Plan;
+use crate::degrees::degrees;
 use crate::plan::{
-    CLOSES_PER_OPEN, COMMON, HOT, JOB_LEVEL, JOB_MINUTES, JOB_START, LEVEL_MINUTES, LEVEL_SHAPE,
-    RATIO, READ_BYTES_OF_TARGET, SHARE_MINUTES, SHARE_SHAPE,
+    CLOSES_PER_OPEN, JOB_LEVEL, JOB_MINUTES, JOB_START, LEVEL_MINUTES, LEVEL_SHAPE, OPENS,
+    PROCESSORS, SAME,
 };
 
 /// What is true of a history that was made, by its model: what an analysis should find, up to chance.
@@ -25,14 +26,30 @@ pub struct Truth {
     pub cov: [f64; 2],
     /// Correlation of reads and of writes with the minute after.
     pub lag_1: [f64; 2],
+    /// Correlation of writes with the next window, of 1, 5 and 25 minutes.
+    pub written_windows: [f64; 3],
     /// Correlation of reads with writes of the same minute.
     pub read_with_written: f64,
+    /// Times in the upper quarter of minutes, of reads and of writes.
+    pub high_phases: [Phases; 2],
+    /// Times in the lower quarter of minutes.
+    pub low_phases: [Phases; 2],
+    /// Mean number of targets that do as much as each other within 5 %, of reads and of writes: drawn from the model.
+    pub mean_degree: [f64; 2],
+    /// The same in minutes of the upper quarter.
+    pub mean_degree_high: [f64; 2],
+    /// Bytes of the target that gets most over the mean of targets on a day, read and written; nothing where none is hot.
+    pub most_over_mean: Option<[f64; 2]>,
+    /// Mean number of files opened in a minute.
+    pub opens: f64,
     /// Files closed over files opened.
     pub closes_per_open: f64,
+    /// Mean share of their time that processors of servers work.
+    pub processors: f64,
     /// Targets that get more than others.
-    pub hot_targets: Vec<String>,
-    /// Their bytes over those of the others, read and written: the daily job reads of all alike.
-    pub hot_over_others: [f64; 2],
+    pub hot_targets: Vec<HotTarget>,
+    /// Targets that work alike for some jobs.
+    pub wide_targets: usize,
     /// The job that runs every day.
     pub daily_job: Option<DailyJob>,
     /// Outages, by their first minute since 1970.
@@ -43,6 +60,24 @@ pub struct Truth {
     pub lies: Vec<Planted>,
     /// Bytes that targets read and wrote in minutes that are stored, lies apart.
     pub bytes: [u64; 2],
+}
+
+/// Times of high or of low activity.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Phases {
+    /// Mean length in minutes.
+    pub length: f64,
+    /// Mean time from the start of one to that of the next, in minutes.
+    pub interval: f64,
+}
+
+/// A target that gets more than others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HotTarget {
+    /// Its name.
+    pub name: String,
+    /// Its bytes over those of the others, read and written: the daily job reads of all alike.
+    pub over_others: [f64; 2],
 }
 
 /// The job that runs every day.
@@ -70,25 +105,21 @@ pub struct Planted {
 impl Truth {
     /// Returns what follows from the model.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let base = READ_BYTES_OF_TARGET * f64::from(plan.targets);
-        let ratio = if plan.is_planted { RATIO } else { 1.0 };
-        let job = plan.is_planted.then_some(DailyJob {
-            start_minute: JOB_START,
-            minutes: JOB_MINUTES,
-            read_bytes: JOB_LEVEL * base,
-        });
-        let level = if plan.is_planted { JOB_LEVEL } else { 0.0 };
-        let read = Moments::of(plan, level);
-        let written = Moments::of(plan, 0.0);
-        let mean = [base * read.mean, base / ratio * written.mean];
-        // What reads and writes have in common; shares of targets are drawn apart.
-        let common = COMMON * COMMON / LEVEL_SHAPE;
+        let bytes = plan.bytes();
+        let jobs = [plan.job_level(), 0.0];
+        let [read, written] = jobs.map(Moments::of);
+        let mean = [bytes[0] * read.mean, bytes[1] * written.mean];
+        let weights = plan.weights();
+        let mean_weight = weights.iter().sum::<f64>() / weights.len() as f64;
         let hot = plan.hot();
-        let hot_over = |job: f64| {
-            let least = plan.weights().into_iter().fold(f64::MAX, f64::min);
-            let on_top = job * JOB_MINUTES as f64 / 1440.0;
-            (HOT * least + on_top) / (least + on_top)
+        // A weight over another one, with the daily job of all targets alike on top.
+        let over = |weight: f64, other: f64| {
+            jobs.map(|job| {
+                let on_top = job * JOB_MINUTES as f64 / 1440.0;
+                (weight / mean_weight + on_top) / (other / mean_weight + on_top)
+            })
         };
+        let [of_reads, of_writes] = [degrees(plan, 0), degrees(plan, 1)];
         Truth {
             seed: plan.seed,
             targets: plan.targets,
@@ -97,11 +128,26 @@ impl Truth {
             read_over_written: mean[0] / mean[1],
             cov: [read.variance.sqrt() / read.mean, written.variance.sqrt() / written.mean],
             lag_1: [read.lag_1 / read.variance, written.lag_1 / written.variance],
-            read_with_written: common / (read.variance * written.variance).sqrt(),
+            written_windows: [1, 5, 25].map(of_windows),
+            read_with_written: SAME / LEVEL_SHAPE / (read.variance * written.variance).sqrt(),
+            high_phases: jobs.map(Phases::high),
+            low_phases: jobs.map(Phases::low),
+            mean_degree: [of_reads.mean, of_writes.mean],
+            mean_degree_high: [of_reads.mean_when_high, of_writes.mean_when_high],
+            most_over_mean: hot.first().map(|it| over(it.1, mean_weight)),
+            opens: OPENS,
             closes_per_open: CLOSES_PER_OPEN,
-            hot_over_others: if hot.is_empty() { [1.0; 2] } else { [hot_over(level), HOT] },
-            hot_targets: hot.into_iter().map(Plan::target_name).collect(),
-            daily_job: job,
+            processors: PROCESSORS,
+            hot_targets: hot
+                .iter()
+                .map(|it| HotTarget { name: Plan::target_name(it.0), over_others: over(it.1, 1.0) })
+                .collect(),
+            wide_targets: plan.wide_targets(),
+            daily_job: plan.is_planted.then_some(DailyJob {
+                start_minute: JOB_START,
+                minutes: JOB_MINUTES,
+                read_bytes: JOB_LEVEL * bytes[0],
+            }),
             outages: Vec::new(),
             resets: Vec::new(),
             lies: Vec::new(),
@@ -109,6 +155,9 @@ impl Truth {
         }
     }
 }
+
+/// How likely load is the same a minute later.
+const STAYS: f64 = 1.0 - 1.0 / LEVEL_MINUTES;
 
 /// Mean, variance and covariance with the next minute, of the whole in units of its mean load.
 struct Moments {
@@ -118,25 +167,48 @@ struct Moments {
 }
 
 impl Moments {
-    /// Load times the mean of shares, and the job on top, which is spread evenly.
-    fn of(plan: &Plan, job: f64) -> Self {
-        let weights = plan.weights();
-        let n = weights.len() as f64;
-        let squares: f64 = weights.iter().map(|it| it * it).sum();
-        let share_variance = squares / (n * n) / SHARE_SHAPE;
-        let own = 1.0 - COMMON;
-        let level_variance = (own * own + COMMON * COMMON) / LEVEL_SHAPE;
-        let product = |lag: f64| {
-            let level = level_variance * (1.0 - 1.0 / LEVEL_MINUTES).powf(lag);
-            let share = share_variance * (1.0 - 1.0 / SHARE_MINUTES).powf(lag);
-            (1.0 + level) * (1.0 + share) - 1.0
-        };
+    /// The load, and the job on top.
+    fn of(job: f64) -> Self {
         let running = JOB_MINUTES as f64 / 1440.0;
         let both = (JOB_MINUTES as f64 - 1.0) / 1440.0;
         Moments {
             mean: 1.0 + job * running,
-            variance: product(0.0) + job * job * running * (1.0 - running),
-            lag_1: product(1.0) + job * job * (both - running * running),
+            variance: 1.0 / LEVEL_SHAPE + job * job * running * (1.0 - running),
+            lag_1: STAYS / LEVEL_SHAPE + job * job * (both - running * running),
         }
+    }
+}
+
+/// Returns the correlation of the load of a window of so many minutes with the next one: sums of powers over the pairs of minutes.
+fn of_windows(width: i32) -> f64 {
+    let sum = |later: i32| -> f64 {
+        let pairs = (0..width).flat_map(|one| (0..width).map(move |other| (one, other + later)));
+        pairs.map(|(one, other)| STAYS.powi((one - other).abs())).sum()
+    };
+    sum(width) / sum(0)
+}
+
+impl Phases {
+    /// Of the upper quarter. The daily job is in it whatever the load is; a minute beside it is with some probability, and stays so until load is
+    /// drawn anew and comes out lower.
+    fn high(job: f64) -> Self {
+        let minutes = if job > 0.0 { JOB_MINUTES as f64 } else { 0.0 };
+        let in_it = (360.0 - minutes) / (1440.0 - minutes);
+        let of_job = if job > 0.0 { 1.0 - in_it } else { 0.0 };
+        Phases::of(in_it, minutes, of_job)
+    }
+
+    /// Of the lower quarter, which ends where the daily job begins.
+    fn low(job: f64) -> Self {
+        let minutes = if job > 0.0 { JOB_MINUTES as f64 } else { 0.0 };
+        let in_it = 360.0 / (1440.0 - minutes);
+        Phases::of(in_it, minutes, if job > 0.0 { in_it } else { 0.0 })
+    }
+
+    /// Of so many minutes in it, a job of so many minutes, and how many begin with or after the job each day.
+    fn of(in_it: f64, job_minutes: f64, of_job: f64) -> Self {
+        let steps = 1440.0 - job_minutes - f64::from(job_minutes > 0.0);
+        let starts = steps * in_it * (1.0 - in_it) / LEVEL_MINUTES + of_job;
+        Phases { length: 360.0 / starts, interval: 1440.0 / starts }
     }
 }

@@ -1,8 +1,9 @@
 //! What was planted is found, and where nothing was planted little is claimed.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use plimsoll_analyze::{Analysis, Estimate, Frame, Options, summarize};
+use plimsoll_analyze::{Analysis, Estimate, Frame, Options, Span, apart, summarize};
 use plimsoll_history::{Day, Store};
 use plimsoll_synth::{Plan, Truth, synthesize};
 
@@ -19,73 +20,118 @@ fn made(path: &Path, plan: &Plan) -> (Truth, Analysis) {
     (truth, Analysis::of(&frame, &whole))
 }
 
-/// Facts whose interval is held against the truth, in this order.
-const FACTS: [&str; 9] = [
-    "ratio",
-    "read mean",
-    "written mean",
-    "read CoV",
-    "written CoV",
-    "read lag 1",
-    "written lag 1",
-    "reads with writes",
-    "daily job",
-];
+/// A fact whose interval is held against the truth: what it is, what was found, what is true.
+type Fact = (String, Option<Estimate>, f64);
 
-fn is_covered(estimate: Option<Estimate>, truth: f64) -> bool {
+/// Facts of the whole over time.
+fn of_time(truth: &Truth, found: &Analysis, facts: &mut Vec<Fact>) {
+    let mut add = |name: String, estimate, truth| facts.push((name, estimate, truth));
+    add("read over written".into(), found.system.ratio, truth.read_over_written);
+    let r = |which: usize, window: usize, lag: usize| {
+        found.correlations[which].by_window[window][lag].map(|it| it.r)
+    };
+    for (direction, name) in ["read", "written"].into_iter().enumerate() {
+        let transfer = &found.system.directions[direction];
+        add(format!("{name}: mean"), transfer.mean, truth.mean[direction]);
+        add(format!("{name}: CoV"), transfer.cov, truth.cov[direction]);
+        add(format!("{name}: with next minute"), r(direction, 0, 1), truth.lag_1[direction]);
+        for (level, of, expected) in
+            [("high", 0, &truth.high_phases), ("low", 1, &truth.low_phases)]
+        {
+            let (phases, expected) = (&found.phases[of][direction], expected[direction]);
+            add(format!("{name}: {level} phases, length"), phases.mean_length, expected.length);
+            let between = phases.mean_interval;
+            add(format!("{name}: {level} phases, time between"), between, expected.interval);
+        }
+    }
+    for (window, name) in [(1, "5"), (2, "25")] {
+        let expected = truth.written_windows[window];
+        add(format!("written: with next {name} minutes"), r(1, window, 1), expected);
+    }
+    add("reads with writes".into(), r(2, 0, 0), truth.read_with_written);
+    if let Some(job) = truth.daily_job {
+        let bytes = job.read_bytes * job.minutes as f64;
+        let own = found.daily_jobs.iter().find(|it| it.start == job.start_minute);
+        add("daily job: bytes".into(), own.and_then(|it| it.bytes), bytes);
+    }
+    let metadata = found.metadata.as_ref().unwrap();
+    add("opens: mean".into(), metadata.operations[0].mean, truth.opens);
+    add("opens: CoV".into(), metadata.operations[0].cov, 1.0);
+    add("closes per open".into(), metadata.closes_per_open, truth.closes_per_open);
+}
+
+/// Facts of targets.
+fn of_space(truth: &Truth, found: &Analysis, facts: &mut Vec<Fact>) {
+    let mut add = |name: String, estimate, truth| facts.push((name, estimate, truth));
+    let (_, days) = found.space.imbalance.iter().find(|it| it.0 == Span::Day).unwrap();
+    for (direction, name) in ["read", "written"].into_iter().enumerate() {
+        let parallelism = &found.space.parallelism[direction];
+        let degree = truth.mean_degree[direction];
+        add(format!("{name}: degree of parallelism"), parallelism.mean, degree);
+        let degree = truth.mean_degree_high[direction];
+        add(format!("{name}: degree when high"), parallelism.mean_when_high, degree);
+        if let Some(expected) = truth.most_over_mean {
+            let most = days[direction].most_over_mean;
+            add(format!("{name}: imbalance of a day"), most, expected[direction]);
+        }
+        for (number, hot) in truth.hot_targets.iter().enumerate() {
+            let is_it = |it: &&plimsoll_analyze::HotTarget| {
+                it.name == hot.name && it.direction == direction
+            };
+            let over = found.hot.iter().find(is_it).map(|it| it.over_median);
+            add(format!("{name}: hot target {}", number + 1), over, hot.over_others[direction]);
+        }
+    }
+}
+
+fn facts(truth: &Truth, found: &Analysis) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    of_time(truth, found, &mut facts);
+    of_space(truth, found, &mut facts);
+    facts
+}
+
+fn is_covered((_, estimate, truth): &Fact) -> bool {
     let interval = estimate.and_then(|it| it.interval);
-    interval.is_some_and(|it| it.low <= truth && truth <= it.high)
+    interval.is_some_and(|it| it.low <= *truth && *truth <= it.high)
 }
 
-fn covered(truth: &Truth, found: &Analysis) -> [bool; FACTS.len()] {
-    let [read, written] = &found.system.directions;
-    let r = |which: usize, lag: usize| found.correlations[which].by_window[0][lag].map(|it| it.r);
-    let job = truth.daily_job.unwrap();
-    let bytes = job.read_bytes * job.minutes as f64;
-    [
-        is_covered(found.system.ratio, truth.read_over_written),
-        is_covered(read.mean, truth.mean[0]),
-        is_covered(written.mean, truth.mean[1]),
-        is_covered(read.cov, truth.cov[0]),
-        is_covered(written.cov, truth.cov[1]),
-        is_covered(r(0, 1), truth.lag_1[0]),
-        is_covered(r(1, 1), truth.lag_1[1]),
-        is_covered(r(2, 0), truth.read_with_written),
-        is_covered(found.daily_jobs.first().and_then(|it| it.bytes), bytes),
-    ]
-}
-
-/// What must be found for certain.
-fn is_found(truth: &Truth, found: &Analysis) {
+/// What must be found for certain. Returns how many hot targets and daily jobs are claimed beyond it.
+fn is_found(truth: &Truth, found: &Analysis) -> [usize; 2] {
     let [read, written] = &found.system.directions;
     assert_eq!([read.bytes, written.bytes], truth.bytes.map(u128::from), "totals, without lies");
-    let mut hot: Vec<&str> = found.hot.iter().map(|it| it.name.as_str()).collect();
-    hot.sort_unstable();
-    hot.dedup();
-    assert_eq!(hot, truth.hot_targets, "hot targets");
+    for (direction, hot) in truth.hot_targets.iter().flat_map(|it| [(0, it), (1, it)]) {
+        let is_it =
+            |it: &&plimsoll_analyze::HotTarget| it.name == hot.name && it.direction == direction;
+        assert!(found.hot.iter().any(|it| is_it(&it)), "{} {direction}", hot.name);
+    }
     let job = truth.daily_job.unwrap();
     let jobs: Vec<_> =
         found.daily_jobs.iter().map(|it| (it.start, it.minutes, it.direction)).collect();
-    assert_eq!(jobs, [(job.start_minute, job.minutes, 0)], "the daily job");
+    assert!(jobs.contains(&(job.start_minute, job.minutes, 0)), "the daily job: {jobs:?}");
     let outages: Vec<_> = found.timeline.outages.iter().map(|it| (it.start, it.minutes)).collect();
     let planted: Vec<_> = truth.outages.iter().map(|it| (it.minute, it.minutes)).collect();
     assert_eq!(outages, planted, "outages");
     assert_eq!(found.cleaning.over_limit, truth.lies.len() as u64, "lies");
-    let closes = found.metadata.as_ref().unwrap().closes_per_open.unwrap();
-    assert!((closes - truth.closes_per_open).abs() < 0.01, "closes per open {closes}");
+    [found.hot.len() - 2 * truth.hot_targets.len(), jobs.len() - 1]
 }
 
+/// Seeds are fixed, so that this holds or does not.
 #[test]
 fn planted_facts_are_found() {
     let folder = tempfile::tempdir().unwrap();
-    let mut all = 0;
+    let (mut covered, mut all) = (0, 0);
     for seed in 1..=2 {
         let path = folder.path().join(format!("store-{seed}"));
         let (truth, found) = made(&path, &plan(seed, 21, 8, true));
-        is_found(&truth, &found);
-        all += covered(&truth, &found).into_iter().filter(|it| *it).count();
+        assert_eq!(is_found(&truth, &found), [0, 0], "claims that are not so");
+        let facts = facts(&truth, &found);
+        let missed: Vec<&Fact> = facts.iter().filter(|it| !is_covered(it)).collect();
+        println!("seed {seed} missed {missed:?}");
+        covered += facts.len() - missed.len();
+        all += facts.len();
     }
-    assert!(all >= 2 * FACTS.len() - 4, "{all} of {} intervals hold the truth", 2 * FACTS.len());
+    assert!(covered * 10 >= all * 9, "{covered} of {all} intervals hold the truth");
 }
 
 #[test]
@@ -97,32 +143,73 @@ fn equal_seeds_give_equal_histories() {
     assert_ne!(one.bytes, other.bytes);
 }
 
+/// What one seed of many comes to.
+struct Outcome {
+    facts: Vec<Fact>,
+    /// Hot targets and daily jobs that are claimed beyond what was planted,
+    beyond: [usize; 2],
+    /// and those that are claimed where nothing was, with hours and days of the week that stand out, changes of load, and forecasts that win.
+    noise: [usize; 5],
+}
+
+fn outcome(folder: &Path, seed: u64) -> Outcome {
+    let path = folder.join(format!("store-{seed}"));
+    let (truth, found) = made(&path, &plan(seed, 90, 24, true));
+    let (facts, beyond) = (facts(&truth, &found), is_found(&truth, &found));
+    std::fs::remove_dir_all(&path).unwrap();
+    let (_, found) = made(&path, &plan(seed, 90, 24, false));
+    std::fs::remove_dir_all(&path).unwrap();
+    let stand_out = [&found.times.hours, &found.times.weekdays]
+        .into_iter()
+        .flat_map(|all| [apart(all, 0), apart(all, 1)]);
+    let noise = [
+        found.hot.len(),
+        found.daily_jobs.len(),
+        stand_out.flatten().count(),
+        found.drifts.iter().flatten().filter(|it| it.is_clear()).count(),
+        found.forecasts.iter().flatten().filter(|it| it.wins()).count(),
+    ];
+    println!("seed {seed} is done, {beyond:?} {noise:?}");
+    Outcome { facts, beyond, noise }
+}
+
 /// 90 days of 24 targets, 50 seeds: `cargo test --release -p plimsoll-synth -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes in a release build"]
 fn intervals_hold_the_truth_and_noise_makes_few_claims() {
     const SEEDS: u64 = 50;
+    const THREADS: u64 = 4;
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let path = folder.path().join("store");
-    let (mut counts, mut hot, mut jobs) = ([0u64; FACTS.len()], 0, 0);
-    for seed in 1..=SEEDS {
-        let (truth, found) = made(&path, &plan(seed, 90, 24, true));
-        is_found(&truth, &found);
-        let covered = covered(&truth, &found);
-        counts.iter_mut().zip(covered).for_each(|(count, is)| *count += u64::from(is));
-        std::fs::remove_dir_all(&path).unwrap();
-        let (_, noise) = made(&path, &plan(seed, 90, 24, false));
-        hot += u64::from(!noise.hot.is_empty());
-        jobs += u64::from(!noise.daily_jobs.is_empty());
-        std::fs::remove_dir_all(&path).unwrap();
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let folder = folder.path();
+        let some = move |first: u64| -> Vec<Outcome> {
+            let seeds = (first..=SEEDS).step_by(THREADS as usize);
+            seeds.map(|seed| outcome(folder, seed)).collect()
+        };
+        let running: Vec<_> = (1..=THREADS).map(|first| scope.spawn(move || some(first))).collect();
+        running.into_iter().flat_map(|it| it.join().unwrap()).collect()
+    });
+    let mut counts: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    for fact in outcomes.iter().flat_map(|it| &it.facts) {
+        let count = counts.entry(&fact.0).or_default();
+        count.0 += u64::from(is_covered(fact));
+        count.1 += fact.1.map_or(0.0, |it| it.value / fact.2 - 1.0) / SEEDS as f64;
     }
-    for (fact, count) in FACTS.iter().zip(counts) {
-        println!("{fact}: {count} of {SEEDS} intervals hold the truth");
+    for (fact, (count, bias)) in &counts {
+        let bias = bias * 100.0;
+        println!(
+            "{fact}: {count} of {SEEDS} intervals hold the truth, off by {bias:+.2} % on average"
+        );
     }
+    let beyond = [0, 1].map(|kind| outcomes.iter().filter(|it| it.beyond[kind] > 0).count());
+    let noise = [0, 1, 2, 3, 4].map(|kind| outcomes.iter().filter(|it| it.noise[kind] > 0).count());
+    println!("hot targets and daily jobs beyond what was planted, of {SEEDS}: {beyond:?}");
     println!(
-        "noise: hot targets in {hot} of {SEEDS}, daily jobs in {jobs} of {SEEDS}; stated: 5 %"
+        "of noise, of {SEEDS}: hot targets, daily jobs, hours or days that stand out, changes, forecasts: {noise:?}"
     );
-    assert!(counts.iter().all(|it| *it * 10 >= SEEDS * 9), "{counts:?}");
-    // More than 6 of 50 at 5 % happens once in fifty times.
-    assert!(hot <= 6 && jobs <= 6, "{hot} {jobs}");
+    assert!(counts.values().all(|it| it.0 * 10 >= SEEDS * 9), "{counts:?}");
+    // More than 6 of 50 at 5 % happens once in fifty times. Hours and days of the week are four such questions.
+    let bounds = [6, 6, 16, 6, 6];
+    assert!(beyond.iter().all(|it| *it <= 6), "{beyond:?}");
+    assert!(noise.iter().zip(bounds).all(|(count, bound)| *count <= bound), "{noise:?}");
 }

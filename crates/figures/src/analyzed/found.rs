@@ -1,6 +1,7 @@
 //! What recurs: hot targets, daily jobs, forecasts.
 
 use plimsoll_analyze::{Analysis, DailyJob, Forecast, HotTarget};
+use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::Record;
 
 use super::numbers::*;
@@ -37,6 +38,7 @@ fn hot(hot: &HotTarget) -> Record {
         .number(&KNOWN_DAYS, hot.days as u64)
         .number(&DAYS_ABOVE, hot.days_above as u64);
     estimate(record, [&OVER_MEDIAN, &OVER_MEDIAN_LOW, &OVER_MEDIAN_HIGH], Some(hot.over_median))
+        .number(&LATELY, hot.lately)
         .number(&P_VALUE, hot.p_value)
 }
 
@@ -46,8 +48,16 @@ fn job(job: &DailyJob) -> Record {
         .text("of", "of", DIRECTIONS[job.direction])
         .number(&JOB_TIME, job.minutes as f64 * 60.0)
         .number(&KNOWN_DAYS, job.days as u64)
-        .number(&SHARE_OF_DAYS, job.share);
+        .number(&SHARE_OF_DAYS, job.share)
+        .number(&SHARE_LATELY, job.lately)
+        .optional_text("weekdays", "only on", job.weekdays.as_ref().map(|it| weekdays(it)));
     estimate(record, [&JOB_BYTES, &JOB_BYTES_LOW, &JOB_BYTES_HIGH], job.bytes)
+}
+
+/// Returns names of days of the week.
+pub fn weekdays(days: &[usize]) -> String {
+    let names: Vec<&str> = days.iter().map(|it| WEEKDAYS[*it]).collect();
+    names.join(", ")
 }
 
 /// Returns a minute of the day as clocks show it.
@@ -57,14 +67,16 @@ pub fn clock(minute: usize) -> String {
 
 fn forecast(forecast: &Forecast, name: &'static str) -> Record {
     let [made, held] = forecast.hours;
-    let [error, hour, day] = forecast.errors;
+    let [hour, day, this_hour, usual] = forecast.naive_errors;
     let record = Record::new()
         .text("of", "of", name)
         .number(&HOURS_MADE, made as u64)
         .number(&HOURS_HELD, held as u64)
-        .number(&ERROR, error)
+        .number(&ERROR, forecast.error)
         .number(&ERROR_HOUR, hour)
-        .number(&ERROR_DAY, day);
+        .number(&ERROR_DAY, day)
+        .number(&ERROR_THIS_HOUR, this_hour)
+        .number(&ERROR_USUAL, usual);
     let over = [&OVER_NAIVE, &OVER_NAIVE_LOW, &OVER_NAIVE_HIGH];
     let wins = if forecast.wins() { "yes" } else { "no" };
     estimate(record, over, Some(forecast.over_naive)).text("wins", "better", wins)

@@ -96,12 +96,12 @@ fn recurring(analysis: &Analysis) -> Section {
         };
         let bytes = Axis::new("mean bytes", Unit::Bytes);
         let mean = Bars::columns(title, axis, bytes, names.clone())
-            .series("read", of(0, |it| it.mean))
-            .series("written", of(1, |it| it.mean));
+            .series("read", of(0, |it| Some(it.mean?.value)))
+            .series("written", of(1, |it| Some(it.mean?.value)));
         let cov = Axis::new("CoV", Unit::Ratio);
         let cov = Bars::columns(format!("{title}: variation"), axis, cov, names)
-            .series("read", of(0, |it| it.cov))
-            .series("written", of(1, |it| it.cov));
+            .series("read", of(0, |it| Some(it.cov?.value)))
+            .series("written", of(1, |it| Some(it.cov?.value)));
         section = section.chart(mean).chart(cov);
     }
     section

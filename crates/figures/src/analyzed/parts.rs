@@ -80,7 +80,6 @@ pub fn system(analysis: &Analysis) -> Record {
 
 fn transfer(transfer: &Transfer) -> Record {
     let sample = transfer.minutes.as_ref();
-    let quantile = |p: f64| sample.and_then(|it| it.quantile(p).ok());
     let highest = sample.map(|it| it.max());
     let over = transfer.mean.zip(highest).filter(|it| it.1 > 0.0);
     let record = Record::new().number(&MINUTES, sample.map_or(0, |it| it.n()) as u64);
@@ -89,11 +88,15 @@ fn transfer(transfer: &Transfer) -> Record {
         .number(&MEAN_OVER_HIGHEST, over.map(|(mean, highest)| mean.value / highest));
     let record = estimate(record, [&COV, &COV_LOW, &COV_HIGH], transfer.cov);
     let below = [&BELOW_MEAN, &BELOW_MEAN_LOW, &BELOW_MEAN_HIGH];
-    estimate(record, below, transfer.below_mean)
-        .number(&Q25, quantile(0.25))
-        .number(&MEDIAN, quantile(0.5))
-        .number(&Q75, quantile(0.75))
-        .number(&Q99, quantile(0.99))
+    let record = estimate(record, below, transfer.below_mean);
+    let quantiles = [
+        [&Q25, &Q25_LOW, &Q25_HIGH],
+        [&MEDIAN, &MEDIAN_LOW, &MEDIAN_HIGH],
+        [&Q75, &Q75_LOW, &Q75_HIGH],
+        [&Q99, &Q99_LOW, &Q99_HIGH],
+    ];
+    let all = quantiles.into_iter().zip(transfer.quantiles);
+    all.fold(record, |record, (numbers, quantile)| estimate(record, numbers, quantile))
 }
 
 /// A figure with its interval.
@@ -110,28 +113,45 @@ pub fn estimate(
 }
 
 /// Hours and days.
-pub fn time(analysis: &Analysis) -> Record {
+pub fn time(analysis: &Analysis, rows: usize) -> Record {
+    let is_full = rows == usize::MAX;
     let hours = analysis.times.hours.iter().enumerate().map(|(hour, both)| {
-        recurring(Record::new().text("hour", "hour", format!("{hour:02}")), both)
+        recurring(Record::new().text("hour", "hour", format!("{hour:02}")), both, is_full)
     });
     let weekdays = moment::WEEKDAYS
         .iter()
         .zip(&analysis.times.weekdays)
-        .map(|(name, both)| recurring(Record::new().text("weekday", "day", *name), both));
-    Record::new().rows("hours", "hours of the day", hours.collect()).rows(
+        .map(|(name, both)| recurring(Record::new().text("weekday", "day", *name), both, is_full));
+    let record = Record::new().rows("hours", "hours of the day", hours.collect()).rows(
         "weekdays",
         "days of the week",
         weekdays.collect(),
-    )
+    );
+    if is_full { record } else { record.note("intervals of CoV are in --json and --html") }
 }
 
-fn recurring(record: Record, [read, written]: &[Recurring; 2]) -> Record {
-    record
-        .number(&COUNT, read.count.max(written.count) as u64)
-        .number(&READ_MEAN, read.mean)
-        .number(&READ_COV, read.cov)
-        .number(&WRITTEN_MEAN, written.mean)
-        .number(&WRITTEN_COV, written.cov)
+fn recurring(record: Record, [read, written]: &[Recurring; 2], is_full: bool) -> Record {
+    let record = record.number(&COUNT, read.count.max(written.count) as u64);
+    let record = estimate(record, [&READ_MEAN, &READ_MEAN_LOW, &READ_MEAN_HIGH], read.mean);
+    let cov = [&READ_COV, &READ_COV_LOW, &READ_COV_HIGH];
+    let record = estimate_if(is_full, record, cov, read.cov);
+    let mean = [&WRITTEN_MEAN, &WRITTEN_MEAN_LOW, &WRITTEN_MEAN_HIGH];
+    let record = estimate(record, mean, written.mean);
+    let cov = [&WRITTEN_COV, &WRITTEN_COV_LOW, &WRITTEN_COV_HIGH];
+    estimate_if(is_full, record, cov, written.cov)
+}
+
+/// A figure, with its interval only if there is room.
+pub fn estimate_if(
+    is_full: bool,
+    record: Record,
+    numbers: [&'static Number; 3],
+    figure: Option<Estimate>,
+) -> Record {
+    if is_full {
+        return estimate(record, numbers, figure);
+    }
+    record.number(numbers[0], figure.map(|it| it.value))
 }
 
 /// High and low activity.
@@ -139,13 +159,16 @@ pub fn phases(analysis: &Analysis) -> Record {
     let names = [["high reads", "high writes"], ["low reads", "low writes"]];
     let all = names.iter().flatten().zip(analysis.phases.iter().flatten());
     let rows = all.clone().map(|(name, phases)| {
-        Record::new()
+        let record = Record::new()
             .text("phase", "phase", *name)
             .number(&BOUND, phases.bound)
             .number(&PHASES, phases.lengths.len() as u64)
-            .number(&CENSORED, phases.censored)
-            .number(&LENGTH, phases.mean_length().map(|minutes| minutes * 60.0))
-            .number(&INTERVAL, phases.mean_interval().map(|minutes| minutes * 60.0))
+            .number(&CENSORED, phases.censored);
+        let seconds = |it: Option<Estimate>| it.map(|it| it.times(60.0));
+        let length = [&LENGTH, &LENGTH_LOW, &LENGTH_HIGH];
+        let record = estimate(record, length, seconds(phases.mean_length));
+        let interval = [&INTERVAL, &INTERVAL_LOW, &INTERVAL_HIGH];
+        estimate(record, interval, seconds(phases.mean_interval))
     });
     let mut record = Record::new().rows("kinds", "", rows.collect());
     let undefined: Vec<&str> = all.filter(|it| it.1.bound.is_none()).map(|it| *it.0).collect();
@@ -201,22 +224,23 @@ pub fn metadata(analysis: &Analysis, rows: usize) -> Record {
         return Record::new().note("no samples of metadata are there");
     };
     let row = |operations: &Operations| {
-        Record::new()
+        let record = Record::new()
             .number(&MINUTES, operations.minutes as u64)
-            .number(&OPERATIONS, operations.count as f64)
-            .number(&OPERATIONS_MEAN, operations.mean)
-            .number(&OPERATIONS_HIGHEST, operations.most)
-            .number(&COV, operations.cov)
+            .number(&OPERATIONS, operations.count as f64);
+        let mean = [&OPERATIONS_MEAN, &OPERATIONS_MEAN_LOW, &OPERATIONS_MEAN_HIGH];
+        let record =
+            estimate(record, mean, operations.mean).number(&OPERATIONS_HIGHEST, operations.most);
+        estimate(record, [&COV, &COV_LOW, &COV_HIGH], operations.cov)
     };
     let [opens, closes] = &metadata.operations;
-    Record::new()
-        .named_rows("kinds", "", "operation", vec![("opens", row(opens)), ("closes", row(closes))])
-        .number(&CLOSES_PER_OPEN, metadata.closes_per_open)
-        .section(
-            "prediction",
-            "correlations",
-            correlation_rows(&metadata.correlations, METADATA_PAIRS, rows),
-        )
+    let kinds = vec![("opens", row(opens)), ("closes", row(closes))];
+    let record = Record::new().named_rows("kinds", "", "operation", kinds);
+    let closes = [&CLOSES_PER_OPEN, &CLOSES_PER_OPEN_LOW, &CLOSES_PER_OPEN_HIGH];
+    estimate(record, closes, metadata.closes_per_open).section(
+        "prediction",
+        "correlations",
+        correlation_rows(&metadata.correlations, METADATA_PAIRS, rows),
+    )
 }
 
 /// Processors of servers.

@@ -1,9 +1,12 @@
 //! The load over targets as records.
 
-use plimsoll_analyze::{Analysis, DEGREES, Imbalance, Parallelism, Space, TargetTotals, WINDOWS};
+use plimsoll_analyze::{
+    Analysis, DEGREES, Estimate, Imbalance, Parallelism, Space, TargetTotals, WINDOWS,
+};
 use plimsoll_report::Record;
 
 use super::numbers::*;
+use super::parts::{estimate, estimate_if};
 
 /// Each target.
 pub fn targets(record: Record, analysis: &Analysis, rows: usize) -> Record {
@@ -34,7 +37,8 @@ pub fn targets(record: Record, analysis: &Analysis, rows: usize) -> Record {
 }
 
 /// Imbalance, parallelism and correlations of targets.
-pub fn space(analysis: &Analysis) -> Record {
+pub fn space(analysis: &Analysis, rows: usize) -> Record {
+    let is_full = rows == usize::MAX;
     let space = &analysis.space;
     let ranks = space.reads_with_writes;
     Record::new()
@@ -43,48 +47,70 @@ pub fn space(analysis: &Analysis) -> Record {
         .number(&RANKS, ranks.map(|it| it.rho))
         .number(&RANKS_LOW, ranks.map(|it| it.low))
         .number(&RANKS_HIGH, ranks.map(|it| it.high))
-        .rows("imbalance", "imbalance of targets", imbalances(space))
-        .rows("parallelism", "degree of parallelism", parallelism(space))
+        .rows("imbalance", "imbalance of targets", imbalances(space, is_full))
+        .rows("parallelism", "degree of parallelism", parallelism(space, is_full))
         .rows("table_1", "clusters when activity is high", table_1(space))
         .rows("correlations", "correlations of single targets", correlations(space))
 }
 
-fn imbalances(space: &Space) -> Vec<Record> {
+fn imbalances(space: &Space, is_full: bool) -> Vec<Record> {
     let row = |(span, [read, written]): &(plimsoll_analyze::Span, [Imbalance; 2])| {
-        Record::new()
+        let record = Record::new()
             .text("over", "over", span.name())
-            .number(&PERIODS, read.periods.max(written.periods) as u64)
-            .number(&READ_OVER_MEAN, read.most_over_mean)
-            .number(&READ_OVER_LEAST, read.most_over_least)
-            .number(&READ_PERSISTENCE, read.persistence)
-            .number(&WRITTEN_OVER_MEAN, written.most_over_mean)
-            .number(&WRITTEN_OVER_LEAST, written.most_over_least)
-            .number(&WRITTEN_PERSISTENCE, written.persistence)
+            .number(&PERIODS, read.periods.max(written.periods) as u64);
+        let numbers = [
+            ([&READ_OVER_MEAN, &READ_OVER_MEAN_LOW, &READ_OVER_MEAN_HIGH], read.most_over_mean),
+            ([&READ_OVER_LEAST, &READ_OVER_LEAST_LOW, &READ_OVER_LEAST_HIGH], read.most_over_least),
+            ([&READ_PERSISTENCE, &READ_PERSISTENCE_LOW, &READ_PERSISTENCE_HIGH], read.persistence),
+            (
+                [&WRITTEN_OVER_MEAN, &WRITTEN_OVER_MEAN_LOW, &WRITTEN_OVER_MEAN_HIGH],
+                written.most_over_mean,
+            ),
+            (
+                [&WRITTEN_OVER_LEAST, &WRITTEN_OVER_LEAST_LOW, &WRITTEN_OVER_LEAST_HIGH],
+                written.most_over_least,
+            ),
+            (
+                [&WRITTEN_PERSISTENCE, &WRITTEN_PERSISTENCE_LOW, &WRITTEN_PERSISTENCE_HIGH],
+                written.persistence,
+            ),
+        ];
+        numbers
+            .into_iter()
+            .fold(record, |record, (numbers, figure)| estimate_if(is_full, record, numbers, figure))
     };
     space.imbalance.iter().map(row).collect()
 }
 
-fn parallelism(space: &Space) -> Vec<Record> {
+fn parallelism(space: &Space, is_full: bool) -> Vec<Record> {
     let mut rows = Vec::new();
     for (name, parallelism) in ["reads", "writes"].into_iter().zip(&space.parallelism) {
-        rows.extend(degrees(name, parallelism));
+        rows.extend(degrees(name, parallelism, is_full));
     }
     rows
 }
 
-fn degrees(name: &'static str, parallelism: &Parallelism) -> Vec<Record> {
+fn degrees(name: &'static str, parallelism: &Parallelism, is_full: bool) -> Vec<Record> {
     let clusterings = Analysis::clusterings().into_iter().zip(&parallelism.degrees).enumerate();
     let row = |(number, ((percent, minutes), degrees)): (usize, ((u64, usize), _))| {
         let degrees: &plimsoll_analyze::Degrees = degrees;
-        let high = if number == 0 { parallelism.mean_when_high } else { None };
-        Record::new()
+        // Of the others no day is known alone, only all together.
+        let of_days = |of: Option<Estimate>, all: Option<f64>| match number {
+            0 => of,
+            _ => all.map(|value| Estimate { value, interval: None }),
+        };
+        let high = of_days(parallelism.mean_when_high, None);
+        let mean = of_days(parallelism.mean, degrees.mean());
+        let below_10 = of_days(parallelism.below_10, degrees.share_below(10));
+        let record = Record::new()
             .text("of", "of", name)
             .text("within", "within", format!("{percent} %"))
             .number(&WINDOW, minutes as f64 * 60.0)
-            .number(&CLUSTERS, degrees.clusters())
-            .number(&DEGREE, degrees.mean())
-            .number(&DEGREE_HIGH, high)
-            .number(&BELOW_10, degrees.share_below(10))
+            .number(&CLUSTERS, degrees.clusters());
+        let record = estimate(record, [&DEGREE, &ANY_DEGREE_LOW, &ANY_DEGREE_HIGH], mean);
+        let numbers = [&DEGREE_HIGH, &HIGH_DEGREE_LOW, &HIGH_DEGREE_HIGH];
+        let record = estimate_if(is_full, record, numbers, high);
+        estimate_if(is_full, record, [&BELOW_10, &BELOW_10_LOW, &BELOW_10_HIGH], below_10)
             .number(&BELOW_20, degrees.share_below(20))
     };
     clusterings.map(row).collect()
