@@ -157,6 +157,12 @@ impl ByDays {
     }
 }
 
+/// Returns the sum of the first over the sum of the second number of days that follow each other, with its interval.
+pub fn ratio_of_days(days: &[[f64; 2]], seed: u64) -> Option<Estimate> {
+    let drawn = ByDays::new(days.len(), seed);
+    drawn.of_sums(days, |[sum, n]| (*n > 0.0).then(|| sum / n))
+}
+
 /// Returns the standard deviation over the mean, from sums about a centre: how many, deviations and their squares.
 pub fn cov_of([n, sum, squares]: &[f64; 3], centre: f64) -> Option<f64> {
     let variance = (squares - sum * sum / n) / (n - 1.0);

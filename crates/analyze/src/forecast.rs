@@ -22,11 +22,15 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Returns whether it is better than all of them, beyond chance.
+    /// Returns whether it is better than all of them, beyond chance and by enough to matter.
     pub fn wins(&self) -> bool {
-        self.over_naive.interval.is_some_and(|it| it.high < 1.0)
+        let is_enough = self.over_naive.value <= 1.0 - LEAST_GAIN;
+        is_enough && self.over_naive.interval.is_some_and(|it| it.high < 1.0)
     }
 }
+
+/// A forecast whose error is less by less than this share is no better.
+const LEAST_GAIN: f64 = 0.05;
 
 /// What can be said of the next hour without any forecast.
 pub const NAIVE: [&str; 4] =

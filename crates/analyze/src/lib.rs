@@ -54,7 +54,7 @@ mod whole;
 mod zone;
 
 pub use analysis::{Analysis, Cleaning};
-pub use by_days::{Estimate, Interval};
+pub use by_days::{Estimate, Interval, ratio_of_days};
 pub use clusters::{DEGREES, Degrees, MinuteDegrees};
 pub use compared::{ComparedFigure, Difference, FigureKind, compared};
 pub use component_sums::{HourSums, ServerSums, TargetSums};

@@ -73,10 +73,10 @@ impl System {
             .collect();
         let over = |[read, written]: &[f64; 2]| (*written > 0.0).then(|| read / written);
         let mut ratio = drawn.of_sums(&days, over);
-        // The figure itself is of all that was counted.
-        if let Some(ratio) = &mut ratio {
-            let [read, written] = directions.each_ref().map(|it| it.bytes as f64);
-            ratio.value = if written > 0.0 { read / written } else { ratio.value };
+        // The figure itself is of all that was counted, also where it is not known when: its interval goes with it.
+        let [read, written] = directions.each_ref().map(|it| it.bytes as f64);
+        if let Some(of_minutes) = ratio.filter(|it| written > 0.0 && it.value > 0.0) {
+            ratio = Some(of_minutes.times(read / written / of_minutes.value));
         }
         System {
             ratio,

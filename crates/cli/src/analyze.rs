@@ -8,12 +8,17 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, bail};
-use plimsoll_analyze::{Analysis, Frame, Options, Whole, Zone, summarize};
+use plimsoll_analyze::{Analysis, Frame, Options, Whole, Zone, jobs, summarize};
 use plimsoll_domain::BytesPerSec;
-use plimsoll_figures::analyzed::{self, Part};
-use plimsoll_history::Store;
+use plimsoll_domain::site::SiteFile;
+use plimsoll_figures::analyzed::{self, Beside, Part};
+use plimsoll_guarded::Readers;
+use plimsoll_history::{Day, Store};
+use plimsoll_utilization::{By, survey};
 
 use crate::argument::argument;
+use crate::found_site;
+use crate::known_costs::KnownCosts;
 use crate::new_file::NewFile;
 use crate::output::Output;
 use crate::parts_directory::{self, PartsOptions};
@@ -108,6 +113,10 @@ enum PartArgument {
     Metadata,
     /// Processors of servers
     Servers,
+    /// How busy file systems were, where operations are counted
+    Utilization,
+    /// Which jobs made the load, where targets count by job
+    Jobs,
     /// Hot targets, daily jobs, forecasts
     Findings,
     /// The questions of the paper, answered in words
@@ -126,6 +135,8 @@ impl PartArgument {
             PartArgument::Space => Part::Space,
             PartArgument::Metadata => Part::Metadata,
             PartArgument::Servers => Part::Servers,
+            PartArgument::Utilization => Part::Utilization,
+            PartArgument::Jobs => Part::Jobs,
             PartArgument::Findings => Part::Findings,
             PartArgument::Summary => Part::Summary,
         }
@@ -140,7 +151,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         let opened = parts_directory::open(directory)?;
         let html = arguments.shown.page(|| Ok(parts::readers(&opened)))?;
         let (name, frame, whole) = parts::merge(opened, &options(arguments))?;
-        return arguments.show(&name, &frame, &whole, html, output);
+        return arguments.show(&name, &frame, &whole, &Beside::default(), html, output);
     }
     if let Some([first, second]) = arguments.compare.as_deref() {
         compare::run(arguments, [first, second], output)?;
@@ -156,31 +167,66 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         parts::work_out(&store, path, &frame, part, into, output)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let site = found_site::path().as_deref().map(SiteFile::load).transpose()?;
     // Who may read a page depends on every file of the store; without a page they stay closed.
-    let html = arguments.shown.page(|| Ok(store.readers()?))?;
+    let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
+    let html = arguments.shown.page(|| Ok(store.readers()?.and(of_site)))?;
     let frame = frame(&store, path, &options(arguments))?;
     let whole = summarize(&store, &frame, &frame.days, threads())?.whole(&frame);
-    arguments.show(&path.display().to_string(), &frame, &whole, html, output)
+    let costs = KnownCosts::new(site.as_ref().map(|file| file.site().clone()));
+    let beside = arguments.beside(&store, &frame, &costs)?;
+    arguments.show(&path.display().to_string(), &frame, &whole, &beside, html, output)
 }
 
 impl Arguments {
+    /// Returns the parts that were asked for.
+    fn parts(&self) -> Vec<Part> {
+        match self.parts.as_slice() {
+            [] => Part::ALL.to_vec(),
+            some => some.iter().map(|it| it.part()).collect(),
+        }
+    }
+
+    /// Reads what else the parts need of the store.
+    fn beside(&self, store: &Store, frame: &Frame, costs: &KnownCosts) -> Result<Beside> {
+        let parts = self.parts();
+        let needs = |part: Part| {
+            let is_told = parts.contains(&part) || parts.contains(&Part::Summary);
+            is_told || self.shown.has_page()
+        };
+        let mut beside = Beside::default();
+        if needs(Part::Utilization) {
+            let options = plimsoll_utilization::Options {
+                since: self.since,
+                until: self.until,
+                by: By::FileSystem,
+                bucket_millis: Day::MILLIS,
+                ..Default::default()
+            };
+            beside.utilization = Some(survey(store, &options, &|component| costs.of(component))?);
+            beside.notes = costs.notes();
+        }
+        if needs(Part::Jobs) {
+            beside.jobs = jobs(store, frame)?;
+        }
+        Ok(beside)
+    }
+
     fn show(
         &self,
         name: &str,
         frame: &Frame,
         whole: &Whole,
+        beside: &Beside,
         html: Option<NewFile>,
         output: Output,
     ) -> Result<ExitCode> {
         let analysis = Analysis::of(frame, whole);
         if let Some(file) = html {
-            file.write(analyzed::page(name, frame, &analysis).as_bytes())?;
+            file.write(analyzed::page(name, frame, &analysis, beside).as_bytes())?;
         }
-        let parts: Vec<Part> = match self.parts.as_slice() {
-            [] => Part::ALL.to_vec(),
-            some => some.iter().map(|it| it.part()).collect(),
-        };
-        let record = analyzed::record(frame, &analysis, &parts, self.shown.rows(output)?);
+        let rows = self.shown.rows(output)?;
+        let record = analyzed::record(frame, &analysis, beside, &self.parts(), rows);
         output.print("analyze", &format!("analysis of {name}"), &record)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,6 +1,7 @@
 //! What a long history says: the figures and tables of Patel and others (2019) for anybody's storage.
 
 mod answers;
+mod beside;
 mod compared;
 mod found;
 mod numbers;
@@ -11,6 +12,7 @@ mod space;
 use plimsoll_analyze::{Analysis, Frame};
 use plimsoll_report::Record;
 
+pub use beside::Beside;
 pub use compared::{Named, comparison, comparison_page};
 pub use numbers::NUMBERS;
 pub use page::page;
@@ -36,6 +38,10 @@ pub enum Part {
     Metadata,
     /// Processors of servers.
     Servers,
+    /// How busy file systems were, where operations are counted.
+    Utilization,
+    /// Which jobs made the load, where targets count by job.
+    Jobs,
     /// What recurs, who is hot, what can be told.
     Findings,
     /// The questions of the paper, answered in words.
@@ -44,7 +50,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order of the paper.
-    pub const ALL: [Part; 11] = [
+    pub const ALL: [Part; 13] = [
         Part::Cleaning,
         Part::System,
         Part::Time,
@@ -54,13 +60,21 @@ impl Part {
         Part::Space,
         Part::Metadata,
         Part::Servers,
+        Part::Utilization,
+        Part::Jobs,
         Part::Findings,
         Part::Summary,
     ];
 }
 
 /// Returns what an analysis says, of these parts; at most so many rows of a table that has one for each target, hour or lag.
-pub fn record(frame: &Frame, analysis: &Analysis, wanted: &[Part], rows: usize) -> Record {
+pub fn record(
+    frame: &Frame,
+    analysis: &Analysis,
+    beside: &Beside,
+    wanted: &[Part],
+    rows: usize,
+) -> Record {
     let mut record = Record::new();
     for part in Part::ALL.into_iter().filter(|it| wanted.contains(it)) {
         record = match part {
@@ -95,9 +109,17 @@ pub fn record(frame: &Frame, analysis: &Analysis, wanted: &[Part], rows: usize) 
             Part::Servers => {
                 record.section("servers", "processors of servers", parts::servers(analysis, rows))
             }
+            Part::Utilization => record.section(
+                "utilization",
+                "file system utilization",
+                beside::utilization(frame, beside),
+            ),
+            Part::Jobs => {
+                record.section("jobs", "which jobs", beside::jobs(analysis, beside, rows))
+            }
             Part::Findings => record.section("findings", "what recurs", found::found(analysis)),
             Part::Summary => {
-                let (answers, unanswered) = answers::answers(frame, analysis);
+                let (answers, unanswered) = answers::answers(frame, analysis, beside);
                 let told = Record::new().texts("answers", "answers", answers).texts(
                     "unanswered",
                     "what the data cannot answer",

@@ -47,10 +47,12 @@ pub fn short(value: f64) -> String {
         v if v >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     };
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
-    } else {
-        text
+    if !text.contains('.') {
+        return text;
+    }
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".to_string(),
+        text => text.to_string(),
     }
 }
 
@@ -113,6 +115,7 @@ mod tests {
         assert_eq!(percent(0.9998), "more than 99.9 %");
         assert_eq!((percent(1e-4), percent(0.999)), ("0.01 %".into(), "99.9 %".into()));
         assert_eq!((short(1200.4), short(999.4)), ("1,200".into(), "999".into()));
+        assert_eq!((short(-0.001), short(-0.5)), ("0".into(), "-0.5".into()));
         assert_eq!((count(1, "process"), count(2, "file")), ("1 process".into(), "2 files".into()));
         assert_eq!(count(6_000_000, "process"), "6,000,000 processes");
         assert_eq!(count_is(0, "event"), "0 events are");

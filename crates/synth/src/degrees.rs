@@ -8,7 +8,7 @@ use crate::plan::{JOB_MINUTES, LEVEL_SHAPE};
 use crate::shares::Shares;
 
 /// Shares that are drawn: as many as make the truth several times surer than what 90 days of 24 targets tell.
-const SHARES: usize = 6_000_000;
+const SHARES: usize = 4_000_000;
 const MINUTES_MOST: usize = 250_000;
 
 /// The mean number of targets of a cluster.

@@ -119,7 +119,7 @@ impl Truth {
                 (weight / mean_weight + on_top) / (other / mean_weight + on_top)
             })
         };
-        let [of_reads, of_writes] = [degrees(plan, 0), degrees(plan, 1)];
+        let [of_reads, of_writes] = [0, 1].map(|direction| degrees(plan, direction));
         Truth {
             seed: plan.seed,
             targets: plan.targets,

@@ -8,8 +8,10 @@ mod whole;
 use plimsoll_analyze::{Analysis, Estimate, Frame};
 use plimsoll_report::words;
 
+use super::beside::{self, Beside};
+
 /// Returns what can be answered, and what the data cannot answer.
-pub fn answers(frame: &Frame, analysis: &Analysis) -> (Vec<String>, Vec<String>) {
+pub fn answers(frame: &Frame, analysis: &Analysis, beside: &Beside) -> (Vec<String>, Vec<String>) {
     let (mut told, mut open) = (Vec::new(), Vec::new());
     let mut add = |answer: Option<String>, question: &str| match answer {
         Some(answer) => told.push(answer),
@@ -61,6 +63,14 @@ pub fn answers(frame: &Frame, analysis: &Analysis) -> (Vec<String>, Vec<String>)
         targets::servers(analysis),
         "how busy servers' processors are: no samples of them are there",
     );
+    add(
+        beside::busy(frame, beside),
+        "how busy targets are beyond their bytes (FSU), and how large requests are: operations are not counted here",
+    );
+    add(
+        beside::who(analysis, beside),
+        "which jobs make the load: targets do not count by job here",
+    );
     told.extend(recurring::hot(analysis));
     told.extend(recurring::jobs(frame, analysis));
     told.extend(recurring::forecasts(analysis));
@@ -71,7 +81,7 @@ pub fn answers(frame: &Frame, analysis: &Analysis) -> (Vec<String>, Vec<String>)
 }
 
 /// "1.75 (1.61 to 1.9)".
-fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> String {
+pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> String {
     match estimate.interval {
         Some(interval) => {
             format!("{} ({} to {})", show(estimate.value), show(interval.low), show(interval.high))

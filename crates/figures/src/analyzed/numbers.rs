@@ -159,6 +159,13 @@ numbers! {
     OVER_NAIVE = "over_naive", "error over the best of these", Ratio, "The forecast's error over that of the best one of these.", "docs/analyze.md";
     OVER_NAIVE_LOW = "over_naive_low", "at least", Ratio, "Lower end of its interval of 95 %.", "Künsch, 1989";
     OVER_NAIVE_HIGH = "over_naive_high", "at most", Ratio, "Upper end of it: the forecast is called better only if this is below 1.", "Künsch, 1989";
+    FSU_LOW = "fsu_mean_low", "at least", Percent, "Lower end of the interval of 95 % of the mean FSU; missing for fewer than 7 days.", "Künsch, 1989";
+    FSU_HIGH = "fsu_mean_high", "at most", Percent, "Upper end of it.", "Künsch, 1989";
+    JOB_COUNT = "jobs", "jobs", Count, "Jobs that targets counted, by Lustre's job statistics (--jobs of the monitor).", "Lustre, job_stats";
+    OF_JOBS_READ = "read_by_jobs", "read by jobs", Share, "What all of them read over what targets read: the rest has no job, or was not counted.", "Lustre, job_stats";
+    OF_JOBS_WRITTEN = "written_by_jobs", "written by jobs", Share, "The same of writes.", "Lustre, job_stats";
+    SHARE_OF_READS = "share_of_reads", "of reads", Share, "What the job read over what targets read.", "Lustre, job_stats";
+    SHARE_OF_WRITES = "share_of_writes", "of writes", Share, "What the job wrote over what targets wrote.", "Lustre, job_stats";
     OUTAGE_TIME = "length", "length", Seconds, "How long it lasts.", "Patel, section 2.2";
     FIRST_BYTES = "first_bytes", "first", Bytes, "The figure of the first history.", "docs/analyze.md";
     SECOND_BYTES = "second_bytes", "second", Bytes, "The figure of the second history.", "docs/analyze.md";

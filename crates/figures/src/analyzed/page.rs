@@ -6,17 +6,17 @@ use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Bars, Lines, Page, Section};
 
 use super::parts::DATA_PAIRS;
-use super::{Part, answers, record};
+use super::{Beside, Part, answers, record};
 
 /// Returns the page as one file.
-pub fn page(name: &str, frame: &Frame, analysis: &Analysis) -> String {
+pub fn page(name: &str, frame: &Frame, analysis: &Analysis, beside: &Beside) -> String {
     let subtitle = format!(
         "{} targets, {} days; hours and days in {}",
         frame.targets.len(),
         frame.days.len(),
         frame.zone().name()
     );
-    let (told, open) = answers::answers(frame, analysis);
+    let (told, open) = answers::answers(frame, analysis, beside);
     let mut summary = Section::new("In words").text(told.join("\n"));
     for question in open {
         summary = summary.note(format!("Not answered: {question}"));
@@ -36,7 +36,7 @@ pub fn page(name: &str, frame: &Frame, analysis: &Analysis) -> String {
     if !analysis.servers.is_empty() {
         page = page.section(servers(analysis));
     }
-    let numbers = record(frame, analysis, &Part::ALL[..Part::ALL.len() - 1], usize::MAX);
+    let numbers = record(frame, analysis, beside, &Part::ALL[..Part::ALL.len() - 1], usize::MAX);
     page.section(Section::new("All numbers").folded(Section::new("show").record(&numbers)))
         .footer(format!("Made by plimsoll analyze --store {name}."))
         .to_html()

@@ -12,15 +12,25 @@ pub fn hours(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let hour = |hour: usize| format!("from {hour:02}:00 to {:02}:00", (hour + 1) % 24);
     let weekday = |day: usize| format!("on {}", WEEKDAYS[day]);
     let mut parts = Vec::new();
-    parts.extend(recurring(&times.hours, "hour of the day", "an hour", &hour));
-    parts.extend(recurring(&times.weekdays, "day of the week", "a day", &weekday));
+    parts.extend(recurring(
+        &times.hours,
+        ["The hour of the day", "hour of the day"],
+        "an hour",
+        &hour,
+    ));
+    parts.extend(recurring(
+        &times.weekdays,
+        ["The day of the week", "day of the week"],
+        "a day",
+        &weekday,
+    ));
     (!parts.is_empty())
         .then(|| format!("{} (Hours and days in {}.)", parts.join(" "), frame.zone().name()))
 }
 
 fn recurring(
     all: &[[Recurring; 2]],
-    what: &str,
+    [what, any]: [&str; 2],
     of: &str,
     name: &dyn Fn(usize) -> String,
 ) -> Vec<String> {
@@ -38,7 +48,7 @@ fn recurring(
         }
         match apart(all, direction) {
             Some((most, least)) => parts.push(format!(
-                "Most is {verb} {} ({} {of}), least {} ({}).",
+                "{what} matters for {noun}: most is {verb} {} ({} {of}), least {} ({}).",
                 name(most),
                 mean(most, direction),
                 name(least),
@@ -48,7 +58,7 @@ fn recurring(
         }
     }
     if !alike.is_empty() {
-        parts.push(format!("No {what} stands out beyond chance for {}.", alike.join(" and ")));
+        parts.push(format!("No {any} stands out beyond chance for {}.", alike.join(" and ")));
     }
     parts
 }

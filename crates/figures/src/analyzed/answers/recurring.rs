@@ -73,21 +73,25 @@ pub fn jobs(frame: &Frame, analysis: &Analysis) -> Vec<String> {
 
 fn one_job(job: &DailyJob, zone: &str) -> String {
     let (days, on) = match &job.weekdays {
-        Some(days) => (format!("On {} only", weekdays(days)), "on each of these days"),
+        Some(days) => (format!("On {}", weekdays(days)), "on each of these days"),
         None if job.share >= 0.95 => ("Every day".to_string(), "a day"),
         None => ("On many days".to_string(), "a day, also those without it"),
     };
     let on_top = job.bytes.as_ref().map(|it| format!(", {} on top {on}", figure(it, bytes)));
+    let of_days = match &job.weekdays {
+        Some(_) => ", and not on other days of the week".to_string(),
+        None => format!(": on {} of all days", words::percent(job.share)),
+    };
     let ended = job
         .lately
         .filter(|it| *it < job.share - 0.2)
         .map(|it| format!(", but only on {} of the last third of the days", words::percent(it)));
     format!(
-        "{days}, more is {} from {} on ({zone}) for about {} minutes than in the hours around: on {} of all days{}{}.",
+        "{days}, more is {} from {} on ({zone}) for about {} minutes than in the hours around{}{}{}.",
         DIRECTIONS[job.direction],
         clock(job.start),
         job.minutes,
-        words::percent(job.share),
+        of_days,
         ended.unwrap_or_default(),
         on_top.unwrap_or_default()
     )

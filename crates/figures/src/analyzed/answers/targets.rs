@@ -35,16 +35,16 @@ pub fn balance(analysis: &Analysis) -> Option<String> {
 pub fn persistence(analysis: &Analysis) -> Option<String> {
     let (_, [read, written]) = analysis.space.imbalance.iter().find(|it| it.0 == Span::Day)?;
     let verdict = |rho: f64| match rho {
-        it if it > 0.6 => "mostly the same ones",
-        it if it > 0.2 => "partly the same ones",
-        _ => "others each day",
+        it if it > 0.6 => "mostly",
+        it if it > 0.2 => "partly",
+        _ => "hardly",
     };
     let (reads, writes) = (read.persistence?, written.persistence?);
     Some(format!(
-        "Targets that are ahead on one day are {} on the next for reads (rank correlation {}), {} for writes ({}).",
+        "Targets that are ahead on one day are {} ahead on the next for reads, and {} for writes: their rank correlation from day to day is {} and {}.",
         verdict(reads.value),
-        figure(&reads, words::short),
         verdict(writes.value),
+        figure(&reads, words::short),
         figure(&writes, words::short)
     ))
 }

@@ -41,7 +41,7 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let suspicious = analysis.system.suspicious.len() as u64;
     if suspicious > 0 && frame.options.limit.is_none() {
         text += &format!(
-            " {} more than three times the 99.9th percentile and kept, as no limit was given.",
+            " {} more than three times the 99.9th percentile; no limit was given, so that is kept.",
             if suspicious == 1 {
                 "1 minute has".into()
             } else {
