@@ -67,7 +67,7 @@ fn what_was_planted_in_a_history_that_never_was_is_found_and_drawn() {
     assert_eq!(outages.len(), truth["outages"].as_array().unwrap().len());
     let answers = found["summary"]["answers"].as_array().unwrap();
     assert!(
-        answers.iter().any(|it| it.as_str().unwrap().starts_with("More is read")),
+        answers.iter().any(|it| it.as_str().unwrap().starts_with("More was read")),
         "{answers:?}"
     );
     let page = fs::read_to_string(page).unwrap();
