@@ -164,7 +164,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
             bail!("a part has no page; hint: --html goes with --merge");
         }
         let frame = frame(&store, path, &options(arguments))?;
-        parts::work_out(&store, path, &frame, part, into, output)?;
+        parts::work_out(&store, path, &frame, part, (into, arguments.shown.replacing()), output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let site = found_site::path().as_deref().map(SiteFile::load).transpose()?;

@@ -9,7 +9,7 @@ use plimsoll_guarded::{Directory, Readers};
 use rustix::fs::OFlags;
 
 use crate::argument::argument;
-use crate::new_file::NewFile;
+use crate::new_file::{NewFile, Replacing};
 use crate::part::Part;
 
 /// Where parts are written to and merged from.
@@ -52,11 +52,17 @@ impl PartsOptions {
     }
 }
 
-/// Opens the file of a part, which replaces what an earlier attempt left, and makes the directory if need be.
-pub fn create(directory: &Path, part: Part, readers: Readers) -> Result<NewFile> {
+/// Opens the file of a part, and makes the directory if need be. A part that is there is replaced only if that is wanted: the directory may be another one
+/// than is thought. Tasks that were lost leave none.
+pub fn create(
+    directory: &Path,
+    part: Part,
+    readers: Readers,
+    replacing: &Replacing,
+) -> Result<NewFile> {
     Directory::make_by_own_links(directory, 0o700)
         .with_context(|| format!("cannot create {}", directory.display()))?;
-    NewFile::create(&directory.join(name(part)), true, readers)
+    replacing.create_from(&directory.join(name(part)), readers)
 }
 
 /// Opens all parts of a directory, in their order.

@@ -118,7 +118,9 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let mut html = html(readers)?;
     let summary = arguments.save_summary.as_deref().map(|it| create(it, readers)).transpose()?;
     let left = match part {
-        Some((part, Some(into))) => Some(parts_directory::create(into, part, readers)?),
+        Some((part, Some(into))) => {
+            Some(parts_directory::create(into, part, readers, &arguments.replacing)?)
+        }
         _ => None,
     };
     let mut files: Vec<NewFile> = summary.into_iter().chain(left).collect();

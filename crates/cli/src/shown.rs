@@ -36,6 +36,11 @@ impl Shown {
         if output.json { Ok(usize::MAX) } else { Ok(usize::try_from(self.top)?) }
     }
 
+    /// Returns whether files that exist are replaced.
+    pub fn replacing(&self) -> &Replacing {
+        &self.replacing
+    }
+
     /// Returns whether a page is wanted.
     pub fn has_page(&self) -> bool {
         self.html.is_some()

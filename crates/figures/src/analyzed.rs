@@ -3,6 +3,7 @@
 mod answers;
 mod beside;
 mod compared;
+mod figure;
 mod found;
 mod numbers;
 mod page;

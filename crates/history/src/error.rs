@@ -52,6 +52,12 @@ pub enum HistoryError {
         /// The directory.
         path: PathBuf,
     },
+    /// It has samples, and should have none.
+    #[error("{path} has samples already; hint: name an empty or a new directory")]
+    NotEmpty {
+        /// The store.
+        path: PathBuf,
+    },
     /// Written by a later version of this program.
     #[error(
         "{path} is a history of version {version}, this program knows up to {known}; hint: use a newer plimsoll"

@@ -85,7 +85,8 @@ impl Import {
         let made = remove_tree_if_there(&directory, IMPORTING);
         let staging = made.and_then(|()| directory.make_own(IMPORTING)).map_err(failed)?;
         Ok(Import {
-            store: Store::open(path)?,
+            // The very directory, whatever has its name by now.
+            store: Store::in_directory(&directory)?,
             directory,
             _lock: lock,
             staging,
@@ -102,6 +103,19 @@ impl Import {
             made: BTreeSet::new(),
             imported: Imported::default(),
         })
+    }
+
+    /// Makes sure that the store has nothing yet: whatever was found under its name, the one that was opened is asked.
+    ///
+    /// # Errors
+    /// If it has days or samples that are to become days.
+    pub fn require_empty(&self) -> Result<(), HistoryError> {
+        let is_empty = listing::days(&self.directory)?.is_empty()
+            && listing::logs(&self.directory)?.is_empty();
+        match is_empty {
+            true => Ok(()),
+            false => Err(HistoryError::NotEmpty { path: self.directory.path().to_owned() }),
+        }
     }
 
     /// Leaves out what ends after this moment, in milliseconds since 1970. A process that appends to the store meanwhile is right only if imports leave

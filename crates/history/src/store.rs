@@ -61,6 +61,14 @@ impl Store {
         Ok(Store { directory: opening::open_to_read(path)?, recent: Mutex::new(None) })
     }
 
+    /// Opens a store that somebody has open already.
+    pub(crate) fn in_directory(directory: &Directory) -> Result<Self, HistoryError> {
+        let path = directory.path().to_owned();
+        let opened = Directory::open_held(directory, path.clone());
+        let directory = opened.map_err(|cause| HistoryError::io("open", &path, cause))?;
+        Ok(Store { directory, recent: Mutex::new(None) })
+    }
+
     /// Returns who may read all that it has.
     ///
     /// # Errors

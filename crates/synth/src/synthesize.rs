@@ -29,6 +29,8 @@ pub fn synthesize(
 ) -> Result<(Truth, Imported), HistoryError> {
     let mut truth = Truth::of(plan);
     let mut import = Import::begin(path, "synth")?;
+    // What is made up is not mixed with what was measured.
+    import.require_empty()?;
     let mut course = Course::new(plan);
     let mut random = Random::for_stream(plan.seed, 1);
     let mut start = plan.first_day.start();

@@ -42,6 +42,11 @@ fn silence_guarded_panics() {
     });
 }
 
+/// How many rows a file may have whatever its size, and for each of its bytes. A column of equal values takes next to nothing, but times are in every
+/// history and take more.
+const ROWS_EASILY: u64 = 1 << 20;
+const ROWS_PER_BYTE: u64 = 1 << 10;
+
 /// Refuses metadata that no writer makes: parquet 60.1 takes them as they are and asserts.
 pub(crate) fn check_chunks(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
     let is_inside = |chunk: &ColumnChunkMetaData| {
@@ -57,11 +62,17 @@ pub(crate) fn check_chunks(metadata: &ParquetMetaData, length: u64) -> Result<()
         if let Some(chunk) = group.columns().iter().find(|chunk| is_inside(chunk).is_none()) {
             return Err(format!("column {} lies outside of it", chunk.column_path()));
         }
-        // A page of each column is held at a time: where columns share bytes, a small file would fill the memory.
-        let bytes = group.columns().iter().map(|chunk| chunk.compressed_size().unsigned_abs());
-        if bytes.fold(0, u64::saturating_add) > length {
-            return Err("columns of a row group share bytes".into());
-        }
+    }
+    // A page of each column is held at a time: where columns share bytes, a small file would fill the memory, or have no end.
+    let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let bytes = chunks.map(|chunk| chunk.compressed_size().unsigned_abs());
+    if bytes.fold(0, u64::saturating_add) > length {
+        return Err("columns share bytes".into());
+    }
+    let rows = metadata.row_groups().iter().map(|group| group.num_rows().unsigned_abs());
+    let rows = rows.fold(0, u64::saturating_add);
+    if rows > ROWS_EASILY.saturating_add(length.saturating_mul(ROWS_PER_BYTE)) {
+        return Err(format!("it claims {rows} rows, which are more than its bytes can tell"));
     }
     Ok(())
 }
@@ -78,6 +89,11 @@ mod tests {
 
     /// One row group with a column of this size at each of these places.
     fn columns(places: &[(i64, i64)]) -> ParquetMetaData {
+        groups(places, 1, 1)
+    }
+
+    /// So many of them, of so many rows each.
+    fn groups(places: &[(i64, i64)], count: usize, rows: i64) -> ParquetMetaData {
         let names = (0..places.len()).map(|it| format!("required int32 c{it};"));
         let text = format!("message it {{ {} }}", names.collect::<String>());
         let schema = Arc::new(SchemaDescriptor::new(Arc::new(parse_message_type(&text).unwrap())));
@@ -85,9 +101,9 @@ mod tests {
             let chunk = ColumnChunkMetaData::builder(schema.column(at));
             chunk.set_data_page_offset(*start).set_total_compressed_size(*bytes).build().unwrap()
         });
-        let group = RowGroupMetaData::builder(schema.clone()).set_num_rows(1);
+        let group = RowGroupMetaData::builder(schema.clone()).set_num_rows(rows);
         let group = group.set_column_metadata(chunks.collect()).build().unwrap();
-        ParquetMetaData::new(FileMetaData::new(1, 1, None, None, schema, None), vec![group])
+        ParquetMetaData::new(FileMetaData::new(1, 1, None, None, schema, None), vec![group; count])
     }
 
     #[test]
@@ -97,5 +113,14 @@ mod tests {
         assert!(outside.contains("lies outside"), "{outside}");
         let shared = check_chunks(&columns(&[(4, 60), (4, 60)]), 100).unwrap_err();
         assert!(shared.contains("share bytes"), "{shared}");
+        let shared = check_chunks(&groups(&[(4, 40)], 3, 1), 100).unwrap_err();
+        assert!(shared.contains("share bytes"), "{shared}");
+    }
+
+    #[test]
+    fn a_file_has_no_more_rows_than_its_bytes_can_tell() {
+        assert_eq!(check_chunks(&groups(&[(4, 40)], 2, 1 << 19), 100), Ok(()));
+        let told = check_chunks(&groups(&[(4, 40)], 2, 1 << 30), 100).unwrap_err();
+        assert!(told.contains("2147483648 rows"), "{told}");
     }
 }

@@ -9,6 +9,7 @@ use plimsoll_guarded::{Readers, Refusal, read_at_most};
 use plimsoll_history::Store;
 use plimsoll_report::Record;
 
+use crate::new_file::Replacing;
 use crate::output::Output;
 use crate::part::Part;
 use crate::parts_directory;
@@ -19,11 +20,12 @@ pub fn work_out(
     path: &Path,
     frame: &Frame,
     part: Part,
-    into: &Path,
+    into: (&Path, &Replacing),
     output: Output,
 ) -> Result<()> {
     ensure!(part.parts <= PARTS_MAX, "days are divided into {PARTS_MAX} parts at most");
-    let file = parts_directory::create(into, part, store.readers()?)?;
+    let (into, replacing) = into;
+    let file = parts_directory::create(into, part, store.readers()?, replacing)?;
     let name = path.display().to_string();
     let partial =
         PartialFile::read(store, &name, frame, (part.number, part.parts), super::threads())?;

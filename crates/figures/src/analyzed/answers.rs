@@ -5,10 +5,11 @@ mod recurring;
 mod targets;
 mod whole;
 
-use plimsoll_analyze::{Analysis, Estimate, Frame};
+use plimsoll_analyze::{Analysis, Frame};
 use plimsoll_report::words;
 
 use super::beside::{self, Beside};
+use super::figure::figure;
 
 /// Returns what can be answered, and what the data cannot answer.
 pub fn answers(frame: &Frame, analysis: &Analysis, beside: &Beside) -> (Vec<String>, Vec<String>) {
@@ -78,16 +79,6 @@ pub fn answers(frame: &Frame, analysis: &Analysis, beside: &Beside) -> (Vec<Stri
         open.push("whether the next hour can be forecast: 21 days without gaps are needed".into());
     }
     (told, open)
-}
-
-/// "1.75 (1.61 to 1.9)".
-pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> String {
-    match estimate.interval {
-        Some(interval) => {
-            format!("{} ({} to {})", show(estimate.value), show(interval.low), show(interval.high))
-        }
-        None => format!("{} (too few days to say how sure)", show(estimate.value)),
-    }
 }
 
 /// "14 TiB".

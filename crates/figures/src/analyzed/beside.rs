@@ -4,6 +4,7 @@ use plimsoll_analyze::{Analysis, Estimate, Frame, Job, Jobs, ratio_of_days};
 use plimsoll_report::{Record, words};
 use plimsoll_utilization::{Summary, Survey};
 
+use super::figure::figure;
 use super::numbers::*;
 use super::parts::estimate;
 use crate::utilized::{BUSY, BUSY_UNSEEN, FSU_MAX, FSU_MEAN, IDLE, MODERATE, UNDERSTATED};
@@ -59,7 +60,7 @@ pub fn utilization(frame: &Frame, beside: &Beside) -> Record {
 pub fn busy(frame: &Frame, beside: &Beside) -> Option<String> {
     let percent = |value: f64| format!("{} %", words::short(value));
     let told = groups(frame, beside).into_iter().filter_map(|group| {
-        let mean = super::answers::figure(&fsu(frame, group)?, percent);
+        let mean = figure(&fsu(frame, group)?, percent);
         let [idle, _, busy] = group.shares()?.map(words::percent);
         Some(format!(
             "Targets of {} are {mean} utilized on average (FSU, which counts the cost of each operation); they are idle {idle} of the time and busy {busy} of it.",
