@@ -337,3 +337,16 @@ fn counts_that_cannot_be_are_told_and_do_not_overflow() {
         results.instances().unwrap().take_while(Result::is_ok).count();
     }
 }
+
+/// Found by fuzzing: a header that claims thousands of millions of bytes, all behind the end of the file.
+#[test]
+fn a_header_that_claims_what_is_behind_the_end_does_not_keep_us() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/results-v1");
+    let folder = tempfile::tempdir().unwrap();
+    let pairs = folder.path().join("pairs.parquet");
+    fs::copy(golden.join("pairs.parquet"), &pairs).unwrap();
+    let damage = [0x29, 0x01, 0x00, 0x5b, 0xff, 0xff, 0xfe, 0x61, 0x77, 0xf7];
+    change(&pairs, |bytes| bytes[40..50].copy_from_slice(&damage));
+    let results = Results::open(folder.path()).and_then(|it| it.instances().map(Iterator::count));
+    assert!(results.is_err() || results.is_ok_and(|count| count < 100));
+}

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use plimsoll_machine::Machine;
@@ -36,7 +36,10 @@ impl KeptFile {
     ///
     /// Fails if it is gone; the next time it is looked for again.
     pub fn read(&mut self, machine: &Machine, keep: bool, buffer: &mut Vec<u8>) -> io::Result<()> {
-        let file = match self.file.take() {
+        // Files of a tree that somebody keeps up to date are often replaced; those of the kernel never are.
+        let is_live = machine.root() == Path::new("/");
+        let is_there = |it: &File| is_live || it.metadata().is_ok_and(|it| it.nlink() > 0);
+        let file = match self.file.take().filter(is_there) {
             Some(file) => file,
             None => machine.open(&self.path)?,
         };
@@ -93,6 +96,11 @@ mod tests {
         fs::write(&place, "back").unwrap();
         file.read(&machine, true, &mut buffer).unwrap();
         assert_eq!(buffer, b"back");
+        // Replaced by a rename, as what copies a tree does.
+        fs::write(root.path().join("new"), "new").unwrap();
+        fs::rename(root.path().join("new"), &place).unwrap();
+        file.read(&machine, true, &mut buffer).unwrap();
+        assert_eq!(buffer, b"new");
     }
 
     #[test]

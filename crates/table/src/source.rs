@@ -46,7 +46,7 @@ impl Source {
         let [a, b, c, d, ..] = footer;
         let length = u64::from(u32::from_le_bytes([a, b, c, d]));
         let Some(position) = end.checked_sub(length) else { return Ok(()) };
-        let metadata = At { file: self.file.try_clone()?, position };
+        let metadata = At { file: self.file.try_clone()?, position, empty: 0 };
         check_schema_depth(metadata.take(length))
     }
 }
@@ -62,7 +62,10 @@ impl ChunkReader for Source {
 
     /// Is called for the end of the file and for headers of pages.
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        let reader = || std::io::Result::Ok(At { file: self.file.try_clone()?, position: start });
+        let reader = || {
+            let file = self.file.try_clone()?;
+            std::io::Result::Ok(At { file, position: start, empty: 0 })
+        };
         if start.checked_add(FOOTER_SIZE as u64) != Some(self.length) {
             check_page_header(BufReader::with_capacity(USUAL_HEADER_BYTES, reader()?))?;
         }
@@ -84,12 +87,23 @@ impl ChunkReader for Source {
 pub(crate) struct At {
     file: File,
     position: u64,
+    /// How often there was nothing more.
+    empty: u32,
 }
+
+/// Whoever asks more often does not notice that it is at the end: parquet 60.1 skips the thousands of millions of bytes that a damaged header claims.
+const EMPTY_READS_MAX: u32 = 100;
 
 impl Read for At {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.file.read_at(buffer, self.position)?;
         self.position += read as u64;
+        if read == 0 && !buffer.is_empty() {
+            self.empty += 1;
+            if self.empty > EMPTY_READS_MAX {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+        }
         Ok(read)
     }
 }

@@ -26,7 +26,7 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let outages = analysis.timeline.outages.len() as u64;
     if outages > 0 {
         text += &format!(
-            " {} without any activity, {} in all, {} set apart: no mean and no distribution has them.",
+            " {} without any activity, {} in all, {} set apart, and in no mean and no distribution.",
             words::count(outages, "time"),
             minutes(cleaning.outage as f64),
             if outages == 1 { "is" } else { "are" },
