@@ -111,10 +111,10 @@ fn a_sandbox_without_files_is_told_at_the_end() {
 #[test]
 fn a_program_with_next_to_no_stack_begins() {
     let stowed = Stowed::new();
-    assert_eq!(stowed.shell("(ulimit -s 16; exec /bin/echo hello) > out; cat out"), "hello\n");
+    assert_eq!(stowed.shell("(ulimit -s 64; exec /bin/echo hello) > out; cat out"), "hello\n");
     let rec = stowed.storage.folder.path().join("rec");
     let mut command = record(&rec);
-    command.args(["--", "bash", "-c", "(ulimit -s 16; exec /bin/echo hello)"]);
+    command.args(["--", "bash", "-c", "(ulimit -s 64; exec /bin/echo hello)"]);
     let outcome: Outcome = command.output().unwrap().into();
     assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "hello\n"));
 }
