@@ -119,7 +119,7 @@ stored! {
     OpTotals { op as StoredOp, totals }
 }
 
-/// In the order of [`OpTable::sort`], whatever order it is in.
+/// In the order of `OpTable::sort`, whatever order it is in.
 impl Stored for OpTable {
     fn put(&self, out: &mut Vec<u8>) {
         let mut sorted = self.clone();

@@ -88,7 +88,7 @@ fn bytes(value: f64) -> String {
 
 /// "605,000": three digits that count.
 fn about(value: f64) -> String {
-    if !(value.is_finite() && value >= 1000.0) {
+    if !(value.is_finite() && value >= 999.5) {
         return words::short(value);
     }
     let unit = 10f64.powf(value.log10().floor() - 2.0);
