@@ -139,7 +139,9 @@ fn detail(summary: &Summary) -> Record {
         })
         .collect();
     if sizes.is_empty() {
-        return record.note("sizes of operations are not known: only counts and bytes are");
+        return record.note(
+            "no sizes of operations: they are not counted here, or there were no operations",
+        );
     }
     record.rows("sizes", "operations between server and disk", sizes)
 }
