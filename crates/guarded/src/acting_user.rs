@@ -10,7 +10,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_thread
 /// Returns the user to whom new files belong and whose rights decide what may be opened. That is the effective
 /// user, unless this thread took another one's place for files only ([`act_as`]).
 ///
-/// Where the kernel gives the number of this user to others' files as well, it is [`NOBODY`], so that no file counts as one's own: in a user namespace, all
+/// Where the kernel gives the number of this user to others' files as well, it is `NOBODY`, so that no file counts as one's own: in a user namespace, all
 /// users that are not known there have one number, and this one may be among them.
 pub fn acting_user() -> u32 {
     let user = user_in_force();
