@@ -94,7 +94,13 @@ impl Directory {
             } else {
                 at = match (at.child(&part), mode) {
                     (Err(cause), Some(mode)) if cause.kind() == io::ErrorKind::NotFound => {
-                        at.make(&part, mode)
+                        match at.make(&part, mode) {
+                            // By another process, just now.
+                            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+                                at.child(&part)
+                            }
+                            made => made,
+                        }
                     }
                     (child, _) => child,
                 }?;
