@@ -1,6 +1,7 @@
 //! Time zones: which hour and day a minute is of, where the clock on the wall is put forward and back.
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 /// A time zone of the IANA's list.
@@ -32,6 +33,12 @@ impl Zone {
         let seconds = i64::try_from(minute.saturating_mul(60)).unwrap_or(i64::MAX);
         let moment = Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX);
         i64::from(self.zone.to_offset(moment).seconds()).div_euclid(60)
+    }
+
+    /// Returns when a month begins on the clocks, in milliseconds since 1970. None if there is no such month, or it began before 1970.
+    pub fn begin_of_month(&self, year: i16, month: i8) -> Option<u64> {
+        let midnight = Date::new(year, month, 1).ok()?.to_zoned(self.zone.clone()).ok()?;
+        u64::try_from(midnight.timestamp().as_millisecond()).ok()
     }
 
     /// Returns what clocks on the wall show, in minutes since 1970.
@@ -118,6 +125,15 @@ mod tests {
         assert_eq!(kolkata.hour_number(SPRING + 30), one + 1);
         assert_eq!(kolkata.local(kolkata.minute_of_hour(one)).hour(), 5);
         assert_eq!(kolkata.hour_number(kolkata.minute_of_hour(one)), one);
+    }
+
+    #[test]
+    fn a_month_begins_before_clocks_are_put_forward_on_its_first_day() {
+        let sydney = Zone::named("Australia/Sydney").unwrap();
+        // 2023-09-30T14:00Z: clocks go from 2:00 to 3:00 two hours later.
+        assert_eq!(sydney.begin_of_month(2023, 10), Some(1_696_082_400_000));
+        assert_eq!(sydney.begin_of_month(2023, 13), None);
+        assert_eq!(Zone::utc().begin_of_month(1969, 12), None);
     }
 
     #[test]

@@ -5,22 +5,16 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use plimsoll_analyze::{Analysis, Frame, Options, Zone, summarize};
 use plimsoll_figures::analyzed::{Named, comparison, comparison_page};
-use plimsoll_guarded::Readers;
 use plimsoll_history::Store;
 
 use super::{Arguments, frame, options, threads};
 use crate::output::Output;
-use crate::value;
 
 /// Compares two histories, or two months or file systems of one.
 pub fn run(arguments: &Arguments, names: [&String; 2], output: Output) -> Result<()> {
-    let sides = names.map(|name| Side::of(arguments, name));
-    let [first, second] = sides;
+    let [first, second] = names.map(|name| Side::of(arguments, name));
     let (first, second) = (first?, second?);
-    let html = arguments.shown.page(|| {
-        let of = |side: &Side| -> Result<Readers> { Ok(Store::open(&side.store)?.readers()?) };
-        Ok(of(&first)?.and(of(&second)?))
-    })?;
+    let html = arguments.shown.page(|| Ok(first.store.readers()?.and(second.store.readers()?)))?;
     let ((one, said_of_one), (two, said_of_two)) = (first.analysed()?, second.analysed()?);
     let first = Named { name: &first.name, frame: &one, analysis: &said_of_one };
     let second = Named { name: &second.name, frame: &two, analysis: &said_of_two };
@@ -34,15 +28,17 @@ pub fn run(arguments: &Arguments, names: [&String; 2], output: Output) -> Result
 /// One of two that are compared.
 struct Side {
     name: String,
-    store: PathBuf,
+    path: PathBuf,
+    /// Opened once: who may read the page depends on the very files that are analysed.
+    store: Store,
     options: Options,
 }
 
 impl Side {
     fn of(arguments: &Arguments, name: &str) -> Result<Self> {
         let mut options = options(arguments);
-        let Some(store) = &arguments.store else {
-            return Ok(Side { name: name.to_string(), store: PathBuf::from(name), options });
+        let Some(path) = &arguments.store else {
+            return Side::at(name, PathBuf::from(name), options);
         };
         if let Some((since, until)) = month(name, &options.zone) {
             if options.since.is_some() || options.until.is_some() {
@@ -54,20 +50,24 @@ impl Side {
         } else {
             options.file_system = Some(name.to_string());
         }
-        Ok(Side { name: name.to_string(), store: store.clone(), options })
+        Side::at(name, path.clone(), options)
+    }
+
+    fn at(name: &str, path: PathBuf, options: Options) -> Result<Self> {
+        let store = Store::open(&path)?;
+        Ok(Side { name: name.to_string(), path, store, options })
     }
 
     fn analysed(&self) -> Result<(Frame, Analysis)> {
-        let store = Store::open(&self.store)?;
-        let frame = frame(&store, &self.store, &self.options)?;
+        let frame = frame(&self.store, &self.path, &self.options)?;
         if frame.targets.is_empty() {
             bail!(
                 "{} has no samples of targets of {}; hint: --compare takes two months like 2026-01, two file systems of --store, or without --store two histories",
-                self.store.display(),
+                self.path.display(),
                 self.name
             );
         }
-        let whole = summarize(&store, &frame, &frame.days, threads())?.whole(&frame);
+        let whole = summarize(&self.store, &frame, &frame.days, threads())?.whole(&frame);
         let analysis = Analysis::of(&frame, &whole);
         Ok((frame, analysis))
     }
@@ -82,18 +82,9 @@ fn month(text: &str, zone: &Zone) -> Option<(u64, u64)> {
     if !is_number(year, 4) || !is_number(month, 2) {
         return None;
     }
-    let (year, month): (u32, u32) = (year.parse().ok()?, month.parse().ok()?);
-    let begin = |year: u32, month: u32| {
-        let millis = value::moment_millis(&format!("{year:04}-{month:02}-01")).ok()?;
-        let minutes = zone.offset_minutes(millis / 60_000).unsigned_abs() * 60_000;
-        Some(if zone.offset_minutes(millis / 60_000) < 0 {
-            millis.saturating_add(minutes)
-        } else {
-            millis.saturating_sub(minutes)
-        })
-    };
+    let (year, month): (i16, i8) = (year.parse().ok()?, month.parse().ok()?);
     let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
-    Some((begin(year, month)?, begin(next.0, next.1)?))
+    Some((zone.begin_of_month(year, month)?, zone.begin_of_month(next.0, next.1)?))
 }
 
 #[cfg(test)]
