@@ -123,59 +123,38 @@ macro_rules! stored {
     )*};
 }
 
-impl Stored for u64 {
-    fn put(&self, out: &mut Vec<u8>) {
-        let mut rest = *self;
-        while rest >= 0x80 {
-            out.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        out.push(rest as u8);
-    }
+/// Seven bits a byte, the lowest first; all bytes but the last have the eighth bit set.
+macro_rules! stored_in_few_bytes {
+    ($($type:ty),*) => {$(
+        impl Stored for $type {
+            fn put(&self, out: &mut Vec<u8>) {
+                let mut rest = *self;
+                while rest >= 0x80 {
+                    out.push(rest as u8 | 0x80);
+                    rest >>= 7;
+                }
+                out.push(rest as u8);
+            }
 
-    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let mut value = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let byte = from.byte()?;
-            let part = u64::from(byte & 0x7f);
-            if part.leading_zeros() < shift {
-                return Err(Malformed);
-            }
-            value |= part << shift;
-            if byte < 0x80 {
-                return Ok(value);
+            fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+                let mut value = 0;
+                for shift in (0..<$type>::BITS).step_by(7) {
+                    let byte = from.byte()?;
+                    let part = <$type>::from(byte & 0x7f);
+                    if part.leading_zeros() < shift {
+                        return Err(Malformed);
+                    }
+                    value |= part << shift;
+                    if byte < 0x80 {
+                        return Ok(value);
+                    }
+                }
+                Err(Malformed)
             }
         }
-        Err(Malformed)
-    }
+    )*};
 }
-
-impl Stored for u128 {
-    fn put(&self, out: &mut Vec<u8>) {
-        let mut rest = *self;
-        while rest >= 0x80 {
-            out.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        out.push(rest as u8);
-    }
-
-    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let mut value = 0;
-        for shift in (0..u128::BITS).step_by(7) {
-            let byte = from.byte()?;
-            let part = u128::from(byte & 0x7f);
-            if part.leading_zeros() < shift {
-                return Err(Malformed);
-            }
-            value |= part << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(Malformed)
-    }
-}
+stored_in_few_bytes!(u64, u128);
 
 macro_rules! stored_as_u64 {
     ($($type:ty),*) => {$(
