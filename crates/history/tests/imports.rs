@@ -298,3 +298,41 @@ fn a_writer_begins_while_an_import_has_files_of_days_in_hand() {
     assert_eq!(read(&path), meanwhile);
     assert!(globbed(&path).len() == 2, "a number of a write-ahead file was used twice");
 }
+
+/// Whoever may rename the store puts another in its place after it was opened: neither is what the other holds looked at, nor is it written to.
+#[test]
+fn an_import_looks_into_the_store_that_it_writes_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    import(&place("store"), "first", &all(1, 10));
+    import(&place("other"), "first", &all(1, 20));
+    let other = read(&place("other"));
+    let mut into = Import::begin(&place("store"), "second").unwrap();
+    fs::rename(place("store"), place("moved")).unwrap();
+    fs::rename(place("other"), place("store")).unwrap();
+    for (of, row) in &all(1, 20) {
+        let series = into.series(of);
+        into.row(Row { series, ..*row }).unwrap();
+    }
+    let imported = into.finish().unwrap();
+    assert_eq!((imported.samples, imported.already_there), (20, 20));
+    assert_eq!(read(&place("moved")), other);
+    assert_eq!(read(&place("store")), other);
+}
+
+#[test]
+fn a_store_is_empty_before_anything_was_imported_or_sampled() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    Import::begin(&place("none"), "a").unwrap().require_empty().unwrap();
+    let refused = |name: &str| {
+        let refused = Import::begin(&place(name), "a").unwrap().require_empty();
+        assert!(matches!(refused, Err(HistoryError::NotEmpty { .. })), "{refused:?}");
+    };
+    import(&place("imported"), "first", &all(1, 1));
+    refused("imported");
+    // Samples that were not sealed yet are samples.
+    let mut writer = open(&place("sampled"));
+    fill(&mut writer, 1, 0..3, u64::MAX);
+    refused("sampled");
+}

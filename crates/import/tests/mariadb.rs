@@ -15,19 +15,11 @@ use support::*;
 fn a_running_mariadb_has_the_history_that_was_loaded() {
     let Some(server) = mariadb::MariaDb::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let made = folder.path().join("made.sqlite3");
-    let moments: Vec<(String, u64)> = (0..700)
-        .map(|it| (format!("2018-01-28 {:02}:{:02}:00", it / 60, it % 60), it * it))
-        .collect();
-    let moments: Vec<(&str, u64)> = moments.iter().map(|it| (it.0.as_str(), it.1)).collect();
-    drop(lmt::database(&made, &moments));
-    let real = sample("lmt/snx11025_2018-01-28.sqlite3");
-    let real = real.into_iter().chain(sample("lmt/lmtdb-reset.sqlite3"));
     let address = |user: &str, database: &str| {
         let socket = server.socket().display().to_string().replace('/', "%2F");
         format!("mysql://{user}@localhost/{database}?socket={socket}")
     };
-    for (number, path) in [made].into_iter().chain(real).enumerate() {
+    for (number, path) in lmt::databases(folder.path()).into_iter().enumerate() {
         let database = format!("filesystem_{number}");
         server.take_over(&database, &path);
         let stores = ["expected", "store"].map(|it| folder.path().join(format!("{database}.{it}")));

@@ -1,8 +1,11 @@
-//! A database of LMT in SQLite that a test makes.
+//! Databases of LMT in SQLite that a test makes or is given.
+#![allow(dead_code, reason = "each test uses some of it")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+
+use super::support::sample;
 
 /// A target with counters at some moments of a clock in California.
 pub fn database(path: &Path, moments: &[(&str, u64)]) -> Connection {
@@ -23,4 +26,16 @@ pub fn database(path: &Path, moments: &[(&str, u64)]) -> Connection {
         database.execute(sql, (number, *count as i64)).unwrap();
     }
     database
+}
+
+/// Databases: one that is made in a folder, with a counter each minute, and the real ones that there are.
+pub fn databases(folder: &Path) -> Vec<PathBuf> {
+    let made = folder.join("made.sqlite3");
+    let moments: Vec<(String, u64)> = (0..700)
+        .map(|it| (format!("2018-01-28 {:02}:{:02}:00", it / 60, it % 60), it * it))
+        .collect();
+    let moments: Vec<(&str, u64)> = moments.iter().map(|it| (it.0.as_str(), it.1)).collect();
+    drop(database(&made, &moments));
+    let real = ["lmt/snx11025_2018-01-28.sqlite3", "lmt/lmtdb-reset.sqlite3"];
+    [made].into_iter().chain(real.iter().filter_map(|it| sample(it))).collect()
 }

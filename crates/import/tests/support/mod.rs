@@ -2,11 +2,12 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plimsoll_history::{HistoryError, Selection, Store};
-use plimsoll_import::{NoteKind, Options, Outcome, Zone, import};
+use plimsoll_import::{ImportError, NoteKind, Options, Outcome, Zone, import};
 
 /// By kind, target, measure and end: length and value.
 pub type Samples = BTreeMap<(&'static str, String, &'static str, u64), (u64, u64)>;
@@ -72,14 +73,32 @@ pub fn content(store: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     let mut folders = vec![store.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
+        for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             match path.is_dir() {
                 true => folders.push(path),
-                false => all.push((path.clone(), std::fs::read(&path).unwrap())),
+                false => all.push((path.clone(), fs::read(&path).unwrap())),
             }
         }
     }
     all.sort();
     all
+}
+
+/// Imports a file from a path with one bit exchanged, again and again: each time it is an error of one line, or a history that can be read.
+pub fn exchange_bits(bytes: &[u8], path: &Path, import: impl Fn(&Path) -> Result<(), ImportError>) {
+    let mut random = 1u64;
+    for _ in 0..200 {
+        let mut damaged = bytes.to_vec();
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let place = (random >> 33) as usize % damaged.len();
+        damaged[place] ^= 1 << (random >> 61);
+        fs::write(path, damaged).unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let store = other.path().join("store");
+        match import(&store) {
+            Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+            Ok(()) => drop(read(&store)),
+        }
+    }
 }
