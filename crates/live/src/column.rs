@@ -1,5 +1,7 @@
 //! Columns of a list: which of them fit, and what is in them.
 
+use std::collections::HashSet;
+
 use plimsoll_history::Measure;
 use plimsoll_report::{Unit, sparkline_within, visible, words};
 use plimsoll_utilization::{CLASSES, Lately, Options};
@@ -95,17 +97,26 @@ impl Listing {
     }
 
     /// Returns the columns that fit, in the order in which they are shown, and their widths.
-    pub fn fitted(self, width: u16, longest_name: u16) -> Vec<(Column, u16)> {
+    pub fn fitted(self, width: u16, rows: &[&Lately]) -> Vec<(Column, u16)> {
+        let mut columns = self.columns().to_vec();
+        // A target that is served and used here is there twice; what else it is tells which is which.
+        if let Some(place) = columns.iter().position(|it| *it == Kind)
+            && has_a_name_twice(rows)
+        {
+            columns[1..=place].rotate_right(1);
+        }
         let mut left = width;
         let mut fitting = Vec::new();
-        for column in self.columns() {
+        for column in columns {
             let needed = column.width() + u16::from(!fitting.is_empty());
             if needed > left {
                 break;
             }
             left -= needed;
-            fitting.push((*column, column.width()));
+            fitting.push((column, column.width()));
         }
+        let longest_name = rows.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
+        let longest_name = u16::try_from(longest_name).unwrap_or(u16::MAX);
         let more_name = longest_name.min(NAME_WIDTHS.1).saturating_sub(NAME_WIDTHS.0).min(left);
         let more_history = (HISTORY_WIDTHS.1 - HISTORY_WIDTHS.0).min(left - more_name);
         for (column, width) in &mut fitting {
@@ -225,6 +236,11 @@ impl Column {
             Server => shortened(&visible(&of.server), width),
         }
     }
+}
+
+fn has_a_name_twice(rows: &[&Lately]) -> bool {
+    let mut names = HashSet::new();
+    rows.iter().any(|row| !names.insert(&row.name))
 }
 
 /// Returns the end of a name that is too long: numbers of targets are there.

@@ -42,8 +42,7 @@ struct Listed<'a> {
 
 impl Listed<'_> {
     fn to_table(&self, width: u16) -> Table<'static> {
-        let longest = self.rows.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
-        let columns = self.listing.fitted(width, u16::try_from(longest).unwrap_or(u16::MAX));
+        let columns = self.listing.fitted(width, self.rows);
         let headings = columns.iter().map(|(column, _)| self.heading(*column));
         let rows = self.rows.iter().map(|row| {
             Row::new(columns.iter().map(|(column, width)| self.cell(*column, *width, row)))

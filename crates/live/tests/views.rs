@@ -134,6 +134,23 @@ fn a_list_fits_into_80_columns_and_uses_200() {
     assert!(line(&wide, "cook.7").contains("11.72 MiB/s"), "busiest jobs\n{wide}");
 }
 
+/// A client on a server, or two servers that tell about one target.
+#[test]
+fn what_is_there_twice_says_in_80_columns_which_is_which() {
+    let mut twice = snapshot();
+    let seen = Lately { kind: Some(ComponentKind::SeenTarget), ..twice.latest.targets[0].clone() };
+    twice.latest.targets.push(seen);
+    let mut view = View::new(false);
+    view.take(twice);
+    let narrow = drawn(&view, 80, 24);
+    let kinds: Vec<&str> = (narrow.lines())
+        .filter(|line| line.starts_with(&snapshot().latest.targets[0].name))
+        .map(|line| line.split_whitespace().nth(1).unwrap())
+        .collect();
+    assert_eq!(kinds, ["ost", "seen"], "{narrow}");
+    assert!(line(&narrow, "name").contains("op size"), "{narrow}");
+}
+
 #[test]
 fn no_size_of_a_terminal_is_too_small() {
     let mut view = view();
