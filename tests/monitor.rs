@@ -9,8 +9,11 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use plimsoll_history::{
+    Component, ComponentKind, Measure, Reading, Settings, Value as HistoryValue, Writer,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -219,12 +222,67 @@ fn this_machine_is_sampled_into_a_store() {
     assert!(files > 0, "no file of a day");
 }
 
+/// Makes a store with samples of some days before today, one apart, and returns their names from the oldest on.
+fn store_of_days(store: &Path, days: u64) -> Vec<String> {
+    let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 86_400;
+    let mut writer = Writer::open(store, Settings::default()).unwrap();
+    for day in today - days..today {
+        for second in 1..60 {
+            let component = Component::new(ComponentKind::BlockDevice, "sda");
+            let values = vec![HistoryValue::new(Measure::ReadBytes, day * 60 + second)];
+            let time = (day * 86_400 + second) * 1_000_000_000;
+            let server = "here".to_owned();
+            writer.append(&[Reading { component, server, time, epoch: 0, values }]).unwrap();
+        }
+        writer.seal().unwrap();
+    }
+    drop(writer);
+    let names = days_of(store);
+    assert_eq!(names.len() as u64, days, "{names:?}");
+    names
+}
+
+/// Names of the days that a store has, from the oldest on.
+fn days_of(store: &Path) -> Vec<String> {
+    let entries = fs::read_dir(store).unwrap();
+    let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|it| it.starts_with("day=")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn days_go_when_they_are_too_many_or_take_too_much_room() {
+    // Today counts as a day as soon as its samples are in a file of their own: until then one more stays.
+    for (options, gone, kept) in
+        [(&["--keep-days", "2"][..], 2, 2), (&["--budget", "1B"], 4, 0), (&[], 0, 5)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, store) = (folder.path().join("root"), folder.path().join("store"));
+        oss(&root);
+        let before = store_of_days(&store, 5);
+        let options = [options, &["--store", store.to_str().unwrap()]].concat();
+        let (service, address) = monitor(&root, &options);
+        page_with(&address, "plimsoll_monitor_stored_samples_total");
+        let deadline = Instant::now() + PATIENCE;
+        let is_there = |day: &String| store.join(day).exists();
+        while before[..gone].iter().any(is_there) {
+            assert!(Instant::now() < deadline, "{options:?} leaves {:?}", days_of(&store));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(service.end(), Some(143));
+        assert!(before[before.len() - kept..].iter().all(is_there), "{:?}", days_of(&store));
+    }
+}
+
 #[test]
 fn wrong_use_is_one_line() {
     for (arguments, words) in [
         ("monitor --interval 1us", "too short"),
         ("monitor --listen nowhere", "is not an address"),
         ("monitor --job-metrics", "--jobs"),
+        ("monitor --keep-days 3", "--store"),
+        ("monitor --store x --keep-days 4294967296", "more days than there are"),
     ] {
         let outcome = plimsoll(arguments);
         assert_eq!(outcome.status, Some(2), "{arguments}: {}", outcome.stderr);
