@@ -138,7 +138,7 @@ fn length_at(arguments: &[u8], at: usize) -> usize {
 /// What an argument says of the one after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// It is a secret.
+    /// It is a secret, unless it is an option.
     SecretOption,
     /// It is a user, perhaps with a password.
     UserOption,
@@ -151,7 +151,8 @@ impl Before {
         if USER_OPTIONS.contains(&argument) {
             return Before::UserOption;
         }
-        if is_option && is_telling(argument) { Before::SecretOption } else { Before::Other }
+        let is_secret = is_option && is_telling(argument) || is_key_of_a_setting(argument);
+        if is_secret { Before::SecretOption } else { Before::Other }
     }
 }
 
@@ -308,6 +309,17 @@ fn is_telling(name: &[u8]) -> bool {
         NAMES.iter().any(|wanted| is_at(rest, wanted))
             || begins && SHORT_NAMES.iter().any(|wanted| is_at(rest, wanted))
     }) || ends_with_pass(name)
+}
+
+/// Returns true for several words that are joined and end with a telling name, as those of settings do: `configure set aws_secret_access_key VALUE`. Other
+/// words are too often names of programs and files.
+fn is_key_of_a_setting(argument: &[u8]) -> bool {
+    let is_joined = |it: &u8| it.is_ascii_alphanumeric() || *it == b'_';
+    let ends_with = |wanted: &&[u8]| {
+        let letters = argument.iter().rev().filter(|it| **it != b'_');
+        letters.map(u8::to_ascii_lowercase).take(wanted.len()).eq(wanted.iter().rev().copied())
+    };
+    argument.contains(&b'_') && argument.iter().all(is_joined) && NAMES.iter().any(ends_with)
 }
 
 /// Returns true for a name such as `SSHPASS`.

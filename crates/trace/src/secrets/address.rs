@@ -3,6 +3,10 @@
 use super::value::quote_before;
 use super::{MASK, is_token};
 
+/// The least of a user's name that looks random.
+const RANDOM_BYTES_MIN: usize = 20;
+const RANDOM_DIGITS_MIN: usize = 3;
+
 /// `scheme://user:PASSWORD@host` and `scheme://TOKEN@host`. A password may have anything in it but blanks: it ends at
 /// the last `@` of the word.
 pub(super) fn password_of_address(argument: &[u8], from: usize) -> Option<(usize, usize)> {
@@ -21,13 +25,20 @@ pub(super) fn password_of_address(argument: &[u8], from: usize) -> Option<(usize
         let searched = if has_path && is_port || colon.is_none() { authority } else { address };
         let end = searched.iter().rposition(|byte| *byte == b'@')?;
         let user = searched.get(..end)?;
-        if is_token(user.split(|byte| *byte == b':').next()?) {
+        if looks_random(user) || is_token(user.split(|byte| *byte == b':').next()?) {
             return Some((start, start + end));
         }
         let colon = user.iter().position(|byte| *byte == b':')?;
         Some((start + colon + 1, start + end))
             .filter(|(from, to)| from < to && user.get(colon + 1..) != Some(MASK))
     })
+}
+
+/// Returns whether a user without a password is a token of a service that we do not know: long, of letters and digits that nobody would be called.
+fn looks_random(user: &[u8]) -> bool {
+    let digits = user.iter().filter(|it| it.is_ascii_digit()).count();
+    let is_plain = |it: &u8| it.is_ascii_alphanumeric() || b"_-".contains(it);
+    user.len() >= RANDOM_BYTES_MIN && digits >= RANDOM_DIGITS_MIN && user.iter().all(is_plain)
 }
 
 /// Returns the bytes of the address behind `://`: to a blank, the quotation mark that it began with, or the next one.

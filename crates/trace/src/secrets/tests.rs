@@ -60,6 +60,19 @@ fn what_looks_like_a_secret_is_masked() {
         ("curl -ume:abcd -u=me:abcd h", "curl -ume:*** -u=me:*** h"),
         ("x AccountKey=abcd; npm_0123456789abcdef", "x AccountKey=*** ***"),
         ("x h?sig=abcd&X-Amz-Signature=abcd&n=1", "x h?sig=***&X-Amz-Signature=***&n=1"),
+        (
+            "aws configure set aws_secret_access_key abcd/ef --profile p",
+            "aws configure set aws_secret_access_key *** --profile p",
+        ),
+        ("git clone https://0a1b2c3d4e5f6a7b8c9d@h/x", "git clone https://***@h/x"),
+        (
+            "git clone https://averylongnameofauser1@h/x",
+            "git clone https://averylongnameofauser1@h/x",
+        ),
+        (
+            "python secret_santa.py in.dat token_ring out",
+            "python secret_santa.py in.dat token_ring out",
+        ),
         ("x --auth=abcd --author=me --design=new", "x --auth=*** --author=me --design=new"),
     ] {
         assert_eq!(masked(given), kept);
