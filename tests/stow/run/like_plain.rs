@@ -109,7 +109,7 @@ for name in a b c d e f; do echo $name; cat $name; done";
     let script = "
 import os, stat
 fd = os.open('g', os.O_CREAT | os.O_RDONLY, 0o644); open('g', 'w').write('hello')
-for path in ['/proc/self/fd/%d', '/dev/fd/%d', '/proc/%d/fd/%%d' % os.getpid(), '/proc/thread-self/fd/%d']:
+for path in ['/proc/self/fd/%d', '/dev/fd/%d', '/proc/%d/fd/%%d' % os.getpid(), '/proc/thread-self/fd/%d', '//proc/self//fd/%d', '/dev/./fd/%d', '/proc/self/task/%d/fd/%%d' % os.getpid()]:
     path %= fd
     os.truncate(path, 3)
     with open(path, 'a') as file: file.write('XYZ')
@@ -131,10 +131,11 @@ fn what_is_opened_gets_the_lowest_number() {
 import os, sys
 out = os.dup(1)
 tell = lambda text: os.write(out, text.encode() + b'\\n')
-os.mkdir('d'); open('d/old', 'w').write('old')
+os.mkdir('d'); open('d/old', 'w').write('old'); held = os.open('d/held', os.O_RDWR | os.O_CREAT)
 for turn in range(2):
     for name, flags in [('d/old', os.O_RDONLY), ('d/old', os.O_WRONLY | os.O_APPEND), ('d/old', os.O_RDWR | os.O_CREAT),
-                        ('d/old', os.O_RDWR | os.O_TRUNC), ('d/new', os.O_RDWR | os.O_CREAT), ('d', os.O_RDONLY), ('/dev/null', os.O_RDWR)]:
+                        ('d/old', os.O_RDWR | os.O_TRUNC), ('d/new', os.O_RDWR | os.O_CREAT), ('d', os.O_RDONLY), ('/dev/null', os.O_RDWR),
+                        ('/dev/fd/%d' % held, os.O_RDWR), ('/proc/self/fd/%d' % held, os.O_RDONLY)]:
         os.close(1)
         f = os.open(name, flags)
         tell('%s %d %s' % (name, f, os.get_inheritable(f)))
@@ -142,6 +143,6 @@ for turn in range(2):
         if f != 1: os.dup2(out, 1)
     if os.fork() == 0: os._exit(0)
     os.wait()
-tell(repr(open('d/old').read()) + repr(open('d/new').read()))";
+tell(repr([open('d/' + name).read() for name in ['old', 'new', 'held']]))";
     assert_same(&[python(), "-c", script]);
 }

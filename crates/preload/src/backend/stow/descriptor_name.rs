@@ -27,23 +27,36 @@ fn is_owned(process: Option<&[u8]>, fd: c_int) -> bool {
 
 /// Returns the process that a name is about, by its number if it has one there, and the descriptor.
 fn parse(path: &[u8]) -> Option<(Option<&[u8]>, c_int)> {
-    if let Some(name) = path.strip_prefix(b"/dev/") {
-        let fd = match name {
-            b"stdin" => libc::STDIN_FILENO,
-            b"stdout" => libc::STDOUT_FILENO,
-            b"stderr" => libc::STDERR_FILENO,
-            name => digits(name.strip_prefix(b"fd/")?)?,
-        };
-        return Some((None, fd));
+    if !path.starts_with(b"/") || path.ends_with(b"/") || path.ends_with(b"/.") {
+        return None;
     }
-    let mut parts = path.strip_prefix(b"/proc/")?.split(|byte| *byte == b'/');
-    let process = match parts.next()? {
-        b"self" | b"thread-self" => None,
-        process => Some(process).filter(|it| digits(it).is_some()).map(Some)?,
+    // Neither means anything: `/dev/./fd//1`.
+    let is_step = |part: &&[u8]| !part.is_empty() && *part != b".";
+    let mut parts = path.split(|byte| *byte == b'/').filter(is_step);
+    let (process, fd) = match parts.next()? {
+        b"dev" => match parts.next()? {
+            b"stdin" => (None, libc::STDIN_FILENO),
+            b"stdout" => (None, libc::STDOUT_FILENO),
+            b"stderr" => (None, libc::STDERR_FILENO),
+            b"fd" => (None, digits(parts.next()?)?),
+            _ => return None,
+        },
+        b"proc" => {
+            let process = match parts.next()? {
+                b"self" | b"thread-self" => None,
+                process => Some(process).filter(|it| digits(it).is_some()).map(Some)?,
+            };
+            // All threads of a process have its descriptors.
+            let mut next = parts.next()?;
+            if next == b"task" {
+                digits(parts.next()?)?;
+                next = parts.next()?;
+            }
+            (process, digits(Some(next).filter(|it| *it == b"fd").and_then(|_| parts.next())?)?)
+        }
+        _ => return None,
     };
-    let is_of_descriptors = parts.next()? == b"fd";
-    let fd = digits(parts.next()?)?;
-    (is_of_descriptors && parts.next().is_none()).then_some((process, fd))
+    parts.next().is_none().then_some((process, fd))
 }
 
 /// Returns a number as the kernel reads it in such names.
@@ -133,12 +146,19 @@ mod tests {
         );
         assert_eq!(told("/proc/thread-self/fd/12"), Some((None, 12)));
         assert_eq!(told("/proc/42/fd/12"), Some((Some(b"42".as_slice()), 12)));
+        assert_eq!(told("/proc/42/task/43/fd/1"), Some((Some(b"42".as_slice()), 1)));
+        assert_eq!((told("//proc/self//fd/3"), told("/dev/./fd/4")), (Some((None, 3)), Some((None, 4))));
         for other in [
             "/dev/null",
             "/dev/fd",
             "/dev/fd/",
             "/dev/fd/07",
             "/dev/fd/7/x",
+            "/dev/fd/7/",
+            "/dev/fd/7/.",
+            "/dev/stdin/x",
+            "/proc/self/task/fd/7",
+            "/proc/self/task/x/fd/7",
             "/dev/fd/-1",
             "/dev/fd/+1",
             "/proc/self/fd/7/x",
