@@ -1,15 +1,14 @@
 //! MPI programs whose ranks are on two nodes, with caches of their own, and write one container: what they print and write is as in a plain
 //! directory of one node.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::stowed::{Cluster, NODES};
-use crate::mpi::stowed::{FILE, MPI_IO, PARALLEL_HDF5};
+use crate::mpi::stowed::{BesidePlain, FILE, MPI_IO, PARALLEL_HDF5};
 use crate::mpi::{AS_ROOT, Run, compiled, in_time, libraries, plain};
-use crate::support::command::{Outcome, binary};
+use crate::support::command::Outcome;
 use crate::support::recording::{has, has_module, library, python};
 
 const RANKS: u32 = 4;
@@ -64,29 +63,12 @@ impl ParallelRun {
         in_time(&command).output().unwrap().into()
     }
 
-    /// Runs a program in a plain directory of this node and on the nodes; compares what it printed and the files that it
-    /// made, by what follows `FILE` in their names, and removes them.
+    /// Runs a program in a plain directory of this node and on the nodes; see [`BesidePlain::assert_same`].
     #[track_caller]
     fn assert_same_as_plain(&self, mpi: &str, program: &[&str], files: &[&str]) {
-        let (ordinary, stowed) = (self.run.at("x"), self.cluster.at("x"));
-        let stowed = stowed.to_str().unwrap();
-        let writing_to = |file: &str| -> Vec<String> {
-            program.iter().map(|word| (if *word == FILE { file } else { word }).into()).collect()
-        };
-        let mut command = plain(mpi, RANKS);
-        let expected: Outcome =
-            in_time(command.args(writing_to(&ordinary))).output().unwrap().into();
-        assert_eq!(expected.status, Some(0), "{}", expected.stderr);
-        let outcome = self.on_nodes(mpi, &writing_to(stowed));
-        let (told, wanted) = ((outcome.status, outcome.stdout), (Some(0), expected.stdout));
-        assert_eq!(told, wanted, "{mpi} {program:?}: {}", outcome.stderr);
-        for name in files {
-            let (ordinary, stowed) = (format!("{ordinary}{name}"), format!("{stowed}{name}"));
-            let held = binary().args(["stow", "cat", &stowed]).output().unwrap();
-            assert!(held.stdout == fs::read(&ordinary).unwrap(), "{mpi} {program:?} {name}");
-            assert!(binary().args(["stow", "rm", &stowed]).output().unwrap().status.success());
-            fs::remove_file(&ordinary).unwrap();
-        }
+        let stowed = self.cluster.at("x").to_str().unwrap().to_owned();
+        let beside = BesidePlain { ranks: RANKS, ordinary: self.run.at("x"), stowed };
+        beside.assert_same(mpi, program, files, |program| self.on_nodes(mpi, program));
     }
 }
 

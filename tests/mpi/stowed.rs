@@ -24,27 +24,54 @@ impl StowedRun {
         StowedRun { run }
     }
 
-    /// Runs three ranks of a program in a plain directory and below the mount; compares what it printed and the files that
-    /// it made, by what follows `FILE` in their names, and removes them.
+    /// Runs three ranks of a program in a plain directory and below the mount; see [`BesidePlain::assert_same`].
     #[track_caller]
     fn assert_same_as_plain(&self, mpi: &str, program: &[&str], files: &[&str]) {
-        let (ordinary, stowed) = (self.run.at("plain/x"), self.run.at("mount/x"));
+        let beside = BesidePlain {
+            ranks: 3,
+            ordinary: self.run.at("plain/x"),
+            stowed: self.run.at("mount/x"),
+        };
+        beside.assert_same(mpi, program, files, |program| {
+            let mut command = binary();
+            command.args(["stow", "run", "--mount", &self.run.at("mount"), "--targets"]);
+            command.args([&self.run.at("ost0"), &self.run.at("ost1")]).arg("--");
+            command.args(mpirun(mpi, 3)).args(program).envs(AS_ROOT);
+            in_time(command.env("PLIMSOLL_LIBRARY", library())).output().unwrap().into()
+        });
+    }
+}
+
+/// The path of a program's file in a plain directory, and where it is a container.
+pub struct BesidePlain {
+    pub ranks: u32,
+    pub ordinary: String,
+    pub stowed: String,
+}
+
+impl BesidePlain {
+    /// Runs a program in the plain directory, and as it is told where its file is a container; compares what it printed and the files that
+    /// it made, by what follows `FILE` in their names, and removes them.
+    #[track_caller]
+    pub fn assert_same(
+        &self,
+        mpi: &str,
+        program: &[&str],
+        files: &[&str],
+        run_stowed: impl FnOnce(&[String]) -> Outcome,
+    ) {
         let writing_to = |file: &str| -> Vec<String> {
             program.iter().map(|word| (if *word == FILE { file } else { word }).into()).collect()
         };
-        let mut command = plain(mpi, 3);
+        let mut command = plain(mpi, self.ranks);
         let expected: Outcome =
-            in_time(command.args(writing_to(&ordinary))).output().unwrap().into();
+            in_time(command.args(writing_to(&self.ordinary))).output().unwrap().into();
         assert_eq!(expected.status, Some(0), "{}", expected.stderr);
-        let mut command = binary();
-        command.args(["stow", "run", "--mount", &self.run.at("mount"), "--targets"]);
-        command.args([&self.run.at("ost0"), &self.run.at("ost1")]).arg("--").args(mpirun(mpi, 3));
-        command.args(writing_to(&stowed)).envs(AS_ROOT).env("PLIMSOLL_LIBRARY", library());
-        let outcome: Outcome = in_time(&command).output().unwrap().into();
+        let outcome = run_stowed(&writing_to(&self.stowed));
         let (told, wanted) = ((outcome.status, outcome.stdout), (Some(0), expected.stdout));
         assert_eq!(told, wanted, "{mpi} {program:?}: {}", outcome.stderr);
         for name in files {
-            let (ordinary, stowed) = (format!("{ordinary}{name}"), format!("{stowed}{name}"));
+            let [ordinary, stowed] = [&self.ordinary, &self.stowed].map(|it| format!("{it}{name}"));
             let held = binary().args(["stow", "cat", &stowed]).output().unwrap();
             assert!(held.stdout == fs::read(&ordinary).unwrap(), "{mpi} {program:?} {name}");
             assert!(binary().args(["stow", "rm", &stowed]).output().unwrap().status.success());
