@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::hint::black_box;
 
 use anyhow::Result;
-use plimsoll_benches::cpu_seconds;
+use plimsoll_benches::{cpu_seconds, forget_peak_memory, peak_memory_mib};
 use plimsoll_simulate::{Policy, Scenario, run};
 
 const TARGETS: u32 = 1008;
@@ -78,7 +78,8 @@ fn scenario(processes: u32) -> Result<Scenario> {
 fn row(policy: &str, processes: u32, bare: f64) -> Result<()> {
     let scenario = scenario(processes)?;
     let chosen: Policy = policy.parse().map_err(anyhow::Error::msg)?;
-    forget_peak_memory();
+    // Where the kernel does not let us, the peak of a row includes that of the rows before.
+    let _ = forget_peak_memory();
     let begin = cpu_seconds();
     let outcome = run(&scenario, &chosen, 1)?;
     let seconds = cpu_seconds() - begin;
@@ -107,15 +108,4 @@ fn bare_heap_events_per_second() -> f64 {
         }
     }
     EVENTS as f64 / (cpu_seconds() - begin)
-}
-
-/// Where the kernel does not let us, the peak of a row includes that of the rows before.
-fn forget_peak_memory() {
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-}
-
-fn peak_memory_mib() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok().map(|kib| kib / 1024)
 }

@@ -13,11 +13,15 @@ pub mod rivals;
 pub mod series;
 pub mod simulated;
 pub mod spindle;
+mod took;
 
 use std::time::Instant;
 
+use anyhow::{Context, Result};
 use plimsoll_stats::{Sample, median_interval};
 use rustix::time::{ClockId, clock_gettime};
+
+pub use took::Took;
 
 /// Pairs that give a 95 % interval of a median: six are the least, more narrow it.
 pub const PAIRS: usize = 11;
@@ -58,6 +62,19 @@ pub fn process_cpu_seconds() -> f64 {
 pub fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// The most memory that this process had since it began or [`forget_peak_memory`], in MiB.
+pub fn peak_memory_mib() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: u64 = line.context("no peak memory")?.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib / 1024)
+}
+
+/// Lets the peak begin anew, at what this process has now.
+pub fn forget_peak_memory() -> Result<()> {
+    Ok(std::fs::write("/proc/self/clear_refs", "5")?)
 }
 
 /// Prints one line: what, the median ratio, its interval, and n.

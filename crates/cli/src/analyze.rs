@@ -201,6 +201,7 @@ impl Arguments {
                 until: self.until,
                 by: By::FileSystem,
                 bucket_millis: Day::MILLIS,
+                only_operations: true,
                 ..Default::default()
             };
             beside.utilization = Some(survey(store, &options, &|component| costs.of(component))?);

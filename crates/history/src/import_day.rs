@@ -69,7 +69,7 @@ impl<'a> DayRows<'a> {
             keys,
             last_ends: last_ends.of_series(series),
             known: Known::of_day(store, day)?,
-            part: PartWriter::create(directory, file, series)?,
+            part: PartWriter::create(directory, file, series)?.with_all_processors(),
             rows: Vec::new(),
             last: None,
             until,
@@ -127,8 +127,38 @@ impl<'a> DayRows<'a> {
         length: u32,
         values: &[u64],
     ) -> Result<(), HistoryError> {
+        let count = ends.len().min(values.len());
+        let (ends, values) = (&ends[..count], &values[..count]);
+        if self.is_plain(series, ends, length) {
+            let key = self.keys[series as usize];
+            if let Some(end) = ends.last() {
+                self.last = Some((key, *end));
+                self.last_ends[key as usize] = *end;
+            }
+            self.imported.samples += ends.len() as u64;
+            return self.part.rows(series, ends, length, values);
+        }
         let mut all = ends.iter().zip(values);
         all.try_for_each(|(end, value)| self.row(Row { series, end: *end, length, value: *value }))
+    }
+
+    /// Returns whether there is nothing to be looked at in samples: they are of this day, in their order and without overlap, none of them is too late, and the store has
+    /// nothing that they could be compared with. It is so for nearly all that is imported.
+    fn is_plain(&self, series: u32, ends: &[u64], length: u32) -> bool {
+        let (Some(key), Some(first), Some(last)) =
+            (self.keys.get(series as usize), ends.first(), ends.last())
+        else {
+            return false;
+        };
+        let least = u64::from(length).max(1);
+        let last_end = self.last_ends[*key as usize];
+        self.known.is_none()
+            && *last <= self.until
+            && Day::ending_at(*first) == self.day
+            && Day::ending_at(*last) == self.day
+            && self.last.is_none_or(|last| (*key, *first) >= last)
+            && (last_end == 0 || first.saturating_sub(least) >= last_end)
+            && ends.windows(2).all(|two| two[1] >= two[0].saturating_add(least))
     }
 
     pub(crate) fn finish(mut self, last_ends: &mut LastEnds) -> Result<Imported, HistoryError> {

@@ -16,6 +16,9 @@ const ROWS_PER_GROUP: usize = 1 << 17;
 /// Values that a column is handed at a time.
 const VALUES_AT_A_TIME: usize = 1 << 12;
 
+/// Rows that runs of equal numbers must have on average to be written as such.
+const ROWS_PER_RUN: usize = 8;
+
 /// The entry of a file's metadata that lists its series.
 pub(crate) const SERIES_KEY: &str = "plimsoll.series";
 
@@ -47,7 +50,7 @@ const FIELDS: [(Field, Column); 12] = [
     (Field::Bin, Column::new("bin", Kind::Count64)),
     (Field::Time, Column::new("time", Kind::MomentMillis)),
     (Field::Length, Column::new("length_ms", Kind::Count32).unit("milliseconds")),
-    // Counters hardly repeat: a dictionary would be larger than the differences.
+    // Counters hardly repeat: a dictionary would be larger than the differences. Series come in runs, or hardly repeat, too.
     (Field::Value, Column::new("value", Kind::Count64).dictionary_bytes_max(0)),
     (Field::Series, Column::new("series", Kind::Count32).dictionary_bytes_max(0)),
 ];
@@ -71,6 +74,8 @@ pub(crate) struct PartWriter<'a> {
     /// Rows of each series.
     counts: Vec<u64>,
     rows: Vec<Row>,
+    /// Rows that are held until they are written.
+    rows_held: usize,
 }
 
 impl<'a> PartWriter<'a> {
@@ -85,14 +90,45 @@ impl<'a> PartWriter<'a> {
         let draft = Draft::create(directory, name, 0o600).map_err(failed)?;
         let file = draft.file().try_clone().map_err(failed)?;
         let writer = TableWriter::new(file, &table(), Vec::new()).map_err(failed)?;
-        Ok(PartWriter { draft, writer, series, counts: vec![0; series.len()], rows: Vec::new() })
+        let counts = vec![0; series.len()];
+        let rows_held = ROWS_PER_GROUP;
+        Ok(PartWriter { draft, writer, series, counts, rows: Vec::new(), rows_held })
+    }
+
+    /// Uses as many processors as there are, and as much more memory: not for who is to be hardly noticed beside others' work.
+    pub fn with_all_processors(mut self) -> Self {
+        self.rows_held = self.writer.groups_at_a_time().max(1) * ROWS_PER_GROUP;
+        self
     }
 
     /// Appends a row. Rows come by key of their series, and then by time.
     pub fn row(&mut self, row: Row) -> Result<(), HistoryError> {
         self.counts[row.series as usize] += 1;
         self.rows.push(row);
-        if self.rows.len() == ROWS_PER_GROUP { self.write_group() } else { Ok(()) }
+        if self.rows.len() == self.rows_held { self.write_groups() } else { Ok(()) }
+    }
+
+    /// Appends rows of one series, all of the same length.
+    pub fn rows(
+        &mut self,
+        series: u32,
+        ends: &[u64],
+        length: u32,
+        values: &[u64],
+    ) -> Result<(), HistoryError> {
+        self.counts[series as usize] += ends.len() as u64;
+        let (mut ends, mut values) = (ends, values);
+        while !ends.is_empty() {
+            let now = ends.len().min(self.rows_held - self.rows.len());
+            let (some_ends, some_values) = (&ends[..now], &values[..now]);
+            let row = |(end, value): (&u64, &u64)| Row { series, end: *end, length, value: *value };
+            self.rows.extend(some_ends.iter().zip(some_values).map(row));
+            (ends, values) = (&ends[now..], &values[now..]);
+            if self.rows.len() == self.rows_held {
+                self.write_groups()?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether it has any row.
@@ -102,7 +138,7 @@ impl<'a> PartWriter<'a> {
 
     /// Writes what is left, makes it durable and gives it its name.
     pub fn finish(mut self) -> Result<(), HistoryError> {
-        self.write_group()?;
+        self.write_groups()?;
         let path = self.draft.path();
         let failed = |cause| HistoryError::io("write", &path, cause);
         let described = Described::list(self.series, &self.counts);
@@ -111,34 +147,31 @@ impl<'a> PartWriter<'a> {
         self.draft.publish().map_err(failed)
     }
 
-    fn write_group(&mut self) -> Result<(), HistoryError> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        let (rows, series, runs) = (&self.rows, self.series, runs(&self.rows));
-        let written = self.writer.write_group(|index, sink| {
-            let field = FIELDS[index].0;
+    fn write_groups(&mut self) -> Result<(), HistoryError> {
+        let groups: Vec<&[Row]> = self.rows.chunks(ROWS_PER_GROUP).collect();
+        let (series, runs): (_, Vec<_>) = (self.series, groups.iter().map(|it| runs(it)).collect());
+        let written = self.writer.write_groups(groups.len(), |group, column, sink| {
+            let (rows, runs, field) = (groups[group], &runs[group], FIELDS[column].0);
+            let of = |run: &Range<usize>| &series[rows[run.start].series as usize];
             match field {
                 Field::Time => numbers(rows, |row| row.end as i64, sink),
                 Field::Value => numbers(rows, |row| row.value as i64, sink),
-                Field::Length => numbers(rows, |row| row.length as i32, sink),
+                Field::Length => repeated(rows, |row| row.length as i32, sink),
+                Field::Series if are_long(runs.len(), rows) => {
+                    let mut all = runs.iter();
+                    all.try_for_each(|run| {
+                        let number = rows[run.start].series as i32;
+                        sink.repeat_number(number, run.len() as u64)
+                    })
+                }
                 Field::Series => numbers(rows, |row| row.series as i32, sink),
                 Field::Bin => {
-                    for run in &runs {
-                        repeat(
-                            series[rows[run.start].series as usize].bin as i64,
-                            run.len(),
-                            sink,
-                        )?;
-                    }
-                    Ok(())
+                    let mut all = runs.iter();
+                    all.try_for_each(|run| sink.repeat_number(of(run).bin as i64, run.len() as u64))
                 }
                 _ => {
-                    for run in &runs {
-                        let text = text(field, &series[rows[run.start].series as usize]);
-                        sink.repeat(text, run.len() as u64)?;
-                    }
-                    Ok(())
+                    let mut all = runs.iter();
+                    all.try_for_each(|run| sink.repeat(text(field, of(run)), run.len() as u64))
                 }
             }
         });
@@ -173,19 +206,30 @@ fn numbers<T: plimsoll_table::Stored>(
     Ok(())
 }
 
-fn repeat<T: plimsoll_table::Stored + Clone>(
-    value: T,
-    times: usize,
+/// Appends numbers that mostly are as the one before, where they are, as runs.
+fn repeated<T: plimsoll_table::Number + PartialEq>(
+    rows: &[Row],
+    number: impl Fn(&Row) -> T,
     sink: &mut ColumnSink<'_>,
 ) -> io::Result<()> {
-    let values = vec![value; times.min(VALUES_AT_A_TIME)];
-    let mut left = times;
-    while left > 0 {
-        let now = left.min(values.len());
-        sink.write(&values[..now], &[])?;
-        left -= now;
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    let mut start = 0;
+    for end in 1..=rows.len() {
+        if end == rows.len() || number(&rows[end]) != number(&rows[start]) {
+            runs.push((start, end - start));
+            start = end;
+            if !are_long(runs.len(), rows) {
+                return numbers(rows, number, sink);
+            }
+        }
     }
-    Ok(())
+    let mut all = runs.into_iter();
+    all.try_for_each(|(start, length)| sink.repeat_number(number(&rows[start]), length as u64))
+}
+
+/// Returns whether so many runs of all rows are better written as such.
+fn are_long(runs: usize, rows: &[Row]) -> bool {
+    runs <= (rows.len() / ROWS_PER_RUN).max(1)
 }
 
 fn text(field: Field, series: &Series) -> &str {

@@ -10,6 +10,7 @@
 //!
 //! Deliberately not here: how samples are kept (`history`), and what they say (`utilization`).
 
+mod by_column;
 mod columnar;
 mod components;
 mod error;

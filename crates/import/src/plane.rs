@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use plimsoll_history::{Day, Import, Row, Series};
+use plimsoll_history::{Day, Import, Series};
 
 use crate::ImportError;
 use crate::notes::Notes;
 
-/// Values that are held at a time: 128 MiB, beside what was read.
-const VALUES_AT_A_TIME: usize = 1 << 24;
+/// Values that are taken at a time: 16 MiB. For more, the system has to find new memory again and again.
+const VALUES_AT_A_TIME: usize = 1 << 21;
+
+/// Values that are read for them at most, where columns are in another order: 128 MiB.
+const VALUES_READ_MAX: usize = 1 << 24;
 
 /// What stands for a value that is missing.
 pub(crate) const MISSING: u64 = u64::MAX;
@@ -87,9 +90,14 @@ fn take_day(
                 let from = (place.column - first) * steps.len();
                 let of_column = &values[from..from + steps.len()];
                 let series = (start + number) as u32;
-                for (end, value) in ends.iter().zip(of_column).filter(|it| *it.1 != MISSING) {
-                    let row = Row { series, end: *end, length: plane.length, value: *value };
-                    into.row(row).map_err(ImportError::from)?;
+                let is_missing = |value: &u64| *value == MISSING;
+                let mut at = 0;
+                for some in of_column.chunk_by(|one, next| is_missing(one) == is_missing(next)) {
+                    let ends = &ends[at..at + some.len()];
+                    at += some.len();
+                    if !is_missing(&some[0]) {
+                        into.rows(series, ends, plane.length, some).map_err(ImportError::from)?;
+                    }
                 }
             }
             start = end;
@@ -107,7 +115,7 @@ fn columns_at_a_time(places: &[Place], steps: usize) -> usize {
     loop {
         let columns = places[..most].iter().map(|it| it.column);
         let span = columns.clone().max().unwrap_or(0) - columns.min().unwrap_or(0) + 1;
-        if span * steps <= 2 * VALUES_AT_A_TIME || most == 1 {
+        if span * steps <= VALUES_READ_MAX || most == 1 {
             return most;
         }
         most = most.div_ceil(2).min(most - 1).max(1);

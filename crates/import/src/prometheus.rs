@@ -41,7 +41,7 @@ pub fn count_answer_values(path: &Path, input: impl Read) -> Result<u64, ImportE
     Ok(count.values)
 }
 
-/// SeriesCounts values.
+/// Counts values.
 struct Count {
     values: u64,
 }

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use hdf5_reader::Dataset;
 use plimsoll_history::{Component, Import, Measure, Series};
 
+use crate::by_column::by_column;
 use crate::components::Components;
 use crate::hdf5::{Hdf5, Matrix, text, texts};
 use crate::names::operation;
 use crate::notes::Notes;
-use crate::plane::{MISSING, Plane, Steps, take_planes};
+use crate::plane::{Plane, Steps, take_planes};
 use crate::{ImportError, Options};
 
 const TIMES: &str = "timestamps";
@@ -324,25 +325,4 @@ fn plane<'a>(
 
 fn is_filled(value: f64) -> bool {
     !(value == 0.0 && value.is_sign_negative()) && value >= 0.0
-}
-
-/// Returns values that are row by row as whole numbers column by column.
-fn by_column(values: &[f64], columns: usize, factor: f64, notes: &mut Notes) -> Vec<u64> {
-    let rows = values.len() / columns.max(1);
-    let (mut whole, mut missing, mut impossible) = (vec![MISSING; values.len()], 0, 0);
-    for (row, of_row) in values.chunks_exact(columns.max(1)).enumerate() {
-        for (column, value) in of_row.iter().enumerate() {
-            let scaled = (value * factor).round();
-            if *value == 0.0 && value.is_sign_negative() || value.is_nan() {
-                missing += 1;
-            } else if !(0.0..9.2e18).contains(&scaled) {
-                impossible += 1;
-            } else {
-                whole[column * rows + row] = scaled as u64;
-            }
-        }
-    }
-    notes.left_out(missing, "steps that nobody filled (-0.0)");
-    notes.left_out(impossible, "negative or impossible values");
-    whole
 }

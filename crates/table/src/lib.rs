@@ -33,4 +33,4 @@ pub use damage::without_panic;
 pub use error::TableError;
 pub use reader::{TableReader, columns_of};
 pub use row_file::{Cell, RowFile};
-pub use writer::{ColumnSink, Stored, TableWriter, Text};
+pub use writer::{ColumnSink, Number, Stored, TableWriter, Text};

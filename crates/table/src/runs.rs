@@ -1,10 +1,11 @@
-//! Texts that follow each other in runs, written as what they are: a dictionary, and for each run a number and a length.
+//! Values that follow each other in runs, written as what they are: a dictionary, and for each run a number and a length.
 //!
 //! The Parquet library writes the same, but hashes and compares every value of a column for it. In a history this was most of what a monitor costs.
+//! What is written so is also read in next to no time.
 
 use std::collections::HashMap;
 
-use parquet::basic::{Compression, Encoding, PageType};
+use parquet::basic::{Compression, Encoding, PageType, SortOrder, Type};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result};
@@ -25,18 +26,21 @@ const RUNS_MAX: usize = 1 << 14;
 /// Longer texts are not said to be the least or the greatest of a row group, as the Parquet library does by default.
 const STATISTICS_BYTES_MAX: usize = 64;
 
-/// The runs of a column of a row group, as far as they are known.
+/// What the dictionary of a column of numbers may have whose values are otherwise not in one.
+const NUMBERS_BYTES_MAX: usize = 1 << 20;
+
+/// The runs of a column of a row group, as far as they are known: values as Parquet has them plainly, texts without their length.
 #[derive(Default)]
-pub(crate) struct TextRuns {
+pub(crate) struct Runs {
     runs: Vec<(Text, u64)>,
 }
 
-impl TextRuns {
-    /// Adds a text so many times. Returns whether there may be more.
-    pub fn add(&mut self, text: &str, times: u64) -> bool {
+impl Runs {
+    /// Adds a value so many times. Returns whether there may be more.
+    pub fn add(&mut self, value: &[u8], times: u64) -> bool {
         match self.runs.last_mut() {
-            Some((last, length)) if last.data() == text.as_bytes() => *length += times,
-            _ if times > 0 => self.runs.push((Text::from(text), times)),
+            Some((last, length)) if last.data() == value => *length += times,
+            _ if times > 0 => self.runs.push((Text::from(value.to_vec()), times)),
             _ => {}
         }
         self.runs.len() < RUNS_MAX
@@ -58,14 +62,20 @@ impl TextRuns {
         let path = column.path();
         let is_usual = column.max_def_level() == 0
             && column.max_rep_level() == 0
-            && properties.dictionary_enabled(path)
             && properties.compression(path) == Compression::SNAPPY;
         if !is_usual || rows == 0 || rows > i32::MAX as u64 || rows < ROWS_PER_RUN * self.count() {
             return Ok(None);
         }
         let (dictionary, numbers) = self.dictionary();
-        let plain = plain(&dictionary);
-        if plain.len() > properties.column_dictionary_page_size_limit(path) {
+        let physical = column.physical_type();
+        let plain = plain(&dictionary, physical);
+        let most = match properties.dictionary_enabled(path) {
+            true => properties.column_dictionary_page_size_limit(path),
+            // Values that hardly repeat may come in runs all the same.
+            false if physical != Type::BYTE_ARRAY => NUMBERS_BYTES_MAX,
+            false => 0,
+        };
+        if plain.len() > most {
             return Ok(None);
         }
         let mut written = Written::default();
@@ -99,7 +109,7 @@ impl TextRuns {
             .set_num_values(rows as i64)
             .set_dictionary_page_offset(Some(dictionary_offset as i64))
             .set_data_page_offset(data_offset as i64);
-        if let Some(statistics) = statistics(&dictionary) {
+        if let Some(statistics) = statistics(&dictionary, column) {
             chunk = chunk.set_statistics(statistics);
         }
         let mut offsets = OffsetIndexBuilder::new();
@@ -123,7 +133,7 @@ impl TextRuns {
         self.runs.len() as u64
     }
 
-    /// Returns the distinct texts in the order in which they come, and the number of each run's.
+    /// Returns the distinct values in the order in which they come, and the number of each run's.
     fn dictionary(&self) -> (Vec<&[u8]>, Vec<u32>) {
         let (mut texts, mut known) = (Vec::new(), HashMap::new());
         let numbers = self.runs.iter().map(|(text, _)| {
@@ -175,12 +185,14 @@ impl Written {
     }
 }
 
-/// Returns texts one behind the other, each behind its length.
-fn plain(texts: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(texts.iter().map(|it| 4 + it.len()).sum());
-    for text in texts {
-        bytes.extend((text.len() as u32).to_le_bytes());
-        bytes.extend(*text);
+/// Returns values one behind the other, texts each behind its length.
+fn plain(values: &[&[u8]], physical: Type) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.iter().map(|it| 4 + it.len()).sum());
+    for value in values {
+        if physical == Type::BYTE_ARRAY {
+            bytes.extend((value.len() as u32).to_le_bytes());
+        }
+        bytes.extend(*value);
     }
     bytes
 }
@@ -190,10 +202,30 @@ fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
     compressed.map_err(|error| ParquetError::External(Box::new(error)))
 }
 
-/// Returns the least and the greatest text, unless one is long.
-fn statistics(texts: &[&[u8]]) -> Option<Statistics> {
-    let (least, greatest) = (texts.iter().min()?, texts.iter().max()?);
-    let is_short = least.len().max(greatest.len()) <= STATISTICS_BYTES_MAX;
-    let text = |it: &[u8]| Some(Text::from(it.to_vec()));
-    is_short.then(|| Statistics::byte_array(text(least), text(greatest), None, Some(0), false))
+/// Returns the least and the greatest value, unless one is a long text.
+fn statistics(values: &[&[u8]], column: &ColumnDescPtr) -> Option<Statistics> {
+    let is_unsigned = column.sort_order() == SortOrder::UNSIGNED;
+    match column.physical_type() {
+        Type::INT32 => {
+            let numbers =
+                values.iter().filter_map(|it| Some(i32::from_le_bytes((*it).try_into().ok()?)));
+            let order = |it: &i32| if is_unsigned { i64::from(*it as u32) } else { (*it).into() };
+            let (least, most) = (numbers.clone().min_by_key(order), numbers.max_by_key(order));
+            Some(Statistics::int32(least, most, None, Some(0), false))
+        }
+        Type::INT64 => {
+            let numbers =
+                values.iter().filter_map(|it| Some(i64::from_le_bytes((*it).try_into().ok()?)));
+            let order = |it: &i64| if is_unsigned { i128::from(*it as u64) } else { (*it).into() };
+            let (least, most) = (numbers.clone().min_by_key(order), numbers.max_by_key(order));
+            Some(Statistics::int64(least, most, None, Some(0), false))
+        }
+        _ => {
+            let (least, greatest) = (values.iter().min()?, values.iter().max()?);
+            let is_short = least.len().max(greatest.len()) <= STATISTICS_BYTES_MAX;
+            let text = |it: &[u8]| Some(Text::from(it.to_vec()));
+            is_short
+                .then(|| Statistics::byte_array(text(least), text(greatest), None, Some(0), false))
+        }
+    }
 }

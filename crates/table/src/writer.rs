@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use parquet::column::writer::{
-    ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
+    ColumnCloseResult, ColumnWriter, ColumnWriterImpl, get_column_writer,
+    get_typed_column_writer_mut,
 };
 use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
@@ -16,7 +17,7 @@ use parquet::schema::types::ColumnDescPtr;
 
 use crate::Table;
 use crate::error::write_error;
-use crate::runs::TextRuns;
+use crate::runs::Runs;
 
 /// A text as it is stored. A copy shares the memory.
 pub use parquet::data_type::ByteArray as Text;
@@ -52,13 +53,33 @@ impl<W: Write + Send> TableWriter<W> {
         &mut self,
         fill: impl Fn(usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync,
     ) -> io::Result<()> {
-        let encoded = self.encode_all(&fill)?;
-        let mut group = self.file.next_row_group().map_err(write_error)?;
-        for (bytes, close) in encoded {
-            group.append_column(&bytes, close).map_err(write_error)?;
+        self.write_groups(1, |_, column, sink| fill(column, sink))
+    }
+
+    /// Writes several row groups, whose columns are filled at the same time: `fill` gets the number of the group, too. All of them are in memory at once.
+    ///
+    /// # Errors
+    /// As [`TableWriter::write_group`].
+    pub fn write_groups(
+        &mut self,
+        groups: usize,
+        fill: impl Fn(usize, usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync,
+    ) -> io::Result<()> {
+        let mut encoded = self.encode_all(groups, &fill)?.into_iter();
+        let columns = self.file.schema_descr().num_columns();
+        for _ in 0..groups {
+            let mut group = self.file.next_row_group().map_err(write_error)?;
+            for (bytes, close) in encoded.by_ref().take(columns) {
+                group.append_column(&bytes, close).map_err(write_error)?;
+            }
+            group.close().map_err(write_error)?;
         }
-        group.close().map_err(write_error)?;
         Ok(())
+    }
+
+    /// Returns how many row groups at a time keep all threads busy: columns of one take unequally long.
+    pub fn groups_at_a_time(&self) -> usize {
+        self.threads
     }
 
     /// Adds a fact about the file that is known only now, such as what its rows had in them.
@@ -75,18 +96,23 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
+    /// Returns the columns of all groups, one group after the other.
     fn encode_all(
         &self,
-        fill: &(impl Fn(usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync),
+        groups: usize,
+        fill: &(impl Fn(usize, usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync),
     ) -> io::Result<Vec<(Bytes, ColumnCloseResult)>> {
         let (columns, properties) = (self.file.schema_descr().columns(), self.file.properties());
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
             loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
+                // The same column of all groups, then the next one: equal work at the same time.
+                let next = next.fetch_add(1, Ordering::Relaxed);
+                let (index, group) = (next / groups.max(1), next % groups.max(1));
                 let Some(column) = columns.get(index) else { return done };
-                done.push((index, encode(column, properties, |sink| fill(index, sink))));
+                let place = group * columns.len() + index;
+                done.push((place, encode(column, properties, |sink| fill(group, index, sink))));
             }
         };
         let mut encoded: Vec<(usize, Encoded)> = std::thread::scope(|scope| {
@@ -100,7 +126,7 @@ impl<W: Write + Send> TableWriter<W> {
             }
             all
         });
-        encoded.sort_by_key(|(index, _)| *index);
+        encoded.sort_by_key(|(place, _)| *place);
         encoded.into_iter().map(|(_, column)| column).collect()
     }
 }
@@ -116,7 +142,7 @@ fn encode(
     let pages = Box::new(SerializedPageWriter::new(&mut buffer));
     let writer = get_column_writer(column.clone(), properties.clone(), pages);
     let is_nullable = column.max_def_level() > 0;
-    let mut sink = ColumnSink { writer, is_nullable, runs: Some(TextRuns::default()) };
+    let mut sink = ColumnSink { writer, is_nullable, runs: Some(Runs::default()) };
     fill(&mut sink)?;
     if let Some(runs) = &sink.runs
         && let Some((bytes, close)) = runs.encode(column, properties).map_err(write_error)?
@@ -132,12 +158,12 @@ fn encode(
 pub struct ColumnSink<'a> {
     writer: ColumnWriter<'a>,
     is_nullable: bool,
-    /// What was appended, as long as it is runs of texts only.
-    runs: Option<TextRuns>,
+    /// What was appended, as long as it is runs only.
+    runs: Option<Runs>,
 }
 
-/// Texts that the writer is handed at a time.
-const TEXTS_AT_A_TIME: u64 = 1 << 12;
+/// Values of a run that the writer is handed at a time.
+const REPEATED_AT_A_TIME: u64 = 1 << 12;
 
 impl ColumnSink<'_> {
     /// Appends values. A nullable column also needs a level for each row: 1 where there is a value,
@@ -158,10 +184,22 @@ impl ColumnSink<'_> {
     /// # Errors
     /// If the column cannot be written.
     pub fn repeat(&mut self, text: &str, times: u64) -> io::Result<()> {
-        match self.runs.as_mut().map(|runs| runs.add(text, times)) {
+        self.repeat_bytes(text.as_bytes(), times)
+    }
+
+    /// Does the same with a number, in a column of such that are never missing.
+    ///
+    /// # Errors
+    /// If the column cannot be written.
+    pub fn repeat_number<T: Number>(&mut self, number: T, times: u64) -> io::Result<()> {
+        self.repeat_bytes(number.bytes().as_ref(), times)
+    }
+
+    fn repeat_bytes(&mut self, value: &[u8], times: u64) -> io::Result<()> {
+        match self.runs.as_mut().map(|runs| runs.add(value, times)) {
             Some(true) => Ok(()),
             Some(false) => self.end_runs(),
-            None => self.write_repeated(&Text::from(text), times),
+            None => self.write_repeated(&Text::from(value.to_vec()), times),
         }
     }
 
@@ -171,21 +209,60 @@ impl ColumnSink<'_> {
         runs.take().iter().try_for_each(|(text, times)| self.write_repeated(text, *times))
     }
 
-    fn write_repeated(&mut self, text: &Text, times: u64) -> io::Result<()> {
-        let writer = get_typed_column_writer_mut::<ByteArrayType>(&mut self.writer);
-        let values = vec![text.clone(); times.min(TEXTS_AT_A_TIME) as usize];
-        let mut left = times;
-        while left > 0 {
-            let now = left.min(TEXTS_AT_A_TIME);
-            writer.write_batch(&values[..now as usize], None, None).map_err(write_error)?;
-            left -= now;
+    fn write_repeated(&mut self, value: &Text, times: u64) -> io::Result<()> {
+        let bytes = value.data();
+        match &mut self.writer {
+            ColumnWriter::Int32ColumnWriter(writer) => {
+                let number = bytes.try_into().map_or(0, i32::from_le_bytes);
+                write_repeated(writer, number, times)
+            }
+            ColumnWriter::Int64ColumnWriter(writer) => {
+                let number = bytes.try_into().map_or(0, i64::from_le_bytes);
+                write_repeated(writer, number, times)
+            }
+            writer => {
+                let writer = get_typed_column_writer_mut::<ByteArrayType>(writer);
+                write_repeated(writer, value.clone(), times)
+            }
         }
-        Ok(())
     }
 
     fn close(mut self) -> io::Result<ColumnCloseResult> {
         self.end_runs()?;
         self.writer.close().map_err(write_error)
+    }
+}
+
+fn write_repeated<T: DataType>(
+    writer: &mut ColumnWriterImpl<'_, T>,
+    value: T::T,
+    times: u64,
+) -> io::Result<()> {
+    let values = vec![value; times.min(REPEATED_AT_A_TIME) as usize];
+    let mut left = times;
+    while left > 0 {
+        let now = left.min(REPEATED_AT_A_TIME);
+        writer.write_batch(&values[..now as usize], None, None).map_err(write_error)?;
+        left -= now;
+    }
+    Ok(())
+}
+
+/// A type of numbers that columns are stored as.
+pub trait Number: Stored {
+    /// Returns its bytes, the lowest first.
+    fn bytes(self) -> impl AsRef<[u8]>;
+}
+
+impl Number for i32 {
+    fn bytes(self) -> impl AsRef<[u8]> {
+        self.to_le_bytes()
+    }
+}
+
+impl Number for i64 {
+    fn bytes(self) -> impl AsRef<[u8]> {
+        self.to_le_bytes()
     }
 }
 

@@ -295,3 +295,59 @@ fn texts_in_runs_come_back_whatever_runs_they_are() {
 fn expanded(runs: &[(String, u64)]) -> Vec<String> {
     runs.iter().flat_map(|(text, times)| vec![text.clone(); *times as usize]).collect()
 }
+
+/// Numbers in runs, in several row groups that are written at once: with the greatest ones, which other programs take for negative.
+#[test]
+fn numbers_in_runs_come_back_and_groups_know_their_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("numbers.parquet");
+    let columns = vec![
+        Column::new("wide", Kind::Count64),
+        Column::new("narrow", Kind::Count32).dictionary_bytes_max(0),
+    ];
+    let table = Table { name: "plimsoll.runs", version: 1, documentation: "here", columns };
+    let file = fs::File::create(&path).unwrap();
+    let mut writer = TableWriter::new(file, &table, Vec::new()).unwrap();
+    // The last one is too short for runs.
+    let groups: [&[(u64, u64)]; 4] = [
+        &[(7, 100), (5_000, 20_000), (7, 50)],
+        &[(u64::MAX, 40), (0, 9)],
+        &[(3, 1000)],
+        &[(1, 1), (2, 1), (1, 1), (9, 1)],
+    ];
+    let written = writer.write_groups(groups.len(), |group, column, sink| {
+        groups[group].iter().try_for_each(|(number, times)| match column {
+            0 => sink.repeat_number(*number as i64, *times),
+            _ => sink.repeat_number(*number as i32, *times),
+        })
+    });
+    written.unwrap();
+    writer.finish().unwrap();
+    let expected: Vec<u64> = groups
+        .iter()
+        .flat_map(|it| it.iter())
+        .flat_map(|(number, times)| vec![*number; *times as usize])
+        .collect();
+    let mut reader = TableReader::open(&path, &table, &["wide", "narrow"]).unwrap();
+    let mut columns = [Vec::new(), Vec::new()];
+    let (mut wide, mut narrow): (Vec<u64>, Vec<u64>) = Default::default();
+    while reader.advance_whole(&mut columns).unwrap() > 0 {
+        wide.extend(&columns[0]);
+        narrow.extend(&columns[1]);
+    }
+    assert_eq!(wide, expected);
+    assert!(narrow.iter().zip(&expected).all(|(one, other)| *one == u64::from(*other as u32)));
+    assert_eq!(narrow.len(), expected.len());
+    assert_eq!(reader.ends(0), Some((0, u64::MAX)));
+    assert_eq!(reader.ends(1), Some((0, u64::from(u32::MAX))));
+    // Only the groups that may have it are read.
+    let mut some = TableReader::open(&path, &table, &["wide"]).unwrap().only_between(0, 8, 4_999);
+    let mut rows = 0;
+    loop {
+        match some.advance_whole(&mut [Vec::new()]).unwrap() {
+            0 => break,
+            more => rows += more,
+        }
+    }
+    assert_eq!(rows, 20_150 + 49 + 4);
+}

@@ -33,6 +33,8 @@ pub struct Options {
     pub optimal_bytes: u64,
     /// Time of a point of what is shown over time.
     pub bucket_millis: u64,
+    /// Whether groups of which only bytes are known are left out, and not read: they have no utilization.
+    pub only_operations: bool,
 }
 
 impl Default for Options {
@@ -45,6 +47,7 @@ impl Default for Options {
             busy_from: 30.0,
             optimal_bytes: OPTIMAL_BYTES,
             bucket_millis: 60_000,
+            only_operations: false,
         }
     }
 }

@@ -146,7 +146,9 @@ impl Plan {
             }
         }
         plan.add_members(&series, true);
-        plan.add_members(&series, false);
+        if !options.only_operations {
+            plan.add_members(&series, false);
+        }
         plan
     }
 

@@ -170,15 +170,20 @@ fn targets_without_operations_are_named_and_have_bandwidth_only() {
     assert_eq!((one.fsu_mean(), one.shares(), one.achievable()), (None, None, None));
     // Of the first second nothing is known.
     near(one.bytes_per_second().unwrap(), 19.0 / 20.0 * f64::from(10 << 20));
+    // Who asks for utilization alone gets nothing of it, and is told why.
+    let only = Options { only_operations: true, ..Options::default() };
+    let found = of(&path, &only);
+    assert_eq!((found.groups.len(), found.without_operations.len()), (0, 1));
     // Where others of the group have operations, those speak for it.
     for second in 20..40 {
         let mut without = target("OST0", "oss1", second, 0, 10);
         without.values.truncate(2);
         writer.append(&[without, target("OST1", "oss1", second, 0, 10)]).unwrap();
     }
-    let found = of(&path, &Options { by: plimsoll_utilization::By::Server, ..Options::default() });
+    let found = of(&path, &Options { by: By::Server, ..Options::default() });
     assert_eq!((found.groups.len(), found.groups[0].targets), (1, 1));
     assert!(found.groups[0].fsu_mean().is_some());
+    assert_eq!(of(&path, &Options { by: By::Server, ..only }), found);
 }
 
 #[test]
