@@ -153,6 +153,7 @@ impl KeptPlacement for Window {
             *control = LaneControl::from_words(words, most_bytes);
         }
         self.node = NodeControl::from_words(node, &self.settings, writers, &self.controls);
+        self.law().begin_with_all_writers();
     }
 
     fn seal_after_ns(&self) -> u64 {

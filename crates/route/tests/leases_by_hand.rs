@@ -19,9 +19,13 @@ struct Table {
 
 impl Table {
     fn new(lanes: usize, leases: usize) -> Self {
+        Table::for_writers(4, lanes, leases)
+    }
+
+    fn for_writers(writers: u32, lanes: usize, leases: usize) -> Self {
         let shape = TableShape::new(lanes, 4, leases).unwrap();
         let words: Vec<AtomicU64> = (0..shape.words()).map(|_| AtomicU64::new(0)).collect();
-        let policy = Window::new(WindowSettings::default(), lanes, 4);
+        let policy = Window::new(WindowSettings::default(), lanes, writers);
         let leases = Leases::new(shape, Factor::NONE, policy);
         leases.begin(&words);
         Table { shape, words, leases }
@@ -74,6 +78,18 @@ fn small_writes_are_gathered_into_a_lease_and_its_delay_is_learnt() {
     assert_eq!(policy.delay_ns(first.lane), Some(5 * MS), "from the seal on");
     assert_eq!(table.leases.next_look_ns(&table.words), None);
     assert!(table.leases.is_flushed(&table.words, holder));
+}
+
+#[test]
+fn writers_who_come_before_anything_has_ended_do_not_wait_for_the_first_lease() {
+    // As a node's memory is made: by the first writer, who knows of no others.
+    let mut table = Table::for_writers(1, 4, 8);
+    let holders: Vec<Holder> = (0..4).map(|place| table.join(place)).collect();
+    let leases: Vec<_> = holders.iter().map(|it| table.reserve(0, *it).unwrap()).collect();
+    let mut lanes: Vec<usize> = leases.iter().map(|it| it.lane).collect();
+    lanes.sort();
+    assert_eq!(lanes, [0, 1, 2, 3], "none of them is idle");
+    assert!(leases.iter().all(|it| u64::from(it.length_bytes) == MIB));
 }
 
 #[test]

@@ -85,7 +85,8 @@ impl Law<'_> {
         self.flood_bytes(in_flight_bytes) / streams
     }
 
-    fn start_bytes(&self) -> u64 {
+    /// Returns the window of a target before anything is known of it.
+    pub fn start_bytes(&self) -> u64 {
         self.settings.usual_lease_bytes(self.node.writers, self.controls.len())
     }
 

@@ -110,6 +110,21 @@ impl Law<'_> {
         before + 1
     }
 
+    /// Before anything has ended, windows are not less than they would be had all writers been there at the start. Else the first
+    /// lease, which is as long as many writers need it, would be more than the windows that one writer began with hold together, and
+    /// all would wait for its end, however slow its target is.
+    pub fn begin_with_all_writers(&mut self) {
+        if self.node.mean_ns > 0 || self.node.notice_ns > 0 {
+            return;
+        }
+        let start_bytes = self.start_bytes();
+        for lane in 0..self.controls.len() {
+            if self.window_bytes(lane) < start_bytes {
+                self.set_window(lane, start_bytes);
+            }
+        }
+    }
+
     pub fn set_window(&mut self, lane: usize, bytes: u64) {
         let most = self.settings.window_bytes_max.min(WINDOW_BYTES_MAX);
         let bytes = bytes.min(most).max(self.settings.lease_bytes_min / TURNS_MAX).max(1);
