@@ -75,12 +75,26 @@ pub fn seconds_while(processes: usize, work: &[&str], meanwhile: impl FnOnce()) 
     Ok(time_of(processes, work, meanwhile)?.0)
 }
 
+/// As [`seconds_of`] for other programs, which say and await the same words.
+///
+/// # Errors
+/// Fails if one of them does.
+pub fn seconds_of_programs(programs: impl Iterator<Item = Command>) -> Result<f64> {
+    let crowd = programs.map(Member::start).collect::<Result<_>>()?;
+    Ok(time_of_crowd(crowd, || ())?.0)
+}
+
 /// Returns the seconds until the last one is done, and those of processors that all take together.
 fn time_of(processes: usize, work: &[&str], meanwhile: impl FnOnce()) -> Result<(f64, f64)> {
-    let mut crowd = Vec::new();
-    for rank in 0..processes {
-        crowd.push(Member::start(rank, processes, work)?);
-    }
+    let copy = |rank: usize| {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args([WORKER, &rank.to_string(), &processes.to_string()]).args(work);
+        Member::start(command)
+    };
+    time_of_crowd((0..processes).map(copy).collect::<Result<_>>()?, meanwhile)
+}
+
+fn time_of_crowd(mut crowd: Vec<Member>, meanwhile: impl FnOnce()) -> Result<(f64, f64)> {
     for member in &mut crowd {
         member.expect("ready")?;
     }
@@ -107,13 +121,8 @@ struct Member {
 }
 
 impl Member {
-    fn start(rank: usize, of: usize, work: &[&str]) -> Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args([WORKER, &rank.to_string(), &of.to_string()])
-            .args(work)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+    fn start(mut command: Command) -> Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let begin = child.stdin.take().context("no pipe")?;
         let says = BufReader::new(child.stdout.take().context("no pipe")?);
         Ok(Member { child, begin, says })
