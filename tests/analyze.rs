@@ -1,6 +1,9 @@
 //! What a long history says.
 
 use std::fs;
+use std::path::Path;
+
+use plimsoll_history::{Component, ComponentKind, Import, Measure, Row, Series};
 
 use crate::support::command::{json, plimsoll, text};
 
@@ -108,6 +111,76 @@ fn parts_give_the_result_of_the_whole_to_the_last_byte() {
             let part =
                 json(&format!("analyze --store {store} --into {parts} --part {number}/{count}"));
             assert_eq!(part["part"], format!("{number}/{count}"));
+        }
+        let page = place("merged.html");
+        let merged = text(&format!("analyze --merge {parts} --json --html {page} --force"));
+        assert_eq!(merged, whole, "{count} parts");
+        let page = |name: &str| fs::read(place(name)).unwrap();
+        assert!(page("whole.html") == page("merged.html"), "{count} parts");
+        fs::remove_dir_all(&parts).unwrap();
+    }
+}
+
+/// Eight days of two targets that count operations and jobs: each minute one writes 600 blocks of 4 KiB for the job `small`, and another one reads 60 blocks of
+/// 1 MiB, two thirds of them for the job `large`.
+fn with_operations_and_jobs(path: &Path) {
+    let of = |name: &str| Component::new(ComponentKind::Ost, name).of_file_system("scratch");
+    let (one, other) = (of("scratch-OST0000"), of("scratch-OST0001"));
+    let all = [
+        (&one, "", Measure::WrittenBytes, 600 * 4096),
+        (&one, "", Measure::WriteOperations, 600),
+        (&one, "small", Measure::WrittenBytes, 600 * 4096),
+        (&other, "", Measure::ReadBytes, 60 << 20),
+        (&other, "", Measure::ReadOperations, 60),
+        (&other, "large", Measure::ReadBytes, 40 << 20),
+    ];
+    let mut import = Import::begin(path, "test").unwrap();
+    for (component, job, measure, value) in all {
+        let component = component.clone().of_job(job);
+        let number = import.series(&Series { measure, bin: 0, component, server: "oss1".into() });
+        for minute in 1..=8 * 1440 {
+            // 2026-01-01, and not quite at full minutes, so that samples reach over midnight.
+            let end = 1_767_225_600_000 + minute * 60_000 + 20_000;
+            import.row(Row { series: number, end, length: 60_000, value }).unwrap();
+        }
+    }
+    import.finish().unwrap();
+}
+
+#[test]
+fn how_busy_and_which_jobs_are_told_and_are_the_same_in_merged_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    with_operations_and_jobs(&folder.path().join("store"));
+    let (store, parts) = (place("store"), place("parts"));
+    let whole = text(&format!("analyze --store {store} --json --html {}", place("whole.html")));
+    let found: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    let found = &found["result"];
+    let scratch = &found["utilization"]["file_systems"][0];
+    assert_eq!(scratch["name"], "scratch");
+    // What is assumed: 0.1 ms an operation and 0.5 ns a byte; the mean of two targets.
+    let small = 600.0 * (1e-4 + 4096.0 * 5e-10);
+    let large = 60.0 * (1e-4 + f64::from(1 << 20) * 5e-10);
+    let expected = 100.0 * (small + large) / 60.0 / 2.0;
+    for key in ["fsu_mean", "fsu_mean_low", "fsu_mean_high"] {
+        let value = scratch[key].as_f64().unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-3, "{key}: {value}, {expected}");
+    }
+    let jobs = &found["jobs"]["jobs"];
+    let names: Vec<&str> =
+        jobs.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["large", "small"]);
+    assert!((jobs[0]["share_of_reads"].as_f64().unwrap() - 2.0 / 3.0).abs() < 1e-12);
+    assert_eq!(
+        (jobs[1]["share_of_writes"].as_f64(), jobs[1]["days"].as_u64()),
+        (Some(1.0), Some(9))
+    );
+    let words = found["summary"].to_string();
+    assert!(words.contains("Targets of scratch are") && words.contains("were assumed"), "{words}");
+    assert!(words.contains("Of 2 jobs that targets counted, large read most"), "{words}");
+    for count in [1, 2, 4, 7] {
+        for number in (0..count).rev() {
+            text(&format!("analyze --store {store} --into {parts} --part {number}/{count}"));
         }
         let page = place("merged.html");
         let merged = text(&format!("analyze --merge {parts} --json --html {page} --force"));

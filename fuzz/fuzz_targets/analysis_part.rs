@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_analyze::{Analysis, Merging, Options, PartialFile};
 
-const GOLDEN: &[u8] = include_bytes!("../../crates/analyze/tests/golden/part-v1");
+const GOLDEN: &[u8] = include_bytes!("../../crates/analyze/tests/golden/part-v2");
 /// Magic and version, which say what the rest is.
 const BEGIN: usize = 27;
 
@@ -23,8 +23,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(again.to_bytes(), bytes);
     let mut merging = Merging::default();
     if merging.add(part).is_ok()
-        && let Ok((_, frame, whole)) = merging.finish(&Options::default())
+        && let Ok(merged) = merging.finish(&Options::default())
     {
-        Analysis::of(&frame, &whole);
+        Analysis::of(&merged.frame, &merged.whole);
     }
 });

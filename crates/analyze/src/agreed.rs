@@ -1,10 +1,9 @@
 //! What all parts of an analysis agree on, as partials have it.
 
-use plimsoll_history::{Component, ComponentKind, Day};
+use plimsoll_history::{Component, Day};
 use plimsoll_stored::{Malformed, Reader, Stored, get_at_most, stored};
 
 use crate::frame::COMPONENTS_MAX;
-use crate::stored_day::StoredDay;
 use crate::{Frame, Options, Zone};
 
 /// What all parts of an analysis agree on.
@@ -59,32 +58,13 @@ impl Asked {
     }
 }
 
-/// A component as partials have it.
-struct StoredComponent(Component);
-
-impl Stored for StoredComponent {
-    fn put(&self, out: &mut Vec<u8>) {
-        let Component { kind, cluster, file_system, name, job } = &self.0;
-        kind.name().to_string().put(out);
-        [cluster, file_system, name, job].into_iter().for_each(|text| text.put(out));
-    }
-
-    fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let kind = ComponentKind::named(&String::get(from)?).ok_or(Malformed)?;
-        let [cluster, file_system, name, job] = Stored::get(from)?;
-        Ok(StoredComponent(Component { kind, cluster, file_system, name, job }))
-    }
-}
-
 impl Stored for Agreed {
     fn put(&self, out: &mut Vec<u8>) {
         let Agreed { asked, fingerprint, frame } = self;
         asked.put(out);
         fingerprint.put(out);
-        let days: Vec<StoredDay> = frame.days.iter().map(|it| StoredDay::from(*it)).collect();
-        days.put(out);
+        frame.days.put(out);
         for list in [&frame.targets, &frame.metadata, &frame.servers] {
-            let list: Vec<StoredComponent> = list.iter().cloned().map(StoredComponent).collect();
             list.put(out);
         }
         frame.left_out_devices.put(out);
@@ -92,12 +72,9 @@ impl Stored for Agreed {
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let (asked, fingerprint) = <(Asked, u32)>::get(from)?;
-        let days: Vec<StoredDay> = Stored::get(from)?;
-        let days: Vec<Day> = days.into_iter().map(Day::from).collect();
-        let mut list = || -> Result<Vec<Component>, Malformed> {
-            let list: Vec<StoredComponent> = get_at_most(from, COMPONENTS_MAX)?;
-            Ok(list.into_iter().map(|it| it.0).collect())
-        };
+        let days: Vec<Day> = Stored::get(from)?;
+        let mut list =
+            || -> Result<Vec<Component>, Malformed> { get_at_most(from, COMPONENTS_MAX) };
         let lists = [list()?, list()?, list()?];
         let options = asked.options().ok_or(Malformed)?;
         let mut is_in_order = days.is_sorted_by(|one, next| one < next);

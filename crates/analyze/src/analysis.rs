@@ -2,15 +2,15 @@
 
 use crate::by_days::ByDays;
 use crate::closing::CLUSTERINGS;
-use crate::component_sums::ServerSums;
 use crate::daily::{DailyJob, daily_jobs};
 use crate::drift::{Drift, drifts};
 use crate::forecast::{Forecast, forecasts};
-use crate::hot::{HotTarget, hot_targets};
+use crate::hot::{HotPeriod, HotTarget, hot_targets};
 use crate::metadata::Metadata;
 use crate::open_day::BOTH;
 use crate::phases::{Course, Level, Phases};
 use crate::prediction::{Correlations, correlate};
+use crate::server::{Server, servers};
 use crate::space::Space;
 use crate::system::{System, Transfer};
 use crate::timeline::Timeline;
@@ -35,9 +35,11 @@ pub struct Analysis {
     /// Files opened and closed, where that is known.
     pub metadata: Option<Metadata>,
     /// Machines by name, where their processors are known.
-    pub servers: Vec<(String, ServerSums)>,
+    pub servers: Vec<Server>,
     /// Targets that get more than others day after day.
     pub hot: Vec<HotTarget>,
+    /// Targets that got more than others for some time.
+    pub hot_periods: Vec<HotPeriod>,
     /// Jobs that run at the same time every day.
     pub daily_jobs: Vec<DailyJob>,
     /// Forecasts of the next hour, of reads and of writes, where there are enough days.
@@ -97,19 +99,19 @@ impl Analysis {
         });
         let [reads, writes] = &line.bytes;
         let pairs = [(reads, reads), (writes, writes), (reads, writes)];
-        let names = frame.servers.iter().map(|it| it.name.clone());
-        let servers = names.zip(whole.servers.iter().cloned());
+        let (hot, hot_periods) = hot_targets(frame, whole, &drawn);
         Analysis {
             cleaning: cleaning(whole, &line),
             times: Times::of(frame.zone(), &line, &drawn),
             correlations: pairs.map(|(first, second)| correlate(&line, first, second, &drawn)),
             space: Space::of(frame, whole, &line, phases[0].each_ref(), &drawn),
             metadata: Metadata::of(&line, &drawn),
-            hot: hot_targets(frame, whole, &drawn),
+            hot,
+            hot_periods,
             daily_jobs: daily_jobs(frame.zone(), &line, &drawn),
             drifts: drifts(&line, &drawn),
             forecasts: forecasts(frame.zone(), &line, &drawn),
-            servers: servers.filter(|it| it.1.known > 0).collect(),
+            servers: servers(frame, whole, &drawn),
             system,
             phases,
             timeline: line,

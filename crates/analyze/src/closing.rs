@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_history::Day;
+
 use crate::clusters::{Degrees, MinuteDegrees, clusters};
-use crate::component_sums::{HourSums, ServerSums, TargetSums};
+use crate::component_sums::{HourSums, ServerDay, ServerSums, TargetSums};
 use crate::day_summary::{DaySummary, SystemMinute};
 use crate::edges::{Edge, Edges};
 use crate::lane::{DAY_MINUTES, IMPOSSIBLE, Lane, MINUTE_MILLIS};
@@ -59,8 +61,7 @@ pub fn close(open: &OpenDay, frame: &Frame) -> Stretch {
     let target = |((number, minutes), dropped): ((&u32, &[Minutes; BOTH]), [u128; BOTH])| {
         (*number, TargetSums { dropped, ..target_sums(minutes, first_minute, &hours) })
     };
-    let server =
-        |(number, minutes): (&u32, &Minutes)| (*number, server_sums(minutes, first_minute));
+    let server = |(number, minutes): (&u32, &Minutes)| (*number, server_sums(minutes, open.day));
     Stretch {
         targets: targets.iter().zip(dropped).map(target).collect(),
         servers: servers.iter().map(server).collect(),
@@ -233,14 +234,16 @@ fn server_minutes(open: &OpenDay) -> BTreeMap<u32, Minutes> {
     numbers.into_iter().map(of_server).collect()
 }
 
-fn server_sums(minutes: &Minutes, first_minute: u64) -> ServerSums {
+fn server_sums(minutes: &Minutes, day: Day) -> ServerSums {
     if minutes.is_unknown() {
         return ServerSums::default();
     }
+    let (known, sum) = (minutes.known().count() as u64, minutes.known().sum());
     ServerSums {
-        known: minutes.known().count() as u64,
-        sum: minutes.known().map(u128::from).sum(),
+        known,
+        sum: u128::from(sum),
         most: minutes.known().max().unwrap_or(0),
-        lags: LagSums::of(minutes, first_minute),
+        lags: LagSums::of(minutes, day.start() / MINUTE_MILLIS),
+        days: vec![ServerDay { day, known, sum }],
     }
 }

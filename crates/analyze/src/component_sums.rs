@@ -1,5 +1,6 @@
 //! Sums of single targets and servers.
 
+use plimsoll_history::Day;
 use plimsoll_stored::stored;
 
 use crate::open_day::BOTH;
@@ -40,12 +41,26 @@ pub struct ServerSums {
     pub most: u64,
     /// With itself.
     pub lags: LagSums,
+    /// Days of which anything is known, in their order.
+    pub days: Vec<ServerDay>,
+}
+
+/// A day of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerDay {
+    /// Which one.
+    pub day: Day,
+    /// Minutes that are known,
+    pub known: u64,
+    /// and their sum.
+    pub sum: u64,
 }
 
 stored! {
     TargetSums { known, most, dropped, lags, hours }
     HourSums { bytes, known }
-    ServerSums { known, sum, most, lags }
+    ServerSums { known, sum, most, lags, days }
+    ServerDay { day, known, sum }
 }
 
 impl TargetSums {
@@ -77,11 +92,12 @@ impl TargetSums {
 
 impl ServerSums {
     /// Adds those of later days.
-    pub(crate) fn plus(&mut self, more: &ServerSums) {
+    pub(crate) fn plus(&mut self, more: ServerSums) {
         self.known = self.known.saturating_add(more.known);
         self.sum = self.sum.saturating_add(more.sum);
         self.most = self.most.max(more.most);
         self.lags.plus(&more.lags);
+        self.days.extend(more.days);
     }
 }
 

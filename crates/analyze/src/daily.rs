@@ -9,7 +9,7 @@ use plimsoll_stats::effective::effective_sample_size;
 use crate::Zone;
 use crate::by_days::{ByDays, Estimate, LEAST_DAYS};
 use crate::closing::is_enough;
-use crate::hot::FALSE_CLAIMS;
+use crate::excess::FALSE_CLAIMS;
 use crate::open_day::BOTH;
 use crate::timeline::Timeline;
 

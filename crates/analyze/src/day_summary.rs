@@ -6,7 +6,6 @@ use plimsoll_stored::{Malformed, Reader, Stored, stored};
 use crate::clusters::MinuteDegrees;
 use crate::lane::DAY_MINUTES;
 use crate::open_day::BOTH;
-use crate::stored_day::StoredDay;
 
 /// What is known of all targets together in the minutes of a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,14 +60,14 @@ stored! { SystemMinute { bytes, known, metadata, degrees } }
 impl Stored for DaySummary {
     fn put(&self, out: &mut Vec<u8>) {
         let DaySummary { day, targets, minutes, partial, over_limit } = self;
-        StoredDay::from(*day).put(out);
+        day.put(out);
         targets.put(out);
         minutes.put(out);
         (*partial, *over_limit).put(out);
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let day = StoredDay::get(from)?.into();
+        let day = Stored::get(from)?;
         let (targets, minutes) = <(u32, Vec<(u16, SystemMinute)>)>::get(from)?;
         let is_in_order = minutes.is_sorted_by(|one, next| one.0 < next.0);
         let is_of_day = minutes.last().is_none_or(|it| usize::from(it.0) < DAY_MINUTES);

@@ -10,7 +10,6 @@ use crate::minutes::Minutes;
 use crate::open_day::BOTH;
 use crate::outage::LEAST_MINUTES;
 use crate::pairs::{EDGE_MINUTES, LagSums};
-use crate::stored_day::StoredDay;
 
 /// The first and last minutes of a stretch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +71,7 @@ impl Edge {
 impl Stored for Edge {
     fn put(&self, out: &mut Vec<u8>) {
         let Edge { day, quiet, targets, servers } = self;
-        StoredDay::from(*day).put(out);
+        day.put(out);
         quiet.put(out);
         targets.put(out);
         servers.put(out);
@@ -80,7 +79,7 @@ impl Stored for Edge {
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let edge = Edge {
-            day: StoredDay::get(from)?.into(),
+            day: Stored::get(from)?,
             quiet: Stored::get(from)?,
             targets: Stored::get(from)?,
             servers: Stored::get(from)?,

@@ -1,6 +1,7 @@
 //! Why something cannot be analysed.
 
 use plimsoll_history::HistoryError;
+use plimsoll_utilization::OtherCosts;
 use thiserror::Error;
 
 use crate::frame::{COMPONENTS_MAX, DAYS_MAX, TARGET_DAYS_MAX};
@@ -29,7 +30,7 @@ pub enum AnalyzeError {
     },
     /// More days of targets than fit.
     #[error(
-        "the history has {days} days and {targets} targets, and more than {TARGET_DAYS_MAX} days of targets are not analysed at once; hint: --since, --until and --file-system"
+        "the history has {days} days and {targets} targets or servers, and more than {TARGET_DAYS_MAX} days of targets, or of servers, are not analysed at once; hint: --since, --until and --file-system"
     )]
     TooMuchAtOnce {
         /// How many days,
@@ -74,6 +75,14 @@ pub enum AnalyzeError {
         /// The part that it was compared with.
         first: usize,
     },
+    /// Parts for which operations cost something else.
+    #[error(
+        "it was made with other costs of operations of {target} than the parts before it; hint: make all parts with the same site file"
+    )]
+    OtherCosts {
+        /// The first target of which that is so.
+        target: String,
+    },
     /// A part that does not come next.
     #[error("it is part {number} of {parts}, and part {expected} of {of} is expected here")]
     OutOfOrder {
@@ -94,4 +103,10 @@ pub enum AnalyzeError {
         /// Of how many.
         of: usize,
     },
+}
+
+impl From<OtherCosts> for AnalyzeError {
+    fn from(OtherCosts { target }: OtherCosts) -> Self {
+        AnalyzeError::OtherCosts { target }
+    }
 }

@@ -44,7 +44,7 @@ pub const DAYS_MAX: u64 = 10_000;
 /// Targets and servers that are analysed at once.
 pub const COMPONENTS_MAX: usize = 100_000;
 
-/// Days times targets that are analysed at once: ten years of a thousand targets. Targets are compared with each other day by day.
+/// Days times targets, and days times servers, that are analysed at once: ten years of a thousand targets. Targets are compared with each other day by day.
 pub const TARGET_DAYS_MAX: usize = 4_000_000;
 
 impl Frame {
@@ -82,7 +82,7 @@ impl Frame {
         if components > COMPONENTS_MAX {
             return Err(AnalyzeError::TooMany { components });
         }
-        let (days, targets) = (self.days.len(), self.targets.len());
+        let (days, targets) = (self.days.len(), self.targets.len().max(self.servers.len()));
         if days * targets > TARGET_DAYS_MAX {
             return Err(AnalyzeError::TooMuchAtOnce { days, targets });
         }

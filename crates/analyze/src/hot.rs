@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_history::Day;
 use plimsoll_stats::Sample;
-use plimsoll_stats::distribution::binomial_at_least;
-use plimsoll_stats::effective::effective_sample_size;
 
 use crate::by_days::{ByDays, Estimate, LEAST_DAYS};
 use crate::closing::is_enough;
+use crate::excess::{FALSE_CLAIMS, LEAST_EXCESS, Loads, by_chance};
+use crate::hot_course::TargetCourse;
 use crate::open_day::BOTH;
 use crate::{Frame, Whole};
 
-/// With nothing to find, this share of histories has a claim that there is something: over all targets, reads and writes together.
-pub const FALSE_CLAIMS: f64 = 0.05;
-
-/// Less is not worth a word.
-const LEAST_EXCESS: f64 = 1.1;
+/// Days by which the end of a time may be wrong.
+const NEARLY: usize = 3;
 
 /// A target that gets more than others day after day.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,15 +34,44 @@ pub struct HotTarget {
     pub p_value: f64,
 }
 
+/// A target that got more than others for some time, and not all the time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotPeriod {
+    /// Its name.
+    pub name: String,
+    /// 0 for reads, 1 for writes.
+    pub direction: usize,
+    /// About when that began: a day by its number since 1970, in the frame's time zone,
+    pub first: Day,
+    /// and its last day.
+    pub last: Day,
+    /// Whether that is the last day of all, or nearly: it may still be so.
+    pub is_lasting: bool,
+    /// Days of it that are known,
+    pub days: usize,
+    /// and those on which it got more than the median target.
+    pub days_above: usize,
+    /// Its bytes over those of the median target in that time. There is no interval: the time was chosen because it stands out.
+    pub over_median: f64,
+    /// The same of all other days.
+    pub otherwise: Option<f64>,
+    /// Probability of such a time by chance, times the number of times, targets and directions that were looked at.
+    pub p_value: f64,
+}
+
 /// Finds such targets: a sign test of days on which a target got more than the median one, with as many days as they are worth if days are alike, and
-/// Bonferroni's correction.
-pub fn hot_targets(frame: &Frame, whole: &Whole, drawn: &ByDays) -> Vec<HotTarget> {
-    let mut found = Vec::new();
+/// Bonferroni's correction. Of targets that are not hot all the time those are told that were for some time, by the same test of times of several lengths.
+pub fn hot_targets(
+    frame: &Frame,
+    whole: &Whole,
+    drawn: &ByDays,
+) -> (Vec<HotTarget>, Vec<HotPeriod>) {
+    let (mut found, mut periods) = (Vec::new(), Vec::new());
     if frame.targets.len() < 3 {
-        return found;
+        return (found, periods);
     }
     for direction in 0..BOTH {
-        let days = loads(frame, whole, direction);
+        let (numbers, days) = loads(frame, whole, direction);
         if days.len() < LEAST_DAYS {
             continue;
         }
@@ -52,11 +79,31 @@ pub fn hot_targets(frame: &Frame, whole: &Whole, drawn: &ByDays) -> Vec<HotTarge
             days.iter().map(|day| median(day.iter().flatten().copied())).collect();
         let redrawn = drawn.for_days(days.len());
         for (target, component) in frame.targets.iter().enumerate() {
-            let Some(mut hot) = tested(&days, &medians, target, direction) else { continue };
-            hot.p_value = (hot.p_value * (frame.targets.len() * BOTH) as f64).min(1.0);
-            if hot.p_value > FALSE_CLAIMS {
+            let questions = frame.targets.len() * BOTH;
+            let hot = tested(&days, &medians, target, direction).map(|hot| {
+                let p_value = (hot.p_value * questions as f64).min(1.0);
+                HotTarget { p_value, ..hot }
+            });
+            let Some(hot) = hot.filter(|it| it.p_value <= FALSE_CLAIMS) else {
+                let course = TargetCourse::of(&days, &medians, target);
+                periods.extend(
+                    course.hottest(questions, |some| over_median_of(&days, target, some)).map(
+                        |found| HotPeriod {
+                            name: component.name.clone(),
+                            direction,
+                            first: numbers[found.days.start],
+                            last: numbers[found.days.end - 1],
+                            is_lasting: found.days.end + NEARLY >= days.len(),
+                            days: found.known,
+                            days_above: found.above,
+                            over_median: found.over_median,
+                            otherwise: found.otherwise,
+                            p_value: found.p_value,
+                        },
+                    ),
+                );
                 continue;
-            }
+            };
             let Some(over) = over_median(&days, target, &redrawn) else { continue };
             if over.value >= LEAST_EXCESS {
                 let lately = days.len() - days.len() / 3..days.len();
@@ -71,24 +118,18 @@ pub fn hot_targets(frame: &Frame, whole: &Whole, drawn: &ByDays) -> Vec<HotTarge
         }
     }
     found.sort_by(|one, other| other.over_median.value.total_cmp(&one.over_median.value));
-    found
+    periods.sort_by(|one, other| other.over_median.total_cmp(&one.over_median));
+    (found, periods)
 }
 
-fn tested(
-    days: &[Vec<Option<f64>>],
-    medians: &[f64],
-    target: usize,
-    direction: usize,
-) -> Option<HotTarget> {
+fn tested(days: &[Loads], medians: &[f64], target: usize, direction: usize) -> Option<HotTarget> {
     let both = days.iter().zip(medians).filter(|it| *it.1 > 0.0);
     let ratios: Vec<f64> = both.filter_map(|(day, median)| Some(day[target]? / median)).collect();
     let above = ratios.iter().filter(|it| **it > 1.0).count();
     if ratios.len() < LEAST_DAYS || above * 2 <= ratios.len() {
         return None;
     }
-    let worth = effective_sample_size(&ratios).map_or(1.0, |it| it.effective_n / it.n as f64);
-    let n = (ratios.len() as f64 * worth).floor();
-    let p_value = binomial_at_least((above as f64 * worth).floor() as u64, n as u64, 0.5);
+    let p_value = by_chance(&ratios);
     Some(HotTarget {
         name: String::new(),
         direction,
@@ -101,11 +142,11 @@ fn tested(
 }
 
 /// Returns what a target got over what the median target got, of all days.
-fn over_median(days: &[Vec<Option<f64>>], target: usize, drawn: &ByDays) -> Option<Estimate> {
+fn over_median(days: &[Loads], target: usize, drawn: &ByDays) -> Option<Estimate> {
     drawn.estimate(days.len(), |some| over_median_of(days, target, some))
 }
 
-fn over_median_of(days: &[Vec<Option<f64>>], target: usize, some: &[u32]) -> Option<f64> {
+fn over_median_of(days: &[Loads], target: usize, some: &[u32]) -> Option<f64> {
     let mut sums = vec![(0.0, 0.0); days.first()?.len()];
     for day in some {
         for (sum, load) in sums.iter_mut().zip(&days[*day as usize]) {
@@ -122,8 +163,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     Sample::new(values.collect()).map_or(0.0, |it| it.median())
 }
 
-/// Returns bytes by day and target; nothing where too little of a target's day is known.
-fn loads(frame: &Frame, whole: &Whole, direction: usize) -> Vec<Vec<Option<f64>>> {
+/// Returns days, and what targets did on them.
+fn loads(frame: &Frame, whole: &Whole, direction: usize) -> (Vec<Day>, Vec<Loads>) {
     let mut days: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
     for (target, sums) in whole.targets.iter().enumerate() {
         for (hour, sums) in &sums.hours {
@@ -137,5 +178,6 @@ fn loads(frame: &Frame, whole: &Whole, direction: usize) -> Vec<Vec<Option<f64>>
         let most = day.iter().map(|it| it.1).max().unwrap_or(0);
         day.iter().map(|(bytes, known)| is_enough(*known, most).then_some(*bytes as f64)).collect()
     };
-    days.into_values().map(of_day).collect()
+    let day = |number: u32| Day::ending_at(u64::from(number) * Day::MILLIS + 1);
+    days.into_iter().map(|(number, loads)| (day(number), of_day(loads))).unzip()
 }

@@ -1,11 +1,12 @@
 //! How unlike targets are in periods of the same length, and whether the same ones stay ahead (Patel, section 6).
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use plimsoll_stats::rank_correlation::rho;
 
 use crate::by_days::{ByDays, Estimate};
 use crate::closing::is_enough;
+use crate::component_sums::TargetSums;
 use crate::open_day::BOTH;
 use crate::{Frame, Whole};
 
@@ -53,31 +54,74 @@ pub struct Imbalance {
     pub persistence: Option<Estimate>,
 }
 
-/// Bytes and known minutes of each target in a period.
-type Loads = Vec<([u128; BOTH], [u64; BOTH])>;
+/// Bytes and known minutes of a target in a period.
+type Load = ([u128; BOTH], [u64; BOTH]);
 
 /// Works it out for periods of all lengths.
 pub fn imbalances(frame: &Frame, whole: &Whole, drawn: &ByDays) -> Vec<(Span, [Imbalance; BOTH])> {
     let of_span = |span: Span| {
-        let mut periods: BTreeMap<u32, Loads> = BTreeMap::new();
-        for (target, sums) in whole.targets.iter().enumerate() {
-            for (hour, sums) in &sums.hours {
-                let period = periods.entry(period_of(frame, span, *hour));
-                let period =
-                    period.or_insert_with(|| vec![Default::default(); frame.targets.len()]);
-                for direction in 0..BOTH {
-                    period[target].0[direction] += u128::from(sums.bytes[direction]);
-                    period[target].1[direction] += u64::from(sums.known[direction]);
-                }
+        let mut gathered: [Gathered; BOTH] = Default::default();
+        let mut periods = Periods::new(frame, span, &whole.targets);
+        while let Some(number) = periods.next() {
+            let group = match span {
+                Span::Hour => period_of(frame, Span::Day, number),
+                _ => number,
+            };
+            for (direction, gathered) in gathered.iter_mut().enumerate() {
+                gathered.add(number, group, &periods.loads, direction);
             }
         }
-        let group_of = |period: u32| match span {
-            Span::Hour => period_of(frame, Span::Day, period),
-            _ => period,
-        };
-        (span, [0, 1].map(|direction| imbalance(&periods, direction, &group_of, drawn)))
+        (span, gathered.map(|it| it.finish(drawn)))
     };
     Span::ALL.into_iter().map(of_span).collect()
+}
+
+/// Periods of one length, in their order: one at a time, as those of all targets together are many.
+struct Periods<'a> {
+    frame: &'a Frame,
+    span: Span,
+    targets: &'a [TargetSums],
+    /// The next hour of each target, by its place.
+    next: Vec<usize>,
+    /// Periods of hours: those of all targets are the same.
+    known: HashMap<u32, u32>,
+    /// Of each target in the period at hand.
+    loads: Vec<Load>,
+}
+
+impl<'a> Periods<'a> {
+    fn new(frame: &'a Frame, span: Span, targets: &'a [TargetSums]) -> Self {
+        let next = vec![0; targets.len()];
+        Periods { frame, span, targets, next, known: HashMap::new(), loads: Vec::new() }
+    }
+
+    fn of_hour(&mut self, hour: u32) -> u32 {
+        let (frame, span) = (self.frame, self.span);
+        *self.known.entry(hour).or_insert_with(|| period_of(frame, span, hour))
+    }
+
+    /// Adds up the next period, and returns its number.
+    fn next(&mut self) -> Option<u32> {
+        let targets = self.targets;
+        let heads = targets.iter().zip(&self.next).filter_map(|(it, next)| it.hours.get(*next));
+        let first = heads.map(|it| it.0).min()?;
+        let number = self.of_hour(first);
+        self.loads.clear();
+        for (target, sums) in targets.iter().enumerate() {
+            let mut load = Load::default();
+            while let Some((hour, sums)) = sums.hours.get(self.next[target])
+                && self.of_hour(*hour) == number
+            {
+                for direction in 0..BOTH {
+                    load.0[direction] += u128::from(sums.bytes[direction]);
+                    load.1[direction] += u64::from(sums.known[direction]);
+                }
+                self.next[target] += 1;
+            }
+            self.loads.push(load);
+        }
+        Some(number)
+    }
 }
 
 fn period_of(frame: &Frame, span: Span, hour: u32) -> u32 {
@@ -116,17 +160,21 @@ impl Values {
     }
 }
 
-fn imbalance(
-    periods: &BTreeMap<u32, Loads>,
-    direction: usize,
-    group_of: &dyn Fn(u32) -> u32,
-    drawn: &ByDays,
-) -> Imbalance {
-    let (mut over_mean, mut over_least, mut kept) =
-        (Values::default(), Values::default(), Values::default());
-    let mut before: Option<(u32, Vec<Option<f64>>)> = None;
-    let (mut count, mut group) = (0, None);
-    for (number, period) in periods {
+/// What periods of one length came to so far.
+#[derive(Default)]
+struct Gathered {
+    count: usize,
+    group: Option<u32>,
+    over_mean: Values,
+    over_least: Values,
+    kept: Values,
+    /// The period before, and its targets.
+    before: Option<(u32, Vec<Option<f64>>)>,
+}
+
+impl Gathered {
+    /// Adds the next period, of a group of periods that hang together.
+    fn add(&mut self, number: u32, group: u32, period: &[Load], direction: usize) {
         let most_known = period.iter().map(|it| it.1[direction]).max().unwrap_or(0);
         let loads: Vec<Option<f64>> = period
             .iter()
@@ -135,34 +183,36 @@ fn imbalance(
         let known: Vec<f64> = loads.iter().flatten().copied().collect();
         let sum: f64 = known.iter().sum();
         if known.len() < 2 || sum <= 0.0 {
-            before = None;
-            continue;
+            self.before = None;
+            return;
         }
-        count += 1;
-        let own_group = Some(group_of(*number));
-        let is_new = group != own_group;
-        group = own_group;
+        self.count += 1;
+        let is_new = self.group != Some(group);
+        self.group = Some(group);
         let (least, most) = known
             .iter()
             .fold((f64::MAX, 0.0), |(least, most): (f64, f64), it| (least.min(*it), most.max(*it)));
-        over_mean.add(is_new, [most / (sum / known.len() as f64)]);
-        over_least.add(is_new, [if least > 0.0 { most / least } else { f64::INFINITY }]);
+        self.over_mean.add(is_new, [most / (sum / known.len() as f64)]);
+        self.over_least.add(is_new, [if least > 0.0 { most / least } else { f64::INFINITY }]);
         let mut rank = None;
-        if let Some((last, loads_before)) = &before
-            && last + 1 == *number
+        if let Some((last, loads_before)) = &self.before
+            && last + 1 == number
         {
             let both = loads_before.iter().zip(&loads);
             let pairs: Vec<(f64, f64)> =
                 both.filter_map(|(one, other)| (*one).zip(*other)).collect();
             rank = rho(&pairs).filter(|_| pairs.len() > 2);
         }
-        kept.add(is_new, rank);
-        before = Some((*number, loads));
+        self.kept.add(is_new, rank);
+        self.before = Some((number, loads));
     }
-    Imbalance {
-        periods: count,
-        most_over_mean: over_mean.median(drawn),
-        most_over_least: over_least.median(drawn),
-        persistence: kept.median(drawn),
+
+    fn finish(self, drawn: &ByDays) -> Imbalance {
+        Imbalance {
+            periods: self.count,
+            most_over_mean: self.over_mean.median(drawn),
+            most_over_least: self.over_least.median(drawn),
+            persistence: self.kept.median(drawn),
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! - [`Frame`]: which days, targets and servers there are. All parts of an analysis agree on it first.
 //! - [`summarize()`] reads some days and gives a [`Partial`]; parts are joined exactly, and become a [`Whole`].
 //! - [`PartialFile`]: a part that is written to a file; [`Merging`] joins them.
+//! - [`BesidePart`]: how busy targets were and which jobs made the load, of the same days, joined as exactly.
 //! - [`Analysis`]: what follows from the whole: totals, distributions, hours, phases, correlations, targets.
 //!
 //! Samples become minutes first. What is compared is added up in whole numbers, so that any division of the days among threads and machines
@@ -12,6 +13,7 @@
 
 mod agreed;
 mod analysis;
+mod beside;
 mod by_days;
 mod closing;
 mod clusters;
@@ -22,11 +24,14 @@ mod day_summary;
 mod drift;
 mod edges;
 mod error;
+mod excess;
 mod forecast;
 mod frame;
 mod graded;
 mod hot;
+mod hot_course;
 mod imbalance;
+mod job_sums;
 mod jobs;
 mod lane;
 mod lane_key;
@@ -42,8 +47,8 @@ mod partial;
 mod partial_file;
 mod phases;
 mod prediction;
+mod server;
 mod space;
-mod stored_day;
 mod stretch;
 mod summarize;
 mod sums;
@@ -54,21 +59,23 @@ mod whole;
 mod zone;
 
 pub use analysis::{Analysis, Cleaning};
+pub use beside::{Beside, BesidePart, CostsOf, Wanted};
 pub use by_days::{Estimate, Interval, ratio_of_days};
 pub use clusters::{DEGREES, Degrees, MinuteDegrees};
 pub use compared::{ComparedFigure, Difference, FigureKind, compared};
-pub use component_sums::{HourSums, ServerSums, TargetSums};
+pub use component_sums::{HourSums, ServerDay, ServerSums, TargetSums};
 pub use daily::{DailyJob, daily_jobs};
 pub use day_summary::{DaySummary, SystemMinute};
 pub use drift::Drift;
 pub use error::AnalyzeError;
+pub use excess::FALSE_CLAIMS;
 pub use forecast::{Forecast, NAIVE, forecasts};
 pub use frame::{COMPONENTS_MAX, DAYS_MAX, Frame, TARGET_DAYS_MAX};
-pub use hot::{FALSE_CLAIMS, HotTarget, hot_targets};
+pub use hot::{HotPeriod, HotTarget, hot_targets};
 pub use imbalance::{Imbalance, Span};
-pub use jobs::{Job, Jobs, jobs};
+pub use jobs::{Job, Jobs};
 pub use lane::Taken;
-pub use merging::Merging;
+pub use merging::{Merged, Merging};
 pub use metadata::{Metadata, Operations};
 pub use minutes::WINDOWS;
 pub use options::Options;
@@ -78,6 +85,7 @@ pub use partial::Partial;
 pub use partial_file::{PART_BYTES_MAX, PARTS_MAX, PartialFile};
 pub use phases::{Level, Phases};
 pub use prediction::{Correlated, Correlations, SYSTEM_LAGS};
+pub use server::Server;
 pub use space::{Space, TargetTotals};
 pub use summarize::summarize;
 pub use sums::PairSums;

@@ -1,12 +1,25 @@
 //! Parts that become one analysis again.
 
 use crate::error::AnalyzeError;
-use crate::{Frame, Options, Partial, PartialFile, Whole};
+use crate::{Beside, Frame, Options, PartialFile, Whole};
 
 /// Parts that are joined, one after the other.
 #[derive(Debug, Default)]
 pub struct Merging {
     so_far: Option<PartialFile>,
+}
+
+/// What parts become.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// What the store is called.
+    pub store: String,
+    /// What all parts agreed on, with the options of the whole.
+    pub frame: Frame,
+    /// All days.
+    pub whole: Whole,
+    /// How busy targets were, and which jobs made the load.
+    pub beside: Beside,
 }
 
 impl Merging {
@@ -38,17 +51,19 @@ impl Merging {
         if all.agreed != next.agreed {
             return Err(AnalyzeError::OtherHistory { first: 0 });
         }
-        all.partial = std::mem::take(&mut all.partial).join(next.partial, &all.agreed.frame);
+        let frame = &all.agreed.frame;
+        all.partial = std::mem::take(&mut all.partial).join(next.partial, frame);
+        all.beside = std::mem::take(&mut all.beside).join(next.beside, frame)?;
         all.number = next.number;
         self.so_far = Some(all);
         Ok(())
     }
 
-    /// Returns what the store is called, the frame and the whole. Of the options those count here that parts do not depend on.
+    /// Returns what the parts become. Of the options those count here that parts do not depend on.
     ///
     /// # Errors
     /// If a part is absent.
-    pub fn finish(self, options: &Options) -> Result<(String, Frame, Whole), AnalyzeError> {
+    pub fn finish(self, options: &Options) -> Result<Merged, AnalyzeError> {
         let Some(all) = self.so_far else {
             return Err(AnalyzeError::Absent { expected: 0, of: 1 });
         };
@@ -58,8 +73,8 @@ impl Merging {
         let mut frame = all.agreed.frame;
         let Options { high_from, low_to, seed, .. } = *options;
         frame.options = Options { high_from, low_to, seed, ..frame.options };
-        let partial: Partial = all.partial;
-        let whole = partial.whole(&frame);
-        Ok((all.store, frame, whole))
+        let whole = all.partial.whole(&frame);
+        let beside = all.beside.whole(&frame);
+        Ok(Merged { store: all.store, frame, whole, beside })
     }
 }

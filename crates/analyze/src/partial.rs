@@ -8,7 +8,6 @@ use plimsoll_stored::{Malformed, Reader, Stored};
 use crate::closing::close;
 use crate::lane::Taken;
 use crate::open_day::{BOTH, Back, OpenDay};
-use crate::stored_day::StoredDay;
 use crate::stretch::Stretch;
 use crate::{Frame, Whole};
 
@@ -100,12 +99,12 @@ impl Stored for Partial {
         stretch.put(out);
         back.is_some().put(out);
         if let Some((day, back)) = back {
-            StoredDay::from(*day).put(out);
+            day.put(out);
             back.put(out);
         }
         open.is_some().put(out);
         if let Some(open) = open {
-            StoredDay::from(open.day).put(out);
+            open.day.put(out);
             open.lanes.put(out);
         }
         counted.put(out);
@@ -114,11 +113,11 @@ impl Stored for Partial {
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let stretch = Stored::get(from)?;
         let back = match bool::get(from)? {
-            true => Some((StoredDay::get(from)?.into(), Back::get(from)?)),
+            true => Some((Stored::get(from)?, Back::get(from)?)),
             false => None,
         };
         let open = match bool::get(from)? {
-            true => Some(OpenDay { day: StoredDay::get(from)?.into(), lanes: Stored::get(from)? }),
+            true => Some(OpenDay { day: Stored::get(from)?, lanes: Stored::get(from)? }),
             false => None,
         };
         Ok(Partial { stretch, back, open, counted: Stored::get(from)? })

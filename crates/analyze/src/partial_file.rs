@@ -5,7 +5,7 @@ use plimsoll_stored::{Malformed, NotSealed, Reader, Stored, open, seal};
 
 use crate::agreed::{Agreed, Asked};
 use crate::error::AnalyzeError;
-use crate::{Frame, Partial, summarize};
+use crate::{BesidePart, Frame, Partial, Wanted, summarize};
 
 /// A part of an analysis, with what all parts agree on. Equal content is equal bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,13 +18,14 @@ pub struct PartialFile {
     pub parts: usize,
     pub(crate) agreed: Agreed,
     pub(crate) partial: Partial,
+    pub(crate) beside: BesidePart,
 }
 
 /// How a part begins.
 const MAGIC: &[u8] = b"plimsoll analysis part\n";
 
 /// The only version that is written and read: parts are made and joined by the same program. To be raised whenever what is in a part changes, or what it means.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What a part's bytes may be at most.
 pub const PART_BYTES_MAX: u64 = 1 << 30;
@@ -45,23 +46,27 @@ impl PartialFile {
         name: &str,
         frame: &Frame,
         (number, parts): (usize, usize),
+        wanted: &Wanted<'_>,
         threads: usize,
     ) -> Result<Self, AnalyzeError> {
         let settled = &frame.days[..frame.days.len().saturating_sub(LATEST_DAYS)];
         let fingerprint = store.fingerprint(settled)?;
-        let partial = summarize(store, frame, frame.part(number, parts), threads)?;
+        let days = frame.part(number, parts);
+        let partial = summarize(store, frame, days, threads)?;
+        let beside = BesidePart::read(store, frame, days, wanted, threads)?;
         let agreed = Agreed { asked: Asked::of(&frame.options), fingerprint, frame: frame.clone() };
-        Ok(PartialFile { store: name.to_string(), number, parts, agreed, partial })
+        Ok(PartialFile { store: name.to_string(), number, parts, agreed, partial, beside })
     }
 
     /// Returns it as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let PartialFile { store, number, parts, agreed, partial } = self;
+        let PartialFile { store, number, parts, agreed, partial, beside } = self;
         let mut content = Vec::new();
         store.put(&mut content);
         (*number, *parts).put(&mut content);
         agreed.put(&mut content);
         partial.put(&mut content);
+        beside.put(&mut content);
         seal(MAGIC, VERSION, &content)
     }
 
@@ -86,12 +91,13 @@ impl PartialFile {
         let (number, parts) = <(usize, usize)>::get(from)?;
         let agreed = Agreed::get(from)?;
         let partial = Partial::get(from)?;
+        let beside = BesidePart::get(from)?;
         let is_one = number < parts && parts <= PARTS_MAX;
         let is_whole = is_one && from.left() == 0;
         if !is_whole || !partial.is_of(agreed.frame.part(number, parts), &agreed.frame) {
             return Err(Malformed);
         }
-        Ok(PartialFile { store, number, parts, agreed, partial })
+        Ok(PartialFile { store, number, parts, agreed, partial, beside })
     }
 }
 

@@ -40,7 +40,7 @@ impl Stretch {
             self.targets.entry(number).or_default().plus(more);
         }
         for (number, more) in next.servers {
-            self.servers.entry(number).or_default().plus(&more);
+            self.servers.entry(number).or_default().plus(more);
         }
         let meeting = Meeting::of(&own.last, &others.first);
         meeting.each_target(|number, across| {

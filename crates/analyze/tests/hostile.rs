@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use plimsoll_analyze::{
-    Analysis, AnalyzeError, Frame, Options, Partial, PartialFile, Whole, summarize,
+    Analysis, AnalyzeError, Frame, Options, Partial, PartialFile, Wanted, Whole, summarize,
 };
 use plimsoll_history::Store;
 
@@ -81,7 +81,8 @@ fn many_days_and_targets_with_few_samples_take_what_the_samples_take() {
     assert_eq!(analysis.system.directions[1].bytes, 300_000);
     assert_eq!(analysis.cleaning.samples, 300);
     let store = Store::open(&path).unwrap();
-    let part = PartialFile::read(&store, "s", &frame, (0, 1), 1).unwrap().to_bytes();
+    let wanted = Wanted { costs: None, jobs: true };
+    let part = PartialFile::read(&store, "s", &frame, (0, 1), &wanted, 1).unwrap().to_bytes();
     // For each row a minute, an hour and the sums of its target.
     assert!(part.len() < 300 * 1000, "{}", part.len());
 }

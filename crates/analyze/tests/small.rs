@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_analyze::{Analysis, Options, Zone};
+use plimsoll_analyze::{Analysis, Options, Server, Zone};
 use plimsoll_history::{ComponentKind, Measure};
 use support::*;
 
@@ -87,10 +87,33 @@ fn metadata_and_processors_are_worked_out_beside_data() {
     let metadata = result.metadata.unwrap();
     assert_eq!(metadata.closes_per_open.map(|it| it.value), Some(1.0));
     assert_eq!(metadata.operations[0].minutes, 1440);
-    let (name, server) = &result.servers[0];
+    let Server { name, sums: server, mean } = &result.servers[0];
     assert_eq!((name.as_str(), server.known), ("s", 1440));
     assert_eq!(server.most, 5900 * 1_000_000 / 240_000);
     assert!(server.lags.at(0, 1).correlation().unwrap() > 0.8);
+    assert!((mean.value * 1e6 - server.sum as f64 / 1440.0).abs() < 1e-6);
+    assert_eq!(mean.interval, None, "a day says nothing of other days");
+}
+
+#[test]
+fn a_server_of_many_days_has_an_interval_of_days_that_are_known() {
+    // From the third day on: 2 % and 4 % in turn.
+    let share =
+        |minute: usize| Some(if (minute / 1440).is_multiple_of(2) { 20_000 } else { 40_000 });
+    let mut load: Vec<Option<u64>> = (0..22 * 1440).map(share).collect();
+    load[..2 * 1440].fill(None);
+    let all = [
+        (ComponentKind::Ost, "a", Measure::ReadBytes, minutes(&vec![Some(1); 22 * 1440])),
+        (ComponentKind::Server, "s", Measure::CpuLoad, minutes(&load)),
+        (ComponentKind::Server, "late", Measure::CpuLoad, minutes(&load)[19 * 1440..].to_vec()),
+    ];
+    let result = analysis(&Options::default(), &all);
+    let server = |name: &str| result.servers.iter().find(|it| it.name == name).unwrap();
+    let mean = server("s").mean;
+    let interval = mean.interval.unwrap();
+    assert!((mean.value - 0.03).abs() < 1e-12, "{mean:?}");
+    assert!(interval.low > 0.02 && interval.low < 0.03 && interval.high < 0.04, "{mean:?}");
+    assert_eq!(server("late").mean.interval, None, "one day");
 }
 
 #[test]

@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, bail};
-use plimsoll_analyze::{Analysis, Frame, Options, Whole, Zone, jobs, summarize};
+use plimsoll_analyze::{
+    Analysis, Beside, BesidePart, Frame, Merged, Options, Wanted, Whole, Zone, summarize,
+};
 use plimsoll_domain::BytesPerSec;
 use plimsoll_domain::site::SiteFile;
-use plimsoll_figures::analyzed::{self, Beside, Part};
+use plimsoll_figures::analyzed::{self, Part};
 use plimsoll_guarded::Readers;
-use plimsoll_history::{Day, Store};
-use plimsoll_utilization::{By, survey};
+use plimsoll_history::{Component, Store};
 
 use crate::argument::argument;
 use crate::found_site;
@@ -150,8 +151,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(directory) = arguments.division.merged() {
         let opened = parts_directory::open(directory)?;
         let html = arguments.shown.page(|| Ok(parts::readers(&opened)))?;
-        let (name, frame, whole) = parts::merge(opened, &options(arguments))?;
-        return arguments.show(&name, &frame, &whole, &Beside::default(), html, output);
+        let Merged { store, frame, whole, beside } = parts::merge(opened, &options(arguments))?;
+        return arguments.show(&store, &frame, &whole, &beside, html, output);
     }
     if let Some([first, second]) = arguments.compare.as_deref() {
         compare::run(arguments, [first, second], output)?;
@@ -159,21 +160,32 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     }
     let path = arguments.store.as_deref().context("no history is given; hint: --store DIR")?;
     let store = Store::open(path)?;
+    let site = found_site::path().as_deref().map(SiteFile::load).transpose()?;
+    let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
+    let costs = KnownCosts::new(site.as_ref().map(|file| file.site().clone()));
     if let Some((part, into)) = arguments.division.wanted()? {
         if arguments.shown.has_page() {
             bail!("a part has no page; hint: --html goes with --merge");
         }
         let frame = frame(&store, path, &options(arguments))?;
-        parts::work_out(&store, path, &frame, part, (into, arguments.shown.replacing()), output)?;
+        let readers = store.readers()?.and(of_site);
+        let file = parts::create(into, part, readers, arguments.shown.replacing())?;
+        let record = parts::work_out(&store, path, &frame, part, &costs, file)?.text(
+            "directory",
+            "left in",
+            into.display().to_string(),
+        );
+        output.print(
+            "analyze-part",
+            &format!("part of an analysis of {}", path.display()),
+            &record,
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let site = found_site::path().as_deref().map(SiteFile::load).transpose()?;
     // Who may read a page depends on every file of the store; without a page they stay closed.
-    let of_site = site.as_ref().map_or(Readers::Everyone, SiteFile::readers);
     let html = arguments.shown.page(|| Ok(store.readers()?.and(of_site)))?;
     let frame = frame(&store, path, &options(arguments))?;
     let whole = summarize(&store, &frame, &frame.days, threads())?.whole(&frame);
-    let costs = KnownCosts::new(site.as_ref().map(|file| file.site().clone()));
     let beside = arguments.beside(&store, &frame, &costs)?;
     arguments.show(&path.display().to_string(), &frame, &whole, &beside, html, output)
 }
@@ -194,23 +206,13 @@ impl Arguments {
             let is_told = parts.contains(&part) || parts.contains(&Part::Summary);
             is_told || self.shown.has_page()
         };
-        let mut beside = Beside::default();
-        if needs(Part::Utilization) {
-            let options = plimsoll_utilization::Options {
-                since: self.since,
-                until: self.until,
-                by: By::FileSystem,
-                bucket_millis: Day::MILLIS,
-                only_operations: true,
-                ..Default::default()
-            };
-            beside.utilization = Some(survey(store, &options, &|component| costs.of(component))?);
-            beside.notes = costs.notes();
-        }
-        if needs(Part::Jobs) {
-            beside.jobs = jobs(store, frame)?;
-        }
-        Ok(beside)
+        let of_target = |component: &Component| costs.with_source(component);
+        let wanted = Wanted {
+            costs: needs(Part::Utilization).then_some(&of_target),
+            jobs: needs(Part::Jobs),
+        };
+        let part = BesidePart::read(store, frame, &frame.days, &wanted, threads())?;
+        Ok(part.whole(frame))
     }
 
     fn show(

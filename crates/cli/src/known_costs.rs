@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use plimsoll_domain::site::{Cost, Site, Target};
+use plimsoll_figures::utilized::assumed_costs;
 use plimsoll_history::Component;
 use plimsoll_utilization::{FixedCost, TargetCosts};
 
@@ -37,6 +38,11 @@ impl KnownCosts {
         TargetCosts { read, write }
     }
 
+    /// Returns what reading and writing cost a target, and whether both were measured.
+    pub fn with_source(&self, component: &Component) -> (TargetCosts, bool) {
+        (self.of(component), self.are_measured(component))
+    }
+
     /// Returns whether both costs of a target that was asked for were measured.
     pub fn are_measured(&self, component: &Component) -> bool {
         !self.assumed.borrow().contains(&component.name)
@@ -44,16 +50,8 @@ impl KnownCosts {
 
     /// Returns what the reader must know: which costs were assumed.
     pub fn notes(&self) -> Vec<String> {
-        let assumed = self.assumed.borrow();
-        if assumed.is_empty() {
-            return Vec::new();
-        }
-        let names: Vec<String> = assumed.iter().cloned().collect();
-        vec![format!(
-            "costs of {} are not measured and were assumed (0.1 ms an operation, 0.5 ns a byte, faster than disks): slower storage is busier than shown, \
-             faster storage less; hint: plimsoll calibrate writes them into the site file",
-            plimsoll_report::words::some_of(&names, 5)
-        )]
+        let names: Vec<String> = self.assumed.borrow().iter().cloned().collect();
+        assumed_costs(&names).into_iter().collect()
     }
 }
 

@@ -10,10 +10,9 @@ mod page;
 mod parts;
 mod space;
 
-use plimsoll_analyze::{Analysis, Frame};
+use plimsoll_analyze::{Analysis, Beside, Frame};
 use plimsoll_report::Record;
 
-pub use beside::Beside;
 pub use compared::{Named, comparison, comparison_page};
 pub use numbers::NUMBERS;
 pub use page::page;

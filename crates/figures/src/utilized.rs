@@ -42,6 +42,17 @@ numbers! {
     UNPLACED = "unplaced_bytes", "unplaced", Bytes, "Bytes that were counted over gaps of more than a minute: nobody knows when they were moved, and they are in no window.", "the history";
 }
 
+/// Says which costs were assumed; nothing where none was.
+pub fn assumed_costs(names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| {
+        format!(
+            "costs of {} are not measured and were assumed (0.1 ms an operation, 0.5 ns a byte, faster than disks): slower storage is busier than shown, \
+             faster storage less; hint: plimsoll calibrate writes them into the site file",
+            words::some_of(names, 5)
+        )
+    })
+}
+
 /// Returns the key of a list of groups.
 fn key(by: By) -> &'static str {
     match by {
@@ -218,9 +229,9 @@ fn over_time(groups: &[&&Summary], first: u64) -> Section {
             summary.over_time.iter().filter_map(point).collect()
         };
         if summary.windows > 0 {
-            fsu = fsu.line(&summary.name, points(|it| (it.fsu, it.windows)));
+            fsu = fsu.line(&summary.name, points(|it| (it.fsu.value(), it.windows)));
         }
-        rate = rate.line(&summary.name, points(|it| (it.bytes_per_second, it.known)));
+        rate = rate.line(&summary.name, points(|it| (it.bytes_per_second.value(), it.known)));
     }
     Section::new("Over time").chart(fsu).chart(rate)
 }

@@ -43,6 +43,7 @@ mod series;
 mod settings;
 mod spread;
 mod store;
+mod stored;
 mod upkeep;
 mod writer;
 

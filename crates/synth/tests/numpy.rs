@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plimsoll_analyze::{Analysis, Frame, Options, summarize};
+use plimsoll_analyze::{Analysis, Frame, Options, Server, summarize};
 use plimsoll_history::{
     Batch, ComponentKind, Day, HistoryError, Import, Row, Selection, Series, Store,
 };
@@ -174,7 +174,7 @@ fn figures_are_those_of_numpy() {
         close("metadata", figure.map(|it| it.value), &expected["metadata"][place]);
     }
     assert_eq!(found.servers.len(), 3);
-    for (name, server) in &found.servers {
+    for Server { name, sums: server, .. } in &found.servers {
         let expected = &expected["servers"][name];
         assert_eq!(Some(server.known), expected[0].as_u64(), "{name}");
         close(name, Some(server.sum as f64 / server.known as f64), &expected[1]);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use plimsoll_analyze::{Analysis, Estimate, Frame, Options, Span, apart, summarize};
 use plimsoll_history::{Day, Store};
+use plimsoll_stats::distribution::binomial_at_least;
 use plimsoll_synth::{Plan, Truth, synthesize};
 
 fn plan(seed: u64, days: u32, targets: u32, is_planted: bool) -> Plan {
@@ -113,7 +114,8 @@ fn is_found(truth: &Truth, found: &Analysis) -> [usize; 2] {
     let planted: Vec<_> = truth.outages.iter().map(|it| (it.minute, it.minutes)).collect();
     assert_eq!(outages, planted, "outages");
     assert_eq!(found.cleaning.over_limit, truth.lies.len() as u64, "lies");
-    [found.hot.len() - 2 * truth.hot_targets.len(), jobs.len() - 1]
+    let hot = found.hot.len() + found.hot_periods.len() - 2 * truth.hot_targets.len();
+    [hot, jobs.len() - 1]
 }
 
 /// Seeds are fixed, so that this holds or does not.
@@ -148,8 +150,8 @@ struct Outcome {
     facts: Vec<Fact>,
     /// Hot targets and daily jobs that are claimed beyond what was planted,
     beyond: [usize; 2],
-    /// and those that are claimed where nothing was, with hours and days of the week that stand out, changes of load, and forecasts that win.
-    noise: [usize; 5],
+    /// and those that are claimed where nothing was, with hours and days of the week that stand out, changes of load, forecasts that win, and targets that were hot for a time.
+    noise: [usize; 6],
 }
 
 fn outcome(folder: &Path, seed: u64) -> Outcome {
@@ -168,6 +170,7 @@ fn outcome(folder: &Path, seed: u64) -> Outcome {
         stand_out.flatten().count(),
         found.drifts.iter().flatten().filter(|it| it.is_clear()).count(),
         found.forecasts.iter().flatten().filter(|it| it.wins()).count(),
+        found.hot_periods.len(),
     ];
     let missed: Vec<&str> =
         facts.iter().filter(|it| !is_covered(it)).map(|it| it.0.as_str()).collect();
@@ -175,17 +178,18 @@ fn outcome(folder: &Path, seed: u64) -> Outcome {
     Outcome { facts, beyond, noise }
 }
 
-/// 90 days of 24 targets, 50 seeds: `cargo test --release -p plimsoll-synth -- --ignored --nocapture`.
+/// 90 days of 24 targets, 50 seeds or PLIMSOLL_SEEDS: `cargo test --release -p plimsoll-synth -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes in a release build"]
 fn intervals_hold_the_truth_and_noise_makes_few_claims() {
-    const SEEDS: u64 = 50;
-    const THREADS: u64 = 8;
+    let seeds = std::env::var("PLIMSOLL_SEEDS").ok().and_then(|it| it.parse().ok());
+    let seeds: u64 = seeds.unwrap_or(50);
+    const THREADS: u64 = 4;
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
         let folder = folder.path();
         let some = move |first: u64| -> Vec<Outcome> {
-            let seeds = (first..=SEEDS).step_by(THREADS as usize);
+            let seeds = (first..=seeds).step_by(THREADS as usize);
             seeds.map(|seed| outcome(folder, seed)).collect()
         };
         let running: Vec<_> = (1..=THREADS).map(|first| scope.spawn(move || some(first))).collect();
@@ -195,23 +199,25 @@ fn intervals_hold_the_truth_and_noise_makes_few_claims() {
     for fact in outcomes.iter().flat_map(|it| &it.facts) {
         let count = counts.entry(&fact.0).or_default();
         count.0 += u64::from(is_covered(fact));
-        count.1 += fact.1.map_or(0.0, |it| it.value / fact.2 - 1.0) / SEEDS as f64;
+        count.1 += fact.1.map_or(0.0, |it| it.value / fact.2 - 1.0) / seeds as f64;
     }
     for (fact, (count, bias)) in &counts {
         let bias = bias * 100.0;
         println!(
-            "{fact}: {count} of {SEEDS} intervals hold the truth, off by {bias:+.2} % on average"
+            "{fact}: {count} of {seeds} intervals hold the truth, off by {bias:+.2} % on average"
         );
     }
     let beyond = [0, 1].map(|kind| outcomes.iter().filter(|it| it.beyond[kind] > 0).count());
-    let noise = [0, 1, 2, 3, 4].map(|kind| outcomes.iter().filter(|it| it.noise[kind] > 0).count());
-    println!("hot targets and daily jobs beyond what was planted, of {SEEDS}: {beyond:?}");
+    let noise =
+        [0, 1, 2, 3, 4, 5].map(|kind| outcomes.iter().filter(|it| it.noise[kind] > 0).count());
+    println!("hot targets and daily jobs beyond what was planted, of {seeds}: {beyond:?}");
     println!(
-        "of noise, of {SEEDS}: hot targets, daily jobs, hours or days that stand out, changes, forecasts: {noise:?}"
+        "of noise, of {seeds}: hot targets, daily jobs, hours or days that stand out, changes, forecasts, targets that were hot for a time: {noise:?}"
     );
-    assert!(counts.values().all(|it| it.0 * 10 >= SEEDS * 9), "{counts:?}");
-    // More than 6 of 50 at 5 % happens once in fifty times. Hours and days of the week are four such questions.
-    let bounds = [6, 6, 16, 6, 6];
-    assert!(beyond.iter().all(|it| *it <= 6), "{beyond:?}");
-    assert!(noise.iter().zip(bounds).all(|(count, bound)| *count <= bound), "{noise:?}");
+    assert!(counts.values().all(|it| it.0 * 10 >= seeds * 9), "{counts:?}");
+    // As many as happen once in fifty times if claims are made at the stated rate, of 50 seeds 6. Hours and days of the week are four such questions.
+    let is_chance = |count: usize, rate: f64| binomial_at_least(count as u64, seeds, rate) > 0.02;
+    let rates = [0.05, 0.05, 1.0 - 0.95f64.powi(4), 0.05, 0.05, 0.05];
+    assert!(beyond.iter().all(|it| is_chance(*it, 0.05)), "{beyond:?}");
+    assert!(noise.iter().zip(rates).all(|(count, rate)| is_chance(*count, rate)), "{noise:?}");
 }

@@ -1,5 +1,6 @@
 //! What transactions cost targets, in whole numbers: sums are then the same in any order and at any age of the samples.
 
+use plimsoll_stored::stored;
 use plimsoll_theory::{TheoryError, TransactionCost};
 
 /// Attoseconds: fine enough for the cost of a byte of the fastest storage.
@@ -19,6 +20,11 @@ pub struct TargetCosts {
     pub read: FixedCost,
     /// Writing.
     pub write: FixedCost,
+}
+
+stored! {
+    FixedCost { per_operation, per_byte }
+    TargetCosts { read, write }
 }
 
 impl FixedCost {

@@ -2,7 +2,8 @@
 //!
 //! [`survey()`] reads a store and gives a [`Summary`] for each target, server or file system: utilization in windows of 5 s, its
 //! distribution, shares of time, operations by size, and what bandwidth alone would have said. Everything that is
-//! compared is added up in whole numbers, so that samples which were made coarser with age give the same answer.
+//! compared is added up in whole numbers, so that samples which were made coarser with age give the same answer. [`survey_days()`] does
+//! the same for some days, and gives a [`SurveyPart`]: parts are joined exactly, however the days were divided.
 //!
 //! [`sharing()`] says how many jobs share targets, beside what Wright's equations expect.
 //!
@@ -11,7 +12,9 @@
 //! Deliberately not here: what targets cost (`calibrate` measures it, the site file has it), and how this is shown.
 
 mod costs;
+mod exact_sum;
 mod followed;
+mod group;
 mod lately;
 mod options;
 mod recent;
@@ -19,12 +22,15 @@ mod sharing;
 mod span;
 mod summary;
 mod survey;
+mod survey_part;
 mod window;
 
 pub use costs::{FixedCost, TargetCosts};
+pub use exact_sum::ExactSum;
 pub use lately::{Lately, Latest};
 pub use options::{Bucket, By, CLASSES, Options};
 pub use recent::{Recent, Scope};
 pub use sharing::{OfTarget, Sharing, sharing};
 pub use summary::{FSU_BIN_PERCENT, FSU_BINS, OfClass, Summary};
-pub use survey::{Survey, survey};
+pub use survey::{Asked, Survey, survey, survey_days};
+pub use survey_part::{OtherCosts, SurveyPart};

@@ -1,6 +1,9 @@
 //! What is asked.
 
+use plimsoll_stored::stored;
 use plimsoll_theory::OPTIMAL_BYTES;
+
+use crate::ExactSum;
 
 /// What targets are put together by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +70,19 @@ pub struct Bucket {
     /// and those of them whose utilization is.
     pub windows: u64,
     /// Sum of their utilization.
-    pub fsu: f64,
+    pub fsu: ExactSum,
     /// Sum of the rates of all, in bytes per second.
-    pub bytes_per_second: f64,
+    pub bytes_per_second: ExactSum,
+}
+
+stored! { Bucket { known, windows, fsu, bytes_per_second } }
+
+impl Bucket {
+    /// Adds what another one has.
+    pub(crate) fn plus(&mut self, other: &Bucket) {
+        self.known = self.known.saturating_add(other.known);
+        self.windows = self.windows.saturating_add(other.windows);
+        self.fsu.plus(other.fsu);
+        self.bytes_per_second.plus(other.bytes_per_second);
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_stored::stored;
+
 use crate::costs::UNITS_PER_SECOND;
 use crate::window::{WINDOW_MILLIS, Window};
-use crate::{Bucket, Options};
+use crate::{Bucket, ExactSum, Options};
 
 /// Bins of 2 % up to 200 %, as figure 11 has them, and one for all above.
 pub const FSU_BINS: usize = 101;
@@ -36,11 +38,11 @@ pub struct Summary {
     /// Windows of which something, but not enough, is known.
     pub partial_windows: u64,
     /// Sum of the utilization of all windows, in percent.
-    pub fsu_sum: f64,
+    pub fsu_sum: ExactSum,
     /// The greatest one.
     pub fsu_max: f64,
     /// Sum of the utilization by bytes alone.
-    pub bandwidth_only_sum: f64,
+    pub bandwidth_only_sum: ExactSum,
     /// Windows by utilization.
     pub histogram: [u64; FSU_BINS],
     /// Idle, moderate and busy windows.
@@ -63,6 +65,14 @@ pub struct Summary {
     pub over_time: BTreeMap<u64, Bucket>,
 }
 
+stored! {
+    OfClass { windows, operations, optimal }
+    Summary {
+        name, targets, windows, windows_of_bytes, partial_windows, fsu_sum, fsu_max, bandwidth_only_sum, histogram, classes, busy_unseen, read_bytes,
+        written_bytes, bytes_per_second_max, cost, costed_bytes, covered, sizes, over_time,
+    }
+}
+
 impl Summary {
     pub(crate) fn new(name: &str) -> Self {
         Summary {
@@ -71,9 +81,9 @@ impl Summary {
             windows: 0,
             windows_of_bytes: 0,
             partial_windows: 0,
-            fsu_sum: 0.0,
+            fsu_sum: ExactSum::default(),
             fsu_max: 0.0,
-            bandwidth_only_sum: 0.0,
+            bandwidth_only_sum: ExactSum::default(),
             histogram: [0; FSU_BINS],
             classes: Default::default(),
             busy_unseen: 0,
@@ -120,7 +130,7 @@ impl Summary {
         let rate = (window.read_bytes as f64 + window.written_bytes as f64) / seconds;
         self.bytes_per_second_max = self.bytes_per_second_max.max(rate);
         bucket.known += 1;
-        bucket.bytes_per_second += rate;
+        bucket.bytes_per_second.add(rate);
         if window.is_bytes_only {
             self.windows_of_bytes += 1;
         } else {
@@ -131,9 +141,9 @@ impl Summary {
     fn add_utilization(&mut self, window: &Window, bucket: &mut Bucket, options: &Options) {
         let (fsu, bandwidth_only) = (window.fsu(), window.bandwidth_only());
         self.windows += 1;
-        self.fsu_sum += fsu;
+        self.fsu_sum.add(fsu);
         self.fsu_max = self.fsu_max.max(fsu);
-        self.bandwidth_only_sum += bandwidth_only;
+        self.bandwidth_only_sum.add(bandwidth_only);
         self.histogram[((fsu / FSU_BIN_PERCENT) as usize).min(FSU_BINS - 1)] += 1;
         let class = options.class(fsu);
         let of_class = &mut self.classes[class];
@@ -146,12 +156,55 @@ impl Summary {
         self.costed_bytes += u128::from(window.read_bytes) + u128::from(window.written_bytes);
         self.covered += u128::from(window.covered);
         bucket.windows += 1;
-        bucket.fsu += fsu;
+        bucket.fsu.add(fsu);
+    }
+
+    /// Adds what is said of other windows of the same group; its targets are counted elsewhere.
+    pub(crate) fn plus(&mut self, other: &Summary) {
+        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
+        let add_wide = |own: &mut u128, more: u128| *own = own.saturating_add(more);
+        add(&mut self.windows, other.windows);
+        add(&mut self.windows_of_bytes, other.windows_of_bytes);
+        add(&mut self.partial_windows, other.partial_windows);
+        self.fsu_sum.plus(other.fsu_sum);
+        self.fsu_max = self.fsu_max.max(other.fsu_max);
+        self.bandwidth_only_sum.plus(other.bandwidth_only_sum);
+        self.histogram.iter_mut().zip(other.histogram).for_each(|(own, more)| add(own, more));
+        for (own, more) in self.classes.iter_mut().zip(other.classes) {
+            add(&mut own.windows, more.windows);
+            add(&mut own.operations, more.operations);
+            add(&mut own.optimal, more.optimal);
+        }
+        add(&mut self.busy_unseen, other.busy_unseen);
+        add_wide(&mut self.read_bytes, other.read_bytes);
+        add_wide(&mut self.written_bytes, other.written_bytes);
+        self.bytes_per_second_max = self.bytes_per_second_max.max(other.bytes_per_second_max);
+        add_wide(&mut self.cost, other.cost);
+        add_wide(&mut self.costed_bytes, other.costed_bytes);
+        add_wide(&mut self.covered, other.covered);
+        for (size, (reads, writes)) in &other.sizes {
+            let own = self.sizes.entry(*size).or_default();
+            add(&mut own.0, *reads);
+            add(&mut own.1, *writes);
+        }
+        for (start, bucket) in &other.over_time {
+            self.over_time.entry(*start).or_default().plus(bucket);
+        }
+    }
+
+    /// Returns whether its numbers can be those of a store, so that more can be added.
+    pub(crate) fn is_possible(&self) -> bool {
+        let buckets = self.over_time.values().flat_map(|it| [it.known, it.windows]);
+        let counts = [self.windows, self.windows_of_bytes, self.partial_windows, self.busy_unseen];
+        let classes = self.classes.iter().map(|it| it.windows);
+        let mut counts = counts.into_iter().chain(classes).chain(self.histogram).chain(buckets);
+        let wide = [self.read_bytes, self.written_bytes, self.costed_bytes, self.covered];
+        counts.all(|it| it <= 1 << 60) && wide.iter().all(|it| *it <= 1 << 120)
     }
 
     /// Returns the mean utilization in percent; nothing without windows.
     pub fn fsu_mean(&self) -> Option<f64> {
-        (self.windows > 0).then(|| self.fsu_sum / self.windows as f64)
+        (self.windows > 0).then(|| self.fsu_sum.value() / self.windows as f64)
     }
 
     /// Returns the shares of time of the classes: idle, moderate, busy; nothing without windows.
@@ -180,7 +233,8 @@ impl Summary {
 
     /// Returns how many times as busy it was as bytes alone say; nothing if they say that it was not busy at all.
     pub fn understated(&self) -> Option<f64> {
-        (self.bandwidth_only_sum > 0.0).then(|| self.fsu_sum / self.bandwidth_only_sum)
+        let of_bytes = self.bandwidth_only_sum.value();
+        (of_bytes > 0.0).then(|| self.fsu_sum.value() / of_bytes)
     }
 
     /// Returns the share of busy windows that bytes alone would not have shown as busy.

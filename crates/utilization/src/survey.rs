@@ -8,19 +8,15 @@ use plimsoll_history::{
     spread,
 };
 
+use crate::group::{BACK_WINDOWS, Group, first_window};
 use crate::window::{MEASURES, WINDOW_MILLIS, Window};
-use crate::{By, Options, Summary, TargetCosts};
+use crate::{By, Options, Summary, SurveyPart, TargetCosts};
 
 /// Groups that are worked out at a time, by all threads together: about a megabyte each.
 const GROUPS_AT_A_TIME: usize = 64;
 
 /// More threads than this are not used: others use the machine, too.
 const THREADS_MOST: usize = 4;
-
-/// Windows of a day.
-const DAY_WINDOWS: usize = (Day::MILLIS / WINDOW_MILLIS) as usize;
-/// Windows of the day before that samples of a day may reach back to.
-const BACK_WINDOWS: usize = (GAP_MILLIS / WINDOW_MILLIS) as usize;
 
 /// What a store says about utilization.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +29,14 @@ pub struct Survey {
     pub unplaced_bytes: u128,
 }
 
+/// Which targets are surveyed, and what operations cost them.
+pub struct Asked<'a> {
+    /// Whether a target of data is wanted.
+    pub is_wanted: &'a (dyn Fn(&Component) -> bool + Sync),
+    /// What reading and writing cost one whose operations are known.
+    pub costs: &'a dyn Fn(&Component) -> TargetCosts,
+}
+
 /// Works out how busy targets were.
 ///
 /// # Errors
@@ -42,17 +46,32 @@ pub fn survey(
     options: &Options,
     costs: &dyn Fn(&Component) -> TargetCosts,
 ) -> Result<Survey, HistoryError> {
-    let mut work = Work::new(options);
-    let mut known_costs: HashMap<Component, TargetCosts> = HashMap::new();
-    let is_wanted =
-        |component: &Component| component.kind.is_data_target() && component.job.is_empty();
+    let days = store.days(&selection(options, &|_| true))?;
+    let asked = Asked { is_wanted: &|_| true, costs };
+    Ok(survey_days(store, &days, options, &asked)?.whole(options))
+}
+
+/// Works out how busy targets were on some days that follow each other.
+///
+/// # Errors
+/// If the store is damaged or cannot be read.
+pub fn survey_days(
+    store: &Store,
+    days: &[Day],
+    options: &Options,
+    asked: &Asked<'_>,
+) -> Result<SurveyPart, HistoryError> {
+    let mut work = SurveyPart::default();
+    let is_wanted = |component: &Component| {
+        component.kind.is_data_target() && component.job.is_empty() && (asked.is_wanted)(component)
+    };
     let threads = std::thread::available_parallelism().map_or(1, |it| it.get()).min(THREADS_MOST);
-    for day in store.days(&selection(options, &is_wanted))? {
-        work.close_before(day);
+    for day in days.iter().copied() {
+        work.groups.values_mut().for_each(|group| group.close_before(day, options));
         let mut opened = vec![store.day(day)?];
         let series = opened[0].series(&selection(options, &is_wanted));
         let plan = Plan::of(series, options, &mut |component| {
-            *known_costs.entry(component.clone()).or_insert_with(|| costs(component))
+            *work.costs.entry(component.clone()).or_insert_with(|| (asked.costs)(component))
         });
         work.without_operations.extend(plan.without_operations.iter().cloned());
         let passes = work.passes(&plan, GROUPS_AT_A_TIME / threads);
@@ -81,12 +100,7 @@ pub fn survey(
         })?;
         work.end(done.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
-    work.close_all();
-    Ok(Survey {
-        groups: work.groups.into_values().map(|it| it.summary).collect(),
-        without_operations: work.without_operations.into_iter().collect(),
-        unplaced_bytes: work.unplaced_bytes,
-    })
+    Ok(work)
 }
 
 fn selection<'a>(
@@ -185,34 +199,13 @@ fn group_of(by: By, series: &Series) -> String {
     }
 }
 
-struct Work<'a> {
-    options: &'a Options,
-    groups: BTreeMap<String, Group>,
-    without_operations: BTreeSet<String>,
-    unplaced_bytes: u128,
-}
-
-/// What is known of a group up to a day.
-struct Group {
-    summary: Summary,
-    /// Members that were seen, and the window that each was counted in last.
-    members: HashMap<Component, u64>,
-    /// The last windows of the day before, which samples of the next day may reach.
-    open: Option<(Day, Vec<Window>)>,
-}
-
 /// Some groups that are worked out at a time, with the windows of a day, from the last ones of the day before on.
 struct Pass {
     groups: BTreeMap<String, (Group, Vec<Window>)>,
     unplaced_bytes: u128,
 }
 
-impl<'a> Work<'a> {
-    fn new(options: &'a Options) -> Self {
-        let (groups, without_operations) = (BTreeMap::new(), BTreeSet::new());
-        Work { options, groups, without_operations, unplaced_bytes: 0 }
-    }
-
+impl SurveyPart {
     /// Takes the groups of a day, some at a time.
     fn passes(&mut self, plan: &Plan, groups_at_a_time: usize) -> Vec<Pass> {
         let names: Vec<&String> = plan.groups.keys().collect();
@@ -234,54 +227,9 @@ impl<'a> Work<'a> {
     /// Takes back what was worked out.
     fn end(&mut self, passes: Vec<Pass>) {
         for pass in passes {
-            self.unplaced_bytes += pass.unplaced_bytes;
+            self.unplaced_bytes = self.unplaced_bytes.saturating_add(pass.unplaced_bytes);
             self.groups.extend(pass.groups.into_iter().map(|(name, (group, _))| (name, group)));
         }
-    }
-
-    /// Closes windows that no sample of this day reaches.
-    fn close_before(&mut self, day: Day) {
-        let is_day_before = |of: &Day| of.end() == day.start();
-        for group in self.groups.values_mut() {
-            if group.open.as_ref().is_some_and(|(of, _)| !is_day_before(of)) {
-                group.close(self.options);
-            }
-        }
-    }
-
-    fn close_all(&mut self) {
-        self.groups.values_mut().for_each(|group| group.close(self.options));
-    }
-}
-
-impl Group {
-    fn new(name: &str) -> Self {
-        Group { summary: Summary::new(name), members: HashMap::new(), open: None }
-    }
-
-    /// Returns windows for a day.
-    fn begin(&mut self) -> Vec<Window> {
-        let mut windows = vec![Window::default(); BACK_WINDOWS + DAY_WINDOWS];
-        if let Some((_, open)) = self.open.take() {
-            windows[..BACK_WINDOWS].copy_from_slice(&open);
-        }
-        windows
-    }
-
-    fn end(&mut self, day: Day, windows: &[Window], options: &Options) {
-        let first = first_window(day);
-        let (done, open) = windows.split_at(DAY_WINDOWS);
-        // Before the first day that there is, there are none.
-        let missing = (BACK_WINDOWS as u64).saturating_sub(first) as usize;
-        let first = first.saturating_sub(BACK_WINDOWS as u64);
-        self.summary.add_all(first, &done[missing..], options);
-        self.open = Some((day, open.to_vec()));
-    }
-
-    fn close(&mut self, options: &Options) {
-        let Some((day, open)) = self.open.take() else { return };
-        let first = first_window(day) + (DAY_WINDOWS - BACK_WINDOWS) as u64;
-        self.summary.add_all(first, &open, options);
     }
 }
 
@@ -319,7 +267,7 @@ impl Pass {
         let Some((group, windows)) = self.groups.get_mut(&group_of(plan.by, series)) else {
             return;
         };
-        let Some(counted) = group.members.get_mut(&series.component) else { return };
+        let Some(member) = group.members.get_mut(&series.component) else { return };
         let is_clock = (series.measure, series.bin) == target.clock;
         let is_bytes = matches!(series.measure, Measure::ReadBytes | Measure::WrittenBytes);
         let first = first_window(day);
@@ -337,9 +285,8 @@ impl Pass {
                 let Some(window) = place.and_then(|place| windows.get_mut(place)) else { return };
                 if is_clock {
                     window.covered = window.covered.saturating_add(piece.covered);
-                    window.targets += u32::from(*counted != piece.window);
+                    window.targets += u32::from(member.count(piece.window));
                     window.is_bytes_only = !target.has_operations;
-                    *counted = piece.window;
                 }
                 add(window, series, target.has_sizes, &target.costs, piece.value, options);
             });
@@ -350,10 +297,6 @@ impl Pass {
             *sum = sum.saturating_add(of_size);
         }
     }
-}
-
-fn first_window(day: Day) -> u64 {
-    day.start() / WINDOW_MILLIS
 }
 
 /// Adds what was counted of a series to a window.

@@ -1,6 +1,7 @@
 //! What targets did in one window of 5 s.
 
 use plimsoll_history::Measure;
+use plimsoll_stored::stored;
 
 use crate::costs::UNITS_PER_SECOND;
 
@@ -39,10 +40,25 @@ pub(crate) struct Window {
     pub optimal: u64,
 }
 
+stored! {
+    Window { targets, is_bytes_only, covered, cost, byte_cost, read_bytes, written_bytes, sized, optimal }
+}
+
 impl Window {
+    /// Adds what was known of this window before.
+    pub fn plus_earlier(&mut self, earlier: &Window) {
+        // Who counted last says what it is.
+        let is_bytes_only = match self.covered > 0 || self.targets > 0 {
+            true => self.is_bytes_only,
+            false => earlier.is_bytes_only,
+        };
+        self.add(earlier);
+        self.is_bytes_only = is_bytes_only;
+    }
+
     /// Adds what other targets did, or the same one at another time.
     pub fn add(&mut self, other: &Window) {
-        self.targets += other.targets;
+        self.targets = self.targets.saturating_add(other.targets);
         self.is_bytes_only |= other.is_bytes_only;
         self.covered = self.covered.saturating_add(other.covered);
         self.cost = self.cost.saturating_add(other.cost);

@@ -124,8 +124,13 @@ fn what_is_followed_agrees_with_the_survey_of_the_same_samples() {
             for (place, window) in summary.over_time.values().rev().enumerate() {
                 let at = followed.history.len() - 1 - place;
                 let fsu = followed.history[at];
-                let is_equal = fsu.is_some_and(|it| (it - window.fsu).abs() < 1e-9);
-                assert!(is_equal, "{from}: {} {place}: {fsu:?} {}", summary.name, window.fsu);
+                let is_equal = fsu.is_some_and(|it| (it - window.fsu.value()).abs() < 1e-9);
+                assert!(
+                    is_equal,
+                    "{from}: {} {place}: {fsu:?} {}",
+                    summary.name,
+                    window.fsu.value()
+                );
             }
         }
     }

@@ -3,9 +3,13 @@
 use std::path::Path;
 
 use plimsoll_history::{
-    Component, ComponentKind, Day, Measure, Reading, Settings, Store, Value, Writer,
+    Component, ComponentKind, Day, Measure, Reading, Selection, Settings, Store, Value, Writer,
 };
-use plimsoll_utilization::{By, FixedCost, Options, Summary, Survey, TargetCosts, sharing, survey};
+use plimsoll_stored::{Reader, Stored};
+use plimsoll_utilization::{
+    Asked, By, FixedCost, Options, Summary, Survey, SurveyPart, TargetCosts, sharing, survey,
+    survey_days,
+};
 
 /// 2026-01-01T01:00:00Z in milliseconds.
 const START: u64 = 1_767_229_200_000;
@@ -131,6 +135,65 @@ fn tables_do_not_change_with_age() {
     assert!(path.join("day=2026-01-01/aged-0-0.parquet").exists());
     assert_eq!(of(&path, &options), fresh);
     assert_eq!(of(&path, &by_file_system), whole);
+}
+
+/// Five days with gaps, one of them longer than a day: samples of 47 s that reach over midnight, a target that changes its server, one that comes late, and one of bytes alone.
+fn days_of_samples(path: &Path) {
+    let mut writer = Writer::open(path, Settings::default()).unwrap();
+    let is_gap = |second: u64| (100_000..190_000).contains(&second) || second / 5000 == 7;
+    for second in (0..5 * 86_400).step_by(47).filter(|it| !is_gap(*it)) {
+        let server = if second < 250_000 { "oss1" } else { "oss2" };
+        let mut readings = vec![
+            target("OST0", server, second, 3, 1 + second / 90_000),
+            target("OST1", "oss2", second + 11, 0, 2),
+        ];
+        readings[0].values[1].value = second * second;
+        if second > 300_000 {
+            readings.push(target("late", "oss3", second, 100, 0));
+        }
+        let mut bytes = target("bytes", "oss4", second, 5, 0);
+        bytes.component.file_system = "other".into();
+        bytes.values.truncate(2);
+        readings.push(bytes);
+        writer.append(&readings).unwrap();
+    }
+    writer.seal().unwrap();
+}
+
+#[test]
+fn any_division_of_days_gives_the_whole_to_the_last_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    days_of_samples(&path);
+    let store = Store::open(&path).unwrap();
+    let all = Selection { since: None, until: None, measures: &[], is_wanted: None };
+    let days = store.days(&all).unwrap();
+    assert!(days.len() >= 5, "{days:?}");
+    for by in [By::Target, By::Server, By::FileSystem] {
+        let options = Options { by, bucket_millis: 3_600_000, ..Options::default() };
+        let whole = of(&path, &options);
+        assert!(whole.groups.iter().any(|it| it.windows > 20_000), "{by:?}");
+        let part = |days: &[Day]| {
+            let asked = Asked { is_wanted: &|_| true, costs: &grace };
+            let part = survey_days(&store, days, &options, &asked).unwrap();
+            let mut bytes = Vec::new();
+            part.put(&mut bytes);
+            let read = SurveyPart::get(&mut Reader::new(&bytes, 1 << 26)).unwrap();
+            assert_eq!(read, part, "what is stored reads back");
+            read
+        };
+        for length in 1..=days.len() {
+            let parts: Vec<SurveyPart> = days.chunks(length).map(part).collect();
+            // From the left, and from the right.
+            let left = parts.iter().cloned().reduce(|all, next| all.join(next, &options).unwrap());
+            let right = parts.into_iter().rev().reduce(|all, it| it.join(all, &options).unwrap());
+            assert_eq!(left.unwrap().whole(&options), whole, "{by:?}, {length} days each");
+            assert_eq!(right.unwrap().whole(&options), whole, "{by:?}, {length} days each");
+        }
+    }
+    let options = Options { by: By::FileSystem, only_operations: true, ..Options::default() };
+    let names: Vec<String> = of(&path, &options).groups.into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["scratch"], "where only bytes are known nothing is said");
 }
 
 #[test]

@@ -13,9 +13,18 @@ pub type Sampled = (u64, u32, u64);
 
 /// Makes a store of samples: kind, name and measure of each series.
 pub fn store(path: &Path, all: &[(ComponentKind, &str, Measure, Vec<Sampled>)]) {
-    let mut import = Import::begin(path, "test").unwrap();
-    for (kind, name, measure, samples) in all {
+    let of = |(kind, name, measure, samples): &(ComponentKind, &str, Measure, Vec<Sampled>)| {
         let component = Component::new(*kind, *name).of_file_system("scratch");
+        (component, *measure, samples.clone())
+    };
+    store_of(path, &all.iter().map(of).collect::<Vec<_>>());
+}
+
+/// Makes a store of samples of components.
+pub fn store_of(path: &Path, all: &[(Component, Measure, Vec<Sampled>)]) {
+    let mut import = Import::begin(path, "test").unwrap();
+    for (component, measure, samples) in all {
+        let component = component.clone();
         let series = Series { measure: *measure, bin: 0, component, server: "server".into() };
         let number = import.series(&series);
         for (end, length, value) in samples {

@@ -4,31 +4,38 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use plimsoll_analyze::{Frame, Merging, Options, PART_BYTES_MAX, PARTS_MAX, PartialFile, Whole};
+use plimsoll_analyze::{
+    Frame, Merged, Merging, Options, PART_BYTES_MAX, PARTS_MAX, PartialFile, Wanted,
+};
 use plimsoll_guarded::{Readers, Refusal, read_at_most};
-use plimsoll_history::Store;
+use plimsoll_history::{Component, Store};
 use plimsoll_report::Record;
 
-use crate::new_file::Replacing;
-use crate::output::Output;
+use crate::known_costs::KnownCosts;
+use crate::new_file::{NewFile, Replacing};
 use crate::part::Part;
 use crate::parts_directory;
 
-/// Works out a part and leaves it in a directory.
+/// Opens the file of a part in a directory.
+pub fn create(into: &Path, part: Part, readers: Readers, replacing: &Replacing) -> Result<NewFile> {
+    ensure!(part.parts <= PARTS_MAX, "days are divided into {PARTS_MAX} parts at most");
+    parts_directory::create(into, part, readers, replacing)
+}
+
+/// Works out a part and writes it. Returns which it is.
 pub fn work_out(
     store: &Store,
     path: &Path,
     frame: &Frame,
     part: Part,
-    into: (&Path, &Replacing),
-    output: Output,
-) -> Result<()> {
-    ensure!(part.parts <= PARTS_MAX, "days are divided into {PARTS_MAX} parts at most");
-    let (into, replacing) = into;
-    let file = parts_directory::create(into, part, store.readers()?, replacing)?;
+    costs: &KnownCosts,
+    file: NewFile,
+) -> Result<Record> {
     let name = path.display().to_string();
-    let partial =
-        PartialFile::read(store, &name, frame, (part.number, part.parts), super::threads())?;
+    let of_target = |component: &Component| costs.with_source(component);
+    let wanted = Wanted { costs: Some(&of_target), jobs: true };
+    let place = (part.number, part.parts);
+    let partial = PartialFile::read(store, &name, frame, place, &wanted, super::threads())?;
     let bytes = partial.to_bytes();
     ensure!(
         bytes.len() as u64 <= PART_BYTES_MAX,
@@ -42,11 +49,9 @@ pub fn work_out(
         (Some(day), _) => day.to_string(),
         _ => "none".to_string(),
     };
-    let record = Record::new()
+    Ok(Record::new()
         .text("part", "part", format!("{}/{}", part.number, part.parts))
-        .text("days", "days", days)
-        .text("directory", "left in", into.display().to_string());
-    output.print("analyze-part", &format!("part of an analysis of {name}"), &record)
+        .text("days", "days", days))
 }
 
 /// Returns who may read all of some open parts.
@@ -54,8 +59,8 @@ pub fn readers(parts: &[(File, PathBuf)]) -> Readers {
     parts.iter().map(|(file, _)| Readers::of(file)).fold(Readers::Everyone, Readers::and)
 }
 
-/// Merges open parts: the very files of which it was asked who may read them. Returns what the store is called, the frame and the whole.
-pub fn merge(parts: Vec<(File, PathBuf)>, options: &Options) -> Result<(String, Frame, Whole)> {
+/// Merges open parts: the very files of which it was asked who may read them.
+pub fn merge(parts: Vec<(File, PathBuf)>, options: &Options) -> Result<Merged> {
     let mut merging = Merging::default();
     for (file, path) in parts {
         let failed = || format!("cannot merge {}", path.display());

@@ -5,10 +5,10 @@ mod recurring;
 mod targets;
 mod whole;
 
-use plimsoll_analyze::{Analysis, Frame};
+use plimsoll_analyze::{Analysis, Beside, Frame};
 use plimsoll_report::words;
 
-use super::beside::{self, Beside};
+use super::beside;
 use super::figure::figure;
 
 /// Returns what can be answered, and what the data cannot answer.
@@ -73,6 +73,7 @@ pub fn answers(frame: &Frame, analysis: &Analysis, beside: &Beside) -> (Vec<Stri
         "which jobs make the load: targets do not count by job here",
     );
     told.extend(recurring::hot(analysis));
+    told.extend(recurring::hot_periods(analysis));
     told.extend(recurring::jobs(frame, analysis));
     told.extend(recurring::forecasts(analysis));
     if analysis.forecasts.iter().all(Option::is_none) {

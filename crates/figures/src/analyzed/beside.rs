@@ -1,45 +1,34 @@
 //! What is read of the store beside the analysis itself: how busy targets were, and which jobs made the load.
 
-use plimsoll_analyze::{Analysis, Estimate, Frame, Job, Jobs, ratio_of_days};
+use plimsoll_analyze::{Analysis, Beside, Estimate, Frame, Job, ratio_of_days};
 use plimsoll_report::{Record, words};
-use plimsoll_utilization::{Summary, Survey};
+use plimsoll_utilization::Summary;
 
 use super::figure::figure;
 use super::numbers::*;
 use super::parts::estimate;
-use crate::utilized::{BUSY, BUSY_UNSEEN, FSU_MAX, FSU_MEAN, IDLE, MODERATE, UNDERSTATED};
+use crate::utilized::{
+    BUSY, BUSY_UNSEEN, FSU_MAX, FSU_MEAN, IDLE, MODERATE, UNDERSTATED, assumed_costs,
+};
 
-/// What is read of the store beside the analysis itself. Parts that are merged have none of it.
-#[derive(Debug, Clone, Default)]
-pub struct Beside {
-    /// How busy file systems were, by day.
-    pub utilization: Option<Survey>,
-    /// What the reader must know of it.
-    pub notes: Vec<String>,
-    /// Which jobs made the load, where targets count by job.
-    pub jobs: Option<Jobs>,
-}
-
-/// File systems, or machines of block devices, that were asked for and whose operations are known.
-fn groups<'a>(frame: &Frame, beside: &'a Beside) -> Vec<&'a Summary> {
-    let wanted = frame.options.file_system.as_ref();
+/// File systems, or machines of block devices, whose operations are known.
+fn groups(beside: &Beside) -> Vec<&Summary> {
     let all = beside.utilization.iter().flat_map(|it| &it.groups);
-    all.filter(|it| it.windows > 0 && wanted.is_none_or(|name| it.name == *name)).collect()
+    all.filter(|it| it.windows > 0).collect()
 }
 
 /// The mean utilization in percent, with its interval.
 fn fsu(frame: &Frame, group: &Summary) -> Option<Estimate> {
     let days: Vec<[f64; 2]> =
-        group.over_time.values().map(|day| [day.fsu, day.windows as f64]).collect();
+        group.over_time.values().map(|day| [day.fsu.value(), day.windows as f64]).collect();
     ratio_of_days(&days, frame.options.seed)
 }
 
 /// How busy file systems were.
 pub fn utilization(frame: &Frame, beside: &Beside) -> Record {
-    let groups = groups(frame, beside);
+    let groups = groups(beside);
     if groups.is_empty() {
-        return Record::new()
-            .note("operations of targets are not known, or these are merged parts");
+        return Record::new().note("operations of targets are not known");
     }
     let row = |group: &&Summary| {
         let shares = group.shares();
@@ -53,13 +42,17 @@ pub fn utilization(frame: &Frame, beside: &Beside) -> Record {
             .number(&BUSY_UNSEEN, group.busy_unseen_share())
     };
     let record = Record::new().rows("file_systems", "", groups.iter().map(row).collect());
-    beside.notes.iter().fold(record, Record::note).note("plimsoll utilization has more of it")
+    let record = match assumed_costs(&beside.assumed) {
+        Some(note) => record.note(note),
+        None => record,
+    };
+    record.note("plimsoll utilization has more of it")
 }
 
 /// How busy file systems were, in words.
 pub fn busy(frame: &Frame, beside: &Beside) -> Option<String> {
     let percent = |value: f64| format!("{} %", words::short(value));
-    let told = groups(frame, beside).into_iter().filter_map(|group| {
+    let told = groups(beside).into_iter().filter_map(|group| {
         let mean = figure(&fsu(frame, group)?, percent);
         let [idle, _, busy] = group.shares()?.map(words::percent);
         Some(format!(
@@ -71,7 +64,7 @@ pub fn busy(frame: &Frame, beside: &Beside) -> Option<String> {
     if told.is_empty() {
         return None;
     }
-    if !beside.notes.is_empty() {
+    if !beside.assumed.is_empty() {
         told.push(
             "Costs of operations were assumed for some targets: plimsoll calibrate measures them."
                 .into(),
@@ -83,7 +76,7 @@ pub fn busy(frame: &Frame, beside: &Beside) -> Option<String> {
 /// Jobs that made the load.
 pub fn jobs(analysis: &Analysis, beside: &Beside, rows: usize) -> Record {
     let Some(jobs) = &beside.jobs else {
-        return Record::new().note("targets do not count by job, or these are merged parts");
+        return Record::new().note("targets do not count by job");
     };
     let share = |bytes: u128, direction: usize| {
         let all = analysis.system.directions[direction].bytes;

@@ -1,13 +1,49 @@
 //! A figure in words.
 
-use plimsoll_analyze::Estimate;
+use plimsoll_analyze::{Estimate, Interval};
+use plimsoll_report::words;
 
-/// "1.75 (1.61 to 1.9)".
+/// "1.75 (1.61 to 1.9)"; where both ends would look the same, by how much it may be off.
 pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> String {
-    match estimate.interval {
-        Some(interval) => {
-            format!("{} ({} to {})", show(estimate.value), show(interval.low), show(interval.high))
-        }
-        None => format!("{} (too few days to say how sure)", show(estimate.value)),
+    let value = show(estimate.value);
+    let Some(interval) = estimate.interval else {
+        return format!("{value} (too few days to say how sure)");
+    };
+    let (low, high) = (show(interval.low), show(interval.high));
+    match low == high {
+        true => format!("{value} ({})", closely(estimate.value, interval)),
+        false => format!("{value} ({low} to {high})"),
+    }
+}
+
+/// How sure a figure is whose interval is narrower than its digits.
+fn closely(value: f64, Interval { low, high }: Interval) -> String {
+    if low == high {
+        return "the same whichever days are taken".to_string();
+    }
+    let off = (high - value).max(value - low) / value.abs();
+    // Of what is next to nothing a share says nothing.
+    if off < 0.1 {
+        return format!("give or take {} of it", words::percent(off));
+    }
+    "sure to these digits".to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_is_narrower_than_the_digits_says_so() {
+        let of = |value: f64, low: f64, high: f64| {
+            figure(&Estimate { value, interval: Some(Interval { low, high }) }, words::short)
+        };
+        assert_eq!(of(1.75, 1.61, 1.9), "1.75 (1.61 to 1.9)");
+        assert_eq!(of(0.72, 0.7197, 0.7202), "0.72 (give or take 0.04 % of it)");
+        assert_eq!(of(0.72, 0.72, 0.72), "0.72 (the same whichever days are taken)");
+        assert_eq!(of(1234.0, 1233.999, 1234.001), "1,234 (give or take less than 0.01 % of it)");
+        assert_eq!(of(0.001, -0.002, 0.003), "0 (sure to these digits)");
+        let alone = Estimate { value: 2.0, interval: None };
+        assert_eq!(figure(&alone, words::short), "2 (too few days to say how sure)");
     }
 }

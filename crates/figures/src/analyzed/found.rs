@@ -1,6 +1,6 @@
 //! What recurs: hot targets, daily jobs, forecasts.
 
-use plimsoll_analyze::{Analysis, DailyJob, Forecast, HotTarget};
+use plimsoll_analyze::{Analysis, DailyJob, Forecast, HotPeriod, HotTarget};
 use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::Record;
 
@@ -21,6 +21,11 @@ pub fn found(analysis: &Analysis) -> Record {
             "targets that get more day after day",
             analysis.hot.iter().map(hot).collect(),
         )
+        .rows(
+            "hot_periods",
+            "targets that got more for a time",
+            analysis.hot_periods.iter().map(hot_period).collect(),
+        )
         .rows("daily_jobs", "jobs of every day", analysis.daily_jobs.iter().map(job).collect());
     if forecasts.is_empty() {
         record =
@@ -28,7 +33,7 @@ pub fn found(analysis: &Analysis) -> Record {
     }
     record
         .rows("forecasts", "the next hour", forecasts)
-        .note("with nothing to find, one history in twenty has a hot target by chance, and one in twenty a daily job")
+        .note("with nothing to find, one history in twenty has a hot target by chance, one in twenty a target that was hot for a time, and one in twenty a daily job")
 }
 
 fn hot(hot: &HotTarget) -> Record {
@@ -40,6 +45,19 @@ fn hot(hot: &HotTarget) -> Record {
     estimate(record, [&OVER_MEDIAN, &OVER_MEDIAN_LOW, &OVER_MEDIAN_HIGH], Some(hot.over_median))
         .number(&LATELY, hot.lately)
         .number(&P_VALUE, hot.p_value)
+}
+
+fn hot_period(hot: &HotPeriod) -> Record {
+    Record::new()
+        .text("name", "target", &hot.name)
+        .text("of", "of", DIRECTIONS[hot.direction])
+        .text("from", "from about", hot.first.to_string())
+        .text("to", "to about", hot.last.to_string())
+        .number(&KNOWN_DAYS, hot.days as u64)
+        .number(&DAYS_ABOVE, hot.days_above as u64)
+        .number(&OVER_MEDIAN, hot.over_median)
+        .number(&OTHERWISE, hot.otherwise)
+        .number(&PERIOD_P_VALUE, hot.p_value)
 }
 
 fn job(job: &DailyJob) -> Record {

@@ -127,6 +127,8 @@ numbers! {
     CLOSES_PER_OPEN_LOW = "closes_per_open_low", "at least", Ratio, "Lower end of its interval of 95 %; missing for fewer than 7 days.", "Künsch, 1989";
     CLOSES_PER_OPEN_HIGH = "closes_per_open_high", "at most", Ratio, "Upper end of it.", "Künsch, 1989";
     CPU_MEAN = "cpu_mean", "mean", Share, "Mean share of its processors' time that a server works.", "Patel, fig. 15";
+    CPU_MEAN_LOW = "cpu_mean_low", "at least", Share, "Lower end of its interval of 95 %; missing for fewer than 7 days.", "Künsch, 1989";
+    CPU_MEAN_HIGH = "cpu_mean_high", "at most", Share, "Upper end of it.", "Künsch, 1989";
     CPU_MAX = "cpu_max", "highest minute", Share, "The same of its busiest minute.", "Patel, fig. 15";
     CPU_SELF = "cpu_lag_1", "with next minute", Ratio, "Correlation of a minute with the one after it.", "Patel, fig. 16";
     CPU_SELF_5 = "cpu_lag_1_of_5", "of 5 minutes", Ratio, "The same of windows of 5 minutes.", "Patel, section 7";
@@ -143,6 +145,8 @@ numbers! {
     OVER_MEDIAN_HIGH = "over_median_high", "at most", Ratio, "Upper end of it.", "Künsch, 1989";
     LATELY = "lately", "lately", Ratio, "The same of the last third of the days alone: whether it still is so.", "docs/analyze.md";
     P_VALUE = "p_value", "p", Probability, "Probability of as many such days by chance (sign test, with as many days as they are worth if days are alike), times the number of targets and directions that were looked at.", "docs/analyze.md";
+    OTHERWISE = "otherwise", "otherwise", Ratio, "The same of all days outside that time; missing for fewer than 7.", "docs/analyze.md";
+    PERIOD_P_VALUE = "p_value", "p", Probability, "Probability of as many such days in such a time by chance (sign test, with as many days as they are worth if days are alike), times the number of times, targets and directions that were looked at.", "docs/analyze.md";
     JOB_TIME = "length", "length", Seconds, "How long it lasts, in steps of ten minutes.", "Patel, section 4: a job at 2 am";
     SHARE_OF_DAYS = "share_of_days", "days with it", Share, "Share of days on which there is more than the median of the two hours around, where this is clearest.", "docs/analyze.md";
     SHARE_LATELY = "share_lately", "lately", Share, "The same of the last third of the days alone: whether it still is so.", "docs/analyze.md";

@@ -1,12 +1,14 @@
 //! The page: figures 3 to 16 of the paper for this data.
 
-use plimsoll_analyze::{Analysis, Correlations, Frame, Phases, TARGET_LAGS, WINDOWS};
+use plimsoll_analyze::{
+    Analysis, Beside, Correlations, Frame, Phases, Server, TARGET_LAGS, WINDOWS,
+};
 use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Bars, Lines, Page, Section};
 
 use super::parts::DATA_PAIRS;
-use super::{Beside, Part, answers, record};
+use super::{Part, answers, record};
 
 /// Returns the page as one file.
 pub fn page(name: &str, frame: &Frame, analysis: &Analysis, beside: &Beside) -> String {
@@ -214,8 +216,8 @@ fn opened(analysis: &Analysis) -> Lines {
 
 /// Figures 15 and 16.
 fn servers(analysis: &Analysis) -> Section {
-    let sorted = |of: &dyn Fn(&plimsoll_analyze::ServerSums) -> f64| -> Vec<(f64, f64)> {
-        let mut values: Vec<f64> = analysis.servers.iter().map(|it| of(&it.1)).collect();
+    let sorted = |of: &dyn Fn(&Server) -> f64| -> Vec<(f64, f64)> {
+        let mut values: Vec<f64> = analysis.servers.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         (1..).map(f64::from).zip(values).collect()
     };
@@ -225,10 +227,10 @@ fn servers(analysis: &Analysis) -> Section {
         Axis::new("server", Unit::Count),
         share,
     )
-    .line("mean", sorted(&|it| it.sum as f64 / it.known as f64 / 1e6))
-    .line("highest minute", sorted(&|it| it.most as f64 / 1e6));
-    let lines = analysis.servers.iter().map(|(_, sums)| {
-        let at = |lag: usize| Some((lag as f64, sums.lags.at(0, lag).correlation()?));
+    .line("mean", sorted(&|it| it.mean.value))
+    .line("highest minute", sorted(&Server::most));
+    let lines = analysis.servers.iter().map(|it| {
+        let at = |lag: usize| Some((lag as f64, it.sums.lags.at(0, lag).correlation()?));
         (0..TARGET_LAGS).filter_map(at).collect()
     });
     let r = Axis::new("correlation", Unit::Ratio).reaching(0.0, 1.0);

@@ -1,8 +1,8 @@
 //! Parts of an analysis as records: samples, the whole, time, prediction, metadata and servers.
 
 use plimsoll_analyze::{
-    Analysis, Correlated, Correlations, Estimate, Frame, Operations, Phases, Recurring, Transfer,
-    WINDOWS,
+    Analysis, Correlated, Correlations, Estimate, Frame, Operations, Phases, Recurring, Server,
+    Transfer, WINDOWS,
 };
 use plimsoll_domain::moment;
 use plimsoll_report::{Number, Record};
@@ -249,18 +249,16 @@ pub fn servers(analysis: &Analysis, rows: usize) -> Record {
     if servers.is_empty() {
         return Record::new().note("no samples of servers' processors are there");
     }
-    let share = |millionths: f64| millionths / 1e6;
-    let list = servers.iter().take(rows).map(|(name, sums)| {
-        Record::new()
-            .text("name", "name", name)
-            .number(&MINUTES, sums.known)
-            .number(&CPU_MEAN, share(sums.sum as f64 / sums.known as f64))
-            .number(&CPU_MAX, share(sums.most as f64))
+    let list = servers.iter().take(rows).map(|server| {
+        let Server { name, mean, sums } = server;
+        let record = Record::new().text("name", "name", name).number(&MINUTES, sums.known);
+        estimate(record, [&CPU_MEAN, &CPU_MEAN_LOW, &CPU_MEAN_HIGH], Some(*mean))
+            .number(&CPU_MAX, server.most())
             .number(&CPU_SELF, sums.lags.at(0, 1).correlation())
             .number(&CPU_SELF_5, sums.lags.at(1, 1).correlation())
             .number(&CPU_SELF_25, sums.lags.at(2, 1).correlation())
     });
-    let under = servers.iter().filter(|it| it.1.most < 750_000).count();
+    let under = servers.iter().filter(|it| it.most() < 0.75).count();
     Record::new().number(&UNDER_75, under as f64 / servers.len() as f64).rows(
         "servers",
         "",

@@ -1,6 +1,6 @@
 //! Answers about what recurs: hot targets, daily jobs, forecasts.
 
-use plimsoll_analyze::{Analysis, DailyJob, Estimate, Frame, HotTarget, NAIVE};
+use plimsoll_analyze::{Analysis, DailyJob, Estimate, Frame, HotPeriod, HotTarget, NAIVE};
 use plimsoll_report::words;
 
 use super::super::found::{DIRECTIONS, clock, weekdays};
@@ -47,6 +47,35 @@ fn one_hot(hot: &HotTarget) -> String {
         hot.days,
         cooled.unwrap_or_default()
     )
+}
+
+/// Targets that got more than others for some time, one sentence for each.
+pub fn hot_periods(analysis: &Analysis) -> Vec<String> {
+    let of = |hot: &HotPeriod| {
+        let otherwise = hot.otherwise.map(|it| format!("; otherwise {} times", words::short(it)));
+        let when = match hot.is_lasting {
+            true => format!("since about {}", hot.first),
+            false => format!("from about {} to {}", hot.first, hot.last),
+        };
+        format!(
+            "Target {} got more than others for a time: {when} it was {} {} times as much as the median target, on {} of {} days more than it{}.",
+            hot.name,
+            DIRECTIONS[hot.direction],
+            words::short(hot.over_median),
+            hot.days_above,
+            hot.days,
+            otherwise.unwrap_or_default()
+        )
+    };
+    let all = &analysis.hot_periods;
+    let mut told: Vec<String> = all.iter().take(TOLD).map(of).collect();
+    if all.len() > TOLD {
+        told.push(format!(
+            "There are {} more such times of targets; hint: the part findings has them.",
+            all.len() - TOLD
+        ));
+    }
+    told
 }
 
 /// Jobs that recur at the same time of the day.

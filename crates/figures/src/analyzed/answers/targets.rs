@@ -1,6 +1,6 @@
 //! Answers about targets and servers.
 
-use plimsoll_analyze::{Analysis, Span};
+use plimsoll_analyze::{Analysis, Server, Span};
 use plimsoll_report::words;
 
 use super::figure;
@@ -80,13 +80,13 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
 /// How busy processors of servers are.
 pub fn servers(analysis: &Analysis) -> Option<String> {
     let servers = &analysis.servers;
-    let mean = |it: &plimsoll_analyze::ServerSums| it.sum as f64 / it.known as f64 / 1e6;
-    let busiest = servers.iter().max_by(|one, other| mean(&one.1).total_cmp(&mean(&other.1)))?;
-    let under = servers.iter().filter(|it| it.1.most < 750_000).count();
+    let by_mean = |one: &&Server, other: &&Server| one.mean.value.total_cmp(&other.mean.value);
+    let busiest = servers.iter().max_by(by_mean)?;
+    let under = servers.iter().filter(|it| it.most() < 0.75).count();
     Some(format!(
         "Processors of the server that works most, {}, work {} of the time on average; {} of {} servers have no minute over 75 %.",
-        busiest.0,
-        words::percent(mean(&busiest.1)),
+        busiest.name,
+        figure(&busiest.mean, words::percent),
         under,
         servers.len()
     ))
