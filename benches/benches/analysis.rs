@@ -1,7 +1,7 @@
 //! A long history of 248 targets at 5 s, reads and writes: how many samples of it are analysed in a second of two processors, beside numpy and polars that do the same kernels to one day
 //! of the same store in the same run, how much memory that takes, and what four processes at once, each with its part, cost beside one run.
 //!
-//! PLIMSOLL_BENCH_DAYS says how many days (30; 365 are 3.1 billion samples, about 7 GB on disk), PLIMSOLL_BENCH_STORE keeps the store there for the next time, and PYTHON is one that has
+//! PLIMSOLL_BENCH_DAYS says how many days (30; 365 are 3.1 billion samples, about 12 GB on disk), PLIMSOLL_BENCH_STORE keeps the store there for the next time, and PYTHON is one that has
 //! numpy and polars.
 
 use std::env;
