@@ -196,14 +196,15 @@ impl Race<'_> {
         }
         let settings_path = self.base.join("plfsrc");
         std::fs::write(&settings_path, settings)?;
-        let program = |rank: usize| {
+        let program = |rank: usize, count: usize| {
             let mut command = Command::new(writer);
             command.args([rank, TARGETS].map(|it| it.to_string())).arg(mount.join("f"));
-            command.args([self.record, self.count].map(|it| it.to_string()));
+            command.args([self.record, count].map(|it| it.to_string()));
             command.env("PLFSRC", &settings_path);
             command
         };
-        seconds_of_programs((0..TARGETS).map(program))
+        ensure!(program(0, 0).status()?.success(), "PLFS does not make a file");
+        seconds_of_programs((0..TARGETS).map(|rank| program(rank, self.count)))
     }
 
     fn crowd(&self, kind: &str, path: &Path) -> Result<f64> {

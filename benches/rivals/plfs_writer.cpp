@@ -2,7 +2,7 @@
 // them durable and says "done".
 //
 // PLFS chooses a backend by the name of the host alone, so that all processes of a node write to one. To be fair to it, each writer
-// is a host of its own, with a name that leads to a backend of its own.
+// is a host of its own, with a name that leads to a backend of its own. One that is to write nothing makes the file.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -45,6 +45,12 @@ int main(int, char **words) {
     if (!become_host_of(rank, of)) {
         perror("a host name for this process");
         return 1;
+    }
+    if (count == 0) {
+        // Only makes the file. Whoever does keeps to the backend of the file, so that is none of the writers.
+        if (sethostname("maker", 5) != 0) return 1;
+        require(plfs_create(path, 0600, 0, getpid()), "create");
+        return 0;
     }
     std::vector<char> bytes(record, (char)(rank + 1));
     const pid_t pid = getpid();
