@@ -2,12 +2,12 @@
 //! may rename files, that may be another one by then, or a pipe that it waits for.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::open_trusted_file;
+use plimsoll_guarded::{copy_stored, open_trusted_file};
 use tempfile::TempDir;
 
 /// A file that no other user can exchange.
@@ -24,7 +24,7 @@ impl Unshared {
     ///
     /// # Errors
     /// If it cannot be copied.
-    pub fn new(path: &Path, mut file: File) -> io::Result<Self> {
+    pub fn new(path: &Path, file: File) -> io::Result<Self> {
         let facts = file.metadata()?;
         let key = (facts.dev(), facts.ino());
         let trusted = open_trusted_file(path).ok().and_then(|it| it.metadata().ok());
@@ -34,9 +34,8 @@ impl Unshared {
         }
         let folder = TempDir::new()?;
         let path = folder.path().join("database");
-        let mut copy = File::create_new(&path)?;
-        file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut io::Read::take(&mut file, facts.len()), &mut copy)?;
+        let copy = File::create_new(&path)?;
+        copy_stored(&file, &copy, facts.len())?;
         Ok(Unshared { path, _file: copy, _folder: Some(folder) })
     }
 

@@ -1,18 +1,17 @@
 //! Collects what processes left in the spool after a crash, a kill or the loss of a node.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plimsoll_guarded::{Directory, Draft};
+use plimsoll_guarded::{Directory, Draft, copy_stored};
 use plimsoll_trace::layout::{FILE_EXTENSION, HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
-use rustix::io::Errno;
 
 use crate::{RecordError, directory, spool};
 
@@ -113,32 +112,4 @@ fn bring_home(
     spool.remove_file(name)?;
     collected.moved += 1;
     Ok(())
-}
-
-/// Copies this many bytes at most, and leaves holes out: more is not written than is stored. A process that became another
-/// user can make its file any size out of nothing.
-fn copy_stored(mut from: &File, mut to: &File, bytes_max: u64) -> io::Result<()> {
-    let length = from.metadata()?.len().min(bytes_max);
-    let mut at = 0;
-    while at < length {
-        let (start, end) = match data_from(from, at) {
-            Ok((start, end)) => (start.min(length), end.min(length)),
-            Err(Errno::NXIO) => break,
-            Err(error) => return Err(error.into()),
-        };
-        from.seek(SeekFrom::Start(start))?;
-        to.seek(SeekFrom::Start(start))?;
-        io::copy(&mut from.take(end - start), &mut to)?;
-        at = end;
-    }
-    to.set_len(length)
-}
-
-/// Returns where the next data begin and end. Where the file system does not tell, all is data.
-fn data_from(file: &File, at: u64) -> Result<(u64, u64), Errno> {
-    use rustix::fs::SeekFrom::{Data, Hole};
-    match rustix::fs::seek(file, Data(at)) {
-        Err(Errno::INVAL) => Ok((at, u64::MAX)),
-        start => start.and_then(|start| Ok((start, rustix::fs::seek(file, Hole(start))?))),
-    }
 }
