@@ -46,7 +46,7 @@ needs-test: needs
 	-@scripts/need 'tests record programs for another C library and with capabilities' \
 	    musl-gcc=musl-tools setcap=libcap2-bin
 	-@scripts/need 'tests record everyday programs and compare with what the kernel saw' \
-	    fio=fio sqlite3=sqlite3 git=git strace=strace
+	    fio=fio sqlite3=sqlite3 git=git strace=strace fakeroot=fakeroot
 	-@scripts/need 'tests mount containers as files' fusermount3=fuse3
 	-@scripts/need 'tests let Prometheus scrape the monitor' prometheus=prometheus
 	-@scripts/need 'tests import what MariaDB dumps and answers' /usr/sbin/mariadbd=mariadb-server
