@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 const TABLE: &str = "crates/preload/src/table.rs";
+const SERVED_TABLE: &str = "crates/preload/src/served_table.rs";
 const LIBRARY_TABLE: &str = "crates/preload/src/library_table.rs";
 const NUMBER_TABLE: &str = "crates/preload/src/hooks/raw.rs";
 const MPI_TABLE: &str = "crates/preload/src/mpi/table.rs";
@@ -17,6 +18,7 @@ pub fn page(root: &Path) -> Result<String> {
     };
     let mut groups = groups(&read(TABLE)?);
     groups.extend(self::groups(&read(LIBRARY_TABLE)?));
+    groups.extend(self::groups(&read(SERVED_TABLE)?));
     let numbers = numbers(&read(NUMBER_TABLE)?);
     let (mpi, counted) = mpi_names(&read(MPI_TABLE)?);
     let is_whole = groups.len() >= 4 && numbers.len() > 10 && mpi.len() > 10 && counted.len() > 10;
@@ -27,6 +29,9 @@ pub fn page(root: &Path) -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     for (name, rows) in &groups {
         page.push_str(&format!("\n## {name}\n\n"));
+        if name == "served" {
+            page.push_str("Not recorded; `stow run` needs to know of them.\n\n");
+        }
         for row in rows {
             page.push_str(&format!("- {row}\n"));
         }

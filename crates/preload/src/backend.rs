@@ -26,7 +26,7 @@
 //! - all of MPI, whose library makes the calls that are seen.
 //!
 //! Calls that have no row, and reach the kernel's file or name: `mknod`, other requests of `ioctl`, `posix_fadvise`, `realpath`, `getcwd`; what the C library does by itself
-//! where it reads directories (`scandir`, `glob`, `nftw`, `readdir_r`); system calls that a program makes without the C
+//! where it walks over directories (`nftw`, `fts_read`); system calls that a program makes without the C
 //! library. A backend must keep its files so that these do no harm, or get a row for them.
 
 #[cfg(feature = "inverted-backend")]
@@ -63,8 +63,20 @@ pub trait Backend: Sync {
     /// A descriptor of its own was duplicated.
     fn duplicated(&self, _from: c_int, _to: c_int) {}
 
+    /// Calls what gives the number of a descriptor of its own to another file (`dup2`) and returns whether it did, while nobody uses the one that it was.
+    fn replace(&self, fd: c_int, kernel: &mut dyn FnMut() -> bool) {
+        if kernel() {
+            let _ = self.on_descriptor(fd, &Request::Close);
+        }
+    }
+
     /// A descriptor was closed, of which it was told before.
     fn closed(&self) {}
+
+    /// Returns whether memory is a mapping that it made.
+    fn has_mapped(&self, _address: usize) -> bool {
+        false
+    }
 
     /// The working directory is another one.
     fn directory_changed(&self) {}
@@ -201,7 +213,11 @@ fn ask_owner(fd: c_int, request: &Request) -> Answer {
     if thread::is_serving() {
         return None;
     }
-    owner(fd)?.on_descriptor(fd, request)
+    let owner = owner(fd)?;
+    if let Request::Move(_) | Request::Copy { .. } | Request::Sync { .. } | Request::Lock(_) = request {
+        thread::cancellation_point();
+    }
+    owner.on_descriptor(fd, request)
 }
 
 #[cold]
@@ -221,6 +237,9 @@ fn ask_all(name: &Name, request: &NameRequest) -> Answer {
             }
             _ => None,
         };
+    }
+    if let NameRequest::Open { .. } = request {
+        thread::cancellation_point();
     }
     for (mark, backend) in (FIRST_BACKEND..).zip(BACKENDS) {
         let Some(answer) = backend.on_name(name, request) else { continue };
@@ -284,6 +303,27 @@ pub fn close(fd: c_int, kernel: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
+/// Gives the number of a descriptor to another file, by the kernel. Threads that write to the one that it was are not met in between.
+pub fn replace(fd: c_int, kernel: impl FnOnce() -> c_int) -> c_int {
+    let owner = if may_be_owned(fd) && !thread::is_serving() { owner(fd) } else { None };
+    let Some(owner) = owner else { return kernel() };
+    let (mut kernel, mut done) = (Some(kernel), None);
+    owner.replace(fd, &mut || {
+        done = kernel.take().map(|kernel| (kernel(), sys::errno()));
+        done.is_some_and(|(result, _)| result >= 0)
+    });
+    match (done, kernel) {
+        (Some((result, error)), _) => {
+            if result < 0 {
+                sys::set_errno(error);
+            }
+            result
+        }
+        (None, Some(kernel)) => kernel(),
+        (None, None) => -1,
+    }
+}
+
 /// Tells the backends which of the descriptors from `first` to `last` are about to be closed, with others.
 pub fn before_close(first: u32, last: u32) {
     if is_active() {
@@ -313,6 +353,13 @@ pub fn duplicated(from: c_int, to: c_int) {
             backend.duplicated(from, to);
         }
     }
+}
+
+/// Returns whether memory is a mapping that a backend made.
+pub fn has_mapped(address: usize) -> bool {
+    is_active()
+        && !thread::is_serving()
+        && BACKENDS.iter().any(|backend| backend.has_mapped(address))
 }
 
 /// Notes that the working directory changed.

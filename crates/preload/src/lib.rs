@@ -48,6 +48,7 @@ mod process;
 pub mod real;
 pub mod recorder;
 mod room;
+pub mod served_table;
 mod spool;
 mod stage;
 mod sys;

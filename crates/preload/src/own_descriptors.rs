@@ -7,7 +7,7 @@ pub mod moved;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
@@ -44,7 +44,7 @@ impl OwnDescriptor {
     /// # Errors
     /// When no number or no place is free.
     pub fn keep(&self, fd: OwnFile) -> Result<(), Errno> {
-        let high = high_copy(&fd)?;
+        let high = OwnFile::from(high_copy(&fd)?);
         let number = high.as_raw_fd();
         let is_taken = |entry: &AtomicI32| {
             entry.compare_exchange(NONE, number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
@@ -82,12 +82,15 @@ fn give_up(place: usize) {
 }
 
 /// Returns a copy with a number that programs do not get to.
-fn high_copy(fd: &OwnFile) -> Result<OwnFile, Errno> {
+///
+/// # Errors
+/// When no number is free.
+pub fn high_copy(fd: impl AsFd) -> Result<OwnedFd, Errno> {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST_START + BELOW_LIMIT);
     let start = limit.saturating_sub(BELOW_LIMIT).min(HIGHEST_START);
+    let fd = fd.as_fd();
     rustix::io::fcntl_dupfd_cloexec(fd, start as RawFd)
         .or_else(|_| rustix::io::fcntl_dupfd_cloexec(fd, 3))
-        .map(OwnFile::from)
 }
 
 /// Returns true when a number is one of these.
@@ -122,7 +125,7 @@ pub fn make_way(number: c_int) {
         // SAFETY: in the table, so it is open; the number is the program's from now on.
         let old = unsafe { OwnFile::from_number(number) };
         match high_copy(&old) {
-            Ok(copy) => entry.store(copy.into_number(), Ordering::Release),
+            Ok(copy) => entry.store(OwnFile::from(copy).into_number(), Ordering::Release),
             Err(_) => entry.store(NONE, Ordering::Release),
         }
         // Closed here: the program's call finds it free, as it expects.

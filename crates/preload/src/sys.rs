@@ -104,11 +104,6 @@ pub fn borrow(fd: c_int) -> Option<BorrowedFd<'static>> {
     (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
-/// Returns whether a descriptor is open.
-pub fn is_open(fd: c_int) -> bool {
-    borrow(fd).is_some_and(|fd| rustix::io::fcntl_getfd(fd).is_ok())
-}
-
 /// Closes the descriptors from the one number to the other. Rustix has no such call, and the C library's is one that
 /// we stand in for.
 pub fn close_range(first: u32, last: u32) {

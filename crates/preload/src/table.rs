@@ -231,6 +231,8 @@ crate::intercept! {
             => |real| directory::open_descriptor(fd, || real(fd));
         readdir [readdir64] (stream: *mut DIR) -> *mut c_void
             => |real| directory::read(stream, || real(stream));
+        getdents64 [] (fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t
+            => |real| directory::read_entries(fd, buffer.cast(), || real(fd, buffer, length));
         closedir [] (stream: *mut DIR) -> c_int
             => |real| directory::close(stream, || real(stream));
         // Mappings.

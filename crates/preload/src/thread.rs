@@ -121,9 +121,16 @@ pub struct Serving {
     cancellation: c_int,
 }
 
-// SAFETY: the C library defines it so.
-unsafe extern "C" {
+// SAFETY: the C library defines them so. A thread that is cancelled unwinds through them.
+unsafe extern "C-unwind" {
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+    fn pthread_testcancel();
+}
+
+/// Lets the thread be cancelled here, as it would be by the kernel's call that a backend serves.
+pub fn cancellation_point() {
+    // SAFETY: a function that needs nothing.
+    unsafe { pthread_testcancel() };
 }
 
 /// pthread.h
@@ -164,13 +171,14 @@ impl Drop for Serving {
         unsafe {
             (*self.thread).serving.store(0, Ordering::Relaxed);
             (*self.thread).busy.store(self.was_busy, Ordering::Relaxed);
-            let mut before = 0;
-            pthread_setcancelstate(self.cancellation, &raw mut before);
             libc::pthread_sigmask(
                 libc::SIG_SETMASK,
                 &raw const self.signals,
                 core::ptr::null_mut(),
             );
+            // The last of all: a thread that may be cancelled at any time ends in it.
+            let mut before = 0;
+            pthread_setcancelstate(self.cancellation, &raw mut before);
         }
     }
 }

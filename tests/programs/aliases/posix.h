@@ -230,6 +230,17 @@ static void reads_directory(void)
     expect("closedir", 1, 0);
 }
 
+static void reads_entries(void)
+{
+    directory();
+    int fd = open(path, O_DIRECTORY);
+    EACH CHECK(AS(read)(fd, buffer, sizeof buffer) >= 0);
+    CHECK(close(fd) == 0);
+    expect("open", 1, 0);
+    expect("readdir", count, 0);
+    expect("close", 1, 0);
+}
+
 static void closes_directory(void)
 {
     directory();
@@ -316,5 +327,5 @@ static void syncs_mapping(void)
     { "mkdirat", makes_directory_at }, { "mkdtemp", makes_temporary_directory },                \
     { "rmdir", removes_directory }, { "opendir", opens_directory },                             \
     { "fdopendir", opens_directory_descriptor }, { "readdir", reads_directory },                \
-    { "readdir64", reads_directory }, { "closedir", closes_directory }, { "mmap", maps },       \
+    { "readdir64", reads_directory }, { "closedir", closes_directory }, { "getdents64", reads_entries }, { "mmap", maps },       \
     { "mmap64", maps }, { "munmap", unmaps }, { "msync", syncs_mapping },

@@ -1,10 +1,11 @@
 //! What programs do to files by names of another kind is the same below a mount as in a plain directory.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::Stowed;
 use crate::support::command::Outcome;
-use crate::support::recording::python;
+use crate::support::recording::{has, program, python};
 
 /// What a command in a plain directory gave, and in a mount.
 fn both(command: &[&str]) -> [(String, String, Option<i32>); 2] {
@@ -15,6 +16,10 @@ fn both(command: &[&str]) -> [(String, String, Option<i32>); 2] {
     ordinary.args(&command[1..]).current_dir(&plain);
     let told = |outcome: Outcome| (outcome.stdout, outcome.stderr, outcome.status);
     [told(ordinary.output().unwrap().into()), told(stowed.run(command))]
+}
+
+fn compiled(source: &str) -> PathBuf {
+    program(source, "cc", &[])
 }
 
 #[track_caller]
@@ -144,5 +149,135 @@ for turn in range(2):
     if os.fork() == 0: os._exit(0)
     os.wait()
 tell(repr([open('d/' + name).read() for name in ['old', 'new', 'held']]))";
+    assert_same(&[python(), "-c", script]);
+}
+
+/// To close any descriptor of a file gives up all locks of the process on it: the library must not close one that the program did not.
+#[test]
+fn locks_stay_when_the_file_is_opened_again() {
+    let script = "
+import fcntl, os
+def tell(what):
+    pid = os.fork()
+    if pid == 0:
+        try: fcntl.lockf(os.open('f', os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB); print(what, 'is free', flush=True)
+        except OSError: print(what, 'is locked', flush=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+f = os.open('f', os.O_RDWR | os.O_CREAT); os.symlink('f', 'link')
+os.write(f, b'content'); fcntl.lockf(f, fcntl.LOCK_EX)
+tell('first')
+for name in ['f', './f', 'link', '/dev/fd/%d' % f, '/proc/self/fd/%d' % f]:
+    for flags in [os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREAT, os.O_RDWR | os.O_APPEND, os.O_WRONLY | os.O_TRUNC]:
+        os.open(name, flags); tell('%s %o' % (name.replace(str(f), 'N'), flags))
+    try: os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR)
+    except OSError as error: tell(os.strerror(error.errno))
+    os.stat(name); os.access(name, os.R_OK); os.utime(name); os.chmod(name, 0o644); os.truncate(name, 9)
+    tell('asked')
+g = open('f'); tell('stream')
+g.close(); tell('closed')";
+    assert_same(&[python(), "-c", script]);
+}
+
+#[test]
+fn directories_that_the_c_library_reads_by_itself_list_files() {
+    let made =
+        "mkdir -p d/e; for name in f1 f2 d/g1 d/g10 d/g9; do echo $name > $name; done; exec \"$0\"";
+    assert_same(&["sh", "-c", made, compiled("listing.c").to_str().unwrap()]);
+}
+
+#[test]
+fn what_comes_under_a_number_that_was_closed_unseen_is_known() {
+    assert_same(&[compiled("received.c").to_str().unwrap()]);
+}
+
+#[test]
+fn threads_that_use_files_can_be_cancelled() {
+    assert_same(&[compiled("cancelled.c").to_str().unwrap()]);
+}
+
+/// As daemons do that begin a new log: other threads write on.
+#[test]
+fn a_descriptor_that_is_replaced_loses_nothing_that_threads_write() {
+    let script = "
+import os, threading
+log = os.open('log0', os.O_CREAT | os.O_WRONLY); is_over = False
+line = b'x' * 49 + b'\\n'; written = [0] * 3
+def write(place):
+    while not is_over:
+        assert os.write(log, line) == 50
+        written[place] += 1
+threads = [threading.Thread(target=write, args=(place,)) for place in range(3)]
+for thread in threads: thread.start()
+for turn in range(1, 100):
+    new = os.open('log%d' % turn, os.O_CREAT | os.O_WRONLY); os.dup2(new, log); os.close(new)
+is_over = True
+for thread in threads: thread.join()
+lines = [text for turn in range(100) for text in open('log%d' % turn, 'rb').read().split(b'\\n')[:-1]]
+print(len(lines) - sum(written), set(lines))";
+    assert_same(&[python(), "-c", script]);
+}
+
+/// It tells programs that they are root, and files that they are root's.
+#[test]
+fn a_program_that_believes_to_be_root_uses_its_files() {
+    if !has(&["fakeroot"]) {
+        eprintln!("SKIPPED: needs fakeroot");
+        return;
+    }
+    assert_same(&[
+        "fakeroot",
+        "sh",
+        "-c",
+        "echo hi > x; cat x; stat -c '%s %F' x; cp x y; cat y; rm x; ls",
+    ]);
+}
+
+/// The sanitizers have their own functions for streams.
+#[test]
+fn a_program_with_a_sanitizer_prints_and_reads() {
+    for flag in ["-fsanitize=address", "-fsanitize=thread"] {
+        let program = program("printed.c", "cc", &[flag]);
+        let program = program.to_str().unwrap();
+        let script = "echo 'one\ntwo' > in; \"$0\" < in > out; echo $?; cat out copy";
+        let told = assert_same(&["sh", "-c", script, program]);
+        assert!(told.contains("2 lines"), "{told}");
+    }
+}
+
+/// Whoever looks at a name sees the old file or the new one.
+#[test]
+fn a_file_that_is_replaced_is_never_seen_half() {
+    let script = "
+import os
+open('f', 'w').write('x' * 2000)
+pid = os.fork()
+if pid == 0:
+    for turn in range(300):
+        open('new', 'w').write('x' * 2000); os.rename('new', 'f')
+    os._exit(0)
+looks, wrong = 0, []
+while os.waitpid(pid, os.WNOHANG) == (0, 0):
+    for look in (os.stat, os.lstat, lambda name: os.fstat(os.open(name, os.O_RDONLY))):
+        try: seen = look('f').st_size
+        except OSError as error: seen = os.strerror(error.errno)
+        if seen != 2000: wrong.append(seen)
+    os.closerange(3, 100)
+print(wrong, os.stat('f').st_size)";
+    assert_same(&[python(), "-c", script]);
+}
+
+/// What a program has mapped is the file's also after it was given back, and cannot become what it must not be.
+#[test]
+fn mappings_are_copies_that_last() {
+    let script = "
+import ctypes, mmap, os
+open('f', 'w').write('page' * 2048)
+for access in (mmap.ACCESS_READ, mmap.ACCESS_COPY):
+    for flags in ('rb', 'r+b'):
+        m = mmap.mmap(open('f', flags).fileno(), 0, access=access)
+        print(m[:8], m.madvise(mmap.MADV_DONTNEED), m[:8], m[4094:4102])
+m = mmap.mmap(open('f', 'rb').fileno(), 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE, offset=4096)
+m[:4] = b'mine'; print(m[:8]); m.madvise(mmap.MADV_DONTNEED); print(m[:8], open('f').read(8))";
     assert_same(&[python(), "-c", script]);
 }

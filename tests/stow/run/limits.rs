@@ -43,6 +43,13 @@ assert libc.syscall(425, 4, ctypes.create_string_buffer(256)) == -1 and ctypes.g
 for mode in [8, 0x20]:  # collapse, insert
     assert libc.fallocate(fd, mode, ctypes.c_long(0), ctypes.c_long(4096)) == -1 and ctypes.get_errno() == errno.EOPNOTSUPP
 fails('EOPNOTSUPP', lambda: fcntl.ioctl(os.open('g', os.O_CREAT | os.O_RDWR), 0x40049409, fd))  # FICLONE
+libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+large = [ctypes.c_size_t(size) for size in (4096, 8192)]
+memory = ctypes.c_void_p(libc.mmap(None, large[0], mmap.PROT_READ, mmap.MAP_SHARED, fd, ctypes.c_long(0)))
+assert libc.mprotect(memory, large[0], mmap.PROT_READ | mmap.PROT_WRITE) == -1 and ctypes.get_errno() == errno.EACCES
+assert libc.mremap(memory, large[0], large[1], 1) == ctypes.c_void_p(-1).value and ctypes.get_errno() == errno.ENOMEM
+own = ctypes.c_void_p(libc.mmap(None, large[0], mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, ctypes.c_long(0)))
+assert libc.mremap(own, large[0], large[1], 1) != ctypes.c_void_p(-1).value
 room, context = ctypes.create_string_buffer(8), ctypes.c_ulong(0)
 assert libc.syscall(206, 1, ctypes.byref(context)) == 0  # io_setup
 request = ctypes.create_string_buffer(struct.pack('QIIHhIQQq', 0, 0, 0, 0, 0, fd, ctypes.addressof(room), 8, 0) + bytes(16))

@@ -35,9 +35,10 @@ use core::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plimsoll_trace::Op;
-use rustix::fs::SeekFrom;
+use rustix::fs::{SeekFrom, Stat};
 use rustix::io::Errno;
 
+use self::entry::Used;
 use self::scope::STANDARD;
 use super::{Answer, Backend, Name, NameRequest, Request};
 use crate::own_descriptors::moved;
@@ -119,6 +120,13 @@ impl Backend for Stow {
         });
     }
 
+    fn replace(&self, fd: c_int, kernel: &mut dyn FnMut() -> bool) {
+        serving(|serving| {
+            registry::replace(serving, fd, kernel);
+            None
+        });
+    }
+
     fn closed(&self) {
         if registry::has_work() {
             serving(|serving| {
@@ -131,6 +139,10 @@ impl Backend for Stow {
                 None
             });
         }
+    }
+
+    fn has_mapped(&self, address: usize) -> bool {
+        serving(|_| Some(Ok(usize::from(mapped::is_copy(address))))) == Some(Ok(1))
     }
 
     fn directory_changed(&self) {
@@ -171,24 +183,41 @@ fn on_own(serving: &Serving, fd: c_int, request: &Request) -> Answer {
     if let Request::Close = request {
         return registry::close(serving, fd);
     }
-    let (entry, facts) = match registry::of(serving, fd) {
-        Ok(Some(found)) => found,
-        Ok(None) => return None,
-        Err(error) => return Some(Err(error)),
-    };
-    let mut entry = entry.hold(serving);
-    entry.note(fd);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let (entry, facts) = match registry::of(serving, fd) {
+            Ok(Some(found)) => found,
+            Ok(None) => return None,
+            // Or it had two names while it was looked at, of the one and the other.
+            Err(libc::ESTALE) if tries < TRIES => continue,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut held = entry.hold(serving);
+        // While this waited, another thread may have given the number to another file.
+        if held.has(fd) || registry::is_of(fd, entry.key) {
+            held.note(fd);
+            return on_held(&mut held, fd, facts, request);
+        }
+    }
+}
+
+/// How often other threads may give a number to another file while it is looked at.
+const TRIES: usize = 16;
+
+/// Serves a call on an anchor's descriptor, while no other thread uses its container.
+fn on_held(entry: &mut Used, fd: c_int, facts: Stat, request: &Request) -> Answer {
     Some(match *request {
-        Request::Move(ref request) => transfer::transfer(&mut entry, fd, request),
-        Request::Seek { offset, whence } => transfer::seek(&mut entry, fd, offset, whence),
-        Request::Status(status) => status::of_descriptor(&mut entry, fd, facts, &status),
-        Request::Truncate { length } => space::truncate(&mut entry, fd, length),
+        Request::Move(ref request) => transfer::transfer(entry, fd, request),
+        Request::Seek { offset, whence } => transfer::seek(entry, fd, offset, whence),
+        Request::Status(status) => status::of_descriptor(entry, fd, facts, &status),
+        Request::Truncate { length } => space::truncate(entry, fd, length),
         Request::Allocate { mode, offset, length } => {
-            space::allocate(&mut entry, fd, mode, offset, length)
+            space::allocate(entry, fd, mode, offset, length)
         }
         Request::Sync { op: Op::SyncFileRange } => Ok(0),
         Request::Sync { .. } => entry.sync(),
-        Request::Map(request) => mapped::map(&mut entry, fd, &request),
+        Request::Map(request) => mapped::map(entry, fd, &request),
         _ => return None,
     })
 }

@@ -269,11 +269,11 @@ pub fn duplicate(fd: c_int, to: Option<c_int>, real: impl FnOnce() -> c_int) -> 
         if own_descriptors::moved::is_one(to) {
             return c_int::from_answer(Err(libc::EBADF));
         }
-        if to != fd && sys::is_open(fd) {
-            backend::answer(to, || Request::Close);
-        }
     }
-    let copy = real();
+    let copy = match to.filter(|to| *to != fd) {
+        Some(to) => backend::replace(to, real),
+        None => real(),
+    };
     backend::duplicated(fd, copy);
     standard_streams::after_change(copy);
     if copy >= 0 && hot::is_on() {

@@ -141,6 +141,15 @@ fn is_shown(fd: c_int, entry: *mut dirent64) -> bool {
     !matches!(backend::answer(fd, || Request::Entry(entry)), Some(Ok(HIDDEN)))
 }
 
+/// Returns whether a program is to see an entry of a directory.
+///
+/// # Safety
+/// An open directory and its entry.
+pub unsafe fn shows(directory: *mut DIR, entry: *mut dirent64) -> bool {
+    // SAFETY: as the caller says.
+    is_shown(unsafe { descriptor_of(directory) }, entry)
+}
+
 /// Stands in for `closedir`.
 ///
 /// # Safety

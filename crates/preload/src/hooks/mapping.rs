@@ -11,7 +11,7 @@ use crate::backend::{self, MapRequest, Request};
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
 use crate::recorder::{begin_in, ended};
-use crate::{descriptors, process, thread};
+use crate::{descriptors, process, sys, thread};
 
 #[derive(Clone, Copy)]
 struct Address(*mut c_void);
@@ -54,6 +54,21 @@ pub fn unmap(address: *mut c_void, length: usize, real: impl FnOnce() -> c_int) 
         process.mappings.remove(address as usize);
     }
     end(Op::Munmap, file, length, real)
+}
+
+/// Stands in for `mremap`: what a backend has mapped cannot become larger.
+#[inline]
+pub fn resize(
+    address: *mut c_void,
+    length: usize,
+    new_length: usize,
+    real: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    if new_length > length && backend::has_mapped(address as usize) {
+        sys::set_errno(libc::ENOMEM);
+        return libc::MAP_FAILED;
+    }
+    real()
 }
 
 /// Stands in for `msync`.

@@ -22,6 +22,8 @@ struct Functions {
     close: extern "C-unwind" fn(*mut c_void) -> c_int,
 }
 
+type MakeStream = unsafe extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut FILE;
+
 // SAFETY: the C library defines them so.
 unsafe extern "C" {
     fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: Functions) -> *mut FILE;
@@ -128,7 +130,7 @@ pub fn wrap(fd: c_int, mode: &CStr) -> *mut FILE {
     }
     let functions = Functions { read, write, seek, close };
     // SAFETY: functions that need nothing but the number.
-    let stream = unsafe { fopencookie(cookie(fd), mode.as_ptr(), functions) };
+    let stream = unsafe { make_stream()(cookie(fd), mode.as_ptr(), functions) };
     if stream.is_null() {
         return stream;
     }
@@ -146,6 +148,28 @@ pub fn wrap(fd: c_int, mode: &CStr) -> *mut FILE {
         }
     }
     stream
+}
+
+/// Returns the C library's own `fopencookie`: others stand in for it, and have a cookie of their own (AddressSanitizer, ThreadSanitizer).
+fn make_stream() -> MakeStream {
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    let mut found = FOUND.load(Ordering::Relaxed);
+    if found == 0 {
+        // SAFETY: C strings; the answers are null, or the library that is there and a function of it.
+        found = unsafe {
+            let library = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            match library.is_null() {
+                true => 0,
+                false => libc::dlsym(library, c"fopencookie".as_ptr()).expose_provenance(),
+            }
+        };
+        if found == 0 {
+            return fopencookie;
+        }
+        FOUND.store(found, Ordering::Relaxed);
+    }
+    // SAFETY: the address of that function.
+    unsafe { core::mem::transmute::<usize, MakeStream>(found) }
 }
 
 /// The number that `fopencookie` gives to streams.

@@ -118,18 +118,28 @@ fn reopen(serving: &Serving, fd: c_int, path: &CStr, flags: OFlags) -> Answer {
     }
     on_container(serving, fd, || {
         let file = reopen_anchor(path, flags)?;
-        let (entry, _) = registry::of(serving, file.as_raw_fd())?.ok_or(libc::ESTALE)?;
-        let mut entry = entry.hold(serving);
-        entry.follow_others()?;
-        if flags.contains(OFlags::TRUNC)
-            && flags & OFlags::ACCMODE != OFlags::RDONLY
-            && entry.size()? > 0
-        {
-            space::set_size(&mut entry, 0)?;
+        match prepare(serving, file.as_raw_fd(), flags) {
+            Ok(()) => Ok(file.into_raw_fd() as usize),
+            Err(error) => {
+                registry::give_up(serving, file);
+                Err(error)
+            }
         }
-        entry.note(file.as_raw_fd());
-        Ok(file.into_raw_fd() as usize)
     })
+}
+
+fn prepare(serving: &Serving, fd: c_int, flags: OFlags) -> Result<(), c_int> {
+    let (entry, _) = registry::of(serving, fd)?.ok_or(libc::ESTALE)?;
+    let mut entry = entry.hold(serving);
+    entry.follow_others()?;
+    if flags.contains(OFlags::TRUNC)
+        && flags & OFlags::ACCMODE != OFlags::RDONLY
+        && entry.size()? > 0
+    {
+        space::set_size(&mut entry, 0)?;
+    }
+    entry.note(fd);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{ANCHOR, Container, News, Placement, Reader, StowError, Writer, is_gone_name};
+use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -15,6 +16,7 @@ use super::settings::{self, Policy};
 use super::{Outcome, counting, number};
 use crate::lock::{Held, Lock};
 use crate::mpi::meeting;
+use crate::own_descriptors;
 use crate::thread::Serving;
 
 /// By what an anchor is known.
@@ -52,6 +54,8 @@ pub struct Used {
     crew: Arc<Crew>,
     /// The descriptors by which it is known to be used.
     descriptors: Vec<c_int>,
+    /// Descriptors of the anchor that the program has not got. They stay as long as its own: to close one gives up the program's locks (fcntl(2)).
+    aside: Vec<OwnedFd>,
     writer: Option<Writer>,
     /// How many meetings there were when the writer asked other nodes last.
     meetings: u64,
@@ -90,6 +94,7 @@ impl Entry {
             container: Arc::new(container),
             crew,
             descriptors: Vec::new(),
+            aside: Vec::new(),
             writer: None,
             meetings: 0,
             reader: None,
@@ -119,9 +124,19 @@ impl Used {
 
     /// Notes that a descriptor is one of its.
     pub fn note(&mut self, fd: c_int) {
-        if !self.descriptors.contains(&fd) {
+        if !self.has(fd) {
             self.descriptors.push(fd);
         }
+    }
+
+    /// Returns whether a descriptor is known to be one of its.
+    pub fn has(&self, fd: c_int) -> bool {
+        self.descriptors.contains(&fd)
+    }
+
+    /// Keeps a descriptor of the anchor that the program does not get.
+    pub fn keep_aside(&mut self, file: OwnedFd) {
+        self.aside.push(own_descriptors::moved::out_of_sight(file));
     }
 
     /// Notes that a descriptor is closed; returns whether it was the last one.

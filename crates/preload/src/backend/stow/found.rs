@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use super::entry::Key;
 use super::names::{NamedAt, is_regular};
 use super::{hold, number, registry, settings};
-use crate::descriptors;
+use crate::{descriptors, own_descriptors};
 use crate::text::{PATH_BYTES, Text};
 
 /// By whom a container can be changed that counts.
@@ -84,6 +84,14 @@ impl Found {
                 let is_ours = hold::is_held_by(fd).unwrap_or(is_trusted(&marker) && parts.is_own);
                 if is_ours { Err(Some(libc::EACCES)) } else { Ok(None) }
             }
+        }
+    }
+
+    /// Holds it by a number that programs do not count on, so that what is opened next gets the lowest that is free.
+    pub fn aside(self) -> Self {
+        match own_descriptors::high_copy(&self.directory) {
+            Ok(directory) => Found { directory, ..self },
+            Err(_) => self,
         }
     }
 

@@ -1,15 +1,21 @@
-//! Mappings of a container's file: memory that is filled when it is mapped. Later changes of the file do not show in it, and it cannot
-//! be shared and written.
+//! Mappings of a container's file: a copy that is made when it is mapped. Later changes of the file do not show in it, and it can neither be shared and written
+//! nor become larger.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int};
 
-use rustix::fs::{OFlags, fcntl_getfl};
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use plimsoll_stow::Reader;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{
+    CWD, MemfdFlags, Mode, OFlags, fcntl_getfl, ftruncate, memfd_create, openat,
+};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::process::{Resource, getrlimit};
 
 use super::entry::{Used, told};
 use super::{Outcome, number};
 use crate::backend::MapRequest;
 use crate::sys;
+use crate::text::Text;
 
 const PAGE_BYTES: usize = 4096;
 
@@ -28,32 +34,93 @@ pub fn map(entry: &mut Used, fd: c_int, request: &MapRequest) -> Outcome {
     if !is_private && protection.contains(ProtFlags::WRITE) {
         return Err(libc::ENODEV);
     }
-    let reader = entry.reader()?;
+    let copy = copied(entry.reader()?, offset, request.length, is_private)?;
     let kept = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE | libc::MAP_32BIT;
-    let flags = MapFlags::PRIVATE | MapFlags::from_bits_retain((request.flags & kept) as u32);
-    let (address, length) = (request.address, request.length);
+    let way = if is_private { MapFlags::PRIVATE } else { MapFlags::SHARED };
+    let flags = way | MapFlags::from_bits_retain((request.flags & kept) as u32);
     // SAFETY: where the program wants it, as it would be without us, or at an address of the kernel's choice.
-    let memory =
-        unsafe { mmap_anonymous(address, length, ProtFlags::READ | ProtFlags::WRITE, flags) };
-    let memory = memory.map_err(number)?;
-    let there = reader.size().saturating_sub(offset);
-    let filled = there.min(length as u64) as usize;
-    // SAFETY: as many bytes were mapped just now.
-    let bytes = unsafe { core::slice::from_raw_parts_mut(memory.cast::<u8>(), filled) };
-    let done = match reader.read_at(bytes, offset) {
-        Ok(_) => protect(memory, length, request.protection),
-        Err(error) => Err(told(error)),
-    };
-    if let Err(error) = done {
-        // SAFETY: mapped just now, and nobody knows of it.
-        let _ = unsafe { munmap(memory, length) };
-        return Err(error);
-    }
-    Ok(memory.expose_provenance())
+    let memory = unsafe { mmap(request.address, request.length, protection, flags, &copy, 0) };
+    Ok(memory.map_err(number)?.expose_provenance())
 }
 
-fn protect(memory: *mut c_void, length: usize, protection: c_int) -> Result<(), c_int> {
-    let protection = MprotectFlags::from_bits_retain(protection as u32);
-    // SAFETY: our own new mapping.
-    unsafe { mprotect(memory, length, protection) }.map_err(number)
+/// By this name the kernel knows copies of what files hold, which programs have mapped.
+const COPY: &CStr = c"plimsoll-mapped-copy";
+
+/// Returns a file in memory that holds a part of the container's file: not anonymous memory, of which pages that a program gives back (MADV_DONTNEED) would be zeros. Unless the
+/// mapping is private, it can only be read, so that nobody makes it writable later (mprotect).
+fn copied(
+    reader: &Reader,
+    offset: u64,
+    length: usize,
+    is_private: bool,
+) -> Result<OwnedFd, c_int> {
+    let there = reader.size().saturating_sub(offset).min(length as u64);
+    // The kernel would end the program: the copy is a file, too.
+    if getrlimit(Resource::Fsize).current.is_some_and(|most| most < there) {
+        return Err(libc::ENOMEM);
+    }
+    let copy = memfd_create(COPY, MemfdFlags::CLOEXEC).map_err(number)?;
+    if there > 0 {
+        ftruncate(&copy, there).map_err(number)?;
+        fill(&copy, reader, offset, there as usize)?;
+    }
+    if is_private {
+        return Ok(copy);
+    }
+    let mut path = Text::<64>::new();
+    path.push(b"/proc/self/fd/");
+    path.push_number(copy.as_raw_fd() as u64, 10);
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, path.as_c_str(), flags, Mode::empty()).map_err(number)
+}
+
+/// Puts what the file holds into its copy.
+fn fill(copy: &OwnedFd, reader: &Reader, offset: u64, length: usize) -> Result<(), c_int> {
+    let way = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+    // SAFETY: at an address of the kernel's choice.
+    let memory = unsafe { mmap(core::ptr::null_mut(), length, way.0, way.1, copy, 0) };
+    let memory = memory.map_err(number)?;
+    // SAFETY: as many bytes were mapped just now.
+    let bytes = unsafe { core::slice::from_raw_parts_mut(memory.cast::<u8>(), length) };
+    let done = reader.read_at(bytes, offset).map(|_| ()).map_err(told);
+    // SAFETY: mapped just now, and nobody else knows of it.
+    let _ = unsafe { munmap(memory, length) };
+    done
+}
+
+/// Returns whether memory that a program wants to have larger is such a copy: what follows in the file is not in it. Looked up among all mappings (proc_pid_maps(5)), as
+/// programs rarely ask for it.
+pub fn is_copy(address: usize) -> bool {
+    let mut list = vec![0; LIST_BYTES];
+    let list = sys::read_file(c"/proc/self/maps", &mut list);
+    list.split(|byte| *byte == b'\n').any(|line| is_line_of_copy(line, address))
+}
+
+/// What is read of that list.
+const LIST_BYTES: usize = 8 << 20;
+
+/// `FIRST-LAST r--p 00000000 00:01 42 /memfd:NAME (deleted)`
+fn is_line_of_copy(line: &[u8], address: usize) -> bool {
+    let name = COPY.to_bytes();
+    let Some(line) = str::from_utf8(line).ok() else { return false };
+    let range = line.split(' ').next().and_then(|it| it.split_once('-'));
+    let bound = |text: &str| usize::from_str_radix(text, 16).ok();
+    let is_there = range.is_some_and(|(first, last)| {
+        bound(first).is_some_and(|it| it <= address) && bound(last).is_some_and(|it| address < it)
+    });
+    is_there && line.as_bytes().windows(name.len()).any(|it| it == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_known_by_the_name_of_its_mapping() {
+        let line = b"7f00a000-7f00c000 r--s 00000000 00:01 42   /memfd:plimsoll-mapped-copy (deleted)";
+        assert!(is_line_of_copy(line, 0x7f00_a000) && is_line_of_copy(line, 0x7f00_bfff));
+        assert!(!is_line_of_copy(line, 0x7f00_c000));
+        assert!(!is_line_of_copy(b"7f00a000-7f00c000 rw-p 00000000 00:00 0", 0x7f00_a000));
+        assert!(!is_line_of_copy(b"", 0) && !is_line_of_copy(b"x-y plimsoll-mapped-copy", 0));
+    }
 }

@@ -42,7 +42,7 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
     }
     let follow = !flags.contains(OFlags::NOFOLLOW);
     for tried in 0..TRIES {
-        if let Some(found) = at.container(follow) {
+        if let Some(found) = at.container(follow).map(Found::aside) {
             match open_there(serving, at, &found, flags) {
                 // It was removed just now.
                 Err(libc::ENOENT | libc::ESTALE) => {
@@ -51,8 +51,6 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
                 }
                 Err(error) => return Some(Err(error)),
                 Ok(file) => {
-                    drop(found);
-                    let file = lowest(file);
                     if let Some(entry) = registry::known(serving, file.as_raw_fd()) {
                         entry.hold(serving).note(file.as_raw_fd());
                     }
@@ -93,7 +91,8 @@ fn wait_for_removal(at: &NamedAt<'_>, found: &Found, follow: bool, tried: usize)
     }
 }
 
-/// Gives a file the lowest number that is free, as programs count on: what was held to open it may have had that one.
+/// Gives a directory the lowest number that is free, as programs count on: what was held to open it may have had that one. Not for files: whoever closes
+/// one of a file's descriptors gives up the locks of the process on it (fcntl(2)).
 fn lowest(file: OwnedFd) -> OwnedFd {
     let kept = fcntl_getfd(&file).unwrap_or(FdFlags::CLOEXEC);
     let again = match kept.contains(FdFlags::CLOEXEC) {
@@ -119,11 +118,28 @@ fn open_there(
         return Err(libc::EEXIST);
     }
     let file = found.open_anchor(flags)?;
+    match prepare(serving, at, found, flags, &file) {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            registry::give_up(serving, file);
+            Err(error)
+        }
+    }
+}
+
+/// Has a file that was opened be the container's, as it is now, and as short as is wanted.
+fn prepare(
+    serving: &Serving,
+    at: &NamedAt<'_>,
+    found: &Found,
+    flags: OFlags,
+    file: &OwnedFd,
+) -> Result<(), c_int> {
     // Who removes it marks it first, and then asks whether anybody has it open.
     if is_gone(found.directory()).map_err(number)? {
         return Err(libc::ESTALE);
     }
-    let key = Key::of(&fstat(&file).map_err(number)?);
+    let key = Key::of(&fstat(file).map_err(number)?);
     // The number of an inode may be a later file's by now.
     if let Some(entry) = registry::find(serving, key) {
         let mut entry = entry.hold(serving);
@@ -152,7 +168,7 @@ fn open_there(
             space::set_size(&mut entry, 0)?;
         }
     }
-    Ok(file)
+    Ok(())
 }
 
 fn status_of(container: &Container) -> Option<Key> {

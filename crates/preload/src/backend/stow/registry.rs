@@ -10,9 +10,10 @@ use std::sync::Arc;
 use plimsoll_guarded::Directory;
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{ANCHOR, Container};
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags, Stat, fcntl_getfl, fstat, statat};
 
-use super::entry::{Entry, Key};
+use super::entry::{Entry, Key, Used};
 use super::{names, number, settings};
 use crate::backend::Answer;
 use crate::lock::Lock;
@@ -99,6 +100,16 @@ pub fn known(serving: &Serving, fd: c_int) -> Option<Arc<Entry>> {
     find(serving, Key::of(&facts))
 }
 
+/// Closes a descriptor of an anchor that the program does not get. If it has others, that waits: its locks would be gone.
+pub fn give_up(serving: &Serving, file: OwnedFd) {
+    if let Some(entry) = known(serving, file.as_raw_fd()) {
+        let mut entry = entry.hold(serving);
+        if entry.is_open() {
+            entry.keep_aside(file);
+        }
+    }
+}
+
 /// Returns the container that a descriptor is of, and what its anchor is; `None` if it is none's.
 pub fn of(serving: &Serving, fd: c_int) -> Result<Option<(Arc<Entry>, Stat)>, c_int> {
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
@@ -149,8 +160,37 @@ pub fn remove(serving: &Serving, key: Key) -> Option<Arc<Entry>> {
 pub fn close(serving: &Serving, fd: c_int) -> Answer {
     let entry = known(serving, fd)?;
     let mut held = entry.hold(serving);
+    close_held(serving, &entry, &mut held, fd, can_write(fd))
+}
+
+/// Has a number become another file's by this call, while no other thread uses the container that it is of.
+pub fn replace(serving: &Serving, fd: c_int, kernel: &mut dyn FnMut() -> bool) {
+    let Some(entry) = known(serving, fd) else {
+        kernel();
+        return;
+    };
+    let mut held = entry.hold(serving);
+    let could_write = can_write(fd);
+    if kernel() && !is_of(fd, entry.key) {
+        let _ = close_held(serving, &entry, &mut held, fd, could_write);
+    }
+}
+
+/// Returns whether a descriptor is of the container with this anchor.
+pub fn is_of(fd: c_int, key: Key) -> bool {
+    let facts = sys::borrow(fd).and_then(|it| fstat(it).ok());
+    facts.is_some_and(|it| Key::of(&it) == key)
+}
+
+fn close_held(
+    serving: &Serving,
+    entry: &Entry,
+    held: &mut Used,
+    fd: c_int,
+    could_write: bool,
+) -> Answer {
     if !held.forget(fd) {
-        return if can_write(fd) { held.show_others().err().map(Err) } else { None };
+        return if could_write { held.show_others().err().map(Err) } else { None };
     }
     remove(serving, entry.key);
     let closed = held.close();

@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::ANCHOR;
+use plimsoll_stow::{ANCHOR, is_gone};
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
     chmod, chown, statx, utimensat,
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::entry::{Entry, Used};
 use super::found::Found;
 use super::held_file::HeldFile;
-use super::names::NamedAt;
+use super::names::{NamedAt, is_directory};
 use super::{Outcome, number, registry};
 use crate::backend::{Answer, AttributeRequest, Status};
 use crate::sys;
@@ -36,12 +36,33 @@ pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) 
     }
 }
 
-/// Does the same of the file that has a name.
+/// Does the same of the file that has a name. `None` where it is no container, and the kernel is to say what it is.
 pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
-    let follow = status.flags() & libc::AT_SYMLINK_NOFOLLOW == 0;
-    let found = at.container(follow)?;
-    Some(if at.ends_with_slash() { Err(libc::ENOTDIR) } else { named(serving, &found, status) })
+    let follow = follows(status.flags());
+    for _ in 1..TRIES {
+        let Some(found) = at.container(follow) else {
+            match at.facts() {
+                // One has taken its place while it was looked at.
+                Ok(facts) if is_directory(&facts) && at.container(false).is_some() => continue,
+                // Not asked again: others may make a container of this name.
+                Err(error) => return Some(Err(number(error))),
+                Ok(_) => return None,
+            }
+        };
+        if at.ends_with_slash() {
+            return Some(Err(libc::ENOTDIR));
+        }
+        let outcome = named(serving, &found, status);
+        // What is being removed has nothing any more; another file may have its name by now.
+        if !is_gone(found.directory()).unwrap_or(true) {
+            return Some(outcome);
+        }
+    }
+    Some(named(serving, &at.container(follow)?, status))
 }
+
+/// How often others may replace a file while it is looked at.
+const TRIES: usize = 64;
 
 fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
     let entry = used(serving, found)?;
