@@ -199,7 +199,7 @@ pub fn page(
     let page = Page::new(format!("Utilization of {name}"), subtitle);
     let shown: Vec<&&Summary> = groups.iter().take(CHARTED).collect();
     let first = shown.iter().flat_map(|it| it.over_time.keys().next()).min().copied();
-    let mut page = page.section(over_time(&shown, first.unwrap_or(0)));
+    let mut page = page.section(over_time(&shown, first.unwrap_or(0), options.bucket_millis));
     page = page.section(distributions(&shown));
     page.section(Section::new("Numbers").record(&all))
         .footer(format!("Made by plimsoll utilization --store {name}."))
@@ -213,27 +213,46 @@ const CHARTED: usize = 8;
 const SIDE_BY_SIDE: usize = 4;
 
 /// Figure 10: utilization, and bandwidth beside it.
-fn over_time(groups: &[&&Summary], first: u64) -> Section {
+fn over_time(groups: &[&&Summary], first: u64, bucket_millis: u64) -> Section {
     let hours = || Axis::new("time since the first sample", Unit::Seconds);
     let mut fsu = Lines::new("FSU", hours(), Axis::new("FSU", Unit::Percent)).steps();
     let mut rate =
         Lines::new("Bandwidth", hours(), Axis::new("bandwidth", Unit::BytesPerSec)).steps();
     for summary in groups {
         // A sum over windows, and how many.
-        let points = |of: fn(&Bucket) -> (f64, u64)| -> Vec<(f64, f64)> {
+        let points = |of: fn(&Bucket) -> (f64, u64)| {
             let point = |(start, bucket): (&u64, &Bucket)| {
                 let (sum, count) = of(bucket);
-                let seconds = (start - first.min(*start)) as f64 / 1000.0;
-                (count > 0).then(|| (seconds, sum / count as f64))
+                (count > 0).then(|| (start - first.min(*start), sum / count as f64))
             };
-            summary.over_time.iter().filter_map(point).collect()
+            stretches(summary.over_time.iter().filter_map(point), bucket_millis)
         };
         if summary.windows > 0 {
-            fsu = fsu.line(&summary.name, points(|it| (it.fsu.value(), it.windows)));
+            fsu = fsu.broken_line(&summary.name, points(|it| (it.fsu.value(), it.windows)));
         }
-        rate = rate.line(&summary.name, points(|it| (it.bytes_per_second.value(), it.known)));
+        rate =
+            rate.broken_line(&summary.name, points(|it| (it.bytes_per_second.value(), it.known)));
     }
     Section::new("Over time").chart(fsu).chart(rate)
+}
+
+/// Returns values that hold for so long each as steps in seconds. Where nothing is known a stretch ends, and so does the last one.
+fn stretches(values: impl Iterator<Item = (u64, f64)>, holds_millis: u64) -> Vec<Vec<(f64, f64)>> {
+    let seconds = |millis: u64| millis as f64 / 1000.0;
+    let mut stretches: Vec<Vec<(f64, f64)>> = Vec::new();
+    let mut end = None;
+    for (start, value) in values {
+        if end != Some(start) {
+            stretches.push(Vec::new());
+        }
+        end = Some(start + holds_millis);
+        if let Some(stretch) = stretches.last_mut() {
+            // The end of the one before is the beginning of this one.
+            stretch.pop_if(|last| last.0 >= seconds(start));
+            stretch.extend([(seconds(start), value), (seconds(start + holds_millis), value)]);
+        }
+    }
+    stretches
 }
 
 /// Figures 11 and 12.
@@ -274,4 +293,17 @@ fn distributions(groups: &[&&Summary]) -> Section {
         bars = bars.series(format!("{name}writes"), of(|it| it.1));
     }
     section.chart(bars)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_last_as_long_as_what_they_stand_for_and_nothing_is_drawn_over_gaps() {
+        let values = [(0, 1.0), (5000, 2.0), (20_000, 3.0)];
+        let expected = [vec![(0.0, 1.0), (5.0, 2.0), (10.0, 2.0)], vec![(20.0, 3.0), (25.0, 3.0)]];
+        assert_eq!(stretches(values.into_iter(), 5000), expected);
+        assert!(stretches([].into_iter(), 5000).is_empty());
+    }
 }

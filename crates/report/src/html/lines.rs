@@ -82,8 +82,13 @@ impl Lines {
     /// colour, and all lines of the chart thin, so that a crowd shows.
     pub fn bundle(mut self, name: impl Into<String>, lines: Vec<Vec<(f64, f64)>>) -> Self {
         self.thin = true;
-        self.seams += lines.len().saturating_sub(1);
-        self.line(name, lines.join(&SEAM))
+        self.broken_line(name, lines)
+    }
+
+    /// Adds a line of several stretches with nothing between them, each through points sorted by x.
+    pub fn broken_line(mut self, name: impl Into<String>, stretches: Vec<Vec<(f64, f64)>>) -> Self {
+        self.seams += stretches.len().saturating_sub(1);
+        self.line(name, stretches.join(&SEAM))
     }
 
     /// A value holds until the next point.
