@@ -214,7 +214,9 @@ fn ask_owner(fd: c_int, request: &Request) -> Answer {
         return None;
     }
     let owner = owner(fd)?;
-    if let Request::Move(_) | Request::Copy { .. } | Request::Sync { .. } | Request::Lock(_) = request {
+    if let Request::Move(_) | Request::Copy { .. } | Request::Sync { .. } | Request::Lock(_) =
+        request
+    {
         thread::cancellation_point();
     }
     owner.on_descriptor(fd, request)

@@ -100,8 +100,7 @@ impl Entries {
         }
         let room = (self.room * 2).max(16);
         // SAFETY: null, or memory that came from there.
-        let first =
-            unsafe { libc::realloc(self.first.cast(), room * size_of::<*mut dirent64>()) };
+        let first = unsafe { libc::realloc(self.first.cast(), room * size_of::<*mut dirent64>()) };
         if first.is_null() {
             return Err(libc::ENOMEM);
         }

@@ -157,7 +157,10 @@ mod tests {
         assert_eq!(told("/proc/thread-self/fd/12"), Some((None, 12)));
         assert_eq!(told("/proc/42/fd/12"), Some((Some(b"42".as_slice()), 12)));
         assert_eq!(told("/proc/42/task/43/fd/1"), Some((Some(b"42".as_slice()), 1)));
-        assert_eq!((told("//proc/self//fd/3"), told("/dev/./fd/4")), (Some((None, 3)), Some((None, 4))));
+        assert_eq!(
+            (told("//proc/self//fd/3"), told("/dev/./fd/4")),
+            (Some((None, 3)), Some((None, 4)))
+        );
         for other in [
             "/dev/null",
             "/dev/fd",

@@ -23,8 +23,8 @@ use rustix::io::Errno;
 use super::entry::Key;
 use super::names::{NamedAt, is_regular};
 use super::{hold, number, registry, settings};
-use crate::{descriptors, own_descriptors};
 use crate::text::{PATH_BYTES, Text};
+use crate::{descriptors, own_descriptors};
 
 /// By whom a container can be changed that counts.
 const OTHERS_WRITE: u32 = 0o022;

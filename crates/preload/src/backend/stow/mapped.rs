@@ -5,9 +5,7 @@ use core::ffi::{CStr, c_int};
 
 use plimsoll_stow::Reader;
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{
-    CWD, MemfdFlags, Mode, OFlags, fcntl_getfl, ftruncate, memfd_create, openat,
-};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, fcntl_getfl, ftruncate, memfd_create, openat};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::process::{Resource, getrlimit};
 
@@ -48,12 +46,7 @@ const COPY: &CStr = c"plimsoll-mapped-copy";
 
 /// Returns a file in memory that holds a part of the container's file: not anonymous memory, of which pages that a program gives back (MADV_DONTNEED) would be zeros. Unless the
 /// mapping is private, it can only be read, so that nobody makes it writable later (mprotect).
-fn copied(
-    reader: &Reader,
-    offset: u64,
-    length: usize,
-    is_private: bool,
-) -> Result<OwnedFd, c_int> {
+fn copied(reader: &Reader, offset: u64, length: usize, is_private: bool) -> Result<OwnedFd, c_int> {
     let there = reader.size().saturating_sub(offset).min(length as u64);
     // The kernel would end the program: the copy is a file, too.
     if getrlimit(Resource::Fsize).current.is_some_and(|most| most < there) {
@@ -117,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_copy_is_known_by_the_name_of_its_mapping() {
-        let line = b"7f00a000-7f00c000 r--s 00000000 00:01 42   /memfd:plimsoll-mapped-copy (deleted)";
+        let line =
+            b"7f00a000-7f00c000 r--s 00000000 00:01 42   /memfd:plimsoll-mapped-copy (deleted)";
         assert!(is_line_of_copy(line, 0x7f00_a000) && is_line_of_copy(line, 0x7f00_bfff));
         assert!(!is_line_of_copy(line, 0x7f00_c000));
         assert!(!is_line_of_copy(b"7f00a000-7f00c000 rw-p 00000000 00:00 0", 0x7f00_a000));
