@@ -1,13 +1,13 @@
 //! What is read of a store beside its minutes: how busy targets were, and which jobs made the load.
 
 use std::collections::{BTreeSet, HashMap};
-use std::thread;
 
 use plimsoll_history::{Component, Day, HistoryError, Store};
 use plimsoll_stored::stored;
 use plimsoll_utilization as utilization;
 use plimsoll_utilization::{By, Survey, SurveyPart, TargetCosts, survey_days};
 
+use crate::day_shares::on_threads;
 use crate::job_sums::JobSums;
 use crate::{AnalyzeError, Frame, Jobs};
 
@@ -59,8 +59,6 @@ impl BesidePart {
         let costs: Option<HashMap<&Component, (TargetCosts, bool)>> =
             wanted.costs.map(|of| frame.targets.iter().map(|it| (it, of(it))).collect());
         let has_jobs = wanted.jobs;
-        let threads = threads.clamp(1, days.len().max(1));
-        let bound = |thread: usize| days.len() * thread / threads;
         let some_days = |days: &[Day]| -> Result<BesidePart, HistoryError> {
             let mut part = BesidePart::default();
             if let Some(costs) = &costs {
@@ -71,21 +69,8 @@ impl BesidePart {
             }
             Ok(part)
         };
-        let parts: Vec<Result<BesidePart, HistoryError>> = thread::scope(|scope| {
-            let begin = |number: usize| {
-                let some = &days[bound(number)..bound(number + 1)];
-                let some_days = &some_days;
-                scope.spawn(move || some_days(some))
-            };
-            let running: Vec<_> = (0..threads).map(begin).collect();
-            let joined = running.into_iter().map(|it| match it.join() {
-                Ok(part) => part,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            joined.collect()
-        });
         let mut all = BesidePart::default();
-        for part in parts {
+        for part in on_threads(days, threads, some_days) {
             all = all.join(part?, frame)?;
         }
         Ok(all)

@@ -20,6 +20,7 @@ mod clusters;
 mod compared;
 mod component_sums;
 mod daily;
+mod day_shares;
 mod day_summary;
 mod drift;
 mod edges;

@@ -1,11 +1,11 @@
 //! Reading days of a store.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use plimsoll_history::{Component, Day, HistoryError, Selection, Store};
 
 use crate::Frame;
+use crate::day_shares::on_threads;
 use crate::frame::MEASURES;
 use crate::lane::Taken;
 use crate::open_day::{BOTH, OpenDay};
@@ -21,20 +21,7 @@ pub fn summarize(
     days: &[Day],
     threads: usize,
 ) -> Result<Partial, HistoryError> {
-    let threads = threads.clamp(1, days.len().max(1));
-    let bound = |thread: usize| days.len() * thread / threads;
-    let parts: Vec<Result<Partial, HistoryError>> = thread::scope(|scope| {
-        let begin = |number: usize| {
-            let some = &days[bound(number)..bound(number + 1)];
-            scope.spawn(move || some_days(store, frame, some))
-        };
-        let running: Vec<_> = (0..threads).map(begin).collect();
-        let joined = running.into_iter().map(|it| match it.join() {
-            Ok(part) => part,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.collect()
-    });
+    let parts = on_threads(days, threads, |some| some_days(store, frame, some));
     let mut all = Partial::default();
     for part in parts {
         all = all.join(part?, frame);
