@@ -4,13 +4,15 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use plimsoll_stow::{gone_name, mark_gone};
 
 use super::Stowed;
 use crate::support::attacker::{ATTACKER, Attacker};
-use crate::support::recording::python;
+use crate::support::command::Outcome;
+use crate::support::recording::{has, library, python};
 use crate::support::served::Served;
 
 /// Something private, beside a mount that is everybody's.
@@ -167,4 +169,28 @@ fn directories_of_others_are_not_walked_at_the_end() {
     });
     stowed.output(&["true"]);
     assert_eq!(left.map(|it| it.exists()), [false, true]);
+}
+
+/// It tells programs that they are root, and that files are root's; the kernel says who they are.
+#[test]
+fn a_program_that_believes_to_be_root_uses_its_files() {
+    let Some(stowed) = shared() else { return };
+    if !has(&["fakeroot", "setpriv"]) {
+        eprintln!("SKIPPED: needs fakeroot and setpriv");
+        return;
+    }
+    let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    stowed.storage.targets.iter().for_each(|target| open(Path::new(target)));
+    // Where the other user can read it.
+    let copy = stowed.at("../libplimsoll.so");
+    fs::copy(library(), &copy).unwrap();
+    let user = format!("--reuid={ATTACKER}");
+    let script = "echo hi > x; cat x; stat -c '%s %F' x; cp x y; cat y; rm x; ls; id -u";
+    let program = ["setpriv", &user, "--clear-groups", "fakeroot", "sh", "-c", script];
+    let mut command = stowed.command(&[]);
+    let outcome: Outcome =
+        command.args(program).env("PLIMSOLL_LIBRARY", copy).output().unwrap().into();
+    let told = (outcome.stdout.as_str(), outcome.stderr.as_str());
+    assert_eq!(told, ("hi\n3 regular file\nhi\ny\n0\n", ""));
+    assert!(stowed.at("y/anchor").exists(), "it is a container");
 }
