@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 
 use plimsoll_guarded::{Directory, Draft};
 use plimsoll_table::{Column, ColumnSink, Kind, Table, TableWriter};
@@ -73,9 +72,10 @@ pub(crate) struct PartWriter<'a> {
     series: &'a [Series],
     /// Rows of each series.
     counts: Vec<u64>,
-    rows: Vec<Row>,
-    /// Rows that are held until they are written.
-    rows_held: usize,
+    /// Rows that are held until they are written: whole groups, and at last one that is not.
+    groups: Vec<GroupRows>,
+    /// The one that is being filled.
+    filled: usize,
 }
 
 impl<'a> PartWriter<'a> {
@@ -91,21 +91,19 @@ impl<'a> PartWriter<'a> {
         let file = draft.file().try_clone().map_err(failed)?;
         let writer = TableWriter::new(file, &table(), Vec::new()).map_err(failed)?;
         let counts = vec![0; series.len()];
-        let rows_held = ROWS_PER_GROUP;
-        Ok(PartWriter { draft, writer, series, counts, rows: Vec::new(), rows_held })
+        let groups = vec![GroupRows::default()];
+        Ok(PartWriter { draft, writer, series, counts, groups, filled: 0 })
     }
 
     /// Uses as many processors as there are, and as much more memory: not for who is to be hardly noticed beside others' work.
     pub fn with_all_processors(mut self) -> Self {
-        self.rows_held = self.writer.groups_at_a_time().max(1) * ROWS_PER_GROUP;
+        self.groups.resize_with(self.writer.groups_at_a_time().max(1), GroupRows::default);
         self
     }
 
     /// Appends a row. Rows come by key of their series, and then by time.
     pub fn row(&mut self, row: Row) -> Result<(), HistoryError> {
-        self.counts[row.series as usize] += 1;
-        self.rows.push(row);
-        if self.rows.len() == self.rows_held { self.write_groups() } else { Ok(()) }
+        self.rows(row.series, &[row.end], row.length, &[row.value])
     }
 
     /// Appends rows of one series, all of the same length.
@@ -119,13 +117,15 @@ impl<'a> PartWriter<'a> {
         self.counts[series as usize] += ends.len() as u64;
         let (mut ends, mut values) = (ends, values);
         while !ends.is_empty() {
-            let now = ends.len().min(self.rows_held - self.rows.len());
-            let (some_ends, some_values) = (&ends[..now], &values[..now]);
-            let row = |(end, value): (&u64, &u64)| Row { series, end: *end, length, value: *value };
-            self.rows.extend(some_ends.iter().zip(some_values).map(row));
+            let group = &mut self.groups[self.filled];
+            let now = ends.len().min(ROWS_PER_GROUP - group.len());
+            group.append(series, length, &ends[..now], &values[..now]);
             (ends, values) = (&ends[now..], &values[now..]);
-            if self.rows.len() == self.rows_held {
-                self.write_groups()?;
+            if group.len() == ROWS_PER_GROUP {
+                self.filled += 1;
+                if self.filled == self.groups.len() {
+                    self.write_groups()?;
+                }
             }
         }
         Ok(())
@@ -148,88 +148,86 @@ impl<'a> PartWriter<'a> {
     }
 
     fn write_groups(&mut self) -> Result<(), HistoryError> {
-        let groups: Vec<&[Row]> = self.rows.chunks(ROWS_PER_GROUP).collect();
-        let (series, runs): (_, Vec<_>) = (self.series, groups.iter().map(|it| runs(it)).collect());
+        let groups: Vec<&GroupRows> = self.groups.iter().filter(|it| it.len() > 0).collect();
+        let series = self.series;
         let written = self.writer.write_groups(groups.len(), |group, column, sink| {
-            let (rows, runs, field) = (groups[group], &runs[group], FIELDS[column].0);
-            let of = |run: &Range<usize>| &series[rows[run.start].series as usize];
-            match field {
-                Field::Time => numbers(rows, |row| row.end as i64, sink),
-                Field::Value => numbers(rows, |row| row.value as i64, sink),
-                Field::Length => repeated(rows, |row| row.length as i32, sink),
-                Field::Series if are_long(runs.len(), rows) => {
-                    let mut all = runs.iter();
-                    all.try_for_each(|run| {
-                        let number = rows[run.start].series as i32;
-                        sink.repeat_number(number, run.len() as u64)
-                    })
-                }
-                Field::Series => numbers(rows, |row| row.series as i32, sink),
-                Field::Bin => {
-                    let mut all = runs.iter();
-                    all.try_for_each(|run| sink.repeat_number(of(run).bin as i64, run.len() as u64))
-                }
-                _ => {
-                    let mut all = runs.iter();
-                    all.try_for_each(|run| sink.repeat(text(field, of(run)), run.len() as u64))
-                }
-            }
+            groups[group].write(FIELDS[column].0, series, sink)
         });
         written.map_err(|cause| HistoryError::io("write", &self.draft.path(), cause))?;
-        self.rows.clear();
+        self.groups.iter_mut().for_each(GroupRows::clear);
+        self.filled = 0;
         Ok(())
     }
 }
 
-/// Returns the ranges of rows that follow each other and are of one series.
-fn runs(rows: &[Row]) -> Vec<Range<usize>> {
-    let mut start = 0;
-    let runs = rows.chunk_by(|one, next| one.series == next.series).map(|run| {
-        let range = start..start + run.len();
-        start = range.end;
-        range
-    });
-    runs.collect()
+/// The rows of a row group: runs of one series and length, and what differs from row to row as it is stored.
+#[derive(Default)]
+struct GroupRows {
+    runs: Vec<RowRun>,
+    ends: Vec<i64>,
+    values: Vec<i64>,
 }
 
-fn numbers<T: plimsoll_table::Stored>(
-    rows: &[Row],
-    number: impl Fn(&Row) -> T,
-    sink: &mut ColumnSink<'_>,
-) -> io::Result<()> {
-    let mut values = Vec::with_capacity(VALUES_AT_A_TIME);
-    for some in rows.chunks(VALUES_AT_A_TIME) {
-        values.clear();
-        values.extend(some.iter().map(&number));
-        sink.write(&values, &[])?;
+/// Rows that follow each other and are of one series and length.
+struct RowRun {
+    series: u32,
+    length: u32,
+    rows: u64,
+}
+
+impl GroupRows {
+    fn len(&self) -> usize {
+        self.ends.len()
     }
-    Ok(())
-}
 
-/// Appends numbers that mostly are as the one before, where they are, as runs.
-fn repeated<T: plimsoll_table::Number + PartialEq>(
-    rows: &[Row],
-    number: impl Fn(&Row) -> T,
-    sink: &mut ColumnSink<'_>,
-) -> io::Result<()> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    let mut start = 0;
-    for end in 1..=rows.len() {
-        if end == rows.len() || number(&rows[end]) != number(&rows[start]) {
-            runs.push((start, end - start));
-            start = end;
-            if !are_long(runs.len(), rows) {
-                return numbers(rows, number, sink);
-            }
+    fn append(&mut self, series: u32, length: u32, ends: &[u64], values: &[u64]) {
+        let rows = ends.len() as u64;
+        match self.runs.last_mut() {
+            Some(last) if (last.series, last.length) == (series, length) => last.rows += rows,
+            _ => self.runs.push(RowRun { series, length, rows }),
+        }
+        self.ends.extend(ends.iter().map(|it| *it as i64));
+        self.values.extend(values.iter().map(|it| *it as i64));
+    }
+
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.ends.clear();
+        self.values.clear();
+    }
+
+    fn write(&self, field: Field, series: &[Series], sink: &mut ColumnSink<'_>) -> io::Result<()> {
+        let of = |run: &RowRun| &series[run.series as usize];
+        let mut runs = self.runs.iter();
+        match field {
+            Field::Time => numbers(&self.ends, sink),
+            Field::Value => numbers(&self.values, sink),
+            Field::Length => self.repeated(|run| run.length as i32, sink),
+            Field::Series => self.repeated(|run| run.series as i32, sink),
+            Field::Bin => runs.try_for_each(|run| sink.repeat_number(of(run).bin as i64, run.rows)),
+            _ => runs.try_for_each(|run| sink.repeat(text(field, of(run)), run.rows)),
         }
     }
-    let mut all = runs.into_iter();
-    all.try_for_each(|(start, length)| sink.repeat_number(number(&rows[start]), length as u64))
+
+    /// Appends a number of each row: as runs, if these are long enough to be better written as such.
+    fn repeated(
+        &self,
+        number: impl Fn(&RowRun) -> i32,
+        sink: &mut ColumnSink<'_>,
+    ) -> io::Result<()> {
+        let changes = self.runs.windows(2).filter(|two| number(&two[0]) != number(&two[1])).count();
+        if changes < (self.len() / ROWS_PER_RUN).max(1) {
+            let mut runs = self.runs.iter();
+            return runs.try_for_each(|run| sink.repeat_number(number(run), run.rows));
+        }
+        let of_run = |run| std::iter::repeat_n(number(run), run.rows as usize);
+        let all: Vec<i32> = self.runs.iter().flat_map(of_run).collect();
+        numbers(&all, sink)
+    }
 }
 
-/// Returns whether so many runs of all rows are better written as such.
-fn are_long(runs: usize, rows: &[Row]) -> bool {
-    runs <= (rows.len() / ROWS_PER_RUN).max(1)
+fn numbers<T: plimsoll_table::Stored>(all: &[T], sink: &mut ColumnSink<'_>) -> io::Result<()> {
+    all.chunks(VALUES_AT_A_TIME).try_for_each(|some| sink.write(some, &[]))
 }
 
 fn text(field: Field, series: &Series) -> &str {

@@ -1,61 +1,71 @@
 //! Matrices of numbers, turned: row by row in files, column by column in a store.
 
-use std::panic::resume_unwind;
-use std::thread;
+use std::ops::Range;
 
-use crate::hdf5::THREADS_MAX;
+use crate::ImportError;
 use crate::notes::Notes;
 use crate::plane::MISSING;
+use crate::sharing::{LeftOut, share};
 
 /// Rows that are turned at a time: their numbers lie side by side in a line of the cache.
 const ROWS_AT_A_TIME: usize = 8;
 
-/// Returns values that are row by row as whole numbers column by column. Threads share the columns.
+/// Some rows of all columns that are to be filled, by column.
+type Piece<'a> = (Range<usize>, Vec<&'a mut [u64]>);
+
+/// Reads rows, which are given as pieces that follow each other, and leaves their values as whole numbers column by column. Threads share the pieces: unpacking takes most of the time of an
+/// import, and what was read is turned while it is in the cache.
 pub(crate) fn by_column(
-    values: &[f64],
+    pieces: &[Range<usize>],
     columns: usize,
     factor: f64,
+    read: impl Fn(Range<usize>) -> Result<Vec<f64>, ImportError> + Sync,
+    into: &mut Vec<u64>,
     notes: &mut Notes,
-) -> Vec<u64> {
-    let rows = values.len() / columns.max(1);
-    let mut whole = vec![MISSING; rows * columns];
-    let threads = thread::available_parallelism().map_or(1, |it| it.get());
-    let of_thread = columns.div_ceil(threads.clamp(1, THREADS_MAX)).max(1);
-    let left_out = thread::scope(|scope| {
-        let mut others = Vec::new();
-        let mut first = 0;
-        for some in whole.chunks_mut((rows * of_thread).max(1)) {
-            let from = first;
-            first += of_thread;
-            others.push(scope.spawn(move || turn(values, columns, from, factor, rows, some)));
-        }
-        let joined =
-            others.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        joined.fold([0; 2], |[one, two], [missing, impossible]| [one + missing, two + impossible])
-    });
-    notes.left_out(left_out[0], "steps that nobody filled (-0.0)");
-    notes.left_out(left_out[1], "negative or impossible values");
-    whole
+) -> Result<(), ImportError> {
+    let rows = pieces.iter().map(Range::len).sum();
+    into.resize(rows * columns, MISSING);
+    let left_out = share(divided(pieces, rows, into), |(rows, mut into)| {
+        Ok(turn(&read(rows)?, factor, &mut into))
+    })?;
+    notes.left_out(left_out.missing, "steps that nobody filled (-0.0)");
+    notes.left_out(left_out.impossible, "negative or impossible values");
+    Ok(())
 }
 
-/// Fills some columns, from this one on. Returns how many values are missing, and how many are impossible.
-fn turn(
-    values: &[f64],
-    columns: usize,
-    first: usize,
-    factor: f64,
-    rows: usize,
-    into: &mut [u64],
-) -> [u64; 2] {
-    let mut left_out = [0; 2];
+/// Divides columns of so many rows into pieces.
+fn divided<'a>(pieces: &[Range<usize>], rows: usize, into: &'a mut [u64]) -> Vec<Piece<'a>> {
+    let mut divided: Vec<Piece<'a>> = pieces.iter().map(|it| (it.clone(), Vec::new())).collect();
+    for mut column in into.chunks_exact_mut(rows.max(1)) {
+        for (rows, of_piece) in &mut divided {
+            let (own, rest) = column.split_at_mut(rows.len());
+            of_piece.push(own);
+            column = rest;
+        }
+    }
+    divided
+}
+
+/// Fills columns with values that are row by row. Returns what is left out.
+fn turn(values: &[f64], factor: f64, into: &mut [&mut [u64]]) -> LeftOut {
+    let (columns, rows) = (into.len(), into.first().map_or(0, |it| it.len()));
+    let mut left_out = LeftOut::default();
     for start in (0..rows).step_by(ROWS_AT_A_TIME) {
         let end = (start + ROWS_AT_A_TIME).min(rows);
-        for (column, of_column) in into.chunks_exact_mut(rows).enumerate() {
+        for (column, of_column) in into.iter_mut().enumerate() {
             for (row, whole) in (start..end).zip(&mut of_column[start..end]) {
-                match whole_number(values[row * columns + first + column], factor) {
-                    Ok(number) => *whole = number,
-                    Err(is_impossible) => left_out[usize::from(is_impossible)] += 1,
-                }
+                *whole = match whole_number(values[row * columns + column], factor) {
+                    Ok(number) => number,
+                    Err(is_impossible) => {
+                        let count = if is_impossible {
+                            &mut left_out.impossible
+                        } else {
+                            &mut left_out.missing
+                        };
+                        *count += 1;
+                        MISSING
+                    }
+                };
             }
         }
     }
@@ -105,13 +115,17 @@ mod tests {
     #[test]
     fn rows_become_columns_whatever_their_number() {
         for (rows, columns) in [(0, 3), (1, 1), (7, 5), (8, 1), (9, 13), (33, 248)] {
-            let values: Vec<f64> = (0..rows * columns).map(|it| it as f64).collect();
-            let mut notes = Notes::default();
-            let turned = by_column(&values, columns, 1.0, &mut notes);
+            let pieces: Vec<Range<usize>> =
+                (0..rows).step_by(5).map(|it| it..(it + 5).min(rows)).collect();
+            let read = |rows: Range<usize>| {
+                Ok((rows.start * columns..rows.end * columns).map(|it| it as f64).collect())
+            };
+            let (mut turned, mut notes) = (vec![7; 3], Notes::default());
+            by_column(&pieces, columns, 1.0, read, &mut turned, &mut notes).unwrap();
             for (place, number) in turned.iter().enumerate() {
                 assert_eq!(*number, (place % rows * columns + place / rows) as u64);
             }
-            assert_eq!(turned.len(), values.len());
+            assert_eq!(turned.len(), rows * columns);
         }
     }
 }

@@ -2,10 +2,8 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use hdf5_reader::group::Group;
 use hdf5_reader::{
@@ -20,7 +18,7 @@ use crate::ImportError;
 const CHUNK_BYTES_MAX: usize = 512 << 20;
 
 /// Chunks that are kept for the next part.
-const CACHE_BYTES: usize = 64 << 20;
+const CACHE_BYTES: usize = 8 << 20;
 
 /// Values of eight bytes that a dataset may have whatever the size of its file: 1 GiB.
 const VALUES_EASILY: u64 = 1 << 27;
@@ -32,9 +30,8 @@ const EXPANSION_MAX: u64 = 1032;
 const STEPS_MAX: u64 = 1 << 26;
 const COLUMNS_MAX: u64 = 1 << 20;
 
-/// Threads that read, values that are worth one, and those of a chunk that several may have at a time: 16 MiB.
-pub(crate) const THREADS_MAX: usize = 4;
-const VALUES_OF_THREAD: usize = 1 << 16;
+/// Values that are read at a time, about: they are turned while they are in the cache. And those of a chunk that several threads may have at a time: 16 MiB.
+const VALUES_OF_PIECE: usize = 1 << 16;
 const CHUNK_VALUES_SHARED: usize = 1 << 21;
 
 /// A file that is open.
@@ -147,49 +144,43 @@ impl Matrix<'_> {
         &self.dataset
     }
 
-    /// Reads a part, row by row. Unpacking takes most of the time of an import: threads share it.
-    pub fn read(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f64>, ImportError> {
-        let mut bands = self.bands(&rows, columns.len());
-        let Some(own) = bands.pop().filter(|_| !bands.is_empty()) else {
-            return self.read_band(rows, columns);
-        };
-        thread::scope(|scope| {
-            let begin = |band: Range<usize>| scope.spawn(|| self.read_band(band, columns.clone()));
-            let others: Vec<_> = bands.into_iter().map(begin).collect();
-            let last = self.read_band(own, columns.clone());
-            let mut values = Vec::with_capacity(rows.len() * columns.len());
-            for other in others {
-                values.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);
-            }
-            values.extend(last?);
-            Ok(values)
-        })
-    }
-
-    /// Divides rows among threads, between chunks, so that none is unpacked twice.
-    fn bands(&self, rows: &Range<usize>, columns: usize) -> Vec<Range<usize>> {
-        let threads = thread::available_parallelism().map_or(1, |it| it.get()).min(THREADS_MAX);
+    /// Divides rows into pieces that are read at a time, between chunks, so that none is unpacked twice. Where chunks are large, they are one piece.
+    pub fn pieces(&self, rows: Range<usize>, columns: usize) -> Vec<Range<usize>> {
         let chunk = self.dataset.chunks().unwrap_or_default();
         let values = chunk.iter().fold(1, |all: usize, it| all.saturating_mul(*it as usize));
-        let of_chunk = chunk.first().map_or(0, |it| *it as usize);
         // Each thread has a chunk in memory.
-        if of_chunk == 0 || values > CHUNK_VALUES_SHARED {
-            return Vec::new();
+        if values > CHUNK_VALUES_SHARED {
+            return vec![rows];
         }
-        let (first, end) = (rows.start / of_chunk, rows.end.div_ceil(of_chunk));
-        let threads = threads.min(end - first).min(rows.len() * columns / VALUES_OF_THREAD);
-        let bound = |number: usize| {
-            let chunk = first + (end - first) * number / threads;
-            (chunk * of_chunk).clamp(rows.start, rows.end)
-        };
-        (0..threads).map(|number| bound(number)..bound(number + 1)).collect()
+        let of_chunk = self.rows_of_chunk();
+        let wanted = VALUES_OF_PIECE / columns.max(1);
+        let of_piece = (wanted / of_chunk).max(1).saturating_mul(of_chunk);
+        let (mut pieces, mut start) = (Vec::new(), rows.start);
+        while start < rows.end {
+            let end = (start / of_piece + 1).saturating_mul(of_piece).min(rows.end);
+            pieces.push(start..end);
+            start = end;
+        }
+        pieces
     }
 
-    fn read_band(
-        &self,
-        rows: Range<usize>,
-        columns: Range<usize>,
-    ) -> Result<Vec<f64>, ImportError> {
+    /// Returns how many rows are unpacked together,
+    pub fn rows_of_chunk(&self) -> usize {
+        self.of_chunk(0)
+    }
+
+    /// and how many columns.
+    pub fn columns_of_chunk(&self) -> usize {
+        self.of_chunk(1)
+    }
+
+    fn of_chunk(&self, dimension: usize) -> usize {
+        let chunk = self.dataset.chunks().unwrap_or_default();
+        chunk.get(dimension).map_or(1, |it| (*it as usize).max(1))
+    }
+
+    /// Reads a part, row by row.
+    pub fn read(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f64>, ImportError> {
         let part = |range: &Range<usize>| SliceInfoElem::Slice {
             start: range.start as u64,
             end: range.end as u64,

@@ -37,6 +37,7 @@ mod readings;
 mod rows;
 mod selector;
 mod separated;
+mod sharing;
 mod sql_dump;
 mod sql_tokens;
 mod sql_value;

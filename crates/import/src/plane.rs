@@ -1,14 +1,17 @@
 //! Matrices of samples: one measure of some components at common steps.
 
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
 
-use plimsoll_history::{Day, Import, Series};
+use plimsoll_history::{Day, DayRows, Import, Series};
 
 use crate::ImportError;
 use crate::notes::Notes;
 
 /// Values that are taken at a time: 16 MiB. For more, the system has to find new memory again and again.
-const VALUES_AT_A_TIME: usize = 1 << 21;
+const VALUES_AT_A_TIME: usize = 1 << 20;
 
 /// Values that are read for them at most, where columns are in another order: 128 MiB.
 const VALUES_READ_MAX: usize = 1 << 24;
@@ -16,9 +19,12 @@ const VALUES_READ_MAX: usize = 1 << 24;
 /// What stands for a value that is missing.
 pub(crate) const MISSING: u64 = u64::MAX;
 
-/// Reads a part of a plane, by steps and columns: column by column, with [`MISSING`] where nothing is known.
-type ReadPart<'a> =
-    Box<dyn FnMut(Range<usize>, Range<usize>, &mut Notes) -> Result<Vec<u64>, ImportError> + 'a>;
+/// Leaves a part of a plane in memory that is used again and again, by steps and columns: column by column, with [`MISSING`] where nothing is known.
+type ReadPart<'a> = Box<
+    dyn FnMut(Range<usize>, Range<usize>, &mut Vec<u64>, &mut Notes) -> Result<(), ImportError>
+        + Send
+        + 'a,
+>;
 
 /// One measure of some components at common steps.
 pub(crate) struct Plane<'a> {
@@ -28,6 +34,8 @@ pub(crate) struct Plane<'a> {
     pub ends: Vec<u64>,
     /// Milliseconds that samples cover; 0 for levels.
     pub length: u32,
+    /// Columns that are unpacked together.
+    pub columns_of_chunk: usize,
     pub read: ReadPart<'a>,
 }
 
@@ -75,42 +83,108 @@ fn take_day(
         "columns of a name that another column has, per day",
     );
     let (series, places): (Vec<Series>, Vec<Place>) = all.into_iter().unzip();
-    import.day(day, &series, |into| {
-        let mut start = 0;
-        while start < places.len() {
-            let steps = steps_of(day, &planes[places[start].plane].ends);
-            let end = start + columns_at_a_time(&places[start..], steps.len());
-            let columns = &places[start..end];
-            let plane = &mut planes[columns[0].plane];
-            let first = columns.iter().map(|it| it.column).min().unwrap_or(0);
-            let last = columns.iter().map(|it| it.column).max().unwrap_or(0) + 1;
-            let values = (plane.read)(steps.clone(), first..last, notes)?;
+    let (known, mut reads): (Vec<Known<'_>>, Vec<&mut ReadPart<'_>>) = planes
+        .iter_mut()
+        .map(|plane| {
+            let steps = steps_of(day, &plane.ends);
             let ends = &plane.ends[steps.clone()];
-            for (number, place) in columns.iter().enumerate() {
-                let from = (place.column - first) * steps.len();
-                let of_column = &values[from..from + steps.len()];
-                let series = (start + number) as u32;
-                let is_missing = |value: &u64| *value == MISSING;
-                let mut at = 0;
-                for some in of_column.chunk_by(|one, next| is_missing(one) == is_missing(next)) {
-                    let ends = &ends[at..at + some.len()];
-                    at += some.len();
-                    if !is_missing(&some[0]) {
-                        into.rows(series, ends, plane.length, some).map_err(ImportError::from)?;
+            let (length, columns_of_chunk) = (plane.length, plane.columns_of_chunk);
+            (Known { steps, ends, length, columns_of_chunk }, &mut plane.read)
+        })
+        .unzip();
+    let parts = parts(&places, &known);
+    import.day(day, &series, |into| {
+        thread::scope(|scope| {
+            // The next part is read while one is written. Its memory comes back, to be used again.
+            let (read, to_write) = sync_channel::<(&Part, Vec<u64>)>(1);
+            let (written, free) = channel::<Vec<u64>>();
+            let (known, parts) = (&known, &parts);
+            let reader = scope.spawn(move || {
+                for part in parts {
+                    let mut values = free.try_recv().unwrap_or_default();
+                    let steps = known[part.plane].steps.clone();
+                    reads[part.plane](steps, part.columns.clone(), &mut values, notes)?;
+                    if read.send((part, values)).is_err() {
+                        break;
                     }
                 }
+                Ok::<(), ImportError>(())
+            });
+            for (part, values) in to_write {
+                write_part(part, &places[part.places.clone()], &known[part.plane], &values, into)?;
+                let _ = written.send(values);
             }
-            start = end;
-        }
-        Ok::<(), ImportError>(())
+            reader.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
     })
 }
 
-/// Returns how many of these columns follow each other in one plane, about in its order, and are few enough to be held.
-fn columns_at_a_time(places: &[Place], steps: usize) -> usize {
-    let plane = places[0].plane;
+/// What is known of the steps of a plane that a day has.
+struct Known<'a> {
+    steps: Range<usize>,
+    ends: &'a [u64],
+    length: u32,
+    columns_of_chunk: usize,
+}
+
+/// Columns that are read at a time.
+struct Part {
+    plane: usize,
+    /// In the order of the file to be written.
+    places: Range<usize>,
+    /// All that lie between them in the plane are read.
+    columns: Range<usize>,
+}
+
+fn parts(places: &[Place], known: &[Known<'_>]) -> Vec<Part> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    while start < places.len() {
+        let plane = places[start].plane;
+        let end = start + columns_at_a_time(&places[start..], &known[plane]);
+        let columns = || places[start..end].iter().map(|it| it.column);
+        let columns = columns().min().unwrap_or(0)..columns().max().unwrap_or(0) + 1;
+        parts.push(Part { plane, places: start..end, columns });
+        start = end;
+    }
+    parts
+}
+
+fn write_part(
+    part: &Part,
+    places: &[Place],
+    known: &Known<'_>,
+    values: &[u64],
+    into: &mut DayRows<'_>,
+) -> Result<(), ImportError> {
+    let is_missing = |value: &u64| *value == MISSING;
+    let (length, steps) = (known.length, known.ends.len());
+    for (series, place) in part.places.clone().zip(places) {
+        let from = (place.column - part.columns.start) * steps;
+        let of_column = &values[from..from + steps];
+        if !of_column.contains(&MISSING) {
+            into.rows(series as u32, known.ends, length, of_column)?;
+            continue;
+        }
+        let mut at = 0;
+        for some in of_column.chunk_by(|one, next| is_missing(one) == is_missing(next)) {
+            let ends = &known.ends[at..at + some.len()];
+            at += some.len();
+            if !is_missing(&some[0]) {
+                into.rows(series as u32, ends, length, some)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many of these columns follow each other in one plane, about in its order, and are few enough to be held. Those of a chunk stay together, so that it is unpacked once.
+fn columns_at_a_time(places: &[Place], known: &Known<'_>) -> usize {
+    let (plane, steps) = (places[0].plane, known.ends.len());
     let same = places.iter().take_while(|it| it.plane == plane).count();
-    let mut most = (VALUES_AT_A_TIME / steps.max(1)).clamp(1, same);
+    let most = VALUES_AT_A_TIME / steps.max(1);
+    let of_chunk = known.columns_of_chunk.max(1);
+    let whole = if most < of_chunk { most } else { most / of_chunk * of_chunk };
+    let mut most = whole.clamp(1, same);
     // Whatever lies between the least and the greatest column is read, too.
     loop {
         let columns = places[..most].iter().map(|it| it.column);

@@ -11,6 +11,7 @@ use crate::hdf5::{Hdf5, Matrix, texts};
 use crate::names::operation;
 use crate::notes::Notes;
 use crate::plane::{MISSING, Plane, Steps, take_planes};
+use crate::sharing::{LeftOut, share};
 use crate::{ImportError, Options};
 
 const STEPS: &str = "/FSStepsGroup/FSStepsDataSet";
@@ -204,7 +205,8 @@ impl<'a> Source<'a> {
             let series = vec![Series { measure, bin: 0, component, server }];
             let mut plane = self.plane(matrix, None, series, true);
             let mut read = plane.read;
-            plane.read = Box::new(move |steps, _, notes| read(steps, row..row + 1, notes));
+            plane.read =
+                Box::new(move |steps, _, into, notes| read(steps, row..row + 1, into, notes));
             planes.push(plane);
         }
         Ok(())
@@ -223,18 +225,30 @@ impl<'a> Source<'a> {
         let end = self.filled.end.min(count).max(start);
         series.truncate(lines(&matrix));
         let length = if is_rate { self.steps.step } else { 0 };
+        let columns_of_chunk = matrix.rows_of_chunk();
         let factor = if is_rate { self.steps.step as f64 / 1000.0 } else { 10_000.0 };
-        let read = move |steps: Range<usize>, columns: Range<usize>, notes: &mut Notes| {
+        let read = move |steps: Range<usize>,
+                         columns: Range<usize>,
+                         into: &mut Vec<u64>,
+                         notes: &mut Notes| {
             let steps = steps.start + start..steps.end + start;
-            let values = read_part(&matrix, steps.clone(), columns.clone())?;
-            let flags = match &missing {
-                Some(missing) => read_part(missing, steps, columns)?,
-                None => Vec::new(),
-            };
-            Ok(whole(&values, &flags, factor, notes))
+            into.clear();
+            into.resize(steps.len() * columns.len(), MISSING);
+            let left_out =
+                share(divided(&matrix, columns, steps.len(), into), |(columns, into)| {
+                    let values = read_part(&matrix, steps.clone(), columns.clone())?;
+                    let flags = match &missing {
+                        Some(missing) => read_part(missing, steps.clone(), columns)?,
+                        None => Vec::new(),
+                    };
+                    Ok(whole(&values, &flags, factor, into))
+                })?;
+            notes.left_out(left_out.missing, "samples flagged as missing (FSMissing)");
+            notes.left_out(left_out.impossible, "negative or impossible values");
+            Ok(())
         };
         let ends = self.steps.millis[start..end].to_vec();
-        Plane { series, ends, length: length as u32, read: Box::new(read) }
+        Plane { series, ends, length: length as u32, columns_of_chunk, read: Box::new(read) }
     }
 }
 
@@ -242,22 +256,34 @@ fn plain(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn whole(values: &[f64], flags: &[f64], factor: f64, notes: &mut Notes) -> Vec<u64> {
-    let (mut missing, mut impossible) = (0, 0);
-    let whole = values.iter().enumerate().map(|(place, value)| {
+/// Divides columns, which lie behind each other, into pieces that are read at a time.
+fn divided<'a>(
+    matrix: &Matrix<'_>,
+    columns: Range<usize>,
+    steps: usize,
+    mut into: &'a mut [u64],
+) -> Vec<(Range<usize>, &'a mut [u64])> {
+    let pieces = if is_line(matrix) { vec![columns] } else { matrix.pieces(columns, steps) };
+    let of_piece = |columns: Range<usize>| {
+        let (own, rest) = std::mem::take(&mut into).split_at_mut(columns.len() * steps);
+        into = rest;
+        (columns, own)
+    };
+    pieces.into_iter().map(of_piece).collect()
+}
+
+/// Leaves values as whole numbers. Returns what is left out.
+fn whole(values: &[f64], flags: &[f64], factor: f64, into: &mut [u64]) -> LeftOut {
+    let mut left_out = LeftOut::default();
+    for (place, (value, whole)) in values.iter().zip(into).enumerate() {
         let scaled = (value * factor).round();
         if flags.get(place).is_some_and(|flag| *flag != 0.0) {
-            missing += 1;
-            MISSING
+            left_out.missing += 1;
         } else if (0.0..9.2e18).contains(&scaled) {
-            scaled as u64
+            *whole = scaled as u64;
         } else {
-            impossible += 1;
-            MISSING
+            left_out.impossible += 1;
         }
-    });
-    let whole = whole.collect();
-    notes.left_out(missing, "samples flagged as missing (FSMissing)");
-    notes.left_out(impossible, "negative or impossible values");
-    whole
+    }
+    left_out
 }

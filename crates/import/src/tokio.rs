@@ -4,6 +4,7 @@
 //! -0.0 is a step that nobody filled.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use hdf5_reader::Dataset;
 use plimsoll_history::{Component, Import, Measure, Series};
@@ -307,20 +308,24 @@ fn plane<'a>(
     let length = if is_level { 0 } else { steps.step };
     let ends = steps.millis[..rows].iter().map(|it| it + length).collect();
     let is_rest = values == Values::Rest;
-    let read =
-        move |steps: std::ops::Range<usize>, columns: std::ops::Range<usize>, notes: &mut Notes| {
+    let columns_of_chunk = matrix.columns_of_chunk();
+    let read = move |steps, columns: Range<usize>, into: &mut Vec<u64>, notes: &mut Notes| {
+        let read_rows = |steps: Range<usize>| {
             let mut values = matrix.read(steps.clone(), columns.clone())?;
             if let Some(total) = &total {
-                let totals = total.read(steps.clone(), columns.clone())?;
+                let totals = total.read(steps, columns.clone())?;
                 for (value, total) in values.iter_mut().zip(totals) {
                     let is_known = is_filled(*value) && is_filled(total) && *value <= total;
                     let kept = if is_rest { total - *value } else { total };
                     *value = if is_known { kept } else { -0.0 };
                 }
             }
-            Ok(by_column(&values, columns.len(), factor, notes))
+            Ok(values)
         };
-    Ok(Plane { series, ends, length: length as u32, read: Box::new(read) })
+        let pieces = matrix.pieces(steps, columns.len());
+        by_column(&pieces, columns.len(), factor, read_rows, into, notes)
+    };
+    Ok(Plane { series, ends, length: length as u32, columns_of_chunk, read: Box::new(read) })
 }
 
 fn is_filled(value: f64) -> bool {
