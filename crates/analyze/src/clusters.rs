@@ -3,6 +3,11 @@
 /// Degrees that table 1 counts.
 pub const DEGREES: [usize; 5] = [10, 25, 50, 75, 100];
 
+/// What [`Degrees::outstanding`] takes for no chance: clusters of at least so many targets, at least so many of them, so many times as many as those of one target fewer.
+const OUTSTANDING_SIZE: usize = 4;
+const OUTSTANDING_CLUSTERS: u64 = 100;
+const OUTSTANDING_EXCESS: f64 = 1.5;
+
 /// Calls with the size of each cluster of these activities, which are sorted and not zero. A cluster ends before the first target that does more than its
 /// least active one by so many percent, or more.
 pub fn clusters(sorted: &[u64], percent: u64, mut each: impl FnMut(usize)) {
@@ -75,6 +80,16 @@ impl Degrees {
         self.counts.iter().fold(0, |sum, it| sum.saturating_add(*it))
     }
 
+    /// Returns sizes of which there are far more clusters than of the next smaller one: by chance larger ones are ever rarer.
+    pub fn outstanding(&self) -> Vec<usize> {
+        let sizes = self.counts.iter().enumerate().skip(OUTSTANDING_SIZE);
+        let is_far_more = |(size, count): &(usize, &u64)| {
+            let smaller = self.counts[size - 1] as f64;
+            **count >= OUTSTANDING_CLUSTERS && **count as f64 >= smaller * OUTSTANDING_EXCESS
+        };
+        sizes.filter(is_far_more).map(|it| it.0).collect()
+    }
+
     /// Returns the mean size of a cluster.
     pub fn mean(&self) -> Option<f64> {
         let of_size = |(size, count): (u128, &u64)| size * u128::from(*count);
@@ -94,6 +109,15 @@ impl Degrees {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_that_is_not_rarer_than_the_one_below_stands_out() {
+        let of = |counts: &[u64]| Degrees { counts: counts.to_vec() }.outstanding();
+        assert_eq!(of(&[0, 90_000, 9_000, 900, 90, 9]), [0; 0]);
+        assert_eq!(of(&[0, 90_000, 9_000, 900, 90, 9, 3_000, 2_000, 5_000]), [6, 8]);
+        assert_eq!(of(&[0, 90_000, 9_000, 900, 90, 9, 99]), [0; 0], "too few");
+        assert_eq!(of(&[]), [0; 0]);
+    }
 
     fn sizes(sorted: &[u64], percent: u64) -> Vec<usize> {
         let mut all = Vec::new();

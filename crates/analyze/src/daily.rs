@@ -1,6 +1,7 @@
 //! Jobs that run at the same time every day.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use plimsoll_stats::Sample;
 use plimsoll_stats::distribution::binomial_at_least;
@@ -18,6 +19,9 @@ const SLOT_MINUTES: u64 = 10;
 const SLOTS: usize = 144;
 /// Slots around one that it is compared to: two hours on each side, without half an hour next to it.
 const AROUND: std::ops::RangeInclusive<usize> = 4..=12;
+
+/// Days that it takes to tell a job of every day from chance: one half to the power of so many days, times all slots and directions, is rare enough.
+pub const DAYS_TO_RECUR: usize = 13;
 
 /// A time of the day at which more is read or written than around it, day after day.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,11 +56,7 @@ pub fn daily_jobs(zone: &Zone, line: &Timeline, drawn: &ByDays) -> Vec<DailyJob>
         if days.len() < LEAST_DAYS {
             continue;
         }
-        let excess = |centre: fn(&Sample) -> f64| -> Vec<Slots> {
-            days.iter().map(|day| over_its_surroundings(&day.1, centre)).collect()
-        };
-        // Whether there is more is asked of the median, how much more of the mean: load is skewed.
-        let (excess, on_top) = (excess(Sample::median), excess(Sample::mean));
+        let excess: Vec<Slots> = days.iter().map(|day| over_its_surroundings(&day.1)).collect();
         let weekday = |day: usize| (days[day].0 as usize + 3) % 7;
         let tests: Vec<Option<Signs>> =
             (0..SLOTS).map(|slot| Signs::of(&excess, slot).filter(Signs::is_no_chance)).collect();
@@ -68,13 +68,14 @@ pub fn daily_jobs(zone: &Zone, line: &Timeline, drawn: &ByDays) -> Vec<DailyJob>
                 let runs_on = |day: usize| {
                     weekdays.as_ref().is_none_or(|some: &Vec<usize>| some.contains(&weekday(day)))
                 };
-                let of_days = on_top.iter().enumerate().filter(|it| runs_on(it.0));
-                let sums: Vec<f64> = of_days
-                    .filter_map(|(_, day)| day[slot..slot + run.len()].iter().copied().sum())
-                    .collect();
+                let of_days = days.iter().enumerate().filter(|it| runs_on(it.0));
+                let is_of_job = |slot: usize| tests[slot].is_some();
+                let run = slot..slot + run.len();
+                let sums: Vec<f64> =
+                    of_days.filter_map(|(_, day)| on_top(&day.1, run.clone(), is_of_job)).collect();
                 found.push(DailyJob {
                     direction,
-                    start: slot * SLOT_MINUTES as usize,
+                    start: run.start * SLOT_MINUTES as usize,
                     minutes: run.len() * SLOT_MINUTES as usize,
                     days: signs.days.len(),
                     share: signs.share(),
@@ -150,17 +151,32 @@ fn share(all: impl Iterator<Item = bool> + Clone) -> Option<f64> {
     (n > 0).then(|| all.filter(|it| *it).count() as f64 / n as f64)
 }
 
-/// Returns what each slot has more than the median or mean of those around it.
-fn over_its_surroundings(day: &Slots, centre: fn(&Sample) -> f64) -> Slots {
+/// Returns what each slot has more than the median of those around it.
+fn over_its_surroundings(day: &Slots) -> Slots {
     let of_slot = |slot: usize| {
-        let before = AROUND.filter_map(|away| slot.checked_sub(away));
-        let after = AROUND.map(|away| slot + away).filter(|it| *it < SLOTS);
-        let around: Vec<f64> = before.chain(after).filter_map(|it| day[it]).collect();
-        let enough = around.len() >= 6;
-        let around = Sample::new(around).ok().filter(|_| enough)?;
-        Some(day[slot]? - centre(&around))
+        let around = known_around(day, slot..slot + 1, |_| false)?;
+        Some(day[slot]? - around.median())
     };
     (0..SLOTS).map(of_slot).collect()
+}
+
+/// Returns what a job's slots have more than the mean of those around it that have no job: load is skewed, so that its mean is more than its median.
+fn on_top(day: &Slots, run: Range<usize>, is_of_job: impl Fn(usize) -> bool) -> Option<f64> {
+    let around = known_around(day, run.clone(), is_of_job)?.mean();
+    day[run].iter().map(|it| it.map(|bytes| bytes - around)).sum()
+}
+
+/// Returns what is known of slots around some, on both sides.
+fn known_around(
+    day: &Slots,
+    run: Range<usize>,
+    is_left_out: impl Fn(usize) -> bool,
+) -> Option<Sample> {
+    let before = AROUND.filter_map(|away| run.start.checked_sub(away));
+    let after = AROUND.map(|away| run.end - 1 + away).filter(|it| *it < SLOTS);
+    let slots = before.chain(after).filter(|it| !is_left_out(*it));
+    let around: Vec<f64> = slots.filter_map(|it| day[it]).collect();
+    Sample::new(around).ok().filter(|it| it.n() >= 6)
 }
 
 /// Returns bytes by day, with its number since 1970, and slot of ten minutes, of clocks on the wall.
@@ -189,4 +205,29 @@ fn slots(zone: &Zone, series: &[Option<u64>], line: &Timeline) -> Vec<(u32, Slot
         (number, day.into_iter().map(whole).collect::<Slots>())
     };
     days.into_iter().map(of_day).filter(|day| day.1.iter().any(Option::is_some)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_days_are_enough_and_one_less_is_not() {
+        let signs = |days: usize| Signs { days: (0..days).map(|day| (day, true)).collect() };
+        assert!(signs(DAYS_TO_RECUR).is_no_chance() && !signs(DAYS_TO_RECUR - 1).is_no_chance());
+    }
+
+    #[test]
+    fn a_job_of_two_hours_is_not_measured_against_itself() {
+        let mut day: Slots = vec![Some(10.0); SLOTS];
+        day[30..42].fill(Some(110.0));
+        let is_of_job = |slot: usize| (30..42).contains(&slot);
+        assert_eq!(on_top(&day, 30..42, is_of_job), Some(1200.0));
+        // Another one next to it does not count either.
+        day[46..50].fill(Some(500.0));
+        let is_of_one = |slot: usize| is_of_job(slot) || (46..50).contains(&slot);
+        assert_eq!(on_top(&day, 30..42, is_of_one), Some(1200.0));
+        day[33] = None;
+        assert_eq!(on_top(&day, 30..42, is_of_job), None);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_stats::distribution::normal_quantile;
 
 use crate::Zone;
-use crate::by_days::{ByDays, Estimate};
+use crate::by_days::{ByDays, Estimate, Interval};
 use crate::closing::is_enough;
 use crate::open_day::BOTH;
 use crate::timeline::Timeline;
@@ -30,24 +30,44 @@ pub struct Recurring {
     pub cov: Option<Estimate>,
 }
 
-/// Returns which of them has most and which least, by their means, if that is no chance: the intervals of the two, wide enough for all of them at once
-/// (Bonferroni), lie apart.
-pub fn apart(all: &[[Recurring; BOTH]], direction: usize) -> Option<(usize, usize)> {
-    let one = normal_quantile(1.0 - 0.025);
-    let widening = normal_quantile(1.0 - 0.025 / all.len().max(1) as f64) / one;
-    let ends = |it: &[Recurring; BOTH]| {
-        let mean = it[direction].mean?;
-        let widen = |end: f64| mean.value + (end - mean.value) * widening;
-        Some((mean.value, widen(mean.interval?.low), widen(mean.interval?.high)))
-    };
-    let ends: Option<Vec<(f64, f64, f64)>> = all.iter().map(ends).collect();
-    let by_mean = |one: &(usize, (f64, f64, f64)), other: &(usize, (f64, f64, f64))| {
-        one.1.0.total_cmp(&other.1.0)
-    };
-    let ends: Vec<(usize, (f64, f64, f64))> = ends?.into_iter().enumerate().collect();
-    let most = ends.iter().copied().max_by(by_mean)?;
-    let least = ends.iter().copied().min_by(by_mean)?;
-    (most.1.1 > least.1.2).then_some((most.0, least.0))
+/// Hours of the day, or days of the week, that have more or less than others by more than chance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outstanding {
+    /// The one that has most,
+    pub most: Option<usize>,
+    /// and the one that has least.
+    pub least: Option<usize>,
+}
+
+impl Outstanding {
+    /// Tells them by their means and intervals, wide enough for all of them at once (Bonferroni). That of the most, or of the least, lies apart from that of the middle one; where neither does,
+    /// but they lie apart from each other, both are told.
+    pub fn of(all: &[[Recurring; BOTH]], direction: usize) -> Self {
+        let one = normal_quantile(1.0 - 0.025);
+        let widening = normal_quantile(1.0 - 0.025 / all.len().max(1) as f64) / one;
+        let wide = |it: &[Recurring; BOTH]| {
+            let mean = it[direction].mean?;
+            let widen = |end: f64| mean.value + (end - mean.value) * widening;
+            let Interval { low, high } = mean.interval?;
+            Some((mean.value, Interval { low: widen(low), high: widen(high) }))
+        };
+        let known: Option<Vec<(f64, Interval)>> = all.iter().map(wide).collect();
+        let mut order: Vec<(usize, (f64, Interval))> =
+            known.unwrap_or_default().into_iter().enumerate().collect();
+        order.sort_by(|one, other| one.1.0.total_cmp(&other.1.0));
+        let (Some((least, (_, lowest))), Some((most, (_, highest)))) =
+            (order.first(), order.last())
+        else {
+            return Outstanding::default();
+        };
+        let (_, middle) = order[order.len() / 2].1;
+        let (is_most, is_least) = (highest.low > middle.high, lowest.high < middle.low);
+        let are_both = !is_most && !is_least && highest.low > lowest.high;
+        Outstanding {
+            most: (is_most || are_both).then_some(*most),
+            least: (is_least || are_both).then_some(*least),
+        }
+    }
 }
 
 /// What is known of an hour or a day: sums, minutes that are known, minutes that it has.
@@ -146,4 +166,32 @@ fn recurring(
         Recurring { count: values.len(), mean: last.mean(&values), cov: last.cov(&values) }
     };
     totals.into_iter().map(|both| both.map(&mut of)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hours with such means, each known to within one.
+    fn hours(means: &[f64]) -> Vec<[Recurring; BOTH]> {
+        let of = |value: f64| {
+            let interval = Some(Interval { low: value - 1.0, high: value + 1.0 });
+            [Recurring { count: 9, mean: Some(Estimate { value, interval }), cov: None }; BOTH]
+        };
+        means.iter().map(|it| of(*it)).collect()
+    }
+
+    #[test]
+    fn who_has_most_is_told_and_not_who_has_least_by_chance() {
+        let of = |means: &[f64]| {
+            let found = Outstanding::of(&hours(means), 0);
+            (found.most, found.least)
+        };
+        assert_eq!(of(&[10.0, 40.0, 11.0, 10.5]), (Some(1), None));
+        assert_eq!(of(&[10.0, 2.0, 11.0, 10.5]), (None, Some(1)));
+        assert_eq!(of(&[10.0, 10.5, 11.0]), (None, None));
+        // A slope: neither end lies apart from the middle.
+        assert_eq!(of(&[10.0, 12.0, 14.0]), (Some(2), Some(0)));
+        assert_eq!(of(&[]), (None, None));
+    }
 }

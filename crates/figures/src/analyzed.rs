@@ -13,6 +13,8 @@ mod space;
 use plimsoll_analyze::{Analysis, Beside, Frame};
 use plimsoll_report::Record;
 
+use answers::Answers;
+
 pub use compared::{Named, comparison, comparison_page};
 pub use numbers::NUMBERS;
 pub use page::page;
@@ -119,12 +121,10 @@ pub fn record(
             }
             Part::Findings => record.section("findings", "what recurs", found::found(analysis)),
             Part::Summary => {
-                let (answers, unanswered) = answers::answers(frame, analysis, beside);
-                let told = Record::new().texts("answers", "answers", answers).texts(
-                    "unanswered",
-                    "what the data cannot answer",
-                    unanswered,
-                );
+                let parts = Answers::of(frame, analysis, beside).parts();
+                let told = parts.into_iter().fold(Record::new(), |record, part| {
+                    record.texts(part.key, part.heading, part.sentences)
+                });
                 record.section("summary", "in words", told)
             }
         };

@@ -1,85 +1,158 @@
 //! The questions of the paper, answered in words: each with its figure and how sure it is.
 
 mod course;
+mod likeness;
 mod recurring;
 mod targets;
 mod whole;
 
-use plimsoll_analyze::{Analysis, Beside, Frame};
+use plimsoll_analyze::{Analysis, Beside, DAYS_TO_RECUR, Frame, LEAST_DAYS};
 use plimsoll_report::words;
 
 use super::beside;
 use super::figure::figure;
 
-/// Returns what can be answered, and what the data cannot answer.
-pub fn answers(frame: &Frame, analysis: &Analysis, beside: &Beside) -> (Vec<String>, Vec<String>) {
-    let (mut told, mut open) = (Vec::new(), Vec::new());
-    let mut add = |answer: Option<String>, question: &str| match answer {
-        Some(answer) => told.push(answer),
-        None => open.push(question.to_string()),
-    };
-    add(whole::known(frame, analysis), "anything: no minute is known");
-    add(whole::more_read(analysis), "whether more is read or written: too little of both is known");
-    let drift = "whether load grows or shrinks: 21 days are needed";
-    if let Some(changed) = whole::drift(analysis) {
-        add(Some(changed), drift);
-    } else if analysis.drifts.iter().all(Option::is_none) {
-        add(None, drift);
+/// What figures in brackets are.
+const BRACKETS: &str = "Figures in brackets are 95 % intervals, told from how days differ: about 95 of 100 such intervals hold the true figure.";
+
+/// What a history says in words, what matters most first.
+#[derive(Debug, Default)]
+pub struct Answers {
+    parts: Vec<Told>,
+    unanswered: Vec<String>,
+}
+
+/// Some answers under one heading.
+#[derive(Debug)]
+pub struct Told {
+    /// For programs.
+    pub key: &'static str,
+    /// For people.
+    pub heading: &'static str,
+    pub sentences: Vec<String>,
+}
+
+/// An answer, or the question that stays open.
+type Answer = Result<String, &'static str>;
+
+impl Answers {
+    /// Answers what can be answered.
+    pub fn of(frame: &Frame, analysis: &Analysis, beside: &Beside) -> Self {
+        let mut answers = Answers::default();
+        answers.add("findings", "what stands out", findings(frame, analysis));
+        answers.add("known", "what is known", known(frame, analysis));
+        answers.add("load", "how much is moved", load(frame, analysis, beside));
+        answers.add("time", "when", time(frame, analysis));
+        answers.add("space", "where", space(analysis));
+        answers.add("servers", "files and servers", servers(analysis));
+        answers.add("forecasts", "the next hour", forecasts(analysis));
+        answers
     }
-    add(whole::bursty(analysis), "how bursty reads and writes are: too few minutes are known");
-    add(
-        whole::below_mean(analysis),
-        "how far typical minutes are from the mean: too few minutes are known",
-    );
-    add(
-        course::hours(frame, analysis),
-        "whether hours or days of the week differ: 7 of each are needed",
-    );
-    add(
-        course::phases(frame, analysis),
-        "how long high activity lasts: quantiles are equal or nothing is known",
-    );
-    add(
-        course::tells_next(analysis),
-        "whether activity tells what comes: too few minutes are known",
-    );
-    add(
-        course::reads_tell_writes(analysis),
-        "whether reads and writes go together: one of them is not known or does not vary",
-    );
-    add(
-        targets::balance(analysis),
-        "how balanced targets are: fewer than two move data, or one moves none",
-    );
-    add(
-        targets::persistence(analysis),
-        "whether the same targets stay ahead: fewer than two days, or fewer than three targets",
-    );
-    add(targets::parallel(analysis), "how many targets work alike: nothing was moved");
-    add(
-        course::metadata(analysis),
-        "how files are opened and closed: no samples of metadata are there",
-    );
-    add(
-        targets::servers(analysis),
-        "how busy servers' processors are: no samples of them are there",
-    );
-    add(
-        beside::busy(frame, beside),
-        "how busy targets are beyond their bytes (FSU), and how large requests are: operations are not counted here",
-    );
-    add(
-        beside::who(analysis, beside),
-        "which jobs make the load: targets do not count by job here",
-    );
-    told.extend(recurring::hot(analysis));
-    told.extend(recurring::hot_periods(analysis));
-    told.extend(recurring::jobs(frame, analysis));
-    told.extend(recurring::forecasts(analysis));
+
+    fn add(&mut self, key: &'static str, heading: &'static str, answers: Vec<Answer>) {
+        let mut sentences = Vec::new();
+        for answer in answers {
+            match answer {
+                Ok(sentence) => sentences.push(sentence),
+                Err(question) => self.unanswered.push(question.to_string()),
+            }
+        }
+        self.parts.push(Told { key, heading, sentences });
+    }
+
+    /// Returns the answers by their headings, and last what the data cannot answer. Headings without a sentence are among them.
+    pub fn parts(self) -> Vec<Told> {
+        let Answers { mut parts, unanswered } = self;
+        let heading = "what the data cannot answer";
+        parts.push(Told { key: "unanswered", heading, sentences: unanswered });
+        parts
+    }
+}
+
+fn findings(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
+    let mut found = recurring::hot(analysis);
+    found.extend(recurring::hot_periods(analysis));
+    found.extend(recurring::jobs(frame, analysis));
+    found.extend(whole::drift(analysis));
+    let is_long_enough = frame.days.len() >= DAYS_TO_RECUR;
+    if found.is_empty() && is_long_enough {
+        found.push("Nothing beyond chance: no target gets more than others day after day, and at no time of the day more is moved every day than around it.".into());
+    }
+    let mut answers: Vec<Answer> = found.into_iter().map(Ok).collect();
+    if !is_long_enough {
+        answers.push(Err(
+            "whether something recurs every day: 13 days are needed to tell that from chance",
+        ));
+    }
+    if analysis.drifts.iter().all(Option::is_none) {
+        answers.push(Err("whether load grows or shrinks: 21 days are needed"));
+    }
+    answers
+}
+
+fn known(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
+    let mut answers = vec![whole::known(frame, analysis).ok_or("anything: no minute is known")];
+    answers.extend(whole::outages(analysis).map(Ok));
+    answers.extend(whole::dropped(frame, analysis).map(Ok));
+    if frame.days.len() >= LEAST_DAYS {
+        answers.push(Ok(BRACKETS.to_string()));
+    }
+    answers
+}
+
+fn load(frame: &Frame, analysis: &Analysis, beside: &Beside) -> Vec<Answer> {
+    vec![
+        whole::more_read(analysis)
+            .ok_or("whether more is read or written: too little of both is known"),
+        whole::bursty(analysis)
+            .ok_or("how bursty reads and writes are: too few minutes are known"),
+        whole::below_mean(analysis)
+            .ok_or("how far typical minutes are from the mean: too few minutes are known"),
+        beside::busy(frame, beside).ok_or("how busy targets are beyond their bytes (FSU), and how large requests are: operations are not counted here"),
+        beside::who(analysis, beside)
+            .ok_or("which jobs make the load: targets do not count by job here"),
+    ]
+}
+
+fn time(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
+    vec![
+        course::hours(frame, analysis)
+            .ok_or("whether hours or days of the week differ: 7 of each are needed"),
+        course::phases(frame, analysis)
+            .ok_or("how long high activity lasts: quantiles are equal or nothing is known"),
+        course::tells_next(analysis)
+            .ok_or("whether activity tells what comes: too few minutes are known"),
+        course::reads_tell_writes(analysis).ok_or(
+            "whether reads and writes go together: one of them is not known or does not vary",
+        ),
+    ]
+}
+
+fn space(analysis: &Analysis) -> Vec<Answer> {
+    vec![
+        targets::balance(analysis)
+            .ok_or("how balanced targets are: fewer than two move data, or one moves none"),
+        targets::persistence(analysis).ok_or(
+            "whether the same targets stay ahead: fewer than two days, or fewer than three targets",
+        ),
+        targets::parallel(analysis).ok_or("how many targets work alike: nothing was moved"),
+    ]
+}
+
+fn servers(analysis: &Analysis) -> Vec<Answer> {
+    vec![
+        course::metadata(analysis)
+            .ok_or("how files are opened and closed: no samples of metadata are there"),
+        targets::servers(analysis)
+            .ok_or("how busy servers' processors are: no samples of them are there"),
+    ]
+}
+
+fn forecasts(analysis: &Analysis) -> Vec<Answer> {
     if analysis.forecasts.iter().all(Option::is_none) {
-        open.push("whether the next hour can be forecast: 21 days without gaps are needed".into());
+        return vec![Err("whether the next hour can be forecast: 21 days without gaps are needed")];
     }
-    (told, open)
+    recurring::forecasts(analysis).into_iter().map(Ok).collect()
 }
 
 /// "14 TiB".
@@ -115,5 +188,17 @@ mod tests {
         assert_eq!((about(999.6), about(5_500_721.0)), ("1,000".into(), "5,500,000".into()));
         assert_eq!((minutes(6.5), minutes(150.0)), ("6.5 min".into(), "2.5 hours".into()));
         assert_eq!(minutes(20.0 * 1440.0), "20 days");
+    }
+
+    #[test]
+    fn what_is_not_known_is_asked_at_the_end() {
+        let mut answers = Answers::default();
+        answers.add("load", "how much", vec![Ok("Much.".into()), Err("how much more")]);
+        let parts = answers.parts();
+        assert_eq!((parts[0].heading, &parts[0].sentences), ("how much", &vec!["Much.".into()]));
+        assert_eq!(
+            (parts[1].key, &parts[1].sentences),
+            ("unanswered", &vec!["how much more".into()])
+        );
     }
 }

@@ -3,16 +3,24 @@
 use plimsoll_analyze::{Estimate, Interval};
 use plimsoll_report::words;
 
-/// "1.75 (1.61 to 1.9)"; where both ends would look the same, by how much it may be off.
+/// "1.75 (1.61 to 1.9)", "14 TiB (12 to 16)": the unit once, where it is the same; where both ends would look the same, by how much it may be off.
 pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> String {
     let value = show(estimate.value);
     let Some(interval) = estimate.interval else {
         return format!("{value} (too few days to say how sure)");
     };
     let (low, high) = (show(interval.low), show(interval.high));
-    match low == high {
-        true => format!("{value} ({})", closely(estimate.value, interval)),
-        false => format!("{value} ({low} to {high})"),
+    if low == high {
+        return format!("{value} ({})", closely(estimate.value, interval));
+    }
+    let [unit, of_low, of_high] = [&value, &low, &high].map(|it| it.split_once(' '));
+    match (unit, of_low, of_high) {
+        (Some((_, unit)), Some((low, one)), Some((high, other)))
+            if unit == one && unit == other =>
+        {
+            format!("{value} ({low} to {high})")
+        }
+        _ => format!("{value} ({low} to {high})"),
     }
 }
 
@@ -43,6 +51,12 @@ mod tests {
         assert_eq!(of(0.72, 0.72, 0.72), "0.72 (the same whichever days are taken)");
         assert_eq!(of(1234.0, 1233.999, 1234.001), "1,234 (give or take less than 0.01 % of it)");
         assert_eq!(of(0.001, -0.002, 0.003), "0 (sure to these digits)");
+        let tebibytes = |value: f64| format!("{value} TiB");
+        let three = Interval { low: 2.5, high: 3.5 };
+        let some = Estimate { value: 3.0, interval: Some(three) };
+        assert_eq!(figure(&some, tebibytes), "3 TiB (2.5 to 3.5)");
+        let mixed = |value: f64| if value > 2.9 { tebibytes(value) } else { "2,500 GiB".into() };
+        assert_eq!(figure(&some, mixed), "3 TiB (2,500 GiB to 3.5 TiB)");
         let alone = Estimate { value: 2.0, interval: None };
         assert_eq!(figure(&alone, words::short), "2 (too few days to say how sure)");
     }

@@ -148,9 +148,9 @@ numbers! {
     OTHERWISE = "otherwise", "otherwise", Ratio, "The same of all days outside that time; missing for fewer than 7.", "docs/analyze.md";
     PERIOD_P_VALUE = "p_value", "p", Probability, "Probability of as many such days in such a time by chance (sign test, with as many days as they are worth if days are alike), times the number of times, targets and directions that were looked at.", "docs/analyze.md";
     JOB_TIME = "length", "length", Seconds, "How long it lasts, in steps of ten minutes.", "Patel, section 4: a job at 2 am";
-    SHARE_OF_DAYS = "share_of_days", "days with it", Share, "Share of days on which there is more than the median of the two hours around, where this is clearest.", "docs/analyze.md";
+    SHARE_OF_DAYS = "share_of_days", "days with it", Share, "Share of days on which there is more than the median of the hours around (two on each side, without the half hour next to it), where this is clearest.", "docs/analyze.md";
     SHARE_LATELY = "share_lately", "lately", Share, "The same of the last third of the days alone: whether it still is so.", "docs/analyze.md";
-    JOB_BYTES = "bytes", "bytes on top", Bytes, "Mean bytes of a day above the mean of the two hours around; where the job clearly runs on some days of the week only, of these days.", "docs/analyze.md";
+    JOB_BYTES = "bytes", "bytes on top", Bytes, "Mean bytes of a day above the mean of the hours around (as far before it begins and after it ends); where the job clearly runs on some days of the week only, of these days.", "docs/analyze.md";
     JOB_BYTES_LOW = "bytes_low", "at least", Bytes, "Lower end of its interval of 95 %.", "Künsch, 1989";
     JOB_BYTES_HIGH = "bytes_high", "at most", Bytes, "Upper end of it.", "Künsch, 1989";
     HOURS_MADE = "hours_made_from", "hours made from", Count, "Hours that the forecast was made from: the first two thirds.", "docs/analyze.md";

@@ -7,8 +7,9 @@ use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::Unit;
 use plimsoll_report::html::{Axis, Bars, Lines, Page, Section};
 
+use super::answers::Answers;
 use super::parts::DATA_PAIRS;
-use super::{Part, answers, record};
+use super::{Part, record};
 
 /// Returns the page as one file.
 pub fn page(name: &str, frame: &Frame, analysis: &Analysis, beside: &Beside) -> String {
@@ -18,10 +19,12 @@ pub fn page(name: &str, frame: &Frame, analysis: &Analysis, beside: &Beside) -> 
         frame.days.len(),
         frame.zone().name()
     );
-    let (told, open) = answers::answers(frame, analysis, beside);
-    let mut summary = Section::new("In words").text(told.join("\n"));
-    for question in open {
-        summary = summary.note(format!("Not answered: {question}"));
+    let mut summary = Section::new("In words");
+    for part in Answers::of(frame, analysis, beside).parts() {
+        if !part.sentences.is_empty() {
+            let heading = part.heading[..1].to_uppercase() + &part.heading[1..];
+            summary = summary.section(Section::new(heading).text(part.sentences.join("\n")));
+        }
     }
     let mut page = Page::new(format!("Analysis of {name}"), subtitle)
         .section(summary)

@@ -1,44 +1,38 @@
 //! Answers about the course of time: hours, phases, what tells what comes, metadata.
 
-use plimsoll_analyze::{Analysis, Estimate, Frame, Recurring, apart};
+use plimsoll_analyze::{Analysis, Estimate, Frame, Outstanding, Recurring};
 use plimsoll_domain::moment::WEEKDAYS;
 use plimsoll_report::words;
 
+use super::likeness::Likeness;
 use super::{about, bytes, figure, minutes};
 
 /// Whether hours of the day and days of the week differ.
 pub fn hours(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let times = &analysis.times;
-    let hour = |hour: usize| format!("from {hour:02}:00 to {:02}:00", (hour + 1) % 24);
-    let weekday = |day: usize| format!("on {}", WEEKDAYS[day]);
-    let mut parts = Vec::new();
-    parts.extend(recurring(
-        &times.hours,
-        ["The hour of the day", "hour of the day"],
-        "an hour",
-        &hour,
-    ));
-    parts.extend(recurring(
-        &times.weekdays,
-        ["The day of the week", "day of the week"],
-        "a day",
-        &weekday,
-    ));
+    let is_daily = |hour: usize, direction: usize| {
+        let mut jobs = analysis.daily_jobs.iter().filter(|it| it.direction == direction);
+        jobs.any(|it| it.start / 60 == hour)
+    };
+    let hour = |hour: usize, direction: usize| {
+        let job = if is_daily(hour, direction) { ", when the daily job above begins" } else { "" };
+        format!("from {hour:02}:00 to {:02}:00{job}", (hour + 1) % 24)
+    };
+    let weekday = |day: usize, _| format!("on {}", WEEKDAYS[day]);
+    let mut parts = recurring(&times.hours, "hour of the day", "an hour", &hour);
+    parts.extend(recurring(&times.weekdays, "day of the week", "a day", &weekday));
     (!parts.is_empty())
         .then(|| format!("{} (Hours and days in {}.)", parts.join(" "), frame.zone().name()))
 }
 
 fn recurring(
     all: &[[Recurring; 2]],
-    [what, any]: [&str; 2],
+    what: &str,
     of: &str,
-    name: &dyn Fn(usize) -> String,
+    name: &dyn Fn(usize, usize) -> String,
 ) -> Vec<String> {
     let is_known = |direction: usize| {
         all.iter().all(|it| it[direction].mean.is_some_and(|it| it.interval.is_some()))
-    };
-    let mean = |place: usize, direction: usize| {
-        all[place][direction].mean.map_or_else(String::new, |it| bytes(it.value))
     };
     let mut parts = Vec::new();
     let mut alike = Vec::new();
@@ -46,19 +40,21 @@ fn recurring(
         if !is_known(direction) {
             continue;
         }
-        match apart(all, direction) {
-            Some((most, least)) => parts.push(format!(
-                "{what} matters for {noun}: most is {verb} {} ({} {of}), least {} ({}).",
-                name(most),
-                mean(most, direction),
-                name(least),
-                mean(least, direction)
-            )),
-            None => alike.push(*noun),
+        let outstanding = Outstanding::of(all, direction);
+        let told = |(word, place): (&str, Option<usize>)| {
+            let place = place?;
+            let mean = figure(&all[place][direction].mean?, bytes);
+            Some(format!("{word} is {verb} {}: {mean} {of}", name(place, direction)))
+        };
+        let some = [("most", outstanding.most), ("least", outstanding.least)];
+        let some: Vec<String> = some.into_iter().filter_map(told).collect();
+        match some.is_empty() {
+            true => alike.push(*noun),
+            false => parts.push(format!("By {what}, {}.", some.join("; "))),
         }
     }
     if !alike.is_empty() {
-        parts.push(format!("No {any} stands out beyond chance for {}.", alike.join(" and ")));
+        parts.push(format!("No {what} stands out beyond chance for {}.", alike.join(" and ")));
     }
     parts
 }
@@ -69,11 +65,11 @@ pub fn phases(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let lasts = |it: Option<Estimate>| Some(figure(&it?, minutes));
     let share = |it: f64| words::percent(it);
     Some(format!(
-        "High activity, the upper {} of minutes, lasts {} for reads and {} for writes on average, and begins again every {} and {}; low activity, the lower {}, lasts {} and {}.",
+        "High activity, which is the upper {} of minutes, lasts {} on average for reads and begins again every {}; for writes it lasts {} and begins again every {}. Low activity, the lower {}, lasts {} for reads and {} for writes.",
         share(1.0 - frame.options.high_from),
         lasts(high[0].mean_length)?,
-        lasts(high[1].mean_length)?,
         lasts(high[0].mean_interval)?,
+        lasts(high[1].mean_length)?,
         lasts(high[1].mean_interval)?,
         share(frame.options.low_to),
         lasts(low[0].mean_length)?,
@@ -86,40 +82,34 @@ pub fn tells_next(analysis: &Analysis) -> Option<String> {
     let at = |which: usize, window: usize| {
         analysis.correlations[which].by_window.get(window)?.get(1).copied().flatten()
     };
-    let verdict = |r: f64| match r {
-        it if it >= 0.6 => "much",
-        it if it >= 0.3 => "something",
-        _ => "little",
-    };
+    let spans = [
+        ("The next minute is", "this one"),
+        ("The next 5 minutes are", "these 5"),
+        ("The next 25 minutes are", "these 25"),
+    ];
     let mut parts = Vec::new();
-    for (window, width) in ["a minute", "5 minutes", "25 minutes"].into_iter().enumerate() {
+    for (window, (next, these)) in spans.into_iter().enumerate() {
         if let Some((reads, writes)) = at(0, window).zip(at(1, window)) {
+            let (reads, writes) = (reads.r, writes.r);
+            let what = if parts.is_empty() { "correlation " } else { "" };
             parts.push(format!(
-                "{width} tell{} {} of the next {} (correlation {} for reads, {} for writes)",
-                if window == 0 { "s" } else { "" },
-                verdict(reads.r.value.min(writes.r.value)),
-                if window == 0 { "one" } else { width },
-                figure(&reads.r, words::short),
-                figure(&writes.r, words::short)
+                "{next} {} like {these}: {what}{} for reads, {} for writes.",
+                Likeness::of_both(&reads, &writes).word(),
+                figure(&reads, words::short),
+                figure(&writes, words::short)
             ));
         }
     }
-    (!parts.is_empty()).then(|| {
-        let text = parts.join("; ");
-        format!("{}{}.", text[..1].to_uppercase(), &text[1..])
-    })
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 /// Whether reads and writes go together.
 pub fn reads_tell_writes(analysis: &Analysis) -> Option<String> {
     let r = (*analysis.correlations[2].by_window.first()?.first()?)?.r;
-    let is_none = r.interval.is_some_and(|it| it.low <= 0.0 && 0.0 <= it.high);
-    let verdict = match r.value {
-        _ if is_none => "have nothing to do with each other that could be seen",
-        it if it <= -0.3 => "take turns",
-        it if it.abs() < 0.3 => "hardly go together",
-        it if it < 0.6 => "go together somewhat",
-        _ => "go together",
+    let verdict = match Likeness::of(&r) {
+        Likeness::Opposite => "take turns".to_string(),
+        Likeness::Much => "go together".to_string(),
+        other => format!("{} go together", other.word()),
     };
     Some(format!(
         "Reads and writes of the same minute {verdict}: their correlation is {}.",
@@ -127,15 +117,26 @@ pub fn reads_tell_writes(analysis: &Analysis) -> Option<String> {
     ))
 }
 
+/// Closes for each open from which on, and up to which, all of both seem to be counted.
+const ALL_COUNTED: std::ops::RangeInclusive<f64> = 0.98..=1.02;
+
 /// Files opened and closed.
 pub fn metadata(analysis: &Analysis) -> Option<String> {
     let metadata = analysis.metadata.as_ref()?;
     let [opens, closes] = &metadata.operations;
-    Some(format!(
-        "{} files are opened in a minute on average and {} closed, {} closes for each open; the highest minute has {} opens.",
+    let ratio = metadata.closes_per_open?;
+    let mut text = format!(
+        "{} files are opened in a minute on average and {} closed; the highest minute has {} opens. There are {} closes for each open.",
         figure(&opens.mean?, about),
         figure(&closes.mean?, about),
-        figure(&metadata.closes_per_open?, words::short),
-        about(opens.most?)
-    ))
+        about(opens.most?),
+        figure(&ratio, words::short),
+    );
+    if !ALL_COUNTED.contains(&ratio.value) {
+        let missing = if ratio.value < 1.0 { "closes" } else { "opens" };
+        text += &format!(
+            " Whatever is opened is closed at some time, so part of the {missing} is not counted here."
+        );
+    }
+    Some(text)
 }

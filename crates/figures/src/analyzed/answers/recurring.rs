@@ -22,8 +22,7 @@ pub fn hot(analysis: &Analysis) -> Vec<String> {
     }
     let of = |name: &&str| {
         let all: Vec<&HotTarget> = analysis.hot.iter().filter(|it| it.name == *name).collect();
-        let parts: Vec<String> = all.iter().map(|it| one_hot(it)).collect();
-        format!("Target {name} gets more than others: {}.", parts.join(", and "))
+        one_hot(name, &all)
     };
     let mut told: Vec<String> = names.iter().take(TOLD).map(of).collect();
     if names.len() > TOLD {
@@ -35,18 +34,39 @@ pub fn hot(analysis: &Analysis) -> Vec<String> {
     told
 }
 
-fn one_hot(hot: &HotTarget) -> String {
-    let cooled = hot.lately.filter(|it| *it < COOLED).map(|it| {
-        format!(", but not any more: {} times in the last third of the days", words::short(it))
+fn one_hot(name: &str, all: &[&HotTarget]) -> String {
+    let times: Vec<String> = all
+        .iter()
+        .map(|hot| {
+            let over = figure(&hot.over_median, words::short);
+            format!("{} {over} times", DIRECTIONS[hot.direction])
+        })
+        .collect();
+    let days: Vec<String> = all.iter().map(|hot| days_above(hot)).collect();
+    let days = match days.as_slice() {
+        [one, other] if one == other => one.clone(),
+        _ => days.join(" and "),
+    };
+    let cooled = all.iter().filter_map(|hot| {
+        let lately = hot.lately.filter(|it| *it < COOLED)?;
+        let verb = DIRECTIONS[hot.direction];
+        Some(format!(
+            " In the last third of the days it is {verb} {} times as much, so that seems to be over.",
+            words::short(lately)
+        ))
     });
     format!(
-        "it is {} {} times as much as the median target, on {} of {} days more than it{}",
-        DIRECTIONS[hot.direction],
-        figure(&hot.over_median, words::short),
-        hot.days_above,
-        hot.days,
-        cooled.unwrap_or_default()
+        "Target {name} gets more than others: it is {} as much as the median target, and more than it on {days}.{}",
+        times.join(" and "),
+        cooled.collect::<String>()
     )
+}
+
+fn days_above(hot: &HotTarget) -> String {
+    match hot.days - hot.days_above {
+        0 => format!("each of {} days", hot.days),
+        _ => format!("{} of {} days", hot.days_above, hot.days),
+    }
 }
 
 /// Targets that got more than others for some time, one sentence for each.
@@ -104,25 +124,25 @@ fn one_job(job: &DailyJob, zone: &str) -> String {
     let (days, on) = match &job.weekdays {
         Some(days) => (format!("On {}", weekdays(days)), "on each of these days"),
         None if job.share >= 0.95 => ("Every day".to_string(), "a day"),
-        None => ("On many days".to_string(), "a day, also those without it"),
+        None => ("On many days".to_string(), "a day, also counting those without it"),
     };
-    let on_top = job.bytes.as_ref().map(|it| format!(", {} on top {on}", figure(it, bytes)));
+    let on_top = job.bytes.as_ref().map(|it| format!(", {} {on}", figure(it, bytes)));
     let of_days = match &job.weekdays {
-        Some(_) => ", and not on other days of the week".to_string(),
-        None => format!(": on {} of all days", words::percent(job.share)),
+        Some(_) => ". It is not so on other days of the week".to_string(),
+        None if job.share == 1.0 => format!(". It was so on each of {} days", job.days),
+        None => format!(". It was so on {} of {} days", words::percent(job.share), job.days),
     };
     let ended = job
         .lately
         .filter(|it| *it < job.share - 0.2)
-        .map(|it| format!(", but only on {} of the last third of the days", words::percent(it)));
+        .map(|it| format!(", but only on {} of the last third of them", words::percent(it)));
     format!(
-        "{days}, more is {} from {} on ({zone}) for about {} minutes than in the hours around{}{}{}.",
-        DIRECTIONS[job.direction],
+        "{days} from {} on ({zone}), for about {} minutes, more is {} than in the hours around{}{of_days}{}.",
         clock(job.start),
         job.minutes,
-        of_days,
+        DIRECTIONS[job.direction],
+        on_top.unwrap_or_default(),
         ended.unwrap_or_default(),
-        on_top.unwrap_or_default()
     )
 }
 
@@ -139,12 +159,12 @@ pub fn forecasts(analysis: &Analysis) -> Vec<String> {
         let off = off.map(|it| format!(" It is off by {} of a mean hour.", words::percent(it)));
         Some(if forecast.wins() {
             format!(
-                "The {name} of the next hour can be told better than by saying \"{best}\": on days held out, the error is {over} of that.{}",
+                "The {name} of the next hour can be forecast: on days held out, the error is {over} of that of the best simple guess, \"{best}\".{}",
                 off.unwrap_or_default()
             )
         } else {
             format!(
-                "No forecast of the {name} of the next hour is better than saying \"{best}\": on days held out, its error is {over} of that."
+                "The forecast of {name} that was tried is no better than the best simple guess, \"{best}\": on days held out, its error is {over} of that guess's."
             )
         })
     });

@@ -4,6 +4,7 @@ use plimsoll_analyze::{Analysis, Server, Span};
 use plimsoll_report::words;
 
 use super::figure;
+use super::likeness::Likeness;
 
 /// How unevenly targets are used.
 pub fn balance(analysis: &Analysis) -> Option<String> {
@@ -34,16 +35,21 @@ pub fn balance(analysis: &Analysis) -> Option<String> {
 /// Whether the same targets stay ahead.
 pub fn persistence(analysis: &Analysis) -> Option<String> {
     let (_, [read, written]) = analysis.space.imbalance.iter().find(|it| it.0 == Span::Day)?;
-    let verdict = |rho: f64| match rho {
-        it if it > 0.6 => "mostly",
-        it if it > 0.2 => "partly",
-        _ => "hardly",
-    };
     let (reads, writes) = (read.persistence?, written.persistence?);
+    let verdict = match Likeness::of_both(&reads, &writes) {
+        Likeness::Opposite => "turns round",
+        Likeness::Not => "does not visibly last",
+        Likeness::Hardly => "hardly lasts",
+        Likeness::Somewhat => "lasts somewhat",
+        Likeness::Much => "mostly lasts",
+    };
+    let hot = if analysis.hot.is_empty() {
+        ""
+    } else {
+        ". Targets that stand out (above) are part of that, and may be all of it"
+    };
     Some(format!(
-        "Targets that are ahead on one day are {} ahead on the next for reads, and {} for writes: their rank correlation from day to day is {} and {}.",
-        verdict(reads.value),
-        verdict(writes.value),
+        "The order of targets {verdict} from one day to the next: its rank correlation is {} for reads and {} for writes{hot}.",
         figure(&reads, words::short),
         figure(&writes, words::short)
     ))
@@ -56,7 +62,7 @@ const MANY_TARGETS: usize = 20;
 pub fn parallel(analysis: &Analysis) -> Option<String> {
     let [read, written] = &analysis.space.parallelism;
     let mut text = format!(
-        "Targets that do as much as each other within 5 % in a minute are grouped: a group has {} targets on average when they read and {} when they write",
+        "Targets that do as much as each other within 5 % in a minute form a group: it has {} targets on average when they read and {} when they write",
         figure(&read.mean?, words::short),
         figure(&written.mean?, words::short),
     );
@@ -74,20 +80,47 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
             words::percent(written.below_10?.value)
         );
     }
-    Some(text + ".")
+    text += ".";
+    let some = match [read, written].map(|it| it.degrees[0].outstanding()) {
+        [read, written] if read == written => vec![(read, "read or written")],
+        [read, written] => vec![(read, "read"), (written, "written")],
+    };
+    for (sizes, verb) in some.into_iter().filter(|it| !it.0.is_empty()) {
+        let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+        text += &format!(
+            " Groups of {} targets that are {verb} alike stand out, as there are more of them than of one target fewer: programs that use so many targets at once look like that.",
+            sizes.join(" and of ")
+        );
+    }
+    Some(text)
 }
 
 /// How busy processors of servers are.
 pub fn servers(analysis: &Analysis) -> Option<String> {
-    let servers = &analysis.servers;
-    let by_mean = |one: &&Server, other: &&Server| one.mean.value.total_cmp(&other.mean.value);
-    let busiest = servers.iter().max_by(by_mean)?;
+    let mut servers: Vec<&Server> = analysis.servers.iter().collect();
+    servers.sort_by(|one, other| one.mean.value.total_cmp(&other.mean.value));
+    let (least, busiest) = (servers.first()?, servers.last()?);
+    let means = match servers.len() {
+        1 => format!(
+            "Processors of {} work {} of the time on average",
+            busiest.name,
+            figure(&busiest.mean, words::percent)
+        ),
+        _ => format!(
+            "Processors of servers work {} to {} of the time on average",
+            words::percent(least.mean.value),
+            words::percent(busiest.mean.value)
+        ),
+    };
+    let second = servers.iter().rev().nth(1).and_then(|it| it.mean.interval);
+    let is_apart = second.zip(busiest.mean.interval).is_some_and(|(it, most)| most.low > it.high);
+    let most = match is_apart {
+        true => format!(", those of {} most", busiest.name),
+        false => String::new(),
+    };
     let under = servers.iter().filter(|it| it.most() < 0.75).count();
     Some(format!(
-        "Processors of the server that works most, {}, work {} of the time on average; {} of {} servers have no minute over 75 %.",
-        busiest.name,
-        figure(&busiest.mean, words::percent),
-        under,
-        servers.len()
+        "{means}{most}; {under} of {} have no minute over 75 %.",
+        words::count(servers.len() as u64, "server")
     ))
 }

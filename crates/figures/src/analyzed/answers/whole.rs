@@ -23,45 +23,83 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
         text += &format!("; of {} too little is known", of(cleaning.missing));
     }
     text += ".";
-    let outages = analysis.timeline.outages.len() as u64;
-    if outages > 0 {
+    if cleaning.incomplete > 0 {
         text += &format!(
-            " {} without any activity, {} in all, {} set apart, and in no mean and no distribution.",
-            words::count(outages, "time"),
-            minutes(cleaning.outage as f64),
-            if outages == 1 { "is" } else { "are" },
+            " In {} some target is not known, as where a counter began anew: these count as what is known of them, if that is enough.",
+            words::count(cleaning.incomplete, "minute")
         );
-        if cleaning.flat > 0 {
-            text += &format!(
-                " During {} of it counters were there and did not move: storage that was down and storage that nobody used look the same.",
-                minutes(cleaning.flat as f64)
-            );
-        }
+    }
+    Some(text)
+}
+
+/// Times that are set apart; nothing where there are none.
+pub fn outages(analysis: &Analysis) -> Option<String> {
+    let (all, cleaning) = (&analysis.timeline.outages, &analysis.cleaning);
+    let flat = all.iter().filter(|it| it.flat > 0).count();
+    let of = |some: usize| match all.len() {
+        1 => String::new(),
+        _ => format!("in {some} "),
+    };
+    let mut parts = Vec::new();
+    if flat < all.len() {
+        parts.push(format!("{}nothing is known of any target", of(all.len() - flat)));
+    }
+    if flat > 0 {
+        parts.push(format!(
+            "{}counters are known and did not move for {}, which looks the same whether storage was down or nobody used it",
+            of(flat),
+            minutes(cleaning.flat as f64)
+        ));
+    }
+    (!all.is_empty()).then(|| {
+        format!(
+            "{}, {} in all, {} set apart: {}. That counts in no figure but those of servers' processors.",
+            words::count(all.len() as u64, "outage"),
+            minutes(cleaning.outage as f64),
+            if all.len() == 1 { "is" } else { "are" },
+            parts.join("; ")
+        )
+    })
+}
+
+/// Readings that are left out or doubtful; nothing where there are none.
+pub fn dropped(frame: &Frame, analysis: &Analysis) -> Option<String> {
+    let (cleaning, limit) = (&analysis.cleaning, frame.options.limit);
+    let mut parts = Vec::new();
+    if cleaning.over_limit > 0 {
+        parts.push(format!(
+            "{} of single targets {} over {}: dropped, with the {} that they claim.",
+            words::count(cleaning.over_limit, "minute"),
+            if cleaning.over_limit == 1 { "is" } else { "are" },
+            limit.map_or("1 PiB, which nothing reaches".to_string(), |_| "the limit".to_string()),
+            bytes(cleaning.dropped as f64)
+        ));
     }
     let suspicious = analysis.system.suspicious.len() as u64;
-    if suspicious > 0 && frame.options.limit.is_none() {
-        text += &format!(
-            " {} more than three times the 99.9th percentile; no limit was given, so that is kept.",
+    if suspicious > 0 && limit.is_none() {
+        parts.push(format!(
+            "{} more than three times the 99.9th percentile; no limit was given, so that is kept.",
             if suspicious == 1 {
                 "1 minute has".into()
             } else {
                 format!("{} have", words::count(suspicious, "minute"))
             }
-        );
+        ));
     }
-    Some(text)
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 /// Whether more is read or written.
 pub fn more_read(analysis: &Analysis) -> Option<String> {
     let ratio = analysis.system.ratio?;
     let verdict = match ratio.interval {
-        Some(it) if it.low > 1.0 => "More was read than written",
-        Some(it) if it.high < 1.0 => "More was written than read",
+        Some(it) if it.low > 1.0 => "More is read than written",
+        Some(it) if it.high < 1.0 => "More is written than read",
         Some(_) => "Neither reads nor writes clearly prevail",
-        None => "What was read and written",
+        None => "What is read and written",
     };
-    let [read, written] = analysis.system.directions.each_ref().map(|it| bytes(it.bytes as f64));
+    let directions = &analysis.system.directions;
+    let [read, written] = directions.each_ref().map(|it| bytes(it.bytes as f64));
     let mut text = format!(
         "{verdict}: {read} read, {written} written, {} times as much read as written.",
         figure(&ratio, words::short)
@@ -69,7 +107,17 @@ pub fn more_read(analysis: &Analysis) -> Option<String> {
     let months = &analysis.system.months;
     if months.len() > 2 {
         let more = months.values().filter(|[read, written]| read > written).count();
-        text += &format!(" More was read in {more} of {} months.", months.len());
+        text += &match months.len() - more {
+            0 => format!(" More is read in each of {} months.", months.len()),
+            _ => format!(" More is read in {more} of {} months.", months.len()),
+        };
+    }
+    if let [Some(read), Some(written)] = directions.each_ref().map(|it| it.mean) {
+        text += &format!(
+            " On average a minute reads {} and writes {}.",
+            figure(&read, bytes),
+            figure(&written, bytes)
+        );
     }
     Some(text)
 }
@@ -148,7 +196,7 @@ pub fn below_mean(analysis: &Analysis) -> Option<String> {
         (all > 0.0).then(|| words::percent(most / all))
     };
     Some(format!(
-        "{} of minutes read less than the mean minute, {} write less. The busiest 1 % of minutes move {} of what is read and {} of what is written; the mean minute is {} of the highest one for reads and {} for writes.",
+        "{} of minutes read less than the mean minute, and {} write less. The busiest 1 % of minutes move {} of all that is read and {} of all that is written. The mean minute is {} of the highest one for reads and {} for writes.",
         figure(&below_read, words::percent),
         figure(&below_written, words::percent),
         busiest(read)?,
