@@ -25,7 +25,7 @@ const MAY_USE: &[Arrows] = &[
     ("wire", &[]),
     ("preload", &["domain", "guarded", "pilot", "stow", "trace"]),
     ("explain", &["guarded", "report", "stats", "stored", "theory", "trace"]),
-    ("stow", &["guarded", "lustre"]),
+    ("stow", &["guarded", "lustre", "stats"]),
     ("mount", &["guarded", "stow"]),
     ("stow-c", &["stow"]),
     ("pilot", &["guarded", "node", "route", "stats", "stow"]),

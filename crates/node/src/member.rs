@@ -108,6 +108,11 @@ impl Member {
         &self.node
     }
 
+    /// From now on, this process gets leases on these targets only. Others, who share them, may have others.
+    pub fn keep_to(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        self.leases.keep_to(is_wanted);
+    }
+
     /// Returns the windows of all targets as they were when this process last looked.
     pub fn windows(&self) -> Vec<u64> {
         let windows = 0..self.node.plan().targets;

@@ -42,6 +42,8 @@ pub struct Pilot {
     crew: Option<Arc<Crew>>,
     /// Tells the pilots of all processes from each other, until the first segment has its place.
     first: Option<u64>,
+    /// The targets that the container's node writes to, by place in the shared memory.
+    wanted: Vec<bool>,
 }
 
 /// The lease that the writer's segment is.
@@ -74,7 +76,9 @@ impl Pilot {
 
     fn over(container: Id, course: Arc<Course>) -> Self {
         let eyes = Eyes::new(course.targets.clone(), container);
+        let wanted = vec![true; course.targets.len()];
         Pilot {
+            wanted,
             course,
             joined: None,
             eyes,
@@ -114,7 +118,16 @@ impl Pilot {
             }
             None => Joined::join(self.course.plan).ok(),
         };
+        self.say_what_is_wanted();
         self.retry();
+    }
+
+    /// Whoever had the place before wanted others.
+    fn say_what_is_wanted(&mut self) {
+        let wanted = &self.wanted;
+        if let Some(joined) = &mut self.joined {
+            joined.member.keep_to(|lane| wanted.get(lane) == Some(&true));
+        }
     }
 
     /// Returns where the first segment of a crew's writer goes: round the targets from one writer to the next, more often where more
@@ -122,7 +135,9 @@ impl Pilot {
     fn first_berth(&mut self) -> Option<Berth> {
         let random = mix(self.first.take()?);
         let windows = self.crew.as_ref()?.ask(self.course.plan, |it| it.member.windows());
-        let windows = windows.unwrap_or_else(|| vec![1; self.course.targets.len()]);
+        let mut windows = windows.unwrap_or_else(|| vec![1; self.course.targets.len()]);
+        let unwanted = windows.iter_mut().zip(&self.wanted).filter(|(_, wanted)| !**wanted);
+        unwanted.for_each(|(window, _)| *window = 0);
         let mut left = random % windows.iter().sum::<u64>().max(1);
         let shared = windows.iter().position(|window| {
             let is_here = left < *window;
@@ -217,6 +232,14 @@ impl Pilot {
 }
 
 impl Router for Pilot {
+    fn keep_to(&mut self, lanes: &[usize]) {
+        self.wanted.fill(false);
+        for shared in lanes.iter().filter_map(|lane| self.course.to_shared.get(*lane)) {
+            self.wanted[*shared] = true;
+        }
+        self.say_what_is_wanted();
+    }
+
     fn place(&mut self, waiting: u64) -> Option<Berth> {
         self.seal();
         self.beyond = None;

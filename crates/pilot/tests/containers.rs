@@ -100,6 +100,30 @@ fn a_throttle_keeps_the_targets_balanced() {
 }
 
 #[test]
+fn of_many_targets_a_node_uses_sixteen_and_others_of_its_containers_other_ones() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let targets = targets(folder.path(), 40);
+    let crew = Crew::new(0);
+    let mut used = Vec::new();
+    for name in ["one", "two", "three"] {
+        let container = Arc::new(Container::create(&folder.path().join(name), &targets).unwrap());
+        let of_crew = Placement::Routed(Box::new(crew.pilot(&container).unwrap()));
+        let of_crew = Writer::open(container.clone(), of_crew).unwrap();
+        let mut writers = [writer(&container, Factor::NONE), of_crew];
+        let whole = write_strided(&mut writers, 256 * KIB, 100);
+        drop(writers);
+        let logs = container.logs().unwrap();
+        let names: std::collections::BTreeSet<String> =
+            logs.iter().map(|it| it.target.clone()).collect();
+        assert!(logs.len() <= 16 && names.len() == logs.len(), "{logs:?}");
+        assert!(names.len() > 4, "{names:?}");
+        used.push(names);
+        assert!(read_all(container) == whole);
+    }
+    assert!(used[0] != used[1] || used[1] != used[2], "{used:?}");
+}
+
+#[test]
 fn the_last_one_removes_the_memory() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let targets = targets(folder.path(), 2);

@@ -77,6 +77,8 @@ pub struct Leases<P> {
     shape: TableShape,
     factor: Factor,
     lanes: Box<[Lane]>,
+    /// Those that this process does not want leases on.
+    shunned: Box<[bool]>,
     totals: Totals,
 }
 
@@ -97,7 +99,13 @@ impl<P: KeptPlacement> Leases<P> {
     /// For tables of this shape. `policy` is as it is at the start.
     pub fn new(shape: TableShape, factor: Factor, policy: P) -> Self {
         let lanes = (0..shape.lanes()).map(|lane| Lane::new(TargetId(lane as u16))).collect();
-        Leases { policy, shape, factor, lanes, totals: Totals::default() }
+        let shunned = vec![false; shape.lanes()].into();
+        Leases { policy, shape, factor, lanes, shunned, totals: Totals::default() }
+    }
+
+    /// From now on, this process gets leases on these targets only, as if all others had failed.
+    pub fn keep_to(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        self.shunned.iter_mut().enumerate().for_each(|(lane, it)| *it = !is_wanted(lane));
     }
 
     /// Fills new words, all of which are 0, with the state at the start.

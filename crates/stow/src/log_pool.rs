@@ -1,7 +1,5 @@
 //! The logs that the writers of a node share, a few on each target.
 
-use std::ops::RangeInclusive;
-
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
@@ -16,19 +14,14 @@ use crate::segment::MarkedLog;
 use crate::state::SharedState;
 use crate::{Container, StowError};
 
-/// Logs that the writers of a node share: those of one log wait for each other's changes of its inode (four processes wrote 4 KiB to
-/// logs of their own twice as fast as to one), and many logs are many files.
-const LOGS_PER_NODE: u64 = 16;
-const LOGS_PER_TARGET: RangeInclusive<u64> = 2..=8;
-
 /// A container's logs, as writers get them.
 pub struct LogPool<'a> {
     /// The container.
     pub container: &'a Container,
     /// What its writers share.
     pub state: &'a SharedState,
-    /// How many targets are written to.
-    pub targets: u64,
+    /// How many of them the node has on each target.
+    pub per_target: usize,
 }
 
 impl LogPool<'_> {
@@ -47,9 +40,7 @@ impl LogPool<'_> {
         let seat = self.state.seat();
         let of_target: Vec<&ListedLog> =
             listed.iter().filter(|it| it.target == target.name && it.seat == seat).collect();
-        let count = LOGS_PER_NODE / self.targets.max(1);
-        let count = count.clamp(*LOGS_PER_TARGET.start(), *LOGS_PER_TARGET.end());
-        let wanted = (writer % count) as usize;
+        let wanted = (writer % self.per_target.max(1) as u64) as usize;
         if let Some(listed) = of_target.get(wanted) {
             let name = format!("log {} on target {}", listed.number, listed.target);
             let log = self.container.open_log(listed, OFlags::RDWR).attempt("open", &name)?;

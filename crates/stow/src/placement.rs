@@ -31,6 +31,10 @@ pub struct Berth {
 /// time. Nothing that a router says or fails to say makes a container wrong: a target that it wrongly names refuses,
 /// and where it names none the writer goes round the targets.
 pub trait Router: Send {
+    /// Of many targets, the node writes to these only, by their places in [`Container::targets`](crate::Container::targets). It is said before the first
+    /// segment, and again whenever that changes.
+    fn keep_to(&mut self, lanes: &[usize]);
+
     /// Returns where the next segment goes, when there is room; so many bytes are at hand. `None` if it knows of no target that takes any, or
     /// cannot work.
     fn place(&mut self, waiting: u64) -> Option<Berth>;

@@ -1,12 +1,14 @@
 //! Writes to a container.
 
+mod beginning;
 mod nodes;
+mod reaching;
 mod refusals;
 mod size;
 mod space;
 mod tail;
 
-use refusals::{lost, require_there};
+use refusals::lost;
 pub use space::Reclaimed;
 use space::SpaceWatch;
 use tail::Tail;
@@ -21,22 +23,12 @@ use rustix::io::Errno;
 
 use crate::container::{MANIFEST, Target};
 use crate::error::Attempt;
-use crate::header::{SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::index_write::write_when_last;
-use crate::log_pool::LogPool;
 use crate::manifest::ListedLog;
 use crate::pieces::Stamp;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
 use crate::state::{LogMark, SharedState};
-use crate::word::PAGE_BYTES;
-use crate::{Berth, Container, Placement, Reader, StowError, Tally};
-
-/// Segments begin small, for small files, and each is twice as long as the one before.
-const SEGMENT_BYTES_FIRST: u32 = 256 << 10;
-const SEGMENT_BYTES_LAST: u32 = 4 << 20;
-
-/// Least room for which a segment is begun on a target that is nearly full.
-const SEGMENT_BYTES_LEAST: u32 = 16 << 10;
+use crate::{Container, Placement, Reach, Reader, StowError, Tally};
 
 /// A writer of a container. What it wrote is there when the call returns, even if the process is killed then.
 pub struct Writer {
@@ -45,6 +37,11 @@ pub struct Writer {
     placement: Placement,
     number: u64,
     lanes: Vec<Lane>,
+    reach: Reach,
+    /// How many of the targets in its reach it goes to, those that refused included; 0 until it has looked.
+    used: usize,
+    /// How many nodes wrote when it looked last.
+    nodes: usize,
     segment: Option<OpenSegment>,
     /// Segments begun so far.
     begun: u64,
@@ -85,15 +82,20 @@ impl Writer {
             let (path, why) = (container.path().into(), "none was named".into());
             return Err(StowError::NoTarget { path, why, errno: Errno::INVAL });
         }
+        let names = targets.iter().map(|it| it.name.as_str());
+        let reach = Reach::new(container.id(), names, state.seat());
         let lane = |target| Lane { target, log: None, refusal: None };
         let lanes = targets.into_iter().map(lane).collect();
         let (number, segment, reader) = (state.next_writer(), None, None);
-        Ok(Writer {
+        let mut writer = Writer {
             container,
             state,
             placement,
             number,
             lanes,
+            reach,
+            used: 0,
+            nodes: 1,
             segment,
             begun: 0,
             end: 0,
@@ -105,7 +107,9 @@ impl Writer {
             published: 0,
             tail: None,
             size_lock: None,
-        })
+        };
+        writer.look_for_nodes();
+        Ok(writer)
     }
 
     /// Has what is written from now on counted. What is only copied, to give room back, is not.
@@ -285,98 +289,6 @@ impl Writer {
             router.end(to.log.as_fd(), payload);
         }
         ended
-    }
-
-    /// Begins a segment: where the router says, or on the first target that takes one.
-    fn begin_segment(&mut self, stamp: Stamp, length: usize) -> Result<OpenSegment, StowError> {
-        let wished = u32::try_from(length).unwrap_or(u32::MAX / 2);
-        if let Some(segment) = self.begin_routed(stamp, wished) {
-            return Ok(segment);
-        }
-        let size = SEGMENT_BYTES_FIRST << self.begun.min(8);
-        let size = size.max(wished.saturating_add(2 << 12)).min(SEGMENT_BYTES_LAST);
-        for index in self.placement.order(self.number, self.begun, self.lanes.len()) {
-            if let Some(segment) = self.try_on(index, stamp, size) {
-                return Ok(segment);
-            }
-        }
-        Err(self.no_target())
-    }
-
-    /// Begins a segment where the router says; nothing if there is none, or it knows no target that takes one.
-    fn begin_routed(&mut self, stamp: Stamp, wished: u32) -> Option<OpenSegment> {
-        // Each target may refuse once.
-        for _ in 0..=self.lanes.len() {
-            let Placement::Routed(router) = &mut self.placement else { return None };
-            let Berth { lane, length } = router.place(u64::from(wished))?;
-            // What it says of the segment it says of the bytes in it.
-            let size = length.saturating_add(PAGE_BYTES as u32).min(SEGMENT_BYTES_MAX);
-            let segment = match self.lanes.get(lane) {
-                Some(_) => self.try_on(lane, stamp, size),
-                None => None,
-            };
-            let Placement::Routed(router) = &mut self.placement else { return None };
-            if let Some(segment) = segment {
-                router.begin(segment.log(), segment.payload_position());
-                return Some(segment);
-            }
-            let refusal = self.lanes.get(lane).and_then(|it| it.refusal.as_ref());
-            router.refuse(lane, refusal.map_or(Errno::IO, |it| it.0));
-        }
-        None
-    }
-
-    /// Begins a segment on a target, unless that refuses or has refused.
-    fn try_on(&mut self, index: usize, stamp: Stamp, size: u32) -> Option<OpenSegment> {
-        if self.lanes[index].refusal.is_some() {
-            return None;
-        }
-        match self.begin_on(index, stamp, size) {
-            Ok(segment) => {
-                self.begun += 1;
-                self.lane = index;
-                self.note_taken(segment.length());
-                Some(segment)
-            }
-            Err(error) => {
-                self.lanes[index].refusal = Some((error.errno(), error.to_string()));
-                self.lanes[index].log = None;
-                None
-            }
-        }
-    }
-
-    fn begin_on(
-        &mut self,
-        index: usize,
-        stamp: Stamp,
-        size: u32,
-    ) -> Result<OpenSegment, StowError> {
-        let to = match &self.lanes[index].log {
-            Some(to) => {
-                require_there(&self.container, &to.log).attempt("write to", to.log.path())?;
-                to.clone()
-            }
-            None => {
-                let (container, state) = (&*self.container, &self.state);
-                let pool = LogPool { container, state, targets: self.lanes.len() as u64 };
-                Arc::new(pool.obtain(&self.lanes[index].target, self.number)?)
-            }
-        };
-        self.lanes[index].log = Some(to.clone());
-        let size = size.next_multiple_of(PAGE_BYTES as u32).max(SEGMENT_BYTES_LEAST);
-        let header = SegmentHeader {
-            container: self.container.id(),
-            log: to.log.number(),
-            position: 0,
-            length: size,
-            seat: stamp.seat,
-            stamp: stamp.sequence,
-            node: self.container.node(),
-        };
-        let header = to.log.append_segment(header, SEGMENT_BYTES_LEAST);
-        let segment = header.and_then(|header| OpenSegment::begin(to.clone(), header));
-        segment.attempt("begin a segment in", to.log.path())
     }
 }
 

@@ -5,8 +5,8 @@ use super::{
     Holder, KeptPlacement, LeaseId, LeaseState, Leases, POLICY_LANE_WORDS, POLICY_NODE_WORDS,
     Reserved, SealedLease, Totals, Word,
 };
-use crate::TargetId;
 use crate::placement::Lane;
+use crate::{Failure, TargetId};
 
 /// How often a change of a word is tried again that its holder changes at the same time: it has to happen in the few instructions
 /// between a look and the change.
@@ -26,7 +26,8 @@ impl<P: KeptPlacement> Leases<P> {
         self.policy.restore(holders.joined.max(1), node, (0..shape.lanes()).map(of_lane));
         for (at, lane) in self.lanes.iter_mut().enumerate() {
             *lane = Lane::new(TargetId(at as u16));
-            lane.failure = shape.failure(words, at);
+            let shunned = self.shunned[at].then_some(Failure::Stopped);
+            lane.failure = shape.failure(words, at).or(shunned);
             lane.placed_bytes = shape.placed(words, at).get();
             lane.set_newest(shape.newest(words, at).get());
         }

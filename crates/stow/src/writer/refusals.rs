@@ -77,6 +77,7 @@ impl Writer {
         if let Placement::Routed(router) = &mut self.placement {
             router.refuse(index, errno);
         }
+        self.set_used();
     }
 
     /// The next write tries all of them again: there may be room by then.
@@ -89,6 +90,7 @@ impl Writer {
             Some((errno, format!("{}: {why}", lane.target.name)))
         });
         let refusals: Vec<(Errno, String)> = refusals.collect();
+        self.set_used();
         let is_full = refusals.iter().find(|(errno, _)| *errno == Errno::NOSPC);
         let errno = is_full.or(refusals.first()).map_or(Errno::IO, |(errno, _)| *errno);
         // Whoever writes has not asked for any name.

@@ -1,0 +1,48 @@
+//! Which targets a writer goes to, of all that its container has.
+
+use super::Writer;
+use crate::{Placement, Reach, seat};
+
+impl Writer {
+    /// Looks how many nodes write by now, and says to which targets this one goes.
+    pub(super) fn look_for_nodes(&mut self) {
+        if self.reach.is_part() {
+            self.nodes = seat::count(self.container.directory()) as usize;
+        }
+        self.set_used();
+    }
+
+    /// Returns whether this node goes to the target at a place of its order. More nodes may write than when it looked last: of
+    /// the targets on which it has no log, it leaves some to them.
+    pub(super) fn reaches(&mut self, place: usize) -> bool {
+        let has_log = |lane: &usize| self.lanes[*lane].log.is_some();
+        if self.reach.is_part() && !self.reach.order().get(place).is_some_and(has_log) {
+            self.look_for_nodes();
+        }
+        place < self.used
+    }
+
+    /// Returns the place of a target in the order of this node.
+    pub(super) fn place_of(&self, lane: usize) -> Option<usize> {
+        match self.reach.is_part() {
+            true => self.reach.order().iter().position(|it| *it == lane),
+            false => (lane < self.lanes.len()).then_some(lane),
+        }
+    }
+
+    /// For each target that refuses, the next one in the order is gone to.
+    pub(super) fn set_used(&mut self) {
+        let width = Reach::width(self.lanes.len(), self.nodes);
+        let order = self.reach.order();
+        let mut willing =
+            order.iter().enumerate().filter(|(_, lane)| self.lanes[**lane].refusal.is_none());
+        let last = width.checked_sub(1).and_then(|it| willing.nth(it));
+        let used = last.map_or(order.len(), |(place, _)| place + 1);
+        if used != self.used {
+            self.used = used;
+            if let Placement::Routed(router) = &mut self.placement {
+                router.keep_to(&order[..used]);
+            }
+        }
+    }
+}
