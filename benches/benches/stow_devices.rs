@@ -3,6 +3,7 @@
 //! cgroup v1.
 //!
 //! `PLIMSOLL_BENCH_SECONDS` is the length of a run at full speed, `PLIMSOLL_BENCH_ROUNDS` their number, `PLIMSOLL_BENCH_POLICIES` says who writes; arguments choose lines by a part of their name.
+//! `masked` is `window` without `cachestat` and io_uring, which a filter of system calls takes away, as on an older kernel.
 //! The devices lie in `PLIMSOLL_BENCH_DIR`: in /dev/shm, what others write to the disk of the machine does not hold them up.
 
 use std::fs::File;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use plimsoll_benches::crowd::{Worker, seconds_of, seconds_while, work_if_asked};
+use plimsoll_benches::older_kernel;
 use plimsoll_domain::Bytes;
 use plimsoll_pilot::Pilot;
 use plimsoll_route::Factor;
@@ -150,8 +152,9 @@ impl Bench {
         for _ in 0..self.rounds {
             for (policy, ratio) in &mut ratios {
                 // Going round a target of a seventeenth takes twelve times as long: less of it tells as much.
-                let part = if *policy == "window" { 1.0 } else { 0.25 };
-                if case == Case::Drop && *policy != "window" {
+                let is_routed = matches!(*policy, "window" | "masked");
+                let part = if is_routed { 1.0 } else { 0.25 };
+                if case == Case::Drop && !is_routed {
                     continue;
                 }
                 ratio.push(self.stow(policy, case, record, all * part)? / bound / part);
@@ -233,6 +236,9 @@ fn worker(worker: Worker) -> Result<Box<dyn FnOnce() -> Result<()>>> {
     let target =
         |(index, path): (usize, &str)| Target { name: format!("t{index}"), path: path.into() };
     let targets: Vec<Target> = names.map(target).collect();
+    if kind == "masked" {
+        older_kernel::pretend()?;
+    }
     let container = Arc::new(Container::open(path, &targets)?);
     let placement = match kind.as_str() {
         "striped" => Placement::Striped,

@@ -8,6 +8,7 @@ pub mod crowd;
 pub mod drawn;
 pub mod lustre_text;
 pub mod noise;
+pub mod older_kernel;
 pub mod pattern;
 pub mod rivals;
 pub mod series;
