@@ -233,6 +233,35 @@ fn those_who_may_read_a_container_cannot_keep_its_owner_waiting() {
     node.assert_unharmed();
 }
 
+/// The attack: whoever may read a container holds its marker alone. Other users have to wait for that, but not root, through whose mount they may look.
+#[test]
+fn those_who_may_read_a_container_cannot_keep_root_waiting() {
+    const OWNER: u32 = 65_532;
+    let Some(node) = Node::new() else { return };
+    node.succeeds("cp private/file x --targets private/target");
+    node.succeeds("check x --repair");
+    for path in ["x", "private/target"] {
+        let given =
+            Command::new("chown").args(["-R", &OWNER.to_string()]).arg(node.at(path)).status();
+        assert!(given.unwrap().success());
+    }
+    for path in ["x", "x/plimsoll-container"] {
+        let opened = Command::new("chmod").arg("a+rX").arg(node.at(path)).status();
+        assert!(opened.unwrap().success());
+    }
+    let script = "flock -x x/plimsoll-container sh -c 'touch held; sleep 50'";
+    let attacker = Attacker::repeats(&node.at("."), script);
+    let begin = Instant::now();
+    while !node.at("held").exists() {
+        assert!(begin.elapsed() < Duration::from_secs(50), "flock(1) is not there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let outcome = node.run("cp x private/copy");
+    drop(attacker);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(fs::read(node.at("private/copy")).unwrap() == vec![7; 300_000]);
+}
+
 /// Whoever may write to a container's directory could put files of theirs into it.
 #[test]
 fn the_files_of_a_container_are_its_owners() {

@@ -92,3 +92,14 @@ fn a_summary_that_is_a_hole_is_refused() {
     assert_eq!(refused.status, Some(2), "{}", refused.stdout);
     assert!(refused.stderr.contains("it claims 524288000 bytes and stores"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_part_of_an_analysis_that_is_a_hole_is_refused() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::create_dir(folder.path().join("parts")).unwrap();
+    let file = File::create(folder.path().join("parts/part-0-of-1")).unwrap();
+    file.set_len(700 << 20).unwrap();
+    let refused = run(folder.path(), &["analyze", "--merge", "parts"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("it claims 734003200 bytes and stores"), "{}", refused.stderr);
+}

@@ -294,6 +294,35 @@ fn others_see_it_only_if_they_are_let_and_have_the_rights() {
     assert!(refused.stderr.contains("belongs to user 65533"), "{}", refused.stderr);
 }
 
+/// Files that programs make under `stow run` have the rights that they ask for, and logs that nobody else can read.
+#[test]
+fn root_shows_nobody_what_they_could_not_read_where_it_is() {
+    const OWNER: u32 = 65_532;
+    if !Attacker::can_be_had() {
+        return;
+    }
+    let place = Place::new(1);
+    fs::create_dir(place.path().join("data")).unwrap();
+    for folder in [place.path(), &place.path().join("data")] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    write_container(&place, "data/c");
+    let as_root = |line: String| assert!(shell(place.path(), &line).status == Some(0), "{line}");
+    as_root(format!("chmod 644 data/c/anchor && chown -R {OWNER} data/c ost0"));
+    let Some(view) = View::of(place.path(), "data", &["--share"]) else { return };
+    let reads = || {
+        let mut command = Command::new("timeout");
+        command.args(["60", "cat"]).arg(view.at("c")).uid(ATTACKER).gid(ATTACKER);
+        command.stdin(Stdio::null()).output().unwrap().status.success()
+    };
+    assert!(!reads(), "its logs are private");
+    drop(view);
+    as_root("chmod -R a+rX data/c ost0".into());
+    let Some(view) = View::of(place.path(), "data", &["--share"]) else { return };
+    let shown = fs::metadata(view.at("c")).unwrap().permissions().mode() & 0o777;
+    assert_eq!(shown, 0o644, "all of it is open");
+}
+
 #[test]
 fn what_cannot_be_mounted_is_told_in_one_line() {
     let place = Place::new(1);

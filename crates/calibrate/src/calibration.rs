@@ -19,10 +19,12 @@ use crate::transactions::Counters;
 use crate::verdict::Verdict;
 
 /// A place to calibrate, looked at but not yet written to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct CalibrationTarget {
     /// The directory, without symbolic links.
     pub directory: PathBuf,
+    /// The same, open: what is measured is where this leads, whoever exchanges the path.
+    opened: Directory,
     /// Its file system.
     pub space: Space,
     /// Who counts its transactions.
@@ -44,13 +46,14 @@ impl CalibrationTarget {
         let failed = |cause| CalibrateError::Directory { directory: directory.to_owned(), cause };
         // Not where somebody else's link leads: that may be any directory of this user's.
         let opened = Directory::open_by_own_links(directory).and_then(Directory::with_whole_path);
-        let real = opened.map_err(failed)?.path().to_path_buf();
-        let space = machine.space(&real)?;
+        let opened = opened.map_err(failed)?;
+        let real = opened.path().to_path_buf();
+        let space = machine.space_of_open(&opened, &real)?;
         if space.is_memory() {
             return Err(CalibrateError::Memory { directory: real, file_system: space.fs_type });
         }
-        let counters = Counters::below(machine, &real, ost.map(u32::from))?;
-        Ok(CalibrationTarget { directory: real, space, counters, ost })
+        let counters = Counters::below(machine, &opened, ost.map(u32::from))?;
+        Ok(CalibrationTarget { directory: real, opened, space, counters, ost })
     }
 
     /// Returns the share of the space that is used, from 0 to 1.
@@ -146,7 +149,7 @@ pub fn calibrate(
     let mut ladder = Ladder {
         machine,
         plan,
-        scratch: Scratch::create(&place.directory, lay_out.as_ref().map(|it| it as _))?,
+        scratch: Scratch::create(&place.opened, lay_out.as_ref().map(|it| it as _))?,
         counters: &place.counters,
         seeds: Random::for_stream(plan.seed, SEEK_STREAM),
         directory: &place.directory,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_engine::Source;
 use plimsoll_guarded::working_file::CALIBRATION;
-use plimsoll_guarded::{Directory, WorkingDirectories};
+use plimsoll_guarded::{Directory, WorkingDirectory};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -20,7 +20,7 @@ pub struct Scratch {
     files: [File; 1],
     path: PathBuf,
     /// Where the file had its name. Removed after the file is closed, as NFS keeps a name until then.
-    _working: Option<WorkingDirectories>,
+    _working: Option<Working>,
 }
 
 /// Makes a file at that path in a private directory and gives it a place of its own.
@@ -31,10 +31,11 @@ impl Scratch {
     ///
     /// # Errors
     /// If no file can be made in the directory.
-    pub fn create(directory: &Path, lay_out: Option<LayOut<'_>>) -> Result<Self, CalibrateError> {
+    pub fn create(target: &Directory, lay_out: Option<LayOut<'_>>) -> Result<Self, CalibrateError> {
+        let directory = target.path();
         let failed = |cause| CalibrateError::Create { directory: directory.to_owned(), cause };
         if lay_out.is_none() {
-            match nameless(directory) {
+            match nameless(target) {
                 Ok(file) => {
                     let path = directory.join(CALIBRATION);
                     return Ok(Scratch { files: [file], path, _working: None });
@@ -43,9 +44,8 @@ impl Scratch {
                 Err(errno) => return Err(failed(errno.into())),
             }
         }
-        let working = WorkingDirectories::make(&[directory.to_owned()]);
-        let working = working.map_err(|it| failed(it.cause))?;
-        let private = working.all()[0].directory();
+        let working = Working(WorkingDirectory::make_in(target).map_err(failed)?);
+        let private = working.0.directory();
         let path = private.path().join(CALIBRATION);
         if let Some(lay_out) = lay_out {
             lay_out(private, &path)?;
@@ -55,7 +55,7 @@ impl Scratch {
         let file = open(private).map_err(failed)?;
         private.remove_file(CALIBRATION).map_err(failed)?;
         // Here already if possible, in case that the program is killed.
-        let _ = working.all()[0].remove();
+        let _ = working.0.remove();
         Ok(Scratch { files: [file], path, _working: Some(working) })
     }
 
@@ -70,10 +70,22 @@ impl Scratch {
     }
 }
 
-fn nameless(directory: &Path) -> Result<File, Errno> {
+/// A private directory that goes when this does.
+#[derive(Debug)]
+struct Working(WorkingDirectory);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        // A target that vanished took it along.
+        let _ = self.0.remove();
+    }
+}
+
+/// Makes a file without a name in the very directory that was looked at: its path may be exchanged by now.
+fn nameless(directory: &Directory) -> Result<File, Errno> {
     let open = |flags: OFlags| {
         let flags = flags | OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR).map(File::from)
+        rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR).map(File::from)
     };
     // Where O_DIRECT is refused the first burst says so.
     open(OFlags::DIRECT).or_else(|_| open(OFlags::empty()))
@@ -97,7 +109,41 @@ fn is_unsupported(errno: Errno) -> bool {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
+
+    fn opened(folder: &tempfile::TempDir) -> Directory {
+        Directory::open(folder.path()).unwrap()
+    }
+
+    /// What whoever may rename in the directory above can do between the looking and the making.
+    #[test]
+    fn an_exchanged_target_is_not_followed() {
+        let above = tempfile::tempdir_in("/var/tmp").unwrap();
+        let [target, moved, precious] = ["t", "moved", "precious"].map(|it| above.path().join(it));
+        fs::create_dir(&target).unwrap();
+        fs::create_dir(&precious).unwrap();
+        let named: LayOut<'_> = &|private, _| {
+            private.create(CALIBRATION, OFlags::WRONLY, 0o600).map(drop).map_err(|cause| {
+                CalibrateError::Create { directory: private.path().to_owned(), cause }
+            })
+        };
+        let opened = Directory::open(&target).unwrap();
+        fs::rename(&target, &moved).unwrap();
+        std::os::unix::fs::symlink(&precious, &target).unwrap();
+        for lay_out in [None, Some(named)] {
+            let scratch = Scratch::create(&opened, lay_out).unwrap();
+            let Source::Open([file]) = scratch.source() else { panic!("not open") };
+            let of = |path: &Path| fs::metadata(path).unwrap();
+            use std::os::unix::fs::MetadataExt;
+            assert_eq!(file.metadata().unwrap().dev(), of(&moved).dev());
+            let shown = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+            assert!(shown.starts_with(&moved), "{}", shown.display());
+            drop(scratch);
+            assert_eq!(fs::read_dir(&moved).unwrap().count(), 0);
+            assert_eq!(fs::read_dir(&precious).unwrap().count(), 0);
+        }
+    }
 
     #[test]
     fn nothing_is_to_be_seen_and_yet_it_can_be_used() {
@@ -108,7 +154,7 @@ mod tests {
             })
         };
         for lay_out in [None, Some(named)] {
-            let scratch = Scratch::create(folder.path(), lay_out).unwrap();
+            let scratch = Scratch::create(&opened(&folder), lay_out).unwrap();
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
             // Without O_DIRECT, whose memory would have to be aligned.
             let Source::Open([file]) = scratch.source() else { panic!("not open") };
@@ -135,7 +181,7 @@ mod tests {
             std::os::unix::fs::symlink(&precious, path).unwrap();
             Ok(())
         };
-        let scratch = Scratch::create(folder.path(), Some(exchanged)).unwrap();
+        let scratch = Scratch::create(&opened(&folder), Some(exchanged)).unwrap();
         let Source::Open([file]) = scratch.source() else { panic!("not open") };
         assert_eq!(file.metadata().unwrap().len(), 0);
         assert_eq!(fs::read_dir(&moved).unwrap().count(), 0, "emptied where it is");
@@ -147,9 +193,9 @@ mod tests {
     fn a_failure_leaves_nothing() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let fails: LayOut<'_> = &|_, _| Err(CalibrateError::OneSize);
-        assert!(Scratch::create(folder.path(), Some(fails)).is_err());
+        assert!(Scratch::create(&opened(&folder), Some(fails)).is_err());
         let does_nothing: LayOut<'_> = &|_, _| Ok(());
-        assert!(Scratch::create(folder.path(), Some(does_nothing)).is_err());
+        assert!(Scratch::create(&opened(&folder), Some(does_nothing)).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

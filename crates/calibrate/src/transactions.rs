@@ -6,6 +6,7 @@ use std::path::Path;
 use plimsoll_domain::Counter;
 use plimsoll_domain::burst::Operation;
 use plimsoll_domain::site::CountedBy;
+use plimsoll_guarded::Directory;
 use plimsoll_machine::{BrwSizes, DiskCounters, Machine, MachineError};
 
 /// A target's counters.
@@ -49,14 +50,14 @@ impl Counters {
     /// If the directory or the block devices cannot be looked at.
     pub fn below(
         machine: &Machine,
-        directory: &Path,
+        directory: &Directory,
         ost: Option<u32>,
     ) -> Result<Self, MachineError> {
-        let space = machine.space(directory)?;
+        let space = machine.space_of_open(directory, directory.path())?;
         if space.fs_type == "lustre" {
             return Ok(lustre(machine, &space.mounted_at, ost));
         }
-        Ok(match machine.device_below(directory)? {
+        Ok(match machine.device_below_open(directory, directory.path())? {
             Some(device) if machine.block_stat(&device.name).is_some() => {
                 Counters::Device(device.name)
             }
@@ -197,7 +198,8 @@ mod tests {
             eprintln!("SKIPPED: /dev/shm is not memory here");
             return;
         }
-        let counters = Counters::below(&machine, memory, None).unwrap();
+        let memory = Directory::open(memory).unwrap();
+        let counters = Counters::below(&machine, &memory, None).unwrap();
         assert!(matches!(&counters, Counters::None(why) if why.contains("tmpfs")), "{counters:?}");
         assert_eq!(counters.counted_by(), CountedBy::Requested);
     }

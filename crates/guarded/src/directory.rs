@@ -294,6 +294,15 @@ impl Directory {
         Ok(self.renamed(path))
     }
 
+    /// Returns the same one, open once more.
+    ///
+    /// # Errors
+    /// If there are no descriptors left.
+    pub fn again(&self) -> io::Result<Self> {
+        let descriptor = self.descriptor.try_clone()?;
+        Ok(Self { descriptor, path: self.path.clone(), mount: self.mount })
+    }
+
     /// Returns the same one, which was given another name.
     #[must_use]
     pub fn renamed(self, path: PathBuf) -> Self {

@@ -55,8 +55,16 @@ impl WorkingDirectory {
     /// # Errors
     /// If nothing can be made there, somebody else's link leads there, or somebody replaces it meanwhile.
     pub fn make(target: &Path) -> io::Result<Self> {
+        Self::make_in(&Directory::open_by_own_links(target)?)
+    }
+
+    /// Makes one in a target that is open, and locks it.
+    ///
+    /// # Errors
+    /// If nothing can be made there, or somebody replaces it meanwhile.
+    pub fn make_in(target: &Directory) -> io::Result<Self> {
         let name = format!("{PREFIX}{}-{}", random_hex(4)?, std::process::id());
-        Self::make_named(Directory::open_by_own_links(target)?, name.into(), random_hex(16)?)
+        Self::make_named(target.again()?, name.into(), random_hex(16)?)
     }
 
     /// Opens the one that another process made.

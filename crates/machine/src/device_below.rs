@@ -1,6 +1,7 @@
 //! Which block device a directory's file system lies on, and what it has done.
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -12,17 +13,38 @@ impl Machine {
     pub fn device_below(&self, directory: &Path) -> Result<Option<BlockDevice>, MachineError> {
         let failed = |cause| MachineError::Space { path: directory.to_path_buf(), cause };
         let metadata = fs::metadata(self.locate(directory)).map_err(failed)?;
+        let real = fs::canonicalize(self.locate(directory)).map_err(failed)?;
+        self.device_of_number(metadata.dev(), &real)
+    }
+
+    /// Returns the same of a directory that is open, whatever has its path meanwhile.
+    pub fn device_below_open(
+        &self,
+        directory: impl AsFd,
+        path: &Path,
+    ) -> Result<Option<BlockDevice>, MachineError> {
+        let facts = rustix::fs::fstat(directory).map_err(|errno| MachineError::Space {
+            path: path.to_path_buf(),
+            cause: errno.into(),
+        })?;
+        self.device_of_number(facts.st_dev, path)
+    }
+
+    fn device_of_number(
+        &self,
+        device: u64,
+        path: &Path,
+    ) -> Result<Option<BlockDevice>, MachineError> {
         let mut devices = self.block_devices()?;
         let mut take = |number| {
             let found = devices.iter().position(|device| device.number == number);
             found.map(|index| devices.swap_remove(index))
         };
-        if let Some(device) = take(number_of(metadata.dev())) {
+        if let Some(device) = take(number_of(device)) {
             return Ok(Some(device));
         }
         // btrfs gives its files numbers of their own; its mount names the (first) device.
-        let real = fs::canonicalize(self.locate(directory)).map_err(failed)?;
-        let source = self.mount_of(&real)?.map(|mount| mount.source);
+        let source = self.mount_of(path)?.map(|mount| mount.source);
         let source = source.filter(|source| Path::new(source).starts_with("/dev"));
         let number = source.and_then(|source| fs::metadata(self.locate(source)).ok());
         Ok(number.and_then(|source| take(number_of(source.rdev()))))

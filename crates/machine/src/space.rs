@@ -1,9 +1,11 @@
 //! How much a directory's file system holds, and what it is.
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
+use rustix::fs::StatVfs;
 
 use crate::{Machine, MachineError};
 
@@ -38,7 +40,20 @@ impl Machine {
             Ok(inside) => Path::new("/").join(inside),
             Err(_) => real,
         };
-        let mount = self.mount_of(&named)?;
+        self.space_of_mount(&named, statistics)
+    }
+
+    /// Returns the same of a directory that is open, whatever has its path meanwhile.
+    pub fn space_of_open(&self, directory: impl AsFd, path: &Path) -> Result<Space, MachineError> {
+        let statistics = rustix::fs::fstatvfs(directory).map_err(|errno| MachineError::Space {
+            path: path.to_path_buf(),
+            cause: errno.into(),
+        })?;
+        self.space_of_mount(path, statistics)
+    }
+
+    fn space_of_mount(&self, path: &Path, statistics: StatVfs) -> Result<Space, MachineError> {
+        let mount = self.mount_of(path)?;
         let (fs_type, mounted_at) = match mount {
             Some(mount) => (mount.fs_type, mount.point),
             None => ("unknown".to_owned(), PathBuf::from("/")),

@@ -205,11 +205,11 @@ impl Journal {
     }
 
     /// Writes the Parquet files, and `summary.json` with `complete` and what the caller found.
-    /// The journal stays.
+    /// The journal stays. Returns the directory that has the results, whatever has its name meanwhile.
     ///
     /// # Errors
     /// When there is no room, for example. All results are still in the journal then.
-    pub fn finish(self, complete: bool, summary: Value) -> Result<(), MeasuresError> {
+    pub fn finish(self, complete: bool, summary: Value) -> Result<Directory, MeasuresError> {
         let synced = self.file.sync_all();
         synced.map_err(|error| MeasuresError::io("write", &self.path, error))?;
         let totals = write_parquet(&self.directory)?;
@@ -217,7 +217,7 @@ impl Journal {
         Summary::write(&self.directory, complete, totals, summary)?;
         files::remove_lock(&self.directory);
         files::sync_directory(&self.directory);
-        Ok(())
+        Ok(self.directory)
     }
 }
 

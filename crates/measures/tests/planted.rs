@@ -189,11 +189,13 @@ fn results_that_are_exchanged_while_they_are_written_end_where_they_began() {
     }
     fs::rename(&results, &moved).unwrap();
     symlink(&other, &results).unwrap();
-    journal.finish(true, json!({})).unwrap();
+    let ended = journal.finish(true, json!({})).unwrap();
     assert_eq!(fs::read_dir(&other).unwrap().count(), before, "nothing was written there");
-    let finished = Results::open(&moved).unwrap();
-    assert!(finished.complete && finished.warnings.is_empty(), "{:?}", finished.warnings);
-    assert_eq!(finished.instances().unwrap().count(), 3);
+    for path in [moved, ended.path_by_descriptor()] {
+        let finished = Results::open(&path).unwrap();
+        assert!(finished.complete && finished.warnings.is_empty(), "{:?}", finished.warnings);
+        assert_eq!(finished.instances().unwrap().count(), 3);
+    }
 }
 
 /// Whoever can read a file can lock it, and never let go.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use fuser::{Errno, FileAttr, FileType};
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{Directory, Readers, acting_user};
 use plimsoll_stow::{ANCHOR, Container, Reader, Target, is_surely_original};
 
 use crate::entry::{attributes_of_file, identity_of, kind_of};
@@ -52,6 +52,8 @@ pub struct OpenContainer {
     descriptors: usize,
     /// Others' anchors say nothing of who may read the logs: those of copies are their owner's.
     is_original: bool,
+    /// Who may read it where it is, as of when it was opened.
+    readers: Readers,
 }
 
 impl std::fmt::Debug for OpenContainer {
@@ -103,11 +105,13 @@ impl Containers {
                 (container.path().into(), "a log would be inside of the mount".into());
             return Err(plimsoll_stow::StowError::Damaged { path, why });
         }
-        let reader = RwLock::new(Reader::open(container.clone())?);
+        let reader = Reader::open(container.clone())?;
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
         // Where the notes cannot be asked, somebody may just be hiding them.
         let is_original = is_surely_original(&container)?;
-        Ok(OpenContainer { container, reader, cached: Mutex::default(), descriptors, is_original })
+        let readers = reader.readers();
+        let (reader, cached) = (RwLock::new(reader), Mutex::default());
+        Ok(OpenContainer { container, reader, cached, descriptors, is_original, readers })
     }
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<Recent>> {
@@ -154,9 +158,17 @@ impl OpenContainer {
         let directory = self.container.directory();
         let owner = directory.facts().map_err(|it| errno::of_system(&it))?.st_uid;
         let mut anchor = directory.facts_of(ANCHOR).map_err(|it| errno::of_system(&it))?;
-        if !self.is_original {
-            anchor.st_mode &= !0o077;
-        }
+        // Who serves others' containers shows them to nobody who could not read them where they are.
+        let readers = match acting_user() == owner {
+            true => Readers::Everyone,
+            false => self.readers.and(Readers::of(directory)),
+        };
+        anchor.st_mode &= match readers {
+            _ if !self.is_original => !0o077,
+            Readers::Everyone => !0,
+            Readers::Group(group) if group == anchor.st_gid => !0o007,
+            _ => !0o077,
+        };
         if kind_of(&anchor) != FileType::RegularFile || anchor.st_uid != owner {
             return Err(Errno::EIO);
         }

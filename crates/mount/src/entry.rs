@@ -59,7 +59,7 @@ pub fn look(
     // Something else may have this name by now, or be mounted there.
     let facts = child.facts()?;
     let identity = identity_of(&facts);
-    match Container::is_in(&child) {
+    match Container::is_in(&child)? {
         true => Ok((Entry::Container(child), identity, above)),
         false => Ok((Entry::Other(facts), identity, above)),
     }

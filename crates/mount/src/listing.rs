@@ -9,6 +9,7 @@ use fuser::{FileType, INodeNo, ReplyDirectory};
 use plimsoll_guarded::Directory;
 use plimsoll_stow::Container;
 use rustix::fs::{Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
 
 use crate::entry::kind_of;
 use crate::errno;
@@ -95,26 +96,43 @@ impl Listing {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             // What was removed meanwhile is not there.
-            let Some(kind) = self.kind(name, entry.file_type()) else { continue };
+            let Some(kind) = self.kind(name, entry.file_type())? else { continue };
             let behind = entry.offset().cast_unsigned();
             return Ok(Some(Found { name: name.to_os_string(), kind, behind }));
         }
         Ok(None)
     }
 
-    fn kind(&self, name: &OsStr, told: rustix::fs::FileType) -> Option<FileType> {
+    fn kind(&self, name: &OsStr, told: rustix::fs::FileType) -> io::Result<Option<FileType>> {
         if name == "." || name == ".." {
-            return Some(FileType::Directory);
+            return Ok(Some(FileType::Directory));
         }
         let kind = match told {
             rustix::fs::FileType::RegularFile => FileType::RegularFile,
             rustix::fs::FileType::Symlink => FileType::Symlink,
             rustix::fs::FileType::Directory => FileType::Directory,
             // Not all file systems tell.
-            _ => kind_of(&self.directory.facts_of(name).ok()?),
+            _ => match self.directory.facts_of(name) {
+                Ok(facts) => kind_of(&facts),
+                Err(_) => return Ok(None),
+            },
         };
-        let is_container = kind == FileType::Directory
-            && self.directory.child(name).is_ok_and(|it| Container::is_in(&it));
-        Some(if is_container { FileType::RegularFile } else { kind })
+        let is_container = kind == FileType::Directory && self.is_container(name)?;
+        Ok(Some(if is_container { FileType::RegularFile } else { kind }))
     }
+
+    /// Fails where that cannot be told, as when there are no descriptors left.
+    fn is_container(&self, name: &OsStr) -> io::Result<bool> {
+        match self.directory.child(name) {
+            Ok(child) => Container::is_in(&child),
+            Err(error) if is_short(&error) => Err(error),
+            Err(_) => Ok(false),
+        }
+    }
+}
+
+/// Returns whether this program ran out of something.
+fn is_short(error: &io::Error) -> bool {
+    let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM].map(|it| it.raw_os_error());
+    error.raw_os_error().is_some_and(|it| short.contains(&it))
 }

@@ -113,7 +113,7 @@ pub fn mount(
     let source = |cause| MountError::Source { path: path.into(), cause };
     let root = Directory::open(path).and_then(Directory::with_whole_path).map_err(source)?;
     root.names().map_err(source)?;
-    if Container::is_in(&root) {
+    if Container::is_in(&root).map_err(source)? {
         return Err(MountError::IsContainer { path: path.into() });
     }
     let refused = |cause| MountError::Refused { point: point.into(), cause };

@@ -187,7 +187,8 @@ fn own_directory(directory: &Directory, name: &OsStr) -> Option<Directory> {
     directory.kind_of(name).ok().filter(|it| *it == FileType::Directory)?;
     let child = directory.child_not_mounted(name).ok()?;
     let owner = child.facts().ok()?.st_uid;
-    ((owner == 0 || owner == acting_user()) && !Container::is_in(&child)).then_some(child)
+    ((owner == 0 || owner == acting_user()) && !Container::is_in(&child).unwrap_or(true))
+        .then_some(child)
 }
 
 /// Returns whether a name is that of a removed container.

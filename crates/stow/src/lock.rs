@@ -30,7 +30,8 @@ pub const MANIFEST_LOCK: &str = "lock-manifest";
 /// Longest wait: far more than anybody holds a lock who is not stopped.
 pub const WAIT_MAX: Duration = Duration::from_secs(60);
 
-const OTHERS: u32 = 0o077;
+/// Rights of others, which a lock does not give.
+pub const OTHERS: u32 = 0o077;
 const PAUSE_FIRST: Duration = Duration::from_micros(50);
 const PAUSE_LAST: Duration = Duration::from_millis(10);
 

@@ -10,7 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use plimsoll_guarded::{Directory, Readers, Refusal};
-use rustix::fs::{FallocateFlags, FlockOperation, OFlags, fallocate, flock, fstat, fstatfs};
+use rustix::fs::{
+    FallocateFlags, FlockOperation, OFlags, SeekFrom, fallocate, flock, fstat, fstatfs,
+};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::Id;
@@ -140,6 +142,20 @@ impl Log {
         let mut bytes = [0; HEADER_BYTES];
         let got = self.read(&mut bytes, position)?;
         Ok(self.header_in(&bytes[..got], position))
+    }
+
+    /// Returns where the next bytes are that are stored, from this position on; nothing if only a hole follows. Positions of the file are changed, which nobody uses.
+    ///
+    /// # Errors
+    /// If the target refuses.
+    pub(crate) fn data_from(&self, position: u64) -> Result<Option<u64>, Errno> {
+        match rustix::fs::seek(&self.file, SeekFrom::Data(position)) {
+            Ok(data) => Ok(Some(data)),
+            Err(Errno::NXIO) => Ok(None),
+            // File systems that do not know holes.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Some(position)),
+            Err(errno) => Err(errno),
+        }
     }
 
     pub(crate) fn header_in(&self, bytes: &[u8], position: u64) -> Option<SegmentHeader> {

@@ -45,6 +45,11 @@ impl ReadLog {
         }
     }
 
+    /// Returns who may read it: its owner alone, where it could not be looked at.
+    pub fn readers(&self) -> Readers {
+        self.scan.as_ref().map_or(Readers::OwnerAlone, |scan| scan.log().readers())
+    }
+
     /// Returns what is told of it; `live` bytes of the file are read from it.
     pub fn used(&self, live: u64) -> LogUse<'_> {
         let scan = self.scan.as_ref().ok();
@@ -57,7 +62,7 @@ impl ReadLog {
             bytes: scan.and_then(|scan| scan.log().size().ok()),
             stored: scan.and_then(|scan| scan.log().stored().ok()),
             live,
-            readers: scan.map_or(Readers::OwnerAlone, |scan| scan.log().readers()),
+            readers: self.readers(),
         }
     }
 }

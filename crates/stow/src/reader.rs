@@ -9,6 +9,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use plimsoll_guarded::Readers;
 use rustix::fs::OFlags;
 
 use crate::allowance::Allowance;
@@ -356,6 +357,11 @@ impl Reader {
     /// Returns how many logs there are: of a container that somebody forged, looking at each part of it may take hours.
     pub fn log_count(&self) -> usize {
         self.logs.len()
+    }
+
+    /// Returns who may read all that the container is made of.
+    pub fn readers(&self) -> Readers {
+        self.logs.iter().fold(self.container.readers(), |it, log| it.and(log.readers()))
     }
 
     /// Returns what is in each log. Segments that are in the index were not looked at and are not counted.

@@ -1,13 +1,13 @@
 //! Room is not given back under those who read.
 //!
-//! The owner's readers share a lock that nobody else can open. Other users can share the marker only, which all of them can hold for as long as they
-//! like: that keeps room from being given back, and themselves from reading, and nobody else from anything.
+//! The owner's readers and root's, as those of a mount that others look through, share a lock that nobody else can open. Other users can share the marker only, which each of them can hold
+//! for as long as they like, also alone: that keeps room from being given back, and other users from reading, but neither the owner nor root.
 
 use std::fs::File;
 use std::time::Duration;
 
 use plimsoll_guarded::acting_user;
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
 use crate::container::Way;
@@ -26,10 +26,13 @@ impl Container {
     /// # Errors
     /// If somebody keeps readers out for too long.
     pub(crate) fn hold_for_reading(&self) -> Result<Option<File>, StowError> {
-        let own = match self.owner() == acting_user() {
-            // Who reads makes nothing: without it, the marker will do.
-            true => lock::open_if_there(self.directory(), READERS_LOCK).ok(),
-            false => None,
+        // Who reads makes nothing: without it, the marker will do.
+        let own = match acting_user() {
+            user if user == self.owner() => {
+                lock::open_if_there(self.directory(), READERS_LOCK).ok()
+            }
+            0 => self.readers_lock_of_owner(),
+            _ => None,
         };
         let Some(file) = own.or_else(|| self.open_part(MARKER).ok()) else { return Ok(None) };
         let limit = if let Way::Held = self.way() { WAIT_FOR_ONE_OF_MANY } else { WAIT_MAX };
@@ -38,6 +41,13 @@ impl Container {
             Err(error) if error.errno() == Errno::BUSY => Err(error),
             Err(_) => Ok(None),
         }
+    }
+
+    /// Opens the readers' lock of another user, as root can, if it is that of the container's owner and nobody else could open it.
+    fn readers_lock_of_owner(&self) -> Option<File> {
+        let file = self.directory().open_file(READERS_LOCK, OFlags::RDONLY).ok()?;
+        let facts = fstat(&file).ok()?;
+        (facts.st_uid == self.owner() && facts.st_mode & lock::OTHERS == 0).then_some(file)
     }
 
     /// Keeps readers out until the files are dropped.

@@ -150,6 +150,11 @@ impl LogScan {
                 return Ok(Some(header));
             }
             position += PAGE_BYTES;
+            // No header is in a hole: a small file may be nearly all hole.
+            match self.log.data_from(position)? {
+                Some(data) => position = position.max(data - data % PAGE_BYTES),
+                None => break,
+            }
         }
         Ok(None)
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use plimsoll_analyze::{
     Frame, Merged, Merging, Options, PART_BYTES_MAX, PARTS_MAX, PartialFile, Wanted,
 };
-use plimsoll_guarded::{Readers, Refusal, read_at_most};
+use plimsoll_guarded::{Readers, Refusal, read_at_most, require_stored};
 use plimsoll_history::{Component, Store};
 use plimsoll_report::Record;
 
@@ -59,11 +59,15 @@ pub fn readers(parts: &[(File, PathBuf)]) -> Readers {
     parts.iter().map(|(file, _)| Readers::of(file)).fold(Readers::Everyone, Readers::and)
 }
 
+/// Bytes that are read whatever is stored of them: of larger parts that are nearly all hole nothing is read.
+const QUICKLY_READ_BYTES: u64 = 1 << 20;
+
 /// Merges open parts: the very files of which it was asked who may read them.
 pub fn merge(parts: Vec<(File, PathBuf)>, options: &Options) -> Result<Merged> {
     let mut merging = Merging::default();
     for (file, path) in parts {
         let failed = || format!("cannot merge {}", path.display());
+        require_stored(&file, QUICKLY_READ_BYTES).with_context(failed)?;
         let bytes = read_at_most(PART_BYTES_MAX, file).with_context(failed)?;
         let bytes = bytes.ok_or(Refusal::TooLarge).with_context(failed)?;
         let part = PartialFile::from_bytes(&bytes).with_context(failed)?;

@@ -30,7 +30,7 @@ pub fn conclude(
         "notes": note.as_slice(),
         "result": record.to_json(),
     });
-    journal.finish(ending.is_complete(), summary)?;
+    let results = journal.finish(ending.is_complete(), summary)?;
     output.print("bench", &format!("{}: {}", plan.name, sentence), &record)?;
     let shown = argument(directory);
     if spent.cache.cached > 0 {
@@ -40,7 +40,8 @@ pub fn conclude(
         ));
     }
     note.iter().for_each(|note| output::message(&format!("note: {note}")));
-    if let Some(conclusion) = scores::conclusion_of(directory)? {
+    // Of what was measured here, whoever exchanged the directory meanwhile.
+    if let Some(conclusion) = scores::conclusion_of(&results.path_by_descriptor())? {
         output.conclude(&conclusion)?;
     }
     output::message(&match ending {

@@ -62,11 +62,11 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let (source, destination) = (&arguments.source, &arguments.destination);
     arguments.policy.check()?;
     let named = arguments.targets.are_named();
-    let from = if Container::is_at(source) {
+    let unread = || format!("cannot read {}", source.display());
+    let from = if Container::is_at(source).with_context(unread)? {
         Copied::Container(Box::new(super::open_scanned(source, &arguments.targets.if_named()?)?))
     } else {
-        let file = open_input(source).with_context(|| format!("cannot read {}", source.display()));
-        Copied::Plain(file?)
+        Copied::Plain(open_input(source).with_context(unread)?)
     };
     let interruption = Interruption::watch()?;
     match from {
@@ -107,9 +107,7 @@ fn to_file(
     force: bool,
     interruption: &Interruption,
 ) -> Result<Option<u64>> {
-    let readers =
-        reader.logs().iter().fold(reader.container().readers(), |it, log| it.and(log.readers));
-    let mut file = NewFile::create(path, force, readers)?;
+    let mut file = NewFile::create(path, force, reader.readers())?;
     let progress = Progress::new("copying", reader.size());
     let copied = each_part(reader, |part| {
         ensure!(!interruption.is_asked(), "interrupted");

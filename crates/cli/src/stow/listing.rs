@@ -80,11 +80,12 @@ fn container_in(
     name: &OsStr,
     targets: &[Target],
 ) -> Result<Option<Reader>, StowError> {
-    match directory.child(name) {
-        Ok(child) if Container::is_in(&child) => {
-            Reader::open(Arc::new(Container::open_in(child, targets)?)).map(Some)
-        }
-        _ => Ok(None),
+    let Ok(child) = directory.child(name) else { return Ok(None) };
+    let failed =
+        |cause| StowError::System { what: "read", path: directory.path().join(name), cause };
+    match Container::is_in(&child).map_err(failed)? {
+        true => Reader::open(Arc::new(Container::open_in(child, targets)?)).map(Some),
+        false => Ok(None),
     }
 }
 

@@ -137,3 +137,22 @@ impl Bed {
         self.log.segment_at(PAGE_BYTES).unwrap().unwrap()
     }
 }
+
+/// What somebody may hand over: a small file whose holes would take hours to look at page by page.
+#[test]
+fn holes_between_headers_are_passed_at_once() {
+    let mut bed = Bed::new();
+    bed.append(10);
+    let of_log = bed.scan_header();
+    let count = 5_000;
+    for number in 1..=count {
+        let position = of_log.position + number * u64::from(SEGMENT_BYTES_MAX);
+        let header = SegmentHeader { position, stamp: 10 + 10 * number, ..of_log };
+        bed.log.write_all(&header.encode(), position).unwrap();
+        bed.write_entry(&header);
+    }
+    let mut findings = Findings::default();
+    bed.scan.look(node(), &mut Allowance::of(u64::MAX), &mut findings).unwrap();
+    assert_eq!((findings.notes.len(), findings.troubles.len()), (5_001, 5_000));
+    assert_eq!(bed.scan.highest(), 11 + 10 * count);
+}
